@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace bf {
+
+// All dimensions of an ONNX tensor, a batch dimension included (it is 1); {} is a scalar.
+using Shape = std::vector<std::int64_t>;
+
+// Number of elements; 1 for a scalar.
+std::int64_t element_count(const Shape& shape);
+
+// "[1, 28, 28]"
+std::string to_string(const Shape& shape);
+
+enum class ValueId : std::uint32_t {};
+
+constexpr std::size_t index_of(ValueId id) { return static_cast<std::size_t>(id); }
+
+// A tensor known at compile time, row-major.
+//
+// `data` stands for the exact real numbers that the ONNX file defines: |exact_i - data_i| <= error_i.
+// Initializers are exact (`error` empty); folding adds what its own rounding may have lost. So the
+// function that is verified stays the original network's, whatever was folded.
+struct Constant {
+  Shape shape;
+  std::vector<double> data;   // size() == element_count(shape)
+  std::vector<double> error;  // empty: exact; else one bound per element, finite and >= 0
+
+  bool is_exact() const { return error.empty(); }
+  double error_at(std::size_t i) const { return error.empty() ? 0.0 : error[i]; }
+
+  bool operator==(const Constant&) const = default;
+};
+
+// ---- Operators. Import makes every kind; after normalisation only those marked (normal) remain.
+
+// The value of an initializer or a Constant node.
+struct Literal {
+  Constant value;
+  bool operator==(const Literal&) const = default;
+};
+
+// y = A B as ONNX MatMul defines it (batched, broadcast). Inputs: A, B.
+struct MatMul {
+  bool operator==(const MatMul&) const = default;
+};
+
+// y = alpha op(A) op(B) + beta C. Inputs: A, B and, when present, C.
+struct Gemm {
+  double alpha = 1;
+  double beta = 1;
+  bool trans_a = false;
+  bool trans_b = false;
+  bool operator==(const Gemm&) const = default;
+};
+
+// y = a (+ - * /) b with ONNX (numpy) broadcasting. Inputs: a, b.
+struct Binary {
+  enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
+  Kind kind = Kind::kAdd;
+  bool operator==(const Binary&) const = default;
+};
+
+// (normal) y = max(x, 0), elementwise.
+struct Relu {
+  bool operator==(const Relu&) const = default;
+};
+
+// (normal) Data movement: y_i = x_{source_i} on flattened tensors, one entry per output element.
+// From Reshape, Flatten, Transpose, Squeeze, Unsqueeze, Identity, Dropout. A pure reshape has
+// `source` = 0, 1, 2, ...
+struct IndexMap {
+  std::vector<std::int64_t> source;
+  bool operator==(const IndexMap&) const = default;
+};
+
+// (normal) y_i = factor_i x_i + offset_i, elementwise. factor, offset: as many elements as x.
+// From Add, Sub, Mul, Div with a constant operand, when no Affine is near enough to absorb it.
+struct Scale {
+  Constant factor;
+  Constant offset;
+  bool operator==(const Scale&) const = default;
+};
+
+// (normal) y = W x + b on flattened tensors. weight: [out, in], bias: [out].
+// From Gemm, MatMul, and whatever was folded into them.
+struct Affine {
+  Constant weight;
+  Constant bias;
+  bool operator==(const Affine&) const = default;
+};
+
+using Op = std::variant<Literal, MatMul, Gemm, Binary, Relu, IndexMap, Scale, Affine>;
+
+struct Value {
+  std::string name;  // the ONNX tensor's name; unique within a graph
+  Shape shape;
+  bool operator==(const Value&) const = default;
+};
+
+struct Node {
+  Op op;
+  std::vector<ValueId> inputs;
+  ValueId output;
+  std::string origin;  // ONNX nodes it came from: "Gemm 'fc1' + Relu 'r1'"; survives every rewrite
+  bool operator==(const Node&) const = default;
+};
+
+// A network: nodes in topological order, each value made by one node or an input.
+// Values that nobody makes or reads may linger after a pass until remove_dead_nodes.
+struct Graph {
+  std::string name;              // of the ONNX graph; may be empty
+  std::vector<Value> values;     // indexed by ValueId
+  std::vector<Node> nodes;       // topological order
+  std::vector<ValueId> inputs;   // without initializers
+  std::vector<ValueId> outputs;  // order and count never change
+
+  const Value& value(ValueId id) const { return values.at(index_of(id)); }
+  ValueId add_value(std::string name, Shape shape);  // makes the name unique
+
+  bool operator==(const Graph&) const = default;
+};
+
+// What is known of the file that a graph came from.
+struct ModelInfo {
+  std::string file_name;  // without folders
+  std::string sha256;     // of the file's bytes, hex
+  std::string producer;   // "pytorch 1.13.1"; may be empty
+  std::int64_t ir_version = 0;
+  std::int64_t opset = 0;
+};
+
+// The operator's name as printed in dumps: "affine", "relu", ...
+std::string_view op_name(const Op& op);
+
+// Aborts when the graph is malformed (our bug): single assignment, topological order, shapes that
+// agree with infer_shape, finite constants, maps in range, outputs made. Run after every pass.
+void verify(const Graph& graph);
+
+// Compact text, one node a line: "%2 'h1' [1, 50] = affine %1 [50 x 5]   # Gemm 'fc1'"
+// Constants of up to 8 elements are printed in full.
+std::string to_string(const Graph& graph);
+
+// Number of readers of each value, graph outputs counted as readers; indexed by ValueId.
+std::vector<int> count_uses(const Graph& graph);
+
+// index into graph.nodes of the node that makes each value; -1 for inputs and unmade values.
+std::vector<int> producers(const Graph& graph);
+
+}  // namespace bf
