@@ -1,0 +1,41 @@
+#include "runtime/bf.h"
+
+const char* bf_status_text(bf_status status) {
+  switch (status) {
+    case BF_OK:
+      return "ok";
+    case BF_NULL_ARGUMENT:
+      return "null pointer argument";
+    case BF_NAN_INPUT:
+      return "NaN in the input box";
+    case BF_EMPTY_BOX:
+      return "lower bound greater than upper bound";
+    case BF_INFINITE_BOX:
+      return "infinite bound in the input box";
+    case BF_WORKSPACE_TOO_SMALL:
+      return "workspace too small";
+    case BF_WORKSPACE_MISALIGNED:
+      return "workspace misaligned";
+    case BF_FLOAT_ENVIRONMENT:
+      return "rounding not to nearest, or subnormals flushed to zero";
+  }
+  return "unrecognised status";
+}
+
+const char* bf_verdict_text(bf_verdict verdict) {
+  switch (verdict) {
+    case BF_UNKNOWN:
+      return "unknown";
+    case BF_VERIFIED:
+      return "verified";
+    case BF_FALSIFIED:
+      return "falsified";
+    case BF_BUDGET:
+      return "budget";
+  }
+  return "unrecognised verdict";
+}
+
+const char* bf_version() {
+  return BF_VERSION_STRING;
+}

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// \file
+/// What every generated verifier and its caller share: status codes, verdicts, the description of
+/// a compiled model. Plain C99; no heap, no globals, no dependency. A generated entry point reads
+///
+///     bf_status NAME_bounds(const float *lower, const float *upper, float *out_lower,
+///                           float *out_upper, void *workspace, size_t workspace_bytes);
+
+/// Version of this runtime and of the compiler that it belongs to.
+#define BF_VERSION_MAJOR 0
+#define BF_VERSION_MINOR 1
+#define BF_VERSION_PATCH 0
+#define BF_VERSION_STRING "0.1.0"
+
+/// Version of the interface between verifiers, this header and the runtime library. It changes
+/// when an old verifier can no longer be used with a new header; verifiers carry theirs in
+/// bf_model_info.abi.
+#define BF_ABI_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Why a call returned. Outputs are written if and only if the status is BF_OK.
+typedef enum bf_status {
+  BF_OK = 0,
+  BF_NULL_ARGUMENT,         ///< a pointer is null
+  BF_NAN_INPUT,             ///< a bound of the input box is NaN
+  BF_EMPTY_BOX,             ///< a lower bound is greater than its upper bound
+  BF_INFINITE_BOX,          ///< a bound of the input box is infinite
+  BF_WORKSPACE_TOO_SMALL,   ///< fewer bytes than NAME_WORKSPACE_BYTES
+  BF_WORKSPACE_MISALIGNED,  ///< address is no multiple of NAME_WORKSPACE_ALIGN
+  BF_FLOAT_ENVIRONMENT      ///< rounding is not to nearest, or subnormals are flushed to zero
+} bf_status;
+
+/// What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs.
+typedef enum bf_verdict {
+  BF_UNKNOWN = 0,  ///< the bounds are too loose to decide
+  BF_VERIFIED,     ///< the property holds on the whole box
+  BF_FALSIFIED,    ///< a point of the box violates the property
+  BF_BUDGET        ///< the node or time budget ran out before a decision
+} bf_verdict;
+
+/// Description of one compiled model: constant, lives as long as the program. Strings end in NUL.
+typedef struct bf_model_info {
+  const char* name;          ///< prefix of the verifier's symbols
+  const char* model_sha256;  ///< of the model file, 64 hexadecimal digits
+  const char* method;        ///< "ibp", "crown-ibp", "crown", ...
+  const char* semantics;     ///< arithmetic of the network that the bounds hold for, as "real"
+  const char* tool_version;  ///< BF_VERSION_STRING of the compiler that wrote the verifier
+  uint32_t inputs;           ///< length of the input box's arrays
+  uint32_t outputs;          ///< number of the model's outputs
+  uint32_t spec_rows;        ///< rows of a compiled-in specification; 0 when there is none
+  size_t workspace_bytes;    ///< smallest workspace
+  size_t workspace_align;    ///< alignment of the workspace, a power of two
+  size_t weights_bytes;      ///< constant data of the model
+  uint32_t abi;              ///< BF_ABI_VERSION of the header that the verifier was compiled with
+} bf_model_info;
+
+/// A short English text for a status: "lower bound greater than upper bound". Never null, also for
+/// values outside the enumeration.
+const char* bf_status_text(bf_status status);
+
+/// The word that names a verdict: "verified". Never null, also for values outside the enumeration.
+const char* bf_verdict_text(bf_verdict verdict);
+
+/// BF_VERSION_STRING of the linked runtime library.
+const char* bf_version(void);
+
+#ifdef __cplusplus
+}
+#endif
