@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "frontend/property.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+// Plans the verification of a normalised graph (see frontend/passes): which bounds for which layer,
+// in which steps, in how much memory, with which kernels.
+// With a spec, `graph` has one output more: the last one holds the spec rows.
+// Throws: CompileError (BF2xxx) when the graph is not a tree of affine and ReLU regions.
+Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
+          const PlannerConfig& config);
+
+// Known targets: "generic", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "cortex-m4",
+// "cortex-m7"; "host" is resolved to one of them. Throws: CompileError BF2101.
+Target find_target(std::string_view name);
+std::vector<std::string> target_names();
+
+// The names that PlannerConfig::dropped_error_terms accepts.
+std::span<const std::string_view> error_term_names();
+
+}  // namespace bf
