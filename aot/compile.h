@@ -1,0 +1,57 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/property.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+/// What to compile a model into.
+struct CompileOptions {
+  PlannerConfig planner;
+  std::string name;                          ///< symbol prefix; empty: made from the file name
+  std::optional<LinearSpec> spec;            ///< rows to bound besides the outputs
+  std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
+
+  /// Called after each graph pass (and once for "import") with its name and the graph.
+  std::function<void(std::string_view pass, const Graph&)> after_pass;
+};
+
+/// A file of the verifier, named by what follows the user's stem: stem + suffix.
+struct EmittedFile {
+  std::string suffix;  ///< ".cpp", ".h", ".json", "_weights.S", "_weights.bin"
+  std::string bytes;
+};
+
+/// A compiled verifier, not yet written. Deterministic: the same model and options give the same
+/// bytes on every machine (with an explicit target).
+struct Verifier {
+  Plan plan;
+  std::vector<EmittedFile> files;
+};
+
+/// The front half of the compiler: import and normalise. The graph has one output more than the
+/// model when a spec was given.
+/// Throws: CompileError with all problems found.
+struct FrontendResult {
+  Graph graph;
+  ModelInfo info;
+};
+FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
+
+/// The whole compiler: import, normalise, plan, emit. `stem` is the name that the files will have
+/// ("verifier" for "-o verifier.cpp"): the source includes "<stem>.h".
+/// Throws: CompileError with all problems found.
+Verifier compile(const std::filesystem::path& model, const std::string& stem,
+                 const CompileOptions& options);
+
+/// "ACASXU run2a_1_1.onnx" -> "acasxu_run2a_1_1": a lower-case C identifier.
+std::string identifier_from(std::string_view text);
+
+}  // namespace bf
