@@ -1,0 +1,329 @@
+#include "frontend/import/graph_importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "frontend/import/node_import.h"
+#include "frontend/import/node_order.h"
+#include "frontend/import/operators.h"
+#include "frontend/model.h"
+
+namespace bf {
+namespace {
+
+class GraphImporter {
+ public:
+  GraphImporter(const onnx::GraphProto& proto, ImportState state)
+      : proto_(proto), state_(std::move(state)) {}
+
+  Graph run();
+
+ private:
+  void import_initializers();
+  void import_inputs();
+  void import_input(const onnx::ValueInfoProto& info);
+  Shape input_shape(const onnx::ValueInfoProto& info) const;
+  void claim_node_outputs();
+  void import_nodes();
+  void import_node(int index);
+  bool find_inputs(const onnx::NodeProto& node, const std::string& where);
+  void import_outputs();
+
+  // Runs `step`; its problems are noted, those without a place as being at `where`.
+  bool attempt(const std::string& where, const std::function<void()>& step);
+  void note(std::string code, std::string where, std::string message, std::string hint = {}) {
+    state_.diagnostics.push_back(
+        {std::move(code), std::move(where), std::move(message), std::move(hint)});
+  }
+
+  const onnx::GraphProto& proto_;
+  ImportState state_;
+  std::unordered_set<std::string> initializers_;
+};
+
+bool is_standard_domain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+std::string operator_name(const onnx::NodeProto& node) {
+  const std::string type = printable(node.op_type());
+  return is_standard_domain(node.domain()) ? type : printable(node.domain()) + "." + type;
+}
+
+// "Gemm 'fc1'", "Gemm #3"
+std::string origin_of(const onnx::NodeProto& node, int index) {
+  return node.name().empty() ? fmt::format("{} #{}", operator_name(node), index)
+                             : fmt::format("{} '{}'", operator_name(node), printable(node.name()));
+}
+
+// "Gemm 'fc1' (node 3)", "Gemm #3"
+std::string place_of(const onnx::NodeProto& node, int index) {
+  const std::string origin = origin_of(node, index);
+  return node.name().empty() ? origin : fmt::format("{} (node {})", origin, index);
+}
+
+const OperatorImporter* find_operator(const onnx::NodeProto& node) {
+  return is_standard_domain(node.domain()) ? bf::find_operator(node.op_type()) : nullptr;
+}
+
+// The last input that is not left out decides; trailing empty names do not count.
+int input_count(const onnx::NodeProto& node) {
+  int count = node.input_size();
+  while (count > 0 && node.input(count - 1).empty()) --count;
+  return count;
+}
+
+// Throws: BF1011, BF1012.
+void check_signature(const onnx::NodeProto& node, const OperatorImporter& op) {
+  const int inputs = input_count(node);
+  const bool left_out =
+      std::any_of(node.input().begin(), node.input().begin() + std::min(inputs, op.least_inputs),
+                  [](const std::string& name) { return name.empty(); });
+  if (inputs < op.least_inputs || inputs > op.most_inputs || left_out)
+    fail("BF1011", "",
+         fmt::format("{} inputs, but {} to {} are expected", inputs, op.least_inputs,
+                     op.most_inputs));
+  if (node.output_size() < 1 || node.output_size() > op.most_outputs || node.output(0).empty())
+    fail("BF1011", "",
+         fmt::format("{} outputs, but 1 to {} are expected", node.output_size(), op.most_outputs));
+  std::set<std::string> seen;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    const std::string& name = attribute.name();
+    if (name.empty() ||
+        std::find(op.attributes.begin(), op.attributes.end(), name) == op.attributes.end())
+      fail("BF1012", "", fmt::format("unknown attribute '{}'", printable(name)),
+           "it may belong to an operator set that is not supported");
+    if (!seen.insert(name).second)
+      fail("BF1012", "", fmt::format("attribute '{}' is given twice", name));
+    if (!attribute.ref_attr_name().empty())
+      fail("BF1012", "", fmt::format("attribute '{}' refers to a function's attribute", name));
+  }
+}
+
+// Names that nodes and outputs read.
+std::unordered_set<std::string> names_read(const onnx::GraphProto& proto) {
+  std::unordered_set<std::string> names;
+  for (const onnx::NodeProto& node : proto.node())
+    names.insert(node.input().begin(), node.input().end());
+  for (const onnx::ValueInfoProto& output : proto.output()) names.insert(output.name());
+  return names;
+}
+
+bool GraphImporter::attempt(const std::string& where, const std::function<void()>& step) {
+  try {
+    step();
+    return true;
+  } catch (const CompileError& error) {
+    for (Diagnostic diagnostic : error.diagnostics()) {
+      if (diagnostic.where.empty()) diagnostic.where = where;
+      state_.diagnostics.push_back(std::move(diagnostic));
+    }
+    return false;
+  }
+}
+
+Graph GraphImporter::run() {
+  state_.graph.name = printable(proto_.name());
+  import_initializers();
+  import_inputs();
+  claim_node_outputs();
+  import_nodes();
+  import_outputs();
+  if (!state_.diagnostics.empty()) throw CompileError(std::move(state_.diagnostics));
+  verify(state_.graph);
+  return std::move(state_.graph);
+}
+
+// Only those that somebody reads: what is unused cannot do harm.
+void GraphImporter::import_initializers() {
+  const std::unordered_set<std::string> read = names_read(proto_);
+  for (const onnx::SparseTensorProto& sparse : proto_.sparse_initializer()) {
+    const std::string& name = sparse.values().name();
+    initializers_.insert(name);
+    if (read.contains(name))
+      note("BF1022", fmt::format("initializer '{}'", printable(name)),
+           "sparse tensors are not supported", "export it as a dense tensor");
+    state_.symbols.insert_or_assign(name, Poisoned{});
+  }
+  for (const onnx::TensorProto& tensor : proto_.initializer()) {
+    const std::string place = fmt::format("initializer '{}'", printable(tensor.name()));
+    if (!initializers_.insert(tensor.name()).second) {
+      note("BF1015", place, "another initializer has the same name",
+           "names must be unique; export the model again");
+    } else if (read.contains(tensor.name())) {
+      state_.symbols[tensor.name()] = Poisoned{};
+      attempt(place, [&] {
+        Tensor value = state_.reader.read(tensor, place);
+        Symbol& symbol = state_.symbols[tensor.name()];
+        if (auto* integers = std::get_if<IntegerTensor>(&value)) {
+          symbol = std::move(*integers);
+        } else {
+          symbol = PendingLiteral{std::get<Constant>(std::move(value)), place};
+        }
+      });
+    }
+  }
+}
+
+// Files of IR version 3 list every initializer as an input, too: as its default value, which is
+// what is verified.
+void GraphImporter::import_inputs() {
+  int count = 0;
+  for (const onnx::ValueInfoProto& info : proto_.input()) {
+    if (initializers_.contains(info.name())) continue;
+    ++count;
+    const std::string place = fmt::format("input '{}'", printable(info.name()));
+    if (state_.symbols.contains(info.name())) {
+      note("BF1015", place, "another input has the same name",
+           "names must be unique; export the model again");
+    } else if (!attempt(place, [&] { import_input(info); })) {
+      state_.symbols[info.name()] = Poisoned{};
+    }
+  }
+  if (count == 0)
+    note("BF1008", "", "the model has no inputs besides its weights",
+         "there is nothing to verify in a constant");
+}
+
+void GraphImporter::import_input(const onnx::ValueInfoProto& info) {
+  if (info.name().empty()) fail("BF1008", "", "an input has no name");
+  const ValueId id = state_.add_value(info.name(), input_shape(info));
+  state_.graph.inputs.push_back(id);
+  state_.symbols[info.name()] = id;
+}
+
+Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
+  if (!info.type().has_tensor_type()) fail("BF1008", "", "its type is not a dense tensor");
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  if (!is_real_type(type.elem_type()))
+    fail("BF1008", "",
+         fmt::format("elements are {}, but only real numbers can be bounded",
+                     element_type_name(type.elem_type())),
+         "cast inside the application and export the rest of the model");
+  if (!type.has_shape())
+    fail("BF1009", "", "its shape is unknown", "export with static shapes (no dynamic axes)");
+  Shape shape;
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const onnx::TensorShapeProto::Dimension& dim = type.shape().dim(i);
+    const bool known = dim.has_dim_value() && dim.dim_value() > 0;
+    if (!known && i > 0)
+      fail("BF1009", "",
+           dim.dim_param().empty()
+               ? fmt::format("dimension {} is unknown", i)
+               : fmt::format("dimension {} is dynamic: '{}'", i, printable(dim.dim_param())),
+           "export with static shapes; only the leading (batch) dimension may be dynamic");
+    shape.push_back(known ? dim.dim_value() : 1);  // one box is one sample: batch 1
+  }
+  return shape;
+}
+
+// Names that more than one node makes, or that are inputs or initializers already.
+void GraphImporter::claim_node_outputs() {
+  std::unordered_map<std::string, int> maker;
+  for (int i = 0; i < proto_.node_size(); ++i)
+    for (const std::string& name : proto_.node(i).output()) {
+      if (name.empty()) continue;
+      const auto [found, fresh] = maker.emplace(name, i);
+      const bool known = state_.symbols.contains(name) || initializers_.contains(name);
+      if (fresh && !known) continue;
+      const std::string other =
+          known ? "an input or initializer" : place_of(proto_.node(found->second), found->second);
+      note("BF1015", place_of(proto_.node(i), i),
+           fmt::format("makes '{}', which is already made by {}", printable(name), other),
+           "names must be unique; export the model again");
+    }
+}
+
+void GraphImporter::import_nodes() {
+  const NodeOrder order = order_nodes(proto_);
+  if (!order.cycle.empty()) {
+    std::string path;
+    for (int i : order.cycle) path += place_of(proto_.node(i), i) + " -> ";
+    const int first = order.cycle.front();
+    note("BF1016", place_of(proto_.node(first), first),
+         fmt::format("the graph has a cycle: {}{}", path, place_of(proto_.node(first), first)),
+         "only feed-forward networks are supported");
+  }
+  // Problems are reported in file order, whatever order the nodes are imported in.
+  std::map<int, std::vector<Diagnostic>> by_node;
+  std::vector<Diagnostic> before = std::exchange(state_.diagnostics, {});
+  const auto import = [&](int i) {
+    import_node(i);
+    if (!state_.diagnostics.empty()) by_node[i] = std::exchange(state_.diagnostics, {});
+  };
+  for (int i : order.order) import(i);
+  std::vector<bool> sorted(static_cast<std::size_t>(proto_.node_size()), false);
+  for (int i : order.order) sorted[static_cast<std::size_t>(i)] = true;
+  for (int i = 0; i < proto_.node_size(); ++i) {
+    if (sorted[static_cast<std::size_t>(i)]) continue;
+    for (const std::string& name : proto_.node(i).output()) state_.symbols[name] = Poisoned{};
+  }
+  for (int i = 0; i < proto_.node_size(); ++i)  // behind a cycle: what the node itself shows
+    if (!sorted[static_cast<std::size_t>(i)]) import(i);
+  state_.diagnostics = std::move(before);
+  for (auto& [index, found] : by_node)
+    state_.diagnostics.insert(state_.diagnostics.end(), found.begin(), found.end());
+}
+
+void GraphImporter::import_node(int index) {
+  const onnx::NodeProto& node = proto_.node(index);
+  const std::string place = place_of(node, index);
+  const OperatorImporter* const op = find_operator(node);
+  if (op == nullptr)
+    note("BF1010", place, fmt::format("operator {} is not supported", operator_name(node)),
+         "see the list of operators in docs/diagnostics.md; simplify or re-export the model");
+  const bool readable = find_inputs(node, place);
+  const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
+                        readable && attempt(place, [&] {
+                          NodeImport import(state_, node, origin_of(node, index));
+                          op->run(import);
+                        });
+  if (imported) return;
+  for (const std::string& name : node.output())
+    if (!name.empty()) state_.symbols[name] = Poisoned{};
+}
+
+// False when an input is missing or poisoned.
+bool GraphImporter::find_inputs(const onnx::NodeProto& node, const std::string& where) {
+  bool readable = true;
+  for (const std::string& name : node.input()) {
+    if (name.empty()) continue;
+    const auto found = state_.symbols.find(name);
+    if (found == state_.symbols.end()) {
+      note("BF1013", where, fmt::format("reads '{}', which nothing makes", printable(name)),
+           "the file is incomplete; export the model again");
+      state_.symbols[name] = Poisoned{};
+      readable = false;
+    } else if (std::holds_alternative<Poisoned>(found->second)) {
+      readable = false;
+    }
+  }
+  return readable;
+}
+
+void GraphImporter::import_outputs() {
+  if (proto_.output_size() == 0) note("BF1017", "", "the model has no outputs");
+  for (const onnx::ValueInfoProto& info : proto_.output()) {
+    const std::string place = fmt::format("output '{}'", printable(info.name()));
+    const auto found = state_.symbols.find(info.name());
+    if (info.name().empty() || found == state_.symbols.end()) {
+      note("BF1017", place, "nothing makes it", "the file is incomplete; export the model again");
+    } else if (!std::holds_alternative<Poisoned>(found->second)) {
+      attempt(place, [&] { state_.graph.outputs.push_back(state_.real_value(info.name())); });
+    }
+  }
+}
+
+}  // namespace
+
+Graph import_graph(const onnx::GraphProto& proto, ImportState state) {
+  return GraphImporter(proto, std::move(state)).run();
+}
+
+}  // namespace bf

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "frontend/graph.h"
+#include "frontend/import/import_state.h"
+
+namespace bf {
+
+// Builds the graph of a parsed model; `state` is fresh but for its reader and opset.
+// Throws: CompileError with all problems found.
+Graph import_graph(const onnx::GraphProto& proto, ImportState state);
+
+}  // namespace bf

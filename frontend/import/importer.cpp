@@ -1,0 +1,115 @@
+#include "frontend/import/importer.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <new>
+
+#include "frontend/diagnostic.h"
+#include "frontend/import/graph_importer.h"
+#include "frontend/import/operators.h"
+#include "frontend/model.h"
+#include "frontend/sha256.h"
+
+namespace bf {
+namespace {
+
+constexpr int kMaxNesting = 64;  // messages within messages; a plain model has 5
+
+onnx::ModelProto parse(std::string_view bytes, const std::string& where,
+                       const ImportLimits& limits) {
+  constexpr std::uint64_t kProtobufLimit = 0x7fff'ffff;
+  if (bytes.size() > std::min(limits.file_bytes, kProtobufLimit))
+    fail("BF1002", where,
+         fmt::format("the model has {} bytes, the limit is {}", bytes.size(),
+                     std::min(limits.file_bytes, kProtobufLimit)),
+         "store the weights as external data beside a smaller model file");
+  if (bytes.starts_with("\x1f\x8b"))
+    fail("BF1003", where, "the model is compressed with gzip", "unpack it first: gzip -d");
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetRecursionLimit(kMaxNesting);
+  onnx::ModelProto model;
+  if (bytes.empty() || !model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+    fail("BF1004", where, "not an ONNX model, or a damaged one",
+         "give the .onnx file as it was exported");
+  return model;
+}
+
+void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
+  const auto check = [&](int count, std::string_view what) {
+    if (static_cast<std::size_t>(count) > limits.nodes)
+      fail("BF1005", "", fmt::format("{} {}, the limit is {}", count, what, limits.nodes));
+  };
+  check(graph.node_size(), "nodes");
+  check(graph.initializer_size(), "initializers");
+  check(graph.sparse_initializer_size(), "sparse initializers");
+  check(graph.input_size(), "inputs");
+  check(graph.output_size(), "outputs");
+}
+
+// Some exporters import ai.onnx twice. The highest counts: of the supported operators a newer
+// version only adds to what an older one means, or is told apart by inputs and attributes.
+std::int64_t find_opset(const onnx::ModelProto& model) {
+  std::int64_t opset = 0;
+  for (const onnx::OperatorSetIdProto& import : model.opset_import())
+    if (import.domain().empty() || import.domain() == "ai.onnx")
+      opset = std::max(opset, import.version());
+  if (opset == 0)
+    fail("BF1007", "", "the model imports no operator set of domain ai.onnx",
+         fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
+  if (opset < kOldestOpset || opset > kNewestOpset)
+    fail("BF1007", "",
+         fmt::format("operator set {} is not supported, only {} to {}", opset, kOldestOpset,
+                     kNewestOpset),
+         fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
+  return opset;
+}
+
+ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
+                   const std::string& file_name) {
+  ModelInfo info;
+  info.file_name = printable(file_name);
+  info.sha256 = sha256(bytes);
+  info.producer = printable(model.producer_name());
+  if (!model.producer_version().empty())
+    info.producer += (info.producer.empty() ? "" : " ") + printable(model.producer_version());
+  info.ir_version = model.ir_version();
+  return info;
+}
+
+ImportedModel import_parsed(std::string_view bytes, const std::string& file_name,
+                            const std::filesystem::path& folder, const ImportLimits& limits) {
+  const onnx::ModelProto model = parse(bytes, printable(file_name), limits);
+  if (!model.has_graph())
+    fail("BF1006", printable(file_name), "the model has no graph",
+         "give the .onnx file as it was exported");
+  check_counts(model.graph(), limits);
+  ImportedModel result;
+  result.info = describe(model, bytes, file_name);
+  result.info.opset = find_opset(model);
+  ImportState state{{}, {limits, folder}, result.info.opset, {}, {}};
+  result.graph = import_graph(model.graph(), std::move(state));
+  return result;
+}
+
+}  // namespace
+
+ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return import_model_bytes(read_file(path, limits.file_bytes, "model"), path.filename().string(),
+                            folder, limits);
+}
+
+ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
+                                 const std::filesystem::path& folder, const ImportLimits& limits) {
+  try {
+    return import_parsed(bytes, file_name, folder, limits);
+  } catch (const std::bad_alloc&) {
+    fail("BF1005", printable(file_name), "the model needs more memory than there is");
+  }
+}
+
+}  // namespace bf

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "frontend/graph.h"
+
+namespace bf {
+
+struct ImportedModel {
+  Graph graph;
+  ModelInfo info;
+};
+
+// What one model may cost; a hostile file must not exhaust the machine. Exceeding: BF1002, BF1005.
+struct ImportLimits {
+  std::uint64_t file_bytes = 0x7fff'ffff;    // what protobuf can parse
+  std::size_t nodes = 65'536;                // also: initializers, inputs, outputs
+  std::size_t rank = 16;                     // dimensions of one tensor
+  std::int64_t tensor_elements = 1LL << 28;  // of one tensor
+  std::int64_t total_elements = 1LL << 30;   // of all constants and index maps together
+};
+
+// Reads an ONNX model. External weights are read from the model's folder only.
+// Throws: CompileError BF10xx with all problems found (docs/diagnostics.md).
+ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {});
+
+// The same from memory. `folder` is where external data is looked for; empty forbids it.
+ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
+                                 const std::filesystem::path& folder,
+                                 const ImportLimits& limits = {});
+
+}  // namespace bf

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "onnx_schema/onnx.pb.h"
+
+namespace bf {
+
+struct NodeOrder {
+  std::vector<int> order;  // indices of nodes, each after those whose outputs it reads
+  std::vector<int> cycle;  // indices along one cycle; empty when there is none
+};
+
+// Topological order of all nodes; among those that may come next, the first in the file. Names
+// that no node makes count as known. Nodes on or behind a cycle are not in the order.
+NodeOrder order_nodes(const onnx::GraphProto& graph);
+
+}  // namespace bf

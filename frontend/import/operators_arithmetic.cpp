@@ -1,0 +1,49 @@
+#include "frontend/import/operators.h"
+
+namespace bf {
+namespace {
+
+// First operand first, so that literals appear in the graph in reading order.
+std::vector<ValueId> read_inputs(NodeImport& node, std::size_t count) {
+  std::vector<ValueId> inputs;
+  for (std::size_t i = 0; i < count; ++i) inputs.push_back(node.input(i));
+  return inputs;
+}
+
+void import_binary(NodeImport& node, Binary::Kind kind) {
+  node.emit(Binary{kind}, read_inputs(node, 2));
+}
+
+}  // namespace
+
+void import_gemm(NodeImport& node) {
+  Gemm gemm;
+  gemm.alpha = node.float_attribute("alpha", 1);
+  gemm.beta = node.float_attribute("beta", 1);
+  gemm.trans_a = node.int_attribute("transA", 0) != 0;
+  gemm.trans_b = node.int_attribute("transB", 0) != 0;
+  node.emit(gemm, read_inputs(node, node.has_input(2) ? 3 : 2));
+}
+
+void import_matmul(NodeImport& node) {
+  node.emit(MatMul{}, read_inputs(node, 2));
+}
+
+void import_add(NodeImport& node) {
+  import_binary(node, Binary::Kind::kAdd);
+}
+void import_sub(NodeImport& node) {
+  import_binary(node, Binary::Kind::kSub);
+}
+void import_mul(NodeImport& node) {
+  import_binary(node, Binary::Kind::kMul);
+}
+void import_div(NodeImport& node) {
+  import_binary(node, Binary::Kind::kDiv);
+}
+
+void import_relu(NodeImport& node) {
+  node.emit(Relu{}, read_inputs(node, 1));
+}
+
+}  // namespace bf

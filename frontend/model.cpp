@@ -1,0 +1,70 @@
+#include "frontend/model.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <system_error>
+
+#include "frontend/diagnostic.h"
+
+namespace bf {
+namespace {
+
+constexpr std::size_t kPrintedBytes = 200;
+
+// Length of the UTF-8 sequence that `text` begins with; 0 when it is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Overlong forms, surrogates, and what lies above U+10FFFF.
+  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
+      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f))
+    return 0;
+  return length;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes,
+                      std::string_view what) {
+  const std::string where = printable(path.filename().string());
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    fail("BF1001", where, fmt::format("cannot read the {}: no such file", what),
+         "give the path of an existing file");
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error) fail("BF1001", where, fmt::format("cannot read the {}: {}", what, error.message()));
+  if (size > max_bytes)
+    fail("BF1002", where,
+         fmt::format("the {} has {} bytes, the limit is {}", what, size, max_bytes),
+         "store the weights as external data beside a smaller model file");
+  std::string bytes(size, '\0');
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size)))
+    fail("BF1001", where, fmt::format("cannot read the {}", what), "check its permissions");
+  return bytes;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (result.size() + length > kPrintedBytes) return result + "...";
+    if (length == 0 || first < 0x20 || first == 0x7f || first == '\\') {
+      result += '?';
+      text.remove_prefix(1);
+    } else {
+      result += text.substr(0, length);
+      text.remove_prefix(length);
+    }
+  }
+  return result;
+}
+
+}  // namespace bf

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace bf {
+
+// SHA-256 of the bytes as 64 lower-case hex digits (FIPS 180-4).
+std::string sha256(std::string_view bytes);
+
+}  // namespace bf
