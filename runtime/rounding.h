@@ -26,6 +26,9 @@
 //
 // All functions have internal linkage: verifiers compiled with different instruction sets never
 // share a copy of one.
+//
+// The compiler must keep IEEE arithmetic. What it admits to is refused here; clang says nothing
+// about -freciprocal-math alone, so bf-aot does not pass flags of that kind on.
 
 #if defined(__FAST_MATH__)
 #error "bf: -ffast-math breaks proven bounds: compile verifiers without it (and without -Ofast)"
