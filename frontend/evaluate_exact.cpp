@@ -1,0 +1,47 @@
+#include "frontend/evaluate_exact.h"
+
+#include "frontend/evaluate_node.h"
+
+namespace bf {
+namespace {
+
+struct RationalArithmetic {
+  using Number = mpq_class;
+
+  struct Accumulator {
+    mpq_class sum;
+    void add(const mpq_class& x) { sum += x; }
+    void add_product(const mpq_class& a, const mpq_class& b) { sum += a * b; }
+    mpq_class result() const { return sum; }
+  };
+
+  static mpq_class constant(const Constant& constant, std::size_t i) {
+    BF_CHECK(constant.error_at(i) == 0);
+    return mpq_class(constant.data[i]);
+  }
+  static mpq_class number(double x) { return mpq_class(x); }
+  static mpq_class add(const mpq_class& a, const mpq_class& b) { return a + b; }
+  static mpq_class subtract(const mpq_class& a, const mpq_class& b) { return a - b; }
+  static mpq_class multiply(const mpq_class& a, const mpq_class& b) { return a * b; }
+  static mpq_class divide(const mpq_class& a, const mpq_class& b) {
+    BF_CHECK(b != 0);
+    return a / b;
+  }
+  static mpq_class relu(const mpq_class& x) { return x > 0 ? x : mpq_class(); }
+};
+
+}  // namespace
+
+std::vector<std::vector<mpq_class>> evaluate_exact(
+    const Graph& graph, const std::vector<std::vector<mpq_class>>& inputs) {
+  return evaluate_with<RationalArithmetic>(graph, inputs);
+}
+
+std::vector<std::vector<mpq_class>> evaluate_exact(const Graph& graph,
+                                                   const std::vector<std::vector<double>>& inputs) {
+  std::vector<std::vector<mpq_class>> exact;
+  for (const std::vector<double>& input : inputs) exact.emplace_back(input.begin(), input.end());
+  return evaluate_exact(graph, exact);
+}
+
+}  // namespace bf

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "frontend/passes/exact_arithmetic.h"
+
+// Constant tensors, Affine and Scale as values with bounds of their own rounding. All functions
+// return constants whose error covers incoming errors and the arithmetic here; results that need
+// no rounding stay exact. `where` (a node's origin) is named when a result overflows: BF2005.
+
+namespace bf {
+
+// No pass makes a weight matrix with more elements (512 MB).
+constexpr std::int64_t kMaxWeightElements = std::int64_t{64} << 20;
+
+// rows * columns <= kMaxWeightElements, without overflow.
+bool fits_dense(std::int64_t rows, std::int64_t columns);
+
+inline Bounded bounded_at(const Constant& constant, std::size_t i) {
+  return {constant.data[i], constant.error_at(i)};
+}
+
+// Collects elements; keeps an error vector only if one is needed.
+class ConstantBuilder {
+ public:
+  explicit ConstantBuilder(Shape shape);
+
+  std::size_t size() const { return constant_.data.size(); }
+  void set(std::size_t i, const Bounded& x);
+
+  // Fails with BF2005 when an element is not finite.
+  Constant finish(std::string_view where) &&;
+
+ private:
+  Constant constant_;
+};
+
+Constant filled(Shape shape, double x);
+
+// Elements source[i], as a tensor of `shape`.
+Constant gather(const Constant& constant, const std::vector<std::int64_t>& source, Shape shape);
+
+// outer(inner(x)): W = W2 W1, b = W2 b1 + b2.
+Affine compose(const Affine& outer, const Affine& inner, std::string_view where);
+
+// outer(inner(x)): W diag(f), W o + b.
+Affine compose(const Affine& outer, const Scale& inner, std::string_view where);
+
+// outer(inner(x)): diag(f) W, f b + o.
+Affine compose(const Scale& outer, const Affine& inner, std::string_view where);
+
+// outer(inner(x)): f2 f1, f2 o1 + o2.
+Scale compose(const Scale& outer, const Scale& inner, std::string_view where);
+
+// outer(map(x)): columns move, those of elements that the map repeats add up.
+Affine compose(const Affine& outer, const IndexMap& map, std::int64_t input_count,
+               std::string_view where);
+
+// map(inner(x)): rows move.
+Affine compose(const IndexMap& map, const Affine& inner);
+
+// outer(map(x)): z_i = x_{outer(map(i))}.
+IndexMap compose(const IndexMap& outer, const IndexMap& inner);
+
+// map(inner(x)) = gathered(map(x)).
+Scale gather(const Scale& inner, const IndexMap& map);
+
+// outer(map(x)) = map(scattered(x)), for a permutation.
+Scale scatter(const Scale& outer, const IndexMap& map);
+
+// Dense forms; fits_dense() must hold.
+Affine dense(const Scale& scale);
+Affine dense(const IndexMap& map, std::int64_t input_count);
+Affine identity_affine(std::int64_t count);
+
+bool is_identity(const Scale& scale);
+
+// "Gemm 'fc1' + Relu 'r1'", without repeating a part and with empty ones left out.
+std::string join_origins(const std::string& first, const std::string& second);
+
+}  // namespace bf

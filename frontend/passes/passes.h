@@ -1,0 +1,91 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "frontend/graph.h"
+#include "frontend/property.h"
+
+// Normalisation: rewrites an imported graph into Affine and Relu nodes. Each pass maps a
+// well-formed graph to a well-formed graph of the same function; inputs and outputs keep their
+// number, order, names and shapes (fold_output_spec alone replaces the output).
+//
+// What "the same function" means: the real function that the ONNX file defines, its constants being
+// exact reals. A folded constant is a double with a bound of its distance to the exact one
+// (Constant::error), so nothing that a pass rounds is lost to the verifier. "Rounding: none" means
+// that the pass never adds to these bounds.
+//
+// A value with several readers: a rewrite for one reader leaves the value as it is for the others.
+
+namespace bf {
+
+// Nodes all of whose inputs are literals become literals.
+//   t = literal {1, 2};  c = mul t, literal {3, 4}   ->   c = literal {3, 8}
+// Rounding: sums and products in twice the precision, then to double.
+// A division by a constant that may be zero is left for check_supported to report.
+void fold_constants(Graph& graph);
+
+// Operators with one computed operand become Affine or Scale on flattened tensors; batched and
+// broadcast ones are written out (block-diagonal weights, an IndexMap where x is repeated).
+//   y = gemm x, W, b  ->  y = affine x {alpha op(W), beta b}     y = add x, c  ->  y = scale x {1,
+//   c}
+// Rounding: alpha W, beta b, W b and 1 / c. Products with 1 are exact.
+// What is no affine function or too large is left for check_supported to report.
+void lower_affine(Graph& graph);
+
+// Data movement disappears: maps compose, move along Relu and Scale, and end in the weights of an
+// Affine that reads (columns) or makes (rows) the moved tensor.
+//   t = index_map x [1, 0];  y = affine t {W, b}   ->   y = affine x {W with its columns swapped,
+//   b}
+// Rounding: only columns that a repeating map adds up.
+// What cannot move stays an IndexMap: see insert_identity.
+void eliminate_permutes(Graph& graph);
+
+// Scale disappears into the Affine that reads or makes its tensor; Scales compose.
+//   t = affine x {W, b};  y = scale t {f, o}   ->   y = affine x {diag(f) W, f b + o}
+//   t = scale x {f, o};  y = affine t {W, b}   ->   y = affine x {W diag(f), W o + b}
+// Rounding: the products and sums above.
+void fold_scale(Graph& graph);
+
+// The single output y becomes C y - d, folded into the Affine, Scale and IndexMap nodes that end
+// the network; without such an end, an Affine {C, -d} is appended. Other readers of y keep it.
+//   y = affine x {W, b};  output y   ->   s = affine x {C W, C b - d};  output s, of shape [1,
+//   rows]
+// Rounding: C W and C b - d. Interval bounds of s are never wider than C applied to those of y.
+// Fails with BF2007 to BF2009 when the rows do not fit the network.
+void fold_output_spec(Graph& graph, const LinearSpec& spec);
+
+// affine(affine(x)) -> affine(x) when nobody else reads the inner result and the product has no
+// more elements than both factors together.
+//   t = affine x {W1, b1};  y = affine t {W2, b2}   ->   y = affine x {W2 W1, W2 b1 + b2}
+// Rounding: the products and sums above.
+void merge_affine(Graph& graph);
+
+//   t = relu x;  y = relu t   ->   t = relu x;  y = relu x
+// Rounding: none.
+void remove_duplicate_relu(Graph& graph);
+
+// What is left becomes Affine, so that every Relu reads an Affine's result and every output is made
+// by an Affine or Relu.
+//   y = relu x          ->   t = affine x {I, 0};  y = relu t
+//   y = scale x {f, o}  ->   y = affine x {diag(f), o}
+//   y = index_map x m   ->   y = affine x {0/1 matrix of m, 0}
+//   y = literal c       ->   y = affine x {0, c}        for an output y and any input x
+// Rounding: none. What would need too large a matrix is left for check_supported to report.
+void insert_identity(Graph& graph);
+
+// Drops nodes whose results nobody reads. Values stay in the table, so that ids do not change.
+// Rounding: none.
+void remove_dead_nodes(Graph& graph);
+
+// Why lower_affine must leave this node, an imported operator: nullopt when it can lower it.
+// `literals`: see literal_values in rewrite.h.
+std::optional<Diagnostic> lowering_problem(const Graph& graph, const Node& node,
+                                           const std::vector<const Constant*>& literals);
+
+// Throws CompileError, with a diagnostic for each offence, unless the graph is normal: Affine and
+// Relu nodes only, each Relu reads an Affine's result, each output is made by one of them.
+void check_supported(const Graph& graph);
+
+}  // namespace bf

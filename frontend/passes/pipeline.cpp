@@ -1,0 +1,96 @@
+#include "frontend/passes/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <utility>
+
+#include "frontend/diagnostic.h"
+#include "frontend/passes/passes.h"
+
+namespace bf {
+namespace {
+
+template <void (*run)(Graph&)>
+void without_options(Graph& graph, const PassOptions&) {
+  run(graph);
+}
+
+void fold_spec_if_given(Graph& graph, const PassOptions& options) {
+  if (options.spec != nullptr) fold_output_spec(graph, *options.spec);
+}
+
+void check_is_supported(Graph& graph, const PassOptions&) {
+  check_supported(graph);
+}
+
+constexpr Pass kPasses[] = {
+    {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
+    {"lower-affine", "turn operators with one computed operand into affine form",
+     without_options<lower_affine>},
+    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
+    {"eliminate-permutes", "absorb data movement into weights",
+     without_options<eliminate_permutes>},
+    {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
+    // Again: a Scale between a map and its Affine may be gone now.
+    {"eliminate-permutes", "absorb data movement into weights",
+     without_options<eliminate_permutes>},
+    {"remove-duplicate-relu", "relu(relu(x)) is relu(x)", without_options<remove_duplicate_relu>},
+    // Before merging: few rows may make merging pay.
+    {"fold-output-spec", "fold the linear specification into the last affine layer",
+     fold_spec_if_given},
+    {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
+    {"insert-identity", "make every Relu read an affine layer", without_options<insert_identity>},
+    // Cleans up after the others.
+    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
+};
+
+bool is_disabled(const PassOptions& options, std::string_view name) {
+  return std::find(options.disabled.begin(), options.disabled.end(), name) !=
+         options.disabled.end();
+}
+
+}  // namespace
+
+std::span<const Pass> normalisation_passes() {
+  return kPasses;
+}
+
+void check_pass_name(std::string_view name) {
+  for (const Pass& pass : kPasses)
+    if (pass.name == name) return;
+  fail("BF2001", fmt::format("pass '{}'", name), "there is no such pass",
+       "--list-passes prints their names");
+}
+
+void normalise(Graph& graph, const PassOptions& options) {
+  for (const std::string& name : options.disabled) check_pass_name(name);
+  verify(graph);
+  for (const Pass& pass : kPasses) {
+    if (is_disabled(options, pass.name)) continue;
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(graph, options);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    verify(graph);
+    if (options.after_pass) options.after_pass(pass.name, graph, seconds.count());
+  }
+  check_supported(graph);
+}
+
+std::function<void(std::string_view, const Graph&, double)> dump_after(std::string name,
+                                                                       std::ostream& out) {
+  if (name != "all") check_pass_name(name);
+  return [name = std::move(name), &out](std::string_view pass, const Graph& graph, double) {
+    if (name == "all" || name == pass) out << "after " << pass << ":\n" << to_string(graph);
+  };
+}
+
+std::string list_passes() {
+  std::string text;
+  for (const Pass& pass : kPasses) text += fmt::format("{:<22}  {}\n", pass.name, pass.summary);
+  return text;
+}
+
+}  // namespace bf

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "frontend/property.h"
+
+namespace bf {
+
+struct PassOptions {
+  // Folded into the last affine layer; null: the network's own outputs.
+  const LinearSpec* spec = nullptr;
+  // Names of passes to leave out, in all their rows; an unknown one fails with BF2001.
+  std::vector<std::string> disabled;
+  // Called after each pass that ran, with the seconds that it took.
+  std::function<void(std::string_view pass, const Graph& graph, double seconds)> after_pass;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;  // what --list-passes prints
+  void (*run)(Graph&, const PassOptions&);
+};
+
+// In order; a pass may occur more than once.
+std::span<const Pass> normalisation_passes();
+
+// Runs them on an imported graph; afterwards it holds Affine and Relu nodes only, each Relu reads
+// an Affine's result, and each output is made by one of them. Verifies the graph before the first
+// and after each pass. Throws CompileError for what cannot be brought into this form, all of it at
+// once.
+void normalise(Graph& graph, const PassOptions& options = {});
+
+// Fails with BF2001 unless `name` is a pass.
+void check_pass_name(std::string_view name);
+
+// A PassOptions::after_pass that prints the graph after pass `name`, or after each for "all".
+std::function<void(std::string_view, const Graph&, double)> dump_after(std::string name,
+                                                                       std::ostream& out);
+
+// One line for each pass, for --list-passes.
+std::string list_passes();
+
+}  // namespace bf
