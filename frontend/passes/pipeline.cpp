@@ -22,10 +22,6 @@ void fold_spec_if_given(Graph& graph, const PassOptions& options) {
   if (options.spec != nullptr) fold_output_spec(graph, *options.spec);
 }
 
-void check_is_supported(Graph& graph, const PassOptions&) {
-  check_supported(graph);
-}
-
 constexpr Pass kPasses[] = {
     {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
     {"lower-affine", "turn operators with one computed operand into affine form",
