@@ -133,6 +133,7 @@ struct ModelInfo {
   std::string producer;   // "pytorch 1.13.1"; may be empty
   std::int64_t ir_version = 0;
   std::int64_t opset = 0;
+  bool operator==(const ModelInfo&) const = default;
 };
 
 // The operator's name as printed in dumps: "affine", "relu", ...

@@ -1,0 +1,360 @@
+#include "planner/plan_json.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+
+namespace bf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view semantics_name(Semantics semantics) {
+  switch (semantics) {
+    case Semantics::kReal:
+      return "real";
+  }
+  BF_CHECK(!"a Semantics");
+  return {};
+}
+
+std::string_view scope_name(CacheScope scope) {
+  switch (scope) {
+    case CacheScope::kRun:
+      return "run";
+    case CacheScope::kEpoch:
+      return "epoch";
+    case CacheScope::kPersistent:
+      return "persistent";
+  }
+  BF_CHECK(!"a CacheScope");
+  return {};
+}
+
+// A layer, kernel or buffer is named, not numbered; null stands for the caller's arrays.
+struct Names {
+  const Plan& plan;
+  const Entry& entry;
+
+  Json buffer(BufferId id) const {
+    return id == BufferId::kNone ? Json(nullptr) : Json(entry.buffer(id).name);
+  }
+  Json buffers(const std::vector<BufferId>& ids) const {
+    Json list = Json::array();
+    for (BufferId id : ids) list.push_back(buffer(id));
+    return list;
+  }
+  Json layer(int index) const {
+    return index < 0 ? Json(nullptr) : Json(plan.layers.at(static_cast<std::size_t>(index)).name);
+  }
+  Json kernel(KernelId id) const { return plan.kernels.at(static_cast<std::size_t>(id)).key; }
+};
+
+// ---- Steps: every field, one overload per kind.
+
+Json step_json(const Names& names, const BindBox& step) {
+  return {{"centre", names.buffer(step.centre)},
+          {"radius", names.buffer(step.radius)},
+          {"gamma", step.gamma},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json step_json(const Names& names, const IntervalAffine& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre_in", names.buffer(step.centre_in)},
+          {"radius_in", names.buffer(step.radius_in)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"inflate", step.inflate},
+          {"magnitude", step.magnitude},
+          {"absolute", step.absolute},
+          {"gamma", step.gamma},
+          {"position", step.position},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json step_json(const Names& names, const CentreAffine& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre_in", names.buffer(step.centre_in)},
+          {"radius_in", names.buffer(step.radius_in)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"slack", names.buffer(step.slack)},
+          {"inflate", step.inflate},
+          {"centre_relative", step.centre_relative},
+          {"absolute", step.absolute},
+          {"row_norm", step.row_norm},
+          {"bias_norm", step.bias_norm},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json step_json(const Names& names, const Relax& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"radius", names.buffer(step.radius)},
+          {"slack", names.buffer(step.slack)},
+          {"table", names.buffer(step.table)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"product", step.product},
+          {"slope", step.slope},
+          {"offset", step.offset},
+          {"inflate", step.inflate},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json step_json(const Names& names, const BackwardRows& step) {
+  Json links = Json::array();
+  for (const BackwardLink& link : step.links) {
+    links.push_back({{"layer", names.layer(link.layer)},
+                     {"table", names.buffer(link.table)},
+                     {"slack", names.buffer(link.slack)},
+                     {"coefficients_in", names.buffer(link.coefficients_in)},
+                     {"coefficients_out", names.buffer(link.coefficients_out)},
+                     {"kernel", names.kernel(link.kernel)}});
+  }
+  return {{"layer", names.layer(step.layer)},
+          {"unstable_only", step.unstable_only},
+          {"tile", step.tile},
+          {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"slack", names.buffer(step.slack)},
+          {"neurons", names.buffer(step.neurons)},
+          {"coefficients", names.buffer(step.coefficients)},
+          {"sums", names.buffer(step.sums)},
+          {"input_radius", names.buffer(step.input_radius)},
+          {"links", std::move(links)},
+          {"sum_inflate", step.sum_inflate},
+          {"concretize_inflate", step.concretize_inflate},
+          {"underflow", step.underflow},
+          {"start", names.kernel(step.start)},
+          {"concretize", names.kernel(step.concretize)}};
+}
+
+Json step_json(const Names& names, const WriteBounds& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"position", step.position},
+          {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)}};
+}
+
+Json step_json(const Names& names, const EvaluateAffine& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"in", names.buffer(step.in)},
+          {"out", names.buffer(step.out)},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+// ---- Entries
+
+Json storage_json(const StorageTotals& storage) {
+  return {{"naive_bytes", storage.naive_bytes},
+          {"planned_bytes", storage.planned_bytes},
+          {"lower_bound_bytes", storage.lower_bound_bytes}};
+}
+
+Json entry_json(const Plan& plan, const Entry& entry) {
+  const Names names{plan, entry};
+  Json steps = Json::array();
+  for (const Step& step : entry.steps) {
+    Json item = {{"step", step_name(step)}};
+    item.update(std::visit([&](const auto& s) { return step_json(names, s); }, step));
+    steps.push_back(std::move(item));
+  }
+  Json json = {{"entry", to_string(entry.kind)}};
+  json.update(storage_json(entry.storage));
+  json["steps"] = std::move(steps);
+  return json;
+}
+
+void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
+  const Names names{plan, entry};
+  for (const Task& task : entry.tasks) {
+    Json after = Json::array();
+    for (int before : task.after)
+      after.push_back(entry.tasks.at(static_cast<std::size_t>(before)).name);
+    tasks.push_back({{"name", task.name},
+                     {"entry", to_string(entry.kind)},
+                     {"layer", names.layer(task.layer)},
+                     {"domain", to_string(task.domain)},
+                     {"steps", task.steps},
+                     {"inputs", names.buffers(task.inputs)},
+                     {"outputs", names.buffers(task.outputs)},
+                     {"after", std::move(after)},
+                     {"flops", task.flops},
+                     {"bytes", task.bytes}});
+  }
+}
+
+void add_buffers(const Entry& entry, Json& buffers) {
+  for (const Buffer& buffer : entry.buffers) {
+    buffers.push_back({{"name", buffer.name},
+                       {"entry", to_string(entry.kind)},
+                       {"element", to_string(buffer.element)},
+                       {"count", buffer.count},
+                       {"offset", buffer.offset},
+                       {"bytes", buffer.bytes},
+                       {"first", buffer.first},
+                       {"last", buffer.last}});
+  }
+}
+
+// ---- What all entries share
+
+Json model_json(const Plan& plan) {
+  return {{"sha256", plan.model.sha256},         {"name", plan.name},
+          {"file", plan.model.file_name},        {"producer", plan.model.producer},
+          {"ir_version", plan.model.ir_version}, {"opset", plan.model.opset}};
+}
+
+Json values_json(const std::vector<Value>& values) {
+  Json list = Json::array();
+  for (const Value& value : values)
+    list.push_back(
+        {{"name", value.name}, {"shape", value.shape}, {"elements", element_count(value.shape)}});
+  return list;
+}
+
+// Totals of the entry that needs most.
+Json arena_json(const Plan& plan) {
+  StorageTotals largest;
+  for (const Entry& entry : plan.entries)
+    if (entry.storage.planned_bytes > largest.planned_bytes) largest = entry.storage;
+  Json json = storage_json(largest);
+  json["align"] = plan.config.target.align;
+  return json;
+}
+
+Json layers_json(const Plan& plan) {
+  Json list = Json::array();
+  for (const Layer& layer : plan.layers) {
+    const AffineErrors& errors = layer.errors;
+    list.push_back(
+        {{"name", layer.name},
+         {"origin", layer.origin},
+         {"input", layer.input < 0
+                       ? Json(nullptr)
+                       : Json(plan.layers.at(static_cast<std::size_t>(layer.input)).name)},
+         {"in", layer.in},
+         {"out", layer.out},
+         {"relu", layer.relu},
+         {"residual", !layer.residual.empty()},
+         {"errors",
+          {{"weight_relative", errors.weight_relative},
+           {"weight_residual", errors.weight_residual},
+           {"bias_float", errors.bias_float},
+           {"bias_double", errors.bias_double},
+           {"row_norm", errors.row_norm},
+           {"bias_norm", errors.bias_norm}}}});
+  }
+  return list;
+}
+
+Json heads_json(const Plan& plan, const std::vector<int>& heads) {
+  Json list = Json::array();
+  for (int head : heads) list.push_back(plan.layers.at(static_cast<std::size_t>(head)).name);
+  return list;
+}
+
+Json kernels_json(const Plan& plan) {
+  Json list = Json::array();
+  for (const Kernel& kernel : plan.kernels) {
+    list.push_back({{"key", kernel.key},
+                    {"function", kernel.function},
+                    {"kind", to_string(kernel.kind)},
+                    {"in", kernel.in},
+                    {"out", kernel.out},
+                    {"rows", kernel.rows},
+                    {"panel", kernel.panel},
+                    {"relu", kernel.relu},
+                    {"residual", kernel.residual},
+                    {"strategy", to_string(kernel.strategy)},
+                    {"schedule",
+                     {{"lanes", kernel.schedule.lanes},
+                      {"vectors", kernel.schedule.vectors},
+                      {"columns", kernel.schedule.columns},
+                      {"chunk", kernel.schedule.chunk}}},
+                    {"depth", kernel.depth},
+                    {"reason", kernel.reason}});
+  }
+  return list;
+}
+
+Json choices_json(const Plan& plan) {
+  const auto layer = [&](int index) {
+    return plan.layers.at(static_cast<std::size_t>(index)).name;
+  };
+  Json json;
+  json["domains"] = Json::array();
+  for (const DomainChoice& choice : plan.domains)
+    json["domains"].push_back({{"layer", layer(choice.layer)},
+                               {"domain", to_string(choice.domain)},
+                               {"reason", choice.reason}});
+  json["layouts"] = Json::array();
+  for (const WeightLayout& layout : plan.layouts)
+    json["layouts"].push_back(
+        {{"layer", layer(layout.layer)}, {"panel", layout.panel}, {"bytes", layout.bytes}});
+  json["cache"] = Json::array();
+  for (const CacheEntry& entry : plan.cache)
+    json["cache"].push_back(
+        {{"name", entry.name}, {"scope", scope_name(entry.scope)}, {"key", entry.key}});
+  json["rejected"] = Json::array();
+  for (const Rejected& rejected : plan.rejected)
+    json["rejected"].push_back(
+        {{"slot", rejected.slot}, {"candidate", rejected.candidate}, {"reason", rejected.reason}});
+  return json;
+}
+
+Json options_json(const PlannerConfig& config) {
+  Json json = {{"lowering", to_string(config.lowering)},
+               {"row_tile", config.row_tile},
+               {"target",
+                {{"name", config.target.name},
+                 {"vector_bytes", config.target.vector_bytes},
+                 {"vector_registers", config.target.vector_registers},
+                 {"align", config.target.align},
+                 {"flags", config.target.flags}}}};
+  // Present only in a deliberately unsound plan, so that none can pass for a sound one.
+  if (!config.dropped_error_terms.empty()) json["dropped_error_terms"] = config.dropped_error_terms;
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Plan& plan) {
+  Json tasks = Json::array(), buffers = Json::array(), entries = Json::array();
+  for (const Entry& entry : plan.entries) {
+    add_tasks(plan, entry, tasks);
+    add_buffers(entry, buffers);
+    entries.push_back(entry_json(plan, entry));
+  }
+  Json json = {{"version", BF_AOT_VERSION},
+               {"model", model_json(plan)},
+               {"method", to_string(plan.config.method)},
+               {"semantics", semantics_name(plan.config.semantics)},
+               {"options", options_json(plan.config)},
+               {"inputs", values_json(plan.inputs)},
+               {"outputs", values_json(plan.outputs)},
+               {"spec_rows", plan.spec_rows},
+               {"arena", arena_json(plan)},
+               {"weights_bytes", plan.weights_bytes()},
+               {"layers", layers_json(plan)},
+               {"output_heads", heads_json(plan, plan.output_heads)},
+               {"spec_heads", heads_json(plan, plan.spec_heads)}};
+  json.update(choices_json(plan));
+  json["kernels"] = kernels_json(plan);
+  json["tasks"] = std::move(tasks);
+  json["buffers"] = std::move(buffers);
+  json["entries"] = std::move(entries);
+  return json;
+}
+
+}  // namespace bf

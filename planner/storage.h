@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace bf {
+
+// Places an entry's buffers in its arena. Reads the entry's steps and the buffers' element and
+// count; fills their bytes, first, last and offset, and the entry's storage totals.
+//
+// Two buffers share bytes only when no step lies in both lifetimes. All offsets and sizes are
+// multiples of `align`. Several greedy orders are tried, and an exact search, bounded by a number
+// of nodes so that its result depends on the input alone, when none of them reaches the lower
+// bound. `rejected` gets one line per strategy that was not taken.
+void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected);
+
+}  // namespace bf
