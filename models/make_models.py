@@ -3,14 +3,16 @@
     python3 -m venv VENV && VENV/bin/pip install -r requirements.txt
     VENV/bin/python make_models.py
 
-Training takes about a minute on one core. With the package versions of requirements.txt the files
-come out byte for byte; other versions train slightly different weights, and then the goldens must
-be made anew (make_goldens.py).
+Training takes about a minute on one core. With the package versions of requirements.txt, on x86-64
+with AVX2, the files come out byte for byte; elsewhere the trained weights differ a little, and then
+the goldens must be made anew (make_goldens.py).
 """
 
 import os
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: threads would reorder the sums
+# Before numpy: other threads or another processor's kernels would round the sums differently.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 import hashlib
 import json
@@ -87,9 +89,7 @@ def pytorch_style(name, layers, input_shape):
         last = k + 1 == len(layers)
         output = "output" if last else str(int(value) + 1)
         inputs = [value, f"{key}.weight", f"{key}.bias"]
-        nodes.append(
-            node("Gemm", inputs, output, f"Gemm_{count}", alpha=1.0, beta=1.0, transB=1)
-        )
+        nodes.append(node("Gemm", inputs, output, f"Gemm_{count}", alpha=1.0, beta=1.0, transB=1))
         if not last:
             value = str(int(output) + 1)
             nodes.append(node("Relu", [output], value, f"Relu_{count + 1}"))
