@@ -57,7 +57,7 @@ std::string printable(std::string_view text) {
     const auto first = static_cast<unsigned char>(text[0]);
     if (result.size() + length > kPrintedBytes) return result + "...";
     if (length == 0 || first < 0x20 || first == 0x7f || first == '\\') {
-      result += '?';
+      result += '_';
       text.remove_prefix(1);
     } else {
       result += text.substr(0, length);

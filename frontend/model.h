@@ -13,7 +13,7 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
                       std::string_view what);
 
 // `text` made safe to print in messages, JSON and one-line comments of generated code: control
-// characters, backslashes and what is not UTF-8 become '?', more than 200 bytes are cut to "...".
+// characters, backslashes and what is not UTF-8 become '_', more than 200 bytes are cut to "...".
 // Names in a model are an attacker's to choose.
 std::string printable(std::string_view text);
 

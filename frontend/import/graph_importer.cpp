@@ -30,6 +30,8 @@ class GraphImporter {
   void import_input(const onnx::ValueInfoProto& info);
   Shape input_shape(const onnx::ValueInfoProto& info) const;
   void claim_node_outputs();
+  void note_cycle(const std::vector<int>& cycle);
+  std::unordered_set<std::string> known_names() const;
   void import_nodes();
   void import_node(int index);
   bool find_inputs(const onnx::NodeProto& node, const std::string& where);
@@ -79,19 +81,26 @@ int input_count(const onnx::NodeProto& node) {
   return count;
 }
 
+// "2 are", "1 to 3 are"
+std::string count_range(int least, int most) {
+  if (least == most) return fmt::format("{} {}", most, most == 1 ? "is" : "are");
+  return fmt::format("{} to {} are", least, most);
+}
+
 // Throws: BF1011, BF1012.
 void check_signature(const onnx::NodeProto& node, const OperatorImporter& op) {
   const int inputs = input_count(node);
-  const bool left_out =
-      std::any_of(node.input().begin(), node.input().begin() + std::min(inputs, op.least_inputs),
-                  [](const std::string& name) { return name.empty(); });
-  if (inputs < op.least_inputs || inputs > op.most_inputs || left_out)
+  if (inputs < op.least_inputs || inputs > op.most_inputs)
     fail("BF1011", "",
-         fmt::format("{} inputs, but {} to {} are expected", inputs, op.least_inputs,
-                     op.most_inputs));
-  if (node.output_size() < 1 || node.output_size() > op.most_outputs || node.output(0).empty())
+         fmt::format("{} inputs, but {} expected", inputs,
+                     count_range(op.least_inputs, op.most_inputs)));
+  for (int i = 0; i < op.least_inputs; ++i)
+    if (node.input(i).empty()) fail("BF1011", "", fmt::format("input {} is left out", i));
+  if (node.output_size() < 1 || node.output_size() > op.most_outputs)
     fail("BF1011", "",
-         fmt::format("{} outputs, but 1 to {} are expected", node.output_size(), op.most_outputs));
+         fmt::format("{} outputs, but {} expected", node.output_size(),
+                     count_range(1, op.most_outputs)));
+  if (node.output(0).empty()) fail("BF1011", "", "output 0 is left out");
   std::set<std::string> seen;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     const std::string& name = attribute.name();
@@ -240,16 +249,27 @@ void GraphImporter::claim_node_outputs() {
     }
 }
 
+void GraphImporter::note_cycle(const std::vector<int>& cycle) {
+  constexpr std::size_t kShown = 8;
+  const auto place = [this](int i) { return place_of(proto_.node(i), i); };
+  std::string path;
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) path += place(cycle[i]) + " -> ";
+  if (cycle.size() > kShown) path += fmt::format("{} more -> ", cycle.size() - kShown);
+  note("BF1016", place(cycle.front()),
+       fmt::format("the graph has a cycle: {}{}", path, place(cycle.front())),
+       "only feed-forward networks are supported");
+}
+
+// Tensors that are there without any node.
+std::unordered_set<std::string> GraphImporter::known_names() const {
+  std::unordered_set<std::string> names = initializers_;
+  for (const auto& [name, symbol] : state_.symbols) names.insert(name);
+  return names;
+}
+
 void GraphImporter::import_nodes() {
-  const NodeOrder order = order_nodes(proto_);
-  if (!order.cycle.empty()) {
-    std::string path;
-    for (int i : order.cycle) path += place_of(proto_.node(i), i) + " -> ";
-    const int first = order.cycle.front();
-    note("BF1016", place_of(proto_.node(first), first),
-         fmt::format("the graph has a cycle: {}{}", path, place_of(proto_.node(first), first)),
-         "only feed-forward networks are supported");
-  }
+  const NodeOrder order = order_nodes(proto_, known_names());
+  if (!order.cycle.empty()) note_cycle(order.cycle);
   // Problems are reported in file order, whatever order the nodes are imported in.
   std::map<int, std::vector<Diagnostic>> by_node;
   std::vector<Diagnostic> before = std::exchange(state_.diagnostics, {});

@@ -9,11 +9,12 @@ namespace bf {
 namespace {
 
 // For each node the nodes whose outputs it reads; of several makers of a name, the first.
-std::vector<std::vector<int>> find_sources(const onnx::GraphProto& graph) {
+std::vector<std::vector<int>> find_sources(const onnx::GraphProto& graph,
+                                           const std::unordered_set<std::string>& known) {
   std::unordered_map<std::string, int> maker;
   for (int i = 0; i < graph.node_size(); ++i)
     for (const std::string& output : graph.node(i).output())
-      if (!output.empty()) maker.emplace(output, i);
+      if (!output.empty() && !known.contains(output)) maker.emplace(output, i);
   std::vector<std::vector<int>> sources(static_cast<std::size_t>(graph.node_size()));
   for (int i = 0; i < graph.node_size(); ++i)
     for (const std::string& input : graph.node(i).input())
@@ -44,13 +45,14 @@ std::vector<int> find_cycle(const std::vector<std::vector<int>>& sources,
 
 }  // namespace
 
-NodeOrder order_nodes(const onnx::GraphProto& graph) {
-  const std::vector<std::vector<int>> sources = find_sources(graph);
+NodeOrder order_nodes(const onnx::GraphProto& graph, const std::unordered_set<std::string>& known) {
+  const std::vector<std::vector<int>> sources = find_sources(graph, known);
   std::vector<std::vector<int>> readers(sources.size());
   std::vector<int> waits(sources.size(), 0);  // sources that are not sorted yet
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (int source : sources[i]) readers[static_cast<std::size_t>(source)].push_back(int(i));
+    for (int source : sources[i])
+      readers[static_cast<std::size_t>(source)].push_back(static_cast<int>(i));
     waits[i] = static_cast<int>(sources[i].size());
     if (waits[i] == 0) ready.push(static_cast<int>(i));
   }

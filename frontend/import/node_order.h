@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "onnx_schema/onnx.pb.h"
@@ -13,7 +14,8 @@ struct NodeOrder {
 };
 
 // Topological order of all nodes; among those that may come next, the first in the file. Names
-// that no node makes count as known. Nodes on or behind a cycle are not in the order.
-NodeOrder order_nodes(const onnx::GraphProto& graph);
+// in `known`, and those that no node makes, need not be waited for. Nodes on or behind a cycle are
+// not in the order.
+NodeOrder order_nodes(const onnx::GraphProto& graph, const std::unordered_set<std::string>& known);
 
 }  // namespace bf

@@ -222,12 +222,11 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
   if (external) loaded = read_external_data(proto, folder, count * type.bytes, where);
   const std::string& raw = external ? loaded : proto.raw_data();
   const bool typed = !external && raw.empty();
-  if (typed ? static_cast<std::size_t>(typed_count(proto)) != count
-            : raw.size() != count * type.bytes)
-    malformed(where, fmt::format("shape {} of {} needs {} elements, but there are {}",
-                                 to_string(shape), type.name, count,
-                                 typed ? fmt::format("{}", typed_count(proto))
-                                       : fmt::format("{} bytes", raw.size())));
+  const std::size_t needed = typed ? count : count * type.bytes;
+  const std::size_t found = typed ? static_cast<std::size_t>(typed_count(proto)) : raw.size();
+  if (found != needed)
+    malformed(where, fmt::format("shape {} of {} needs {} {}, but there are {}", to_string(shape),
+                                 type.name, needed, typed ? "elements" : "bytes", found));
   if (is_real_type(type.type)) {
     Constant constant{shape, std::vector<double>(count), {}};
     for (std::size_t i = 0; i < count; ++i)
