@@ -34,11 +34,15 @@ constexpr Pass kPasses[] = {
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"remove-duplicate-relu", "relu(relu(x)) is relu(x)", without_options<remove_duplicate_relu>},
-    // Before merging: few rows may make merging pay.
+    {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
+    // After merging, so that the folded graph is as tight as the other; before merging again, which
+    // few rows may make pay.
     {"fold-output-spec", "fold the linear specification into the last affine layer",
      fold_spec_if_given},
     {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
     {"insert-identity", "make every Relu read an affine layer", without_options<insert_identity>},
+    // What insert-identity wrote as matrices.
+    {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
     // Cleans up after the others.
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
 };

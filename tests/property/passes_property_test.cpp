@@ -1,0 +1,282 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "frontend/evaluate.h"
+#include "frontend/evaluate_exact.h"
+#include "frontend/passes/passes.h"
+#include "frontend/passes/pipeline.h"
+#include "tests/property/passes_exact.h"
+#include "tests/property/passes_random_graph.h"
+
+namespace bf {
+namespace {
+
+using testing::Interval;
+using testing::Numbers;
+using testing::pick;
+using testing::Random;
+
+using Rationals = std::vector<std::vector<mpq_class>>;
+using Intervals = std::vector<std::vector<Interval>>;
+
+class Passes : public ::testing::Test {
+ protected:
+  Passes() : seed_(testing::seed_from_environment(7)), random_(seed_) {
+    std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed_));
+  }
+
+  int random_size() { return pick(random_, 1, 14); }
+
+  LinearSpec random_spec(Numbers numbers, std::int64_t outputs) {
+    LinearSpec spec;
+    for (int rows = pick(random_, 1, 4); rows > 0; --rows)
+      spec.rows.push_back(testing::random_numbers(random_, numbers, outputs));
+    if (pick(random_, 0, 1) == 0)
+      spec.offset =
+          testing::random_numbers(random_, numbers, static_cast<std::int64_t>(spec.rows.size()));
+    return spec;
+  }
+
+  std::uint64_t seed_;
+  Random random_;
+};
+
+bool has_errors(const Constant& constant) {
+  return !constant.is_exact();
+}
+
+bool is_exact(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (const auto* op = std::get_if<Affine>(&node.op))
+      if (has_errors(op->weight) || has_errors(op->bias)) return false;
+    if (const auto* op = std::get_if<Scale>(&node.op))
+      if (has_errors(op->factor) || has_errors(op->offset)) return false;
+    if (const auto* op = std::get_if<Literal>(&node.op))
+      if (has_errors(op->value)) return false;
+  }
+  return true;
+}
+
+Intervals to_intervals(const std::vector<std::vector<double>>& point) {
+  Intervals result;
+  for (const std::vector<double>& tensor : point) {
+    result.emplace_back();
+    for (double x : tensor) result.back().push_back({mpq_class(x), mpq_class(x)});
+  }
+  return result;
+}
+
+// Names and shapes of inputs and outputs are the same, but for an output that was an input.
+void expect_same_interface(const Graph& before, const Graph& after) {
+  EXPECT_EQ(before.inputs, after.inputs);
+  ASSERT_EQ(before.outputs.size(), after.outputs.size());
+  for (ValueId id : before.inputs) EXPECT_EQ(before.value(id), after.value(id));
+  for (std::size_t i = 0; i < before.outputs.size(); ++i) {
+    const ValueId id = before.outputs[i];
+    const bool is_input = id == before.inputs[0];
+    EXPECT_TRUE(is_input || before.outputs[i] == after.outputs[i]);
+    EXPECT_TRUE(is_input || before.value(id) == after.value(after.outputs[i]));
+    EXPECT_EQ(before.value(id).shape, after.value(after.outputs[i]).shape);
+  }
+}
+
+void expect_contained(const Rationals& exact, const Intervals& bounds, const std::string& what) {
+  ASSERT_EQ(exact.size(), bounds.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_EQ(exact[i].size(), bounds[i].size());
+    for (std::size_t j = 0; j < exact[i].size(); ++j)
+      ASSERT_TRUE(bounds[i][j].contains(exact[i][j])) << what << ": output " << i << ", " << j;
+  }
+}
+
+// All readers, maps, several outputs: nothing may change, pass by pass.
+TEST_F(Passes, KeepIntegerGraphsExactly) {
+  for (int i = 0; i < 3000; ++i) {
+    const Graph original = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    verify(original);
+    const auto point = testing::random_point(random_, Numbers::kSmallIntegers, original);
+    const Rationals expected = evaluate_exact(original, point);
+    PassOptions options;
+    options.after_pass = [&](std::string_view pass, const Graph& graph, double) {
+      ASSERT_TRUE(is_exact(graph)) << pass;
+      ASSERT_EQ(expected, evaluate_exact(graph, point)) << pass << "\n"
+                                                        << to_string(original) << to_string(graph);
+      expect_same_interface(original, graph);
+    };
+    Graph graph = original;
+    normalise(graph, options);
+    if (HasFailure()) FAIL() << "case " << i << "\n" << to_string(original);
+  }
+}
+
+// Each pass alone, on graphs as imported: no pass may rely on an earlier one for being right.
+TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
+  for (int i = 0; i < 1000; ++i) {
+    const Graph original = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    const auto point = testing::random_point(random_, Numbers::kSmallIntegers, original);
+    const Rationals expected = evaluate_exact(original, point);
+    for (const Pass& pass : normalisation_passes()) {
+      Graph graph = original;
+      pass.run(graph, {});
+      verify(graph);
+      ASSERT_EQ(expected, evaluate_exact(graph, point)) << pass.name << "\n"
+                                                        << to_string(original) << to_string(graph);
+      expect_same_interface(original, graph);
+      ASSERT_FALSE(HasFailure()) << pass.name << "\n" << to_string(original);
+    }
+  }
+}
+
+TEST_F(Passes, AreIdempotent) {
+  for (int i = 0; i < 500; ++i) {
+    Graph graph = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    normalise(graph);
+    Graph again = graph;
+    normalise(again);
+    ASSERT_EQ(graph, again) << to_string(graph) << to_string(again);
+  }
+}
+
+// What folding rounds, the constants' error bounds cover: the original's exact outputs lie in the
+// outputs of the folded graph evaluated over all constants that it may stand for.
+TEST_F(Passes, CarryRigorousErrorBounds) {
+  int inexact = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const Numbers numbers = i % 2 == 0 ? Numbers::kFloats : Numbers::kWild;
+    const Graph original = testing::random_graph(random_, numbers, random_size());
+    const auto point = testing::random_point(random_, numbers, original);
+    const Rationals exact = evaluate_exact(original, point);
+    PassOptions options;
+    options.after_pass = [&](std::string_view pass, const Graph& graph, double) {
+      expect_contained(exact, testing::evaluate_intervals(graph, to_intervals(point)),
+                       std::string(pass));
+    };
+    Graph graph = original;
+    normalise(graph, options);
+    inexact += is_exact(graph) ? 0 : 1;
+    ASSERT_FALSE(HasFailure()) << "case " << i << "\n" << to_string(original) << to_string(graph);
+  }
+  EXPECT_GT(inexact, 500);  // else nothing was tested
+}
+
+TEST_F(Passes, FoldedSpecificationIsExactForIntegers) {
+  for (int i = 0; i < 2000; ++i) {
+    const Graph original = testing::random_chain(random_, Numbers::kSmallIntegers, random_size());
+    const auto point = testing::random_point(random_, Numbers::kSmallIntegers, original);
+    const std::vector<mpq_class> y = evaluate_exact(original, point)[0];
+    const LinearSpec spec =
+        random_spec(Numbers::kSmallIntegers, static_cast<std::int64_t>(y.size()));
+    std::vector<mpq_class> expected;
+    for (std::size_t row = 0; row < spec.rows.size(); ++row) {
+      mpq_class sum;
+      for (std::size_t j = 0; j < y.size(); ++j) sum += mpq_class(spec.rows[row][j]) * y[j];
+      if (!spec.offset.empty()) sum -= mpq_class(spec.offset[row]);
+      expected.push_back(sum);
+    }
+    Graph graph = original;
+    PassOptions options;
+    options.spec = &spec;
+    normalise(graph, options);
+    ASSERT_EQ(graph.outputs.size(), 1U);
+    ASSERT_EQ(graph.value(graph.outputs[0]).shape,
+              (Shape{1, static_cast<std::int64_t>(spec.rows.size())}));
+    ASSERT_EQ(expected, evaluate_exact(graph, point)[0]) << to_string(original) << to_string(graph);
+  }
+}
+
+Intervals random_box(Random& random, const Graph& graph) {
+  Intervals box;
+  for (ValueId id : graph.inputs) {
+    box.emplace_back();
+    for (std::int64_t i = element_count(graph.value(id).shape); i > 0; --i) {
+      const int lower = pick(random, -4, 4);
+      box.back().push_back({mpq_class(lower), mpq_class(lower + pick(random, 0, 4))});
+    }
+  }
+  return box;
+}
+
+std::vector<Interval> apply_spec(const LinearSpec& spec, const std::vector<Interval>& y) {
+  std::vector<Interval> result;
+  for (std::size_t row = 0; row < spec.rows.size(); ++row) {
+    testing::IntervalArithmetic::Accumulator sum;
+    for (std::size_t j = 0; j < y.size(); ++j)
+      sum.add_product(testing::IntervalArithmetic::number(spec.rows[row][j]), y[j]);
+    if (!spec.offset.empty()) sum.add(testing::IntervalArithmetic::number(-spec.offset[row]));
+    result.push_back(sum.result());
+  }
+  return result;
+}
+
+// Interval bounds in exact arithmetic, of the same network with and without folding.
+TEST_F(Passes, FoldedSpecificationIsNeverLooser) {
+  int tighter = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const Graph original = testing::random_chain(random_, Numbers::kSmallIntegers, random_size());
+    const LinearSpec spec = random_spec(Numbers::kSmallIntegers,
+                                        element_count(original.value(original.outputs[0]).shape));
+    const Intervals box = random_box(random_, original);
+    Graph plain = original;
+    normalise(plain);
+    Graph folded = original;
+    PassOptions options;
+    options.spec = &spec;
+    normalise(folded, options);
+    const auto loose = apply_spec(spec, testing::evaluate_intervals(plain, box)[0]);
+    const auto tight = testing::evaluate_intervals(folded, box)[0];
+    ASSERT_EQ(loose.size(), tight.size());
+    for (std::size_t row = 0; row < loose.size(); ++row) {
+      ASSERT_TRUE(loose[row].contains(tight[row])) << to_string(plain) << to_string(folded);
+      tighter += loose[row].upper > tight[row].upper ? 1 : 0;
+    }
+  }
+  EXPECT_GT(tighter, 300);
+}
+
+// Interval bounds of the whole normalisation: never looser than the imported graph's, operator by
+// operator.
+TEST_F(Passes, NormalisationIsNeverLooserByIntervals) {
+  for (int i = 0; i < 1000; ++i) {
+    const Graph original = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    const Intervals box = random_box(random_, original);
+    Graph graph = original;
+    normalise(graph);
+    const Intervals loose = testing::evaluate_intervals(original, box);
+    const Intervals tight = testing::evaluate_intervals(graph, box);
+    for (std::size_t out = 0; out < loose.size(); ++out)
+      for (std::size_t j = 0; j < loose[out].size(); ++j)
+        ASSERT_TRUE(loose[out][j].contains(tight[out][j]))
+            << to_string(original) << to_string(graph);
+  }
+}
+
+// Data movement costs nothing at run time in a chain with one reader each: after normalisation all
+// that is left are the matrices of the network itself.
+TEST_F(Passes, ChainsEndAlternating) {
+  for (int i = 0; i < 1000; ++i) {
+    Graph graph = testing::random_chain(random_, Numbers::kFloats, random_size());
+    normalise(graph);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const bool relu = std::holds_alternative<Relu>(graph.nodes[n].op);
+      ASSERT_TRUE(relu || std::holds_alternative<Affine>(graph.nodes[n].op));
+      ASSERT_TRUE(!relu || (n > 0 && std::holds_alternative<Affine>(graph.nodes[n - 1].op)));
+    }
+  }
+}
+
+TEST_F(Passes, AgreeWithDoubleEvaluationOnIntegers) {
+  for (int i = 0; i < 500; ++i) {
+    const Graph graph = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    const auto point = testing::random_point(random_, Numbers::kSmallIntegers, graph);
+    const Rationals exact = evaluate_exact(graph, point);
+    const std::vector<std::vector<double>> rounded = evaluate(graph, point);
+    for (std::size_t out = 0; out < exact.size(); ++out)
+      for (std::size_t j = 0; j < exact[out].size(); ++j)
+        ASSERT_EQ(exact[out][j], mpq_class(rounded[out][j]));
+  }
+}
+
+}  // namespace
+}  // namespace bf

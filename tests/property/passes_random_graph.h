@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "frontend/graph.h"
+
+namespace bf::testing {
+
+using Random = std::mt19937_64;
+
+// BF_SEED when set, else `fallback`.
+std::uint64_t seed_from_environment(std::uint64_t fallback);
+
+// In [low, high].
+int pick(Random& random, int low, int high);
+
+enum class Numbers {
+  kSmallIntegers,  // sums of products stay exact; divisors are powers of two
+  kFloats,         // float32 weights as a trained network has
+  kWild,           // full doubles of exponents -60 to 60, and zeros
+};
+
+double random_number(Random& random, Numbers numbers);
+std::vector<double> random_numbers(Random& random, Numbers numbers, std::int64_t count);
+
+// An imported graph of all operator kinds: maps (reshapes, permutations, gathers that repeat and
+// drop elements), broadcasting arithmetic with constants, matrix products with a constant on either
+// side, Relu, constant expressions, values with several readers, several outputs. `size`: nodes,
+// about.
+Graph random_graph(Random& random, Numbers numbers, int size);
+
+// A chain from the input to one output.
+Graph random_chain(Random& random, Numbers numbers, int size);
+
+// One point for each graph input.
+std::vector<std::vector<double>> random_point(Random& random, Numbers numbers, const Graph& graph);
+
+}  // namespace bf::testing
