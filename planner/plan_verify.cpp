@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "frontend/diagnostic.h"
+#include "planner/plan.h"
+#include "planner/plan_verify_entry.h"
+
+namespace bf {
+namespace {
+
+template <typename... Args>
+void require(bool ok, fmt::format_string<Args...> format, const Args&... args) {
+  if (ok) return;
+  const std::string message = fmt::vformat(format, fmt::make_format_args(args...));
+  internal::check_failed(message.c_str(), __FILE__, __LINE__);
+}
+
+bool is_identifier(std::string_view text) {
+  const auto letter = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), letter);
+}
+
+template <typename Number>
+bool all_finite(const std::vector<Number>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](Number x) { return std::isfinite(x); });
+}
+
+bool is_error_bound(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+bool in_range(int index, std::size_t size) {
+  return index >= 0 && static_cast<std::size_t>(index) < size;
+}
+
+void check_layer(const Plan& plan, int index) {
+  const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+  require(is_identifier(layer.name), "layer {}: '{}' is no identifier", index, layer.name);
+  require(layer.in > 0 && layer.out > 0, "layer {}: extents {}x{}", layer.name, layer.in,
+          layer.out);
+  require(layer.input >= -1 && layer.input < index, "layer {}: input {} is not before it",
+          layer.name, layer.input);
+  const int made =
+      layer.input < 0 ? plan.input_count : plan.layers[static_cast<std::size_t>(layer.input)].out;
+  require(layer.in == made, "layer {}: reads {} numbers of {}", layer.name, layer.in, made);
+
+  const auto weights = static_cast<std::size_t>(layer.in) * static_cast<std::size_t>(layer.out);
+  require(layer.weight.size() == weights, "layer {}: {} weights", layer.name, layer.weight.size());
+  require(layer.residual.empty() || layer.residual.size() == weights, "layer {}: {} residuals",
+          layer.name, layer.residual.size());
+  require(layer.bias.size() == static_cast<std::size_t>(layer.out), "layer {}: {} biases",
+          layer.name, layer.bias.size());
+  require(all_finite(layer.weight) && all_finite(layer.residual) && all_finite(layer.bias),
+          "layer {}: a weight or bias is not finite", layer.name);
+  const AffineErrors& e = layer.errors;
+  for (double value :
+       {e.weight_relative, e.weight_residual, e.bias_float, e.bias_double, e.row_norm, e.bias_norm})
+    require(is_error_bound(value), "layer {}: error bound {}", layer.name, value);
+}
+
+int check_heads(const Plan& plan, const std::vector<int>& heads) {
+  int total = 0;
+  for (int head : heads) {
+    require(in_range(head, plan.layers.size()), "head {} is no layer", head);
+    total += plan.layers[static_cast<std::size_t>(head)].out;
+  }
+  return total;
+}
+
+std::int64_t total_elements(const std::vector<Value>& values) {
+  std::int64_t total = 0;
+  for (const Value& value : values) total += element_count(value.shape);
+  return total;
+}
+
+void check_network(const Plan& plan) {
+  require(is_identifier(plan.name), "plan name '{}' is no identifier", plan.name);
+  require(plan.input_count > 0 && plan.input_count == total_elements(plan.inputs),
+          "the inputs hold {} numbers, not {}", total_elements(plan.inputs), plan.input_count);
+  require(plan.output_count > 0 && plan.output_count == total_elements(plan.outputs),
+          "the outputs hold {} numbers, not {}", total_elements(plan.outputs), plan.output_count);
+  std::set<std::string> names;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    check_layer(plan, i);
+    const std::string& name = plan.layers[static_cast<std::size_t>(i)].name;
+    require(names.insert(name).second, "two layers are named {}", name);
+  }
+  require(check_heads(plan, plan.output_heads) == plan.output_count,
+          "the heads do not make the {} outputs", plan.output_count);
+  require(check_heads(plan, plan.spec_heads) == plan.spec_rows,
+          "the heads do not make the {} spec rows", plan.spec_rows);
+}
+
+void check_kernels(const Plan& plan) {
+  std::set<std::string> keys, functions;
+  for (const Kernel& kernel : plan.kernels) {
+    require(!kernel.key.empty() && keys.insert(kernel.key).second, "kernel key '{}' is taken",
+            kernel.key);
+    require(is_identifier(kernel.function) && functions.insert(kernel.function).second,
+            "kernel {}: function '{}' is taken or no identifier", kernel.key, kernel.function);
+    const Schedule& s = kernel.schedule;
+    require(s.lanes >= 1 && s.vectors >= 1 && s.columns >= 1 && s.chunk >= 0,
+            "kernel {}: empty schedule", kernel.key);
+    require(kernel.in >= 0 && kernel.out >= 0 && kernel.rows >= 0 && kernel.panel >= 0 &&
+                kernel.depth >= 0,
+            "kernel {}: negative extent", kernel.key);
+    require(!kernel.reason.empty(), "kernel {}: no reason", kernel.key);
+  }
+}
+
+void check_slots(const Plan& plan) {
+  std::vector<int> domains(plan.layers.size(), 0), layouts(plan.layers.size(), 0);
+  for (const DomainChoice& choice : plan.domains) {
+    require(in_range(choice.layer, domains.size()), "domain of layer {}", choice.layer);
+    ++domains[static_cast<std::size_t>(choice.layer)];
+    require(!choice.reason.empty(), "domain of layer {}: no reason", choice.layer);
+  }
+  for (const WeightLayout& layout : plan.layouts) {
+    require(in_range(layout.layer, layouts.size()), "layout of layer {}", layout.layer);
+    ++layouts[static_cast<std::size_t>(layout.layer)];
+    require(layout.panel >= 1 && layout.bytes > 0, "layout of layer {}: panel {}, {} bytes",
+            layout.layer, layout.panel, layout.bytes);
+  }
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    require(domains[i] == 1, "layer {} has {} domains", plan.layers[i].name, domains[i]);
+    require(layouts[i] >= 1, "layer {} has no layout", plan.layers[i].name);
+  }
+  for (const CacheEntry& entry : plan.cache)
+    require(!entry.name.empty() && !entry.key.empty(), "unnamed cache entry '{}'", entry.name);
+  for (const Rejected& rejected : plan.rejected)
+    require(!rejected.slot.empty() && !rejected.candidate.empty() && !rejected.reason.empty(),
+            "rejected candidate '{}' of '{}' has no slot or reason", rejected.candidate,
+            rejected.slot);
+}
+
+}  // namespace
+
+void verify(const Plan& plan) {
+  const int align = plan.config.target.align;
+  require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
+  check_network(plan);
+  check_kernels(plan);
+  check_slots(plan);
+
+  std::set<EntryKind> kinds;
+  for (const Entry& entry : plan.entries) {
+    require(kinds.insert(entry.kind).second, "two entries of kind {}", to_string(entry.kind));
+    verify_entry(plan, entry);
+  }
+  require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
+  require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
+          "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
+}
+
+}  // namespace bf

@@ -1,0 +1,283 @@
+#include "planner/plan_verify_entry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "frontend/diagnostic.h"
+
+namespace bf {
+namespace {
+
+constexpr int kNobody = -1;
+
+// One run over an entry. Names of what is wrong start with the entry's kind.
+class EntryVerifier {
+ public:
+  EntryVerifier(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {}
+
+  void run() {
+    check_buffers();
+    number_tasks();
+    for (int i = 0; i < static_cast<int>(entry_.steps.size()); ++i) check_step(i);
+    for (std::size_t i = 0; i < entry_.buffers.size(); ++i)
+      require(state_[i].writer != kNobody, "buffer '{}' is never written", entry_.buffers[i].name);
+    check_arena();
+    check_outputs();
+    check_tasks();
+  }
+
+ private:
+  template <typename... Args>
+  void require(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
+    if (ok) return;
+    const std::string message = fmt::format("{}: {}", to_string(entry_.kind),
+                                            fmt::vformat(format, fmt::make_format_args(args...)));
+    internal::check_failed(message.c_str(), __FILE__, __LINE__);
+  }
+
+  // What a buffer holds while the steps are followed.
+  struct State {
+    int writer = kNobody;  // step
+    Role role = Role::kScratch;
+    int layer = -1;
+    std::set<int> readers;  // tasks other than the writer's that read this value
+  };
+
+  int task_of(int step) const { return task_of_step_[static_cast<std::size_t>(step)]; }
+
+  void check_buffers() {
+    const int align = plan_.config.target.align;
+    std::set<std::string> names;
+    for (const Buffer& b : entry_.buffers) {
+      require(!b.name.empty() && names.insert(b.name).second, "buffer name '{}' is taken", b.name);
+      require(b.count > 0, "buffer '{}' is empty", b.name);
+      require(b.bytes >= b.count * static_cast<std::int64_t>(size_of(b.element)),
+              "buffer '{}': {} bytes do not hold {} elements", b.name, b.bytes, b.count);
+      require(b.bytes % align == 0 && b.offset % align == 0 && b.offset >= 0,
+              "buffer '{}': {} bytes at {} are not aligned to {}", b.name, b.bytes, b.offset,
+              align);
+      require(0 <= b.first && b.first <= b.last && b.last < static_cast<int>(entry_.steps.size()),
+              "buffer '{}': lifetime {} to {}", b.name, b.first, b.last);
+    }
+    state_.resize(entry_.buffers.size());
+  }
+
+  void number_tasks() {
+    task_of_step_.assign(entry_.steps.size(), kNobody);
+    for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {
+      const std::vector<int>& steps = entry_.tasks[t].steps;
+      require(!steps.empty(), "task '{}' has no steps", entry_.tasks[t].name);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const int step = steps[i];
+        require(step >= 0 && step < static_cast<int>(entry_.steps.size()) && task_of(step) < 0,
+                "task '{}': step {} is no step or belongs to another", entry_.tasks[t].name, step);
+        require(i == 0 || step == steps[i - 1] + 1, "task '{}': its steps do not follow each other",
+                entry_.tasks[t].name);
+        task_of_step_[static_cast<std::size_t>(step)] = static_cast<int>(t);
+      }
+    }
+    for (std::size_t i = 0; i < entry_.steps.size(); ++i)
+      require(task_of_step_[i] != kNobody, "step {} belongs to no task", i);
+  }
+
+  void check_step(int index) {
+    const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    std::set<BufferId> reads, writes;
+    for (const Use& use : uses_of(plan_, entry_, step)) {
+      const auto id = static_cast<std::size_t>(use.id);
+      require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
+      const Buffer& b = entry_.buffers[id];
+      require(b.element == use.element && b.count >= use.count,
+              "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
+              b.count, to_string(b.element), use.count, to_string(use.element));
+      require(b.first <= index && index <= b.last,
+              "step {} ({}) touches buffer '{}' outside its lifetime {} to {}", index,
+              step_name(step), b.name, b.first, b.last);
+      if (use.reads) {
+        reads.insert(use.id);
+        check_read(index, use);
+      }
+      if (use.writes) {
+        writes.insert(use.id);
+        follow_write(index, use);
+      }
+    }
+    const Access access = access_of(step);
+    require(reads == std::set<BufferId>(access.reads.begin(), access.reads.end()) &&
+                writes == std::set<BufferId>(access.writes.begin(), access.writes.end()),
+            "step {} ({}): access_of differs from what the step means", index, step_name(step));
+  }
+
+  void check_read(int index, const Use& use) {
+    State& state = state_[static_cast<std::size_t>(use.id)];
+    const std::string& name = entry_.buffer(use.id).name;
+    const std::string_view kind = step_name(entry_.steps[static_cast<std::size_t>(index)]);
+    require(state.writer != kNobody && state.writer < index,
+            "step {} ({}) reads buffer '{}' before it is written", index, kind, name);
+    require(state.role == use.role && state.layer == use.layer,
+            "step {} ({}) reads buffer '{}', which holds something else", index, kind, name);
+    const int reader = task_of(index);
+    const int writer = task_of(state.writer);
+    if (reader == writer) return;
+    state.readers.insert(reader);
+    needed_.insert({writer, reader});
+    inputs_.insert({reader, use.id});
+    outputs_.insert({writer, use.id});
+  }
+
+  // A value that went from task to task must have been read by all before it is overwritten.
+  void follow_write(int index, const Use& use) {
+    State& state = state_[static_cast<std::size_t>(use.id)];
+    for (int reader : state.readers)
+      if (reader != task_of(index)) needed_.insert({reader, task_of(index)});
+    state = {index, use.role, use.layer, {}};
+  }
+
+  void check_arena() const {
+    StorageTotals totals;
+    std::vector<std::int64_t> live(entry_.steps.size(), 0);
+    for (const Buffer& b : entry_.buffers) {
+      totals.naive_bytes += b.bytes;
+      totals.planned_bytes = std::max(totals.planned_bytes, b.offset + b.bytes);
+      for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.bytes;
+    }
+    for (std::int64_t bytes : live)
+      totals.lower_bound_bytes = std::max(totals.lower_bound_bytes, bytes);
+    require(totals == entry_.storage, "the storage totals are not those of the buffers");
+
+    for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const Buffer& a = entry_.buffers[i];
+        const Buffer& b = entry_.buffers[j];
+        const bool apart_in_time = a.last < b.first || b.last < a.first;
+        const bool apart_in_space =
+            a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+        require(apart_in_time || apart_in_space, "live buffers '{}' and '{}' overlap", a.name,
+                b.name);
+      }
+    }
+  }
+
+  // What a step gives to the caller: a layer's bounds, at a position.
+  static std::optional<std::pair<int, int>> written(const Step& step) {
+    if (const auto* interval = std::get_if<IntervalAffine>(&step))
+      if (interval->centre_out == BufferId::kNone)
+        return std::pair(interval->position, interval->layer);
+    if (const auto* write = std::get_if<WriteBounds>(&step))
+      return std::pair(write->position, write->layer);
+    return std::nullopt;
+  }
+
+  // Every head is written, in order, and the caller's arrays have neither gaps nor overlaps.
+  void check_outputs() const {
+    const bool spec = entry_.kind == EntryKind::kSpecBounds;
+    const std::vector<int>& heads = spec ? plan_.spec_heads : plan_.output_heads;
+    if (entry_.kind == EntryKind::kEvaluate) return check_evaluated(heads);
+    std::vector<std::pair<int, int>> given;
+    for (const Step& step : entry_.steps)
+      if (const auto position = written(step)) given.push_back(*position);
+    std::sort(given.begin(), given.end());
+    std::vector<std::pair<int, int>> expected;
+    int position = 0;
+    for (int head : heads) {
+      expected.emplace_back(position, head);
+      position += plan_.layers[static_cast<std::size_t>(head)].out;
+    }
+    require(given == expected, "the heads are not each written once, at their positions");
+  }
+
+  void check_evaluated(const std::vector<int>& heads) const {
+    std::multiset<int> given;
+    for (const Step& step : entry_.steps)
+      if (const auto* affine = std::get_if<EvaluateAffine>(&step))
+        if (affine->out == BufferId::kNone) given.insert(affine->layer);
+    require(given == std::multiset<int>(heads.begin(), heads.end()),
+            "the heads are not each evaluated once");
+  }
+
+  // reaches[a][b]: task a runs before task b, by edges.
+  std::vector<std::vector<bool>> closure() const {
+    const std::size_t count = entry_.tasks.size();
+    std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count, false));
+    std::vector<std::size_t> order(count);  // by first step: every edge goes forward in it
+    for (std::size_t i = 0; i < count; ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return entry_.tasks[a].steps.front() < entry_.tasks[b].steps.front();
+    });
+    for (std::size_t t : order) {
+      for (int edge : entry_.tasks[t].after) {
+        const auto before = static_cast<std::size_t>(edge);
+        reaches[before][t] = true;
+        for (std::size_t a = 0; a < count; ++a)
+          if (reaches[a][before]) reaches[a][t] = true;
+      }
+    }
+    return reaches;
+  }
+
+  std::set<BufferId> handed(const std::set<std::pair<int, BufferId>>& list, int task) const {
+    std::set<BufferId> ids;
+    for (const auto& [owner, id] : list)
+      if (owner == task) ids.insert(id);
+    return ids;
+  }
+
+  void check_task(int index) const {
+    const Task& task = entry_.tasks[static_cast<std::size_t>(index)];
+    require(task.layer >= -1 && task.layer < static_cast<int>(plan_.layers.size()),
+            "task '{}': layer {}", task.name, task.layer);
+    require(task.flops >= 0 && task.bytes >= 0, "task '{}': negative cost", task.name);
+    std::set<int> edges;
+    for (int before : task.after) {
+      require(before >= 0 && before < static_cast<int>(entry_.tasks.size()) &&
+                  edges.insert(before).second,
+              "task '{}': edge from task {}", task.name, before);
+      require(entry_.tasks[static_cast<std::size_t>(before)].steps.back() < task.steps.front(),
+              "task '{}' comes before '{}', which it must follow", task.name,
+              entry_.tasks[static_cast<std::size_t>(before)].name);
+    }
+    const auto same = [](const std::vector<BufferId>& list, const std::set<BufferId>& ids) {
+      return list.size() == ids.size() && std::set<BufferId>(list.begin(), list.end()) == ids;
+    };
+    require(same(task.inputs, handed(inputs_, index)),
+            "task '{}': its inputs are not what it reads of other tasks", task.name);
+    require(same(task.outputs, handed(outputs_, index)),
+            "task '{}': its outputs are not what other tasks read of it", task.name);
+  }
+
+  void check_tasks() const {
+    std::set<std::string> names;
+    for (int i = 0; i < static_cast<int>(entry_.tasks.size()); ++i) {
+      const std::string& name = entry_.tasks[static_cast<std::size_t>(i)].name;
+      require(!name.empty() && names.insert(name).second, "task name '{}' is taken", name);
+      check_task(i);
+    }
+    const std::vector<std::vector<bool>> reaches = closure();
+    for (const auto& [before, task] : needed_)
+      require(reaches[static_cast<std::size_t>(before)][static_cast<std::size_t>(task)],
+              "no edge leads from task '{}' to '{}', which uses what it made",
+              entry_.tasks[static_cast<std::size_t>(before)].name,
+              entry_.tasks[static_cast<std::size_t>(task)].name);
+  }
+
+  const Plan& plan_;
+  const Entry& entry_;
+  std::vector<State> state_;  // by buffer
+  std::vector<int> task_of_step_;
+  std::set<std::pair<int, int>> needed_;  // (task, later task)
+  std::set<std::pair<int, BufferId>> inputs_, outputs_;
+};
+
+}  // namespace
+
+void verify_entry(const Plan& plan, const Entry& entry) {
+  EntryVerifier(plan, entry).run();
+}
+
+}  // namespace bf

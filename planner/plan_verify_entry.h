@@ -1,0 +1,40 @@
+#pragma once
+
+#include "planner/plan.h"
+
+namespace bf {
+
+// The part of verify() that looks at one entry: its steps, what their buffers hold, the arena, the
+// tasks. The rest of the plan has been checked.
+void verify_entry(const Plan& plan, const Entry& entry);
+
+// What a step does with a buffer, derived from the step's meaning (access_of is checked against
+// it).
+enum class Role : std::uint8_t {
+  kCentre,  // of a box tensor: the inputs (layer -1) or a layer's activations
+  kRadius,
+  kMiddle,  // of a pre-activation: centre, interval radius, bounds around the centre, slack
+  kSpread,
+  kBelow,
+  kAbove,
+  kSlackTerms,
+  kTable,
+  kValue,    // plain inference
+  kScratch,  // means nothing outside the step
+};
+
+struct Use {
+  BufferId id = BufferId::kNone;
+  Role role = Role::kScratch;
+  int layer = -1;
+  bool reads = false;
+  bool writes = false;
+  Element element = Element::kFloat32;
+  std::int64_t count = 0;  // elements touched
+};
+
+// Every buffer use of a step, in order: reads before the writes that depend on them. Aborts when
+// the step itself is malformed: layers, kernels, links, error terms.
+std::vector<Use> uses_of(const Plan& plan, const Entry& entry, const Step& step);
+
+}  // namespace bf
