@@ -6,15 +6,27 @@
 
 namespace bf::reference {
 
+// Final bounds of one layer's pre-activation.
+struct LayerBounds {
+  int layer = 0;
+  std::vector<double> lower, upper;
+};
+
 struct Bounds {
   std::vector<double> lower, upper;  // of the entry's heads, in order
   std::vector<int> unstable;         // per layer with a ReLU, in layer order: unstable neurons
+  std::vector<LayerBounds> layers;   // of every layer that the entry bounds, in layer order
 };
 
 // Executes an entry of a plan in double (Eigen), without error terms: the bounds that the method
 // gives in exact arithmetic, up to double rounding. Shares no code with generated kernels.
-// lower, upper: input_count numbers.
+// lower, upper: input_count numbers. A point entry (kEvaluate) takes the same point twice.
 Bounds execute(const Plan& plan, const Entry& entry, const std::vector<double>& lower,
                const std::vector<double>& upper);
+
+// The outputs at a point, in double; the spec rows with heads = plan.spec_heads.
+std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x,
+                             const std::vector<int>& heads);
+std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x);
 
 }  // namespace bf::reference

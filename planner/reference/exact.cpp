@@ -1,0 +1,21 @@
+#include "planner/reference/exact.h"
+
+#include "planner/reference/machine.h"
+
+namespace bf::reference {
+
+ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vector<mpq_class>& lower,
+                          const std::vector<mpq_class>& upper) {
+  return run_machine<ExactBounds, ExactLayerBounds>(plan, entry, lower, upper);
+}
+
+std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
+                                      const std::vector<int>& heads) {
+  return evaluate_heads(plan, x, heads);
+}
+
+std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x) {
+  return evaluate_exact(plan, x, plan.output_heads);
+}
+
+}  // namespace bf::reference

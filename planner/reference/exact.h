@@ -1,0 +1,33 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace bf::reference {
+
+struct ExactLayerBounds {
+  int layer = 0;
+  std::vector<mpq_class> lower, upper;
+};
+
+// As Bounds, in exact rationals.
+struct ExactBounds {
+  std::vector<mpq_class> lower, upper;
+  std::vector<int> unstable;
+  std::vector<ExactLayerBounds> layers;
+};
+
+// Executes an entry in rational arithmetic: the method's bounds without any rounding, for the
+// weights weight + residual. For small networks: numbers grow with every division.
+ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vector<mpq_class>& lower,
+                          const std::vector<mpq_class>& upper);
+
+// The outputs at a point; the spec rows with heads = plan.spec_heads.
+std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
+                                      const std::vector<int>& heads);
+std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x);
+
+}  // namespace bf::reference
