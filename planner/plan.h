@@ -137,6 +137,7 @@ struct Kernel {
   int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
   bool relu = false;
   bool residual = false;
+  bool head = false;  // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
   int depth = 0;       // longest chain of float32 roundings of one sum
@@ -268,6 +269,7 @@ struct WriteBounds {
 struct EvaluateAffine {
   int layer = 0;
   BufferId in = BufferId::kNone, out = BufferId::kNone;  // kNone: the caller's x or y
+  int position = 0;  // of its first element in the caller's array, when it is a head
   KernelId kernel = 0;
   bool operator==(const EvaluateAffine&) const = default;
 };

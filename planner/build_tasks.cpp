@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "planner/build_entries.h"
+
+namespace bf {
+namespace {
+
+// What a step is for: its task's name, layer and domain.
+struct Purpose {
+  std::string verb;
+  int layer;
+  Domain domain;
+};
+
+Purpose purpose(const BindBox&) {
+  return {"bind", -1, Domain::kInterval};
+}
+Purpose purpose(const IntervalAffine& step) {
+  return {"forward", step.layer, Domain::kInterval};
+}
+Purpose purpose(const CentreAffine& step) {
+  return {"forward", step.layer, Domain::kInterval};
+}
+Purpose purpose(const Relax& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
+Purpose purpose(const BackwardRows& step) {
+  return {"backward", step.layer, Domain::kBackward};
+}
+Purpose purpose(const WriteBounds& step) {
+  return {"write", step.layer, Domain::kInterval};
+}
+Purpose purpose(const EvaluateAffine& step) {
+  return {"evaluate", step.layer, Domain::kInterval};
+}
+
+struct Cost {
+  std::int64_t flops = 0;
+  std::int64_t bytes = 0;
+};
+
+const Layer& layer_at(const Plan& plan, int index) {
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
+Cost one_pass(const Plan& plan, int index, std::int64_t flops_per_weight) {
+  const Layer& layer = layer_at(plan, index);
+  return {flops_per_weight * layer.in * layer.out,
+          plan.layouts[static_cast<std::size_t>(index)].bytes};
+}
+
+Cost cost(const Plan& plan, const BindBox&) {
+  return {4LL * plan.input_count, 0};
+}
+Cost cost(const Plan& plan, const IntervalAffine& step) {
+  return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan& plan, const CentreAffine& step) {
+  return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan& plan, const Relax& step) {
+  return {40LL * layer_at(plan, step.layer).out, 0};
+}
+Cost cost(const Plan& plan, const BackwardRows& step) {
+  const std::int64_t rows = 2LL * layer_at(plan, step.layer).out;
+  const std::int64_t tiles = (rows + step.tile - 1) / step.tile;
+  Cost total{2 * rows * plan.input_count, 0};
+  for (const BackwardLink& link : step.links) {
+    const Cost pass = one_pass(plan, link.layer, 2);
+    total.flops += pass.flops * rows;
+    total.bytes += pass.bytes * tiles;
+  }
+  return total;
+}
+Cost cost(const Plan&, const WriteBounds&) {
+  return {};
+}
+Cost cost(const Plan& plan, const EvaluateAffine& step) {
+  return one_pass(plan, step.layer, 2);
+}
+
+void insert_unique(std::vector<BufferId>& list, BufferId id) {
+  if (id != BufferId::kNone && std::ranges::count(list, id) == 0) list.push_back(id);
+}
+
+// Data dependencies: a task runs after those that wrote what it reads or overwrites, and after
+// those that read what it overwrites.
+void connect(Entry& entry) {
+  std::map<BufferId, int> writer;
+  std::map<BufferId, std::vector<int>> readers;
+  for (int t = 0; t < static_cast<int>(entry.tasks.size()); ++t) {
+    Task& task = entry.tasks[static_cast<std::size_t>(t)];
+    const auto depend_on = [&](int other) {
+      if (other != t && std::ranges::count(task.after, other) == 0) task.after.push_back(other);
+    };
+    for (const int s : task.steps) {
+      const Access access = access_of(entry.steps[static_cast<std::size_t>(s)]);
+      for (const BufferId id : access.reads) {
+        const auto made = writer.find(id);
+        if (made == writer.end()) continue;
+        depend_on(made->second);
+        if (made->second != t) {
+          insert_unique(task.inputs, id);
+          insert_unique(entry.tasks[static_cast<std::size_t>(made->second)].outputs, id);
+        }
+        readers[id].push_back(t);
+      }
+      for (const BufferId id : access.writes) {
+        const auto made = writer.find(id);
+        if (made != writer.end()) depend_on(made->second);
+        for (const int reader : readers[id]) depend_on(reader);
+        writer[id] = t;
+        readers[id].clear();
+      }
+    }
+    std::ranges::sort(task.after);
+  }
+}
+
+}  // namespace
+
+void build_tasks(Plan& plan) {
+  for (Entry& entry : plan.entries) {
+    for (int s = 0; s < static_cast<int>(entry.steps.size()); ++s) {
+      const Step& step = entry.steps[static_cast<std::size_t>(s)];
+      const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
+      const Cost spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
+      Task task;
+      task.name =
+          fmt::format("{} {}", what.verb, what.layer < 0 ? "box" : layer_at(plan, what.layer).name);
+      task.layer = what.layer;
+      task.domain = what.domain;
+      task.steps = {s};
+      task.flops = spent.flops;
+      task.bytes = spent.bytes;
+      entry.tasks.push_back(std::move(task));
+    }
+    connect(entry);
+  }
+}
+
+}  // namespace bf

@@ -1,0 +1,115 @@
+#include "planner/error_terms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "frontend/diagnostic.h"
+#include "planner/planner.h"
+
+namespace bf {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnitFloat = 0x1p-24;
+constexpr double kUnitDouble = 0x1p-53;
+
+// More than x by at least the rounding of a few double operations.
+double up(double x) {
+  return x == 0 ? 0 : std::nextafter(x * (1 + 0x1p-50), kInfinity);
+}
+
+// In the order of ErrorTerm.
+constexpr std::array<std::string_view, 12> kNames = {
+    "summation",     "radius-summation", "scalar",     "weight-rounding",
+    "bias-rounding", "centre",           "product",    "slope",
+    "offset",        "error-summation",  "concretize", "underflow"};
+
+}  // namespace
+
+double gamma_float(int n) {
+  const double x = n * kUnitFloat;  // exact: n < 2^29
+  BF_CHECK(x < 0.5);
+  return up(x / (1 - x));
+}
+
+double gamma_double(int n) {
+  const double x = n * kUnitDouble;
+  return up(x / (1 - x));
+}
+
+double inflate_float(int n) {
+  return up(1 / (1 - gamma_float(n)));
+}
+
+std::span<const std::string_view> error_term_names() {
+  return kNames;
+}
+
+double term(const PlannerConfig& config, ErrorTerm which, double value) {
+  const std::string_view name = kNames.at(static_cast<std::size_t>(which));
+  return std::ranges::count(config.dropped_error_terms, name) > 0 ? 0.0 : value;
+}
+
+void round_weights(const Affine& affine, Layer& layer) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  const auto reject = [&](const char* what, double value) {
+    fail("BF2103", layer.origin,
+         fmt::format("a {} of the folded layer is {:g}, beyond float32", what, value),
+         "rescale the network's constants");
+  };
+  const std::size_t count = affine.weight.data.size();
+  AffineErrors& errors = layer.errors;
+  layer.weight.resize(count);
+  std::vector<float> residual(count, 0.0F);
+  bool exact = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double exact_weight = affine.weight.data[i];
+    const double error = affine.weight.error_at(i);
+    if (!(std::abs(exact_weight) <= kMax)) reject("weight", exact_weight);
+    float rounded = static_cast<float>(exact_weight);
+    // A relative bound needs a weight that is not zero; only folded weights below 2^-149 get here.
+    if (rounded == 0 && (exact_weight != 0 || error != 0))
+      rounded =
+          std::copysign(std::numeric_limits<float>::denorm_min(), static_cast<float>(exact_weight));
+    layer.weight[i] = rounded;
+    const double rest = exact_weight - rounded;  // exact unless the exponents are far apart
+    if (rest == 0 && error == 0) continue;
+    exact = false;
+    residual[i] = static_cast<float>(rest);
+    const double size = std::abs(static_cast<double>(rounded));
+    errors.weight_relative =
+        std::max(errors.weight_relative, up(up(std::abs(rest)) + error) / size);
+    errors.weight_residual = std::max(
+        errors.weight_residual,
+        up(up(std::abs(rest - static_cast<double>(residual[i]))) + error + up(size * 0x1p-100)) /
+            size);
+  }
+  errors.weight_relative = up(errors.weight_relative);
+  errors.weight_residual = up(errors.weight_residual);
+  if (!exact) layer.residual = std::move(residual);
+
+  layer.bias = affine.bias.data;
+  for (std::size_t j = 0; j < layer.bias.size(); ++j) {
+    const double bias = layer.bias[j];
+    if (!(std::abs(bias) <= kMax)) reject("bias", bias);
+    const double error = affine.bias.error_at(j);
+    errors.bias_double = std::max(errors.bias_double, error);
+    errors.bias_float =
+        std::max(errors.bias_float,
+                 up(std::abs(bias - static_cast<double>(static_cast<float>(bias))) + error));
+    errors.bias_norm = std::max(errors.bias_norm, up(std::abs(bias)));
+  }
+  for (int j = 0; j < layer.out; ++j) {
+    double norm = 0;
+    for (int k = 0; k < layer.in; ++k)
+      norm = up(norm + std::abs(static_cast<double>(layer.weight_at(j, k))));
+    errors.row_norm = std::max(errors.row_norm, norm);
+  }
+}
+
+}  // namespace bf

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string_view>
+
+#include "planner/plan.h"
+
+namespace bf {
+
+// Bounds on floating-point errors, computed at compile time and rounded up. Proofs: note
+// [error terms] in DESIGN.md. u = 2^-24 is the unit roundoff of float32, v = 2^-53 of double.
+
+// gamma_n = n u / (1 - n u): a float32 sum of n products, in any order, with or without FMA,
+// differs from the exact one by at most gamma_n sum |a_i b_i| (Higham 2002, section 3.1). n u <
+// 1/2.
+double gamma_float(int n);
+
+// The same for double.
+double gamma_double(int n);
+
+// 1 / (1 - gamma_n) (1 + slack): undoes what rounding may have lost in a float32 sum of n terms >=
+// 0.
+double inflate_float(int n);
+
+// Fills `layer.weight`, `residual`, `bias` and `errors` from the exact affine map.
+// Throws: CompileError BF2103 when a weight or bias is beyond float32.
+void round_weights(const Affine& affine, Layer& layer);
+
+// The terms below are zeroed when the plan's configuration drops them (mutation test).
+enum class ErrorTerm : int {
+  kSummation,        // float32 rounding of W c in the interval pass
+  kRadiusSummation,  // float32 rounding of |W| r
+  kScalar,           // bias addition and the outward step of the interval pass
+  kWeightRounding,   // folded weights rounded to float32
+  kBiasRounding,     // folded biases rounded
+  kCentre,           // double rounding of the centre path
+  kProduct,          // float32 rounding of the backward product
+  kSlope,            // rounding of coefficient x slope
+  kOffset,           // float32 rounding of the offset sum
+  kErrorSummation,   // float32 rounding of the error sum itself
+  kConcretize,       // float32 rounding of |A| r at the input
+  kUnderflow,        // products below the normal range
+};
+
+// `value`, or 0 when the term is dropped.
+double term(const PlannerConfig& config, ErrorTerm which, double value);
+
+}  // namespace bf

@@ -1,0 +1,218 @@
+#include "planner/lowering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+
+namespace bf {
+namespace {
+
+constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
+constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
+constexpr int kBackwardChunk = 64;  // the same for backward products
+constexpr int kElementBytes = 4;
+
+int round_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+int ceil_div(int value, int unit) {
+  return (value + unit - 1) / unit;
+}
+
+std::int64_t table_bytes(const Layer& layer, int panel, Method method) {
+  const std::int64_t padded = round_up(layer.out, panel);
+  std::int64_t bytes = padded * layer.in * kElementBytes;
+  if (method == Method::kIbp) return bytes + padded * 4;
+  if (!layer.residual.empty()) bytes *= 2;
+  return bytes + padded * 8;
+}
+
+}  // namespace
+
+LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
+  const PlannerConfig& config = plan.config;
+  const bool vector = config.lowering == Lowering::kVector && config.target.vector_bytes > 4;
+  lanes_ = vector ? config.target.vector_bytes / kElementBytes : 1;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    const int panel = panel_of(i);
+    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+    plan.layouts.push_back({i, panel, table_bytes(layer, panel, config.method)});
+    if (panel > 1)
+      plan.rejected.push_back(
+          {"layout", fmt::format("{}: row-major", layer.name),
+           fmt::format("panels of {} outputs let one load serve the forward lanes and the "
+                       "backward broadcasts",
+                       panel)});
+  }
+}
+
+int LoweringPlanner::panel_of(int layer) const {
+  const int out = plan_.layers[static_cast<std::size_t>(layer)].out;
+  return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
+}
+
+int LoweringPlanner::row_tile(int neurons) const {
+  const int vectors = lanes_ == 1 ? 4 : 2;
+  const int unit = std::max(2, lanes_);
+  int tile = lanes_ * vectors;
+  if (plan_.config.row_tile > 0) tile = std::min(round_up(plan_.config.row_tile, unit), 4 * unit);
+  return std::min(tile, round_up(2 * neurons, unit));
+}
+
+KernelId LoweringPlanner::intern(Kernel kernel) {
+  kernel.strategy = lanes_ > 1 ? Lowering::kVector : Lowering::kGeneric;
+  if (kernel.reason.empty())
+    kernel.reason = lanes_ > 1
+                        ? fmt::format("{}-byte vectors of {}", plan_.config.target.vector_bytes,
+                                      plan_.config.target.name)
+                        : "portable scalar code";
+  std::string extents;
+  if (kernel.out > 0) extents += fmt::format("/{}x{}", kernel.in, kernel.out);
+  if (kernel.out == 0 && kernel.in > 0) extents += fmt::format("/{}", kernel.in);
+  if (kernel.rows > 0) extents += fmt::format("/rows{}", kernel.rows);
+  kernel.key = fmt::format("{}{}{}{}/f32/panel{}/lanes{}/{}", to_string(kernel.kind),
+                           kernel.relu ? ".relu" : "",
+                           kernel.residual ? ".residual"
+                           : kernel.head   ? ".head"
+                                           : "",
+                           extents, kernel.panel, kernel.schedule.lanes, plan_.config.target.name);
+  kernel.function = fmt::format("{}{}{}", to_string(kernel.kind), kernel.relu ? "_relu" : "",
+                                kernel.residual ? "_residual"
+                                : kernel.head   ? "_head"
+                                                : "");
+  if (kernel.out > 0) kernel.function += fmt::format("_{}x{}", kernel.in, kernel.out);
+  if (kernel.out == 0 && kernel.in > 0) kernel.function += fmt::format("_{}", kernel.in);
+  if (kernel.rows > 0) kernel.function += fmt::format("_rows{}", kernel.rows);
+
+  const auto same = std::ranges::find(plan_.kernels, kernel.key, &Kernel::key);
+  if (same != plan_.kernels.end()) {
+    BF_CHECK(*same == kernel);  // the key names everything that the code depends on
+    return static_cast<KernelId>(same - plan_.kernels.begin());
+  }
+  plan_.kernels.push_back(std::move(kernel));
+  return static_cast<KernelId>(plan_.kernels.size()) - 1;
+}
+
+KernelId LoweringPlanner::bind(KernelKind kind) {
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.in = plan_.input_count;
+  kernel.schedule.lanes = lanes_;
+  return intern(kernel);
+}
+
+// Two levels of accumulators: chains of `chunk` products, then one sum over the chunks.
+int LoweringPlanner::forward_chunk(KernelKind kind, int index) const {
+  const int in = plan_.layers[static_cast<std::size_t>(index)].in;
+  if (kind == KernelKind::kCentreAffine || in <= 2 * kForwardChunk) return in;
+  return kForwardChunk;
+}
+
+int LoweringPlanner::forward_depth(KernelKind kind, int index) const {
+  const int chunk = forward_chunk(kind, index);
+  return chunk + ceil_div(plan_.layers[static_cast<std::size_t>(index)].in, chunk) + 1;
+}
+
+KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool head) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.in = layer.in;
+  kernel.out = layer.out;
+  kernel.panel = panel_of(index);
+  kernel.relu = relu;
+  kernel.head = head;
+  kernel.residual = kind == KernelKind::kCentreAffine && !layer.residual.empty();
+  kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
+  kernel.depth = forward_depth(kind, index);
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kRelax;
+  kernel.in = layer.out;
+  kernel.relu = layer.relu;
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::start_rows(int index, int tile) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kStartRows;
+  kernel.in = layer.in;
+  kernel.out = layer.out;
+  kernel.rows = tile;
+  kernel.panel = panel_of(index);
+  kernel.schedule.lanes = lanes_;
+  kernel.schedule.vectors = tile / lanes_;
+  return intern(kernel);
+}
+
+// The register tile of a product with `in` columns: columns x vectors accumulators, the vectors of
+// one coefficient and a broadcast weight must fit the registers. Of the sizes that fit, the one
+// that leaves the smallest remainder; the larger of equals.
+int tile_columns(int in, int vectors, int registers) {
+  const int most = std::max(1, std::min({(registers - vectors - 2) / vectors, 16, in}));
+  int best = most;
+  double best_cost = 1e300;
+  for (int columns = most; columns >= std::max(1, (most + 1) / 2); --columns) {
+    // Per tile: one pass over the coefficients (its loads) besides the multiply-adds.
+    const int tiles = ceil_div(in, columns);
+    const double cost = in * vectors + tiles * 0.5 * vectors + (in % columns != 0 ? vectors : 0);
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = columns;
+    }
+  }
+  return best;
+}
+
+// The panel of the weight table where it is wide enough; several narrow panels otherwise, so that
+// the outer sums are few.
+int LoweringPlanner::backward_chunk(int index) const {
+  const int panel = panel_of(index);
+  const int out = plan_.layers[static_cast<std::size_t>(index)].out;
+  return std::min(out, panel * std::max(1, kBackwardChunk / panel));
+}
+
+int LoweringPlanner::backward_blocks(int index) const {
+  return ceil_div(plan_.layers[static_cast<std::size_t>(index)].out, backward_chunk(index));
+}
+
+int LoweringPlanner::backward_depth(int index) const {
+  return backward_chunk(index) + backward_blocks(index) + 1;
+}
+
+KernelId LoweringPlanner::backward(int index, int tile) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kBackwardAffine;
+  kernel.in = layer.in;
+  kernel.out = layer.out;
+  kernel.rows = tile;
+  kernel.panel = panel_of(index);
+  const int vectors = tile / lanes_;
+  kernel.schedule = {lanes_, vectors,
+                     tile_columns(layer.in, vectors, plan_.config.target.vector_registers),
+                     backward_chunk(index)};
+  kernel.depth = backward_depth(index);
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::concretize(int tile) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kConcretize;
+  kernel.in = plan_.input_count;
+  kernel.rows = tile;
+  kernel.schedule.lanes = lanes_;
+  kernel.schedule.vectors = tile / lanes_;
+  kernel.depth = plan_.input_count + 1;
+  return intern(kernel);
+}
+
+}  // namespace bf

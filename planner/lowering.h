@@ -1,0 +1,41 @@
+#pragma once
+
+#include "planner/plan.h"
+
+namespace bf {
+
+// Chooses weight layouts and kernels: one Kernel per distinct key. The choices follow the measured
+// rules of note [schedules] in DESIGN.md.
+class LoweringPlanner {
+ public:
+  explicit LoweringPlanner(Plan& plan);
+
+  // Rows of a backward tile whose target has `neurons` candidates (both signs are rows).
+  int row_tile(int neurons) const;
+
+  KernelId bind(KernelKind kind);
+  KernelId forward(KernelKind kind, int layer, bool relu, bool head);
+  KernelId relax(int layer);
+  KernelId start_rows(int layer, int tile);
+  KernelId backward(int layer, int tile);
+  KernelId concretize(int tile);
+
+  // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
+  int forward_depth(KernelKind kind, int layer) const;
+  int backward_depth(int layer) const;
+  // Blocks of neurons that backward(layer) sums one after the other.
+  int backward_blocks(int layer) const;
+
+  const Kernel& kernel(KernelId id) const { return plan_.kernels.at(static_cast<std::size_t>(id)); }
+
+ private:
+  int panel_of(int layer) const;
+  int backward_chunk(int layer) const;
+  int forward_chunk(KernelKind kind, int layer) const;
+  KernelId intern(Kernel kernel);
+
+  Plan& plan_;
+  int lanes_ = 1;
+};
+
+}  // namespace bf

@@ -1,0 +1,26 @@
+#include "planner/planner.h"
+
+#include "planner/build_entries.h"
+#include "planner/build_layers.h"
+#include "planner/lowering.h"
+#include "planner/storage.h"
+
+namespace bf {
+
+Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
+          const PlannerConfig& config) {
+  Plan plan;
+  plan.name = name;
+  plan.model = model;
+  plan.config = config;
+  build_layers(graph, has_spec, plan);
+  assign_domains(plan);
+  LoweringPlanner lowering(plan);
+  build_entries(lowering, plan);
+  for (Entry& entry : plan.entries) plan_storage(entry, config.target.align, plan.rejected);
+  build_tasks(plan);
+  verify(plan);
+  return plan;
+}
+
+}  // namespace bf
