@@ -250,19 +250,23 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   step.neurons =
       buffer(region.name + "_rows", Element::kInt32, (region.out + pairs - 1) / pairs * pairs);
   step.sums = buffer(region.name + "_sums", Element::kFloat32, std::int64_t{2} * step.tile);
-  step.coefficients =
-      buffer(region.name + "_coefficients", Element::kFloat32, std::int64_t{region.in} * step.tile);
+  // The coefficients alternate between two buffers: a link reads one and writes the other.
+  std::int64_t width[2] = {region.in, 0};
+  int side = 1;
+  for (int i = region.input; i >= 0; i = layer(i).input, side = 1 - side)
+    width[side] = std::max<std::int64_t>(width[side], layer(i).in);
+  const BufferId coefficients[2] = {
+      buffer(region.name + "_coefficients", Element::kFloat32, width[0] * step.tile),
+      buffer(region.name + "_coefficients_2", Element::kFloat32, width[1] * step.tile)};
+  step.coefficients = coefficients[0];
   step.start = lowering_.start_rows(index, step.tile);
-  BufferId from = step.coefficients;
   int terms = 0;
-  for (int i = region.input; i >= 0; i = layer(i).input) {
-    const BufferId to = buffer(fmt::format("{}_over_{}", region.name, layer(i).name),
-                               Element::kFloat32, std::int64_t{layer(i).in} * step.tile);
+  side = 0;
+  for (int i = region.input; i >= 0; i = layer(i).input, side = 1 - side) {
     const Relaxed& through = relaxed_[static_cast<std::size_t>(i)];
-    step.links.push_back(
-        {i, through.table, through.slack, from, to, lowering_.backward(i, step.tile)});
+    step.links.push_back({i, through.table, through.slack, coefficients[side],
+                          coefficients[1 - side], lowering_.backward(i, step.tile)});
     terms += layer(i).out;
-    from = to;
   }
   step.sum_inflate = 1 + drop(ErrorTerm::kErrorSummation, inflate_float(terms + 4) - 1);
   step.concretize = lowering_.concretize(step.tile);
