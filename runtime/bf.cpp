@@ -1,7 +1,21 @@
 #include "runtime/bf.h"
 
+namespace {
+
+// The number of a code that may come from C, where any int fits: reading it as the enumeration
+// would be undefined beyond the enumerators.
+template <class Code>
+unsigned number_of(const Code& code) {
+  __underlying_type(Code) number;
+  static_assert(sizeof number == sizeof code, "bf: an enumeration has its underlying size");
+  __builtin_memcpy(&number, &code, sizeof number);
+  return number;
+}
+
+}  // namespace
+
 const char* bf_status_text(bf_status status) {
-  switch (status) {
+  switch (number_of(status)) {
     case BF_OK:
       return "ok";
     case BF_NULL_ARGUMENT:
@@ -23,7 +37,7 @@ const char* bf_status_text(bf_status status) {
 }
 
 const char* bf_verdict_text(bf_verdict verdict) {
-  switch (verdict) {
+  switch (number_of(verdict)) {
     case BF_UNKNOWN:
       return "unknown";
     case BF_VERIFIED:
