@@ -18,16 +18,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> load_seeds() {
+std::vector<std::string> load_seeds(const std::string& folder) {
   std::vector<fs::path> paths;
-  for (const char* folder : {"/tests/fuzz/seeds", "/tests/errors"})
-    for (const fs::directory_entry& entry :
-         fs::directory_iterator(std::string(BF_SOURCE_DIR) + folder))
-      if (entry.path().extension() == ".textproto") paths.push_back(entry.path());
+  for (const fs::directory_entry& entry : fs::directory_iterator(BF_SOURCE_DIR + folder))
+    if (entry.path().extension() == ".textproto") paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> seeds;
   for (const fs::path& path : paths) seeds.push_back(test::encode_model_file(path));
   return seeds;
+}
+
+// Models that are good or nearly so, and models that are each wrong in one way.
+std::vector<std::string> load_good_seeds() {
+  return load_seeds("/tests/fuzz/seeds");
+}
+std::vector<std::string> load_bad_seeds() {
+  return load_seeds("/tests/errors");
 }
 
 class Mutator {
@@ -84,11 +90,12 @@ class Mutator {
 };
 
 TEST(FuzzImporter, seeds_cover_both_outcomes) {
-  std::size_t accepted = 0;
-  const std::vector<std::string> seeds = load_seeds();
-  for (const std::string& seed : seeds) accepted += test::try_import(seed);
-  EXPECT_EQ(accepted, 2u);
-  EXPECT_GT(seeds.size(), 30u);
+  int accepted = 0;
+  for (const std::string& seed : load_good_seeds()) accepted += test::try_import(seed);
+  EXPECT_EQ(accepted, 2);
+  const std::vector<std::string> bad = load_bad_seeds();
+  EXPECT_GT(bad.size(), 30u);
+  for (const std::string& seed : bad) EXPECT_FALSE(test::try_import(seed));
 }
 
 TEST(FuzzImporter, only_compile_errors_escape) {
@@ -96,13 +103,17 @@ TEST(FuzzImporter, only_compile_errors_escape) {
   const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : 1;
   RecordProperty("seed", static_cast<int>(seed));
   SCOPED_TRACE("BF_FUZZ_SEED=" + std::to_string(seed));
-  const std::vector<std::string> seeds = load_seeds();
+  const std::vector<std::string> good = load_good_seeds();
+  const std::vector<std::string> bad = load_bad_seeds();
   Mutator mutator(seed);
   int accepted = 0;
   int rejected = 0;
-  for (int round = 0; round < 60'000; ++round)
-    ++(test::try_import(mutator.mutate(seeds[mutator.below(seeds.size())], seeds)) ? accepted
-                                                                                   : rejected);
+  for (int round = 0; round < 200'000; ++round) {
+    const std::vector<std::string>& from = mutator.below(4) == 0 ? bad : good;
+    const std::string& start = from[mutator.below(from.size())];
+    const std::string bytes = mutator.mutate(start, mutator.below(2) == 0 ? good : bad);
+    ++(test::try_import(bytes) ? accepted : rejected);
+  }
   // Mutations that never, or only, break a model would test nothing.
   EXPECT_GT(accepted, 100);
   EXPECT_GT(rejected, 1'000);
