@@ -10,6 +10,9 @@
 namespace bf {
 namespace {
 
+// Elementwise nodes that a map moves across, at most: keeps recursion shallow on hostile graphs.
+constexpr int kReach = 200;
+
 // One IndexMap node y = map(x) of the graph, and the ways to get rid of it. Each way changes only
 // values all of whose readers it adapts; none of them touches a graph output.
 class MapEliminator {
@@ -69,21 +72,21 @@ class MapEliminator {
     return changed;
   }
 
-  bool takes_map(const Node& reader) const {
+  bool takes_map(const Node& reader, int depth = 0) const {
     if (const auto* affine = std::get_if<Affine>(&reader.op))
       return fits_dense(affine->weight.shape[0], input_count_);
     if (std::holds_alternative<IndexMap>(reader.op)) return true;
     const bool elementwise =
         std::holds_alternative<Relu>(reader.op) ||
         (std::holds_alternative<Scale>(reader.op) && is_permutation(map_.source, input_count_));
-    return elementwise && all_readers_take_map(reader.output);
+    return elementwise && depth < kReach && all_readers_take_map(reader.output, depth + 1);
   }
 
-  bool all_readers_take_map(ValueId id) const {
+  bool all_readers_take_map(ValueId id, int depth) const {
     if (is_graph_output(graph_, id)) return false;
     return std::all_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
       return std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end() ||
-             takes_map(node);
+             takes_map(node, depth);
     });
   }
 
@@ -117,20 +120,20 @@ class MapEliminator {
     return true;
   }
 
-  bool makes_moved(ValueId id) {
+  bool makes_moved(ValueId id, int depth = 0) {
     const Node* node = producer(id);
     if (node == nullptr || uses_[index_of(id)] != 1) return false;
     if (std::holds_alternative<Relu>(node->op) || std::holds_alternative<Scale>(node->op))
-      return makes_moved(node->inputs[0]);
+      return depth < kReach && makes_moved(node->inputs[0], depth + 1);
     return std::holds_alternative<Affine>(node->op) && gathered_rows_fit(*node);
   }
 
   void make_moved(ValueId id) {
     Node& node = *producer(id);
     graph_.values[index_of(id)].shape = graph_.value(y_).shape;
-    node.origin = join_origins(node.origin, origin_);
     if (const auto* affine = std::get_if<Affine>(&node.op)) {
       node.op = compose(map_, *affine);
+      node.origin = join_origins(node.origin, origin_);
       return;
     }
     if (const auto* scale = std::get_if<Scale>(&node.op)) node.op = gather(*scale, map_);

@@ -82,8 +82,12 @@ void normalise(Graph& graph, const PassOptions& options) {
 std::function<void(std::string_view, const Graph&, double)> dump_after(std::string name,
                                                                        std::ostream& out) {
   if (name != "all") check_pass_name(name);
-  return [name = std::move(name), &out](std::string_view pass, const Graph& graph, double) {
-    if (name == "all" || name == pass) out << "after " << pass << ":\n" << to_string(graph);
+  return [name = std::move(name), &out, last = std::string()](std::string_view pass,
+                                                              const Graph& graph, double) mutable {
+    if (name != "all" && name != pass) return;
+    std::string text = to_string(graph);
+    out << "after " << pass << (text == last ? ": unchanged\n" : ":\n" + text);
+    last = std::move(text);
   };
 }
 

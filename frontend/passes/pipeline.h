@@ -39,7 +39,8 @@ void normalise(Graph& graph, const PassOptions& options = {});
 // Fails with BF2001 unless `name` is a pass.
 void check_pass_name(std::string_view name);
 
-// A PassOptions::after_pass that prints the graph after pass `name`, or after each for "all".
+// A PassOptions::after_pass that prints the graph after each row of pass `name`, or of any for
+// "all"; "unchanged" when it looks like the last one printed.
 std::function<void(std::string_view, const Graph&, double)> dump_after(std::string name,
                                                                        std::ostream& out);
 
