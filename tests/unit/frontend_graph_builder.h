@@ -1,0 +1,97 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "frontend/graph.h"
+
+// Graphs by hand, for tests of passes.
+
+namespace bf::testing {
+
+using Tensors = std::vector<std::vector<double>>;
+
+inline Constant constant(Shape shape, std::vector<double> data) {
+  return {std::move(shape), std::move(data), {}};
+}
+
+inline Affine affine(std::int64_t rows, std::int64_t columns, std::vector<double> weight,
+                     std::vector<double> bias) {
+  return {constant({rows, columns}, std::move(weight)), constant({rows}, std::move(bias))};
+}
+
+inline Scale scale(std::vector<double> factor, std::vector<double> offset) {
+  const auto count = static_cast<std::int64_t>(factor.size());
+  return {constant({count}, std::move(factor)), constant({count}, std::move(offset))};
+}
+
+// One input 'x'; node i makes value 'vi'.
+class Builder {
+ public:
+  explicit Builder(Shape input) { graph_.inputs = {graph_.add_value("x", std::move(input))}; }
+
+  ValueId x() const { return graph_.inputs[0]; }
+
+  ValueId add(Op op, std::vector<ValueId> inputs, Shape shape) {
+    const std::string number = std::to_string(graph_.nodes.size());
+    const ValueId id = graph_.add_value("v" + number, std::move(shape));
+    graph_.nodes.push_back({std::move(op), std::move(inputs), id, "N" + number});
+    return id;
+  }
+
+  ValueId literal(Constant value) {
+    Shape shape = value.shape;
+    return add(Literal{std::move(value)}, {}, std::move(shape));
+  }
+
+  ValueId map(ValueId x, std::vector<std::int64_t> source) {
+    const auto count = static_cast<std::int64_t>(source.size());
+    return add(IndexMap{std::move(source)}, {x}, {count});
+  }
+
+  ValueId relu(ValueId x) { return add(Relu{}, {x}, graph_.value(x).shape); }
+
+  Graph outputs(std::vector<ValueId> ids) {
+    graph_.outputs = std::move(ids);
+    verify(graph_);
+    return graph_;
+  }
+
+ private:
+  Graph graph_;
+};
+
+template <class T>
+std::size_t count_ops(const Graph& graph) {
+  return static_cast<std::size_t>(
+      std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                    [](const Node& node) { return std::holds_alternative<T>(node.op); }));
+}
+
+template <class T>
+const T& only(const Graph& graph) {
+  const T* found = nullptr;
+  for (const Node& node : graph.nodes)
+    if (const T* op = std::get_if<T>(&node.op)) found = op;
+  BF_CHECK(count_ops<T>(graph) == 1);
+  return *found;
+}
+
+// The codes of what `run` reports, each once.
+inline std::set<std::string> codes(const std::function<void()>& run) {
+  std::set<std::string> result;
+  try {
+    run();
+  } catch (const CompileError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) result.insert(diagnostic.code);
+  }
+  return result;
+}
+
+}  // namespace bf::testing
