@@ -17,7 +17,14 @@ ValueId ImportState::add_value(const std::string& name, const Shape& shape) {
   std::string shown = printable(name);
   // Names that had to be changed may have become equal; a number keeps them apart.
   if (shown != name) shown += fmt::format("#{}", graph.values.size());
-  return graph.add_value(std::move(shown), shape);
+  if (!names.insert(shown).second) {
+    const ValueId id = graph.add_value(std::move(shown), shape);
+    names.insert(graph.value(id).name);
+    return id;
+  }
+  // Known to be unique: without the search, which would make long models quadratic.
+  graph.values.push_back({std::move(shown), shape});
+  return static_cast<ValueId>(graph.values.size() - 1);
 }
 
 ValueId ImportState::real_value(const std::string& name) {

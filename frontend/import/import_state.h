@@ -2,6 +2,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct ImportState {
   std::int64_t opset = 0;
   std::unordered_map<std::string, Symbol> symbols;  // by ONNX name
   std::vector<Diagnostic> diagnostics;              // found so far
+  std::unordered_set<std::string> names;            // of the graph's values
 
   // Adds a value for the ONNX tensor `name`, whose shape must be within the limits and not empty.
   // Throws: BF1005, BF1014.

@@ -146,5 +146,15 @@ TEST(ErrorCodes, each_in_the_source_is_documented) {
   EXPECT_EQ(find_codes(source, "\"(BF10\\d\\d)\""), documented_codes());
 }
 
+TEST(ErrorCodes, supported_operators_are_documented) {
+  const std::string docs = test::read_bytes(BF_SOURCE_DIR "/docs/diagnostics.md");
+  const std::string source = test::read_bytes(BF_SOURCE_DIR "/frontend/import/operators.cpp");
+  std::string list = docs.substr(docs.find("Domain `ai.onnx`"));
+  list = list.substr(list.find(':'), list.find('.', list.find(':')) - list.find(':'));
+  const std::set<std::string> supported = find_codes(source, "\\{\"(\\w+)\",\\s*import_");
+  EXPECT_GT(supported.size(), 10u);
+  EXPECT_EQ(find_codes(list, "\\b([A-Z]\\w+)"), supported);
+}
+
 }  // namespace
 }  // namespace bf

@@ -150,6 +150,20 @@ TEST(Hostile, names_cannot_break_out_of_a_comment) {
   EXPECT_NE(to_string(graph).find("# Gemm 'fc_#error__'\n"), std::string::npos) << to_string(graph);
 }
 
+TEST(Hostile, names_stay_unique) {
+  const Graph graph = import_model_bytes(test::encode_model(R"(
+    ir_version: 8 opset_import { version: 17 } graph {
+    node { op_type: "Relu" input: "\n" output: "_#0" }
+    node { op_type: "Relu" input: "_#0" output: "_#0_2" }
+    input { name: "\n" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } } } } }
+    output { name: "_#0_2" } })"),
+                                         "m", {})
+                          .graph;
+  EXPECT_EQ(graph.values[0].name, "_#0");
+  EXPECT_EQ(graph.values[1].name, "_#0_2");
+  EXPECT_EQ(graph.values[2].name, "_#0_2_2");
+}
+
 class ExternalData : public testing::Test {
  protected:
   void SetUp() override {
