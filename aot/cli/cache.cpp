@@ -1,0 +1,89 @@
+#include "aot/cli/cache.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "aot/cli/files.h"
+#include "aot/cli/progress.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "frontend/sha256.h"
+
+namespace bf::cli {
+namespace {
+
+constexpr char kStem[] = "verifier";
+constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
+
+// Length-prefixed, so that two different sequences of parts never hash alike.
+void append_part(std::string& text, std::string_view part) {
+  text += fmt::format("{}:", part.size());
+  text += part;
+}
+
+std::string content_key(const Verifier& verifier, const Toolchain& toolchain) {
+  std::string text;
+  for (const EmittedFile& file : verifier.files) {
+    append_part(text, file.suffix);
+    append_part(text, file.bytes);
+  }
+  for (const char* header : {"bf.h", "rounding.h"})
+    append_part(text, read_file(std::filesystem::path(toolchain.include_folder) / header,
+                                kMaxHeaderBytes, "runtime header"));
+  for (const std::string& word : toolchain.compiler) append_part(text, word);
+  append_part(text, toolchain.version);
+  for (const std::string& flag : toolchain.flags) append_part(text, flag);
+  return sha256(text);
+}
+
+}  // namespace
+
+std::filesystem::path cache_folder() {
+  namespace fs = std::filesystem;
+  const char* xdg = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path folder;
+  if (xdg != nullptr && fs::path(xdg).is_absolute())  // the specification ignores relative ones
+    folder = xdg;
+  else if (home != nullptr && *home != '\0')
+    folder = fs::path(home) / ".cache";
+  else
+    fail("BF3303", "", "no folder for compiled verifiers: neither XDG_CACHE_HOME nor HOME is set",
+         "set one of them");
+  folder /= "bf-aot";
+  make_folder(folder);
+  std::error_code ignored;  // code that is run later: for the owner alone
+  fs::permissions(folder, fs::perms::owner_all, ignored);
+  return folder;
+}
+
+CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& options) {
+  const Target& target = verifier.plan.config.target;
+  if (!runs_here(target))
+    fail("BF3304", "--target",
+         fmt::format("code for '{}' does not run on this machine", target.name),
+         "leave --target out");
+  const Toolchain toolchain = find_toolchain(options, target);
+  const std::filesystem::path cache = cache_folder();
+  const std::string key = content_key(verifier, toolchain);
+  CachedVerifier result;
+  result.library = cache / key / (std::string(kStem) + ".so");
+  std::error_code error;
+  result.hit = std::filesystem::is_regular_file(result.library, error);
+  if (result.hit) return result;
+
+  const Progress progress("compile");
+  Staging staging(cache);
+  for (const EmittedFile& file : verifier.files) staging.write(kStem + file.suffix, file.bytes);
+  build_shared(toolchain, staging.folder(), kStem, verifier.files);
+  staging.publish_folder(key);
+  if (!std::filesystem::is_regular_file(result.library, error))
+    fail("BF3305", (cache / key).string(), "this folder of the cache is damaged", "remove it");
+  return result;
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "aot/cli/commands.h"
+#include "aot/cli/files.h"
+#include "aot/cli/options.h"
+#include "aot/cli/progress.h"
+#include "aot/cli/project.h"
+#include "frontend/diagnostic.h"
+#include "runtime/bf.h"
+
+namespace bf::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kFooter[] =
+    "Commands:\n"
+    "  bf-aot run MODEL --box BOX.json       bounds of a box, computed here\n"
+    "  bf-aot check MODEL --golden G.json    compare with reference bounds\n"
+    "  bf-aot inspect MODEL                  show the network, the passes, the plan\n"
+    "  (each has its own --help)\n"
+    "\n"
+    "Examples:\n"
+    "  bf-aot model.onnx -o verifier.cpp\n"
+    "      writes verifier.cpp, verifier.h, libverifier.a and verifier.json\n"
+    "  bf-aot model.onnx -o out/net.cpp --method ibp --target cortex-m4\n"
+    "      for a microcontroller, compiled with arm-none-eabi-g++\n"
+    "  bf-aot model.onnx --project demo --spec C.json\n"
+    "      a CMake project with an example in C that also bounds the rows of C y\n"
+    "\n"
+    "Exit code: 0 done, 1 the input cannot be compiled (see the diagnostics), 2 wrong usage.";
+
+struct Arguments {
+  ModelArguments model;
+  std::string output;
+  std::string project;
+  bool no_library = false;
+};
+
+bool is_plain_stem(const std::string& stem) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
+  return !stem.empty() && stem[0] != '.' && stem[0] != '-' &&
+         stem.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+// What -o must look like; the text that CLI11 prints otherwise.
+std::string check_output(const std::string& text) {
+  const fs::path path(text);
+  if (path.extension() != ".cpp") return "-o: the name of the C++ file must end in .cpp";
+  if (!is_plain_stem(path.stem().string()))
+    return "-o: use letters, digits, '_', '-', '+' and '.' in the file name";
+  return {};
+}
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING);
+  add_model_options(app, arguments.model, false);
+  add_method_option(app, arguments.model);
+  add_spec_option(app, arguments.model);
+  add_compiler_options(app, arguments.model);
+  app.add_option("-o,--output", arguments.output,
+                 "C++ file to write; its header, library and manifest lie beside it")
+      ->type_name("FILE.cpp")
+      ->check(CLI::Validator(check_output, ""));
+  app.add_option("--project", arguments.project,
+                 "write a CMake project that uses the verifier into this folder")
+      ->type_name("DIR");
+  app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
+  app.footer(kFooter);
+}
+
+// The verifier's files in their final form, in `staging`; returns their names.
+std::vector<std::string> stage(const Staging& staging, const Verifier& verifier,
+                               const std::string& stem, const Toolchain* toolchain) {
+  std::vector<std::string> names;
+  for (const EmittedFile& file : verifier.files) {
+    names.push_back(stem + file.suffix);
+    const bool manifest = file.suffix == ".json";
+    staging.write(names.back(), manifest ? add_build_record(file.bytes, toolchain) : file.bytes);
+  }
+  if (toolchain != nullptr) {
+    const Progress progress("compile");
+    build_archive(*toolchain, staging.folder(), stem, verifier.files);
+    names.push_back("lib" + stem + ".a");
+  }
+  return names;
+}
+
+void write_outputs(const fs::path& folder, const std::string& stem, const Verifier& verifier,
+                   const Toolchain* toolchain) {
+  Staging staging(folder);
+  staging.publish(stage(staging, verifier, stem, toolchain));
+}
+
+void write_project(const fs::path& folder, const std::string& stem, const Verifier& verifier,
+                   const Toolchain* toolchain) {
+  make_folder(folder);
+  Staging staging(folder);
+  std::vector<std::string> names = stage(staging, verifier, stem, toolchain);
+  for (const EmittedFile& file : project_files(verifier, stem, toolchain, staging.folder())) {
+    staging.write(file.suffix, file.bytes);
+    names.push_back(file.suffix);
+  }
+  staging.publish(names);
+}
+
+}  // namespace
+
+int compile_command(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Compiles a neural network into a verifier: C++ code with sound output bounds.",
+               "bf-aot");
+  add_options(app, arguments);
+  if (argc <= 1) {
+    fmt::print("{}", app.help());
+    return 2;
+  }
+  if (const auto code = parse(app, argc, argv)) return *code;
+  if (arguments.output.empty() && arguments.project.empty()) {
+    fmt::print(stderr, "-o or --project is required\nRun with --help for more information.\n");
+    return 2;
+  }
+
+  const CompileOptions options = compile_options(arguments.model);
+  const fs::path output(arguments.output);
+  const std::string stem = arguments.output.empty() ? "verifier" : output.stem().string();
+  std::optional<Toolchain> toolchain;
+  if (!arguments.no_library)
+    toolchain = find_toolchain(compiler_options(arguments.model), options.planner.target);
+
+  const Verifier verifier = [&] {
+    const Progress progress("generate");
+    return compile(arguments.model.model, stem, options);
+  }();
+  const Toolchain* const found = toolchain ? &*toolchain : nullptr;
+  if (!arguments.output.empty()) write_outputs(output.parent_path(), stem, verifier, found);
+  if (!arguments.project.empty()) write_project(arguments.project, stem, verifier, found);
+  return 0;
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,108 @@
+#include "aot/cli/host_run.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+
+#include "frontend/diagnostic.h"
+
+namespace bf::cli {
+namespace {
+
+void expect_ok(bf_status status, const std::string& function) {
+  if (status != BF_OK)
+    fail("BF3306", function, fmt::format("the verifier refused: {}", bf_status_text(status)));
+}
+
+}  // namespace
+
+void HostVerifier::Close::operator()(void* library) const {
+  dlclose(library);
+}
+
+void HostVerifier::Free::operator()(void* memory) const {
+  std::free(memory);
+}
+
+void* HostVerifier::symbol(const std::string& name) const {
+  void* address = dlsym(library_.get(), name.c_str());
+  if (address == nullptr)
+    fail("BF3305", name, "the compiled verifier has no such function",
+         "remove the cache folder and try again");
+  return address;
+}
+
+HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& plan)
+    : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),
+      outputs_(plan.output_count),
+      spec_rows_(plan.spec_rows) {
+  if (library_ == nullptr) {
+    const char* reason = dlerror();
+    fail("BF3305", library.string(),
+         fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
+         "remove the cache folder and try again");
+  }
+  relu_layers_ = static_cast<std::size_t>(std::count_if(
+      plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return layer.relu; }));
+  const auto info_function =
+      reinterpret_cast<const bf_model_info* (*)()>(symbol(plan.name + "_info"));
+  const bf_model_info& info = *info_function();
+  if (info.abi != BF_ABI_VERSION || info.model_sha256 != plan.model.sha256)
+    fail("BF3305", library.string(), "the library belongs to another model or version",
+         "remove the cache folder and try again");
+  bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_bounds"));
+  trace_ = reinterpret_cast<TraceFunction>(symbol(plan.name + "_trace"));
+  if (spec_rows_ > 0)
+    spec_bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_spec_bounds"));
+
+  const std::size_t align = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));
+  workspace_bytes_ = (std::max<std::size_t>(info.workspace_bytes, 1) + align - 1) / align * align;
+  workspace_.reset(std::aligned_alloc(align, workspace_bytes_));
+  if (workspace_ == nullptr)
+    fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
+}
+
+Bounds HostVerifier::call(BoundsFunction function, int count, const FloatBox& box) const {
+  const auto size = static_cast<std::size_t>(count);
+  std::vector<float> lower(size), upper(size);
+  expect_ok(function(box.lower.data(), box.upper.data(), lower.data(), upper.data(),
+                     workspace_.get(), workspace_bytes_),
+            "bounds");
+  return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
+}
+
+Bounds HostVerifier::bounds(const FloatBox& box) const {
+  return call(bounds_, outputs_, box);
+}
+
+Bounds HostVerifier::spec_bounds(const FloatBox& box) const {
+  BF_CHECK(spec_bounds_ != nullptr);
+  return call(spec_bounds_, spec_rows_, box);
+}
+
+std::vector<int> HostVerifier::unstable(const FloatBox& box) const {
+  // One element more: never an empty array, whose data() may be null.
+  std::vector<std::int32_t> counts(relu_layers_ + 1);
+  expect_ok(
+      trace_(box.lower.data(), box.upper.data(), counts.data(), workspace_.get(), workspace_bytes_),
+      "trace");
+  counts.pop_back();
+  return {counts.begin(), counts.end()};
+}
+
+Timing HostVerifier::time(const FloatBox& box, int repeats) const {
+  const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
+  const auto size = static_cast<std::size_t>(spec_bounds_ != nullptr ? spec_rows_ : outputs_);
+  std::vector<float> lower(size), upper(size);
+  return measure(
+      [&] {
+        function(box.lower.data(), box.upper.data(), lower.data(), upper.data(), workspace_.get(),
+                 workspace_bytes_);
+      },
+      repeats);
+}
+
+}  // namespace bf::cli

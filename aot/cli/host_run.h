@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot/cli/json_io.h"
+#include "aot/cli/measure.h"
+#include "planner/plan.h"
+#include "runtime/bf.h"
+
+namespace bf::cli {
+
+struct Bounds {
+  std::vector<double> lower, upper;  // float32 numbers, but for the reference
+};
+
+// A compiled verifier, loaded into this process, with its workspace.
+class HostVerifier {
+ public:
+  // Throws: BF3305 when the library cannot be loaded or is not the plan's.
+  HostVerifier(const std::filesystem::path& library, const Plan& plan);
+
+  // Throw BF3306 when the verifier returns another status than BF_OK.
+  Bounds bounds(const FloatBox& box) const;
+  Bounds spec_bounds(const FloatBox& box) const;  // plan.spec_rows > 0
+  std::vector<int> unstable(const FloatBox& box) const;
+
+  // Calls NAME_spec_bounds when there are spec rows, else NAME_bounds, after one call that is not
+  // measured; see measure().
+  Timing time(const FloatBox& box, int repeats) const;
+
+ private:
+  using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
+                                       std::size_t);
+  using TraceFunction = bf_status (*)(const float*, const float*, std::int32_t*, void*,
+                                      std::size_t);
+
+  struct Close {
+    void operator()(void* library) const;
+  };
+  struct Free {
+    void operator()(void* memory) const;
+  };
+
+  void* symbol(const std::string& name) const;
+  Bounds call(BoundsFunction function, int count, const FloatBox& box) const;
+
+  std::unique_ptr<void, Close> library_;
+  std::unique_ptr<void, Free> workspace_;
+  std::size_t workspace_bytes_ = 0;
+  int outputs_ = 0, spec_rows_ = 0;
+  std::size_t relu_layers_ = 0;
+  BoundsFunction bounds_ = nullptr;
+  BoundsFunction spec_bounds_ = nullptr;
+  TraceFunction trace_ = nullptr;
+};
+
+}  // namespace bf::cli

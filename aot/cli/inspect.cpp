@@ -1,0 +1,128 @@
+#include "aot/cli/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace bf::cli {
+namespace {
+
+std::string layer_table(const Plan& plan) {
+  std::string text = fmt::format("layers\n  {:<3} {:<20} {:>6} {:>6} {:<5} {:<9} {}\n", "#", "name",
+                                 "in", "out", "relu", "bounds", "from");
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    const Layer& layer = plan.layers[i];
+    std::string_view domain = "-";
+    for (const DomainChoice& choice : plan.domains)
+      if (choice.layer == static_cast<int>(i)) domain = to_string(choice.domain);
+    text += fmt::format("  {:<3} {:<20} {:>6} {:>6} {:<5} {:<9} {}\n", i, layer.name, layer.in,
+                        layer.out, layer.relu ? "yes" : "no", domain, layer.origin);
+  }
+  return text;
+}
+
+std::string entry_table(const Entry& entry) {
+  std::string text = fmt::format(
+      "entry {}: {} steps, {} buffers; {} bytes planned, {} without sharing, {} at least\n",
+      to_string(entry.kind), entry.steps.size(), entry.buffers.size(), entry.storage.planned_bytes,
+      entry.storage.naive_bytes, entry.storage.lower_bound_bytes);
+  text += fmt::format("  {:<28} {:<9} {:>14} {:>14}  {}\n", "task", "bounds", "flops", "bytes",
+                      "after");
+  for (const Task& task : entry.tasks) {
+    std::string after;
+    for (int other : task.after)
+      after += (after.empty() ? "" : ", ") + entry.tasks.at(static_cast<std::size_t>(other)).name;
+    text += fmt::format("  {:<28} {:<9} {:>14} {:>14}  {}\n", task.name, to_string(task.domain),
+                        task.flops, task.bytes, after);
+  }
+  return text;
+}
+
+std::string kernel_table(const Plan& plan) {
+  std::string text =
+      fmt::format("kernels\n  {:<52} {:<8} {:>5} {:>7} {:>7} {:>5} {:>5}  {}\n", "key", "lowering",
+                  "lanes", "vectors", "columns", "chunk", "depth", "because");
+  for (const Kernel& kernel : plan.kernels)
+    text +=
+        fmt::format("  {:<52} {:<8} {:>5} {:>7} {:>7} {:>5} {:>5}  {}\n", kernel.key,
+                    to_string(kernel.strategy), kernel.schedule.lanes, kernel.schedule.vectors,
+                    kernel.schedule.columns, kernel.schedule.chunk, kernel.depth, kernel.reason);
+  return text;
+}
+
+std::string escape(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+// Name of the node of a value: what makes it, or the value itself when nothing does.
+std::string dot_source(const std::vector<int>& makers, ValueId id) {
+  const int maker = makers[index_of(id)];
+  return maker >= 0 ? fmt::format("n{}", maker) : fmt::format("v{}", index_of(id));
+}
+
+std::string dot_network(const Graph& graph) {
+  std::string text = "  subgraph cluster_network {\n    label=\"network\";\n";
+  const std::vector<int> makers = producers(graph);
+  for (ValueId input : graph.inputs)
+    text += fmt::format("    v{} [label=\"{}\\n{}\", shape=ellipse];\n", index_of(input),
+                        escape(graph.value(input).name), to_string(graph.value(input).shape));
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    text += fmt::format("    n{} [label=\"{} {}\\n{}\"];\n", i, op_name(node.op),
+                        to_string(graph.value(node.output).shape), escape(node.origin));
+    for (ValueId input : node.inputs)
+      text += fmt::format("    {} -> n{};\n", dot_source(makers, input), i);
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+    text += fmt::format("    o{} [label=\"{}\", shape=ellipse];\n    {} -> o{};\n", i,
+                        escape(graph.value(graph.outputs[i]).name),
+                        dot_source(makers, graph.outputs[i]), i);
+  return text + "  }\n";
+}
+
+std::string dot_tasks(const Entry& entry, std::size_t number) {
+  std::string text = fmt::format("  subgraph cluster_entry{} {{\n    label=\"tasks of {}\";\n",
+                                 number, to_string(entry.kind));
+  for (std::size_t i = 0; i < entry.tasks.size(); ++i) {
+    text += fmt::format("    t{}_{} [label=\"{}\\n{} flops\"];\n", number, i,
+                        escape(entry.tasks[i].name), entry.tasks[i].flops);
+    for (int after : entry.tasks[i].after)
+      text += fmt::format("    t{}_{} -> t{}_{};\n", number, after, number, i);
+  }
+  return text + "  }\n";
+}
+
+}  // namespace
+
+std::string summary(const Plan& plan) {
+  std::string text = fmt::format(
+      "plan {}: method {}, lowering {}, target {}\n{} inputs, {} outputs, {} spec rows; workspace "
+      "{} "
+      "bytes aligned to {}, weights {} bytes\n\n",
+      plan.name, to_string(plan.config.method), to_string(plan.config.lowering),
+      plan.config.target.name, plan.input_count, plan.output_count, plan.spec_rows,
+      plan.arena_bytes(), plan.config.target.align, plan.weights_bytes());
+  text += layer_table(plan);
+  for (const Entry& entry : plan.entries) text += "\n" + entry_table(entry);
+  text += "\n" + kernel_table(plan);
+  if (!plan.rejected.empty()) text += "\nnot taken\n";
+  for (const Rejected& rejected : plan.rejected)
+    text += fmt::format("  {}: {}: {}\n", rejected.slot, rejected.candidate, rejected.reason);
+  return text;
+}
+
+std::string dot(const Graph& graph, const Plan& plan) {
+  std::string text = fmt::format("digraph \"{}\" {{\n  node [shape=box];\n", escape(plan.name));
+  text += dot_network(graph);
+  for (std::size_t i = 0; i < plan.entries.size(); ++i) text += dot_tasks(plan.entries[i], i);
+  return text + "}\n";
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "frontend/graph.h"
+#include "planner/plan.h"
+
+namespace bf::cli {
+
+// What a plan amounts to, for a reader: layers, entries with their tasks and memory, kernels,
+// candidates that were not taken.
+std::string summary(const Plan& plan);
+
+// A Graphviz file of the normalised network and of the tasks of each entry.
+std::string dot(const Graph& graph, const Plan& plan);
+
+}  // namespace bf::cli

@@ -1,0 +1,81 @@
+#include "aot/cli/interrupt.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace bf::cli {
+namespace {
+
+// Written by the handler, hence global.
+volatile std::sig_atomic_t caught_signal = 0;
+volatile std::sig_atomic_t cleanups = 0;
+volatile std::sig_atomic_t child_group = 0;
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+// SIGTERM, not SIGKILL: compilers remove their own temporary files then.
+void on_signal(int signal) {
+  const int saved_errno = errno;
+  if (child_group > 0) kill(-child_group, SIGTERM);
+  if (cleanups == 0) _exit(128 + signal);
+  caught_signal = signal;
+  errno = saved_errno;
+}
+
+sigset_t signal_set() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : kSignals) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void install_interrupt_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_mask = signal_set();
+  for (int signal : kSignals) {
+    struct sigaction old = {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup stays nohup
+  }
+}
+
+void throw_if_interrupted() {
+  if (caught_signal != 0) throw Interrupted{caught_signal};
+}
+
+CleanupPending::CleanupPending() {
+  const SignalBlock block;
+  cleanups = cleanups + 1;
+}
+
+CleanupPending::~CleanupPending() {
+  const SignalBlock block;
+  cleanups = cleanups - 1;
+}
+
+void set_child_group(int group) {
+  child_group = group;
+}
+
+SignalBlock::SignalBlock() {
+  const sigset_t set = signal_set();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+SignalBlock::~SignalBlock() {
+  const sigset_t set = signal_set();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void reset_signals() {
+  for (int signal : kSignals) std::signal(signal, SIG_DFL);
+  const sigset_t set = signal_set();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,228 @@
+#include "aot/cli/library.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "aot/cli/process.h"
+#include "frontend/diagnostic.h"
+
+namespace bf::cli {
+namespace {
+
+bool is_embedded(const Target& target) {
+  return target.name.starts_with("cortex-");
+}
+
+// Each of these lets the compiler change results that a proof in runtime/rounding.h needs.
+// clang's -freciprocal-math alone leaves no macro that the header could refuse.
+constexpr std::string_view kUnsoundFlags[] = {"-ffast-math",
+                                              "-Ofast",
+                                              "-funsafe-math-optimizations",
+                                              "-fassociative-math",
+                                              "-freciprocal-math",
+                                              "-ffinite-math-only",
+                                              "-fno-signed-zeros",
+                                              "-ffp-model=fast",
+                                              "-ffp-model=aggressive",
+                                              "-mdaz-ftz",
+                                              "-mfpmath=387",
+                                              "-fsingle-precision-constant",
+                                              "-mrecip",
+                                              "-fdenormal-fp-math=preserve-sign",
+                                              "-fdenormal-fp-math=positive-zero"};
+
+void refuse_unsound(const std::vector<std::string>& flags) {
+  for (const std::string& flag : flags)
+    for (std::string_view unsound : kUnsoundFlags)
+      if (flag == unsound || (unsound == "-mrecip" && flag.starts_with("-mrecip=")))
+        fail("BF3204", "--cxx-flags",
+             fmt::format("'{}' lets the compiler break the proven bounds", flag), "leave it out");
+}
+
+std::vector<std::string> default_compilers(const Target& target) {
+  if (is_embedded(target)) return {"arm-none-eabi-g++"};
+#if !defined(__aarch64__)
+  if (target.name == "aarch64") return {"aarch64-linux-gnu-g++"};
+#endif
+  return {"c++", "g++", "clang++"};
+}
+
+std::vector<std::string> find_compiler(const CompilerOptions& options, const Target& target) {
+  std::string wanted = options.cxx;
+  const char* environment = std::getenv("CXX");
+  if (wanted.empty() && environment != nullptr && !is_embedded(target)) wanted = environment;
+  if (!wanted.empty()) {
+    if (const auto whole = find_program(wanted)) return {*whole};
+    std::vector<std::string> words = split_words(wanted);
+    const auto first = words.empty() ? std::nullopt : find_program(words[0]);
+    if (!first)
+      fail("BF3202", options.cxx.empty() ? "$CXX" : "--cxx",
+           fmt::format("there is no compiler '{}'", wanted), "install it or name another one");
+    words[0] = *first;
+    return words;
+  }
+  const std::vector<std::string> names = default_compilers(target);
+  for (const std::string& name : names)
+    if (const auto path = find_program(name)) return {*path};
+  fail("BF3202", "", fmt::format("no C++ compiler found: tried {}", fmt::join(names, ", ")),
+       "install g++ or clang++, name one with --cxx, or use --no-library");
+}
+
+std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target) {
+  std::vector<std::string> flags = {"-std=c++17", is_embedded(target) ? "-Os" : "-O3",
+                                    "-fno-exceptions", "-fno-rtti", "-fno-math-errno"};
+  if (is_embedded(target))
+    flags.insert(flags.end(), {"-ffreestanding", "-ffunction-sections", "-fdata-sections"});
+  else
+    flags.push_back("-fPIC");
+  flags.insert(flags.end(), target.flags.begin(), target.flags.end());
+  flags.insert(flags.end(), options.flags.begin(), options.flags.end());
+  return flags;
+}
+
+// The last lines matter least: the first error is what has to be mended.
+std::string first_lines(const std::string& text, std::size_t count) {
+  std::istringstream stream(text);
+  std::string result, line;
+  for (std::size_t i = 0; i < count && std::getline(stream, line); ++i) result += "\n    " + line;
+  if (std::getline(stream, line)) result += "\n    ...";
+  return result;
+}
+
+void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& more,
+                  const std::filesystem::path& folder) {
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  command.push_back("-I" + toolchain.include_folder);
+  command.insert(command.end(), more.begin(), more.end());
+  const ProcessResult result = run_process(command, folder);
+  if (result.exit_code != 0)
+    fail("BF3203", toolchain.compiler[0],
+         fmt::format("the compiler failed with exit code {}:{}", result.exit_code,
+                     first_lines(result.errors + result.output, 30)),
+         "check --cxx, --cxx-flags and --target; --no-library writes the source alone");
+}
+
+// Sources that the compiler translates, each named after the verifier.
+std::vector<std::string> source_suffixes(const std::vector<EmittedFile>& files) {
+  std::vector<std::string> suffixes;
+  for (const EmittedFile& file : files)
+    if (file.suffix.ends_with(".cpp") || file.suffix.ends_with(".S"))
+      suffixes.push_back(file.suffix);
+  return suffixes;
+}
+
+// Objects of all sources. Compiled by name in their own folder, so that no path gets into them.
+std::vector<std::string> compile_objects(const Toolchain& toolchain,
+                                         const std::filesystem::path& folder,
+                                         const std::string& stem,
+                                         const std::vector<EmittedFile>& files) {
+  std::vector<std::string> objects;
+  for (const std::string& suffix : source_suffixes(files)) {
+    const std::string object = stem + suffix.substr(0, suffix.rfind('.')) + ".o";
+    run_compiler(toolchain, {"-I.", "-c", "./" + stem + suffix, "-o", object}, folder);
+    objects.push_back(object);
+  }
+  return objects;
+}
+
+int rank_on_x86(std::string_view name) {
+  constexpr std::array<std::string_view, 4> order = {"generic", "x86-64", "x86-64-v3", "x86-64-v4"};
+  const auto found = std::find(order.begin(), order.end(), name);
+  return found == order.end() ? -1 : static_cast<int>(found - order.begin());
+}
+
+}  // namespace
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::filesystem::path runtime_folder() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  std::vector<fs::path> candidates;
+  if (!error) candidates.push_back(program.parent_path().parent_path() / "include" / "bf_aot");
+  candidates.emplace_back(BF_RUNTIME_FOLDER);
+  for (const fs::path& folder : candidates)
+    if (fs::is_regular_file(folder / "bf.h", error)) return folder;
+  fail("BF3205", "bf.h", "the runtime headers are missing beside the program",
+       "install bf-aot again");
+}
+
+Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
+  refuse_unsound(options.flags);
+  Toolchain toolchain;
+  toolchain.compiler = find_compiler(options, target);
+  toolchain.flags = code_flags(options, target);
+  toolchain.include_folder = runtime_folder().string();
+  std::vector<std::string> command = toolchain.compiler;
+  command.emplace_back("--version");
+  const ProcessResult result = run_process(command);
+  if (result.exit_code != 0)
+    fail("BF3203", toolchain.compiler[0],
+         fmt::format("'--version' failed with exit code {}:{}", result.exit_code,
+                     first_lines(result.errors, 5)),
+         "name a GCC or clang C++ compiler with --cxx");
+  toolchain.version = result.output.substr(0, result.output.find('\n'));
+  return toolchain;
+}
+
+std::string find_utility(const Toolchain& toolchain, const std::string& name) {
+  std::vector<std::string> command = toolchain.compiler;
+  command.push_back("-print-prog-name=" + name);
+  const ProcessResult result = run_process(command);
+  const std::string answer = result.output.substr(0, result.output.find('\n'));
+  if (result.exit_code == 0 && !answer.empty())
+    if (const auto path = find_program(answer)) return *path;
+  if (const auto path = find_program(name)) return *path;
+  fail("BF3202", name, "not found beside the compiler", "install binutils");
+}
+
+bool runs_here(const Target& target) {
+  const std::string host = find_target("host").name;
+  if (target.name == host || target.name == "generic") return true;
+  return rank_on_x86(host) > 0 && rank_on_x86(target.name) >= 0 &&
+         rank_on_x86(target.name) <= rank_on_x86(host);
+}
+
+void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,
+                   const std::string& stem, const std::vector<EmittedFile>& files) {
+  const std::string archive = "lib" + stem + ".a";
+  std::vector<std::string> command = {find_utility(toolchain, "ar"), "rcsD", archive};
+  for (const std::string& object : compile_objects(toolchain, folder, stem, files))
+    command.push_back(object);
+  const ProcessResult result = run_process(command, folder);
+  if (result.exit_code != 0)
+    fail("BF3203", command[0],
+         fmt::format("failed with exit code {}:{}", result.exit_code,
+                     first_lines(result.errors, 10)));
+}
+
+void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
+                  const std::string& stem, const std::vector<EmittedFile>& files) {
+  std::vector<std::string> arguments = {"-shared", "-o", stem + ".so"};
+  for (const std::string& object : compile_objects(toolchain, folder, stem, files))
+    arguments.push_back(object);
+  run_compiler(toolchain, arguments, folder);
+}
+
+std::string add_build_record(const std::string& manifest, const Toolchain* toolchain) {
+  auto json = nlohmann::ordered_json::parse(manifest);
+  nlohmann::ordered_json build = nullptr;
+  if (toolchain != nullptr) build = {{"compiler", toolchain->version}, {"flags", toolchain->flags}};
+  json["build"] = std::move(build);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,113 @@
+#include "aot/cli/options.h"
+
+#include "aot/cli/json_io.h"
+#include "frontend/diagnostic.h"
+#include "frontend/passes/pipeline.h"
+
+namespace bf::cli {
+
+void add_method_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("-m,--method", arguments.method,
+                 "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
+                 "crown: backward bounds of every unstable neuron")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown"}))
+      ->capture_default_str();
+}
+
+void add_spec_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--spec", arguments.spec,
+                 "JSON file {\"C\": [[..], ..]}: bound the rows of C y besides the outputs y")
+      ->type_name("FILE");
+}
+
+void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
+  app.add_option("MODEL", arguments.model, "ONNX file")->required()->type_name("FILE");
+  app.add_option("--name", arguments.name,
+                 "prefix of the verifier's symbols (default: made from the file name)");
+  std::vector<std::string> lowerings = {"generic", "vector"};
+  if (reference) lowerings.emplace_back("reference");
+  app.add_option("--lowering", arguments.lowering,
+                 reference
+                     ? "code: generic (portable C++17), vector (SIMD), or reference (no code: "
+                       "the plan executed in double, not sound in floating point)"
+                     : "code: generic (portable C++17) or vector (SIMD)")
+      ->check(CLI::IsMember(lowerings))
+      ->capture_default_str();
+  app.add_option("--target", arguments.target, "machine that the code is made for")
+      ->check(CLI::IsMember(target_names()))
+      ->capture_default_str();
+  app.add_option("--semantics", arguments.semantics,
+                 "arithmetic of the network that the bounds hold for: real, its exact value")
+      ->capture_default_str();
+  app.add_option("--row-tile", arguments.row_tile,
+                 "rows of backward bounds made together: less needs less memory (default: chosen "
+                 "by the planner)")
+      ->check(CLI::Range(2, 1 << 20))
+      ->type_name("N");
+  app.add_option("--disable-pass", arguments.disabled_passes,
+                 "leave out a graph pass; may be repeated (see bf-aot inspect --list-passes)")
+      ->allow_extra_args(false)
+      ->type_name("PASS");
+}
+
+void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--cxx", arguments.cxx,
+                 "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
+                 "cortex targets arm-none-eabi-g++)");
+  app.add_option("--cxx-flags", arguments.cxx_flags,
+                 "more flags for it, as one word: --cxx-flags=\"-g -O2\"; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FLAGS");
+}
+
+Method method_of(const std::string& text) {
+  for (Method method : kAllMethods)
+    if (to_string(method) == text) return method;
+  BF_CHECK(!"a Method");
+  return Method::kCrown;
+}
+
+CompileOptions compile_options(const ModelArguments& arguments) {
+  if (arguments.semantics == "float32")
+    fail("BF3301", "--semantics",
+         "bounds for float32 evaluations of the network are not offered: only 'real' is",
+         "leave the option out: bounds then hold for the network in exact arithmetic");
+  if (arguments.semantics != "real")
+    fail("BF3301", "--semantics",
+         "unknown semantics '" + arguments.semantics + "': only 'real' is offered");
+  CompileOptions options;
+  options.planner.method = method_of(arguments.method);
+  options.planner.lowering = arguments.lowering == "generic"     ? Lowering::kGeneric
+                             : arguments.lowering == "reference" ? Lowering::kReference
+                                                                 : Lowering::kVector;
+  options.planner.target = find_target(arguments.target);
+  options.planner.row_tile = arguments.row_tile;
+  if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
+    fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
+         "use '" + identifier_from(arguments.name) + "'");
+  options.name = arguments.name;
+  for (const std::string& pass : arguments.disabled_passes) check_pass_name(pass);
+  options.disabled_passes = arguments.disabled_passes;
+  if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
+  return options;
+}
+
+CompilerOptions compiler_options(const ModelArguments& arguments) {
+  CompilerOptions options;
+  options.cxx = arguments.cxx;
+  for (const std::string& words : arguments.cxx_flags)
+    for (const std::string& word : split_words(words)) options.flags.push_back(word);
+  return options;
+}
+
+std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
+  constexpr int kUsage = 2;
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+}
+
+}  // namespace bf::cli

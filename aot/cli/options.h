@@ -1,0 +1,46 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/cli/library.h"
+#include "aot/compile.h"
+
+namespace bf::cli {
+
+// Command-line options that several commands share, as they were typed.
+struct ModelArguments {
+  std::string model;
+  std::string method = "crown";
+  std::string lowering = "vector";
+  std::string target = "host";
+  std::string semantics = "real";
+  std::string name;
+  std::string spec;
+  std::string cxx;
+  std::vector<std::string> cxx_flags;
+  int row_tile = 0;
+  std::vector<std::string> disabled_passes;
+};
+
+// Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
+void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference);
+void add_method_option(CLI::App& app, ModelArguments& arguments);
+void add_spec_option(CLI::App& app, ModelArguments& arguments);
+void add_compiler_options(CLI::App& app, ModelArguments& arguments);
+
+// The arguments resolved. Reads the spec file. Throws: CompileError.
+CompileOptions compile_options(const ModelArguments& arguments);
+CompilerOptions compiler_options(const ModelArguments& arguments);
+
+Method method_of(const std::string& text);
+inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown};
+
+// Parses; on --help and usage errors prints what CLI11 has to say and returns the exit code, 0
+// or 2.
+std::optional<int> parse(CLI::App& app, int argc, const char* const* argv);
+
+}  // namespace bf::cli

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <string_view>
+
+// Files of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
+
+namespace bf::cli {
+
+inline constexpr std::string_view kExample =
+    R"(/* Bounds of a demonstration box. Yours to change and ship, without attribution. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "@stem@.h"
+
+/* Room to align the workspace: C99 has no way to ask for an alignment. */
+static unsigned char memory[@NAME@_WORKSPACE_BYTES + @NAME@_WORKSPACE_ALIGN];
+
+int main(void) {
+  float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
+  float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
+  const uintptr_t misaligned = (uintptr_t)memory % @NAME@_WORKSPACE_ALIGN;
+  unsigned char *workspace = memory + (misaligned ? @NAME@_WORKSPACE_ALIGN - misaligned : 0);
+  bf_status status;
+  int i;
+
+  for (i = 0; i < @NAME@_INPUTS; ++i) {
+    lower[i] = -0.01f;
+    upper[i] = 0.01f;
+  }
+  status = @name@_bounds(lower, upper, out_lower, out_upper, workspace, @NAME@_WORKSPACE_BYTES);
+  if (status != BF_OK) {
+    fprintf(stderr, "%s\n", bf_status_text(status));
+    return 1;
+  }
+  for (i = 0; i < @NAME@_OUTPUTS; ++i)
+    printf("output %d: [%.9g, %.9g]\n", i, (double)out_lower[i], (double)out_upper[i]);
+  return 0;
+}
+)";
+
+inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
+project(@name@_verifier LANGUAGES @languages@)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_STANDARD 17)
+
+# The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math.
+separate_arguments(target_flags UNIX_COMMAND "@flags@")
+add_library(@stem@ STATIC @sources@ bf.cpp)
+target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_options(@stem@ PRIVATE ${target_flags}
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno>)
+@weights@
+if(NOT CMAKE_CROSSCOMPILING)
+  add_executable(example example.c)
+  target_link_libraries(example PRIVATE @stem@)
+endif()
+)";
+
+inline constexpr std::string_view kWeightsProperties =
+    R"(# The assembler source includes the weights as bytes.
+set_source_files_properties(@stem@_weights.S PROPERTIES
+  COMPILE_OPTIONS "-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}"
+  OBJECT_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/@stem@_weights.bin")
+)";
+
+inline constexpr std::string_view kReadme = R"(# Verifier of @model@
+
+Made by bf-aot @version@: method @method@, target @target@. Model SHA-256
+`@sha256@`.
+
+- inputs: @inputs@
+- outputs: @outputs@
+
+## Build and run
+
+    cmake -B build && cmake --build build && build/example
+
+For a microcontroller give CMake your toolchain file; then only the library is built.
+
+## Use
+
+    #include "@stem@.h"
+
+    bf_status @name@_bounds(const float *lower, const float *upper,
+                            float *out_lower, float *out_upper,
+                            void *workspace, size_t workspace_bytes);
+
+For every input `x` with `lower <= x <= upper` the network's outputs lie in `[out_lower, out_upper]`:
+proven, rounding of the arithmetic included, for the network evaluated in exact arithmetic. The
+arrays have `@NAME@_INPUTS` and `@NAME@_OUTPUTS` elements, row-major. A status other than `BF_OK`
+says what was wrong with the arguments; the outputs are not written then.
+
+The workspace is yours: `@NAME@_WORKSPACE_BYTES` bytes, aligned to `@NAME@_WORKSPACE_ALIGN`. It holds
+nothing between calls. Calls with different workspaces may run at the same time.
+
+@spec@`@name@_evaluate` runs the network itself, `@name@_info` describes it; see `@stem@.h`.
+`@stem@.json` is the manifest: what was compiled, how, and where each buffer lies.
+
+## Size
+
+@sizes@
+@built@
+
+## Licence
+
+The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`,
+`rounding.h`) and all generated code may be used, changed and shipped without attribution.
+)";
+
+}  // namespace bf::cli

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "aot/cli/cache.h"
+#include "aot/cli/commands.h"
+#include "aot/cli/host_run.h"
+#include "aot/cli/json_io.h"
+#include "aot/cli/options.h"
+#include "aot/cli/progress.h"
+#include "aot/cli/report.h"
+#include "frontend/diagnostic.h"
+#include "planner/reference/executor.h"
+
+namespace bf::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order; it "
+    "is\n"
+    "widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.\n"
+    "\n"
+    "Examples:\n"
+    "  bf-aot run model.onnx --box box.json\n"
+    "  bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
+    "  bf-aot run model.onnx --box golden.json --index 2 --repeat 100";
+
+struct Arguments {
+  ModelArguments model;
+  std::string box;
+  std::optional<std::size_t> index;
+  int repeat = 0;
+  bool json = false;
+};
+
+struct RunResult {
+  Plan plan;
+  Bounds outputs;
+  std::optional<Bounds> spec;
+  std::vector<int> unstable;
+  Timing timing;
+  double compile_seconds = 0;
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  add_model_options(app, arguments.model, true);
+  add_method_option(app, arguments.model);
+  add_spec_option(app, arguments.model);
+  add_compiler_options(app, arguments.model);
+  app.add_option("--box", arguments.box, "JSON file with a box, or a golden file with several")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--index", arguments.index, "which box of a golden file, from 0")->type_name("K");
+  app.add_option("--repeat", arguments.repeat,
+                 "number of time measurements (default: for about a second)")
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("N");
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  app.footer(kFooter);
+}
+
+RunResult run_compiled(const Arguments& arguments, const CompileOptions& options,
+                       const BoxFile& file) {
+  RunResult result;
+  const Stopwatch stopwatch;
+  Verifier verifier = compile(arguments.model.model, "verifier", options);
+  const FloatBox box = round_outward(file, verifier.plan.input_count);
+  const CachedVerifier cached = cached_verifier(verifier, compiler_options(arguments.model));
+  result.compile_seconds = stopwatch.seconds();
+  result.plan = std::move(verifier.plan);
+
+  const HostVerifier host(cached.library, result.plan);
+  result.outputs = host.bounds(box);
+  if (result.plan.spec_rows > 0) result.spec = host.spec_bounds(box);
+  result.unstable = host.unstable(box);
+  result.timing = host.time(box, arguments.repeat);
+  return result;
+}
+
+RunResult run_reference(const Arguments& arguments, const CompileOptions& options,
+                        const BoxFile& file) {
+  RunResult result;
+  const Stopwatch stopwatch;
+  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const std::string name =
+      options.name.empty() ? identifier_from(front.info.file_name) : options.name;
+  result.plan = plan(front.graph, front.info, name, options.spec.has_value(), options.planner);
+  result.compile_seconds = stopwatch.seconds();
+
+  const FloatBox rounded = round_outward(file, result.plan.input_count);
+  const std::vector<double> lower(rounded.lower.begin(), rounded.lower.end());
+  const std::vector<double> upper(rounded.upper.begin(), rounded.upper.end());
+  const Entry* entry = result.plan.find_entry(EntryKind::kBounds);
+  const Entry* spec = result.plan.find_entry(EntryKind::kSpecBounds);
+  const reference::Bounds bounds = reference::execute(result.plan, *entry, lower, upper);
+  result.outputs = {bounds.lower, bounds.upper};
+  result.unstable = bounds.unstable;
+  if (spec != nullptr) {
+    const reference::Bounds rows = reference::execute(result.plan, *spec, lower, upper);
+    result.spec = Bounds{rows.lower, rows.upper};
+  }
+  const Entry& timed = spec != nullptr ? *spec : *entry;
+  result.timing =
+      measure([&] { reference::execute(result.plan, timed, lower, upper); }, arguments.repeat);
+  return result;
+}
+
+nlohmann::ordered_json to_json(const RunResult& result) {
+  nlohmann::ordered_json json;
+  json["model"] = result.plan.model.file_name;
+  json["method"] = to_string(result.plan.config.method);
+  json["outputs"] = bounds_json(result.outputs);
+  if (result.spec) json["spec"] = bounds_json(*result.spec);
+  json["arena_bytes"] = result.plan.arena_bytes();
+  json["weights_bytes"] = result.plan.weights_bytes();
+  json["unstable"] = result.unstable;
+  json["seconds"] = {{"min", result.timing.min},
+                     {"median", result.timing.median},
+                     {"repeats", result.timing.repeats}};
+  json["compile_seconds"] = result.compile_seconds;
+  return json;
+}
+
+void print_bounds(const std::string& head, const Bounds& bounds) {
+  fmt::print("{:<8} {:>16} {:>16} {:>12}\n", head, "lower", "upper", "width");
+  for (std::size_t i = 0; i < bounds.lower.size(); ++i)
+    fmt::print("{:<8} {:>16.9g} {:>16.9g} {:>12.4g}\n", i, bounds.lower[i], bounds.upper[i],
+               bounds.upper[i] - bounds.lower[i]);
+}
+
+void print(const RunResult& result) {
+  const Plan& plan = result.plan;
+  print_bounds("output", result.outputs);
+  if (result.spec) {
+    fmt::print("\n");
+    print_bounds("row", *result.spec);
+  }
+  fmt::print("\nmodel    {}, method {}, {} on {}\n", plan.model.file_name,
+             to_string(plan.config.method), to_string(plan.config.lowering),
+             plan.config.target.name);
+  fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
+             plan.weights_bytes());
+  fmt::print("unstable {}\n", join(result.unstable));
+  fmt::print("time     {} (least), {} (median of {}); compiled in {}\n",
+             duration(result.timing.min), duration(result.timing.median), result.timing.repeats,
+             duration(result.compile_seconds));
+}
+
+}  // namespace
+
+int run_command(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Compiles a model for this machine and bounds its outputs on a box.", "bf-aot run");
+  add_options(app, arguments);
+  if (const auto code = parse(app, argc, argv)) return *code;
+
+  const CompileOptions options = compile_options(arguments.model);
+  const BoxFile box = read_box(arguments.box, arguments.index);
+  const RunResult result = options.planner.lowering == Lowering::kReference
+                               ? run_reference(arguments, options, box)
+                               : run_compiled(arguments, options, box);
+  if (arguments.json)
+    fmt::print("{}\n", to_json(result).dump());
+  else
+    print(result);
+  return 0;
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,54 @@
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "aot/cli/commands.h"
+#include "aot/cli/interrupt.h"
+#include "frontend/diagnostic.h"
+
+namespace {
+
+struct Command {
+  const char* name;   // what is typed
+  const char* title;  // what the usage text says
+  int (*run)(int argc, const char* const* argv);
+};
+
+constexpr Command kCommands[] = {
+    {"run", "bf-aot run", bf::cli::run_command},
+    {"check", "bf-aot check", bf::cli::check_command},
+    {"inspect", "bf-aot inspect", bf::cli::inspect_command},
+};
+
+// "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".
+int dispatch(int argc, char** argv) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  if (arguments.empty()) arguments.push_back("bf-aot");
+  if (argc >= 2)
+    for (const Command& command : kCommands)
+      if (std::strcmp(argv[1], command.name) == 0) {
+        arguments.erase(arguments.begin());
+        arguments[0] = command.title;
+        return command.run(static_cast<int>(arguments.size()), arguments.data());
+      }
+  arguments[0] = "bf-aot";
+  return bf::cli::compile_command(static_cast<int>(arguments.size()), arguments.data());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bf::cli::install_interrupt_handlers();
+  try {
+    return dispatch(argc, argv);
+  } catch (const bf::CompileError& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  } catch (const bf::cli::Interrupted& interrupted) {
+    return 128 + interrupted.signal;
+  } catch (const std::bad_alloc&) {
+    std::fputs("error BF3000: not enough memory\n", stderr);
+    return 1;
+  }
+}
