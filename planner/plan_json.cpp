@@ -150,6 +150,7 @@ Json step_json(const Names& names, const EvaluateAffine& step) {
   return {{"layer", names.layer(step.layer)},
           {"in", names.buffer(step.in)},
           {"out", names.buffer(step.out)},
+          {"position", step.position},
           {"kernel", names.kernel(step.kernel)}};
 }
 
@@ -276,6 +277,7 @@ Json kernels_json(const Plan& plan) {
                     {"panel", kernel.panel},
                     {"relu", kernel.relu},
                     {"residual", kernel.residual},
+                    {"head", kernel.head},
                     {"strategy", to_string(kernel.strategy)},
                     {"schedule",
                      {{"lanes", kernel.schedule.lanes},

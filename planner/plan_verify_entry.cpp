@@ -164,41 +164,32 @@ class EntryVerifier {
     }
   }
 
-  // What a step gives to the caller: a layer's bounds, at a position.
-  static std::optional<std::pair<int, int>> written(const Step& step) {
+  // What a step gives to the caller: a layer's bounds or values, at a position.
+  static std::optional<std::pair<int, int>> given(const Step& step) {
     if (const auto* interval = std::get_if<IntervalAffine>(&step))
       if (interval->centre_out == BufferId::kNone)
         return std::pair(interval->position, interval->layer);
     if (const auto* write = std::get_if<WriteBounds>(&step))
       return std::pair(write->position, write->layer);
+    if (const auto* affine = std::get_if<EvaluateAffine>(&step))
+      if (affine->out == BufferId::kNone) return std::pair(affine->position, affine->layer);
     return std::nullopt;
   }
 
-  // Every head is written, in order, and the caller's arrays have neither gaps nor overlaps.
+  // Every head is written, in order: the caller's arrays have neither gaps nor overlaps.
   void check_outputs() const {
     const bool spec = entry_.kind == EntryKind::kSpecBounds;
-    const std::vector<int>& heads = spec ? plan_.spec_heads : plan_.output_heads;
-    if (entry_.kind == EntryKind::kEvaluate) return check_evaluated(heads);
-    std::vector<std::pair<int, int>> given;
+    std::vector<std::pair<int, int>> all;
     for (const Step& step : entry_.steps)
-      if (const auto position = written(step)) given.push_back(*position);
-    std::sort(given.begin(), given.end());
+      if (const auto position = given(step)) all.push_back(*position);
+    std::sort(all.begin(), all.end());
     std::vector<std::pair<int, int>> expected;
     int position = 0;
-    for (int head : heads) {
+    for (int head : spec ? plan_.spec_heads : plan_.output_heads) {
       expected.emplace_back(position, head);
       position += plan_.layers[static_cast<std::size_t>(head)].out;
     }
-    require(given == expected, "the heads are not each written once, at their positions");
-  }
-
-  void check_evaluated(const std::vector<int>& heads) const {
-    std::multiset<int> given;
-    for (const Step& step : entry_.steps)
-      if (const auto* affine = std::get_if<EvaluateAffine>(&step))
-        if (affine->out == BufferId::kNone) given.insert(affine->layer);
-    require(given == std::multiset<int>(heads.begin(), heads.end()),
-            "the heads are not each evaluated once");
+    require(all == expected, "the heads are not each written once, at their positions");
   }
 
   // reaches[a][b]: task a runs before task b, by edges.

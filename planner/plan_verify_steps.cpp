@@ -76,6 +76,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalAffine& step
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
   const Kernel& kernel = kernel_of(plan, step.kernel, KernelKind::kIntervalAffine, layer);
   BF_CHECK(kernel.relu == layer.relu);
+  BF_CHECK(kernel.head == (step.centre_out == BufferId::kNone));
   BF_CHECK((step.centre_out == BufferId::kNone) == (step.radius_out == BufferId::kNone));
   Uses uses;
   uses.read(step.centre_in, Role::kCentre, layer.input, kFloat, layer.in);
@@ -170,7 +171,9 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const WriteBounds& step) {
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const EvaluateAffine& step) {
   BF_CHECK(entry.kind == EntryKind::kEvaluate);
   const Layer& layer = layer_at(plan, step.layer);
-  BF_CHECK(kernel_of(plan, step.kernel, KernelKind::kEvaluateAffine, layer).relu == layer.relu);
+  const Kernel& kernel = kernel_of(plan, step.kernel, KernelKind::kEvaluateAffine, layer);
+  BF_CHECK(kernel.relu == layer.relu);
+  BF_CHECK(kernel.head == (step.out == BufferId::kNone));
   BF_CHECK((step.in == BufferId::kNone) == (layer.input < 0));  // the caller's x, or a buffer
   Uses uses;
   if (step.in != BufferId::kNone) uses.read(step.in, Role::kValue, layer.input, kFloat, layer.in);

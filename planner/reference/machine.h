@@ -134,10 +134,9 @@ class Machine {
     for (std::size_t i = 0; i < count; ++i) BF_CHECK(lower[i] <= upper[i]);
     box_.lower = Eigen::Map<const Vector<Scalar>>(lower.data(), plan.input_count);
     box_.upper = Eigen::Map<const Vector<Scalar>>(upper.data(), plan.input_count);
-    for (int head : heads())
-      layer_offsets_[head].push_back(std::exchange(output_count_, output_count_ + layer(head).out));
-    outputs_.lower.resize(output_count_);
-    outputs_.upper.resize(output_count_);
+    const bool spec = entry.kind == EntryKind::kSpecBounds;
+    outputs_.lower.resize(spec ? plan.spec_rows : plan.output_count);
+    outputs_.upper.resize(outputs_.lower.size());
   }
 
   void run() {
@@ -162,9 +161,6 @@ class Machine {
 
  private:
   const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
-  const std::vector<int>& heads() const {
-    return entry_.kind == EntryKind::kSpecBounds ? plan_.spec_heads : plan_.output_heads;
-  }
   Vector<Scalar>& memory(BufferId id) { return memory_.at(static_cast<std::size_t>(id)); }
 
   const AffineMap<Scalar>& map_of(int index) {
@@ -320,7 +316,7 @@ class Machine {
     Vector<Scalar> z =
         map_of(step.layer)(step.in == BufferId::kNone ? box_.lower : memory(step.in));
     if (step.out == BufferId::kNone) {
-      for (int position : layer_offsets_.at(step.layer)) write_output(position, target, {z, z});
+      write_output(step.position, target, {z, z});
       return;
     }
     memory(step.out) = target.relu ? relu<Scalar>(std::move(z)) : std::move(z);
@@ -329,9 +325,7 @@ class Machine {
   const Plan& plan_;
   const Entry& entry_;
   Interval<Scalar> box_, outputs_;
-  int output_count_ = 0;
-  std::map<int, std::vector<int>> layer_offsets_;  // where each head goes in the outputs
-  std::vector<Vector<Scalar>> memory_;             // by buffer; offsets play no part
+  std::vector<Vector<Scalar>> memory_;  // by buffer; offsets play no part
   std::map<int, AffineMap<Scalar>> maps_;
   std::map<int, Interval<Scalar>> layers_;
 };
