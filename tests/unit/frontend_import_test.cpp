@@ -42,7 +42,7 @@ TEST(Import, describes_the_model) {
     ir_version: 7 producer_name: "pytorch" producer_version: "1.13.1"
     opset_import { domain: "ai.onnx.ml" version: 2 }
     opset_import { domain: "ai.onnx" version: 13 }
-    opset_import { version: 13 }
+    opset_import { version: 12 }
     graph { name: "main"
       node { op_type: "Relu" domain: "ai.onnx" name: "r" input: "x" output: "y" })" +
                            kInput23 + "output { name: \"y\" } }";
