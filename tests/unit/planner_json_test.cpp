@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "planner/plan_json.h"
+#include "tests/unit/planner_toy.h"
+
+namespace bf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void collect_keys(const Json& json, std::set<std::string>& keys) {
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) {
+      keys.insert(key);
+      collect_keys(value, keys);
+    }
+  } else if (json.is_array()) {
+    for (const Json& item : json) collect_keys(item, keys);
+  }
+}
+
+TEST(Manifest, HoldsWhatToolsRead) {
+  const Plan plan = testing::toy_plan(Method::kCrown);
+  const Json json = to_json(plan);
+  EXPECT_EQ(json.at("model").at("sha256"), std::string(64, 'a'));
+  EXPECT_EQ(json.at("model").at("name"), "toy");
+  EXPECT_EQ(json.at("model").at("opset"), 13);
+  EXPECT_EQ(json.at("method"), "crown");
+  EXPECT_EQ(json.at("semantics"), "real");
+  EXPECT_EQ(json.at("inputs").at(0).at("elements"), 2);
+  EXPECT_EQ(json.at("arena").at("planned_bytes"), plan.arena_bytes());
+  EXPECT_EQ(json.at("arena").at("align"), 16);
+  EXPECT_EQ(json.at("weights_bytes"), plan.weights_bytes());
+  EXPECT_EQ(json.at("kernels").size(), plan.kernels.size());
+  EXPECT_EQ(json.at("kernels").at(0).at("schedule").at("lanes"), 1);
+  EXPECT_FALSE(json.at("version").get<std::string>().empty());
+}
+
+TEST(Manifest, NamesBuffersTasksAndLayers) {
+  const Plan plan = testing::toy_plan(Method::kCrown);
+  const Json json = to_json(plan);
+  std::size_t buffers = 0, tasks = 0;
+  for (const Entry& entry : plan.entries) {
+    buffers += entry.buffers.size();
+    tasks += entry.tasks.size();
+  }
+  EXPECT_EQ(json.at("buffers").size(), buffers);
+  EXPECT_EQ(json.at("tasks").size(), tasks);
+  const Json& buffer = json.at("buffers").at(2);
+  EXPECT_EQ(buffer.at("name"), plan.entries[0].buffers[2].name);
+  EXPECT_EQ(buffer.at("offset"), plan.entries[0].buffers[2].offset);
+  EXPECT_EQ(buffer.at("entry"), "bounds");
+  const Json& task = json.at("tasks").at(1);
+  EXPECT_EQ(task.at("inputs"), (Json{"x_centre", "x_radius"}));
+  EXPECT_EQ(task.at("after"), Json::array({"bind_box 0"}));
+  const Json& step = json.at("entries").at(0).at("steps").at(1);
+  EXPECT_EQ(step.at("step"), "centre_affine");
+  EXPECT_EQ(step.at("layer"), "fc0");
+  EXPECT_EQ(step.at("centre_in"), "x_centre");
+  EXPECT_TRUE(json.at("layers").at(0).at("input").is_null());
+  EXPECT_EQ(json.at("layers").at(1).at("input"), "fc0");
+}
+
+TEST(Manifest, IsTheSameForTheSamePlan) {
+  EXPECT_EQ(to_json(testing::toy_plan(Method::kCrown)).dump(),
+            to_json(testing::toy_plan(Method::kCrown)).dump());
+}
+
+TEST(Manifest, HoldsNoWeights) {
+  Plan plan = testing::toy_plan(Method::kCrown);
+  const std::string before = to_json(plan).dump();
+  for (Layer& layer : plan.layers)
+    for (float& w : layer.weight) w += 1;
+  EXPECT_EQ(before, to_json(plan).dump());
+}
+
+TEST(Manifest, SaysWhenErrorTermsWereDropped) {
+  Plan plan = testing::toy_plan(Method::kIbp);
+  EXPECT_FALSE(to_json(plan).at("options").contains("dropped_error_terms"));
+  plan.config.dropped_error_terms = {"centre"};
+  EXPECT_EQ(to_json(plan).at("options").at("dropped_error_terms"), Json::array({"centre"}));
+}
+
+// docs/manifest.md names every key, as `key`.
+TEST(Manifest, EveryKeyIsDocumented) {
+  std::ifstream file(std::string(BF_SOURCE_DIR) + "/docs/manifest.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  ASSERT_FALSE(text.empty());
+  std::set<std::string> keys;
+  for (Method method : {Method::kIbp, Method::kCrown}) {
+    Plan plan = testing::toy_plan(method);
+    plan.cache.push_back({"bounds", CacheScope::kEpoch, "box"});
+    plan.config.dropped_error_terms = {"centre"};
+    collect_keys(to_json(plan), keys);
+  }
+  EXPECT_GT(keys.size(), 80U);
+  for (const std::string& key : keys)
+    EXPECT_NE(text.find('`' + key + '`'), std::string::npos) << key << " is not documented";
+}
+
+}  // namespace
+}  // namespace bf

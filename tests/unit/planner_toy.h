@@ -1,0 +1,29 @@
+#pragma once
+
+#include <random>
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace bf::testing {
+
+// A dense chain x -> layer 0 -> ... -> the last, which is the head: weights[i] is [out][in], row by
+// row; all but the last have a ReLU.
+struct ToyLayer {
+  std::vector<std::vector<float>> weight;
+  std::vector<double> bias;
+};
+
+// A whole plan built by hand, without the planner: entries bounds and evaluate, one task per step.
+Plan toy_plan(Method method, const std::vector<ToyLayer>& chain);
+
+// x [2] -> 3 ReLU -> 3 ReLU -> y [2], fixed weights.
+Plan toy_plan(Method method);
+
+// Weights in [-1, 1] with few bits, so that exact runs stay small.
+std::vector<ToyLayer> random_chain(const std::vector<int>& widths, std::mt19937& random);
+
+// Makes the tasks of an entry anew: one per step, with the edges that its buffers need.
+void make_tasks(Entry& entry);
+
+}  // namespace bf::testing
