@@ -63,7 +63,7 @@ fs::path resolve(const fs::path& folder, const std::string& relative, const std:
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
   if (error) bad_data(where, "the model's folder cannot be read");
-  const fs::path file = fs::canonical(root / path, error);
+  fs::path file = fs::canonical(root / path, error);
   if (error) bad_data(where, fmt::format("external data file '{}' does not exist", shown));
   const auto [rest, unused] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
   if (rest != root.end())

@@ -105,6 +105,7 @@ std::optional<std::vector<std::int64_t>> NodeImport::ints_attribute(std::string_
 
 void NodeImport::emit(Op op, const std::vector<ValueId>& inputs) {
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (ValueId id : inputs) shapes.push_back(state_.graph.value(id).shape);
   const Shape shape = infer_shape(op, shapes);
   emit(std::move(op), inputs, shape);
