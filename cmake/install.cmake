@@ -1,0 +1,30 @@
+# Installs the compiler, the runtime and the CMake package bf_aot.
+include(CMakePackageConfigHelpers)
+
+add_library(bf_aot::runtime ALIAS bf_runtime)
+add_executable(bf_aot::bf-aot ALIAS bf-aot)
+
+target_include_directories(bf_runtime INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/bf_aot>)
+set_target_properties(bf_runtime PROPERTIES EXPORT_NAME runtime)
+
+install(TARGETS bf-aot bf_runtime EXPORT bf_aot-targets
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# bf-aot looks for these in ../include/bf_aot beside its own folder; bf.cpp goes into projects.
+install(FILES runtime/bf.h runtime/rounding.h runtime/bf.cpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/bf_aot)
+install(EXPORT bf_aot-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
+configure_package_config_file(cmake/bf_aot-config.cmake.in
+  ${PROJECT_BINARY_DIR}/bf_aot-config.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/bf_aot-config-version.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/bf_aot-config.cmake
+  ${PROJECT_BINARY_DIR}/bf_aot-config-version.cmake
+  cmake/bf_add_verifier.cmake
+  DESTINATION ${package_folder})
+
+# For projects that use this one by add_subdirectory or FetchContent.
+include(cmake/bf_add_verifier.cmake)

@@ -1,0 +1,67 @@
+"""Runs bf-aot in a folder of its own."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BF_AOT = os.environ["BF_AOT"]
+SOURCE = pathlib.Path(os.environ["BF_SOURCE_DIR"])
+MODELS = SOURCE / "models"
+TINY = MODELS / "tiny.onnx"
+CONTROLLER = MODELS / "collision_avoidance_6x50.onnx"
+METHODS = ("ibp", "crown-ibp", "crown")
+
+
+class Case(unittest.TestCase):
+    """A temporary folder and cache for each test."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bf-aot-cli-"))
+        self.cache = self.folder / "cache"
+        self.work = self.folder / "work"
+        self.work.mkdir()
+        self.environment = dict(os.environ, XDG_CACHE_HOME=str(self.cache))
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def start(self, *arguments):
+        return subprocess.Popen(
+            [BF_AOT, *map(str, arguments)], cwd=self.work, env=self.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run_tool(self, *arguments, code=0):
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, code,
+                         f"{arguments}\nstdout:\n{output}\nstderr:\n{errors}")
+        return output, errors
+
+    def run_json(self, *arguments, code=0):
+        output, errors = self.run_tool(*arguments, "--json", code=code)
+        self.assertEqual(errors, "", "quiet when it is not a terminal")
+        return json.loads(output)
+
+    def write(self, name, text):
+        path = self.work / name
+        path.write_text(text if isinstance(text, str) else json.dumps(text))
+        return path
+
+    def names(self, folder=None):
+        return sorted(path.name for path in (folder or self.work).iterdir())
+
+    def assert_refused(self, code, *arguments, says=()):
+        """Exit code 1, the diagnostic, nothing on stdout, no file left or changed."""
+        before = {path: path.read_bytes() for path in self.work.rglob("*") if path.is_file()}
+        output, errors = self.run_tool(*arguments, code=1)
+        self.assertIn(f"error {code}: ", errors)
+        for text in says:
+            self.assertIn(text, errors)
+        self.assertEqual(output, "")
+        after = {path: path.read_bytes() for path in self.work.rglob("*") if path.is_file()}
+        self.assertEqual(before, after)
+        return errors
