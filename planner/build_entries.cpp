@@ -94,6 +94,12 @@ class EntryBuilder {
            drop(ErrorTerm::kWeightRounding, layer(index).errors.weight_relative);
   }
 
+  // What undoes the rounding of a layer's computed interval radius.
+  double radius_inflate(int index) {
+    const int depth = lowering_.forward_depth(KernelKind::kCentreAffine, index);
+    return (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
+  }
+
   // The gamma that every interval reader of `index` (-1: the box) needs folded into the radius.
   double reader_gamma(int index) {
     double gamma = 0;
@@ -227,10 +233,7 @@ void EntryBuilder::relax(int index, Relaxed& state, Activation& out) {
   int blocks = 0;
   for (int i = 0; i < layer_count(); ++i) blocks += lowering_.backward_blocks(i);
   step.offset = drop(ErrorTerm::kOffset, gamma_float(lowering_.backward_depth(index) + blocks));
-  step.inflate =
-      (1 + drop(ErrorTerm::kRadiusSummation,
-                inflate_float(lowering_.forward_depth(KernelKind::kCentreAffine, index)) - 1)) *
-      (1 + 0x1p-40);
+  step.inflate = radius_inflate(index);
   step.kernel = lowering_.relax(index);
   entry_.steps.push_back(step);
 }
@@ -245,11 +248,12 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   step.below = state.below;
   step.above = state.above;
   step.slack = state.slack;
+  step.radius = state.radius;
   step.input_radius = box_.radius;
   const int pairs = step.tile / 2;
   step.neurons =
       buffer(region.name + "_rows", Element::kInt32, (region.out + pairs - 1) / pairs * pairs);
-  step.sums = buffer(region.name + "_sums", Element::kFloat32, std::int64_t{2} * step.tile);
+  step.sums = buffer(region.name + "_sums", Element::kFloat32, std::int64_t{3} * step.tile);
   // The coefficients alternate between two buffers: a link reads one and writes the other.
   std::int64_t width[2] = {region.in, 0};
   int side = 1;
@@ -272,7 +276,9 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   step.concretize = lowering_.concretize(step.tile);
   step.concretize_inflate =
       1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1);
-  step.underflow = drop(ErrorTerm::kUnderflow, (terms + plan_.input_count + 4.0) * 0x1p-147);
+  step.underflow = drop(ErrorTerm::kUnderflow, 0x1p-147);
+  step.weight_relative = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
+  step.inflate = radius_inflate(index);
   entry_.steps.push_back(step);
 }
 

@@ -22,14 +22,6 @@ int ceil_div(int value, int unit) {
   return (value + unit - 1) / unit;
 }
 
-std::int64_t table_bytes(const Layer& layer, int panel, Method method) {
-  const std::int64_t padded = round_up(layer.out, panel);
-  std::int64_t bytes = padded * layer.in * kElementBytes;
-  if (method == Method::kIbp) return bytes + padded * 4;
-  if (!layer.residual.empty()) bytes *= 2;
-  return bytes + padded * 8;
-}
-
 }  // namespace
 
 LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
@@ -39,7 +31,7 @@ LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
   for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
     const int panel = panel_of(i);
     const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
-    plan.layouts.push_back({i, panel, table_bytes(layer, panel, config.method)});
+    plan.layouts.push_back({i, panel, 0});
     if (panel > 1)
       plan.rejected.push_back(
           {"layout", fmt::format("{}: row-major", layer.name),
@@ -177,7 +169,7 @@ int tile_columns(int in, int vectors, int registers) {
 int LoweringPlanner::backward_chunk(int index) const {
   const int panel = panel_of(index);
   const int out = plan_.layers[static_cast<std::size_t>(index)].out;
-  return std::min(out, panel * std::max(1, kBackwardChunk / panel));
+  return std::min(round_up(out, panel), panel * std::max(1, kBackwardChunk / panel));
 }
 
 int LoweringPlanner::backward_blocks(int index) const {

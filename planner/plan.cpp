@@ -43,8 +43,9 @@ Access access(const Relax& step) {
 
 // The list of neurons, the coefficients and the sums are scratch: written, then read, inside.
 Access access(const BackwardRows& step) {
-  Access access = make_access({step.centre, step.below, step.above, step.slack, step.input_radius},
-                              {step.below, step.above, step.neurons, step.coefficients, step.sums});
+  Access access =
+      make_access({step.centre, step.below, step.above, step.slack, step.radius, step.input_radius},
+                  {step.below, step.above, step.neurons, step.coefficients, step.sums});
   for (const BackwardLink& link : step.links) {
     add(access.reads, link.table);
     add(access.reads, link.slack);

@@ -246,12 +246,15 @@ struct BackwardRows {
   BufferId slack = BufferId::kNone;
   BufferId neurons = BufferId::kNone;       // int32 list of the neurons to bound
   BufferId coefficients = BufferId::kNone;  // of the first link, made from the weights
-  BufferId sums = BufferId::kNone;          // [2][tile] floats: offset sum, error sum
+  BufferId sums = BufferId::kNone;          // [3][tile] floats: offset sum, error sum, spread
+  BufferId radius = BufferId::kNone;        // interval radius of z
   BufferId input_radius = BufferId::kNone;
   std::vector<BackwardLink> links;  // from the layer before down to the first
   double sum_inflate = 0;           // on the computed error sum
   double concretize_inflate = 0;    // on the computed sum_k |A_k| radius_k
-  double underflow = 0;             // absolute
+  double underflow = 0;             // times what relax() counted for each link, and the inputs
+  double weight_relative = 0;       // of the rows' own weights, relative to inflate |W| radius
+  double inflate = 0;               // on the interval radius
   KernelId start = 0;
   KernelId concretize = 0;
   bool operator==(const BackwardRows&) const = default;

@@ -129,11 +129,14 @@ Json step_json(const Names& names, const BackwardRows& step) {
           {"neurons", names.buffer(step.neurons)},
           {"coefficients", names.buffer(step.coefficients)},
           {"sums", names.buffer(step.sums)},
+          {"radius", names.buffer(step.radius)},
           {"input_radius", names.buffer(step.input_radius)},
           {"links", std::move(links)},
           {"sum_inflate", step.sum_inflate},
           {"concretize_inflate", step.concretize_inflate},
           {"underflow", step.underflow},
+          {"weight_relative", step.weight_relative},
+          {"inflate", step.inflate},
           {"start", names.kernel(step.start)},
           {"concretize", names.kernel(step.concretize)}};
 }

@@ -143,7 +143,8 @@ void add_links(const Plan& plan, const BackwardRows& step, Uses& uses) {
 std::vector<Use> uses(const Plan& plan, const Entry&, const BackwardRows& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(step.tile >= 2 && step.tile % 2 == 0);
-  check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow});
+  check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
+                     step.weight_relative, step.inflate});
   BF_CHECK(kernel_of(plan, step.start, KernelKind::kStartRows, layer).rows == step.tile);
   BF_CHECK(kernel_at(plan, step.concretize, KernelKind::kConcretize).rows == step.tile);
   Uses uses;
@@ -151,10 +152,11 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const BackwardRows& step) 
   uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
   uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
   uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
   uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
   uses.scratch(step.neurons, Element::kInt32, layer.out);
   uses.scratch(step.coefficients, kFloat, std::int64_t{layer.in} * step.tile);
-  uses.scratch(step.sums, kFloat, 2 * std::int64_t{step.tile});
+  uses.scratch(step.sums, kFloat, 3 * std::int64_t{step.tile});
   add_links(plan, step, uses);
   return uses.list;
 }

@@ -4,6 +4,7 @@
 #include "planner/build_layers.h"
 #include "planner/lowering.h"
 #include "planner/storage.h"
+#include "planner/weight_tables.h"
 
 namespace bf {
 
@@ -18,6 +19,8 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   LoweringPlanner lowering(plan);
   build_entries(lowering, plan);
   for (Entry& entry : plan.entries) plan_storage(entry, config.target.align, plan.rejected);
+  for (const WeightTable& table : weight_tables(plan))
+    plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
   build_tasks(plan);
   verify(plan);
   return plan;

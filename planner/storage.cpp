@@ -17,6 +17,9 @@ using Order = std::vector<int>;
 // Nodes that the exact search may visit; a few milliseconds on the plans of real networks.
 constexpr int kSearchNodes = 50'000;
 
+// Steps of the climb.
+constexpr int kClimbSteps = 2'000;
+
 // Sizes, then lifetimes, from the steps alone.
 void measure(Entry& entry, int align) {
   for (Buffer& buffer : entry.buffers) {
@@ -125,6 +128,10 @@ std::vector<Strategy> greedy_strategies(const Entry& entry) {
       {"by area", order_by(buffers, [&](std::size_t i) { return buffers[i].bytes * length(i); })},
       {"by pressure",
        order_by(buffers, [&](std::size_t i) { return std::pair(pressure(i), buffers[i].bytes); })},
+      {"by end",
+       order_by(buffers, [&](std::size_t i) { return std::pair(buffers[i].last, -buffers[i].first); })},
+      {"by end and size",
+       order_by(buffers, [&](std::size_t i) { return std::pair(buffers[i].last, buffers[i].bytes); })},
       {"in order of first use",
        order_by(buffers, [&](std::size_t i) { return -buffers[i].first; })},
   };
@@ -138,6 +145,43 @@ std::vector<Strategy> greedy_strategies(const Entry& entry) {
     }
   }
   return strategies;
+}
+
+// ---- Climb: whoever reaches the arena's end trades places in the order with a buffer that was
+// placed before it and lives with it; kept unless the arena grows.
+
+Strategy climb(const std::vector<Buffer>& buffers, Order order, std::int64_t lower_bound) {
+  std::uint32_t state = 1;  // an LCG (Numerical Recipes): the same walk on every machine
+  const auto pick = [&](std::size_t count) {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<std::size_t>(state >> 8U) % count;
+  };
+  Offsets offsets = place(buffers, order, Gap::kLowest);
+  Strategy best{"climb", offsets, height(buffers, offsets)};
+  std::int64_t current = best.bytes;
+  for (int i = 0; i < kClimbSteps && best.bytes > lower_bound; ++i) {
+    std::vector<std::size_t> highest, earlier;  // positions in the order
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const auto buffer = static_cast<std::size_t>(order[at]);
+      if (offsets[buffer] + buffers[buffer].bytes == current) highest.push_back(at);
+    }
+    const std::size_t moved = highest[pick(highest.size())];
+    const Buffer& top = buffers[static_cast<std::size_t>(order[moved])];
+    for (std::size_t at = 0; at < moved; ++at)
+      if (live_together(buffers[static_cast<std::size_t>(order[at])], top)) earlier.push_back(at);
+    if (earlier.empty()) break;
+
+    Order next = order;
+    std::swap(next[moved], next[earlier[pick(earlier.size())]]);
+    Offsets next_offsets = place(buffers, next, Gap::kLowest);
+    const std::int64_t bytes = height(buffers, next_offsets);
+    if (bytes > current) continue;
+    order = std::move(next);
+    offsets = std::move(next_offsets);
+    current = bytes;
+    if (bytes < best.bytes) best = {"climb", offsets, bytes};
+  }
+  return best;
 }
 
 // ---- Exact: in an arena where nothing can sink, every buffer rests on those below it. Placing
@@ -240,6 +284,33 @@ class Search {
   int nodes_ = 0;
 };
 
+// Adds strategies that need less than the greedy ones, while the lower bound is out of reach.
+void improve(const Entry& entry, std::vector<Strategy>& strategies, std::string& note) {
+  const std::int64_t bound = entry.storage.lower_bound_bytes;
+  const auto best = [&] {
+    return *std::min_element(
+        strategies.begin(), strategies.end(),
+        [](const Strategy& a, const Strategy& b) { return a.bytes < b.bytes; });
+  };
+  const Strategy greedy = best();
+  if (greedy.bytes == bound) return;
+
+  Search search(entry, bound, greedy.bytes);
+  Offsets offsets = search.run();
+  if (offsets.empty()) {
+    note = search.complete() ? "finds no smaller arena: there is none"
+                             : "finds no smaller arena within its node limit";
+    if (search.complete()) return;
+  } else {
+    const std::int64_t bytes = height(entry.buffers, offsets);
+    strategies.push_back({"exact search", std::move(offsets), bytes});
+    if (bytes == bound || search.complete()) return;
+  }
+  const Strategy start = best();
+  Order order = order_by(entry.buffers, [&](std::size_t i) { return -start.offsets[i]; });
+  strategies.push_back(climb(entry.buffers, std::move(order), bound));
+}
+
 }  // namespace
 
 void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {
@@ -254,21 +325,11 @@ void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {
   totals.lower_bound_bytes = *std::max_element(live.begin(), live.end());
 
   std::vector<Strategy> strategies = greedy_strategies(entry);
-  const auto smaller = [](const Strategy& a, const Strategy& b) { return a.bytes < b.bytes; };
-  auto best = std::min_element(strategies.begin(), strategies.end(), smaller);
   std::string note;
-  if (best->bytes > totals.lower_bound_bytes) {
-    Search search(entry, totals.lower_bound_bytes, best->bytes);
-    Offsets offsets = search.run();
-    if (offsets.empty()) {
-      note = search.complete() ? "finds no smaller arena: there is none"
-                               : "finds no smaller arena within its node limit";
-    } else {
-      const std::int64_t bytes = height(entry.buffers, offsets);
-      strategies.push_back({"exact search", std::move(offsets), bytes});
-      best = strategies.end() - 1;
-    }
-  }
+  improve(entry, strategies, note);
+  const auto best =
+      std::min_element(strategies.begin(), strategies.end(),
+                       [](const Strategy& a, const Strategy& b) { return a.bytes < b.bytes; });
 
   totals.planned_bytes = best->bytes;
   for (std::size_t i = 0; i < entry.buffers.size(); ++i) entry.buffers[i].offset = best->offsets[i];

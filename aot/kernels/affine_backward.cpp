@@ -1,0 +1,137 @@
+#include "aot/kernels/kernels.h"
+#include "frontend/diagnostic.h"
+
+// Backward kernels: lanes are rows, so that every sum stays within its lane.
+
+namespace bf {
+namespace {
+
+using loop::Axis;
+using loop::ExprPtr;
+using loop::Let;
+using loop::local;
+using loop::Nest;
+using loop::Store;
+using loop::Sum;
+using loop::Type;
+
+loop::Index table_row(int row, int out) {
+  loop::Index index = loop::axis("j");
+  index.constant = static_cast<std::int64_t>(row) * out;
+  return index;
+}
+
+// Rows lie next to each other: element (neuron, row) of coefficients [neurons][rows].
+loop::Index coefficient(const std::string& axis, int rows) {
+  return loop::axis(axis, rows) + loop::axis("r");
+}
+
+void split_rows(Nest& nest, const Kernel& kernel) {
+  nest.split("r", kernel.schedule.lanes, "v");
+}
+
+void unroll_rows(Nest& nest, const Kernel& kernel) {
+  nest.unroll("v");
+  if (kernel.schedule.lanes > 1) nest.vectorize("r");
+}
+
+// Through the relaxation: A over a' = relu(z) becomes slope A over z, chosen by A's sign; the
+// line's offset and every rounding's price are summed per row. In place.
+Nest relaxation(const Kernel& kernel) {
+  loop::Expression what;
+  what.axes = {{"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
+  const auto table = [&](int row) { return loop::load("table", table_row(row, kernel.out)); };
+  what.body = {Let{"slope_upper", table(kSlopeUpper)},
+               Let{"slope_lower", table(kSlopeLower)},
+               Let{"offset_upper", table(kOffsetUpper)},
+               Let{"offset_lower", table(kOffsetLower)},
+               Let{"price", table(kError)},
+               Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))},
+               Let{"negative", loop::less(local("a"), loop::literal(0))}};
+  const ExprPtr negative = local("negative", Type::kMask);
+  what.body.emplace_back(
+      Store{"coefficients",
+            coefficient("j", kernel.rows),
+            local("a") * loop::select(negative, local("slope_upper"), local("slope_lower")),
+            {}});
+  loop::Index error = loop::axis("r");
+  error.constant = kernel.rows;
+  what.sums = {
+      Sum{"offset",
+          local("a") * loop::select(negative, local("offset_upper"), local("offset_lower")), "sums",
+          loop::axis("r"), true},
+      Sum{"error", loop::abs(local("a")) * local("price"), "sums", error, true}};
+  Nest nest(std::move(what));
+  nest.split("j", kernel.schedule.chunk, "block");
+  split_rows(nest, kernel);
+  nest.reorder({"block", "j", "v", "r"});
+  unroll_rows(nest, kernel);
+  return nest;
+}
+
+// result = W^T coefficients for columns [begin, end), `columns` of them at a time.
+Nest product(const Kernel& kernel, std::int64_t begin, std::int64_t end, std::int64_t columns) {
+  loop::Expression what;
+  what.axes = {
+      {"k", 0, kernel.in, false}, {"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
+  what.body = {Let{"w", loop::load("weight", loop::axis("k", kernel.panel) + loop::axis("j") +
+                                                 loop::floor("j", kernel.panel, kernel.in - 1))},
+               Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))}};
+  what.sums = {Sum{"sum", local("w") * local("a"), "result", coefficient("k", kernel.rows), false}};
+  Nest nest(std::move(what));
+  nest.restrict_axis("k", begin, end);
+  nest.split("k", columns, "column");
+  const bool narrow = kernel.schedule.chunk > kernel.panel;
+  if (narrow) {
+    nest.split("j", kernel.panel, "panel");
+    nest.split("panel", kernel.schedule.chunk / kernel.panel, "block");
+  } else {
+    nest.split("j", kernel.schedule.chunk, "block");
+  }
+  split_rows(nest, kernel);
+  if (narrow)
+    nest.reorder({"block", "column", "panel", "j", "k", "v", "r"});
+  else
+    nest.reorder({"block", "column", "j", "k", "v", "r"});
+  nest.unroll("k");
+  unroll_rows(nest, kernel);
+  return nest;
+}
+
+}  // namespace
+
+KernelNests backward_affine_nests(const Kernel& kernel) {
+  KernelNests made;
+  made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT table",
+                     "float* BF_RESTRICT coefficients", "float* BF_RESTRICT sums",
+                     "float* BF_RESTRICT result"};
+  made.formula = "coefficients over relu(z) -> slopes x coefficients over z -> result over a";
+  made.nests.push_back(relaxation(kernel));
+  const std::int64_t columns = kernel.schedule.columns;
+  const std::int64_t main = kernel.in / columns * columns;
+  if (main > 0) made.nests.push_back(product(kernel, 0, main, columns));
+  if (main < kernel.in) made.nests.push_back(product(kernel, main, kernel.in, kernel.in - main));
+  made.shared = "block";
+  return made;
+}
+
+KernelNests concretize_nests(const Kernel& kernel) {
+  loop::Expression what;
+  what.axes = {{"k", 0, kernel.in, true}, {"r", 0, kernel.rows, false}};
+  what.body = {Let{"radius_k", loop::load("radius", loop::axis("k"))},
+               Let{"a", loop::load("coefficients", coefficient("k", kernel.rows))}};
+  what.sums = {
+      Sum{"sum", loop::abs(local("a")) * local("radius_k"), "spread", loop::axis("r"), false}};
+  Nest nest(std::move(what));
+  split_rows(nest, kernel);
+  nest.reorder({"k", "v", "r"});
+  unroll_rows(nest, kernel);
+  KernelNests made;
+  made.parameters = {"const float* BF_RESTRICT coefficients", "const float* BF_RESTRICT radius",
+                     "float* BF_RESTRICT spread"};
+  made.formula = "spread = sum_k |coefficients_k| radius_k";
+  made.nests.push_back(std::move(nest));
+  return made;
+}
+
+}  // namespace bf

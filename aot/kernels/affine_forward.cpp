@@ -1,0 +1,179 @@
+#include <cmath>
+#include <limits>
+
+#include "aot/kernels/kernels.h"
+#include "frontend/diagnostic.h"
+
+// Forward kernels: lanes are outputs, the weights are read once, in order.
+
+namespace bf {
+namespace {
+
+using loop::Axis;
+using loop::ExprPtr;
+using loop::Let;
+using loop::Nest;
+using loop::Store;
+using loop::Sum;
+using loop::Type;
+
+constexpr double kMax = std::numeric_limits<float>::max();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::int64_t padded_out(const Kernel& kernel) {
+  return (kernel.out + kernel.panel - 1) / kernel.panel * kernel.panel;
+}
+
+// Element (o, i) of a table [out / panel][in][panel].
+loop::Index table_index(const Kernel& kernel) {
+  return loop::axis("i", kernel.panel) + loop::axis("o") +
+         loop::floor("o", kernel.panel, kernel.in - 1);
+}
+
+std::vector<Axis> axes(const Kernel& kernel) {
+  return {{"o", 0, padded_out(kernel), false}, {"i", 0, kernel.in, true}};
+}
+
+Store store(const Kernel& kernel, const std::string& buffer, ExprPtr value) {
+  Store made{buffer, loop::axis("o"), std::move(value), {}};
+  if (kernel.head) made.limit = {"o", kernel.out};
+  return made;
+}
+
+// Panels of outputs; in each, chunks of inputs; a register tile of `vectors` x `lanes` outputs.
+Nest schedule(const Kernel& kernel, loop::Expression expression, int lanes) {
+  Nest nest(std::move(expression));
+  nest.split("o", lanes, "v");
+  nest.split("v", kernel.panel / lanes, "panel");
+  nest.split("i", kernel.schedule.chunk, "chunk");
+  nest.reorder({"panel", "chunk", "i", "v", "o"});
+  nest.unroll("v");
+  if (lanes > 1) nest.vectorize("o");
+  nest.partial_sums("chunk");
+  return nest;
+}
+
+ExprPtr number(double value) {
+  return loop::literal(value);
+}
+
+}  // namespace
+
+KernelNests interval_affine_nests(const Kernel& kernel) {
+  using loop::local;
+  loop::Expression what;
+  what.axes = axes(kernel);
+  what.body = {Let{"w", loop::load("weight", table_index(kernel))},
+               Let{"c", loop::load("centre", loop::axis("i"))},
+               Let{"r", loop::load("radius", loop::axis("i"))}};
+  what.sums = {Sum{"mid", local("w") * local("c"), "", {}, false},
+               Sum{"rad", loop::abs(local("w")) * local("r"), "", {}, false}};
+  const ExprPtr z = local("z");
+  const ExprPtr spread = local("spread");
+  what.epilogue = {
+      Let{"z", local("mid") + loop::load("bias", loop::axis("o"))},
+      Let{"spread", local("rad") * loop::scalar("inflate") +
+                        (loop::abs(z) * loop::scalar("magnitude") + loop::scalar("absolute"))},
+      // False for NaN: such a neuron keeps the interval that claims nothing.
+      Let{"finite", loop::both(loop::less_equal(spread, number(kMax)),
+                               loop::less_equal(loop::abs(z), number(kMax)))},
+      Let{"low", loop::select(loop::local("finite", Type::kMask), z - spread, number(-kInf))},
+      Let{"high", loop::select(loop::local("finite", Type::kMask), z + spread, number(kInf))}};
+  ExprPtr low = local("low");
+  ExprPtr high = local("high");
+  if (kernel.relu) {
+    what.epilogue.emplace_back(Let{"active_low", loop::max(low, number(0))});
+    what.epilogue.emplace_back(Let{"active_high", loop::max(high, number(0))});
+    low = local("active_low");
+    high = local("active_high");
+  }
+  KernelNests made;
+  made.parameters = {"const float* BF_RESTRICT weight",
+                     "const float* BF_RESTRICT bias",
+                     "const float* BF_RESTRICT centre",
+                     "const float* BF_RESTRICT radius",
+                     "float inflate",
+                     "float magnitude",
+                     "float absolute"};
+  if (kernel.head) {
+    what.epilogue.emplace_back(store(kernel, "lower", low));
+    what.epilogue.emplace_back(store(kernel, "upper", high));
+    made.parameters.insert(made.parameters.end(),
+                           {"float* BF_RESTRICT lower", "float* BF_RESTRICT upper"});
+    made.formula = "lower <= W a + b <= upper for |a - centre| <= radius";
+  } else {
+    // Any float serves as the new centre; the radius is measured from it, then takes the reader's
+    // summation error with it.
+    const ExprPtr centre = local("new_centre");
+    what.epilogue.emplace_back(Let{"new_centre", number(0.5) * low + number(0.5) * high});
+    what.epilogue.emplace_back(Let{"distance", loop::max(high - centre, centre - low)});
+    what.epilogue.emplace_back(store(kernel, "out_centre", centre));
+    what.epilogue.emplace_back(
+        store(kernel, "out_radius",
+              local("distance") * number(1 + 0x1p-22) + loop::abs(centre) * loop::scalar("gamma")));
+    made.parameters.insert(made.parameters.end(), {"float gamma", "float* BF_RESTRICT out_centre",
+                                                   "float* BF_RESTRICT out_radius"});
+    made.formula = "centre and radius of W a + b for |a - centre| <= radius";
+  }
+  if (kernel.relu) made.formula += ", after ReLU";
+  made.nests.push_back(schedule(kernel, std::move(what), kernel.schedule.lanes));
+  made.nests.back().keep_in_register("w");
+  return made;
+}
+
+KernelNests evaluate_affine_nests(const Kernel& kernel) {
+  using loop::local;
+  loop::Expression what;
+  what.axes = axes(kernel);
+  what.body = {Let{"w", loop::load("weight", table_index(kernel))},
+               Let{"a", loop::load("x", loop::axis("i"))}};
+  what.sums = {Sum{"sum", local("w") * local("a"), "", {}, false}};
+  ExprPtr value = local("sum") + loop::load("bias", loop::axis("o"));
+  if (kernel.relu) value = loop::max(value, number(0));
+  what.epilogue = {store(kernel, "y", value)};
+  KernelNests made;
+  made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT bias",
+                     "const float* BF_RESTRICT x", "float* BF_RESTRICT y"};
+  made.formula = kernel.relu ? "y = relu(W x + b)" : "y = W x + b";
+  made.nests.push_back(schedule(kernel, std::move(what), kernel.schedule.lanes));
+  return made;
+}
+
+// Two nests per panel: the radius in float, the centre in double on vectors of half as many lanes.
+KernelNests centre_affine_nests(const Kernel& kernel) {
+  using loop::local;
+  loop::Expression radius;
+  radius.axes = axes(kernel);
+  radius.body = {Let{"w", loop::load("weight", table_index(kernel))},
+                 Let{"r", loop::load("radius", loop::axis("i"))}};
+  radius.sums = {Sum{"rad", loop::abs(local("w")) * local("r"), "", {}, false}};
+  radius.epilogue = {store(kernel, "out_radius", local("rad"))};
+
+  loop::Expression centre;
+  centre.axes = axes(kernel);
+  ExprPtr weight = loop::to_double(loop::load("weight", table_index(kernel)));
+  if (kernel.residual)
+    weight = weight + loop::to_double(loop::load("residual", table_index(kernel)));
+  centre.body = {Let{"w", weight}, Let{"c", loop::load("centre", loop::axis("i"), Type::kFloat64)}};
+  const ExprPtr w = local("w", Type::kFloat64);
+  centre.sums = {Sum{"mid", w * local("c", Type::kFloat64), "", {}, false}};
+  centre.epilogue = {
+      store(kernel, "out_centre",
+            local("mid", Type::kFloat64) + loop::load("bias", loop::axis("o"), Type::kFloat64))};
+
+  KernelNests made;
+  made.parameters = {"const float* BF_RESTRICT weight"};
+  if (kernel.residual) made.parameters.emplace_back("const float* BF_RESTRICT residual");
+  made.parameters.insert(made.parameters.end(),
+                         {"const double* BF_RESTRICT bias", "const double* BF_RESTRICT centre",
+                          "const float* BF_RESTRICT radius", "double* BF_RESTRICT out_centre",
+                          "float* BF_RESTRICT out_radius"});
+  const int lanes = kernel.schedule.lanes;
+  made.nests.push_back(schedule(kernel, std::move(radius), lanes));
+  made.nests.push_back(schedule(kernel, std::move(centre), lanes > 1 ? lanes / 2 : 1));
+  made.shared = "panel";
+  made.formula = "out_centre = W centre + b in double, out_radius = |W| radius";
+  return made;
+}
+
+}  // namespace bf

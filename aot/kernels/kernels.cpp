@@ -1,0 +1,73 @@
+#include "aot/kernels/kernels.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "frontend/diagnostic.h"
+
+namespace bf {
+namespace {
+
+KernelNests nests_of(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::kIntervalAffine:
+      return interval_affine_nests(kernel);
+    case KernelKind::kCentreAffine:
+      return centre_affine_nests(kernel);
+    case KernelKind::kEvaluateAffine:
+      return evaluate_affine_nests(kernel);
+    case KernelKind::kBackwardAffine:
+      return backward_affine_nests(kernel);
+    case KernelKind::kConcretize:
+      return concretize_nests(kernel);
+    case KernelKind::kBindFloat:
+    case KernelKind::kBindDouble:
+    case KernelKind::kRelax:
+    case KernelKind::kStartRows:
+      break;
+  }
+  BF_CHECK(false);
+  return {};
+}
+
+// The plan's error terms rest on this: no float32 sum is longer than the plan says.
+void check_depth(const Kernel& kernel, const std::vector<loop::Nest>& nests) {
+  if (kernel.kind == KernelKind::kEvaluateAffine) return;
+  for (const loop::Nest& nest : nests) BF_CHECK(nest.summation_depth() <= kernel.depth);
+}
+
+}  // namespace
+
+bool is_printed(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kIntervalAffine:
+    case KernelKind::kCentreAffine:
+    case KernelKind::kEvaluateAffine:
+    case KernelKind::kBackwardAffine:
+    case KernelKind::kConcretize:
+      return true;
+    case KernelKind::kBindFloat:
+    case KernelKind::kBindDouble:
+    case KernelKind::kRelax:
+    case KernelKind::kStartRows:
+      return false;
+  }
+  return false;
+}
+
+std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types) {
+  const KernelNests made = nests_of(kernel);
+  check_depth(kernel, made.nests);
+  std::string text = fmt::format("// {}\n//   {}\n", kernel.key, made.formula);
+  const Schedule& schedule = kernel.schedule;
+  text += fmt::format("//   schedule: {} lanes x {} vectors", schedule.lanes, schedule.vectors);
+  if (schedule.columns > 1) text += fmt::format(" x {} columns", schedule.columns);
+  if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
+  text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
+  text += fmt::format("void {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
+  text += loop::print(made.nests, made.shared, types);
+  text += "}\n";
+  return text;
+}
+
+}  // namespace bf

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/loop/nest.h"
+#include "aot/loop/print.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+// A kernel as scheduled nests: what the loops compute, and how the plan says they run.
+struct KernelNests {
+  std::vector<std::string> parameters;  // "const float* BF_RESTRICT weight", ...
+  std::vector<loop::Nest> nests;
+  std::string shared;   // outermost loop that the nests share; may be empty
+  std::string formula;  // one line of comment: what is computed
+};
+
+// One function per family; `kernel` must be of that kind.
+KernelNests interval_affine_nests(const Kernel& kernel);
+KernelNests centre_affine_nests(const Kernel& kernel);
+KernelNests evaluate_affine_nests(const Kernel& kernel);
+KernelNests backward_affine_nests(const Kernel& kernel);
+KernelNests concretize_nests(const Kernel& kernel);
+
+// Whether a kernel is printed from loop nests; the others are calls of the runtime.
+bool is_printed(KernelKind kind);
+
+// The kernel's function, complete with its comment.
+std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types);
+
+}  // namespace bf

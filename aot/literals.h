@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace bf {
+
+// C++17 and C++20 hexadecimal literals that denote exactly `value`: "0x1.8p+1f", "-0x1p-3". Finite.
+std::string float_literal(float value);
+std::string double_literal(double value);
+
+}  // namespace bf

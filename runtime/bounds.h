@@ -1,0 +1,326 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bf.h"
+#include "rounding.h"
+
+// The parts of a verifier that do not depend on its network's shape: input checks, the box, linear
+// relaxations, and how a backward row becomes a bound. Generated code calls them between its
+// kernels. All have internal linkage; none allocates, throws, or keeps state.
+//
+// Conventions. A tensor of activations is (centre, radius): |a_k - centre_k| <= radius_k. A
+// pre-activation is (centre, below, above): centre - below <= z <= centre + above; below and above
+// may be negative once tightened, or +inf where nothing is known. Centres are finite.
+// u = 2^-24 and v = 2^-53 are the unit roundoffs of float and double.
+
+namespace bf {
+
+constexpr float kMaxFloat = __FLT_MAX__;
+
+// A factor that covers 2^12 double roundings: (1 - v)^-4096 < 1 + 2^-40.
+constexpr double kDoubleSlack = 0x1.0000000001p0;
+
+// ---- arguments
+
+// BF_OK when the box is one that bounds are promised for. n: elements of lower and of upper.
+static inline bf_status check_box(const float* lower, const float* upper, int n) {
+  std::uint32_t bad = 0;
+  for (int i = 0; i < n; ++i) {
+    bad |= lower[i] <= upper[i] ? 0u : 1u;  // also catches NaN
+    bad |= lower[i] >= -kMaxFloat ? 0u : 1u;
+    bad |= upper[i] <= kMaxFloat ? 0u : 1u;
+  }
+  if (bad == 0) return BF_OK;
+  for (int i = 0; i < n; ++i)
+    if (lower[i] != lower[i] || upper[i] != upper[i]) return BF_NAN_INPUT;
+  for (int i = 0; i < n; ++i)
+    if (!(lower[i] <= upper[i])) return BF_EMPTY_BOX;
+  return BF_INFINITE_BOX;
+}
+
+// BF_OK when `workspace` can be used.
+static inline bf_status check_workspace(const void* workspace, std::size_t bytes,
+                                        std::size_t needed, std::size_t align) {
+  if (workspace == nullptr) return needed == 0 ? BF_OK : BF_NULL_ARGUMENT;
+  if (bytes < needed) return BF_WORKSPACE_TOO_SMALL;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % align != 0) return BF_WORKSPACE_MISALIGNED;
+  return float_environment_ok() ? BF_OK : BF_FLOAT_ENVIRONMENT;
+}
+
+// ---- the box
+
+// Interval method: float centre, and a radius with the reader's summation error gamma |centre| in
+// it.
+//
+// Proof. Any float is a centre. d = max(fl(upper - c), fl(c - lower)) errs by at most u d, and
+// subnormal differences are exact; so d (1 + 4u), rounded, is at least the true distance.
+// |c| gamma may lose 2^-150 to underflow: the readers' absolute term pays for it.
+static inline void bind_box(const float* lower, const float* upper, int n, float gamma,
+                            float* centre, float* radius) {
+  for (int i = 0; i < n; ++i) {
+    const float c = 0.5f * lower[i] + 0.5f * upper[i];
+    const float right = upper[i] - c;
+    const float left = c - lower[i];
+    const float distance = right > left ? right : left;
+    centre[i] = c;
+    radius[i] = distance * 0x1.000004p0f + __builtin_fabsf(c) * gamma;
+  }
+}
+
+// Backward methods: double centre, float radius rounded up.
+static inline void bind_box(const float* lower, const float* upper, int n, double* centre,
+                            float* radius) {
+  for (int i = 0; i < n; ++i) {
+    const double l = static_cast<double>(lower[i]);
+    const double h = static_cast<double>(upper[i]);
+    const double c = 0.5 * l + 0.5 * h;
+    const double right = sub_up(h, c);
+    const double left = sub_up(c, l);
+    centre[i] = c;
+    radius[i] = float_up(right > left ? right : left);
+  }
+}
+
+// ---- the interval around a double centre
+
+// What centre z_j = fl(W c + b) may miss, in double, for the neurons of one layer (see
+// CentreAffine in the plan):
+//   |z - (z_j + sum_k w*_jk (a_k - c_k))| <= relative (row_norm max|c| + bias_norm) + absolute
+// slack[0]: that bound; slack[1]: sum of the radii; slack[2] is left for relax().
+static inline void centre_slack(const double* centre, const float* radius, int n, double relative,
+                                double row_norm, double bias_norm, double absolute, double* slack) {
+  double largest[4] = {0, 0, 0, 0};
+  double sums[4] = {0, 0, 0, 0};
+  for (int k = 0; k < n; ++k) {
+    const double size = __builtin_fabs(centre[k]);
+    double& most = largest[k & 3];
+    most = size > most ? size : most;
+    sums[k & 3] += static_cast<double>(radius[k]);
+  }
+  for (int s = 1; s < 4; ++s) {
+    largest[0] = largest[s] > largest[0] ? largest[s] : largest[0];
+    sums[0] += sums[s];
+  }
+  slack[0] = (relative * (row_norm * largest[0] + bias_norm) + absolute) * kDoubleSlack;
+  slack[1] = sums[0] * (1 + 0x1p-20);  // n < 2^29 additions
+}
+
+// below_j = above_j >= inflate radius_j + slack. `inflate` holds a factor for the roundings here.
+static inline void interval_around(const float* radius, int n, double inflate, double slack,
+                                   float* below, float* above) {
+  for (int j = 0; j < n; ++j)
+    below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + slack);
+}
+
+// ---- linear relaxation
+
+// Errors of a backward step that the relaxation's table prices; see Relax in the plan.
+struct RelaxErrors {
+  double product;  // of the product with the layer's weights, relative to |A| |W| radius
+  double slope;    // of A x slope, relative
+  double offset;   // of the sum of A x offset, relative
+  double inflate;  // on the layer's computed interval radius
+};
+
+// One neuron's part of a relaxation.
+struct Relaxation {
+  float slope_upper, slope_lower;    // lines over z
+  float offset_upper, offset_lower;  // line(centre of z) - centre of a', rounded outward
+  double centre;                     // of a'
+  float radius;                      // of a'
+};
+
+// a' = z, for z in [low, high].
+static inline Relaxation relax_identity(double centre, double low, double high) {
+  Relaxation made;
+  made.slope_upper = made.slope_lower = 1;
+  made.centre = 0.5 * low + 0.5 * high;
+  made.offset_upper = float_up(sub_up(centre, made.centre));
+  made.offset_lower = float_down(sub_down(centre, made.centre));
+  const double right = sub_up(high, made.centre);
+  const double left = sub_up(made.centre, low);
+  made.radius = float_up(right > left ? right : left);
+  return made;
+}
+
+// a' = relu(z) for z in [low, high], low <= 0 <= high or either infinite.
+//   upper: slope s = float(high / (high - low)), any float in [0, 1] would do; the line s z + t is
+//          above relu on [low, high] iff it is at both ends: t = max(-s low, (1 - s) high), up.
+//   lower: slope 1 if high > -low, else 0 (the smaller area), through the origin: both lie below
+//          relu everywhere.
+// Source: Zhang et al. 2018, arXiv:1811.00866 (CROWN), adaptive lower slope.
+static inline Relaxation relax_unstable(double centre, double low, double high) {
+  Relaxation made;
+  if (!(low >= -__DBL_MAX__ && high <= __DBL_MAX__)) {
+    // Nothing is known above: only a' >= 0 holds. An infinite offset makes every bound that would
+    // use the upper line infinite or NaN, which no tightening accepts.
+    made.slope_upper = made.slope_lower = 0;
+    made.offset_upper = __builtin_inff();
+    made.offset_lower = 0;
+    made.centre = 0;
+    made.radius = __builtin_inff();
+    return made;
+  }
+  made.slope_upper = static_cast<float>(high / (high - low));
+  made.slope_lower = high > -low ? 1.0f : 0.0f;
+  const double slope = static_cast<double>(made.slope_upper);
+  const double at_low = mul_up(slope, -low);
+  const double at_high = mul_up(sub_up(1, slope), high);
+  const double intercept = at_low > at_high ? at_low : at_high;
+  made.centre = 0.5 * high;
+  made.offset_upper = float_up(sub_up(add_up(mul_up(slope, centre), intercept), made.centre));
+  made.offset_lower =
+      float_down(sub_down(static_cast<double>(made.slope_lower) * centre, made.centre));
+  made.radius = float_up(sub_up(high, made.centre));
+  return made;
+}
+
+// a' = relu(z): identity, zero or unstable.
+static inline Relaxation relax_relu(double centre, double low, double high) {
+  if (low >= 0 && high <= __DBL_MAX__) return relax_identity(centre, low, high);
+  if (high <= 0) return Relaxation{0, 0, 0, 0, 0, 0};
+  return relax_unstable(centre, low, high);
+}
+
+// The relaxation of a layer of n neurons as five rows of n floats (slope_upper, slope_lower,
+// offset_upper, offset_lower, price), and the centre and radius of its activations.
+//
+// A backward row holds sum_j A_j (a'_j - centre'_j). With the line of A_j's sign,
+//   A_j (a'_j - centre'_j) >= A_j slope (z_j - centre_j) + A_j offset,
+// and price_j |A_j| covers, for this neuron:
+//   product: the next product's rounding, and its weights': |A_j| s (product P_j + slack), where
+//            P_j = sum_k |w_jk| radius_k bounds what the coefficients' errors multiply, and
+//            s = max(|slope|) the coefficient it starts from;
+//   slope:   Lambda = fl(A_j slope) is off by at most u |A_j| slope, times |z_j - centre_j|;
+//            slopes 0 and 1 are exact;
+//   offset:  the float sum of A_j offset.
+// Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
+// scale.
+static inline void relax(int n, bool relu, const double* centre, const float* below,
+                         const float* above, const float* radius, const RelaxErrors& errors,
+                         double* slack, float* table, double* centre_out, float* radius_out) {
+  double reach_sum = 0;
+  for (int j = 0; j < n; ++j) {
+    const double low = sub_down(centre[j], static_cast<double>(below[j]));
+    const double high = add_up(centre[j], static_cast<double>(above[j]));
+    const Relaxation line =
+        relu ? relax_relu(centre[j], low, high) : relax_identity(centre[j], low, high);
+    const double b = __builtin_fabs(static_cast<double>(below[j]));
+    const double a = __builtin_fabs(static_cast<double>(above[j]));
+    const double reach = b > a ? b : a;
+    const double up = static_cast<double>(line.slope_upper);
+    const double down = static_cast<double>(line.slope_lower);
+    const double steep = up > down ? up : down;
+    const double offset_up = __builtin_fabs(static_cast<double>(line.offset_upper));
+    const double offset_down = __builtin_fabs(static_cast<double>(line.offset_lower));
+    const double offset = offset_up > offset_down ? offset_up : offset_down;
+    const double inexact = up == down ? 0 : up;  // slopes 0 and 1 multiply exactly
+    const double product =
+        steep == 0
+            ? 0
+            : steep * (errors.product * static_cast<double>(radius[j]) * errors.inflate + slack[0]);
+    const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
+    const double price = product + slope + errors.offset * offset;
+    table[j] = line.slope_upper;
+    table[n + j] = line.slope_lower;
+    table[2 * n + j] = line.offset_upper;
+    table[3 * n + j] = line.offset_lower;
+    table[4 * n + j] = float_up(price * kDoubleSlack);
+    centre_out[j] = line.centre;
+    radius_out[j] = line.radius;
+    reach_sum += reach;
+  }
+  slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
+}
+
+// ---- backward rows
+
+// The neurons whose sign the bounds leave open, in order; returns their number.
+static inline int list_unstable(const double* centre, const float* below, const float* above, int n,
+                                std::int32_t* neurons) {
+  int count = 0;
+  for (int j = 0; j < n; ++j) {
+    const double low = sub_down(centre[j], static_cast<double>(below[j]));
+    const double high = add_up(centre[j], static_cast<double>(above[j]));
+    if (low < 0 && high > 0) neurons[count++] = j;
+  }
+  return count;
+}
+
+// All n neurons.
+static inline int list_all(int n, std::int32_t* neurons) {
+  for (int j = 0; j < n; ++j) neurons[j] = j;
+  return n;
+}
+
+// Fills the list up to a multiple of `unit` by repeating its last neuron.
+static inline void pad_list(std::int32_t* neurons, int count, int unit) {
+  for (int i = count; count > 0 && i % unit != 0; ++i) neurons[i] = neurons[count - 1];
+}
+
+// Coefficients [in][2 pairs] of +z_i and -z_i over the layer's inputs, for `pairs` neurons i:
+// the rows of W and their negations. weight: [out / panel][in][panel].
+static inline void start_rows(const float* weight, int in, int panel, const std::int32_t* neurons,
+                              int pairs, float* coefficients) {
+  for (int r = 0; r < pairs; ++r) {
+    const int neuron = neurons[r];
+    const float* w =
+        weight + static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+    float* c = coefficients + r;
+    for (int k = 0; k < in; ++k, w += panel, c += 2 * pairs) {
+      c[0] = *w;
+      c[pairs] = -*w;
+    }
+  }
+}
+
+// Factors of the bounds of a tile; see BackwardRows in the plan.
+struct RowErrors {
+  double sum_inflate;         // on the computed sum of prices
+  double concretize_inflate;  // on the computed spread
+  double weight_relative;     // of the rows' own weights
+  double inflate;             // on the neurons' interval radius
+  double absolute;            // slack of the rows' layer, and underflow
+};
+
+// Turns row sums into bounds and keeps what is tighter. Row r (of +z_i) says
+//   z_i - centre_i >= offset_r - price_r - spread_r - absolute,
+// row pairs + r the same of -z_i. sums: [3][2 pairs]: offsets, prices, spreads.
+//
+// Proof of the rounding: the positive terms are added with kDoubleSlack, the difference is rounded
+// up. A NaN anywhere becomes +inf in float_up and tightens nothing.
+static inline void tighten_rows(const std::int32_t* neurons, int count, int pairs,
+                                const float* sums, const RowErrors& errors,
+                                const float* radius, float* below, float* above) {
+  const int rows = 2 * pairs;
+  for (int r = 0; r < count; ++r) {
+    const int i = neurons[r];
+    const double own =
+        errors.weight_relative * static_cast<double>(radius[i]) * errors.inflate + errors.absolute;
+    const auto reach = [&](int row) {
+      const double loss = (static_cast<double>(sums[rows + row]) * errors.sum_inflate +
+                           static_cast<double>(sums[2 * rows + row]) * errors.concretize_inflate + own) *
+                          kDoubleSlack;
+      return float_up(sub_up(loss, static_cast<double>(sums[row])));
+    };
+    const float down = reach(r);
+    const float up = reach(pairs + r);
+    if (down < below[i]) below[i] = down;
+    if (up < above[i]) above[i] = up;
+  }
+}
+
+// The caller's bounds of n head neurons, after ReLU when `relu`.
+static inline void write_bounds(int n, bool relu, const double* centre, const float* below,
+                                const float* above, float* lower, float* upper) {
+  for (int j = 0; j < n; ++j) {
+    const float low = float_down(sub_down(centre[j], static_cast<double>(below[j])));
+    const float high = float_up(add_up(centre[j], static_cast<double>(above[j])));
+    lower[j] = relu && low < 0 ? 0.0f : low;
+    upper[j] = relu && high < 0 ? 0.0f : high;
+  }
+}
+
+}  // namespace bf
