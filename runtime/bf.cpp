@@ -1,4 +1,4 @@
-#include "runtime/bf.h"
+#include "bf.h"  // shipped beside it
 
 namespace {
 

@@ -85,9 +85,9 @@ For a microcontroller give CMake your toolchain file; then only the library is b
 
     #include "@stem@.h"
 
-    bf_status @name@_bounds(const float *lower, const float *upper,
-                            float *out_lower, float *out_upper,
-                            void *workspace, size_t workspace_bytes);
+    bf_status @name@_bounds(
+        const float *lower, const float *upper, float *out_lower, float *out_upper,
+        void *workspace, size_t workspace_bytes);
 
 For every input `x` with `lower <= x <= upper` the network's outputs lie in `[out_lower, out_upper]`:
 proven, rounding of the arithmetic included, for the network evaluated in exact arithmetic. The

@@ -291,7 +291,7 @@ class BadInput(Case):
 
     def test_specs(self):
         box = self.write("box.json", BOX)
-        for code, spec in (("BF3004", {"D": []}), ("BF3005", {"C": [[1, 0]], "E": 1}),
+        for code, spec in (("BF3004", {}), ("BF3005", {"C": [[1, 0]], "E": 1}),
                            ("BF3006", {"C": []}), ("BF3006", {"C": [[1, 0], [1]]}),
                            ("BF3004", {"C": [1, 0]}), ("BF3006", {"C": [[1, 0]], "d": [1, 2]}),
                            ("BF2", {"C": [[1, 0, 0]]})):
