@@ -83,6 +83,17 @@ const T& only(const Graph& graph) {
   return *found;
 }
 
+// Two layers of ones without an activation between them.
+inline Graph two_layers(std::int64_t in, std::int64_t middle, std::int64_t out, bool output_both) {
+  const auto ones = [](std::int64_t n) {
+    return std::vector<double>(static_cast<std::size_t>(n), 1);
+  };
+  Builder b({in});
+  const ValueId h = b.add(affine(middle, in, ones(middle * in), ones(middle)), {b.x()}, {middle});
+  const ValueId y = b.add(affine(out, middle, ones(out * middle), ones(out)), {h}, {out});
+  return output_both ? b.outputs({y, h}) : b.outputs({y});
+}
+
 // The codes of what `run` reports, each once.
 inline std::set<std::string> codes(const std::function<void()>& run) {
   std::set<std::string> result;

@@ -38,6 +38,25 @@ TEST(FoldOutputSpec, LooksThroughMapsAndScales) {
   EXPECT_EQ(evaluate(graph, {{1, 1}}), (Tensors{{y[0][0] + 10 * y[0][1]}}));
 }
 
+// Folding further than the last layer may cost work; that is for merge_affine to decide.
+TEST(FoldOutputSpec, StopsAtTheLastLayer) {
+  Graph graph = two_layers(10, 1, 10, false);
+  fold_output_spec(graph, {std::vector(10, std::vector<double>(10, 1)), {}});
+  verify(graph);
+  EXPECT_EQ(count_ops<Affine>(graph), 2U);
+}
+
+// Without the specification these layers merge. With it they must, too: bounds through the two
+// values between them would be looser.
+TEST(FoldOutputSpec, DoesNotKeepLayersFromMerging) {
+  Graph graph = two_layers(50, 2, 1, false);
+  const LinearSpec spec{std::vector(20, std::vector<double>(1, 1)), {}};
+  PassOptions options;
+  options.spec = &spec;
+  normalise(graph, options);
+  EXPECT_EQ(graph.nodes.size(), 1U);
+}
+
 TEST(FoldOutputSpec, RefusesWhatDoesNotFit) {
   const auto code = [](const LinearSpec& spec) {
     return codes([&] {
@@ -149,6 +168,14 @@ TEST(LowerAffine, DivisionCarriesTheErrorOfTheReciprocal) {
   EXPECT_GE(factor.error_at(0), 0x1p-54 / 3);
   EXPECT_LE(factor.error_at(0), 0x1p-54);
   EXPECT_EQ(factor.error_at(1), 0);
+}
+
+TEST(FoldConstants, ZeroDividedByZeroIsReported) {
+  Builder b({1});
+  const ValueId zero = b.literal(constant({1}, {0}));
+  const ValueId q = b.add(Binary{Binary::Kind::kDiv}, {zero, zero}, {1});
+  Graph graph = b.outputs({b.add(Binary{Binary::Kind::kAdd}, {b.x(), q}, {1})});
+  EXPECT_TRUE(codes([&] { normalise(graph); }).contains("BF2003"));
 }
 
 TEST(FoldConstants, OverflowIsReported) {

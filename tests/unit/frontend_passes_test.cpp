@@ -193,16 +193,6 @@ TEST(FoldScale, AnInexactIdentityStays) {
 
 // ---- merge_affine
 
-Graph two_layers(std::int64_t in, std::int64_t middle, std::int64_t out, bool output_both) {
-  const auto ones = [](std::int64_t n) {
-    return std::vector<double>(static_cast<std::size_t>(n), 1);
-  };
-  Builder b({in});
-  const ValueId h = b.add(affine(middle, in, ones(middle * in), ones(middle)), {b.x()}, {middle});
-  const ValueId y = b.add(affine(out, middle, ones(out * middle), ones(out)), {h}, {out});
-  return output_both ? b.outputs({y, h}) : b.outputs({y});
-}
-
 TEST(MergeAffine, MergesWhereItSavesWork) {
   Graph graph = two_layers(2, 3, 4, false);
   merge_affine(graph);
@@ -219,8 +209,24 @@ TEST(MergeAffine, LeavesBottlenecks) {
 
 TEST(MergeAffine, LeavesWhatOthersRead) {
   Graph graph = two_layers(2, 3, 4, true);
+  const Graph original = graph;
   merge_affine(graph);
-  EXPECT_EQ(graph.nodes.size(), 2U);
+  EXPECT_EQ(graph, original);
+}
+
+// ---- remove_duplicate_relu
+
+TEST(RemoveDuplicateRelu, ChainsOfAnyLengthBecomeOne) {
+  Builder b({2});
+  const ValueId first = b.relu(b.x());
+  const ValueId second = b.relu(first);
+  const ValueId third = b.relu(second);
+  Graph graph = b.outputs({third, first});
+  remove_duplicate_relu(graph);
+  verify(graph);
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  for (const Node& node : graph.nodes) EXPECT_EQ(node.inputs, graph.inputs);
+  EXPECT_EQ(graph.outputs, (std::vector<ValueId>{third, first}));
 }
 
 }  // namespace
