@@ -1,6 +1,7 @@
 #include "planner/storage.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -128,10 +129,6 @@ std::vector<Strategy> greedy_strategies(const Entry& entry) {
       {"by area", order_by(buffers, [&](std::size_t i) { return buffers[i].bytes * length(i); })},
       {"by pressure",
        order_by(buffers, [&](std::size_t i) { return std::pair(pressure(i), buffers[i].bytes); })},
-      {"by end",
-       order_by(buffers, [&](std::size_t i) { return std::pair(buffers[i].last, -buffers[i].first); })},
-      {"by end and size",
-       order_by(buffers, [&](std::size_t i) { return std::pair(buffers[i].last, buffers[i].bytes); })},
       {"in order of first use",
        order_by(buffers, [&](std::size_t i) { return -buffers[i].first; })},
   };
@@ -148,7 +145,8 @@ std::vector<Strategy> greedy_strategies(const Entry& entry) {
 }
 
 // ---- Climb: whoever reaches the arena's end trades places in the order with a buffer that was
-// placed before it and lives with it; kept unless the arena grows.
+// placed before it and lives with it. Growth is tolerated, by 1/32 of the bound at first and less
+// with every step (threshold accepting), so that the walk leaves dead ends.
 
 Strategy climb(const std::vector<Buffer>& buffers, Order order, std::int64_t lower_bound) {
   std::uint32_t state = 1;  // an LCG (Numerical Recipes): the same walk on every machine
@@ -175,7 +173,8 @@ Strategy climb(const std::vector<Buffer>& buffers, Order order, std::int64_t low
     std::swap(next[moved], next[earlier[pick(earlier.size())]]);
     Offsets next_offsets = place(buffers, next, Gap::kLowest);
     const std::int64_t bytes = height(buffers, next_offsets);
-    if (bytes > current) continue;
+    const std::int64_t tolerated = lower_bound / 32 * (kClimbSteps - i) / kClimbSteps;
+    if (bytes > current + tolerated) continue;
     order = std::move(next);
     offsets = std::move(next_offsets);
     current = bytes;

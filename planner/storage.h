@@ -10,9 +10,10 @@ namespace bf {
 // count; fills their bytes, first, last and offset, and the entry's storage totals.
 //
 // Two buffers share bytes only when no step lies in both lifetimes. All offsets and sizes are
-// multiples of `align`. Several greedy orders are tried, and an exact search, bounded by a number
-// of nodes so that its result depends on the input alone, when none of them reaches the lower
-// bound. `rejected` gets one line per strategy that was not taken.
+// multiples of `align`. Several greedy orders are tried; when none of them reaches the lower bound,
+// an exact search, then a climb. Both are bounded by steps, not by time, and their random choices
+// are fixed: the result depends on the entry alone. `rejected` gets one line per strategy that was
+// not taken.
 void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected);
 
 }  // namespace bf

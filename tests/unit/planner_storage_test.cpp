@@ -119,6 +119,24 @@ std::int64_t smallest_arena(const Entry& entry) {
   return best;
 }
 
+// Too many for the exact search.
+TEST(Storage, ManyLifetimesComeNearTheBound) {
+  std::mt19937 random(13);
+  int climbs = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto intervals = random_intervals(80, 30, random);
+    Entry entry = entry_of(intervals);
+    std::vector<Rejected> rejected;
+    plan_storage(entry, 16, rejected);
+    expect_legal(entry, intervals, 16);
+    EXPECT_LE(20 * entry.storage.planned_bytes, 21 * entry.storage.lower_bound_bytes);
+    const bool climbed =
+        !rejected.empty() && rejected[0].reason.find("climb needs ") != std::string::npos;
+    climbs += climbed ? 1 : 0;
+  }
+  EXPECT_GT(climbs, 0);
+}
+
 TEST(Storage, SmallCasesAreOptimal) {
   std::mt19937 random(11);
   for (int i = 0; i < 400; ++i) {
