@@ -18,8 +18,10 @@ struct Purpose {
 Purpose purpose(const BindBox&) {
   return {"bind", -1, Domain::kInterval};
 }
+// A head that other layers read is computed twice, once for the caller: two tasks, two names.
 Purpose purpose(const IntervalAffine& step) {
-  return {"forward", step.layer, Domain::kInterval};
+  const bool head = step.centre_out == BufferId::kNone;
+  return {head ? "bound" : "forward", step.layer, Domain::kInterval};
 }
 Purpose purpose(const CentreAffine& step) {
   return {"forward", step.layer, Domain::kInterval};
@@ -34,7 +36,8 @@ Purpose purpose(const WriteBounds& step) {
   return {"write", step.layer, Domain::kInterval};
 }
 Purpose purpose(const EvaluateAffine& step) {
-  return {"evaluate", step.layer, Domain::kInterval};
+  const bool head = step.out == BufferId::kNone;
+  return {head ? "evaluate" : "forward", step.layer, Domain::kInterval};
 }
 
 struct Cost {
