@@ -11,8 +11,8 @@ install(TARGETS bf-aot bf_runtime EXPORT bf_aot-targets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # bf-aot looks for these in ../include/bf_aot beside its own folder; bf.cpp goes into projects.
-install(FILES runtime/bf.h runtime/rounding.h runtime/bf.cpp
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot)
+install(DIRECTORY runtime/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp")
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/bf_aot)
 install(EXPORT bf_aot-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})

@@ -31,9 +31,8 @@ std::string content_key(const Verifier& verifier, const Toolchain& toolchain) {
     append_part(text, file.suffix);
     append_part(text, file.bytes);
   }
-  for (const char* header : {"bf.h", "rounding.h"})
-    append_part(text, read_file(std::filesystem::path(toolchain.include_folder) / header,
-                                kMaxHeaderBytes, "runtime header"));
+  for (const std::filesystem::path& file : runtime_files())
+    append_part(text, read_file(file, kMaxHeaderBytes, "runtime header"));
   for (const std::string& word : toolchain.compiler) append_part(text, word);
   append_part(text, toolchain.version);
   for (const std::string& flag : toolchain.flags) append_part(text, flag);

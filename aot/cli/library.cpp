@@ -160,6 +160,16 @@ std::filesystem::path runtime_folder() {
        "install bf-aot again");
 }
 
+std::vector<std::filesystem::path> runtime_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(runtime_folder())) {
+    const std::filesystem::path& path = entry.path();
+    if (path.extension() == ".h" || path.extension() == ".cpp") files.push_back(path);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
   refuse_unsound(options.flags);
   Toolchain toolchain;

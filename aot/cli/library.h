@@ -20,7 +20,7 @@ struct Toolchain {
   std::vector<std::string> compiler;  // program and leading arguments, as in "ccache g++"
   std::string version;                // first line of --version
   std::vector<std::string> flags;     // all that decide what code is made; no paths of this machine
-  std::string include_folder;         // of bf.h and rounding.h
+  std::string include_folder;         // of bf.h and the other runtime headers
 };
 
 // Throws: BF3202 no compiler; BF3203 it does not work; BF3204 a flag that breaks the bounds;
@@ -46,9 +46,10 @@ void build_shared(const Toolchain& toolchain, const std::filesystem::path& folde
 // No compiler: null.
 std::string add_build_record(const std::string& manifest, const Toolchain* toolchain);
 
-// The folder that holds bf.h, rounding.h and bf.cpp: of the installed program, else of the source
-// tree. Throws: BF3205.
+// The runtime that verifiers are compiled with: all its headers, and bf.cpp; in order of name. Of
+// the installed program, else of the source tree. Throws: BF3205.
 std::filesystem::path runtime_folder();
+std::vector<std::filesystem::path> runtime_files();
 
 std::vector<std::string> split_words(const std::string& text);
 

@@ -126,8 +126,8 @@ std::vector<EmittedFile> project_files(const Verifier& verifier, const std::stri
   std::vector<EmittedFile> files = {{"example.c", fill(kExample, arguments)},
                                     {"CMakeLists.txt", fill(kCMakeLists, arguments)},
                                     {"README.md", fill(kReadme, arguments)}};
-  for (const char* name : {"bf.h", "rounding.h", "bf.cpp"})
-    files.push_back({name, read_file(runtime_folder() / name, kMaxBytes, "runtime source")});
+  for (const std::filesystem::path& file : runtime_files())
+    files.push_back({file.filename().string(), read_file(file, kMaxBytes, "runtime source")});
   return files;
 }
 

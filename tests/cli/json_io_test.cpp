@@ -1,0 +1,90 @@
+#include "aot/cli/json_io.h"
+
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "frontend/diagnostic.h"
+
+namespace bf::cli {
+namespace {
+
+std::filesystem::path write(const std::string& text) {
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const auto path = std::filesystem::path(::testing::TempDir()) /
+                    (std::string("bf_json_io_") + test->name() + ".json");
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+std::string code_of(const std::string& text) {
+  try {
+    read_box(write(text), std::nullopt);
+  } catch (const CompileError& error) {
+    return error.diagnostics().front().code;
+  }
+  return "";
+}
+
+FloatBox rounded(const std::string& lower, const std::string& upper) {
+  const BoxFile file =
+      read_box(write(R"({"lower": [)" + lower + R"(], "upper": [)" + upper + "]}"), std::nullopt);
+  return round_outward(file, 1);
+}
+
+TEST(JsonIoTest, RoundsOutward) {
+  for (const char* text : {"0.1", "-0.1", "1e-60", "-1e-60", "16777217", "3.3e38", "0.3"}) {
+    const double x = std::stod(text);
+    const FloatBox box = rounded(text, text);
+    EXPECT_LT(static_cast<double>(box.lower[0]), x) << text;
+    EXPECT_GT(static_cast<double>(box.upper[0]), x) << text;
+    EXPECT_EQ(std::nextafterf(box.lower[0], INFINITY), box.upper[0]) << text;
+  }
+}
+
+TEST(JsonIoTest, KeepsFloats) {
+  for (const char* text : {"0", "0.5", "-3", "16777216", "1.401298464324817e-45"}) {
+    const FloatBox box = rounded(text, text);
+    EXPECT_EQ(box.lower[0], box.upper[0]) << text;
+  }
+  const FloatBox whole = rounded("-3.4028234663852886e38", "3.4028234663852886e38");
+  EXPECT_EQ(whole.lower[0], -FLT_MAX);
+  EXPECT_EQ(whole.upper[0], FLT_MAX);
+}
+
+TEST(JsonIoTest, RefusesWhatFloatsCannotHold) {
+  EXPECT_THROW(rounded("0", "3.5e38"), CompileError);
+  EXPECT_THROW(rounded("-1e300", "0"), CompileError);
+  // The nearest float is MAX, but the number is above it.
+  EXPECT_THROW(rounded("0", "3.40282347e38"), CompileError);
+}
+
+TEST(JsonIoTest, FindsDuplicateKeysAtAnyDepth) {
+  EXPECT_EQ(code_of(R"({"lower": [0], "upper": [1]})"), "");
+  EXPECT_EQ(code_of(R"({"lower": [0], "upper": [1], "upper": [2]})"), "BF3005");
+  EXPECT_EQ(code_of(R"({"boxes": [{"lower": [0], "lower": [0], "upper": [1]}]})"), "BF3005");
+  // The same key in different objects is fine.
+  EXPECT_EQ(code_of(R"({"boxes": [{"lower": [0], "upper": [1]}, {"lower": [0], "upper": [1]}]})"),
+            "");
+}
+
+TEST(JsonIoTest, NamesTheLineOfASyntaxError) {
+  try {
+    read_box(write("{\n  \"lower\": [0],\n  \"upper\": [1,]\n}"), std::nullopt);
+    FAIL() << "accepted";
+  } catch (const CompileError& error) {
+    EXPECT_NE(std::string(error.what()).find(".json:3:15"), std::string::npos) << error.what();
+  }
+}
+
+TEST(JsonIoTest, SurvivesDeepNesting) {
+  EXPECT_EQ(code_of(std::string(100'000, '[')), "BF3003");
+  EXPECT_EQ(code_of(std::string(40, '[') + std::string(40, ']')), "BF3003");
+}
+
+}  // namespace
+}  // namespace bf::cli
