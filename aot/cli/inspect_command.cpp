@@ -60,7 +60,9 @@ void inspect(const Arguments& arguments) {
   if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json) return;
 
   const std::string name =
-      options.name.empty() ? identifier_from(front.info.file_name) : options.name;
+      options.name.empty()
+          ? identifier_from(std::filesystem::path(arguments.model.model).stem().string())
+          : options.name;
   const Plan made = plan(front.graph, front.info, name, options.spec.has_value(), options.planner);
   if (!arguments.dot_file.empty()) write_file(arguments.dot_file, dot(front.graph, made));
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));

@@ -86,7 +86,9 @@ RunResult run_reference(const Arguments& arguments, const CompileOptions& option
   const Stopwatch stopwatch;
   const FrontendResult front = run_frontend(arguments.model.model, options);
   const std::string name =
-      options.name.empty() ? identifier_from(front.info.file_name) : options.name;
+      options.name.empty()
+          ? identifier_from(std::filesystem::path(arguments.model.model).stem().string())
+          : options.name;
   result.plan = plan(front.graph, front.info, name, options.spec.has_value(), options.planner);
   result.compile_seconds = stopwatch.seconds();
 
