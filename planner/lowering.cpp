@@ -203,7 +203,7 @@ KernelId LoweringPlanner::concretize(int tile) {
   kernel.rows = tile;
   kernel.schedule.lanes = lanes_;
   kernel.schedule.vectors = tile / lanes_;
-  kernel.depth = plan_.input_count + 1;
+  kernel.depth = plan_.input_count + 2;
   return intern(kernel);
 }
 

@@ -73,7 +73,7 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
   what.epilogue = {
       Let{"z", local("mid") + loop::load("bias", loop::axis("o"))},
       Let{"spread", local("rad") * loop::scalar("inflate") +
-                        (loop::abs(z) * loop::scalar("magnitude") + loop::scalar("absolute"))},
+                        (loop::abs(z) * loop::scalar("relative") + loop::scalar("absolute"))},
       // False for NaN: such a neuron keeps the interval that claims nothing.
       Let{"finite", loop::both(loop::less_equal(spread, number(kMax)),
                                loop::less_equal(loop::abs(z), number(kMax)))},
@@ -93,7 +93,7 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
                      "const float* BF_RESTRICT centre",
                      "const float* BF_RESTRICT radius",
                      "float inflate",
-                     "float magnitude",
+                     "float relative",
                      "float absolute"};
   if (kernel.head) {
     what.epilogue.emplace_back(store(kernel, "lower", low));

@@ -64,7 +64,7 @@ std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types) {
   if (schedule.columns > 1) text += fmt::format(" x {} columns", schedule.columns);
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
-  text += fmt::format("void {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
+  text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
   text += loop::print(made.nests, made.shared, types);
   text += "}\n";
   return text;

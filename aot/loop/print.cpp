@@ -169,34 +169,44 @@ class NestPrinter {
                                        : float_literal(static_cast<float>(expr.value));
   }
 
-  std::string infix(const Expr& expr, const char* symbol) {
-    return fmt::format("{} {} {}", operand(*expr.operands[0]), symbol, operand(*expr.operands[1]));
-  }
-
-  // In parentheses where precedence could be misread.
-  std::string operand(const Expr& expr) {
+  // How tightly an expression binds in C++; atoms and calls most.
+  static int precedence(const Expr& expr) {
     switch (expr.kind) {
-      case ExprKind::kAdd:
-      case ExprKind::kSub:
-      case ExprKind::kMul:
-      case ExprKind::kNegate:
       case ExprKind::kSelect:
+        return 0;
+      case ExprKind::kAnd:
+        return 1;
       case ExprKind::kLess:
       case ExprKind::kLessEqual:
-      case ExprKind::kAnd:
-        return "(" + expression(expr) + ")";
+        return 2;
+      case ExprKind::kAdd:
+      case ExprKind::kSub:
+        return 3;
+      case ExprKind::kMul:
+        return 4;
       default:
-        return expression(expr);
+        return 5;
     }
+  }
+
+  // Comparisons joined by & or && are written in parentheses: compilers warn of them otherwise.
+  std::string infix(const Expr& expr, const char* symbol) {
+    const int own = precedence(expr);
+    const bool strict = expr.kind == ExprKind::kAnd;
+    return fmt::format("{} {} {}", operand(*expr.operands[0], strict ? 5 : own), symbol,
+                       operand(*expr.operands[1], strict ? 5 : own + 1));
+  }
+
+  // In parentheses when it binds less tightly than `least`.
+  std::string operand(const Expr& expr, int least = 5) {
+    const std::string text = expression(expr);
+    return precedence(expr) < least ? "(" + text + ")" : text;
   }
 
   std::string expression(const Expr& expr) {
     switch (expr.kind) {
       case ExprKind::kLiteral:
-        return broadcast(expr.type == Type::kFloat64
-                             ? double_literal(expr.value)
-                             : float_literal(static_cast<float>(expr.value)),
-                         expr.type);
+        return broadcast(number(expr), expr.type);
       case ExprKind::kScalar:
         return broadcast(expr.name, expr.type);
       case ExprKind::kLocal:
@@ -223,8 +233,8 @@ class NestPrinter {
       case ExprKind::kAnd:
         return infix(expr, lanes_ == 1 ? "&&" : "&");
       case ExprKind::kSelect:
-        return fmt::format("{} ? {} : {}", operand(*expr.operands[0]), operand(*expr.operands[1]),
-                           operand(*expr.operands[2]));
+        return fmt::format("{} ? {} : {}", operand(*expr.operands[0], 2),
+                           operand(*expr.operands[1], 3), operand(*expr.operands[2], 3));
       case ExprKind::kToDouble:
         if (lanes_ == 1)
           return fmt::format("static_cast<double>({})", expression(*expr.operands[0]));
@@ -325,9 +335,10 @@ class NestPrinter {
   void statement(const Statement& statement) {
     if (const auto* let = std::get_if<Let>(&statement)) {
       const bool kept = nest_.is_kept(let->name);
+      const Type element = let->value->type;
       line(fmt::format("{}{} {} = {};", kept ? "" : "const ",
-                       let->value->type == Type::kMask ? "const auto" : type(let->value->type),
-                       let->name, expression(*let->value)));
+                       element == Type::kMask ? "auto" : type(element), let->name,
+                       expression(*let->value)));
       if (kept && lanes_ > 1) line(fmt::format("BF_KEEP({});", let->name));
       return;
     }
@@ -335,10 +346,10 @@ class NestPrinter {
     const std::string value = expression(*store.value);
     if (store.limit) {
       const Linear position = value_of(*loop_of(store.limit->first, 1));
-      line(fmt::format("store_first({}, {}, {} - {});", at(store.buffer, store.index), value,
-                       store.limit->second,
-                       position.terms.size() > 1 ? "(" + to_text(position) + ")"
-                                                 : to_text(position)));
+      line(fmt::format(
+          "store_first({}, {}, {} - {});", at(store.buffer, store.index), value,
+          store.limit->second,
+          position.terms.size() > 1 ? "(" + to_text(position) + ")" : to_text(position)));
     } else if (follows_lanes(store.index)) {
       line(fmt::format("store({}, {});", at(store.buffer, store.index), value));
     } else {

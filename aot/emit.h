@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/compile.h"
+#include "aot/loop/print.h"
+#include "planner/plan.h"
+#include "planner/weight_tables.h"
+
+namespace bf {
+
+// Where a verifier keeps its constants.
+enum class WeightStorage : std::uint8_t {
+  kInline,   // arrays in the source
+  kInclude,  // arrays in <stem>_weights.inc
+  kObject,   // <stem>_weights.bin, made an object by <stem>_weights.S
+};
+
+WeightStorage weight_storage(std::int64_t bytes);
+
+// How the source names a table: "fc1_weight", or a place in the blob.
+std::string table_reference(WeightStorage storage, const WeightTable& table);
+
+// The version of bf.h that emitted code is for; the code asserts it.
+constexpr int kAbi = 1;
+
+// <stem>.h: C99 interface.
+std::string emit_header(const Plan& plan);
+
+// <stem>.cpp.
+std::string emit_source(const Plan& plan, const std::string& stem);
+
+// Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.
+std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem);
+
+// Definitions of the tables as arrays, and declarations of the blob.
+std::string emit_weight_arrays(const Plan& plan);
+std::string emit_weight_blob_declarations(const Plan& plan);
+
+// Vector types and the helpers of kernels on them; scalar helpers alone for no types.
+std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types);
+
+// The body of an entry point after its checks: one block per task.
+std::string emit_steps(const Plan& plan, const Entry& entry);
+
+// The lines at the top of a file: what it is, what it was made from, who may use it.
+std::string emit_banner(const Plan& plan, const std::string& title, const std::string& comment);
+
+// "DIGITS_64X2"
+std::string upper_case(const std::string& name);
+
+}  // namespace bf

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include "aot/emit.h"
+
+namespace bf {
+namespace {
+
+// What the code was scheduled for, as the C++ compiler knows it.
+std::string target_check(const Target& target) {
+  std::string macro;
+  if (target.name == "x86-64-v4") macro = "__AVX512F__";
+  if (target.name == "x86-64-v3") macro = "__AVX2__";
+  if (target.name == "x86-64") macro = "__SSE2__";
+  if (target.name == "aarch64") macro = "__ARM_NEON";
+  if (macro.empty()) return {};
+  std::string flags;
+  for (const std::string& flag : target.flags) flags += " " + flag;
+  return fmt::format(
+      "#if !defined({})\n#error \"this verifier is scheduled for {}: compile it "
+      "with{}\"\n#endif\n\n",
+      macro, target.name, flags);
+}
+
+// The register class of a vector in inline assembly.
+std::string register_class(const Target& target) {
+  if (target.name.starts_with("x86-64")) return target.vector_bytes == 64 ? "v" : "x";
+  if (target.name == "aarch64") return "w";
+  return {};
+}
+
+constexpr const char* kMacros = R"cc(#define BF_RESTRICT __restrict
+#define BF_KERNEL __attribute__((noinline)) void
+#if defined(__clang__)
+#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_TEXT(text) _Pragma(#text)
+#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
+#endif
+)cc";
+
+constexpr const char* kScalarHelpers = R"(constexpr float kInfinity = __builtin_inff();
+
+[[maybe_unused]] constexpr int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+[[maybe_unused]] inline float larger(float a, float b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline float magnitude(float x) {
+  return __builtin_fabsf(x);
+}
+
+// Stores one of `count` remaining elements; none when none remains.
+[[maybe_unused]] inline void store_first(float* to, float x, int count) {
+  if (count > 0) *to = x;
+}
+
+template <typename T>
+inline T* at(void* arena, std::size_t offset) {
+  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
+}
+
+)";
+
+constexpr const char* kVectorHelpers = R"(template <typename V, typename T>
+inline V load(const T* from) {
+  V x;
+  __builtin_memcpy(&x, from, sizeof x);
+  return x;
+}
+
+template <typename V, typename T>
+inline void store(T* to, V x) {
+  __builtin_memcpy(to, &x, sizeof x);
+}
+
+template <typename V, typename T>
+inline V broadcast(T x) {
+  return x - V{};
+}
+
+// Each double is a float: exact.
+template <typename D, typename V>
+inline D widen(V x) {
+  return __builtin_convertvector(x, D);
+}
+
+)";
+
+std::string float_vector(std::int64_t lanes) {
+  return fmt::format(R"(using f32x{0} = float __attribute__((vector_size({1})));
+using i32x{0} = std::int32_t __attribute__((vector_size({1})));
+
+[[maybe_unused]] inline f32x{0} larger(f32x{0} a, f32x{0} b) {{
+  return a > b ? a : b;
+}}
+
+[[maybe_unused]] inline f32x{0} magnitude(f32x{0} x) {{
+  return (f32x{0})((i32x{0})x & 0x7fffffff);
+}}
+
+// Stores the first `count` elements; all when count is larger.
+[[maybe_unused]] inline void store_first(float* to, f32x{0} x, int count) {{
+  float elements[{0}];
+  __builtin_memcpy(elements, &x, sizeof x);
+  for (int i = 0; i < smaller({0}, count); ++i) to[i] = elements[i];
+}}
+
+)",
+                     lanes, 4 * lanes);
+}
+
+}  // namespace
+
+std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types) {
+  const Target& target = plan.config.target;
+  std::string text = types.empty() ? std::string() : target_check(target);
+  text += kMacros;
+  const std::string registers = register_class(target);
+  if (!types.empty()) {
+    text += "// A value that is used twice stays in its register: one load instead of two.\n";
+    if (registers.empty())
+      text += "#define BF_KEEP(x)\n";
+    else
+      text += fmt::format(
+          "#if defined(__clang__)\n#define BF_KEEP(x)\n#else\n"
+          "#define BF_KEEP(x) __asm__(\"\" : \"+{}\"(x))\n#endif\n",
+          registers);
+  }
+  text += "\nnamespace {\n\n";
+  text += kScalarHelpers;
+  if (types.empty()) return text;
+  text += kVectorHelpers;
+  for (const auto& [type, lanes] : types) {
+    if (type == loop::Type::kFloat32)
+      text += float_vector(lanes);
+    else
+      text += fmt::format("using f64x{} = double __attribute__((vector_size({})));\n\n", lanes,
+                          8 * lanes);
+  }
+  return text;
+}
+
+}  // namespace bf

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include "aot/emit.h"
+#include "aot/kernels/kernels.h"
+
+namespace bf {
+namespace {
+
+std::string kernels(const Plan& plan, loop::VectorTypes& types) {
+  std::string text;
+  for (const Kernel& kernel : plan.kernels)
+    if (is_printed(kernel.kind)) text += print_kernel(kernel, types) + "\n";
+  return text;
+}
+
+std::string weights(const Plan& plan, const std::string& stem) {
+  switch (weight_storage(plan.weights_bytes())) {
+    case WeightStorage::kInline:
+      return "// ---- constants\n\n" + emit_weight_arrays(plan);
+    case WeightStorage::kInclude:
+      return fmt::format("// ---- constants\n\n#include \"{}_weights.inc\"\n\n", stem);
+    case WeightStorage::kObject:
+      return "// ---- constants: byte offsets into the object made from the weights file\n\n" +
+             emit_weight_blob_declarations(plan);
+  }
+  return {};
+}
+
+// What lies outside the unnamed namespace: the blob is another object's.
+std::string blob_declaration(const Plan& plan) {
+  if (weight_storage(plan.weights_bytes()) != WeightStorage::kObject) return {};
+  return fmt::format(R"(#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the weights of this verifier are stored for little-endian machines"
+#endif
+
+extern "C" __attribute__((visibility("hidden"))) const unsigned char {}_weights[];
+
+)",
+                     plan.name);
+}
+
+std::string null_check(const std::vector<std::string>& pointers) {
+  std::string text = "  if (";
+  for (const std::string& pointer : pointers) {
+    if (pointer != pointers.front()) text += " || ";
+    text += pointer + " == nullptr";
+  }
+  return text + ") return BF_NULL_ARGUMENT;\n";
+}
+
+std::string workspace_check(const Plan& plan, const Entry& entry) {
+  const std::string upper = upper_case(plan.name);
+  if (entry.buffers.empty())
+    return "  (void)workspace;\n  (void)workspace_bytes;\n"
+           "  if (!bf::float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n";
+  return fmt::format(
+      "  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,\n"
+      "                                                   {0}_WORKSPACE_BYTES,\n"
+      "                                                   {0}_WORKSPACE_ALIGN))\n"
+      "    return status;\n",
+      upper);
+}
+
+std::string bounds_function(const Plan& plan, const Entry& entry) {
+  const char* suffix = entry.kind == EntryKind::kSpecBounds ? "_spec_bounds" : "_bounds";
+  std::string text = fmt::format(
+      "bf_status {}{}(const float* lower, const float* upper, float* out_lower, float* out_upper,\n"
+      "    void* workspace, std::size_t workspace_bytes) {{\n",
+      plan.name, suffix);
+  text += null_check({"lower", "upper", "out_lower", "out_upper"});
+  text += workspace_check(plan, entry);
+  text += fmt::format(
+      "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
+      upper_case(plan.name));
+  return text + emit_steps(plan, entry) + "  return BF_OK;\n}\n\n";
+}
+
+std::string evaluate_function(const Plan& plan, const Entry& entry) {
+  std::string text = fmt::format(
+      "bf_status {}_evaluate(const float* x, float* y, void* workspace,\n"
+      "    std::size_t workspace_bytes) {{\n",
+      plan.name);
+  text += null_check({"x", "y"});
+  text += workspace_check(plan, entry);
+  text += fmt::format(
+      "  if (const bf_status status = bf::check_box(x, x, {}_INPUTS)) return status;\n\n",
+      upper_case(plan.name));
+  return text + emit_steps(plan, entry) + "  return BF_OK;\n}\n\n";
+}
+
+std::string info_function(const Plan& plan) {
+  return fmt::format(
+      R"(const bf_model_info* {0}_info(void) {{
+  static constexpr bf_model_info info = {{
+      "{0}", {1}_MODEL_SHA256, "{2}", "real", "{3}",
+      {1}_INPUTS, {1}_OUTPUTS, {1}_SPEC_ROWS,
+      {1}_WORKSPACE_BYTES, {1}_WORKSPACE_ALIGN, {1}_WEIGHTS_BYTES, BF_ABI_VERSION}};
+  return &info;
+}}
+)",
+      plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION);
+}
+
+}  // namespace
+
+std::string emit_source(const Plan& plan, const std::string& stem) {
+  loop::VectorTypes types;
+  const std::string kernel_text = kernels(plan, types);
+  std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
+  text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
+  text += "#include \"bounds.h\"\n\n";
+  text +=
+      fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
+  text += blob_declaration(plan);
+  text += emit_prelude(plan, types);
+  text += weights(plan, stem);
+  text += "// ---- kernels\n\n" + kernel_text;
+  text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
+  for (const Entry& entry : plan.entries)
+    text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry)
+                                               : bounds_function(plan, entry);
+  text += info_function(plan);
+  text += "\n}  // extern \"C\"\n";
+  return text;
+}
+
+}  // namespace bf
