@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "aot/cli/report.h"
 #include "frontend/diagnostic.h"
@@ -12,6 +13,7 @@ namespace bf::cli {
 namespace {
 
 constexpr double kPointFraction = 0x1p-13;
+constexpr std::size_t kShownViolations = 3;  // of a box, in the table
 
 std::string ratios(const Widths& widths) {
   if (widths.entries == 0) return fmt::format("{:>8} {:>8} {:>8}", "-", "-", "-");
@@ -102,9 +104,12 @@ std::string table_row(const BoxCheck& check) {
                                  !check.ok()        ? "FAILED"
                                  : check.has_golden ? "ok"
                                                     : "ok (no golden bounds of this method)");
-  for (const Violation& violation : check.violations)
+  const std::size_t shown = std::min(check.violations.size(), kShownViolations);
+  for (const Violation& violation : std::span(check.violations).first(shown))
     text += fmt::format("       {}: {} gives {:.17g}, outside [{:.9g}, {:.9g}]\n", violation.what,
                         violation.source, violation.value, violation.lower, violation.upper);
+  if (shown < check.violations.size())
+    text += fmt::format("       and {} more\n", check.violations.size() - shown);
   return text;
 }
 

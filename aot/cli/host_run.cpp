@@ -45,8 +45,6 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
          fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
          "remove the cache folder and try again");
   }
-  relu_layers_ = static_cast<std::size_t>(std::count_if(
-      plan.layers.begin(), plan.layers.end(), [](const Layer& layer) { return layer.relu; }));
   const auto info_function =
       reinterpret_cast<const bf_model_info* (*)()>(symbol(plan.name + "_info"));
   const bf_model_info& info = *info_function();
@@ -54,7 +52,6 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
     fail("BF3305", library.string(), "the library belongs to another model or version",
          "remove the cache folder and try again");
   bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_bounds"));
-  trace_ = reinterpret_cast<TraceFunction>(symbol(plan.name + "_trace"));
   if (spec_rows_ > 0)
     spec_bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_spec_bounds"));
 
@@ -81,16 +78,6 @@ Bounds HostVerifier::bounds(const FloatBox& box) const {
 Bounds HostVerifier::spec_bounds(const FloatBox& box) const {
   BF_CHECK(spec_bounds_ != nullptr);
   return call(spec_bounds_, spec_rows_, box);
-}
-
-std::vector<int> HostVerifier::unstable(const FloatBox& box) const {
-  // One element more: never an empty array, whose data() may be null.
-  std::vector<std::int32_t> counts(relu_layers_ + 1);
-  expect_ok(
-      trace_(box.lower.data(), box.upper.data(), counts.data(), workspace_.get(), workspace_bytes_),
-      "trace");
-  counts.pop_back();
-  return {counts.begin(), counts.end()};
 }
 
 Timing HostVerifier::time(const FloatBox& box, int repeats) const {

@@ -26,7 +26,6 @@ class HostVerifier {
   // Throw BF3306 when the verifier returns another status than BF_OK.
   Bounds bounds(const FloatBox& box) const;
   Bounds spec_bounds(const FloatBox& box) const;  // plan.spec_rows > 0
-  std::vector<int> unstable(const FloatBox& box) const;
 
   // Calls NAME_spec_bounds when there are spec rows, else NAME_bounds, after one call that is not
   // measured; see measure().
@@ -35,8 +34,6 @@ class HostVerifier {
  private:
   using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
                                        std::size_t);
-  using TraceFunction = bf_status (*)(const float*, const float*, std::int32_t*, void*,
-                                      std::size_t);
 
   struct Close {
     void operator()(void* library) const;
@@ -52,10 +49,8 @@ class HostVerifier {
   std::unique_ptr<void, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
   int outputs_ = 0, spec_rows_ = 0;
-  std::size_t relu_layers_ = 0;
   BoundsFunction bounds_ = nullptr;
   BoundsFunction spec_bounds_ = nullptr;
-  TraceFunction trace_ = nullptr;
 };
 
 }  // namespace bf::cli

@@ -93,7 +93,7 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec) {
     more = maker >= 0 && absorb_producer(graph, graph.nodes[static_cast<std::size_t>(maker)], node);
   }
   graph.nodes.push_back(std::move(node));
-  graph.outputs = {s};
+  graph.outputs.push_back(s);
   remove_dead_nodes(graph);
 }
 

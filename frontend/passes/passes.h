@@ -9,7 +9,7 @@
 
 // Normalisation: rewrites an imported graph into Affine and Relu nodes. Each pass maps a
 // well-formed graph to a well-formed graph of the same function; inputs and outputs keep their
-// number, order, names and shapes (fold_output_spec alone replaces the output).
+// number, order, names and shapes (fold_output_spec alone adds one).
 //
 // What "the same function" means: the real function that the ONNX file defines, its constants being
 // exact reals. A folded constant is a double with a bound of its distance to the exact one
@@ -48,10 +48,10 @@ void eliminate_permutes(Graph& graph);
 // Rounding: the products and sums above.
 void fold_scale(Graph& graph);
 
-// The single output y becomes C y - d, folded into the Affine, Scale and IndexMap nodes that end
+// A second output, C y - d of the single output y, folded into the Affine, Scale and IndexMap nodes that end
 // the network; without such an end, an Affine {C, -d} is appended. Other readers of y keep it.
-//   y = affine x {W, b};  output y   ->   s = affine x {C W, C b - d};  output s, of shape [1,
-//   rows]
+//   y = affine x {W, b};  output y
+//     ->   y = affine x {W, b};  s = affine x {C W, C b - d};  outputs y, s; s of shape [1, rows]
 // Rounding: C W and C b - d. Interval bounds of s are never wider than C applied to those of y.
 // Fails with BF2007 to BF2009 when the rows do not fit the network.
 void fold_output_spec(Graph& graph, const LinearSpec& spec);
