@@ -46,6 +46,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_EXTENSIONS OFF)
 
 # The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math.
 separate_arguments(target_flags UNIX_COMMAND "@flags@")
