@@ -31,9 +31,10 @@ KernelNests nests_of(const Kernel& kernel) {
 }
 
 // The plan's error terms rest on this: no float32 sum is longer than the plan says.
-void check_depth(const Kernel& kernel, const std::vector<loop::Nest>& nests) {
+void check_depth(const Kernel& kernel, const KernelNests& made) {
   if (kernel.kind == KernelKind::kEvaluateAffine) return;
-  for (const loop::Nest& nest : nests) BF_CHECK(nest.summation_depth() <= kernel.depth);
+  for (const loop::Nest& nest : made.nests)
+    BF_CHECK(nest.summation_depth(made.shared) <= kernel.depth);
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ bool is_printed(KernelKind kind) {
 
 std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types) {
   const KernelNests made = nests_of(kernel);
-  check_depth(kernel, made.nests);
+  check_depth(kernel, made);
   std::string text = fmt::format("// {}\n//   {}\n", kernel.key, made.formula);
   const Schedule& schedule = kernel.schedule;
   text += fmt::format("//   schedule: {} lanes x {} vectors", schedule.lanes, schedule.vectors);

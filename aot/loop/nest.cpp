@@ -113,7 +113,7 @@ bool Nest::is_exact(const Loop& inner) const {
   return tile % inner.step == 0 && length % tile == 0;
 }
 
-std::int64_t Nest::summation_depth() const {
+std::int64_t Nest::summation_depth(const std::string& shared) const {
   // Chains are as long as the reduced loops that add to one accumulator; a sum that leaves for
   // memory or for outer accumulators adds one rounding per outer iteration.
   std::int64_t inner = 1;
@@ -123,7 +123,8 @@ std::int64_t Nest::summation_depth() const {
     if (!axis(loops_[i].axis).reduced && loops_[i].kind == LoopKind::kSerial) last_space = i + 1;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     if (!axis(loops_[i].axis).reduced) continue;
-    const bool leaves = i < last_space || loops_[i].name == partial_loop_;
+    const bool leaves =
+        i < last_space || loops_[i].name == partial_loop_ || loops_[i].name == shared;
     (leaves ? outer : inner) *= trip_count(loops_[i]);
   }
   return inner + outer + 1;
