@@ -13,6 +13,7 @@ SOURCE = pathlib.Path(os.environ["BF_SOURCE_DIR"])
 MODELS = SOURCE / "models"
 TINY = MODELS / "tiny.onnx"
 CONTROLLER = MODELS / "collision_avoidance_6x50.onnx"
+BOX = {"lower": [-1, -1], "upper": [1, 1]}
 METHODS = ("ibp", "crown-ibp", "crown")
 
 

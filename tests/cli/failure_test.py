@@ -1,0 +1,167 @@
+"""Bad input, failures and interrupts: clear diagnostics, nothing half-written."""
+
+import os
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import BOX, CONTROLLER, MODELS, TINY, Case  # noqa: E402
+
+
+class BadInput(Case):
+    def refuse_box(self, code, box, *says, options=()):
+        self.assert_refused(code, "run", TINY, "--box", self.write("box.json", box), *options,
+                            says=says)
+
+    def test_boxes(self):
+        self.refuse_box("BF3004", {"lower": [0, 0]}, "box.json: key 'upper' is missing")
+        self.refuse_box("BF3004", {"lower": [0, 0], "upper": 1}, "box.json: upper: expected an array")
+        self.refuse_box("BF3004", {"lower": [0, "inf"], "upper": [1, 1]},
+                        "box.json: lower[1]: expected a number, found string")
+        self.refuse_box("BF3004", [1, 2], "expected an object, found array")
+        self.refuse_box("BF3005", dict(BOX, uper=[1, 1]), "unknown key 'uper'")
+        self.refuse_box("BF3005", '{"lower": [0, 0], "upper": [1, 1], "lower": [0, 1]}',
+                        "key 'lower' appears twice")
+        self.refuse_box("BF3006", {"lower": [0, 0, 0], "upper": [1, 1, 1]},
+                        "3 numbers, but the model has 2 inputs")
+        self.refuse_box("BF3006", {"lower": [0], "upper": [1, 1]}, "lower has 1 numbers")
+        self.refuse_box("BF3008", {"lower": [0, 2], "upper": [1, 1]},
+                        "lower[1] is 2, greater than upper[1], 1")
+        self.refuse_box("BF3009", BOX, "--index 3 in a file of one box", options=("--index", "3"))
+
+    def test_numbers(self):
+        self.refuse_box("BF3003", '{"lower": [0, NaN],\n "upper": [1, 1]}', "box.json:1:", "NaN")
+        self.refuse_box("BF3003", '{"lower": [0, 0],\n "upper": [1, -Infinity]}', "box.json:2:")
+        self.refuse_box("BF3007", '{"lower": [0, 0], "upper": [1, 1e999]}', "1e999")
+        self.refuse_box("BF3007", {"lower": [0, 0], "upper": [1, 3.5e38]}, "upper[1]: 3.5e+38")
+
+    def test_no_json(self):
+        for text in ("", "{", "lower: 1", '{"lower": [0, 0], "upper": [1, 1]} x', "\0\0", "[" * 99):
+            self.refuse_box("BF3003", text, "box.json")
+        self.assert_refused("BF3001", "run", TINY, "--box", "nothing.json", says=["nothing.json"])
+        self.assert_refused("BF3001", "run", TINY, "--box", self.work)
+
+    def test_specs(self):
+        box = self.write("box.json", BOX)
+        for code, spec in (("BF3004", {}), ("BF3005", {"C": [[1, 0]], "E": 1}),
+                           ("BF3006", {"C": []}), ("BF3006", {"C": [[1, 0], [1]]}),
+                           ("BF3004", {"C": [1, 0]}), ("BF3006", {"C": [[1, 0]], "d": [1, 2]}),
+                           ("BF2", {"C": [[1, 0, 0]]})):
+            spec_file = self.write("spec.json", spec)
+            process = self.start("run", TINY, "--box", box, "--spec", spec_file)
+            _, errors = process.communicate()
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(f"error {code}", errors)
+
+    def test_golden_index(self):
+        self.assert_refused("BF3009", "run", TINY, "--box", MODELS / "golden" / "tiny.json",
+                            "--index", "6", says=["there is no box 6: the file has 6"])
+
+    def test_models(self):
+        self.assert_refused("BF1001", "nothing.onnx", "-o", "v.cpp")
+        truncated = self.work / "cut.onnx"
+        truncated.write_bytes(CONTROLLER.read_bytes()[:20000])
+        _, errors = self.run_tool(truncated, "-o", "v.cpp", code=1)
+        self.assertIn("error BF10", errors)
+        self.assertEqual(self.names(), ["cut.onnx"])
+
+    def test_options(self):
+        self.assert_refused("BF3301", TINY, "-o", "v.cpp", "--semantics", "float32",
+                            says=["exact arithmetic"])
+        self.assert_refused("BF3301", TINY, "-o", "v.cpp", "--semantics", "magic")
+        self.assert_refused("BF3302", TINY, "-o", "v.cpp", "--name", "My Net", says=["my_net"])
+        for flag in ("-ffast-math", "-Ofast", "-freciprocal-math", "-O2 -ffp-model=fast"):
+            self.assert_refused("BF3204", TINY, "-o", "v.cpp", f"--cxx-flags={flag}")
+
+
+class Failure(Case):
+    """Nothing half-written, whatever fails."""
+
+    def test_compiler_fails(self):
+        self.write("v.cpp", "old")
+        errors = self.assert_refused("BF3203", TINY, "-o", "v.cpp", "--cxx-flags=-include nothing.h",
+                                     says=["nothing.h"])
+        self.assertIn("hint:", errors)
+        self.assertEqual(self.names(), ["v.cpp"])
+        self.assert_refused("BF3203", TINY, "-o", "v.cpp", "--cxx", "false")
+        self.assert_refused("BF3203", "run", TINY, "--box",
+                            self.write("b.json", BOX), "--cxx-flags=-include nothing.h")
+        self.assertEqual(self.names(self.cache / "bf-aot"), [])
+
+    def test_no_compiler(self):
+        self.assert_refused("BF3202", TINY, "-o", "v.cpp", "--cxx", "no-such-compiler")
+        self.environment["CXX"] = "no-such-compiler"
+        self.assert_refused("BF3202", TINY, "-o", "v.cpp", says=["$CXX"])
+        del self.environment["CXX"]
+        self.environment["PATH"] = "/nonexistent"
+        self.assert_refused("BF3202", TINY, "-o", "v.cpp", says=["c++, g++, clang++"])
+
+    def test_shell_text_is_not_run(self):
+        self.assert_refused("BF3202", TINY, "-o", "v.cpp", "--cxx", "g++;touch${IFS}owned")
+        self.assertEqual(self.names(), [])
+
+    def test_destination(self):
+        self.assert_refused("BF3101", TINY, "-o", "missing/v.cpp", says=["missing"])
+        (self.work / "v.h").mkdir()
+        self.assert_refused("BF3103", TINY, "-o", "v.cpp", says=["v.h"])
+        self.write("file", "")
+        self.assert_refused("BF3101", TINY, "--project", "file")
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_read_only_folder(self):
+        (self.work / "locked").mkdir(mode=0o555)
+        self.assert_refused("BF3101", TINY, "-o", "locked/v.cpp")
+
+    def test_damaged_cache(self):
+        box = self.write("b.json", BOX)
+        self.run_json("run", TINY, "--box", box, "--repeat", "1")
+        (library,) = self.cache.rglob("*.so")
+        library.write_bytes(b"no library")
+        self.assert_refused("BF3305", "run", TINY, "--box", box)
+
+
+class Interrupt(Case):
+    """A signal while the C++ compiler runs: no files, no compiler left."""
+
+    def interrupted(self, number, *arguments):
+        compiler = self.folder / "compiler"
+        started = self.folder / "started"
+        compiler.write_text(
+            '#!/bin/sh\n[ "$1" = --version ] && { echo slow 1.0; exit 0; }\n'
+            f"echo $$ > {started}.new\nmv {started}.new {started}\nexec sleep 300\n")
+        compiler.chmod(0o755)
+        process = self.start(*arguments, "--cxx", compiler)
+        deadline = time.monotonic() + 60
+        while not started.exists():
+            self.assertIsNone(process.poll(), "ended before the compiler was started")
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + number)
+        self.assertEqual(output + errors, "")
+        child = int(started.read_text())
+        while pathlib.Path(f"/proc/{child}").exists():
+            self.assertLess(time.monotonic(), deadline, "the compiler is still running")
+            time.sleep(0.01)
+        started.unlink()
+
+    def test_compile(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self.interrupted(number, TINY, "-o", "v.cpp")
+            self.assertEqual(self.names(), [])
+
+    def test_project(self):
+        self.interrupted(signal.SIGINT, TINY, "--project", "p")
+        self.assertEqual([path for path in self.work.rglob("*") if path.is_file()], [])
+
+    def test_run(self):
+        self.interrupted(signal.SIGINT, "run", TINY, "--box", self.write("b.json", BOX))
+        self.assertEqual(self.names(self.cache / "bf-aot"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
