@@ -81,10 +81,10 @@ inline V broadcast(T x) {
   return x - V{};
 }
 
-// Each double is a float: exact.
-template <typename D, typename V>
-inline D widen(V x) {
-  return __builtin_convertvector(x, D);
+// Between floats and as many doubles.
+template <typename To, typename V>
+inline To convert(V x) {
+  return __builtin_convertvector(x, To);
 }
 
 )";

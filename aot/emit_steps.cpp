@@ -120,9 +120,11 @@ class StepEmitter {
 
   void emit(const Relax& step) {
     const Layer& region = layer(step.layer);
-    const std::string errors = fmt::format(
-        "bf::RelaxErrors{{{}, {}, {}, {}}}", double_literal(step.product),
-        double_literal(step.slope), double_literal(step.offset), double_literal(step.inflate));
+    std::string errors;
+    for (const double term :
+         {step.product, step.wide_product, step.stored, step.slope, step.offset, step.inflate})
+      errors += (errors.empty() ? "bf::RelaxErrors{" : ", ") + double_literal(term);
+    errors += "}";
     call("bf::relax",
          {std::to_string(region.out), region.relu ? "true" : "false", name(step.centre),
           name(step.below), name(step.above), name(step.radius), errors, name(step.slack),

@@ -228,6 +228,9 @@ void EntryBuilder::relax(int index, Relaxed& state, Activation& out) {
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   step.product = product_gamma(index, lowering_.backward_depth(index), ErrorTerm::kProduct);
+  step.wide_product = drop(ErrorTerm::kProduct, gamma_double(region.out + 2)) +
+                      drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
+  step.stored = drop(ErrorTerm::kStored, kUnitFloat);
   step.slope = drop(ErrorTerm::kSlope, kUnitFloat);
   // The offset sum has a chain per block of neurons, and one over the blocks of all links.
   int blocks = 0;
@@ -244,6 +247,8 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   step.layer = index;
   step.unstable_only = !is_head(index);
   step.tile = lowering_.row_tile(region.out);
+  // What rounding costs a head is seen in the bounds; what it costs a hidden layer is not.
+  const bool wide = is_head(index) && config_.target.hardware_double;
   step.centre = state.centre;
   step.below = state.below;
   step.above = state.above;
@@ -269,13 +274,14 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   for (int i = region.input; i >= 0; i = layer(i).input, side = 1 - side) {
     const Relaxed& through = relaxed_[static_cast<std::size_t>(i)];
     step.links.push_back({i, through.table, through.slack, coefficients[side],
-                          coefficients[1 - side], lowering_.backward(i, step.tile)});
+                          coefficients[1 - side], lowering_.backward(i, step.tile, wide)});
     terms += layer(i).out;
   }
   step.sum_inflate = 1 + drop(ErrorTerm::kErrorSummation, inflate_float(terms + 4) - 1);
   step.concretize = lowering_.concretize(step.tile);
   step.concretize_inflate =
-      1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1);
+      (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
+      (1 + (wide ? drop(ErrorTerm::kStored, 2 * kUnitFloat) : 0));
   step.underflow = drop(ErrorTerm::kUnderflow, 0x1p-147);
   step.weight_relative = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
   step.inflate = radius_inflate(index);

@@ -33,7 +33,8 @@ enum class ErrorTerm : int {
   kWeightRounding,   // folded weights rounded to float32
   kBiasRounding,     // folded biases rounded
   kCentre,           // double rounding of the centre path
-  kProduct,          // float32 rounding of the backward product
+  kProduct,          // float32 (or double) rounding of the backward product
+  kStored,           // rounding of a wide product to float32
   kSlope,            // rounding of coefficient x slope
   kOffset,           // float32 rounding of the offset sum
   kErrorSummation,   // float32 rounding of the error sum itself

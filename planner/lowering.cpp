@@ -22,6 +22,15 @@ int ceil_div(int value, int unit) {
   return (value + unit - 1) / unit;
 }
 
+// What sets a kernel apart from others of its kind and extents, after `separator`.
+std::string variant(const Kernel& kernel, char separator) {
+  std::string text;
+  if (kernel.residual) text += separator + std::string("residual");
+  if (kernel.head) text += separator + std::string("head");
+  if (kernel.wide) text += separator + std::string("wide");
+  return text;
+}
+
 }  // namespace
 
 LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
@@ -66,15 +75,10 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   if (kernel.out == 0 && kernel.in > 0) extents += fmt::format("/{}", kernel.in);
   if (kernel.rows > 0) extents += fmt::format("/rows{}", kernel.rows);
   kernel.key = fmt::format("{}{}{}{}/f32/panel{}/lanes{}/{}", to_string(kernel.kind),
-                           kernel.relu ? ".relu" : "",
-                           kernel.residual ? ".residual"
-                           : kernel.head   ? ".head"
-                                           : "",
-                           extents, kernel.panel, kernel.schedule.lanes, plan_.config.target.name);
+                           kernel.relu ? ".relu" : "", variant(kernel, '.'), extents, kernel.panel,
+                           kernel.schedule.lanes, plan_.config.target.name);
   kernel.function = fmt::format("{}{}{}", to_string(kernel.kind), kernel.relu ? "_relu" : "",
-                                kernel.residual ? "_residual"
-                                : kernel.head   ? "_head"
-                                                : "");
+                                variant(kernel, '_'));
   if (kernel.out > 0) kernel.function += fmt::format("_{}x{}", kernel.in, kernel.out);
   if (kernel.out == 0 && kernel.in > 0) kernel.function += fmt::format("_{}", kernel.in);
   if (kernel.rows > 0) kernel.function += fmt::format("_rows{}", kernel.rows);
@@ -180,7 +184,7 @@ int LoweringPlanner::backward_depth(int index) const {
   return backward_chunk(index) + backward_blocks(index) + 1;
 }
 
-KernelId LoweringPlanner::backward(int index, int tile) {
+KernelId LoweringPlanner::backward(int index, int tile, bool wide) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   Kernel kernel;
   kernel.kind = KernelKind::kBackwardAffine;
@@ -188,9 +192,12 @@ KernelId LoweringPlanner::backward(int index, int tile) {
   kernel.out = layer.out;
   kernel.rows = tile;
   kernel.panel = panel_of(index);
+  kernel.wide = wide;
   const int vectors = tile / lanes_;
+  // A double vector holds half as many rows.
+  const int product_vectors = wide && lanes_ > 1 ? 2 * vectors : vectors;
   kernel.schedule = {lanes_, vectors,
-                     tile_columns(layer.in, vectors, plan_.config.target.vector_registers),
+                     tile_columns(layer.in, product_vectors, plan_.config.target.vector_registers),
                      backward_chunk(index)};
   kernel.depth = backward_depth(index);
   return intern(kernel);

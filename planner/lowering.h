@@ -17,7 +17,8 @@ class LoweringPlanner {
   KernelId forward(KernelKind kind, int layer, bool relu, bool head);
   KernelId relax(int layer);
   KernelId start_rows(int layer, int tile);
-  KernelId backward(int layer, int tile);
+  // wide: sums in double, rounded once.
+  KernelId backward(int layer, int tile, bool wide);
   KernelId concretize(int tile);
 
   // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).

@@ -29,6 +29,7 @@ struct Target {
   std::string name;      // "x86-64-v4", "cortex-m4", "generic"
   int vector_bytes = 4;  // native vector; 4 means scalar code
   int vector_registers = 16;
+  bool hardware_double = true;     // else double is emulated, and used where nothing else serves
   int align = 16;                  // of the workspace and the weight tables, bytes
   std::vector<std::string> flags;  // what the C++ compiler is given, "-march=x86-64-v4"
 
@@ -137,6 +138,7 @@ struct Kernel {
   int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
   bool relu = false;
   bool residual = false;
+  bool wide = false;  // backward: sums in double, rounded once to float32
   bool head = false;  // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
@@ -183,9 +185,17 @@ struct IntervalAffine {
 //   this layer (made by Relax)
 constexpr int kSlack = 3;
 
-// A relaxation table is five rows of `out` floats, in this order; see Relax.
-enum RelaxRow : std::uint8_t { kSlopeUpper, kSlopeLower, kOffsetUpper, kOffsetLower, kError };
-constexpr int kRelaxRows = 5;
+// A relaxation table is six rows of `out` floats, in this order; see Relax.
+// kError prices the roundings of float32 products, kErrorWide those of wide ones.
+enum RelaxRow : std::uint8_t {
+  kSlopeUpper,
+  kSlopeLower,
+  kOffsetUpper,
+  kOffsetLower,
+  kError,
+  kErrorWide
+};
+constexpr int kRelaxRows = 6;
 
 // crown: centre of z in double and the interval radius around it.
 struct CentreAffine {
@@ -212,12 +222,14 @@ struct Relax {
   int layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
-  BufferId table = BufferId::kNone;                            // 5 x out floats, see Relax tables
+  BufferId table = BufferId::kNone;                            // 6 x out floats, see Relax tables
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
-  double product = 0;  // gamma of the product Lambda W, plus weight_relative
-  double slope = 0;    // rounding of Lambda = A slope, relative
-  double offset = 0;   // gamma of sum_j A_j offset_j
-  double inflate = 0;  // on the stored interval radius
+  double product = 0;       // gamma of the product Lambda W, plus weight_relative
+  double wide_product = 0;  // the same for wide products: gamma of double, plus weight_relative
+  double stored = 0;        // rounding of a wide sum to float32, relative
+  double slope = 0;         // rounding of Lambda = A slope, relative
+  double offset = 0;        // gamma of sum_j A_j offset_j
+  double inflate = 0;       // on the stored interval radius
   KernelId kernel = 0;
   bool operator==(const Relax&) const = default;
 };

@@ -103,6 +103,8 @@ Json step_json(const Names& names, const Relax& step) {
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"product", step.product},
+          {"wide_product", step.wide_product},
+          {"stored", step.stored},
           {"slope", step.slope},
           {"offset", step.offset},
           {"inflate", step.inflate},

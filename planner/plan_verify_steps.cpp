@@ -105,7 +105,8 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreAffine& step) 
 
 std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   const Layer& layer = layer_at(plan, step.layer);
-  check_error_terms({step.product, step.slope, step.offset, step.inflate});
+  check_error_terms(
+      {step.product, step.wide_product, step.stored, step.slope, step.offset, step.inflate});
   kernel_at(plan, step.kernel, KernelKind::kRelax);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);

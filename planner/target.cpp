@@ -11,17 +11,23 @@ namespace {
 // else that changes a result is.
 const std::vector<Target>& targets() {
   static const std::vector<Target> table = {
-      {"generic", 4, 16, 16, {}},
-      {"x86-64", 16, 16, 16, {"-march=x86-64"}},
-      {"x86-64-v3", 32, 16, 32, {"-march=x86-64-v3"}},
-      {"x86-64-v4", 64, 32, 64, {"-march=x86-64-v4", "-mprefer-vector-width=512"}},
-      {"aarch64", 16, 32, 16, {"-march=armv8-a"}},
+      {"generic", 4, 16, true, 16, {}},
+      {"x86-64", 16, 16, true, 16, {"-march=x86-64"}},
+      {"x86-64-v3", 32, 16, true, 32, {"-march=x86-64-v3"}},
+      {"x86-64-v4", 64, 32, true, 64, {"-march=x86-64-v4", "-mprefer-vector-width=512"}},
+      {"aarch64", 16, 32, true, 16, {"-march=armv8-a"}},
       {"cortex-m4",
        4,
        32,
+       false,
        8,
        {"-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"}},
-      {"cortex-m7", 4, 32, 8, {"-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"}},
+      {"cortex-m7",
+       4,
+       32,
+       true,
+       8,
+       {"-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"}},
   };
   return table;
 }

@@ -119,6 +119,8 @@ static inline void interval_around(const float* radius, int n, double inflate, d
 // Errors of a backward step that the relaxation's table prices; see Relax in the plan.
 struct RelaxErrors {
   double product;  // of the product with the layer's weights, relative to |A| |W| radius
+  double wide;     // the same for products summed in double
+  double stored;   // of a wide product when it is stored as float, relative
   double slope;    // of A x slope, relative
   double offset;   // of the sum of A x offset, relative
   double inflate;  // on the layer's computed interval radius
@@ -184,8 +186,8 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
   return relax_unstable(centre, low, high);
 }
 
-// The relaxation of a layer of n neurons as five rows of n floats (slope_upper, slope_lower,
-// offset_upper, offset_lower, price), and the centre and radius of its activations.
+// The relaxation of a layer of n neurons as six rows of n floats (slope_upper, slope_lower,
+// offset_upper, offset_lower, price, wide price), and the centre and radius of its activations.
 //
 // A backward row holds sum_j A_j (a'_j - centre'_j). With the line of A_j's sign,
 //   A_j (a'_j - centre'_j) >= A_j slope (z_j - centre_j) + A_j offset,
@@ -195,7 +197,9 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
 //            s = max(|slope|) the coefficient it starts from;
 //   slope:   Lambda = fl(A_j slope) is off by at most u |A_j| slope, times |z_j - centre_j|;
 //            slopes 0 and 1 are exact;
-//   offset:  the float sum of A_j offset.
+//   offset:  the float sum of A_j offset;
+//   stored:  in wide rows, A_j itself is a double sum rounded to float: off by at most u |A_j|,
+//            times |a'_j - centre'_j| <= the activation's radius.
 // Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
 // scale.
 static inline void relax(int n, bool relu, const double* centre, const float* below,
@@ -217,17 +221,18 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
     const double offset_down = __builtin_fabs(static_cast<double>(line.offset_lower));
     const double offset = offset_up > offset_down ? offset_up : offset_down;
     const double inexact = up == down ? 0 : up;  // slopes 0 and 1 multiply exactly
-    const double product =
-        steep == 0
-            ? 0
-            : steep * (errors.product * static_cast<double>(radius[j]) * errors.inflate + slack[0]);
+    const double spread = static_cast<double>(radius[j]) * errors.inflate;
+    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[0]);
+    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[0]);
     const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
-    const double price = product + slope + errors.offset * offset;
+    const double common = slope + errors.offset * offset;
+    const double stored = errors.stored * static_cast<double>(line.radius);
     table[j] = line.slope_upper;
     table[n + j] = line.slope_lower;
     table[2 * n + j] = line.offset_upper;
     table[3 * n + j] = line.offset_lower;
-    table[4 * n + j] = float_up(price * kDoubleSlack);
+    table[4 * n + j] = float_up((product + common) * kDoubleSlack);
+    table[5 * n + j] = float_up((wide + common + stored) * kDoubleSlack);
     centre_out[j] = line.centre;
     radius_out[j] = line.radius;
     reach_sum += reach;
@@ -292,17 +297,18 @@ struct RowErrors {
 // Proof of the rounding: the positive terms are added with kDoubleSlack, the difference is rounded
 // up. A NaN anywhere becomes +inf in float_up and tightens nothing.
 static inline void tighten_rows(const std::int32_t* neurons, int count, int pairs,
-                                const float* sums, const RowErrors& errors,
-                                const float* radius, float* below, float* above) {
+                                const float* sums, const RowErrors& errors, const float* radius,
+                                float* below, float* above) {
   const int rows = 2 * pairs;
   for (int r = 0; r < count; ++r) {
     const int i = neurons[r];
     const double own =
         errors.weight_relative * static_cast<double>(radius[i]) * errors.inflate + errors.absolute;
     const auto reach = [&](int row) {
-      const double loss = (static_cast<double>(sums[rows + row]) * errors.sum_inflate +
-                           static_cast<double>(sums[2 * rows + row]) * errors.concretize_inflate + own) *
-                          kDoubleSlack;
+      const double loss =
+          (static_cast<double>(sums[rows + row]) * errors.sum_inflate +
+           static_cast<double>(sums[2 * rows + row]) * errors.concretize_inflate + own) *
+          kDoubleSlack;
       return float_up(sub_up(loss, static_cast<double>(sums[row])));
     };
     const float down = reach(r);

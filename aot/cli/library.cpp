@@ -75,8 +75,10 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
 }
 
 std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target) {
-  std::vector<std::string> flags = {"-std=c++17", is_embedded(target) ? "-Os" : "-O3",
-                                    "-fno-exceptions", "-fno-rtti", "-fno-math-errno"};
+  // Strict ISO modes would not form fused multiply-adds; every error term covers them.
+  std::vector<std::string> flags = {
+      "-std=c++17",      "-ffp-contract=fast", is_embedded(target) ? "-Os" : "-O3",
+      "-fno-exceptions", "-fno-rtti",          "-fno-math-errno"};
   if (is_embedded(target))
     flags.insert(flags.end(), {"-ffreestanding", "-ffunction-sections", "-fdata-sections"});
   else

@@ -45,7 +45,7 @@ Nest relaxation(const Kernel& kernel) {
                Let{"slope_lower", table(kSlopeLower)},
                Let{"offset_upper", table(kOffsetUpper)},
                Let{"offset_lower", table(kOffsetLower)},
-               Let{"price", table(kError)},
+               Let{"price", table(kernel.wide ? kErrorWide : kError)},
                Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))},
                Let{"negative", loop::less(local("a"), loop::literal(0))}};
   const ExprPtr negative = local("negative", Type::kMask);
@@ -66,6 +66,7 @@ Nest relaxation(const Kernel& kernel) {
   split_rows(nest, kernel);
   nest.reorder({"block", "j", "v", "r"});
   unroll_rows(nest, kernel);
+  if (kernel.wide) nest.partial_sums("block");
   return nest;
 }
 
@@ -98,6 +99,33 @@ Nest product(const Kernel& kernel, std::int64_t begin, std::int64_t end, std::in
   return nest;
 }
 
+// The same with sums in double over all neurons, rounded to float32 once.
+Nest wide_product(const Kernel& kernel, std::int64_t begin, std::int64_t end,
+                  std::int64_t columns) {
+  loop::Expression what;
+  what.axes = {
+      {"k", 0, kernel.in, false}, {"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
+  what.body = {
+      Let{"w",
+          loop::to_double(loop::load("weight", loop::axis("k", kernel.panel) + loop::axis("j") +
+                                                   loop::floor("j", kernel.panel, kernel.in - 1)))},
+      Let{"a", loop::to_double(loop::load("coefficients", coefficient("j", kernel.rows)))}};
+  what.sums = {Sum{"sum", local("w", Type::kFloat64) * local("a", Type::kFloat64), "", {}, false}};
+  what.epilogue = {Store{
+      "result", coefficient("k", kernel.rows), loop::to_float(local("sum", Type::kFloat64)), {}}};
+  Nest nest(std::move(what));
+  nest.restrict_axis("k", begin, end);
+  nest.split("k", columns, "column");
+  nest.split("j", kernel.panel, "panel");
+  const int lanes = kernel.schedule.lanes;
+  nest.split("r", lanes > 1 ? lanes / 2 : 1, "v");
+  nest.reorder({"column", "panel", "j", "k", "v", "r"});
+  nest.unroll("k");
+  nest.unroll("v");
+  if (lanes > 1) nest.vectorize("r");
+  return nest;
+}
+
 }  // namespace
 
 KernelNests backward_affine_nests(const Kernel& kernel) {
@@ -109,9 +137,13 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
   made.nests.push_back(relaxation(kernel));
   const std::int64_t columns = kernel.schedule.columns;
   const std::int64_t main = kernel.in / columns * columns;
-  if (main > 0) made.nests.push_back(product(kernel, 0, main, columns));
-  if (main < kernel.in) made.nests.push_back(product(kernel, main, kernel.in, kernel.in - main));
-  made.shared = "block";
+  const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t width) {
+    made.nests.push_back(kernel.wide ? wide_product(kernel, begin, end, width)
+                                     : product(kernel, begin, end, width));
+  };
+  if (main > 0) add(0, main, columns);
+  if (main < kernel.in) add(main, kernel.in, kernel.in - main);
+  if (!kernel.wide) made.shared = "block";
   return made;
 }
 

@@ -86,6 +86,10 @@ ExprPtr to_double(ExprPtr a) {
   return make(ExprKind::kToDouble, Type::kFloat64, {std::move(a)});
 }
 
+ExprPtr to_float(ExprPtr a) {
+  return make(ExprKind::kToFloat, Type::kFloat32, {std::move(a)});
+}
+
 ExprPtr operator+(ExprPtr a, ExprPtr b) {
   return binary(ExprKind::kAdd, std::move(a), std::move(b));
 }

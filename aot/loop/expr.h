@@ -43,6 +43,7 @@ enum class ExprKind : std::uint8_t {
   kAnd,
   kSelect,    // a ? b : c
   kToDouble,  // exact
+  kToFloat,   // to nearest
 };
 
 // What is computed at one point of a nest's axes. Immutable; shared.
@@ -69,6 +70,7 @@ ExprPtr less_equal(ExprPtr a, ExprPtr b);
 ExprPtr both(ExprPtr a, ExprPtr b);
 ExprPtr select(ExprPtr condition, ExprPtr a, ExprPtr b);
 ExprPtr to_double(ExprPtr a);
+ExprPtr to_float(ExprPtr a);
 ExprPtr operator+(ExprPtr a, ExprPtr b);
 ExprPtr operator-(ExprPtr a, ExprPtr b);
 ExprPtr operator*(ExprPtr a, ExprPtr b);

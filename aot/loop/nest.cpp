@@ -113,6 +113,11 @@ bool Nest::is_exact(const Loop& inner) const {
   return tile % inner.step == 0 && length % tile == 0;
 }
 
+bool Nest::sums_in_float() const {
+  return std::ranges::any_of(expression_.sums,
+                             [](const Sum& sum) { return sum.value->type == Type::kFloat32; });
+}
+
 std::int64_t Nest::summation_depth(const std::string& shared) const {
   // Chains are as long as the reduced loops that add to one accumulator; a sum that leaves for
   // memory or for outer accumulators adds one rounding per outer iteration.
@@ -120,7 +125,9 @@ std::int64_t Nest::summation_depth(const std::string& shared) const {
   std::int64_t outer = 1;
   std::size_t last_space = 0;  // position after the last serial loop over a kept axis
   for (std::size_t i = 0; i < loops_.size(); ++i)
-    if (!axis(loops_[i].axis).reduced && loops_[i].kind == LoopKind::kSerial) last_space = i + 1;
+    if (!axis(loops_[i].axis).reduced && loops_[i].kind == LoopKind::kSerial &&
+        trip_count(loops_[i]) > 1)
+      last_space = i + 1;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     if (!axis(loops_[i].axis).reduced) continue;
     const bool leaves =

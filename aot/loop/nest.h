@@ -120,8 +120,12 @@ class Nest {
   // Whether every tile of the loop's outer loop is full.
   bool is_exact(const Loop& loop) const;
 
-  // Roundings of the longest chain of additions into one sum, the products' own included. Sums leave
-  // their accumulators at the end of each iteration of the loop `shared` with other nests, if any.
+  // Whether some sum is kept in float32.
+  bool sums_in_float() const;
+
+  // Roundings of the longest chain of additions into one sum, the products' own included. Sums
+  // leave their accumulators at the end of each iteration of the loop `shared` with other nests, if
+  // any.
   std::int64_t summation_depth(const std::string& shared) const;
 
  private:

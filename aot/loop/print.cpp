@@ -77,12 +77,18 @@ class NestPrinter {
   void find_regions(std::size_t skipped) {
     const std::vector<Loop>& loops = nest_.loops();
     region_ = skipped;
-    for (std::size_t i = 0; i < loops.size(); ++i)
-      if (!is_reduced(loops[i]) && loops[i].kind == LoopKind::kSerial)
-        region_ = std::max(region_, i + 1);
+    for (std::size_t i = skipped; i < loops.size(); ++i)
+      if (!is_reduced(loops[i]) && loops[i].kind == LoopKind::kSerial &&
+          nest_.trip_count(loops[i]) > 1)
+        region_ = i + 1;
+    // What a sum gathers before the last iteration of a reduced loop outside would be lost.
+    for (std::size_t i = 0; i < region_; ++i)
+      if (is_reduced(loops[i]) && nest_.trip_count(loops[i]) > 1)
+        for (const Sum& sum : nest_.expression().sums) BF_CHECK(!sum.buffer.empty());
     bool inner = false;
     for (std::size_t i = region_; i < loops.size(); ++i) {
       const bool reduced = is_reduced(loops[i]);
+      if (!reduced && loops[i].kind == LoopKind::kSerial) continue;  // of one iteration
       BF_CHECK(!(reduced && inner));  // reduced loops come before the register tile
       if (reduced)
         reduced_.push_back(&loops[i]);
@@ -236,9 +242,9 @@ class NestPrinter {
         return fmt::format("{} ? {} : {}", operand(*expr.operands[0], 2),
                            operand(*expr.operands[1], 3), operand(*expr.operands[2], 3));
       case ExprKind::kToDouble:
-        if (lanes_ == 1)
-          return fmt::format("static_cast<double>({})", expression(*expr.operands[0]));
-        return fmt::format("widen<{}>({})", type(Type::kFloat64), expression(*expr.operands[0]));
+      case ExprKind::kToFloat:
+        return fmt::format("{}<{}>({})", lanes_ == 1 ? "static_cast" : "convert", type(expr.type),
+                           expression(*expr.operands[0]));
     }
     BF_CHECK(false);
     return {};
