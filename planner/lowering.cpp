@@ -153,7 +153,7 @@ KernelId LoweringPlanner::start_rows(int index, int tile) {
 // one coefficient and a broadcast weight must fit the registers. Of the sizes that fit, the one
 // that leaves the smallest remainder; the larger of equals.
 int tile_columns(int in, int vectors, int registers) {
-  const int most = std::max(1, std::min({(registers - vectors - 2) / vectors, 16, in}));
+  const int most = std::max(1, std::min({(registers - vectors - 3) / vectors, 16, in}));
   int best = most;
   double best_cost = 1e300;
   for (int columns = most; columns >= std::max(1, (most + 1) / 2); --columns) {

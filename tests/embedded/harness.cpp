@@ -1,7 +1,10 @@
 // Runs a generated verifier on boxes and prints what run_embedded.py reads: the bits of its
 // bounds, its instructions and its stack. Also checks that it refuses what the interface says.
 //
-//   -DVERIFIER_HEADER="\"net.h\"" -DVERIFIER=net -DVERIFIER_UPPER=NET; boxes.h is made from JSON.
+//   -DVERIFIER_HEADER="\"net.h\"" -DVERIFIER=net -DVERIFIER_UPPER=NET
+//   -DVERIFIER_ENTRY=_bounds -DVERIFIER_ROWS=_OUTPUTS (or _spec_bounds, _SPEC_ROWS)
+//   -DEVALUATE: call net_evaluate too
+// boxes.h is made from JSON.
 
 #include VERIFIER_HEADER
 #include "boxes.h"  // kBoxCount, kLower[][inputs], kUpper[][inputs]
@@ -10,13 +13,13 @@
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-#define BOUNDS JOIN(VERIFIER, _bounds)
+#define BOUNDS JOIN(VERIFIER, VERIFIER_ENTRY)
 #define SIZE(what) JOIN(VERIFIER_UPPER, what)
 
 namespace {
 
 constexpr size_t kInputs = SIZE(_INPUTS);
-constexpr size_t kOutputs = SIZE(_OUTPUTS);
+constexpr size_t kOutputs = SIZE(VERIFIER_ROWS);
 constexpr size_t kWorkspaceBytes = SIZE(_WORKSPACE_BYTES);
 constexpr size_t kWorkspaceAlign = SIZE(_WORKSPACE_ALIGN);
 constexpr size_t kGuard = 16;
@@ -169,6 +172,12 @@ bool run_box(size_t box) {
   if (!expect("a good box", status, BF_OK) || !expect("its repetition", again, BF_OK)) return false;
   print_bits("bf lower", out_lower);
   print_bits("bf upper", out_upper);
+#if defined(EVALUATE)
+  const bf_status evaluated =
+      JOIN(VERIFIER, _evaluate)(kLower[box], out_lower, workspace, kWorkspaceBytes);
+  if (!expect("evaluation", evaluated, BF_OK)) return false;
+  print_bits("bf value", out_lower);
+#endif
   print_number("bf stack ", stack);
   print_number("bf instructions ", instructions);
   return true;

@@ -1,4 +1,4 @@
-"""Compilers, QEMU boards and memory figures for the programs of this folder."""
+"""Compilers, QEMU and memory figures for the programs of this folder."""
 
 import dataclasses
 import pathlib
@@ -16,6 +16,9 @@ BARE = ["-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-unwind-tables",
 # The port's own memcpy must not be compiled into a call of itself.
 PORT = ["-Os", "-fno-tree-loop-distribute-patterns"]
 
+MEMORY = {".text": "code", ".rodata": "constants", ".bf_weights": "constants",
+          ".data": "data", ".bss": "data", "COMMON": "data"}  # by the sections' first letters
+
 
 class Unavailable(Exception):
     """Something that the machine needs is not installed; the text says what."""
@@ -27,17 +30,23 @@ class Failure(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Cpu:
-    board: str  # QEMU's machine; empty for the host
-    flags: tuple
+    compiler: str
+    flags: tuple = ()
+    board: str = ""     # QEMU's machine, where there is no operating system
+    emulator: str = ""  # QEMU for ordinary processes of another processor
+
+
+def cortex(board, *flags):
+    return Cpu("arm-none-eabi-g++", ("-mthumb", *flags), board, "qemu-system-arm")
 
 
 CPUS = {
-    "cortex-m3": Cpu("mps2-an385", ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft")),
-    "cortex-m4": Cpu("mps2-an386", ("-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16",
-                                    "-mfloat-abi=hard")),
-    "cortex-m7": Cpu("mps2-an500", ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16",
-                                    "-mfloat-abi=hard")),
-    "host": Cpu("", ()),
+    "cortex-m3": cortex("mps2-an385", "-mcpu=cortex-m3", "-mfloat-abi=soft"),
+    "cortex-m4": cortex("mps2-an386", "-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "cortex-m7": cortex("mps2-an500", "-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"),
+    "aarch64": Cpu("aarch64-linux-gnu-g++", emulator="qemu-aarch64"),
+    "riscv64": Cpu("riscv64-linux-gnu-g++", emulator="qemu-riscv64"),
+    "host": Cpu("c++"),
 }
 
 
@@ -64,16 +73,14 @@ class Machine:
         self.cpu = CPUS[cpu]
         self.bare = bool(self.cpu.board)
         self.folder = pathlib.Path(folder)
-        self.compiler = compiler or ("arm-none-eabi-g++" if self.bare else "c++")
-        tools = [self.compiler] + (["qemu-system-arm", "arm-none-eabi-readelf"] if self.bare else [])
-        for tool in tools:
-            if not shutil.which(tool):
+        self.compiler = compiler or self.cpu.compiler
+        for tool in (self.compiler, self.cpu.emulator):
+            if tool and not shutil.which(tool):
                 raise Unavailable(f"{tool} is not installed")
         if self.bare:
             self._check_headers()
-            boards = run(["qemu-system-arm", "-machine", "help"])
-            if self.cpu.board not in boards:
-                raise Unavailable(f"qemu-system-arm has no machine {self.cpu.board}")
+            if self.cpu.board not in run([self.cpu.emulator, "-machine", "help"]):
+                raise Unavailable(f"{self.cpu.emulator} has no machine {self.cpu.board}")
 
     def _check_headers(self):
         probe = self.folder / "probe.cpp"
@@ -89,7 +96,8 @@ class Machine:
         source = pathlib.Path(source)
         target = self.folder / (source.name.replace(".", "_") + ".o")
         run([self.compiler, *self.cpu.flags, *COMMON, *(BARE if self.bare else []), f"-I{ROOT}",
-             f"-I{HERE}", f"-I{self.folder}", *flags, "-c", source, "-o", target])
+             f"-I{ROOT / 'runtime'}", f"-I{HERE}", f"-I{self.folder}", *flags, "-c", source,
+             "-o", target])
         return target
 
     def compile_port(self):
@@ -104,6 +112,8 @@ class Machine:
         if self.bare:
             extra = ["-nostdlib", "-T", HERE / "mps2.ld", "-Wl,--gc-sections",
                      f"-Wl,-Map={self.folder / 'program.map'}", "-lgcc"]
+        elif self.cpu.emulator:
+            extra = ["-static"]
         run([self.compiler, *self.cpu.flags, *objects, "-o", program, *extra])
         return program
 
@@ -111,35 +121,31 @@ class Machine:
         """Runs a program; returns the lines that begin with "bf ", without that."""
         command = [program]
         if self.bare:
-            command = ["qemu-system-arm", "-machine", self.cpu.board, "-display", "none",
+            command = [self.cpu.emulator, "-machine", self.cpu.board, "-display", "none",
                        "-monitor", "none", "-serial", "none", "-icount", "shift=5,sleep=off",
                        "-semihosting-config", "enable=on,target=native", "-kernel", program]
+        elif self.cpu.emulator:
+            command = [self.cpu.emulator, program]
         text = run(command, timeout)
         lines = [line[3:] for line in text.splitlines() if line.startswith("bf ")]
         if not lines or lines[-1] != "done":
             raise Failure(f"the program stopped early:\n{text}")
         return lines
 
-    def sections(self, objects):
-        """Bytes of code, constants and writable data in object files."""
-        sizes = {"code": 0, "constants": 0, "data": 0}
+    def linked_bytes(self, files):
+        """Bytes of code, constants and writable data of some objects or archives, and of libgcc,
+        in the last program: what the linker kept."""
+        sizes = {"code": 0, "constants": 0, "data": 0, "libgcc": 0}
         if not self.bare:
             return sizes
-        row = re.compile(r"\]\s+(\S+)\s+(?:PROGBITS|NOBITS)\s+\S+\s+\S+\s+(\S+)\s+\S+\s+([A-Z]*)\s")
-        for line in run(["arm-none-eabi-readelf", "-SW", *objects]).splitlines():
-            match = row.search(line)
-            if not match or "A" not in match[3]:
-                continue
-            kind = "code" if "X" in match[3] else "data" if "W" in match[3] else "constants"
-            sizes[kind] += int(match[2], 16)
-        return sizes
-
-    def library_bytes(self):
-        """Flash that the last program takes from libgcc: software floating point, divisions."""
-        if not self.bare:
-            return 0
         text = (self.folder / "program.map").read_text()
         linked = text[text.index("Linker script and memory map"):]
-        rows = re.findall(r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*libgcc\.a\(",
-                          linked, re.MULTILINE)
-        return sum(int(size, 16) for size in rows)
+        row = re.compile(r"^ (\.\S+|COMMON)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S+)$", re.MULTILINE)
+        wanted = tuple(str(file) for file in files)
+        for section, size, origin in row.findall(linked):
+            memory = next((kind for name, kind in MEMORY.items() if section.startswith(name)), None)
+            if "libgcc.a(" in origin and memory:
+                sizes["libgcc"] += int(size, 16)
+            elif memory and origin.startswith(wanted):
+                sizes[memory] += int(size, 16)
+        return sizes

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs a generated verifier on an emulated microcontroller and reports bounds and memory.
 
-Compiles DIR/verifier.cpp (and assembler files beside it) with the harness, runs it under QEMU on
-the boxes of a JSON file, and prints JSON:
+Compiles DIR/verifier.cpp (and assembler files beside it) with the harness, or links DIR's library,
+runs it under QEMU on the boxes of a JSON file, and prints JSON:
 
-  outputs           per box: lower, upper (numbers) and lower_bits, upper_bits (hexadecimal)
-  text_bytes        code of the verifier
-  constant_bytes    its weights and other constants
+  outputs           per box: lower, upper (numbers) and lower_bits, upper_bits (hexadecimal);
+                    with --evaluate also value, value_bits at the box's lower corner
+  text_bytes        code of the verifier that the entry point needs
+  constant_bytes    weights and other constants that it needs
   library_bytes     what it makes the linker take from libgcc (software floating point)
   workspace_bytes, data_bytes, ram_bytes   workspace, static data, and their sum
   stack_bytes       most stack below the caller, over the boxes
@@ -91,7 +92,7 @@ def parse(lines):
             workspace = int(values[0], 16)
         elif word == "box":
             boxes.append({})
-        elif word in ("lower", "upper"):
+        elif word in ("lower", "upper", "value"):
             boxes[-1][word] = [float_of(int(bits, 16)) for bits in values]
             boxes[-1][word + "_bits"] = values
         elif word in ("stack", "instructions"):
@@ -99,31 +100,40 @@ def parse(lines):
     return boxes, workspace
 
 
+def build(target, options, name, source):
+    """Compiles and links; returns the program and the verifier's files in it."""
+    header = source / "verifier.h"
+    flags = [f"-I{source}", *options.flag]
+    if options.library:
+        verifier = [pathlib.Path(options.library).resolve()]
+    else:
+        sources = [source / "verifier.cpp", *sorted(source.glob("*.S")), *sorted(source.glob("*.s"))]
+        verifier = [target.compile(path, [options.optimize, *flags]) for path in sources]
+    rows = "_SPEC_ROWS" if options.entry == "spec_bounds" else "_OUTPUTS"
+    harness = target.compile(machine.HERE / "harness.cpp", [
+        "-Os", *flags, f'-DVERIFIER_HEADER="{header}"', f"-DVERIFIER={name}",
+        f"-DVERIFIER_UPPER={name.upper()}", f"-DVERIFIER_ENTRY=_{options.entry}",
+        f"-DVERIFIER_ROWS={rows}", *(["-DEVALUATE"] if options.evaluate else [])])
+    return target.link([*target.compile_port(), harness, *verifier]), verifier
+
+
 def measure(options, folder):
     target = machine.Machine(options.cpu, folder, options.cxx)
     source = pathlib.Path(options.verifier_dir).resolve()
-    header = source / "verifier.h"
-    name = options.name or verifier_name(header)
+    name = options.name or verifier_name(source / "verifier.h")
     boxes = read_boxes(options.boxes, options.limit)
     (target.folder / "boxes.h").write_text(boxes_header(boxes))
-
-    flags = [f"-I{source}", *options.flag]
-    sources = [source / "verifier.cpp", *sorted(source.glob("*.S")), *sorted(source.glob("*.s"))]
-    verifier = [target.compile(path, [options.optimize, *flags]) for path in sources]
-    harness = target.compile(machine.HERE / "harness.cpp", [
-        "-Os", *flags, f'-DVERIFIER_HEADER="{header}"', f"-DVERIFIER={name}",
-        f"-DVERIFIER_UPPER={name.upper()}"])
-    program = target.link([*target.compile_port(), harness, *verifier])
+    program, verifier = build(target, options, name, source)
     outputs, workspace = parse(target.run(program, options.timeout))
     if len(outputs) != len(boxes):
         raise machine.Failure(f"{len(boxes)} boxes, but {len(outputs)} results")
 
-    sizes = target.sections(verifier)
+    sizes = target.linked_bytes(verifier)
     stack = max(box.pop("stack") for box in outputs)
     instructions = max(box.pop("instructions") for box in outputs)
     return {"name": name, "cpu": options.cpu, "flags": [options.optimize, *options.flag],
             "text_bytes": sizes["code"], "constant_bytes": sizes["constants"],
-            "library_bytes": target.library_bytes(), "workspace_bytes": workspace,
+            "library_bytes": sizes["libgcc"], "workspace_bytes": workspace,
             "data_bytes": sizes["data"], "ram_bytes": workspace + sizes["data"],
             "stack_bytes": stack, "instructions": instructions, "outputs": outputs}
 
@@ -136,9 +146,12 @@ def parse_options(arguments):
     parser.add_argument("--boxes", required=True, help="JSON file")
     parser.add_argument("--limit", type=int, help="use only the first boxes")
     parser.add_argument("--name", help="the symbols' prefix, if not the header's first")
+    parser.add_argument("--entry", default="bounds", choices=["bounds", "spec_bounds"])
+    parser.add_argument("--evaluate", action="store_true", help="also call NAME_evaluate")
+    parser.add_argument("--library", help="link this archive instead of compiling verifier.cpp")
     parser.add_argument("--optimize", default="-Os", help="for the verifier; default -Os")
     parser.add_argument("--flag", action="append", default=[], help="another flag for it")
-    parser.add_argument("--cxx", help="compiler, if not arm-none-eabi-g++ (c++ for the host)")
+    parser.add_argument("--cxx", help="another compiler than the CPU's usual one")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for the run")
     parser.add_argument("--output", help="file for the JSON, if not standard output")
     return parser.parse_args(arguments)
