@@ -1,0 +1,142 @@
+#include "tests/soundness/batch.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <stdexcept>
+
+#include "aot/cli/library.h"
+#include "aot/cli/process.h"
+#include "aot/emit.h"
+
+namespace bf::soundness {
+namespace {
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "bf_soundness_XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+PlannerConfig planner_config(Method method, Lowering lowering, const std::string& target) {
+  PlannerConfig config;
+  config.method = method;
+  config.lowering = lowering;
+  config.target = find_target(target);
+  return config;
+}
+
+Arena::Arena(std::size_t bytes, std::size_t align)
+    : bytes_(bytes + align + 2 * kGuardBytes, kGuard), count_(bytes) {
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data() + kGuardBytes);
+  begin_ = kGuardBytes + (align - address % align) % align;
+}
+
+void Arena::fill(unsigned char byte) {
+  std::fill_n(bytes_.begin() + static_cast<std::ptrdiff_t>(begin_), count_, byte);
+}
+
+bool Arena::guards_intact() const {
+  for (std::size_t i = 0; i < bytes_.size(); ++i)
+    if ((i < begin_ || i >= begin_ + count_) && bytes_[i] != kGuard) return false;
+  return true;
+}
+
+Batch::~Batch() {
+  if (library_ != nullptr) dlclose(library_);
+}
+
+std::size_t Batch::add(const Net& net, const PlannerConfig& config) {
+  return add(to_graph(net), false, config);
+}
+
+// Each source is included in a namespace of its own: its helpers have the same names as the
+// others'. What it includes itself was included before.
+std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& config) {
+  const std::string name = fmt::format("net_{}", plans_.size());
+  ModelInfo info;
+  info.file_name = graph.name;
+  info.sha256 = std::string(64, '0');
+  info.opset = 17;
+  plans_.push_back(bf::plan(graph, info, name, has_spec, config));
+  const Plan& made = plans_.back();
+  const std::filesystem::path& folder = folder_.path();
+  write(folder / (name + ".cpp"), emit_source(made, name));
+  write(folder / (name + ".h"), emit_header(made));
+  for (const EmittedFile& file : emit_weight_files(made, name)) {
+    write(folder / (name + file.suffix), file.bytes);
+    if (file.suffix.ends_with(".S")) assembly_.push_back(name + file.suffix);
+  }
+  unit_ += fmt::format("namespace {0} {{\n#include \"{0}.cpp\"\n}}\n", name);
+  return plans_.size() - 1;
+}
+
+void Batch::build(const Build& how) {
+  write(
+      folder_.path() / "batch.cpp",
+      "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"bounds.h\"\n" + unit_);
+  const Target& target = plans_.front().config.target;
+  const cli::Toolchain toolchain = cli::find_toolchain({how.compiler, how.flags}, target);
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  command.insert(command.end(), {"-I" + toolchain.include_folder, "-I.", "-shared", "-o",
+                                 "batch.so", "batch.cpp"});
+  command.insert(command.end(), assembly_.begin(), assembly_.end());
+  const cli::ProcessResult result = cli::run_process(command, folder_.path());
+  if (result.exit_code != 0) throw std::runtime_error(result.errors);
+  library_ = dlopen((folder_.path() / "batch.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) throw std::runtime_error(dlerror());
+}
+
+void* Batch::symbol(std::size_t i, const std::string& suffix) const {
+  void* found = dlsym(library_, (plans_.at(i).name + suffix).c_str());
+  if (found == nullptr) throw std::runtime_error(dlerror());
+  return found;
+}
+
+Batch::Bounds Batch::bounds(std::size_t i) const {
+  return reinterpret_cast<Bounds>(symbol(i, "_bounds"));
+}
+
+Batch::Bounds Batch::spec_bounds(std::size_t i) const {
+  return reinterpret_cast<Bounds>(symbol(i, "_spec_bounds"));
+}
+
+Batch::Evaluate Batch::evaluate(std::size_t i) const {
+  return reinterpret_cast<Evaluate>(symbol(i, "_evaluate"));
+}
+
+Outcome Batch::run(std::size_t i, const FloatBox& box, unsigned char poison) const {
+  const Plan& made = plan(i);
+  const auto outputs = static_cast<std::size_t>(made.output_count);
+  const auto bytes = static_cast<std::size_t>(made.arena_bytes());
+  Arena arena(bytes, static_cast<std::size_t>(made.config.target.align));
+  arena.fill(poison);
+  Outcome outcome{BF_OK, std::vector<float>(outputs, 12345.0F),
+                  std::vector<float>(outputs, 54321.0F)};
+  outcome.status = bounds(i)(box.lower.data(), box.upper.data(), outcome.lower.data(),
+                             outcome.upper.data(), arena.data(), bytes);
+  if (!arena.guards_intact()) throw std::logic_error("written outside the workspace");
+  return outcome;
+}
+
+bool has_compiler(const std::string& name) {
+  return cli::find_program(name).has_value();
+}
+
+}  // namespace bf::soundness

@@ -1,0 +1,309 @@
+// Every error term is needed: without it, some verifier claims a bound that exact arithmetic
+// refutes; with all of them, the same verifier is right. One family of networks and boxes per way
+// in which rounding can go wrong, made so that little else is in the way.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "tests/soundness/batch.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf::soundness {
+namespace {
+
+struct Case {
+  Net net;
+  FloatBox box;
+};
+
+struct Exposure {
+  const char* term;
+  Method method;
+  Case (*make)(Random& random, int variant);
+};
+
+float random_in(Random& random, double low, double high) {
+  return static_cast<float>(std::uniform_real_distribution<double>(low, high)(random));
+}
+
+// A layer of the given shape; the bias is zero.
+NetLayer layer(int in, int out, std::vector<double> weight, bool relu = false) {
+  NetLayer made;
+  made.in = in;
+  made.out = out;
+  made.relu = relu;
+  made.weight = std::move(weight);
+  made.bias.assign(static_cast<std::size_t>(out), 0);
+  return made;
+}
+
+FloatBox point(std::vector<float> x) {
+  return {x, x};
+}
+
+FloatBox around_zero(const std::vector<float>& radius) {
+  FloatBox box{{}, radius};
+  for (const float r : radius) box.lower.push_back(-r);
+  return box;
+}
+
+// A long sum at a point, where nothing but its own rounding separates the result from the truth.
+Case long_sum(Random& random, int /*variant*/) {
+  const int n = pick(random, 8, 64);
+  std::vector<double> weight;
+  std::vector<float> x;
+  for (int i = 0; i < n; ++i) {
+    weight.push_back(random_in(random, -1, 1));
+    x.push_back(random_in(random, -1, 1));
+  }
+  return {{"long sum", {layer(n, 1, weight)}}, point(x)};
+}
+
+// One large radius, then many that a float sum drops one by one.
+Case dropped_radii(Random& random, int /*variant*/) {
+  const int n = pick(random, 40, 64);
+  std::vector<float> radius(static_cast<std::size_t>(n), 0x1.f8p-25F);
+  radius[0] = 1;
+  return {{"dropped radii", {layer(n, 1, std::vector<double>(radius.size(), 1))}},
+          around_zero(radius)};
+}
+
+// A bias far larger than the product that it is added to.
+Case large_bias(Random& random, int /*variant*/) {
+  Case made{{"large bias", {layer(1, 1, {0x1p-10 * random_in(random, 1, 2)})}},
+            point({random_in(random, 1, 2)})};
+  made.net.layers[0].bias = {random_in(random, 1, 2)};
+  return made;
+}
+
+// Weights that are known up to an error of their own size.
+Case inexact_weights(Random& random, int variant) {
+  Case made = long_sum(random, variant);
+  NetLayer& affine = made.net.layers[0];
+  for (std::size_t i = 0; i < affine.weight.size(); ++i) {
+    affine.weight_error.push_back(0x1p-4 * std::abs(affine.weight[i]));
+    const bool up = made.box.lower[i] > 0;
+    affine.weight_shift.push_back(up ? affine.weight_error.back() : -affine.weight_error.back());
+  }
+  return made;
+}
+
+// Folded weights that float32 holds but to a few bits.
+Case subnormal_weights(Random& random, int /*variant*/) {
+  return {{"subnormal weights",
+           {layer(1, 1, {0x1p-147 * static_cast<double>(random_in(random, 1, 2))})}},
+          point({0x1p100F})};
+}
+
+Case inexact_bias(Random& random, int variant) {
+  Case made = large_bias(random, variant);
+  made.net.layers[0].bias_error = {0x1p-8};
+  made.net.layers[0].bias_shift = {variant % 2 == 0 ? 0x1p-8 : -0x1p-8};
+  return made;
+}
+
+// 1 + tiny - 1 in double.
+Case cancelling_centre(Random& random, int /*variant*/) {
+  const float tiny = 0x1p-60F * random_in(random, 1, 2);
+  return {{"cancelling centre", {layer(3, 1, {1, 1, -1})}}, point({1, tiny, 1})};
+}
+
+// The product of two layers' weights is 1 + tiny - 1.
+Case cancelling_product(Random& random, int variant) {
+  const double tiny =
+      (variant % 2 == 0 ? 0x1p-30 : 0x1p-60) * static_cast<double>(random_in(random, 1, 2));
+  return {{"cancelling product", {layer(1, 3, {1, tiny, 1}), layer(3, 1, {1, 1, -1})}},
+          around_zero({1})};
+}
+
+// Products below the normal range.
+Case tiny_products(Random& random, int /*variant*/) {
+  return {
+      {"tiny products", {layer(1, 1, {0x1p-75 * static_cast<double>(random_in(random, 1, 2))})}},
+      point({0x1p-75F * random_in(random, 1, 2)})};
+}
+
+// The same at a box around zero.
+Case tiny_radii(Random& random, int variant) {
+  Case made = tiny_products(random, variant);
+  made.box = around_zero(made.box.upper);
+  return made;
+}
+
+// Makes the bounds of the last layer those of a hidden one: its neurons become unstable ones that
+// an identity reads.
+Case hidden(Case made) {
+  NetLayer& last = made.net.layers.back();
+  last.relu = true;
+  std::vector<double> identity(static_cast<std::size_t>(last.out * last.out), 0);
+  for (int i = 0; i < last.out; ++i) identity[static_cast<std::size_t>(i * (last.out + 1))] = 1;
+  const int out = last.out;
+  made.net.layers.push_back(layer(out, out, identity));
+  made.net.label += ", hidden";
+  return made;
+}
+
+Case hidden_product(Random& random, int variant) {
+  return hidden(cancelling_product(random, variant));
+}
+
+// Neurons relu(w x + b), crossing zero, summed with weights of one sign: the upper chords touch at
+// both ends of x.
+Case chords(Random& random, int variant) {
+  const int n = variant % 4 == 0 ? 1 : pick(random, 1, 40);
+  const bool same = variant % 3 == 0;
+  Case made{{"chords", {layer(1, n, {}, true), layer(n, 1, {})}}, around_zero({1})};
+  made.net.layers[0].bias.clear();
+  const float sign = variant % 2 == 0 ? 1 : -1;
+  for (int i = 0; i < n; ++i) {
+    if (i == 0 || !same) {
+      made.net.layers[0].weight.push_back(random_in(random, 1, 2));
+      made.net.layers[0].bias.push_back(random_in(random, -1, 1));
+      made.net.layers[1].weight.push_back(sign * random_in(random, 1, 2));
+    } else {
+      made.net.layers[0].weight.push_back(made.net.layers[0].weight[0]);
+      made.net.layers[0].bias.push_back(made.net.layers[0].bias[0]);
+      made.net.layers[1].weight.push_back(made.net.layers[1].weight[0]);
+    }
+  }
+  return made;
+}
+
+Case hidden_chords(Random& random, int variant) {
+  return hidden(chords(random, variant));
+}
+
+// Prices, one large and then many that a float sum drops one by one; the true weights lie at the
+// ends of their errors, so that the prices are what the network really deviates by.
+Case dropped_prices(Random& random, int /*variant*/) {
+  const int n = pick(random, 40, 64);
+  std::vector<double> first(static_cast<std::size_t>(n), 0x1.f8p-25);
+  first[0] = 1;
+  Case made{
+      {"dropped prices", {layer(1, n, first), layer(n, 1, std::vector<double>(first.size(), 1))}},
+      around_zero({1})};
+  for (const double w : first) made.net.layers[0].weight_error.push_back(0x1p10 * w);
+  made.net.layers[0].weight_shift = made.net.layers[0].weight_error;
+  return made;
+}
+
+Case hidden_prices(Random& random, int variant) {
+  return hidden(dropped_prices(random, variant));
+}
+
+constexpr Method kIbp = Method::kIbp;
+constexpr Method kCrown = Method::kCrown;
+
+const Exposure kExposures[] = {
+    {"summation", kIbp, long_sum},
+    {"radius-summation", kIbp, dropped_radii},
+    {"radius-summation", kCrown, dropped_radii},
+    {"scalar", kIbp, large_bias},
+    {"weight-rounding", kIbp, inexact_weights},
+    {"weight-rounding", kIbp, subnormal_weights},
+    {"weight-rounding", kCrown, inexact_weights},
+    {"weight-rounding", kCrown, dropped_prices},
+    {"bias-rounding", kIbp, inexact_bias},
+    {"bias-rounding", kCrown, inexact_bias},
+    {"centre", kCrown, cancelling_centre},
+    {"product", kCrown, cancelling_product},
+    {"product", kCrown, hidden_product},
+    {"slope", kCrown, chords},
+    {"slope", kCrown, hidden_chords},
+    {"offset", kCrown, chords},
+    {"offset", kCrown, hidden_chords},
+    {"error-summation", kCrown, dropped_prices},
+    {"error-summation", kCrown, hidden_prices},
+    {"concretize", kCrown, dropped_radii},
+    {"underflow", kIbp, tiny_products},
+    {"underflow", kIbp, tiny_radii},
+    {"underflow", kCrown, tiny_radii},
+};
+
+// Corners where affine outputs take their extremes: each coordinate goes where the first output
+// falls (or rises).
+std::vector<Numbers> extreme_corners(const ExactNet& exact, const FloatBox& box) {
+  FloatBox down = box;
+  FloatBox up = box;
+  down.upper = up.upper = box.lower;
+  const mpq_class base = exact.evaluate(exact_numbers(box.lower)).rational(0);
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    std::vector<float> x = box.lower;
+    x[i] = box.upper[i];
+    const bool rises = exact.evaluate(exact_numbers(x)).rational(0) > base;
+    (rises ? up : down).upper[i] = box.upper[i];
+  }
+  return {exact_numbers(down.upper), exact_numbers(up.upper)};
+}
+
+// How far the bounds miss a value of the network; nothing when they hold.
+std::optional<std::string> refuted(const ExactNet& exact, const FloatBox& box,
+                                   const Outcome& outcome) {
+  for (const Numbers& x : extreme_corners(exact, box)) {
+    const Numbers y = exact.evaluate(x);
+    for (std::size_t j = 0; j < outcome.lower.size(); ++j)
+      if (compare(outcome.lower[j], y, j) > 0 || compare(outcome.upper[j], y, j) < 0)
+        return fmt::format("value {:a} outside [{:a}, {:a}]", y.rational(j).get_d(),
+                           outcome.lower[j], outcome.upper[j]);
+  }
+  return std::nullopt;
+}
+
+class ErrorTerms : public ::testing::TestWithParam<std::string> {
+ protected:
+  static constexpr int kVariants = 12;
+
+  // Adds each case twice: with all terms, and without this one.
+  void add(const Exposure& exposure) {
+    PlannerConfig config = planner_config(exposure.method, Lowering::kGeneric, "generic");
+    PlannerConfig mutant = config;
+    mutant.dropped_error_terms = {GetParam()};
+    for (int variant = 0; variant < kVariants; ++variant) {
+      cases_.push_back(exposure.make(random_, variant));
+      cases_.back().net.label += fmt::format(" ({})", to_string(exposure.method));
+      batch_.add(cases_.back().net, config);
+      batch_.add(cases_.back().net, mutant);
+    }
+  }
+
+  Random random_{1};
+  std::vector<Case> cases_;
+  Batch batch_;
+};
+
+TEST_P(ErrorTerms, IsNeeded) {
+  for (const Exposure& exposure : kExposures)
+    if (exposure.term == GetParam()) add(exposure);
+  ASSERT_FALSE(cases_.empty()) << "no test exposes error term '" << GetParam() << "'";
+  batch_.build({"g++", {"-O1", "-ffp-contract=off"}});
+  std::vector<std::string> exposed;
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    const ExactNet exact(cases_[i].net);
+    const auto whole = refuted(exact, cases_[i].box, batch_.run(2 * i, cases_[i].box));
+    EXPECT_FALSE(whole.has_value()) << cases_[i].net.label << ": " << whole.value_or("");
+    const auto mutant = refuted(exact, cases_[i].box, batch_.run(2 * i + 1, cases_[i].box));
+    if (mutant) exposed.push_back(cases_[i].net.label + ": " + *mutant);
+  }
+  EXPECT_FALSE(exposed.empty()) << "dropping '" << GetParam() << "' goes unnoticed";
+  for (const std::string& text : exposed) std::printf("%s\n", text.c_str());
+}
+
+std::vector<std::string> all_terms() {
+  std::vector<std::string> names;
+  for (const std::string_view name : error_term_names()) names.emplace_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Terms, ErrorTerms, ::testing::ValuesIn(all_terms()), [](const auto& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace bf::soundness

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "frontend/graph.h"
+
+// Networks whose every number is known exactly, and what they map boxes to, in exact arithmetic.
+// Shares no code with the compiler.
+namespace bf::soundness {
+
+using Random = std::mt19937_64;
+
+// One affine layer, then ReLU when `relu`. The true weight is weight + weight_shift, of which the
+// compiler learns weight and a bound weight_error >= |weight_shift|: what folding leaves behind.
+// Empty errors and shifts are zeros. Biases alike.
+struct NetLayer {
+  int in = 0, out = 0;
+  bool relu = false;
+  std::vector<double> weight, bias;  // [out, in], [out]
+  std::vector<double> weight_shift, bias_shift;
+  std::vector<double> weight_error, bias_error;
+};
+
+// A chain of layers.
+struct Net {
+  std::string label;
+  std::vector<NetLayer> layers;
+
+  int inputs() const { return layers.front().in; }
+  int outputs() const { return layers.back().out; }
+};
+
+Graph to_graph(const Net& net);
+
+struct FloatBox {
+  std::vector<float> lower, upper;
+};
+
+// values[i] * 2^exponent.
+struct Numbers {
+  std::vector<mpz_class> values;
+  long exponent = 0;
+
+  mpq_class rational(std::size_t i) const;
+};
+
+Numbers exact_numbers(const std::vector<double>& a, const std::vector<double>& b = {});
+Numbers exact_numbers(const std::vector<float>& a);
+
+// The sign of x - numbers[i]; x may be infinite.
+int compare(double x, const Numbers& numbers, std::size_t i);
+
+struct ExactBox {
+  Numbers lower, upper;
+};
+
+struct Range {
+  mpq_class lower, upper;
+};
+
+// Exact maps of a network.
+class ExactNet {
+ public:
+  explicit ExactNet(const Net& net);
+
+  Numbers evaluate(Numbers x) const;
+
+  // The interval method without rounding. `largest`: where not null, it receives an upper bound of
+  // log2 of all magnitudes met.
+  ExactBox intervals(const FloatBox& box, double* largest = nullptr) const;
+
+  // The exact range of each output of a network with one input, from its breakpoints.
+  std::vector<Range> ranges(float lower, float upper) const;
+
+  // Multiplications in one evaluation.
+  std::int64_t work() const;
+
+ private:
+  struct Layer {
+    int in = 0, out = 0;
+    bool relu = false;
+    Numbers weight, bias;
+  };
+  std::vector<Layer> layers_;
+};
+
+}  // namespace bf::soundness

@@ -1,0 +1,192 @@
+// Random networks and boxes against exact arithmetic, over methods, lowerings, compilers and flags.
+// BF_SEED=n repeats a run.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ostream>
+
+#include "aot/cli/library.h"
+#include "planner/reference/exact.h"
+#include "tests/soundness/batch.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf::soundness {
+namespace {
+
+struct Configuration {
+  const char* name;
+  Method method;
+  Lowering lowering;
+  const char* target;
+  const char* compiler;
+  std::vector<std::string> flags;
+};
+
+std::ostream& operator<<(std::ostream& out, const Configuration& configuration) {
+  return out << configuration.name;
+}
+
+// All pairs of method, lowering and compiler occur; contraction is on and off for each compiler.
+const Configuration kConfigurations[] = {
+    {"ibp_generic_gcc",
+     Method::kIbp,
+     Lowering::kGeneric,
+     "generic",
+     "g++",
+     {"-O2", "-ffp-contract=off"}},
+    {"ibp_host_gcc", Method::kIbp, Lowering::kVector, "host", "g++", {"-O2", "-ffp-contract=fast"}},
+    {"ibp_v3_clang",
+     Method::kIbp,
+     Lowering::kVector,
+     "x86-64-v3",
+     "clang++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"ibp_sse_gcc", Method::kIbp, Lowering::kVector, "x86-64", "g++", {"-O1"}},
+    {"crown_ibp_generic_clang",
+     Method::kCrownIbp,
+     Lowering::kGeneric,
+     "generic",
+     "clang++",
+     {"-O2"}},
+    {"crown_ibp_v3_gcc",
+     Method::kCrownIbp,
+     Lowering::kVector,
+     "x86-64-v3",
+     "g++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"crown_ibp_host_clang",
+     Method::kCrownIbp,
+     Lowering::kVector,
+     "host",
+     "clang++",
+     {"-O2", "-ffp-contract=off"}},
+    {"crown_generic_gcc", Method::kCrown, Lowering::kGeneric, "generic", "g++", {"-O3"}},
+    {"crown_host_gcc",
+     Method::kCrown,
+     Lowering::kVector,
+     "host",
+     "g++",
+     {"-O3", "-ffp-contract=fast"}},
+    {"crown_v3_clang",
+     Method::kCrown,
+     Lowering::kVector,
+     "x86-64-v3",
+     "clang++",
+     {"-O3", "-ffp-contract=fast"}},
+    {"crown_sse_clang",
+     Method::kCrown,
+     Lowering::kVector,
+     "x86-64",
+     "clang++",
+     {"-O2", "-ffp-contract=off"}},
+};
+
+std::uint64_t seed() {
+  const char* given = std::getenv("BF_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : 20240531;
+}
+
+// log2 of magnitudes from which on float32 products may overflow, and bounds be infinite.
+constexpr double kHugeLog = 120;
+
+class RandomNetworks : public ::testing::TestWithParam<Configuration> {
+ protected:
+  static constexpr int kNetsPerFamily = 4;
+  static constexpr int kBoxesPerKind = 2;
+
+  void SetUp() override {
+    const Configuration& configuration = GetParam();
+    if (!has_compiler(configuration.compiler))
+      GTEST_SKIP() << configuration.compiler << " is not installed";
+    const PlannerConfig config =
+        planner_config(configuration.method, configuration.lowering, configuration.target);
+    if (!cli::runs_here(config.target)) GTEST_SKIP() << "no " << config.target.name << " processor";
+    random_.seed(seed());
+    std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
+    for (int family = 0; family < kFamilies; ++family)
+      for (int i = 0; i < kNetsPerFamily; ++i) {
+        nets_.push_back(random_net(random_, static_cast<Family>(family)));
+        batch_.add(nets_.back(), config);
+      }
+    batch_.build({configuration.compiler, configuration.flags});
+  }
+
+  void check_box(std::size_t net, const ExactNet& exact, const FloatBox& box);
+  void check_point(const ExactNet& exact, const Numbers& x, const Outcome& outcome,
+                   const char* what);
+
+  Random random_;
+  std::vector<Net> nets_;
+  Batch batch_;
+  int cases_ = 0, points_ = 0;
+};
+
+void RandomNetworks::check_point(const ExactNet& exact, const Numbers& x, const Outcome& outcome,
+                                 const char* what) {
+  const Numbers y = exact.evaluate(x);
+  ++points_;
+  for (std::size_t j = 0; j < outcome.lower.size(); ++j) {
+    ASSERT_LE(compare(outcome.lower[j], y, j), 0)
+        << what << ": output " << j << " is " << y.rational(j).get_d() << ", lower bound "
+        << outcome.lower[j];
+    ASSERT_GE(compare(outcome.upper[j], y, j), 0)
+        << what << ": output " << j << " is " << y.rational(j).get_d() << ", upper bound "
+        << outcome.upper[j];
+  }
+}
+
+void RandomNetworks::check_box(std::size_t net, const ExactNet& exact, const FloatBox& box) {
+  const Outcome outcome = batch_.run(net, box);
+  ASSERT_EQ(outcome.status, BF_OK);
+  ++cases_;
+  double largest = 0;
+  const ExactBox interval = exact.intervals(box, &largest);
+  for (std::size_t j = 0; j < outcome.lower.size(); ++j) {
+    ASSERT_LE(outcome.lower[j], outcome.upper[j]) << "output " << j;  // also: no NaN
+    if (largest < kHugeLog) {
+      ASSERT_TRUE(std::isfinite(outcome.lower[j]) && std::isfinite(outcome.upper[j]))
+          << "output " << j << " is unbounded, though all magnitudes are below 2^" << largest;
+    }
+    if (GetParam().method != Method::kIbp) continue;
+    ASSERT_LE(compare(outcome.lower[j], interval.lower, j), 0)
+        << "output " << j << ": " << outcome.lower[j] << " > "
+        << interval.lower.rational(j).get_d();
+    ASSERT_GE(compare(outcome.upper[j], interval.upper, j), 0)
+        << "output " << j << ": " << outcome.upper[j] << " < "
+        << interval.upper.rational(j).get_d();
+  }
+  const std::size_t inputs = box.lower.size();
+  const int most = exact.work() > 2000 ? 8 : 64;
+  const int corners = inputs <= 6 ? std::min(most, 1 << inputs) : 8;
+  for (int i = 0; i < corners; ++i) {
+    const bool all = inputs <= 6 && corners == 1 << inputs;
+    check_point(exact, corner_of(box, all ? static_cast<std::uint64_t>(i) : random_()), outcome,
+                "corner");
+  }
+  check_point(exact, centre_of(box), outcome, "centre");
+  for (int i = 0; i < 4; ++i) check_point(exact, point_of(box, random_), outcome, "inner point");
+}
+
+TEST_P(RandomNetworks, BoundsHold) {
+  for (std::size_t net = 0; net < nets_.size(); ++net) {
+    const ExactNet exact(nets_[net]);
+    for (int kind = 0; kind < kBoxKinds; ++kind)
+      for (int i = 0; i < kBoxesPerKind; ++i) {
+        SCOPED_TRACE(fmt::format("BF_SEED={}, net {} ({}), box kind {}, repeat {}", seed(), net,
+                                 nets_[net].label, kind, i));
+        check_box(net, exact, random_box(random_, nets_[net].inputs(), kind));
+        if (HasFatalFailure()) return;
+      }
+  }
+  std::printf("%d cases, %d points\n", cases_, points_);
+  EXPECT_GE(cases_, kFamilies * kNetsPerFamily * kBoxKinds * kBoxesPerKind);
+}
+
+INSTANTIATE_TEST_SUITE_P(Configurations, RandomNetworks, ::testing::ValuesIn(kConfigurations),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace bf::soundness
