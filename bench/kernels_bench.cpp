@@ -1,0 +1,160 @@
+// Single kernels on random data, as printed from their scheduled nests, against what the machine
+// did between the same samples.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "bench/kernel_library.h"
+#include "bench/measure.h"
+#include "bench/probe.h"
+#include "frontend/diagnostic.h"
+
+namespace bf::bench {
+namespace {
+
+constexpr int kRounds = 60;
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+// Arguments of a kernel: every array long enough for any role in it.
+class Arguments {
+ public:
+  explicit Arguments(const LoadedKernel& loaded) {
+    const Kernel& kernel = loaded.kernel;
+    for (const Parameter& parameter : loaded.parameters) {
+      const std::size_t vector =
+          static_cast<std::size_t>(std::max(kernel.in, kernel.out) + kernel.panel) * 8;
+      const std::size_t table =
+          static_cast<std::size_t>(kernel.in) * static_cast<std::size_t>(kernel.out + kernel.panel);
+      const std::size_t tile = vector * static_cast<std::size_t>(std::max(kernel.rows, 1));
+      const bool weights = parameter.name == "weight" || parameter.name == "residual";
+      pointers_.push_back(allocate(weights ? table : kernel.rows > 0 ? tile : vector));
+      fill(parameter, weights ? table : kernel.rows > 0 ? tile : vector);
+    }
+  }
+  void* const* data() const { return pointers_.data(); }
+
+ private:
+  void* allocate(std::size_t elements) {
+    constexpr std::size_t kAlign = 64;
+    const std::size_t bytes = (elements * sizeof(double) + kAlign - 1) / kAlign * kAlign;
+    memory_.emplace_back(std::aligned_alloc(kAlign, bytes));
+    std::memset(memory_.back().get(), 0, bytes);
+    return memory_.back().get();
+  }
+
+  // Magnitudes near one, so that nothing underflows however often a kernel works in place: its
+  // relaxation multiplies by slopes, all 1 here.
+  void fill(const Parameter& parameter, std::size_t elements) {
+    std::uniform_real_distribution<float> uniform(0.5f, 1.0f);
+    const auto value = [&] {
+      const float size = parameter.name == "table" ? 1.0f : uniform(random_);
+      const bool flip = parameter.name == "weight" || parameter.name == "coefficients";
+      return flip && (random_() & 1) != 0 ? -size : size;
+    };
+    if (parameter.type.find("double") != std::string::npos) {
+      auto* to = static_cast<double*>(pointers_.back());
+      for (std::size_t i = 0; i < elements; ++i) to[i] = static_cast<double>(value());
+    } else {
+      auto* to = static_cast<float*>(pointers_.back());
+      for (std::size_t i = 0; i < elements; ++i) to[i] = value();
+    }
+  }
+
+  std::mt19937 random_{7};
+  std::vector<std::unique_ptr<void, Free>> memory_;
+  std::vector<void*> pointers_;
+};
+
+// Useful work: padding and the price of soundness are not counted.
+double flops(const Kernel& kernel) {
+  const double weights = static_cast<double>(kernel.in) * kernel.out;
+  return kernel.rows > 0 ? 2 * weights * kernel.rows : 4 * weights;
+}
+
+void run(benchmark::State& state, const LoadedKernel& loaded) {
+  const Kernel& kernel = loaded.kernel;
+  const Arguments arguments(loaded);
+  const double bytes = 4.0 * kernel.in * kernel.out;
+  ReadProbe probe(static_cast<std::size_t>(bytes));
+  Timer timer([&] { loaded.run(arguments.data()); });
+  Samples seconds, peak, read;
+  for ([[maybe_unused]] auto round : state) {
+    peak.add(sample_peak_gflops());
+    seconds.add(timer.sample());
+    read.add(probe.sample_gigabytes_per_second());
+    seconds.add(timer.sample());
+    state.SetIterationTime(seconds.min());
+  }
+  const double gflops = flops(kernel) / seconds.min() * 1e-9;
+  const double rate = bytes / seconds.min() * 1e-9;
+  state.counters["ns_min"] = seconds.min() * 1e9;
+  state.counters["ns_median"] = seconds.median() * 1e9;
+  state.counters["gflops"] = gflops;
+  state.counters["peak_gflops"] = peak.max();
+  state.counters["peak_percent"] = 100 * gflops / peak.max();
+  state.counters["gbps"] = rate;
+  state.counters["read_gbps"] = read.max();
+  state.counters["read_percent"] = 100 * rate / read.max();
+}
+
+class Selection {
+ public:
+  // Every printed kernel of the plan that works on the layer in x out.
+  void add(const Plan& plan, KernelKind kind, int in, int out) {
+    for (const Kernel& kernel : plan.kernels) {
+      const bool known = std::ranges::any_of(
+          kernels_, [&](const Kernel& other) { return other.function == kernel.function; });
+      if (kernel.kind == kind && kernel.in == in && kernel.out == out && !known)
+        kernels_.push_back(kernel);
+    }
+  }
+  const std::vector<Kernel>& kernels() const { return kernels_; }
+
+ private:
+  std::vector<Kernel> kernels_;
+};
+
+std::vector<Kernel> select_kernels() {
+  Selection selection;
+  const std::pair<int, int> forward[] = {{50, 50}, {256, 256}, {784, 256}, {3072, 512}};
+  const std::pair<int, int> centred[] = {{50, 50}, {256, 256}, {784, 256}};
+  const std::pair<int, int> backward[] = {{256, 256}, {784, 256}, {50, 50}, {5, 50}};
+  for (const auto& [in, out] : forward)
+    selection.add(plan_around_layer(Method::kIbp, in, out, 0), KernelKind::kIntervalAffine, in,
+                  out);
+  for (const auto& [in, out] : centred)
+    selection.add(plan_around_layer(Method::kCrown, in, out, 0), KernelKind::kCentreAffine, in,
+                  out);
+  for (const auto& [in, out] : backward)
+    for (const int row_tile : {0, 16, 32})
+      selection.add(plan_around_layer(Method::kCrown, in, out, row_tile),
+                    KernelKind::kBackwardAffine, in, out);
+  return selection.kernels();
+}
+
+}  // namespace
+}  // namespace bf::bench
+
+int main(int argc, char** argv) try {
+  using namespace bf::bench;
+  const KernelLibrary library(select_kernels());
+  for (const LoadedKernel& loaded : library.kernels()) {
+    const std::string name = "kernel/" + loaded.kernel.function;
+    with_rounds(benchmark::RegisterBenchmark(
+                    name.c_str(), [&loaded](benchmark::State& state) { run(state, loaded); }),
+                kRounds);
+  }
+  return run_benchmarks(argc, argv);
+} catch (const std::exception& error) {
+  fmt::print(stderr, "bench_kernels: {}\n", error.what());
+  return 1;
+}

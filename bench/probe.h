@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+// What one core of this machine can do, by loops of the compiler's native vectors. Each call takes
+// one short sample; a limit is the best of several, taken between the samples of what is compared.
+
+namespace bf::bench {
+
+// Floats in a vector.
+int probe_lanes();
+
+// Multiply-adds on registers alone: GFLOP/s in float32, a multiply-add counted as two.
+double sample_peak_gflops();
+
+// Memory that is read over and over, as wide as the machine loads.
+class ReadProbe {
+ public:
+  explicit ReadProbe(std::size_t bytes);  // rounded up to whole steps
+  ~ReadProbe();
+  ReadProbe(const ReadProbe&) = delete;
+  ReadProbe& operator=(const ReadProbe&) = delete;
+
+  double sample_gigabytes_per_second();
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+}  // namespace bf::bench

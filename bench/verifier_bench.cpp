@@ -1,0 +1,226 @@
+// Whole verifiers on real networks, in paired samples with the double reference and with a
+// straightforward Eigen implementation of the same method.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "aot/cli/cache.h"
+#include "aot/cli/host_run.h"
+#include "aot/cli/json_io.h"
+#include "aot/compile.h"
+#include "bench/eigen_baseline.h"
+#include "bench/measure.h"
+#include "bench/networks.h"
+#include "bench/probe.h"
+#include "frontend/diagnostic.h"
+#include "planner/planner.h"
+#include "planner/reference/executor.h"
+
+namespace bf::bench {
+namespace {
+
+constexpr int kRounds = 12;
+constexpr int kReferenceRounds = 2;  // it is slow, and a rough figure will do
+constexpr std::size_t kBoxes = 3;
+
+// The baseline, for networks that are one chain of layers.
+std::unique_ptr<EigenBaseline> make_baseline(const Plan& plan) {
+  std::vector<DenseLayer> layers;
+  for (const Layer& layer : plan.layers) {
+    if (layer.input != static_cast<int>(layers.size()) - 1) return nullptr;
+    layers.push_back(
+        {layer.in, layer.out, layer.relu, layer.weight, {layer.bias.begin(), layer.bias.end()}});
+  }
+  return std::make_unique<EigenBaseline>(layers);
+}
+
+BaselineMethod baseline_method(Method method) {
+  switch (method) {
+    case Method::kIbp:
+      return BaselineMethod::kIbp;
+    case Method::kCrownIbp:
+      return BaselineMethod::kCrownIbp;
+    case Method::kCrown:
+      return BaselineMethod::kCrown;
+  }
+  return BaselineMethod::kIbp;
+}
+
+// A network compiled for one method; made when its first benchmark runs.
+struct Subject {
+  Subject(const Network& network, Method method) {
+    CompileOptions options;
+    options.planner.method = method;
+    options.planner.target = find_target("host");
+    Verifier verifier = compile(network.model, "verifier", options);
+    const cli::CachedVerifier cached = cli::cached_verifier(verifier, {});
+    plan = std::move(verifier.plan);
+    host = std::make_unique<cli::HostVerifier>(cached.library, plan);
+    baseline = make_baseline(plan);
+    const cli::Golden golden =
+        cli::read_golden(network.golden, plan.input_count, plan.output_count);
+    for (const cli::GoldenBox& box : golden.boxes)
+      boxes.push_back(cli::round_outward(box.file, plan.input_count));
+  }
+
+  Plan plan;
+  std::unique_ptr<cli::HostVerifier> host;
+  std::unique_ptr<EigenBaseline> baseline;
+  std::vector<cli::FloatBox> boxes;
+};
+
+struct Work {
+  double flops = 0;  // without padding: what the method needs on this box
+  double bytes = 0;  // of float weights, read once forward
+};
+
+// Forward passes of all layers; backward rows of both signs for the unstable neurons of hidden
+// layers (crown) and for all outputs.
+Work work_of(const Plan& plan, const std::vector<int>& unstable) {
+  Work work;
+  double below = 0;  // flops of one row through the layers before
+  std::size_t relu = 0;
+  for (const Layer& layer : plan.layers) {
+    const double weights = static_cast<double>(layer.in) * layer.out;
+    work.flops += 4 * weights;
+    work.bytes += 4 * weights;
+    double rows = 0;
+    if (layer.relu)
+      rows = plan.config.method == Method::kCrown ? 2.0 * unstable.at(relu++) : 0;
+    else if (plan.config.method != Method::kIbp)
+      rows = 2.0 * layer.out;
+    work.flops += rows * below;
+    below += 2 * weights;
+  }
+  return work;
+}
+
+double deviation(const cli::Bounds& ours, const std::vector<float>& lower,
+                 const std::vector<float>& upper) {
+  double worst = 0;
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    const double low = static_cast<double>(lower[i]), high = static_cast<double>(upper[i]);
+    worst = std::max({worst, std::abs(ours.lower[i] - low) / (1 + std::abs(low)),
+                      std::abs(ours.upper[i] - high) / (1 + std::abs(high))});
+  }
+  return worst;
+}
+
+class VerifierBench {
+ public:
+  VerifierBench(const Network& network, const Subject& subject, std::size_t index)
+      : network_(network),
+        subject_(subject),
+        box_(subject.boxes.at(index)),
+        first_box_(index == 0),
+        lower_(box_.lower.begin(), box_.lower.end()),
+        upper_(box_.upper.begin(), box_.upper.end()),
+        out_lower_(static_cast<std::size_t>(subject.plan.output_count)),
+        out_upper_(out_lower_.size()) {}
+
+  void run(benchmark::State& state) {
+    work_ = work_of(subject_.plan, reference_bounds().unstable);
+    Samples seconds, reference, eigen, peak, read;
+    ReadProbe probe(static_cast<std::size_t>(work_.bytes));
+    Timer eigen_timer([this] { run_baseline(); });
+    Timer reference_timer([this] { reference_bounds(); });
+    for ([[maybe_unused]] auto round : state) {
+      seconds.add(subject_.host->time(box_, 1).min);
+      state.SetIterationTime(seconds.min());
+      if (subject_.baseline) eigen.add(eigen_timer.sample());
+      peak.add(sample_peak_gflops());
+      read.add(probe.sample_gigabytes_per_second());
+      if (static_cast<int>(peak.count()) <= kReferenceRounds)
+        reference.add(reference_timer.sample());
+    }
+    report(state, seconds, peak, read);
+    state.counters["reference_ns"] = reference.min() * 1e9;
+    state.counters["reference_speedup"] = reference.min() / seconds.min();
+    if (subject_.baseline) report_baseline(state, seconds, eigen);
+  }
+
+ private:
+  reference::Bounds reference_bounds() const {
+    return reference::execute(subject_.plan, *subject_.plan.find_entry(EntryKind::kBounds), lower_,
+                              upper_);
+  }
+
+  void run_baseline() {
+    if (subject_.baseline)
+      subject_.baseline->bounds(baseline_method(subject_.plan.config.method), box_.lower.data(),
+                                box_.upper.data(), out_lower_.data(), out_upper_.data());
+  }
+
+  void report(benchmark::State& state, const Samples& seconds, const Samples& peak,
+              const Samples& read) const {
+    state.counters["ns_min"] = seconds.min() * 1e9;
+    state.counters["ns_median"] = seconds.median() * 1e9;
+    state.counters["flops"] = work_.flops;
+    state.counters["gflops"] = work_.flops / seconds.min() * 1e-9;
+    state.counters["peak_gflops"] = peak.max();
+    state.counters["read_gbps"] = read.max();
+    const double least =
+        std::max(work_.flops / peak.max(), work_.bytes / read.max()) * 1e-9;  // seconds
+    state.counters["roofline_percent"] = 100 * least / seconds.min();
+    const std::string method = cli::golden_key(subject_.plan.config.method);
+    if (const double peer = peer_nanoseconds(network_.name, method); peer > 0 && first_box_)
+      state.counters["peer_ratio"] = peer / (seconds.min() * 1e9);
+  }
+
+  // A baseline that computes something else would be no baseline. Where the two slopes of a
+  // relaxation tie, as in tllverifybench, float32 picks another line than double now and then.
+  void report_baseline(benchmark::State& state, const Samples& seconds,
+                       const Samples& eigen) const {
+    constexpr double kSame = 0.25;
+    const double apart = deviation(subject_.host->bounds(box_), out_lower_, out_upper_);
+    if (!(apart <= kSame))
+      state.SkipWithError(fmt::format("the baseline's bounds differ by {}", apart).c_str());
+    state.counters["eigen_ns"] = eigen.min() * 1e9;
+    state.counters["eigen_speedup"] = eigen.min() / seconds.min();
+    state.counters["eigen_deviation"] = apart;
+  }
+
+  const Network& network_;
+  const Subject& subject_;
+  const cli::FloatBox& box_;
+  bool first_box_;
+  std::vector<double> lower_, upper_;
+  std::vector<float> out_lower_, out_upper_;
+  Work work_;
+};
+
+void register_network(const Network& network, Method method) {
+  const auto subject = std::make_shared<std::unique_ptr<Subject>>();
+  for (std::size_t box = 0; box < kBoxes; ++box) {
+    const std::string name =
+        fmt::format("verifier/{}/{}/box{}", network.name, cli::golden_key(method), box);
+    with_rounds(
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [&network, subject, method, box](benchmark::State& state) {
+                                       if (!*subject)
+                                         *subject = std::make_unique<Subject>(network, method);
+                                       VerifierBench(network, **subject, box).run(state);
+                                     }),
+        kRounds);
+  }
+}
+
+}  // namespace
+}  // namespace bf::bench
+
+int main(int argc, char** argv) try {
+  const bf::bench::Networks networks;
+  for (const bf::bench::Network& network : networks.all())
+    for (const bf::Method method : {bf::Method::kIbp, bf::Method::kCrownIbp, bf::Method::kCrown})
+      bf::bench::register_network(network, method);
+  return bf::bench::run_benchmarks(argc, argv);
+} catch (const std::exception& error) {
+  fmt::print(stderr, "bench_verifier: {}\n", error.what());
+  return 1;
+}
