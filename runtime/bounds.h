@@ -235,7 +235,7 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
     table[5 * n + j] = float_up((wide + common + stored) * kDoubleSlack);
     centre_out[j] = line.centre;
     radius_out[j] = line.radius;
-    reach_sum += reach;
+    reach_sum += reach + spread + slack[0];
   }
   slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
 }
@@ -267,16 +267,23 @@ static inline void pad_list(std::int32_t* neurons, int count, int unit) {
 
 // Coefficients [in][2 pairs] of +z_i and -z_i over the layer's inputs, for `pairs` neurons i:
 // the rows of W and their negations. weight: [out / panel][in][panel].
+// A column at a time: the neurons of a panel lie in the same cache lines.
 static inline void start_rows(const float* weight, int in, int panel, const std::int32_t* neurons,
                               int pairs, float* coefficients) {
-  for (int r = 0; r < pairs; ++r) {
-    const int neuron = neurons[r];
-    const float* w =
-        weight + static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
-    float* c = coefficients + r;
-    for (int k = 0; k < in; ++k, w += panel, c += 2 * pairs) {
-      c[0] = *w;
-      c[pairs] = -*w;
+  for (int first = 0; first < pairs; first += 16) {
+    const int count = pairs - first < 16 ? pairs - first : 16;
+    const float* w[16];
+    for (int r = 0; r < count; ++r) {
+      const int neuron = neurons[first + r];
+      w[r] = weight + static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+    }
+    float* c = coefficients + first;
+    for (int k = 0; k < in; ++k, c += 2 * pairs) {
+      for (int r = 0; r < count; ++r) {
+        const float value = w[r][static_cast<std::ptrdiff_t>(k) * panel];
+        c[r] = value;
+        c[pairs + r] = -value;
+      }
     }
   }
 }

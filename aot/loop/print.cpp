@@ -478,21 +478,36 @@ std::string type_name(Type type, std::int64_t lanes) {
   return fmt::format("{}x{}", type == Type::kFloat64 ? "f64" : "f32", lanes);
 }
 
+namespace {
+
+// One of several nests at a place: in a block of its own when it declares something there.
+std::string print_one(const Nest& nest, std::size_t skipped, bool alone, int indent,
+                      VectorTypes& types) {
+  std::string text = NestPrinter(nest, types).print_inside(skipped, indent);
+  const std::string margin(static_cast<std::size_t>(indent), ' ');
+  if (alone || text.starts_with(margin + "for (")) return text;
+  text = NestPrinter(nest, types).print_inside(skipped, indent + 2);
+  return margin + "{\n" + text + margin + "}\n";
+}
+
+}  // namespace
+
 std::string print(const std::vector<Nest>& nests, const std::string& shared, VectorTypes& types) {
-  std::string text;
   constexpr int kIndent = 2;
+  const bool alone = nests.size() == 1;
+  std::string text;
   if (shared.empty()) {
-    for (const Nest& nest : nests) text += NestPrinter(nest, types).print_inside(0, kIndent);
+    for (const Nest& nest : nests) text += print_one(nest, 0, alone, kIndent, types);
     return text;
   }
   const Loop& outer = nests.front().loops().front();
   BF_CHECK(outer.name == shared);
   const std::string header = NestPrinter(nests.front(), types).header(outer, kIndent);
-  text += header;
   const int inside = header.empty() ? kIndent : kIndent + 2;
+  text = header;
   for (const Nest& nest : nests) {
     BF_CHECK(nest.loops().front().name == shared);
-    text += NestPrinter(nest, types).print_inside(1, inside);
+    text += print_one(nest, 1, alone, inside, types);
   }
   if (!header.empty()) text += "  }\n";
   return text;
