@@ -1,0 +1,78 @@
+"""Runs and compares what README.md shows: readme_test.py SOURCE_FOLDER BF_AOT.
+
+A block after `<!-- test: shell -->` is run, one after `<!-- test: c -->` becomes main.c, and each run
+of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur in the verifier of tiny.onnx.
+Links to files must lead somewhere.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BLOCK = re.compile(r"<!-- test: (\w+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def run(command, folder, environment):
+    print(f"$ {' '.join(command)}", flush=True)
+    subprocess.run(command, cwd=folder, env=environment, check=True, timeout=500)
+
+
+def quoted_parts(text):
+    return [part.strip("\n") for part in re.split(r"^\.\.\.$", text, flags=re.MULTILINE)]
+
+
+def missing_parts(block, generated):
+    return [part for part in quoted_parts(block) if part not in generated]
+
+
+def broken_links(source, page):
+    text = (source / page).read_text(encoding="utf-8")
+    base = (source / page).parent
+    return [f"{page}: link to {link}" for link in LINK.findall(text)
+            if not (base / link).exists()]
+
+
+def self_test():
+    """A test that cannot fail is none."""
+    assert missing_parts("a\nb\n...\nc\n", "x\na\nb\ny\nc\n") == []
+    assert missing_parts("a\nb\n", "a\nx\nb\n") == ["a\nb"]
+    assert LINK.findall("[a](b.md) [c](d.md#e) [f](https://g)") == ["b.md", "d.md"]
+
+
+def main():
+    self_test()
+    source, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    blocks = BLOCK.findall((source / "README.md").read_text(encoding="utf-8"))
+    problems = []
+    for page in ["README.md", "DESIGN.md", "CONTRIBUTING.md", "models/README.md"]:
+        problems += broken_links(source, page)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for name in ("models", "runtime"):
+            (folder / name).symlink_to(source / name)
+        (folder / "build/demo").mkdir(parents=True)
+        (folder / "build/demo/aot").symlink_to(program.parent)
+        environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
+        run([str(program), "models/tiny.onnx", "--method", "ibp", "--lowering", "generic",
+             "--target", "x86-64-v4", "--no-library", "-o", "tiny.cpp"], folder, environment)
+        tiny = (folder / "tiny.cpp").read_text(encoding="utf-8")
+        kinds = [kind for kind, _ in blocks]
+        if kinds.count("shell") < 2 or kinds.count("c") != 1 or kinds.count("tiny") < 3:
+            problems.append(f"blocks are missing: {kinds}")
+        for kind, text in blocks:
+            if kind == "c":
+                (folder / "main.c").write_text(text, encoding="utf-8")
+            elif kind == "shell":
+                run(["bash", "-euo", "pipefail", "-c", text], folder, environment)
+            else:
+                problems += [f"not in tiny.cpp:\n{part}" for part in missing_parts(text, tiny)]
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

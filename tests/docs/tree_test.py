@@ -1,0 +1,63 @@
+"""Checks the form of the tree: tree_test.py SOURCE_FOLDER.
+
+Only known folders at the top; no notes to finish something later; no paths of one machine;
+a newline at every file's end.
+"""
+
+import pathlib
+import re
+import sys
+
+TOP = {"CMakeLists.txt", "CMakePresets.json", "onnx_schema", "frontend", "planner", "aot", "runtime",
+       "models", "tests", "bench", "cmake", "docs", "build", "install", "README.md", "DESIGN.md",
+       "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "LICENSE.runtime"}
+TEXT = {".cpp", ".h", ".c", ".py", ".cmake", ".txt", ".md", ".in", ".ld", ".json", ".proto"}
+# Spelled so that this file does not find itself.
+LATER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|not implemented" r" yet|place" r"holder")
+MACHINE = re.compile(r"(?<![\w.])/(home|work|root|Users)/\w")
+
+
+def problems_in(name, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if LATER.search(line):
+            yield f"{name}:{number}: unfinished: {line.strip()[:80]}"
+        if MACHINE.search(line):
+            yield f"{name}:{number}: a path of one machine: {line.strip()[:80]}"
+    if text and not text.endswith("\n"):
+        yield f"{name}: no newline at the end"
+
+
+def self_test():
+    """A test that cannot fail is none."""
+    bad = ["x  // TO" "DO: y\n", "p = '/ho" "me/me'\n", "x"]
+    return [f"self test: {text[:20]!r}" for text in bad if not list(problems_in("a.cpp", text))]
+
+
+def files_of(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        top = relative.parts[0]
+        if top.startswith((".git", "build", "install")) or "__pycache__" in relative.parts:
+            continue
+        if path.is_file() and not path.is_symlink():
+            yield path, relative
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    found = self_test()
+    found += [f"{entry.name}: unknown at the top" for entry in sorted(root.iterdir())
+              if entry.name not in TOP and not entry.name.startswith((".", "build"))]
+    for path, relative in files_of(root):
+        script = relative.parts[0] == ".ci"
+        if not script and path.suffix not in TEXT:
+            continue
+        if path.suffix == ".json" and relative.parts[0] in ("models", "bench"):
+            continue  # data
+        found += problems_in(relative.as_posix(), path.read_text(encoding="utf-8"))
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
