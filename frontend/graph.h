@@ -19,13 +19,15 @@ std::string to_string(const Shape& shape);
 
 enum class ValueId : std::uint32_t {};
 
-constexpr std::size_t index_of(ValueId id) { return static_cast<std::size_t>(id); }
+constexpr std::size_t index_of(ValueId id) {
+  return static_cast<std::size_t>(id);
+}
 
 // A tensor known at compile time, row-major.
 //
-// `data` stands for the exact real numbers that the ONNX file defines: |exact_i - data_i| <= error_i.
-// Initializers are exact (`error` empty); folding adds what its own rounding may have lost. So the
-// function that is verified stays the original network's, whatever was folded.
+// `data` stands for the exact real numbers that the ONNX file defines: |exact_i - data_i| <=
+// error_i. Initializers are exact (`error` empty); folding adds what its own rounding may have
+// lost. So the function that is verified stays the original network's, whatever was folded.
 struct Constant {
   Shape shape;
   std::vector<double> data;   // size() == element_count(shape)

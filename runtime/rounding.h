@@ -96,8 +96,8 @@ static inline double next_down(double x) {
 }
 
 // Sums. Proof: note [one step outward]. A sum of floats is a multiple of the least subnormal, so
-// it rounds to zero only if it is zero: that case needs no step, and zero radii stay zero. (A product
-// contracted into the sum could underflow to zero: callers pass none that is inexact.)
+// it rounds to zero only if it is zero: that case needs no step, and zero radii stay zero. (A
+// product contracted into the sum could underflow to zero: callers pass none that is inexact.)
 static inline float add_up(float a, float b) {
   const float sum = a + b;
   return sum == 0 ? sum : next_up(sum);

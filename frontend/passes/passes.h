@@ -48,8 +48,9 @@ void eliminate_permutes(Graph& graph);
 // Rounding: the products and sums above.
 void fold_scale(Graph& graph);
 
-// A second output, C y - d of the single output y, folded into the Affine, Scale and IndexMap nodes that end
-// the network; without such an end, an Affine {C, -d} is appended. Other readers of y keep it.
+// A second output, C y - d of the single output y, folded into the Affine, Scale and IndexMap nodes
+// that end the network; without such an end, an Affine {C, -d} is appended. Other readers of y keep
+// it.
 //   y = affine x {W, b};  output y
 //     ->   y = affine x {W, b};  s = affine x {C W, C b - d};  outputs y, s; s of shape [1, rows]
 // Rounding: C W and C b - d. Interval bounds of s are never wider than C applied to those of y.
