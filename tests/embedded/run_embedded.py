@@ -154,7 +154,10 @@ def parse_options(arguments):
     parser.add_argument("--cxx", help="another compiler than the CPU's usual one")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for the run")
     parser.add_argument("--output", help="file for the JSON, if not standard output")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.evaluate and options.entry != "bounds":
+        parser.error("--evaluate prints as many values as outputs: it needs --entry bounds")
+    return options
 
 
 def main(arguments):

@@ -2,6 +2,7 @@
 """Tests the harness and runtime/rounding.h on one CPU.
 
   stand-in    the hand-written verifier gives the host's bits; the figures are plausible
+  unused      code that the entry point does not need is not counted
   refusals    the harness fails on verifiers that break the interface, each in one way
   rounding    every primitive gives the host's bits on thousands of numbers
 
@@ -64,7 +65,7 @@ def test_stand_in(cpu):
     point = result["outputs"][-1]  # x = (2.5, 1): h = (1.25, 0.383333...), y = -1.05 about
     check(point["lower"][0] < -1.05 < point["upper"][0], f"no bounds: {point}")
     check(point["upper"][0] - point["lower"][0] < 1e-5, f"loose bounds: {point}")
-    if cpu == "host":
+    if not machine.CPUS[cpu].board:
         return
     hard_float = cpu != "cortex-m3"
     check(result["constant_bytes"] == 36, f"9 floats are constants: {result}")
@@ -85,6 +86,35 @@ def test_stack_is_measured(cpu):
             "  if (more[255] != 0) return BF_NAN_INPUT;\n  const bf_status status = check_box"))
         more = measure(cpu, folder)["stack_bytes"] - measure(cpu, STAND_IN)["stack_bytes"]
     check(960 <= more <= 1088, f"1024 bytes more on the stack, measured {more}")
+
+
+def test_unused_is_dropped(cpu):
+    """Another entry point must cost nothing unless it is called."""
+    source = (STAND_IN / "verifier.cpp").read_text()
+    declaration = 'extern "C" float other_entry(const float* x, int n);\n'
+    more = """
+extern "C" float other_entry(const float* x, int n) {
+  static const float table[] = {1, 2, 4, 8, 16};
+  static float sum;
+  for (int i = 0; i < n; ++i) sum += x[i] * table[i];
+  return sum;
+}
+"""
+    call = "  if (other_entry(lower, upper[0] == -77) != 0) return BF_NAN_INPUT;\n"
+    end = "  return BF_OK;\n}\n"
+    check(source.endswith(end), "the stand-in has changed")
+    alone = measure(cpu, STAND_IN)
+    with tempfile.TemporaryDirectory() as folder:
+        copy_stand_in(folder, source + more)
+        beside = measure(cpu, folder)
+        copy_stand_in(folder, declaration + source.removesuffix(end) + call + end + more)
+        called = measure(cpu, folder)
+    grown = {}
+    for key in ("text_bytes", "constant_bytes", "data_bytes"):
+        check(alone[key] == beside[key], f"{key}: {alone[key]}, then {beside[key]}")
+        grown[key] = called[key] - alone[key]
+    check(grown["data_bytes"] == 4 and grown["constant_bytes"] == 20 and grown["text_bytes"] > 20,
+          f"a call adds {grown}")
 
 
 def copy_stand_in(folder, source):
@@ -131,8 +161,8 @@ def test_rounding(cpu):
     check(all(200000 <= count <= 200040 for count in counted), f"instructions: {counted}")
 
 
-TESTS = {"stand-in": test_stand_in, "stack": test_stack_is_measured, "refusals": test_refusals,
-         "rounding": test_rounding}
+TESTS = {"stand-in": test_stand_in, "stack": test_stack_is_measured,
+         "unused": test_unused_is_dropped, "refusals": test_refusals, "rounding": test_rounding}
 
 
 def main():

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Compiles a network with bf-aot for another processor and tests its verifier under QEMU.
+
+  bounds     with -ffp-contract=off the bits are the host's; with the compiler's default they are
+             sound and near; memory and code within the stated limits
+  library    the library that bf-aot builds with the target's compiler gives the same bits
+  spec       the same for the rows of a specification
+  evaluate   plain inference gives the host's bits and lies within the bounds
+
+The host compiles the same sources; where the target's sources hold vectors, it compiles those of
+the generic target, and bits are not compared. README.md states the limits. Exit code 77: a tool or
+the network is missing.
+"""
+
+import argparse
+import dataclasses
+import functools
+import gzip
+import json
+import os
+import pathlib
+import random
+import re
+import struct
+import sys
+import tempfile
+
+import machine
+import run_embedded
+
+# bf-aot's --target for each CPU: Cortex-M3 and RISC-V run the portable code.
+TARGETS = {"cortex-m3": "generic", "cortex-m4": "cortex-m4", "cortex-m7": "cortex-m7",
+           "aarch64": "aarch64", "riscv64": "generic"}
+NO_CONTRACTION = "--flag=-ffp-contract=off"
+
+# How far a bound may be from the host's: this part of the width, and of the largest bound.
+WIDTH_DISTANCE, SIZE_DISTANCE = 2e-4, 1e-6
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    code: int  # bytes beside the weights, libgcc's included
+    ram: int   # bytes: workspace, static data and stack
+
+
+# For networks of ACAS Xu's shape; the first row is what the project promises.
+LIMITS = {("cortex-m4", "ibp"): Limits(4096, 4096), ("cortex-m7", "ibp"): Limits(4096, 4096),
+          ("cortex-m3", "ibp"): Limits(8192, 4096),
+          ("cortex-m4", "crown-ibp"): Limits(12 << 10, 12 << 10),
+          ("cortex-m7", "crown-ibp"): Limits(10 << 10, 12 << 10),
+          ("cortex-m3", "crown-ibp"): Limits(16 << 10, 12 << 10),
+          ("cortex-m4", "crown"): Limits(14 << 10, 12 << 10),
+          ("cortex-m7", "crown"): Limits(12 << 10, 12 << 10),
+          ("cortex-m3", "crown"): Limits(20 << 10, 12 << 10)}
+
+
+def check(condition, text):
+    if not condition:
+        raise machine.Failure(text)
+
+
+class Case:
+    """One network, CPU and method, with a folder for what is made of them."""
+
+    def __init__(self, options, folder):
+        self.options = options
+        self.cpu, self.method = options.cpu, options.method
+        self.folder = pathlib.Path(folder)
+        machine.Machine(self.cpu, self.folder)  # raises Unavailable before anything is compiled
+        self.model, self.golden = find_network(options.network, self.folder)
+        self.boxes = json.loads(self.golden.read_text())["boxes"][:options.limit]
+
+    def compile(self, target, *more):
+        """Runs bf-aot; returns the folder of the verifier."""
+        key = "-".join([target, self.method, *map(str, more)])
+        output = self.folder / re.sub(r"\W", "_", key)
+        output.mkdir(exist_ok=True)
+        machine.run([self.options.bf_aot, self.model, "-o", output / "verifier.cpp", "--target",
+                     target, "--method", self.method, *more])
+        return output
+
+    def measure(self, cpu, verifier, *more):
+        options = run_embedded.parse_options(
+            ["--cpu", cpu, "--verifier-dir", str(verifier), "--boxes", str(self.golden),
+             "--limit", str(self.options.limit), *more])
+        with tempfile.TemporaryDirectory() as folder:
+            return run_embedded.measure(options, folder)
+
+    def on_target_and_host(self, arguments=(), options=()):
+        """Results without contraction of the target and the host; whether bits must agree."""
+        target = TARGETS[self.cpu]
+        sources = self.compile(target, *arguments, "--no-library")
+        same = target != "aarch64"
+        host_sources = sources if same else self.compile("generic", *arguments, "--no-library")
+        result = self.measure(self.cpu, sources, NO_CONTRACTION, *options)
+        host = self.measure("host", host_sources, NO_CONTRACTION, *options)
+        return result, host, sources, same
+
+    @functools.cached_property
+    def samples(self):
+        """Per box: lower and upper bounds, nearly equal, of outputs at points in it."""
+        rng = random.Random(1)
+        return [[self.reference(point) for point in points_of(box, rng)] for box in self.boxes]
+
+    def reference(self, point):
+        """Outputs at a point, executed in double."""
+        path = self.folder / "point.json"
+        path.write_text(json.dumps({"lower": point, "upper": point}))
+        answer = machine.run([self.options.bf_aot, "run", self.model, "--box", path, "--lowering",
+                              "reference", "--method", "crown", "--repeat", "1", "--json"])
+        return json.loads(answer)["outputs"]
+
+
+def find_network(name, folder):
+    """The ONNX file and the golden file of a network of models/ or of the shared corpus."""
+    models = machine.ROOT / "models"
+    if (models / f"{name}.onnx").exists():
+        return models / f"{name}.onnx", models / "golden" / f"{name}.json"
+    shared = pathlib.Path(os.environ.get("BF_SHARED", machine.ROOT.parent / "shared"))
+    golden = shared / "golden" / f"{name}.json"
+    if not golden.exists():
+        raise machine.Unavailable(f"the network {name} is not in {shared} (environment: BF_SHARED)")
+    file = json.loads(golden.read_text())["source"].rsplit("/", 1)[-1]
+    found = sorted((shared / "corpus").glob(f"**/{file}*"))
+    if not found:
+        raise machine.Unavailable(f"{file} is not in {shared / 'corpus'}")
+    if found[0].suffix != ".gz":
+        return found[0], golden
+    model = folder / found[0].stem
+    model.write_bytes(gzip.decompress(found[0].read_bytes()))
+    return model, golden
+
+
+def points_of(box, rng):
+    """The centre, two corners and three points of a box, in float32."""
+    def between(low, high, part):
+        value = struct.unpack("<f", struct.pack("<f", low + part * (high - low)))[0]
+        return min(max(value, low), high)
+
+    sides = list(zip(box["lower"], box["upper"]))
+    parts = [[0.5] * len(sides), [0] * len(sides), [1] * len(sides)]
+    parts += [[rng.random() for _ in sides] for _ in range(3)]
+    return [[between(low, high, part) for (low, high), part in zip(sides, row)] for row in parts]
+
+
+def check_sound(case, result):
+    """The golden value and the samples lie within the bounds."""
+    for i, (box, bounds) in enumerate(zip(case.boxes, result["outputs"])):
+        values = [(box["forward"], box["forward"])]
+        values += [(sample["lower"], sample["upper"]) for sample in case.samples[i]]
+        for lowest, highest in values:
+            for low, high, least, most in zip(bounds["lower"], bounds["upper"], lowest, highest):
+                check(low <= most and least <= high,
+                      f"box {i}: [{least}, {most}] is outside [{low}, {high}]")
+
+
+def check_near(result, host):
+    """Returns the largest distance from the host's bounds, in parts of what is allowed."""
+    worst = 0
+    for i, (ours, theirs) in enumerate(zip(result["outputs"], host["outputs"])):
+        size = max(map(abs, theirs["lower"] + theirs["upper"]))
+        for side in ("lower", "upper"):
+            for a, b, low, high in zip(ours[side], theirs[side], theirs["lower"], theirs["upper"]):
+                allowed = WIDTH_DISTANCE * (high - low) + SIZE_DISTANCE * size
+                check(abs(a - b) <= allowed, f"box {i}: {side} {a}, the host's {b}")
+                worst = max(worst, abs(a - b) / allowed)
+    return worst
+
+
+def check_same(result, host, key="outputs"):
+    for i, (ours, theirs) in enumerate(zip(result[key], host[key])):
+        check(ours == theirs, f"box {i} differs from the host's bits:\n{ours}\n{theirs}")
+
+
+def check_limits(case, result):
+    limits = LIMITS.get((case.cpu, case.method))
+    if limits is None:
+        return
+    code = result["text_bytes"] + result["library_bytes"]
+    ram = result["ram_bytes"] + result["stack_bytes"]
+    print(f"  code {result['text_bytes']} + {result['library_bytes']} of libgcc, "
+          f"constants {result['constant_bytes']}, workspace {result['workspace_bytes']}, "
+          f"static {result['data_bytes']}, stack {result['stack_bytes']}, "
+          f"instructions {result['instructions']}")
+    check(0 < code <= limits.code, f"{code} bytes of code, at most {limits.code} wanted")
+    check(0 < ram <= limits.ram, f"{ram} bytes of memory, at most {limits.ram} wanted")
+
+
+def test_bounds(case):
+    result, host, sources, same = case.on_target_and_host()
+    if same:
+        check_same(result, host)
+    check_sound(case, result)
+    print(f"  distance without contraction: {check_near(result, host):.3g} of the allowed")
+    contracted = case.measure(case.cpu, sources)
+    check_sound(case, contracted)
+    print(f"  distance with contraction: {check_near(contracted, host):.3g} of the allowed")
+    check_limits(case, contracted)
+
+
+def test_library(case):
+    target = TARGETS[case.cpu]
+    compiler = machine.CPUS[case.cpu].compiler
+    built = case.compile(target, "--cxx", compiler)
+    archive = built / "libverifier.a"
+    check(archive.exists(), "bf-aot has built no library")
+    manifest = json.loads((built / "verifier.json").read_text())
+    check(compiler in manifest["build"]["compiler"], f"built by {manifest['build']}")
+    linked = case.measure(case.cpu, built, "--library", str(archive))
+    optimize = next(flag for flag in manifest["build"]["flags"] if flag.startswith("-O"))
+    compiled = case.measure(case.cpu, built, f"--optimize={optimize}")
+    check_same(linked, compiled)
+    check_sound(case, linked)
+    check_limits(case, linked)
+
+
+def test_spec(case):
+    """Bounds of C y: the host's bits, and within them C times the golden value."""
+    rows = [box["C"] for box in case.boxes]
+    check(all(row == rows[0] for row in rows), "the golden boxes have several specifications")
+    spec = case.folder / "spec.json"
+    spec.write_text(json.dumps({"C": rows[0]}))
+    result, host, _, same = case.on_target_and_host(
+        ["--spec", str(spec)], ["--entry", "spec_bounds"])
+    if same:
+        check_same(result, host)
+    check_near(result, host)
+    for box, bounds in zip(case.boxes, result["outputs"]):
+        for row, low, high in zip(rows[0], bounds["lower"], bounds["upper"], strict=True):
+            value = sum(c * y for c, y in zip(row, box["forward"]))
+            check(low <= value <= high, f"{value} is outside [{low}, {high}]")
+    check_limits(case, result)
+
+
+def test_evaluate(case):
+    result, host, _, same = case.on_target_and_host(options=["--evaluate"])
+    if same:
+        check_same(result, host)
+    wide = 0
+    for bounds in result["outputs"]:
+        for value, low, high in zip(bounds["value"], bounds["lower"], bounds["upper"]):
+            if high - low > 1e-2:  # else float32 inference may leave the exact bounds by rounding
+                wide += 1
+                check(low <= value <= high, f"{value} is outside [{low}, {high}]")
+    check(wide > 0, "every box is too small to tell")
+
+
+TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec,
+         "evaluate": test_evaluate}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bf-aot", required=True, help="the program to test")
+    parser.add_argument("--network", default="collision_avoidance_6x50")
+    parser.add_argument("--cpu", required=True, choices=sorted(TARGETS))
+    parser.add_argument("--method", default="ibp", choices=["ibp", "crown-ibp", "crown"])
+    parser.add_argument("--limit", type=int, default=6, help="use the first boxes only")
+    parser.add_argument("test", choices=sorted(TESTS))
+    options = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            TESTS[options.test](Case(options, folder))
+    except machine.Unavailable as missing:
+        print(f"skipped: {missing}")
+        return machine.SKIP
+    except machine.Failure as failure:
+        print(f"failed: {failure}")
+        return 1
+    print("passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
