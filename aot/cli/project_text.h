@@ -48,12 +48,13 @@ endif()
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
-# The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math.
+# The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math. Fused
+# multiply-adds make it faster; its bounds hold with and without them.
 separate_arguments(target_flags UNIX_COMMAND "@flags@")
 add_library(@stem@ STATIC @sources@ bf.cpp)
 target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(@stem@ PRIVATE ${target_flags}
-  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno>)
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=fast>)
 @weights@
 if(NOT CMAKE_CROSSCOMPILING)
   add_executable(example example.c)
