@@ -70,17 +70,21 @@ class EigenBaseline::Network {
     }
   }
 
-  Eigen::Index inputs() const { return layers_.front().weight.cols(); }
+  Interval box(const float* lower, const float* upper) const {
+    const Eigen::Index n = layers_.front().weight.cols();
+    return {Eigen::Map<const Vector>(lower, n), Eigen::Map<const Vector>(upper, n)};
+  }
 
-  Interval bounds(BaselineMethod method, const Interval& box) const {
+  Interval bounds(BaselineMethod method, const Interval& box, std::vector<int>& counts) const {
     Interval value = box;
     std::vector<Lines> lines;
+    counts.assign(layers_.size(), 0);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const Dense& layer = layers_[i];
       Interval z = affine(layer, value);
       const bool last = i + 1 == layers_.size();
       if (i > 0 && (last ? method != BaselineMethod::kIbp : method == BaselineMethod::kCrown))
-        tighten(i, last, box, lines, z);
+        counts[i] = tighten(i, last, box, lines, z);
       if (method != BaselineMethod::kIbp) lines.push_back(relax(layer, z));
       value = activation(layer, z);
     }
@@ -88,19 +92,21 @@ class EigenBaseline::Network {
   }
 
  private:
-  // Meets z with the backward bounds of layer `index`: all its rows, or the unstable ones.
-  void tighten(std::size_t index, bool all, const Interval& box, const std::vector<Lines>& lines,
-               Interval& z) const {
+  // Meets z with the backward bounds of layer `index`: all its rows, or the unstable ones; returns
+  // their number.
+  int tighten(std::size_t index, bool all, const Interval& box, const std::vector<Lines>& lines,
+              Interval& z) const {
     std::vector<Eigen::Index> rows;
     for (Eigen::Index j = 0; j < z.lower.size(); ++j)
       if (all || (z.lower[j] < 0 && z.upper[j] > 0)) rows.push_back(j);
-    if (rows.empty()) return;
+    if (rows.empty()) return 0;
     const Interval found = backward(index, rows, box, lines);
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const auto row = static_cast<Eigen::Index>(r);
       z.lower[rows[r]] = std::max(z.lower[rows[r]], found.lower[row]);
       z.upper[rows[r]] = std::min(z.upper[rows[r]], found.upper[row]);
     }
+    return static_cast<int>(rows.size());
   }
 
   Interval backward(std::size_t index, const std::vector<Eigen::Index>& rows, const Interval& box,
@@ -145,11 +151,17 @@ EigenBaseline::~EigenBaseline() = default;
 
 void EigenBaseline::bounds(BaselineMethod method, const float* lower, const float* upper,
                            float* out_lower, float* out_upper) const {
-  const Eigen::Index n = network_->inputs();
-  const Interval box{Eigen::Map<const Vector>(lower, n), Eigen::Map<const Vector>(upper, n)};
-  const Interval result = network_->bounds(method, box);
+  std::vector<int> counts;
+  const Interval result = network_->bounds(method, network_->box(lower, upper), counts);
   Eigen::Map<Vector>(out_lower, result.lower.size()) = result.lower;
   Eigen::Map<Vector>(out_upper, result.upper.size()) = result.upper;
+}
+
+std::vector<int> EigenBaseline::backward_counts(BaselineMethod method, const float* lower,
+                                                const float* upper) const {
+  std::vector<int> counts;
+  network_->bounds(method, network_->box(lower, upper), counts);
+  return counts;
 }
 
 }  // namespace bf::bench

@@ -29,6 +29,11 @@ class __attribute__((visibility("default"))) EigenBaseline {
   void bounds(BaselineMethod method, const float* lower, const float* upper, float* out_lower,
               float* out_upper) const;
 
+  // How many neurons of each layer the method bounds backward on this box: those that the interval
+  // leaves unstable, and all outputs.
+  std::vector<int> backward_counts(BaselineMethod method, const float* lower,
+                                   const float* upper) const;
+
  private:
   class Network;
   std::unique_ptr<Network> network_;

@@ -29,11 +29,11 @@ constexpr int kRounds = 12;
 constexpr int kReferenceRounds = 2;  // it is slow, and a rough figure will do
 constexpr std::size_t kBoxes = 3;
 
-// The baseline, for networks that are one chain of layers.
+// All networks here are one chain of layers.
 std::unique_ptr<EigenBaseline> make_baseline(const Plan& plan) {
   std::vector<DenseLayer> layers;
   for (const Layer& layer : plan.layers) {
-    if (layer.input != static_cast<int>(layers.size()) - 1) return nullptr;
+    BF_CHECK(layer.input == static_cast<int>(layers.size()) - 1);
     layers.push_back(
         {layer.in, layer.out, layer.relu, layer.weight, {layer.bias.begin(), layer.bias.end()}});
   }
@@ -80,22 +80,14 @@ struct Work {
   double bytes = 0;  // of float weights, read once forward
 };
 
-// Forward passes of all layers; backward rows of both signs for the unstable neurons of hidden
-// layers (crown) and for all outputs.
-Work work_of(const Plan& plan, const std::vector<int>& unstable) {
+// Forward passes of all layers; backward rows of both signs for `counts` neurons of each.
+Work work_of(const Plan& plan, const std::vector<int>& counts) {
   Work work;
   double below = 0;  // flops of one row through the layers before
-  std::size_t relu = 0;
-  for (const Layer& layer : plan.layers) {
-    const double weights = static_cast<double>(layer.in) * layer.out;
-    work.flops += 4 * weights;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    const double weights = static_cast<double>(plan.layers[i].in) * plan.layers[i].out;
+    work.flops += 4 * weights + 2.0 * counts.at(i) * below;
     work.bytes += 4 * weights;
-    double rows = 0;
-    if (layer.relu)
-      rows = plan.config.method == Method::kCrown ? 2.0 * unstable.at(relu++) : 0;
-    else if (plan.config.method != Method::kIbp)
-      rows = 2.0 * layer.out;
-    work.flops += rows * below;
     below += 2 * weights;
   }
   return work;
@@ -125,7 +117,9 @@ class VerifierBench {
         out_upper_(out_lower_.size()) {}
 
   void run(benchmark::State& state) {
-    work_ = work_of(subject_.plan, reference_bounds().unstable);
+    const BaselineMethod method = baseline_method(subject_.plan.config.method);
+    work_ = work_of(subject_.plan, subject_.baseline->backward_counts(method, box_.lower.data(),
+                                                                      box_.upper.data()));
     Samples seconds, reference, eigen, peak, read;
     ReadProbe probe(static_cast<std::size_t>(work_.bytes));
     Timer eigen_timer([this] { run_baseline(); });
@@ -133,7 +127,7 @@ class VerifierBench {
     for ([[maybe_unused]] auto round : state) {
       seconds.add(subject_.host->time(box_, 1).min);
       state.SetIterationTime(seconds.min());
-      if (subject_.baseline) eigen.add(eigen_timer.sample());
+      eigen.add(eigen_timer.sample());
       peak.add(sample_peak_gflops());
       read.add(probe.sample_gigabytes_per_second());
       if (static_cast<int>(peak.count()) <= kReferenceRounds)
@@ -142,7 +136,7 @@ class VerifierBench {
     report(state, seconds, peak, read);
     state.counters["reference_ns"] = reference.min() * 1e9;
     state.counters["reference_speedup"] = reference.min() / seconds.min();
-    if (subject_.baseline) report_baseline(state, seconds, eigen);
+    report_baseline(state, seconds, eigen);
   }
 
  private:
@@ -152,9 +146,8 @@ class VerifierBench {
   }
 
   void run_baseline() {
-    if (subject_.baseline)
-      subject_.baseline->bounds(baseline_method(subject_.plan.config.method), box_.lower.data(),
-                                box_.upper.data(), out_lower_.data(), out_upper_.data());
+    subject_.baseline->bounds(baseline_method(subject_.plan.config.method), box_.lower.data(),
+                              box_.upper.data(), out_lower_.data(), out_upper_.data());
   }
 
   void report(benchmark::State& state, const Samples& seconds, const Samples& peak,

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks of a build folder and prints: measured, goal, limit.
+
+  bench/report.py BUILD                    # table on the terminal
+  bench/report.py BUILD --baseline FILE    # and writes the figures, as bench/baseline.json
+
+Ratios are to the peak and the bandwidth that the same process measured between the samples.
+"""
+import argparse
+import gzip
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = ("bench_machine", "bench_kernels", "bench_verifier")
+
+# (kernel name begins with, counter, goal, limit, what it is a percentage of)
+KERNEL_GOALS = (
+    ("interval_affine_relu_50x50", "peak_percent", None, 78, "of fp32 peak (padding: 50 of 64)"),
+    ("interval_affine_relu_", "read_percent", 80, 100, "of read bandwidth"),
+    ("centre_affine_", "read_percent", None, 100, "of read bandwidth"),
+    ("backward_affine_wide_", "peak_percent", None, 50, "of fp32 peak (double lanes)"),
+    ("backward_affine_256x256_", "peak_percent", 85, 100, "of fp32 peak"),
+    ("backward_affine_784x256_", "peak_percent", 85, 100, "of fp32 peak"),
+    ("backward_affine_50x50_", "peak_percent", 55, 100, "of fp32 peak"),
+    ("backward_affine_", "peak_percent", None, 100, "of fp32 peak"),
+)
+
+# (network, method) begin with -> least ratio of the peer's time to ours
+PEER_GOALS = (
+    ("acasxu", "", 200), ("rl_", "", 200), ("mnistfc", "ibp", 20), ("mnistfc", "crown", 3),
+)
+
+# seconds: of bf-aot before the C++ compiler, and of the whole build
+BUILD_MODELS = (
+    ("acasxu_1_1", "acasxu/onnx/ACASXU_run2a_1_1_batch_2000.onnx", 0.5),
+    ("mnistfc_256x4", "mnist_fc/onnx/mnist-net_256x4.onnx", 2.0),
+)
+WHOLE_BUILD_GOAL = 20.0
+
+
+def run_program(build, name, pattern):
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        command = [str(build / "bench" / name), "--benchmark_out_format=json",
+                   f"--benchmark_out={out.name}"]
+        if pattern:
+            command.append(f"--benchmark_filter={pattern}")
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        text = pathlib.Path(out.name).read_text()
+    return json.loads(text) if text else {"context": {}, "benchmarks": []}
+
+
+def short_name(benchmark):
+    return benchmark["name"].split("/iterations")[0]
+
+
+def collect(build, pattern, skip_builds):
+    """All figures of a run: {"machine": {..}, "figures": {name: {counter: value}}}."""
+    standard = {"name", "family_index", "per_family_instance_index", "run_name", "run_type",
+                "repetitions", "repetition_index", "threads", "iterations", "real_time",
+                "cpu_time", "time_unit"}
+    machine, figures = {}, {}
+    for name in PROGRAMS:
+        result = run_program(build, name, pattern)
+        for key in ("processor", "vector_bytes", "compiler"):
+            if key in result["context"]:
+                machine[key] = result["context"][key]
+        for benchmark in result["benchmarks"]:
+            if benchmark.get("error_occurred"):
+                sys.exit(f"{short_name(benchmark)}: {benchmark['error_message']}")
+            figures[short_name(benchmark)] = {
+                key: float(f"{value:.4g}") for key, value in benchmark.items()
+                if key not in standard}
+    machine["system"] = platform.machine()
+    machine["verifier_compiler"] = first_line([os.environ.get("CXX", "c++"), "--version"])
+    if not skip_builds:
+        figures.update(build_times(build))
+    return {"machine": machine, "figures": figures}
+
+
+def first_line(command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[0]
+
+
+def shared_model(path, folder):
+    """A model of the shared corpus, unpacked into `folder` when it is packed; None: not there."""
+    shared = pathlib.Path(os.environ.get("BF_SHARED", SOURCE.parent / "shared")) / "corpus"
+    if (shared / path).exists():
+        return shared / path
+    packed = shared / (path + ".gz")
+    if not packed.exists():
+        return None
+    model = pathlib.Path(folder) / packed.stem
+    model.write_bytes(gzip.decompress(packed.read_bytes()))
+    return model
+
+
+def build_times(build):
+    figures = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path, _ in BUILD_MODELS:
+            model = shared_model(path, folder)
+            if model is None:
+                continue
+            command = [str(build / "aot" / "bf-aot"), str(model), "-o", f"{folder}/verifier.cpp"]
+            figures[f"build/{name}"] = {
+                "compiler_seconds": min(seconds(command + ["--no-library"]) for _ in range(3)),
+                "whole_seconds": seconds(command)}
+    return figures
+
+
+def seconds(command):
+    start = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return round(time.monotonic() - start, 3)
+
+
+def rows_of(figures):
+    """(name, measured, unit, goal, limit, met) for everything that has a goal or a limit."""
+    for name, counters in figures.items():
+        kind, _, rest = name.partition("/")
+        if kind == "machine":
+            key = "peak_gflops" if "peak_gflops" in counters else "read_gbps"
+            yield name, counters[key], key, None, None, True
+        elif kind == "kernel":
+            _, counter, goal, limit, unit = next(g for g in KERNEL_GOALS if rest.startswith(g[0]))
+            yield name, counters[counter], "% " + unit, goal, limit, goal is None or \
+                counters[counter] >= goal
+        elif kind == "verifier" and "peer_ratio" in counters:
+            network, method, _ = rest.split("/")
+            goal = next((g for n, m, g in PEER_GOALS
+                         if network.startswith(n) and method.startswith(m)), None)
+            # What the peer's time allows at 100 % of the roofline.
+            limit = counters["peer_ratio"] * 100 / max(counters["roofline_percent"], 1e-9)
+            yield name, counters["peer_ratio"], "x auto_LiRPA", goal, limit, goal is None or \
+                counters["peer_ratio"] >= goal
+        elif kind == "build":
+            goal = next(g for n, _, g in BUILD_MODELS if n == rest)
+            yield name, counters["compiler_seconds"], "s bf-aot", goal, None, \
+                counters["compiler_seconds"] < goal
+            yield name, counters["whole_seconds"], "s whole build", WHOLE_BUILD_GOAL, None, \
+                counters["whole_seconds"] < WHOLE_BUILD_GOAL
+
+
+def print_goals(figures):
+    number = lambda value: "-" if value is None else f"{value:.4g}"
+    print(f"{'':46} {'measured':>9} {'goal':>7} {'limit':>8}")
+    for name, measured, unit, goal, limit, met in rows_of(figures):
+        mark = "" if met else "  MISSED"
+        print(f"{name:46} {measured:9.4g} {number(goal):>7} {number(limit):>8}  {unit}{mark}")
+
+
+def print_verifiers(figures):
+    print(f"\n{'':46} {'min':>10} {'median':>10} {'roofline':>8} {'Eigen':>7} {'double':>7}")
+    for name, counters in figures.items():
+        if name.startswith("verifier/"):
+            print(f"{name:46} {counters['ns_min'] / 1e3:7.2f} us {counters['ns_median'] / 1e3:7.2f} us"
+                  f" {counters['roofline_percent']:6.1f} % {counters['eigen_speedup']:6.2f}x"
+                  f" {counters['reference_speedup']:6.1f}x")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path, help="build folder of the release preset")
+    parser.add_argument("--filter", help="regular expression of benchmarks to run")
+    parser.add_argument("--no-builds", action="store_true", help="leave out compile times")
+    parser.add_argument("--baseline", type=pathlib.Path, help="write the figures to this file")
+    arguments = parser.parse_args()
+    result = collect(arguments.build, arguments.filter, arguments.no_builds)
+    print_goals(result["figures"])
+    print_verifiers(result["figures"])
+    if arguments.baseline:
+        arguments.baseline.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
