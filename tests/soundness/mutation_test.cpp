@@ -52,7 +52,13 @@ FloatBox around_zero(const std::vector<float>& radius) {
   return box;
 }
 
-// A long sum at a point, where nothing but its own rounding separates the result from the truth.
+// 1 + tiny - 1: a sum that loses what is left of it.
+Case cancelling_sum(Random& random, int variant) {
+  const float tiny = (variant % 2 == 0 ? 0x1p-27F : -0x1p-26F) * random_in(random, 1, 2);
+  return {{"cancelling sum", {layer(3, 1, {1, 1, -1})}}, point({1, tiny, 1})};
+}
+
+// A sum at a point.
 Case long_sum(Random& random, int /*variant*/) {
   const int n = pick(random, 8, 64);
   std::vector<double> weight;
@@ -152,30 +158,49 @@ Case hidden_product(Random& random, int variant) {
   return hidden(cancelling_product(random, variant));
 }
 
+// A sum of two weights that rounds, times another layer's weights that cancel what is left.
+Case cancelling_store(Random& random, int /*variant*/) {
+  const double lost = 0x1p-24 * static_cast<double>(random_in(random, 0.5F, 0.99F));
+  return {{"cancelling store",
+           {layer(1, 2, {1, 1}), layer(2, 2, {1, -1, lost, 0}), layer(2, 1, {1, 1})}},
+          around_zero({1})};
+}
+
+// Neurons relu(g (x - 1/2)), bounded below by 0: the offsets of these lines are one large number,
+// then many that a float sum drops one by one. All neurons are 0 at the left end.
+Case dropped_offsets(Random& random, int /*variant*/) {
+  const int n = pick(random, 40, 64);
+  std::vector<double> gain(static_cast<std::size_t>(n), 0x1.f8p-25);
+  gain[0] = 1;
+  Case made{{"dropped offsets",
+             {layer(1, n, gain, true), layer(n, 1, std::vector<double>(gain.size(), 1))}},
+            around_zero({1})};
+  for (std::size_t i = 0; i < gain.size(); ++i) made.net.layers[0].bias[i] = -0.5 * gain[i];
+  return made;
+}
+
+// The radii of dropped_radii behind an affine layer, so that the head's bounds come from backward
+// rows.
+Case dropped_spreads(Random& random, int variant) {
+  Case made = dropped_radii(random, variant);
+  made.net.label = "dropped spreads";
+  made.net.layers.push_back(layer(1, 1, {1}));
+  return made;
+}
+
 // Neurons relu(w x + b), crossing zero, summed with weights of one sign: the upper chords touch at
 // both ends of x.
 Case chords(Random& random, int variant) {
   const int n = variant % 4 == 0 ? 1 : pick(random, 1, 40);
-  const bool same = variant % 3 == 0;
   Case made{{"chords", {layer(1, n, {}, true), layer(n, 1, {})}}, around_zero({1})};
   made.net.layers[0].bias.clear();
   const float sign = variant % 2 == 0 ? 1 : -1;
   for (int i = 0; i < n; ++i) {
-    if (i == 0 || !same) {
-      made.net.layers[0].weight.push_back(random_in(random, 1, 2));
-      made.net.layers[0].bias.push_back(random_in(random, -1, 1));
-      made.net.layers[1].weight.push_back(sign * random_in(random, 1, 2));
-    } else {
-      made.net.layers[0].weight.push_back(made.net.layers[0].weight[0]);
-      made.net.layers[0].bias.push_back(made.net.layers[0].bias[0]);
-      made.net.layers[1].weight.push_back(made.net.layers[1].weight[0]);
-    }
+    made.net.layers[0].weight.push_back(random_in(random, 1, 2));
+    made.net.layers[0].bias.push_back(random_in(random, -1, 1));
+    made.net.layers[1].weight.push_back(sign * random_in(random, 1, 2));
   }
   return made;
-}
-
-Case hidden_chords(Random& random, int variant) {
-  return hidden(chords(random, variant));
 }
 
 // Prices, one large and then many that a float sum drops one by one; the true weights lie at the
@@ -200,7 +225,7 @@ constexpr Method kIbp = Method::kIbp;
 constexpr Method kCrown = Method::kCrown;
 
 const Exposure kExposures[] = {
-    {"summation", kIbp, long_sum},
+    {"summation", kIbp, cancelling_sum},
     {"radius-summation", kIbp, dropped_radii},
     {"radius-summation", kCrown, dropped_radii},
     {"scalar", kIbp, large_bias},
@@ -213,13 +238,12 @@ const Exposure kExposures[] = {
     {"centre", kCrown, cancelling_centre},
     {"product", kCrown, cancelling_product},
     {"product", kCrown, hidden_product},
+    {"stored", kCrown, cancelling_store},
     {"slope", kCrown, chords},
-    {"slope", kCrown, hidden_chords},
-    {"offset", kCrown, chords},
-    {"offset", kCrown, hidden_chords},
+    {"offset", kCrown, dropped_offsets},
     {"error-summation", kCrown, dropped_prices},
     {"error-summation", kCrown, hidden_prices},
-    {"concretize", kCrown, dropped_radii},
+    {"concretize", kCrown, dropped_spreads},
     {"underflow", kIbp, tiny_products},
     {"underflow", kIbp, tiny_radii},
     {"underflow", kCrown, tiny_radii},
@@ -256,7 +280,7 @@ std::optional<std::string> refuted(const ExactNet& exact, const FloatBox& box,
 
 class ErrorTerms : public ::testing::TestWithParam<std::string> {
  protected:
-  static constexpr int kVariants = 12;
+  static constexpr int kVariants = 4;
 
   // Adds each case twice: with all terms, and without this one.
   void add(const Exposure& exposure) {
@@ -280,7 +304,7 @@ TEST_P(ErrorTerms, IsNeeded) {
   for (const Exposure& exposure : kExposures)
     if (exposure.term == GetParam()) add(exposure);
   ASSERT_FALSE(cases_.empty()) << "no test exposes error term '" << GetParam() << "'";
-  batch_.build({"g++", {"-O1", "-ffp-contract=off"}});
+  batch_.build({"g++", {"-O0"}});
   std::vector<std::string> exposed;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     const ExactNet exact(cases_[i].net);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace bf::soundness {
 namespace {
@@ -159,7 +158,7 @@ Numbers ExactNet::evaluate(Numbers x) const {
 
 ExactBox ExactNet::intervals(const FloatBox& box, double* largest) const {
   ExactBox x{exact_numbers(box.lower), exact_numbers(box.upper)};
-  if (largest != nullptr) *largest = std::numeric_limits<double>::lowest();
+  if (largest != nullptr) *largest = std::max(log2_above(x.lower), log2_above(x.upper));
   for (const Layer& layer : layers_) {
     align(x.lower, x.upper);
     ExactBox z;

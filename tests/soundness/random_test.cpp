@@ -104,7 +104,10 @@ class RandomNetworks : public ::testing::TestWithParam<Configuration> {
     const PlannerConfig config =
         planner_config(configuration.method, configuration.lowering, configuration.target);
     if (!cli::runs_here(config.target)) GTEST_SKIP() << "no " << config.target.name << " processor";
-    random_.seed(seed());
+    std::string name = configuration.name;  // each configuration has networks of its own
+    name += std::to_string(seed());
+    std::seed_seq sequence(name.begin(), name.end());
+    random_.seed(sequence);
     std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
     for (int family = 0; family < kFamilies; ++family)
       for (int i = 0; i < kNetsPerFamily; ++i) {
