@@ -38,7 +38,8 @@ constexpr const char* kMacros = R"cc(#define BF_RESTRICT __restrict
 #endif
 )cc";
 
-constexpr const char* kScalarHelpers = R"(constexpr float kInfinity = __builtin_inff();
+constexpr const char* kScalarHelpers =
+    R"([[maybe_unused]] constexpr float kInfinity = __builtin_inff();
 
 [[maybe_unused]] constexpr int smaller(int a, int b) {
   return a < b ? a : b;

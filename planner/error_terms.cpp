@@ -24,10 +24,9 @@ double up(double x) {
 }
 
 // In the order of ErrorTerm.
-constexpr std::array<std::string_view, 13> kNames = {
-    "summation",       "radius-summation", "scalar",   "weight-rounding", "bias-rounding",
-    "centre",          "product",          "stored",   "slope",           "offset",
-    "error-summation", "concretize",       "underflow"};
+constexpr std::array<std::string_view, 12> kNames = {
+    "summation", "radius-summation", "scalar", "weight-rounding", "bias-rounding", "centre",
+    "product",   "coefficient",      "offset", "error-summation", "concretize",    "underflow"};
 
 }  // namespace
 

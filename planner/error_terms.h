@@ -34,8 +34,7 @@ enum class ErrorTerm : int {
   kBiasRounding,     // folded biases rounded
   kCentre,           // double rounding of the centre path
   kProduct,          // float32 (or double) rounding of the backward product
-  kStored,           // rounding of a wide product to float32
-  kSlope,            // rounding of coefficient x slope
+  kCoefficient,      // rounding of coefficients to float32: A x slope, and wide sums when stored
   kOffset,           // float32 rounding of the offset sum
   kErrorSummation,   // float32 rounding of the error sum itself
   kConcretize,       // float32 rounding of |A| r at the input
