@@ -5,6 +5,7 @@
              sound and near; memory and code within the stated limits
   library    the library that bf-aot builds with the target's compiler gives the same bits
   spec       the same for the rows of a specification
+  faults     a wrong bound, other bits, too much code or memory are noticed
   evaluate   plain inference gives the host's bits and lies within the bounds
 
 The host compiles the same sources; where the target's sources hold vectors, it compiles those of
@@ -65,6 +66,7 @@ class Case:
     def __init__(self, options, folder):
         self.options = options
         self.cpu, self.method = options.cpu, options.method
+        self.fault = None  # text of the generated source, and what to replace it by
         self.folder = pathlib.Path(folder)
         machine.Machine(self.cpu, self.folder)  # raises Unavailable before anything is compiled
         self.model, self.golden = find_network(options.network, self.folder)
@@ -77,6 +79,11 @@ class Case:
         output.mkdir(exist_ok=True)
         machine.run([self.options.bf_aot, self.model, "-o", output / "verifier.cpp", "--target",
                      target, "--method", self.method, *more])
+        if self.fault:
+            source = output / "verifier.cpp"
+            text = source.read_text()
+            check(self.fault[0] in text, f"the generated source lacks '{self.fault[0]}'")
+            source.write_text(text.replace(*self.fault, 1))
         return output
 
     def measure(self, cpu, verifier, *more):
@@ -245,7 +252,41 @@ def test_evaluate(case):
     check(wide > 0, "every box is too small to tell")
 
 
-TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec,
+# What is replaced in the generated source, by what, and what the test must say.
+FAULTS = [
+    ("store_first(upper + panel + v, high", "store_first(upper + panel + v, high - 2 * spread",
+     "is outside"),
+    ("+ bias[panel + v]", "+ (bias[panel + v] + (sizeof(void*) == 4 ? 0x1p-20f : 0.0f))",
+     "differs from the host's bits"),
+    ("  // The arena.\n", '  struct More {\n'
+     '    __attribute__((noinline)) static void run() { __asm__ volatile(".space 4096"); }\n'
+     '  };\n  if (lower == upper) More::run();\n', "bytes of code"),
+    ("  // The arena.\n", "  volatile char more[4096];\n  more[0] = 0;\n"
+     "  if (more[0] != 0) return BF_NAN_INPUT;\n", "bytes of memory"),
+]
+
+
+def expect_failure(wanted, function, *arguments):
+    try:
+        function(*arguments)
+    except machine.Failure as failure:
+        check(wanted in str(failure), f"expected '{wanted}':\n{failure}")
+    else:
+        raise machine.Failure(f"not noticed: {wanted}")
+
+
+def test_faults(case):
+    for old, new, message in FAULTS:
+        case.fault = (old, new)
+        expect_failure(message, test_bounds, case)
+    case.fault = None
+    result, host, _, _ = case.on_target_and_host()
+    box = result["outputs"][0]
+    box["upper"][-1] += 2 * WIDTH_DISTANCE * (box["upper"][-1] - box["lower"][-1])
+    expect_failure("the host's", check_near, result, host)
+
+
+TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
          "evaluate": test_evaluate}
 
 
