@@ -2,6 +2,7 @@
 
 #include "aot/emit.h"
 #include "aot/kernels/kernels.h"
+#include "aot/wrap.h"
 
 namespace bf {
 namespace {
@@ -121,7 +122,7 @@ std::string emit_source(const Plan& plan, const std::string& stem) {
                                                : bounds_function(plan, entry);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";
-  return text;
+  return wrap_lines(text);
 }
 
 }  // namespace bf
