@@ -97,6 +97,8 @@ Plan plan_around_layer(Method method, int in, int out, int row_tile) {
   append("layer_relu", Relu{}, out);
   append("hidden", random_affine(out, kHidden, random), kHidden);
   append("hidden_relu", Relu{}, kHidden);
+  append("deep", random_affine(kHidden, kHidden, random), kHidden);
+  append("deep_relu", Relu{}, kHidden);
   append("outputs", random_affine(kHidden, kOutputs, random), kOutputs);
   graph.outputs = {value};
   PlannerConfig config;

@@ -23,7 +23,8 @@ struct LoadedKernel {
 
 // Kernels of the layer in x out, as the planner schedules them for this machine: of the method's
 // forward pass, and the backward products that pass through the layer, `row_tile` rows at a time
-// (0: as the planner chooses).
+// (0: as the planner chooses). The layer is followed by two small ones and the outputs, so that
+// both products occur: of hidden rows, and of outputs behind several layers.
 Plan plan_around_layer(Method method, int in, int out, int row_tile);
 
 // Compiles all kernels in one translation unit, with the compiler that a user would get, into the
