@@ -158,12 +158,21 @@ Case hidden_product(Random& random, int variant) {
   return hidden(cancelling_product(random, variant));
 }
 
+// Identities in front of a network of one input: sums of products in double serve heads that are
+// three layers deep or deeper.
+Case deeper(Case made, int layers) {
+  std::vector<NetLayer>& all = made.net.layers;
+  all.insert(all.begin(), static_cast<std::size_t>(layers), layer(1, 1, {1}));
+  return made;
+}
+
 // A sum of two weights that rounds, times another layer's weights that cancel what is left.
 Case cancelling_store(Random& random, int /*variant*/) {
   const double lost = 0x1p-24 * static_cast<double>(random_in(random, 0.5F, 0.99F));
-  return {{"cancelling store",
-           {layer(1, 2, {1, 1}), layer(2, 2, {1, -1, lost, 0}), layer(2, 1, {1, 1})}},
-          around_zero({1})};
+  return deeper({{"cancelling store",
+                  {layer(1, 2, {1, 1}), layer(2, 2, {1, -1, lost, 0}), layer(2, 1, {1, 1})}},
+                 around_zero({1})},
+                1);
 }
 
 // Neurons relu(g (x - 1/2)), bounded below by 0: the offsets of these lines are one large number,
@@ -176,7 +185,7 @@ Case dropped_offsets(Random& random, int /*variant*/) {
              {layer(1, n, gain, true), layer(n, 1, std::vector<double>(gain.size(), 1))}},
             around_zero({1})};
   for (std::size_t i = 0; i < gain.size(); ++i) made.net.layers[0].bias[i] = -0.5 * gain[i];
-  return made;
+  return deeper(std::move(made), 2);
 }
 
 // The radii of dropped_radii behind an affine layer, so that the head's bounds come from backward
@@ -185,21 +194,6 @@ Case dropped_spreads(Random& random, int variant) {
   Case made = dropped_radii(random, variant);
   made.net.label = "dropped spreads";
   made.net.layers.push_back(layer(1, 1, {1}));
-  return made;
-}
-
-// Neurons relu(w x + b), crossing zero, summed with weights of one sign: the upper chords touch at
-// both ends of x.
-Case chords(Random& random, int variant) {
-  const int n = variant % 4 == 0 ? 1 : pick(random, 1, 40);
-  Case made{{"chords", {layer(1, n, {}, true), layer(n, 1, {})}}, around_zero({1})};
-  made.net.layers[0].bias.clear();
-  const float sign = variant % 2 == 0 ? 1 : -1;
-  for (int i = 0; i < n; ++i) {
-    made.net.layers[0].weight.push_back(random_in(random, 1, 2));
-    made.net.layers[0].bias.push_back(random_in(random, -1, 1));
-    made.net.layers[1].weight.push_back(sign * random_in(random, 1, 2));
-  }
   return made;
 }
 
@@ -238,8 +232,7 @@ const Exposure kExposures[] = {
     {"centre", kCrown, cancelling_centre},
     {"product", kCrown, cancelling_product},
     {"product", kCrown, hidden_product},
-    {"stored", kCrown, cancelling_store},
-    {"slope", kCrown, chords},
+    {"coefficient", kCrown, cancelling_store},
     {"offset", kCrown, dropped_offsets},
     {"error-summation", kCrown, dropped_prices},
     {"error-summation", kCrown, hidden_prices},
