@@ -43,6 +43,8 @@ void Nest::split(const std::string& name, std::int64_t step, const std::string& 
   Loop& inner = loops_[at];
   BF_CHECK(inner.kind == LoopKind::kSerial);
   const Loop around{outer, inner.axis, inner.outer, inner.step * step, LoopKind::kSerial};
+  // Tiles of tiles are full, or end where the axis does.
+  BF_CHECK(inner.outer.empty() || loop(inner.outer).step % around.step == 0);
   inner.outer = outer;
   loops_.insert(loops_.begin() + static_cast<std::ptrdiff_t>(at), around);
 }
@@ -55,6 +57,8 @@ void Nest::reorder(const std::vector<std::string>& names) {
     // A tile's loop must be outside the loop that walks the tile.
     BF_CHECK(next.outer.empty() ||
              std::ranges::find(ordered, next.outer, &Loop::name) != ordered.end());
+    BF_CHECK(std::ranges::find(ordered, name, &Loop::name) == ordered.end());
+    BF_CHECK(next.kind != LoopKind::kVector || ordered.size() + 1 == loops_.size());
     ordered.push_back(next);
   }
   loops_ = std::move(ordered);
@@ -87,6 +91,8 @@ void Nest::restrict_axis(const std::string& name, std::int64_t begin, std::int64
   const auto found = std::ranges::find(expression_.axes, name, &Axis::name);
   BF_CHECK(found != expression_.axes.end() && found->begin <= begin && begin < end &&
            end <= found->end);
+  for (const Loop& each : loops_)  // else its trip count has been taken for exact
+    BF_CHECK(each.axis != name || each.kind == LoopKind::kSerial);
   found->begin = begin;
   found->end = end;
 }

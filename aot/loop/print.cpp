@@ -123,8 +123,9 @@ class NestPrinter {
   }
 
   Linear value_of(const IndexTerm& term) const {
-    if (const Loop* loop = loop_of(term.axis, term.tile)) return value_of(*loop);
     const Axis& range = nest_.axis(term.axis);
+    BF_CHECK(range.begin % term.tile == 0);  // else the loops' tiles are not the index's
+    if (const Loop* loop = loop_of(term.axis, term.tile)) return value_of(*loop);
     BF_CHECK(range.begin >= 0 && range.end <= term.tile);  // else the schedule lacks a tile loop
     return {};
   }
@@ -436,12 +437,14 @@ class NestPrinter {
 
   // True on the first iteration of the reduced loops outside the accumulators; empty: always.
   std::string first_block() const {
+    std::string condition;
     for (std::size_t i = 0; i < region_; ++i) {
       const Loop& loop = nest_.loops()[i];
       if (is_reduced(loop) && nest_.trip_count(loop) > 1)
-        return fmt::format("{} == {}", loop.name, nest_.axis(loop.axis).begin);
+        condition += fmt::format("{}{} == {}", condition.empty() ? "" : " && ", loop.name,
+                                 nest_.axis(loop.axis).begin);
     }
-    return {};
+    return condition;
   }
 
   void flush(const Sum& sum) {

@@ -1,0 +1,9 @@
+file(GLOB sources CONFIGURE_DEPENDS aot_*.cpp)
+bf_add_test(unit_aot ${sources} LINK bf_aot_library ${CMAKE_DL_LIBS} LABELS unit)
+# What the random schedules' printed text is compiled with.
+target_compile_definitions(unit_aot PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")
+
+# Whole generated files, compared byte for byte.
+set(generated ${PROJECT_SOURCE_DIR}/tests/golden/generated)
+bf_add_test(generated_test ${generated}/generated_test.cpp LINK bf_aot_library LABELS golden)
+target_compile_definitions(generated_test PRIVATE BF_GENERATED_DIR="${generated}")
