@@ -1,0 +1,160 @@
+// Whole files that models/tiny.onnx compiles to, byte for byte.
+// BF_UPDATE_GOLDEN=1 rewrites them; read the diff before committing it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "aot/compile.h"
+#include "planner/planner.h"
+
+namespace bf {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Case {
+  const char* stem;
+  Method method;
+  Lowering lowering;
+  const char* target;
+  std::vector<std::string> kept;  // suffixes of the files that are compared
+};
+
+void PrintTo(const Case& golden, std::ostream* out) {
+  *out << golden.stem;
+}
+
+const Case kCases[] = {
+    {"tiny_ibp_generic", Method::kIbp, Lowering::kGeneric, "generic", {".cpp", ".h", ".json"}},
+    {"tiny_crown_generic", Method::kCrown, Lowering::kGeneric, "generic", {".cpp"}},
+    {"tiny_ibp_vector", Method::kIbp, Lowering::kVector, "x86-64-v3", {".cpp"}},
+};
+
+CompileOptions options_of(const Case& golden) {
+  CompileOptions options;
+  options.planner.method = golden.method;
+  options.planner.lowering = golden.lowering;
+  options.planner.target = find_target(golden.target);
+  return options;
+}
+
+Verifier compile_tiny(const std::string& stem, const CompileOptions& options) {
+  return compile(fs::path(BF_SOURCE_DIR) / "models" / "tiny.onnx", stem, options);
+}
+
+std::string file(const Verifier& verifier, const std::string& suffix) {
+  for (const EmittedFile& each : verifier.files)
+    if (each.suffix == suffix) return each.bytes;
+  ADD_FAILURE() << "no file " << suffix;
+  return {};
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The lines between the common beginning and the common end, the first few of them.
+std::string difference(const std::string& expected, const std::string& actual) {
+  constexpr std::size_t kShown = 12;
+  const std::vector<std::string> old = lines_of(expected);
+  const std::vector<std::string> now = lines_of(actual);
+  const auto [first_old, first_now] = std::ranges::mismatch(old, now);
+  const auto begin = static_cast<std::size_t>(first_old - old.begin());
+  std::size_t tail = 0;
+  while (begin + tail < std::min(old.size(), now.size()) &&
+         old[old.size() - 1 - tail] == now[now.size() - 1 - tail])
+    ++tail;
+  std::ostringstream out;
+  out << "from line " << begin + 1 << ":\n";
+  const auto show = [&](const std::vector<std::string>& lines, const char* mark) {
+    const std::size_t end = lines.size() - tail;
+    for (std::size_t i = begin; i < std::min(end, begin + kShown); ++i)
+      out << mark << lines[i] << "\n";
+    if (end > begin + kShown) out << mark << "... " << end - begin - kShown << " lines more\n";
+  };
+  show(old, "- ");
+  show(now, "+ ");
+  return out.str();
+}
+
+class GeneratedFiles : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GeneratedFiles, Match) {
+  const Case& golden = GetParam();
+  const Verifier verifier = compile_tiny(golden.stem, options_of(golden));
+  for (const std::string& suffix : golden.kept) {
+    const fs::path path = fs::path(BF_GENERATED_DIR) / (golden.stem + suffix);
+    const std::string actual = file(verifier, suffix);
+    if (std::getenv("BF_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << actual;
+    const std::string expected = read_file(path);
+    EXPECT_FALSE(expected.empty()) << path << ": run with BF_UPDATE_GOLDEN=1 to write it";
+    EXPECT_TRUE(expected == actual) << path << " " << difference(expected, actual);
+  }
+}
+
+TEST_P(GeneratedFiles, AreTheSameEachTime) {
+  const CompileOptions options = options_of(GetParam());
+  const Verifier once = compile_tiny("verifier", options);
+  const Verifier again = compile_tiny("verifier", options);
+  ASSERT_EQ(once.files.size(), again.files.size());
+  for (const EmittedFile& each : once.files)
+    EXPECT_TRUE(each.bytes == file(again, each.suffix)) << each.suffix;
+  EXPECT_TRUE(once.plan == again.plan);
+}
+
+// The stem names the header that the source includes, and nothing else.
+TEST_P(GeneratedFiles, FollowTheStem) {
+  const CompileOptions options = options_of(GetParam());
+  const Verifier one = compile_tiny("stem_one", options);
+  const Verifier two = compile_tiny("stem_two", options);
+  const std::string include = "#include \"stem_one.h\"";
+  std::string source = file(one, ".cpp");
+  const std::size_t at = source.find(include);
+  ASSERT_NE(at, std::string::npos);
+  source.replace(at, include.size(), "#include \"stem_two.h\"");
+  EXPECT_TRUE(source == file(two, ".cpp")) << difference(source, file(two, ".cpp"));
+  for (const char* suffix : {".h", ".json"})
+    EXPECT_TRUE(file(one, suffix) == file(two, suffix)) << suffix;
+}
+
+// Names of one length, so that lines are wrapped alike.
+TEST_P(GeneratedFiles, FollowTheName) {
+  CompileOptions options = options_of(GetParam());
+  options.name = "aaaa";
+  const Verifier one = compile_tiny("verifier", options);
+  options.name = "zzzz";
+  const Verifier two = compile_tiny("verifier", options);
+  for (const EmittedFile& each : one.files) {
+    std::string renamed = each.bytes;
+    std::size_t count = 0;
+    for (const auto& [from, to] : {std::pair{"aaaa", "zzzz"}, std::pair{"AAAA", "ZZZZ"}})
+      for (std::size_t at = renamed.find(from); at != std::string::npos;
+           at = renamed.find(from, at), ++count)
+        renamed.replace(at, 4, to);
+    EXPECT_GT(count, 0U) << each.suffix;
+    EXPECT_TRUE(renamed == file(two, each.suffix))
+        << each.suffix << " " << difference(renamed, file(two, each.suffix));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GeneratedFiles, ::testing::ValuesIn(kCases),
+                         [](const auto& parameter) { return parameter.param.stem; });
+
+}  // namespace
+}  // namespace bf

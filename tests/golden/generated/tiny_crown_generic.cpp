@@ -1,0 +1,355 @@
+// tiny: guaranteed bounds on a network's outputs. Do not edit.
+//
+//   made by    bf-aot 0.1.0 from tiny.onnx
+//   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
+//   opset      13
+//   method     crown, semantics real, generic code for generic
+//   inputs     x [1, 2]
+//   outputs    y [1, 2]
+//   workspace  320 bytes
+//   weights    80 bytes
+//   tasks      6
+//
+// This file and the headers that it includes may be used, changed and shipped by anyone,
+// for any purpose, without attribution and without warranty (0BSD).
+
+#include "tiny_crown_generic.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bounds.h"
+
+static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+
+#define BF_RESTRICT __restrict
+#define BF_KERNEL __attribute__((noinline)) void
+#if defined(__clang__)
+#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_TEXT(text) _Pragma(#text)
+#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
+#endif
+
+namespace {
+
+[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
+
+[[maybe_unused]] constexpr int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+[[maybe_unused]] inline float larger(float a, float b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline float magnitude(float x) {
+  return __builtin_fabsf(x);
+}
+
+// Stores one of `count` remaining elements; none when none remains.
+[[maybe_unused]] inline void store_first(float* to, float x, int count) {
+  if (count > 0) *to = x;
+}
+
+template <typename T>
+inline T* at(void* arena, std::size_t offset) {
+  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
+}
+
+// ---- constants
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2], as [1][2][2]
+alignas(16) constexpr float h_weight[4] = {
+    0x1p+0f, 0x1p-1f,
+    -0x1p+1f, 0x1.8p+1f,
+};
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2]
+alignas(16) constexpr float h_bias[2] = {
+    0x0p+0f, 0x1p+0f,
+};
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2]
+alignas(16) constexpr double h_bias_double[2] = {
+    0x0p+0, 0x1p+0,
+};
+
+// Gemm 'fc2': [2, 2], as [1][2][2]
+alignas(16) constexpr float y_weight[4] = {
+    0x1p+0f, -0x1p-1f,
+    -0x1p+0f, 0x1p-2f,
+};
+
+// Gemm 'fc2': [2, 2]
+alignas(16) constexpr float y_bias[2] = {
+    0x1p-1f, -0x1p+0f,
+};
+
+// Gemm 'fc2': [2, 2]
+alignas(16) constexpr double y_bias_double[2] = {
+    0x1p-1, -0x1p+0,
+};
+
+// ---- kernels
+
+// centre_affine/2x2/f32/panel2/lanes1/generic
+//   out_centre = W centre + b in double, out_radius = |W| radius
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL centre_affine_2x2(const float* BF_RESTRICT weight, const double* BF_RESTRICT bias,
+    const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
+    double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
+  {
+    float rad[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      const float r = radius[i];
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        const float w = weight[2 * i + v];
+        rad[v] += magnitude(w) * r;
+      }
+    }
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      out_radius[v] = rad[v];
+    }
+  }
+  {
+    double mid[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      const double c = centre[i];
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        const double w = static_cast<double>(weight[2 * i + v]);
+        mid[v] += w * c;
+      }
+    }
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      out_centre[v] = mid[v] + bias[v];
+    }
+  }
+}
+
+// backward_affine/2x2/rows4/f32/panel2/lanes1/generic
+//   coefficients over relu(z) -> slopes x coefficients over z -> result over a
+//   schedule: 1 lanes x 4 vectors x 2 columns, chunks of 2; longest sum: 4 roundings
+BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
+    const float* BF_RESTRICT table, float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
+    float* BF_RESTRICT result) {
+  {
+    float offset[4] = {};
+    float error[4] = {};
+    for (int j = 0; j < 2; ++j) {
+      const float slope_upper = table[j];
+      const float slope_lower = table[j + 2];
+      const float offset_upper = table[j + 4];
+      const float offset_lower = table[j + 6];
+      const float price = table[j + 8];
+      BF_UNROLL(4)
+      for (int v = 0; v < 4; ++v) {
+        const float a = coefficients[4 * j + v];
+        const auto negative = a < 0x0p+0f;
+        coefficients[4 * j + v] = a * (negative ? slope_upper : slope_lower);
+        offset[v] += a * (negative ? offset_upper : offset_lower);
+        error[v] += magnitude(a) * price;
+      }
+    }
+    BF_UNROLL(4)
+    for (int v = 0; v < 4; ++v) {
+      sums[v] = sums[v] + offset[v];
+      sums[v + 4] = sums[v + 4] + error[v];
+    }
+  }
+  {
+    float sum[2][4] = {};
+    for (int j = 0; j < 2; ++j) {
+      BF_UNROLL(2)
+      for (int k = 0; k < 2; ++k) {
+        const float w = weight[2 * k + j];
+        BF_UNROLL(4)
+        for (int v = 0; v < 4; ++v) {
+          const float a = coefficients[4 * j + v];
+          sum[k][v] += w * a;
+        }
+      }
+    }
+    BF_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      BF_UNROLL(4)
+      for (int v = 0; v < 4; ++v) {
+        result[4 * k + v] = sum[k][v];
+      }
+    }
+  }
+}
+
+// concretize/2/rows4/f32/panel0/lanes1/generic
+//   spread = sum_k |coefficients_k| radius_k
+//   schedule: 1 lanes x 4 vectors; longest sum: 4 roundings
+BF_KERNEL concretize_2_rows4(const float* BF_RESTRICT coefficients,
+    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
+  float sum[4] = {};
+  for (int k = 0; k < 2; ++k) {
+    const float radius_k = radius[k];
+    BF_UNROLL(4)
+    for (int v = 0; v < 4; ++v) {
+      const float a = coefficients[4 * k + v];
+      sum[v] += magnitude(a) * radius_k;
+    }
+  }
+  BF_UNROLL(4)
+  for (int v = 0; v < 4; ++v) {
+    spread[v] = sum[v];
+  }
+}
+
+// evaluate_affine.relu/2x2/f32/panel2/lanes1/generic
+//   y = relu(W x + b)
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  float sum[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const float a = x[i];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      const float w = weight[2 * i + v];
+      sum[v] += w * a;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    y[v] = larger(sum[v] + bias[v], 0x0p+0f);
+  }
+}
+
+// evaluate_affine.head/2x2/f32/panel2/lanes1/generic
+//   y = W x + b
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  float sum[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const float a = x[i];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      const float w = weight[2 * i + v];
+      sum[v] += w * a;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    store_first(y + v, sum[v] + bias[v], 2 - v);
+  }
+}
+
+}  // namespace
+
+// ---- entry points
+
+extern "C" {
+
+bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
+    void* workspace, std::size_t workspace_bytes) {
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr
+      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
+
+  // The arena.
+  double* const box_centre = at<double>(workspace, 0);  // [2]
+  float* const box_radius = at<float>(workspace, 224);  // [2]
+  double* const h_centre = at<double>(workspace, 48);  // [2]
+  float* const h_radius = at<float>(workspace, 64);  // [2]
+  float* const h_below = at<float>(workspace, 80);  // [2]
+  float* const h_above = at<float>(workspace, 128);  // [2]
+  double* const h_slack = at<double>(workspace, 96);  // [3]
+  float* const h_relaxation = at<float>(workspace, 0);  // [12]
+  double* const h_activation = at<double>(workspace, 160);  // [2]
+  float* const h_activation_radius = at<float>(workspace, 176);  // [2]
+  double* const y_centre = at<double>(workspace, 240);  // [2]
+  float* const y_radius = at<float>(workspace, 256);  // [2]
+  float* const y_below = at<float>(workspace, 272);  // [2]
+  float* const y_above = at<float>(workspace, 288);  // [2]
+  double* const y_slack = at<double>(workspace, 128);  // [3]
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 304);  // [2]
+  float* const y_sums = at<float>(workspace, 48);  // [12]
+  float* const y_coefficients = at<float>(workspace, 160);  // [8]
+  float* const y_coefficients_2 = at<float>(workspace, 192);  // [8]
+
+  // Task 1: bind box.
+  bf::bind_box(lower, upper, 2, box_centre, box_radius);
+
+  // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
+  bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
+      0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
+  bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_above);
+
+  // Task 3: relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  bf::relax(2, true, h_centre, h_below, h_above, h_radius,
+      bf::RelaxErrors{0x1.0000040000105p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
+      0x1.8000090000367p-22, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_activation,
+      h_activation_radius);
+
+  // Task 4: forward y. Gemm 'fc2': [2] -> [2].
+  centre_affine_2x2(y_weight, y_bias_double, h_activation, h_activation_radius, y_centre, y_radius);
+  bf::centre_slack(h_activation, h_activation_radius, 2, 0x1.400000000140cp-50,
+      0x1.0000000000007p+1, 0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+  bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
+
+  // Task 5: backward y. Gemm 'fc2': [2] -> [2].
+  {
+    const int count = bf::list_all(2, y_rows);
+    bf::pad_list(y_rows, count, 2);
+    const bf::RowErrors errors{0x1.0000060000485p+0, 0x1.0000040000205p+0, 0x0p+0,
+        0x1.0000040001205p+0,
+                               y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
+    for (int first = 0; first < count; first += 2) {
+      bf::start_rows(y_weight, 2, 2, y_rows + first, 2, y_coefficients);
+      for (int i = 0; i < 8; ++i) y_sums[i] = 0;
+      backward_affine_2x2_rows4(h_weight, h_relaxation, y_coefficients, y_sums, y_coefficients_2);
+      concretize_2_rows4(y_coefficients_2, box_radius, y_sums + 8);
+      bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors,
+                       y_radius, y_below, y_above);
+    }
+  }
+
+  // Task 6: write y. Gemm 'fc2': [2] -> [2].
+  bf::write_bounds(2, false, y_centre, y_below, y_above, out_lower, out_upper);
+  return BF_OK;
+}
+
+bf_status tiny_evaluate(const float* x, float* y, void* workspace,
+    std::size_t workspace_bytes) {
+  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const h_value = at<float>(workspace, 0);  // [2]
+
+  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
+
+  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
+  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
+  return BF_OK;
+}
+
+const bf_model_info* tiny_info(void) {
+  static constexpr bf_model_info info = {
+      "tiny", TINY_MODEL_SHA256, "crown", "real", "0.1.0",
+      TINY_INPUTS, TINY_OUTPUTS, TINY_SPEC_ROWS,
+      TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN, TINY_WEIGHTS_BYTES, BF_ABI_VERSION};
+  return &info;
+}
+
+}  // extern "C"

@@ -1,0 +1,254 @@
+// tiny: guaranteed bounds on a network's outputs. Do not edit.
+//
+//   made by    bf-aot 0.1.0 from tiny.onnx
+//   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
+//   opset      13
+//   method     ibp, semantics real, generic code for generic
+//   inputs     x [1, 2]
+//   outputs    y [1, 2]
+//   workspace  64 bytes
+//   weights    48 bytes
+//   tasks      3
+//
+// This file and the headers that it includes may be used, changed and shipped by anyone,
+// for any purpose, without attribution and without warranty (0BSD).
+
+#include "tiny_ibp_generic.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bounds.h"
+
+static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+
+#define BF_RESTRICT __restrict
+#define BF_KERNEL __attribute__((noinline)) void
+#if defined(__clang__)
+#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_TEXT(text) _Pragma(#text)
+#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
+#endif
+
+namespace {
+
+[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
+
+[[maybe_unused]] constexpr int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+[[maybe_unused]] inline float larger(float a, float b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline float magnitude(float x) {
+  return __builtin_fabsf(x);
+}
+
+// Stores one of `count` remaining elements; none when none remains.
+[[maybe_unused]] inline void store_first(float* to, float x, int count) {
+  if (count > 0) *to = x;
+}
+
+template <typename T>
+inline T* at(void* arena, std::size_t offset) {
+  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
+}
+
+// ---- constants
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2], as [1][2][2]
+alignas(16) constexpr float h_weight[4] = {
+    0x1p+0f, 0x1p-1f,
+    -0x1p+1f, 0x1.8p+1f,
+};
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2]
+alignas(16) constexpr float h_bias[2] = {
+    0x0p+0f, 0x1p+0f,
+};
+
+// Gemm 'fc2': [2, 2], as [1][2][2]
+alignas(16) constexpr float y_weight[4] = {
+    0x1p+0f, -0x1p-1f,
+    -0x1p+0f, 0x1p-2f,
+};
+
+// Gemm 'fc2': [2, 2]
+alignas(16) constexpr float y_bias[2] = {
+    0x1p-1f, -0x1p+0f,
+};
+
+// ---- kernels
+
+// interval_affine.relu/2x2/f32/panel2/lanes1/generic
+//   centre and radius of W a + b for |a - centre| <= radius, after ReLU
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
+    float relative, float absolute, float gamma, float* BF_RESTRICT out_centre,
+    float* BF_RESTRICT out_radius) {
+  float mid[2] = {};
+  float rad[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const float c = centre[i];
+    const float r = radius[i];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      float w = weight[2 * i + v];
+      mid[v] += w * c;
+      rad[v] += magnitude(w) * r;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    const float z = mid[v] + bias[v];
+    const float spread = rad[v] * inflate + (magnitude(z) * relative + absolute);
+    const auto finite = (spread <= 0x1.fffffep+127f) && (magnitude(z) <= 0x1.fffffep+127f);
+    const float low = finite ? z - spread : -kInfinity;
+    const float high = finite ? z + spread : kInfinity;
+    const float active_low = larger(low, 0x0p+0f);
+    const float active_high = larger(high, 0x0p+0f);
+    const float new_centre = 0x1p-1f * active_low + 0x1p-1f * active_high;
+    const float distance = larger(active_high - new_centre, new_centre - active_low);
+    out_centre[v] = new_centre;
+    out_radius[v] = distance * 0x1.000004p+0f + magnitude(new_centre) * gamma;
+  }
+}
+
+// interval_affine.head/2x2/f32/panel2/lanes1/generic
+//   lower <= W a + b <= upper for |a - centre| <= radius
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
+    float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
+  float mid[2] = {};
+  float rad[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const float c = centre[i];
+    const float r = radius[i];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      float w = weight[2 * i + v];
+      mid[v] += w * c;
+      rad[v] += magnitude(w) * r;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    const float z = mid[v] + bias[v];
+    const float spread = rad[v] * inflate + (magnitude(z) * relative + absolute);
+    const auto finite = (spread <= 0x1.fffffep+127f) && (magnitude(z) <= 0x1.fffffep+127f);
+    const float low = finite ? z - spread : -kInfinity;
+    const float high = finite ? z + spread : kInfinity;
+    store_first(lower + v, low, 2 - v);
+    store_first(upper + v, high, 2 - v);
+  }
+}
+
+// evaluate_affine.relu/2x2/f32/panel2/lanes1/generic
+//   y = relu(W x + b)
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  float sum[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const float a = x[i];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      const float w = weight[2 * i + v];
+      sum[v] += w * a;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    y[v] = larger(sum[v] + bias[v], 0x0p+0f);
+  }
+}
+
+// evaluate_affine.head/2x2/f32/panel2/lanes1/generic
+//   y = W x + b
+//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  float sum[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    const float a = x[i];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      const float w = weight[2 * i + v];
+      sum[v] += w * a;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    store_first(y + v, sum[v] + bias[v], 2 - v);
+  }
+}
+
+}  // namespace
+
+// ---- entry points
+
+extern "C" {
+
+bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
+    void* workspace, std::size_t workspace_bytes) {
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr
+      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const box_centre = at<float>(workspace, 0);  // [2]
+  float* const box_radius = at<float>(workspace, 16);  // [2]
+  float* const h_centre = at<float>(workspace, 32);  // [2]
+  float* const h_radius = at<float>(workspace, 48);  // [2]
+
+  // Task 1: bind box.
+  bf::bind_box(lower, upper, 2, 0x1.00000ep-22f, box_centre, box_radius);
+
+  // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f, 0x1p-22f,
+      0x1.00001p-100f, 0x1.00000ep-22f, h_centre, h_radius);
+
+  // Task 3: bound y. Gemm 'fc2': [2] -> [2].
+  interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1p-22f,
+      0x1.00001p-100f, out_lower, out_upper);
+  return BF_OK;
+}
+
+bf_status tiny_evaluate(const float* x, float* y, void* workspace,
+    std::size_t workspace_bytes) {
+  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const h_value = at<float>(workspace, 0);  // [2]
+
+  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
+
+  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
+  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
+  return BF_OK;
+}
+
+const bf_model_info* tiny_info(void) {
+  static constexpr bf_model_info info = {
+      "tiny", TINY_MODEL_SHA256, "ibp", "real", "0.1.0",
+      TINY_INPUTS, TINY_OUTPUTS, TINY_SPEC_ROWS,
+      TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN, TINY_WEIGHTS_BYTES, BF_ABI_VERSION};
+  return &info;
+}
+
+}  // extern "C"

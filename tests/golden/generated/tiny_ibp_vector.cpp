@@ -1,0 +1,293 @@
+// tiny: guaranteed bounds on a network's outputs. Do not edit.
+//
+//   made by    bf-aot 0.1.0 from tiny.onnx
+//   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
+//   opset      13
+//   method     ibp, semantics real, vector code for x86-64-v3
+//   inputs     x [1, 2]
+//   outputs    y [1, 2]
+//   workspace  128 bytes
+//   weights    192 bytes
+//   tasks      3
+//
+// This file and the headers that it includes may be used, changed and shipped by anyone,
+// for any purpose, without attribution and without warranty (0BSD).
+
+#include "tiny_ibp_vector.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bounds.h"
+
+static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+
+#if !defined(__AVX2__)
+#error "this verifier is scheduled for x86-64-v3: compile it with -march=x86-64-v3"
+#endif
+
+#define BF_RESTRICT __restrict
+#define BF_KERNEL __attribute__((noinline)) void
+#if defined(__clang__)
+#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_TEXT(text) _Pragma(#text)
+#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
+#endif
+// A value that is used twice stays in its register: one load instead of two.
+#if defined(__clang__)
+#define BF_KEEP(x)
+#else
+#define BF_KEEP(x) __asm__("" : "+x"(x))
+#endif
+
+namespace {
+
+[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
+
+[[maybe_unused]] constexpr int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+[[maybe_unused]] inline float larger(float a, float b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline float magnitude(float x) {
+  return __builtin_fabsf(x);
+}
+
+// Stores one of `count` remaining elements; none when none remains.
+[[maybe_unused]] inline void store_first(float* to, float x, int count) {
+  if (count > 0) *to = x;
+}
+
+template <typename T>
+inline T* at(void* arena, std::size_t offset) {
+  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
+}
+
+template <typename V, typename T>
+inline V load(const T* from) {
+  V x;
+  __builtin_memcpy(&x, from, sizeof x);
+  return x;
+}
+
+template <typename V, typename T>
+inline void store(T* to, V x) {
+  __builtin_memcpy(to, &x, sizeof x);
+}
+
+template <typename V, typename T>
+inline V broadcast(T x) {
+  return x - V{};
+}
+
+// Between floats and as many doubles.
+template <typename To, typename V>
+inline To convert(V x) {
+  return __builtin_convertvector(x, To);
+}
+
+using f32x8 = float __attribute__((vector_size(32)));
+using i32x8 = std::int32_t __attribute__((vector_size(32)));
+
+[[maybe_unused]] inline f32x8 larger(f32x8 a, f32x8 b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline f32x8 magnitude(f32x8 x) {
+  return (f32x8)((i32x8)x & 0x7fffffff);
+}
+
+// Stores the first `count` elements; all when count is larger.
+[[maybe_unused]] inline void store_first(float* to, f32x8 x, int count) {
+  float elements[8];
+  __builtin_memcpy(elements, &x, sizeof x);
+  for (int i = 0; i < smaller(8, count); ++i) to[i] = elements[i];
+}
+
+// ---- constants
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2], as [1][2][8]
+alignas(32) constexpr float h_weight[16] = {
+    0x1p+0f, 0x1p-1f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+    0x0p+0f, 0x0p+0f, -0x1p+1f, 0x1.8p+1f, 0x0p+0f, 0x0p+0f,
+    0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2]
+alignas(32) constexpr float h_bias[8] = {
+    0x0p+0f, 0x1p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+    0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc2': [2, 2], as [1][2][8]
+alignas(32) constexpr float y_weight[16] = {
+    0x1p+0f, -0x1p-1f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+    0x0p+0f, 0x0p+0f, -0x1p+0f, 0x1p-2f, 0x0p+0f, 0x0p+0f,
+    0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc2': [2, 2]
+alignas(32) constexpr float y_bias[8] = {
+    0x1p-1f, -0x1p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+    0x0p+0f, 0x0p+0f,
+};
+
+// ---- kernels
+
+// interval_affine.relu/2x2/f32/panel8/lanes8/x86-64-v3
+//   centre and radius of W a + b for |a - centre| <= radius, after ReLU
+//   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
+    float relative, float absolute, float gamma, float* BF_RESTRICT out_centre,
+    float* BF_RESTRICT out_radius) {
+  f32x8 mid = {};
+  f32x8 rad = {};
+  for (int i = 0; i < 2; ++i) {
+    const f32x8 c = broadcast<f32x8>(centre[i]);
+    const f32x8 r = broadcast<f32x8>(radius[i]);
+    f32x8 w = load<f32x8>(weight + 8 * i);
+    BF_KEEP(w);
+    mid += w * c;
+    rad += magnitude(w) * r;
+  }
+  const f32x8 z = mid + load<f32x8>(bias);
+  const f32x8 spread = rad * broadcast<f32x8>(inflate)
+      + (magnitude(z) * broadcast<f32x8>(relative) + broadcast<f32x8>(absolute));
+  const auto finite = (spread <= broadcast<f32x8>(0x1.fffffep+127f))
+      & (magnitude(z) <= broadcast<f32x8>(0x1.fffffep+127f));
+  const f32x8 low = finite ? z - spread : broadcast<f32x8>(-kInfinity);
+  const f32x8 high = finite ? z + spread : broadcast<f32x8>(kInfinity);
+  const f32x8 active_low = larger(low, broadcast<f32x8>(0x0p+0f));
+  const f32x8 active_high = larger(high, broadcast<f32x8>(0x0p+0f));
+  const f32x8 new_centre = broadcast<f32x8>(0x1p-1f) * active_low + broadcast<f32x8>(0x1p-1f)
+      * active_high;
+  const f32x8 distance = larger(active_high - new_centre, new_centre - active_low);
+  store(out_centre, new_centre);
+  store(out_radius, distance * broadcast<f32x8>(0x1.000004p+0f) + magnitude(new_centre)
+      * broadcast<f32x8>(gamma));
+}
+
+// interval_affine.head/2x2/f32/panel8/lanes8/x86-64-v3
+//   lower <= W a + b <= upper for |a - centre| <= radius
+//   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
+    float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
+  f32x8 mid = {};
+  f32x8 rad = {};
+  for (int i = 0; i < 2; ++i) {
+    const f32x8 c = broadcast<f32x8>(centre[i]);
+    const f32x8 r = broadcast<f32x8>(radius[i]);
+    f32x8 w = load<f32x8>(weight + 8 * i);
+    BF_KEEP(w);
+    mid += w * c;
+    rad += magnitude(w) * r;
+  }
+  const f32x8 z = mid + load<f32x8>(bias);
+  const f32x8 spread = rad * broadcast<f32x8>(inflate)
+      + (magnitude(z) * broadcast<f32x8>(relative) + broadcast<f32x8>(absolute));
+  const auto finite = (spread <= broadcast<f32x8>(0x1.fffffep+127f))
+      & (magnitude(z) <= broadcast<f32x8>(0x1.fffffep+127f));
+  const f32x8 low = finite ? z - spread : broadcast<f32x8>(-kInfinity);
+  const f32x8 high = finite ? z + spread : broadcast<f32x8>(kInfinity);
+  store_first(lower, low, 2 - 0);
+  store_first(upper, high, 2 - 0);
+}
+
+// evaluate_affine.relu/2x2/f32/panel8/lanes8/x86-64-v3
+//   y = relu(W x + b)
+//   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  f32x8 sum = {};
+  for (int i = 0; i < 2; ++i) {
+    const f32x8 a = broadcast<f32x8>(x[i]);
+    const f32x8 w = load<f32x8>(weight + 8 * i);
+    sum += w * a;
+  }
+  store(y, larger(sum + load<f32x8>(bias), broadcast<f32x8>(0x0p+0f)));
+}
+
+// evaluate_affine.head/2x2/f32/panel8/lanes8/x86-64-v3
+//   y = W x + b
+//   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  f32x8 sum = {};
+  for (int i = 0; i < 2; ++i) {
+    const f32x8 a = broadcast<f32x8>(x[i]);
+    const f32x8 w = load<f32x8>(weight + 8 * i);
+    sum += w * a;
+  }
+  store_first(y, sum + load<f32x8>(bias), 2 - 0);
+}
+
+}  // namespace
+
+// ---- entry points
+
+extern "C" {
+
+bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
+    void* workspace, std::size_t workspace_bytes) {
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr
+      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const box_centre = at<float>(workspace, 0);  // [2]
+  float* const box_radius = at<float>(workspace, 32);  // [2]
+  float* const h_centre = at<float>(workspace, 64);  // [8]
+  float* const h_radius = at<float>(workspace, 96);  // [8]
+
+  // Task 1: bind box.
+  bf::bind_box(lower, upper, 2, 0x1.00000ep-22f, box_centre, box_radius);
+
+  // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f, 0x1p-22f,
+      0x1.00001p-100f, 0x1.00000ep-22f, h_centre, h_radius);
+
+  // Task 3: bound y. Gemm 'fc2': [2] -> [2].
+  interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1p-22f,
+      0x1.00001p-100f, out_lower, out_upper);
+  return BF_OK;
+}
+
+bf_status tiny_evaluate(const float* x, float* y, void* workspace,
+    std::size_t workspace_bytes) {
+  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const h_value = at<float>(workspace, 0);  // [8]
+
+  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
+
+  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
+  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
+  return BF_OK;
+}
+
+const bf_model_info* tiny_info(void) {
+  static constexpr bf_model_info info = {
+      "tiny", TINY_MODEL_SHA256, "ibp", "real", "0.1.0",
+      TINY_INPUTS, TINY_OUTPUTS, TINY_SPEC_ROWS,
+      TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN, TINY_WEIGHTS_BYTES, BF_ABI_VERSION};
+  return &info;
+}
+
+}  // extern "C"
