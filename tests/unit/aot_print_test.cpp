@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "aot/loop/nest.h"
+#include "aot/loop/print.h"
+
+// What tiny nests look like in C++.
+namespace bf {
+namespace {
+
+using loop::Expression;
+using loop::Let;
+using loop::load;
+using loop::local;
+using loop::Nest;
+using loop::Store;
+using loop::Sum;
+using loop::Type;
+
+struct Printed {
+  const char* name;
+  std::vector<Nest> nests;
+  std::string shared;
+  loop::VectorTypes types;  // that the text names
+  const char* text;
+};
+
+void PrintTo(const Printed& printed, std::ostream* out) {
+  *out << printed.name;
+}
+
+// y[a] = larger(x[a], 0) - c
+Nest pointwise(std::int64_t extent) {
+  Expression what;
+  what.axes = {{"a", 0, extent, false}};
+  what.body = {Store{"y",
+                     loop::axis("a"),
+                     loop::max(load("x", loop::axis("a")), loop::literal(0)) - loop::scalar("c"),
+                     {}}};
+  return Nest(what);
+}
+
+Nest pointwise_vectors() {
+  Nest nest = pointwise(10);
+  nest.restrict_axis("a", 0, 8);
+  nest.split("a", 4, "v");
+  nest.vectorize("a");
+  return nest;
+}
+
+Nest pointwise_tiles() {
+  Nest nest = pointwise(10);
+  nest.split("a", 4, "tile");
+  return nest;
+}
+
+// y[o] = sum_i w[o / 4][i][o % 4] x[i], stored up to o = 6.
+Nest product(std::int64_t chunk) {
+  Expression what;
+  what.axes = {{"o", 0, 8, false}, {"i", 0, 6, true}};
+  what.body = {
+      Let{"w", load("weight", loop::axis("i", 4) + loop::axis("o") + loop::floor("o", 4, 5))},
+      Let{"x", load("input", loop::axis("i"))}};
+  what.sums = {Sum{"sum", local("w") * local("x"), "", {}, false}};
+  what.epilogue = {Store{"y", loop::axis("o"), local("sum"), std::pair{"o", 6}}};
+  Nest nest(what);
+  nest.split("o", 2, "v");
+  nest.split("v", 2, "panel");
+  nest.split("i", chunk, "chunk");
+  nest.reorder({"panel", "chunk", "i", "v", "o"});
+  nest.unroll("v");
+  nest.vectorize("o");
+  nest.partial_sums("chunk");
+  return nest;
+}
+
+// result[r] = sum_j a[j][r] in double; blocks of j outside.
+Nest columns(const std::string& result, bool add) {
+  Expression what;
+  what.axes = {{"j", 0, 6, true}, {"r", 0, 3, false}};
+  what.sums = {Sum{"sum", loop::to_double(load("a", loop::axis("j", 3) + loop::axis("r"))), result,
+                   loop::axis("r"), add}};
+  Nest nest(what);
+  nest.split("j", 2, "block");
+  nest.reorder({"block", "r", "j"});
+  return nest;
+}
+
+std::vector<Printed> table() {
+  return {
+      {"Pointwise", {pointwise(3)}, "", {}, R"(
+  for (int a = 0; a < 3; ++a) {
+    y[a] = larger(x[a], 0x0p+0f) - c;
+  }
+)"},
+      {"TilesWithARemainder", {pointwise_tiles()}, "", {}, R"(
+  for (int tile = 0; tile < 10; tile += 4) {
+    const int a_end = smaller(tile + 4, 10);
+    for (int a = tile; a < a_end; ++a) {
+      y[a] = larger(x[a], 0x0p+0f) - c;
+    }
+  }
+)"},
+      {"Vectors", {pointwise_vectors()}, "", {{Type::kFloat32, 4}}, R"(
+  for (int v = 0; v < 8; v += 4) {
+    store(y + v, larger(load<f32x4>(x + v), broadcast<f32x4>(0x0p+0f)) - broadcast<f32x4>(c));
+  }
+)"},
+      {"RegisterTileAndPartialSums", {product(3)}, "", {{Type::kFloat32, 2}}, R"(
+  for (int panel = 0; panel < 8; panel += 4) {
+    f32x2 sum[2] = {};
+    for (int chunk = 0; chunk < 6; chunk += 3) {
+      f32x2 sum_part[2] = {};
+      for (int i = chunk; i < chunk + 3; ++i) {
+        const f32x2 x = broadcast<f32x2>(input[i]);
+        BF_UNROLL(2)
+        for (int v = 0; v < 2; ++v) {
+          const f32x2 w = load<f32x2>(weight + 4 * i + 6 * panel + 2 * v);
+          sum_part[v] += w * x;
+        }
+      }
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        sum[v] += sum_part[v];
+      }
+    }
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      store_first(y + panel + 2 * v, sum[v], 6 - (panel + 2 * v));
+    }
+  }
+)"},
+      {"TwoNestsShareTheBlocks",
+       {columns("first", false), columns("second", true)},
+       "block",
+       {},
+       R"(
+  for (int block = 0; block < 6; block += 2) {
+    for (int r = 0; r < 3; ++r) {
+      double sum = 0;
+      for (int j = block; j < block + 2; ++j) {
+        sum += static_cast<double>(a[3 * j + r]);
+      }
+      first[r] = block == 0 ? sum : first[r] + sum;
+    }
+    for (int r = 0; r < 3; ++r) {
+      double sum = 0;
+      for (int j = block; j < block + 2; ++j) {
+        sum += static_cast<double>(a[3 * j + r]);
+      }
+      second[r] = second[r] + sum;
+    }
+  }
+)"},
+  };
+}
+
+class PrintedNests : public ::testing::TestWithParam<Printed> {};
+
+TEST_P(PrintedNests, ReadLikeThis) {
+  loop::VectorTypes types;
+  EXPECT_EQ("\n" + print(GetParam().nests, GetParam().shared, types), GetParam().text);
+  EXPECT_EQ(types, GetParam().types);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, PrintedNests, ::testing::ValuesIn(table()),
+                         [](const auto& parameter) { return parameter.param.name; });
+
+TEST(TypeName, SaysElementAndLanes) {
+  EXPECT_EQ(loop::type_name(Type::kFloat32, 1), "float");
+  EXPECT_EQ(loop::type_name(Type::kFloat64, 1), "double");
+  EXPECT_EQ(loop::type_name(Type::kFloat32, 16), "f32x16");
+  EXPECT_EQ(loop::type_name(Type::kFloat64, 8), "f64x8");
+}
+
+}  // namespace
+}  // namespace bf
