@@ -207,6 +207,11 @@ class NestPrinter {
                        operand(*expr.operands[1], strict ? 5 : own + 1));
   }
 
+  // Two signs would be a decrement.
+  static std::string negated(const std::string& text) {
+    return text.starts_with('-') ? "-(" + text + ")" : "-" + text;
+  }
+
   // In parentheses when it binds less tightly than `least`.
   std::string operand(const Expr& expr, int least = 5) {
     const std::string text = expression(expr);
@@ -233,7 +238,7 @@ class NestPrinter {
         return fmt::format("larger({}, {})", expression(*expr.operands[0]),
                            expression(*expr.operands[1]));
       case ExprKind::kNegate:
-        return "-" + operand(*expr.operands[0]);
+        return negated(operand(*expr.operands[0]));
       case ExprKind::kAbs:
         return fmt::format("magnitude({})", expression(*expr.operands[0]));
       case ExprKind::kLess:

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -167,6 +168,58 @@ TEST_P(PrintedNests, ReadLikeThis) {
 
 INSTANTIATE_TEST_SUITE_P(Tiny, PrintedNests, ::testing::ValuesIn(table()),
                          [](const auto& parameter) { return parameter.param.name; });
+
+// y[0] = value, its text.
+std::string expression_text(const loop::ExprPtr& value) {
+  Expression what;
+  what.axes = {{"a", 0, 1, false}};
+  what.body = {Store{"y", {}, value, {}}};
+  loop::VectorTypes types;
+  const std::string text = print({Nest(what)}, "", types);
+  const std::string before = "  y[0] = ";
+  return text.substr(before.size(), text.size() - before.size() - 2);  // without ";\n"
+}
+
+TEST(PrintedExpressions, KeepTheirOrderOfEvaluation) {
+  const loop::ExprPtr a = local("a1");
+  const loop::ExprPtr b = local("b1");
+  const loop::ExprPtr c = local("c1");
+  EXPECT_EQ(expression_text(a + b * c), "a1 + b1 * c1");
+  EXPECT_EQ(expression_text((a + b) * c), "(a1 + b1) * c1");
+  EXPECT_EQ(expression_text(a * (b - c)), "a1 * (b1 - c1)");
+  EXPECT_EQ(expression_text((a - b) - c), "a1 - b1 - c1");
+  EXPECT_EQ(expression_text(a - (b - c)), "a1 - (b1 - c1)");
+  EXPECT_EQ(expression_text(a + (b + c)), "a1 + (b1 + c1)");
+  EXPECT_EQ(expression_text(a * (b * c)), "a1 * (b1 * c1)");
+  EXPECT_EQ(expression_text(-(a + b)), "-(a1 + b1)");
+  EXPECT_EQ(expression_text(-(-a)), "-(-a1)");
+  EXPECT_EQ(expression_text(a - loop::literal(-1)), "a1 - -0x1p+0f");
+  EXPECT_EQ(expression_text(-loop::literal(-1)), "-(-0x1p+0f)");
+  EXPECT_EQ(expression_text(loop::abs(a + b)), "magnitude(a1 + b1)");
+  EXPECT_EQ(expression_text(loop::to_float(loop::to_double(a))),
+            "static_cast<float>(static_cast<double>(a1))");
+}
+
+TEST(PrintedExpressions, PutConditionsInParentheses) {
+  const loop::ExprPtr a = local("a1");
+  const loop::ExprPtr b = local("b1");
+  const loop::ExprPtr low = loop::less(a, b);
+  const loop::ExprPtr high = loop::less_equal(a + b, loop::literal(HUGE_VAL));
+  EXPECT_EQ(expression_text(loop::select(low, a, b)), "a1 < b1 ? a1 : b1");
+  EXPECT_EQ(expression_text(loop::select(loop::both(low, high), a, b)),
+            "((a1 < b1) && (a1 + b1 <= kInfinity)) ? a1 : b1");
+  EXPECT_EQ(expression_text(a * loop::select(low, a, b)), "a1 * (a1 < b1 ? a1 : b1)");
+  EXPECT_EQ(expression_text(loop::select(low, loop::select(low, a, b), b)),
+            "a1 < b1 ? (a1 < b1 ? a1 : b1) : b1");
+}
+
+TEST(ExpressionDeathTest, OperandsOfTwoTypes) {
+  const loop::ExprPtr narrow = local("a");
+  const loop::ExprPtr wide = local("b", Type::kFloat64);
+  EXPECT_DEATH(narrow + wide, "type");
+  EXPECT_DEATH(loop::less(wide, wide), "kFloat32");
+  EXPECT_DEATH(loop::select(narrow, narrow, narrow), "kMask");
+}
 
 TEST(TypeName, SaysElementAndLanes) {
   EXPECT_EQ(loop::type_name(Type::kFloat32, 1), "float");
