@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -143,10 +144,11 @@ void Generator::order(Nest& nest) {
   const auto reduced = [&](const std::string& name) {
     return nest.axis(nest.loop(name).axis).reduced;
   };
-  if (!leaves || maybe(0.3)) std::ranges::stable_partition(names, std::not_fn(reduced));
+  if (!leaves || maybe(0.3))
+    std::stable_partition(names.begin(), names.end(), std::not_fn(reduced));
   if (maybe(0.7)) {  // a register tile along a, inside the reduced loops
     const auto inside = [](const std::string& name) { return name == "a" || name == "a_part"; };
-    std::ranges::stable_partition(names, std::not_fn(inside));
+    std::stable_partition(names.begin(), names.end(), std::not_fn(inside));
     if (names.back() != "a") std::swap(names.back(), *std::ranges::find(names, "a"));
   }
   std::vector<std::string> ordered;  // outer loops first

@@ -74,7 +74,7 @@ std::string difference(const std::string& expected, const std::string& actual) {
   constexpr std::size_t kShown = 12;
   const std::vector<std::string> old = lines_of(expected);
   const std::vector<std::string> now = lines_of(actual);
-  const auto [first_old, first_now] = std::ranges::mismatch(old, now);
+  const auto [first_old, first_now] = std::mismatch(old.begin(), old.end(), now.begin(), now.end());
   const auto begin = static_cast<std::size_t>(first_old - old.begin());
   std::size_t tail = 0;
   while (begin + tail < std::min(old.size(), now.size()) &&
