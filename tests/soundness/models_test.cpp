@@ -70,6 +70,9 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
   static constexpr int kSubBoxes = 3;
   static constexpr int kPoints = 15;
 
+  // Boxes inside of golden ones have sides down to 1/16 of theirs: rounding weighs more.
+  static constexpr cli::Tolerances kPart = {1.05, 1.02, 0.01};
+
   void SetUp() override {
     const Model& model = std::get<0>(GetParam());
     fs::path root = BF_SOURCE_DIR;
@@ -111,8 +114,9 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
 
   void check_containment(const cli::FloatBox& box, const cli::Bounds& outputs,
                          const cli::Bounds& rows);
-  void check_widths(const cli::FloatBox& box, const cli::Bounds& ours, EntryKind kind, bool point);
-  void check_box(const cli::FloatBox& box, bool point);
+  void check_widths(const cli::FloatBox& box, const cli::Bounds& ours, EntryKind kind, bool point,
+                    const cli::Tolerances& tolerances);
+  void check_box(const cli::FloatBox& box, bool point, const cli::Tolerances& tolerances);
 
   std::vector<std::vector<double>> spec_rows() const {
     return verifier_.plan.spec_rows > 0 ? golden_.boxes.at(0).rows
@@ -148,25 +152,28 @@ void RealNetworks::check_containment(const cli::FloatBox& box, const cli::Bounds
 }
 
 void RealNetworks::check_widths(const cli::FloatBox& box, const cli::Bounds& ours, EntryKind kind,
-                                bool point) {
+                                bool point, const cli::Tolerances& tolerances) {
   const Plan& plan = verifier_.plan;
   const reference::Bounds exact =
       reference::execute(plan, *plan.find_entry(kind), {box.lower.begin(), box.lower.end()},
                          {box.upper.begin(), box.upper.end()});
-  const cli::Widths widths = cli::compare_widths(ours, exact.lower, exact.upper, point, {});
+  const cli::Widths widths = cli::compare_widths(ours, exact.lower, exact.upper, point, tolerances);
   EXPECT_TRUE(widths.ok) << to_string(kind) << ": mean ratio " << widths.mean << ", max "
                          << widths.max << ", excess at points " << widths.point_width;
   widest_ = std::max(widest_, widths.max);
 }
 
-void RealNetworks::check_box(const cli::FloatBox& box, bool point) {
+void RealNetworks::check_box(const cli::FloatBox& box, bool point,
+                             const cli::Tolerances& tolerances) {
   ++boxes_;
   const cli::Bounds outputs = host_->bounds(box);
   const bool has_spec = verifier_.plan.spec_rows > 0;
   const cli::Bounds rows = has_spec ? host_->spec_bounds(box) : cli::Bounds{};
   check_containment(box, outputs, rows);
-  check_widths(box, outputs, EntryKind::kBounds, point);
-  if (has_spec) check_widths(box, rows, EntryKind::kSpecBounds, point);
+  // The width of ibp at a point is its float rounding alone, on which there is no limit.
+  if (point && verifier_.plan.config.method == Method::kIbp) return;
+  check_widths(box, outputs, EntryKind::kBounds, point, tolerances);
+  if (has_spec) check_widths(box, rows, EntryKind::kSpecBounds, point, tolerances);
 }
 
 // Part of a box: each side between two of its 17 equidistant points, or one of them.
@@ -190,13 +197,13 @@ TEST_P(RealNetworks, BoundsHoldAndAreTight) {
   for (const cli::GoldenBox& golden : golden_.boxes) {
     const cli::FloatBox box = cli::round_outward(golden.file, verifier_.plan.input_count);
     SCOPED_TRACE(golden.description);
-    check_box(box, golden.rounding_dominated);
+    check_box(box, golden.rounding_dominated, {});
     for (int i = 0; i < kSubBoxes; ++i) {
       SCOPED_TRACE(fmt::format("sub-box {}", i));
-      check_box(sub_box(random_, box, false), golden.rounding_dominated);
+      check_box(sub_box(random_, box, false), golden.rounding_dominated, kPart);
     }
     SCOPED_TRACE("a point");
-    check_box(sub_box(random_, box, true), true);
+    check_box(sub_box(random_, box, true), true, kPart);
   }
   std::printf("%d boxes, widest by a factor of %.6f\n", boxes_, widest_);
 }

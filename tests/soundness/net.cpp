@@ -53,13 +53,6 @@ void align(Numbers& a, Numbers& b) {
   }
 }
 
-double log2_above(const Numbers& numbers) {
-  std::size_t bits = 0;
-  for (const mpz_class& value : numbers.values)
-    bits = std::max(bits, mpz_sizeinbase(value.get_mpz_t(), 2));
-  return static_cast<double>(bits) + static_cast<double>(numbers.exponent);
-}
-
 Constant constant(Shape shape, const std::vector<double>& data, const std::vector<double>& error) {
   return {std::move(shape), data, error};
 }
@@ -123,6 +116,24 @@ int compare(double x, const Numbers& numbers, std::size_t i) {
   return cmp(mpz_class(odd.mantissa), shifted(numbers.values[i], -shift));
 }
 
+double largest_magnitude(const Net& net, const FloatBox& box) {
+  double largest = 0;
+  for (std::size_t i = 0; i < box.lower.size(); ++i)
+    largest = std::max({largest, std::abs(static_cast<double>(box.lower[i])),
+                        std::abs(static_cast<double>(box.upper[i]))});
+  for (const NetLayer& layer : net.layers) {
+    double next = 0;
+    for (int j = 0; j < layer.out; ++j) {
+      double sum = std::abs(layer.bias[at(j)]);
+      for (int k = 0; k < layer.in; ++k)
+        sum += std::abs(layer.weight[at(j) * at(layer.in) + at(k)]) * largest;
+      next = std::max(next, sum);
+    }
+    largest = std::max(largest, next);
+  }
+  return largest;
+}
+
 ExactNet::ExactNet(const Net& net) {
   for (const NetLayer& layer : net.layers)
     layers_.push_back({layer.in, layer.out, layer.relu,
@@ -156,9 +167,8 @@ Numbers ExactNet::evaluate(Numbers x) const {
   return x;
 }
 
-ExactBox ExactNet::intervals(const FloatBox& box, double* largest) const {
+ExactBox ExactNet::intervals(const FloatBox& box) const {
   ExactBox x{exact_numbers(box.lower), exact_numbers(box.upper)};
-  if (largest != nullptr) *largest = std::max(log2_above(x.lower), log2_above(x.upper));
   for (const Layer& layer : layers_) {
     align(x.lower, x.upper);
     ExactBox z;
@@ -175,7 +185,6 @@ ExactBox ExactNet::intervals(const FloatBox& box, double* largest) const {
                    (up ? x.upper : x.lower).values[at(k)].get_mpz_t());
       }
     for (Numbers* end : {&z.lower, &z.upper}) {
-      if (largest != nullptr) *largest = std::max(*largest, log2_above(*end));
       Numbers bias = layer.bias;
       align(*end, bias);
       for (std::size_t j = 0; j < end->values.size(); ++j) {

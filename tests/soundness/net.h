@@ -59,6 +59,9 @@ struct ExactBox {
   Numbers lower, upper;
 };
 
+// What no magnitude of a sound computation exceeds by much: without cancellation and ReLU.
+double largest_magnitude(const Net& net, const FloatBox& box);
+
 struct Range {
   mpq_class lower, upper;
 };
@@ -70,9 +73,8 @@ class ExactNet {
 
   Numbers evaluate(Numbers x) const;
 
-  // The interval method without rounding. `largest`: where not null, it receives an upper bound of
-  // log2 of all magnitudes met.
-  ExactBox intervals(const FloatBox& box, double* largest = nullptr) const;
+  // The interval method without rounding.
+  ExactBox intervals(const FloatBox& box) const;
 
   // The exact range of each output of a network with one input, from its breakpoints.
   std::vector<Range> ranges(float lower, float upper) const;
