@@ -21,9 +21,12 @@ TEST(FoldOutputSpec, FoldsIntoTheLastLayer) {
   Graph graph = b.outputs({b.add(affine(2, 2, {1, 2, 3, 4}, {5, 6}), {b.x()}, {2})});
   fold_output_spec(graph, {{{1, -1}, {0, 2}}, {0.5, 0}});
   verify(graph);
-  ASSERT_EQ(graph.nodes.size(), 1U);
-  EXPECT_EQ(only<Affine>(graph), affine(2, 2, {-2, -2, 6, 8}, {-1.5, 12}));
-  EXPECT_EQ(graph.value(graph.outputs[0]).shape, (Shape{1, 2}));
+  ASSERT_EQ(graph.nodes.size(), 2U);  // y stays an output beside the rows
+  ASSERT_EQ(graph.outputs.size(), 2U);
+  ASSERT_EQ(graph.nodes[1].output, graph.outputs[1]);
+  EXPECT_EQ(std::get<Affine>(graph.nodes[1].op), affine(2, 2, {-2, -2, 6, 8}, {-1.5, 12}));
+  EXPECT_EQ(graph.nodes[1].inputs, graph.inputs);
+  EXPECT_EQ(graph.value(graph.outputs[1]).shape, (Shape{1, 2}));
 }
 
 TEST(FoldOutputSpec, LooksThroughMapsAndScales) {
@@ -34,8 +37,10 @@ TEST(FoldOutputSpec, LooksThroughMapsAndScales) {
   const Tensors y = evaluate(graph, {{1, 1}});
   fold_output_spec(graph, {{{1, 10}}, {}});
   verify(graph);
-  EXPECT_EQ(graph.nodes.size(), 1U);
-  EXPECT_EQ(evaluate(graph, {{1, 1}}), (Tensors{{y[0][0] + 10 * y[0][1]}}));
+  ASSERT_EQ(graph.nodes.size(), 5U);
+  EXPECT_TRUE(std::holds_alternative<Affine>(graph.nodes[4].op));
+  EXPECT_EQ(graph.nodes[4].inputs, graph.inputs);
+  EXPECT_EQ(evaluate(graph, {{1, 1}}), (Tensors{y[0], {y[0][0] + 10 * y[0][1]}}));
 }
 
 // Folding further than the last layer may cost work; that is for merge_affine to decide.
@@ -43,7 +48,7 @@ TEST(FoldOutputSpec, StopsAtTheLastLayer) {
   Graph graph = two_layers(10, 1, 10, false);
   fold_output_spec(graph, {std::vector(10, std::vector<double>(10, 1)), {}});
   verify(graph);
-  EXPECT_EQ(count_ops<Affine>(graph), 2U);
+  EXPECT_EQ(count_ops<Affine>(graph), 3U);
 }
 
 // Without the specification these layers merge. With it they must, too: bounds through the two
@@ -54,7 +59,8 @@ TEST(FoldOutputSpec, DoesNotKeepLayersFromMerging) {
   PassOptions options;
   options.spec = &spec;
   normalise(graph, options);
-  EXPECT_EQ(graph.nodes.size(), 1U);
+  ASSERT_EQ(graph.nodes.size(), 2U);
+  for (const Node& node : graph.nodes) EXPECT_EQ(node.inputs, graph.inputs);
 }
 
 TEST(FoldOutputSpec, RefusesWhatDoesNotFit) {
