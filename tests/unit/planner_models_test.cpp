@@ -73,12 +73,15 @@ TEST_P(PlannedModel, VerifyCatchesEveryDroppedEdgeAndMovedBuffer) {
   }
 }
 
-// The goldens are float64 bounds by the same rules, from code of another language.
+// The goldens are float64 bounds by the same rules, from code of another language, but without the
+// intersection with intervals and without merged layers: bounds may be tighter, never looser. Where
+// neither can happen they are the same.
 TEST_P(PlannedModel, ReferenceMeetsTheGoldens) {
   const Plan plan = plan_model(GetParam(), "generic");
   std::string key(to_string(plan.config.method));
   std::replace(key.begin(), key.end(), '-', '_');
-  for (const auto& box : golden_of(GetParam()).at("boxes")) {
+  const auto golden = golden_of(GetParam());  // outlives the loop over a part of it
+  for (const auto& box : golden.at("boxes")) {
     const auto bounds =
         reference::execute(plan, *plan.find_entry(EntryKind::kBounds),
                            box.at("lower").get<Numbers>(), box.at("upper").get<Numbers>());
@@ -88,8 +91,12 @@ TEST_P(PlannedModel, ReferenceMeetsTheGoldens) {
     ASSERT_EQ(bounds.lower.size(), lower.size());
     for (std::size_t j = 0; j < lower.size(); ++j) {
       const double tolerance = 1e-9 * (1 + std::abs(lower[j]) + std::abs(upper[j]));
-      EXPECT_NEAR(bounds.lower[j], lower[j], tolerance) << box.at("desc");
-      EXPECT_NEAR(bounds.upper[j], upper[j], tolerance) << box.at("desc");
+      EXPECT_GE(bounds.lower[j], lower[j] - tolerance) << box.at("desc");
+      EXPECT_LE(bounds.upper[j], upper[j] + tolerance) << box.at("desc");
+      if (plan.config.method == Method::kIbp && GetParam().model != "tiny_linear") {
+        EXPECT_NEAR(bounds.lower[j], lower[j], tolerance) << box.at("desc");
+        EXPECT_NEAR(bounds.upper[j], upper[j], tolerance) << box.at("desc");
+      }
       EXPECT_LE(bounds.lower[j], forward[j] + tolerance);
       EXPECT_GE(bounds.upper[j], forward[j] - tolerance);
     }
@@ -100,7 +107,8 @@ TEST_P(PlannedModel, ReferenceEvaluatesLikeTheGoldens) {
   const Plan plan = plan_model(GetParam(), "generic");
   const Entry* entry = plan.find_entry(EntryKind::kEvaluate);
   ASSERT_NE(entry, nullptr);
-  for (const auto& box : golden_of(GetParam()).at("boxes")) {
+  const auto golden = golden_of(GetParam());  // outlives the loop over a part of it
+  for (const auto& box : golden.at("boxes")) {
     const auto lower = box.at("lower").get<Numbers>();
     const auto upper = box.at("upper").get<Numbers>();
     Numbers centre;
