@@ -53,6 +53,8 @@ class LayerBuilder {
 
  private:
   static constexpr int kUnmade = -2;
+  // Over all layers, inputs and outputs: keeps n u of every float32 sum below 1/2 (gamma_float).
+  static constexpr std::int64_t kMaxNeurons = std::int64_t{1} << 22;
 
   void problem(const std::string& where, const std::string& message, const std::string& hint) {
     problems_.push_back({"BF2102", where, message, hint});
@@ -94,6 +96,12 @@ class LayerBuilder {
     layer.out = static_cast<int>(affine.weight.shape.at(0));
     layer.in = static_cast<int>(affine.weight.shape.at(1));
     layer.relu = relu != nullptr;
+    neurons_ += affine.weight.shape.at(0) + affine.weight.shape.at(1);
+    if (neurons_ > kMaxNeurons) {
+      problem(layer.origin, fmt::format("the network has more than {} neurons", kMaxNeurons),
+              "float32 sums of so many terms have no useful error bound");
+      return;
+    }
     try {
       round_weights(affine, layer);
     } catch (const CompileError& error) {
@@ -109,6 +117,7 @@ class LayerBuilder {
   std::vector<int> producer_;
   std::vector<int> layer_of_value_;  // -1: the network's input
   std::set<std::string> names_;
+  std::int64_t neurons_ = 0;
   std::vector<Diagnostic> problems_;
 };
 
