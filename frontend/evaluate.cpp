@@ -24,6 +24,8 @@ struct DoubleArithmetic {
   static double multiply(double a, double b) { return a * b; }
   static double divide(double a, double b) { return a / b; }
   static double relu(double x) { return std::max(x, 0.0); }
+  static double larger(double a, double b) { return a < b ? b : a; }
+  static double apply(const Function& function, double x) { return bf::evaluate(function, x); }
 };
 
 }  // namespace

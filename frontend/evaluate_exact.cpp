@@ -1,6 +1,7 @@
 #include "frontend/evaluate_exact.h"
 
 #include "frontend/evaluate_node.h"
+#include "frontend/function_exact.h"
 
 namespace bf {
 namespace {
@@ -28,6 +29,10 @@ struct RationalArithmetic {
     return a / b;
   }
   static mpq_class relu(const mpq_class& x) { return x > 0 ? x : mpq_class(); }
+  static mpq_class larger(const mpq_class& a, const mpq_class& b) { return a < b ? b : a; }
+  static mpq_class apply(const Function& function, const mpq_class& x) {
+    return evaluate_exact(function, x);
+  }
 };
 
 }  // namespace

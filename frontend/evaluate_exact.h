@@ -8,7 +8,8 @@
 
 namespace bf {
 
-// The network's outputs for one point, without any rounding. All constants must be exact
+// The network's outputs for one point, without any rounding but that of smooth functions (see
+// function_exact.h). All constants must be exact
 // (Constant::is_exact); divisors must not be zero.
 std::vector<std::vector<mpq_class>> evaluate_exact(
     const Graph& graph, const std::vector<std::vector<mpq_class>>& inputs);

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph.h"
 #include "frontend/index_maps.h"
@@ -12,7 +13,8 @@
 // What every operator computes, written once for all kinds of numbers. `Arithmetic` has
 //   Number, Accumulator {add(Number), add_product(Number, Number), Number result()},
 //   static Number constant(const Constant&, std::size_t), number(double), add, subtract, multiply,
-//   divide(Number, Number), relu(Number).
+//   divide(Number, Number), relu(Number), larger(Number, Number),
+//   apply(const Function&, Number).
 // Sums run in index order.
 
 namespace bf {
@@ -108,6 +110,57 @@ class NodeEvaluator {
       }
       sum.add(Arithmetic::constant(op.bias, row));
       y.push_back(sum.result());
+    }
+    return y;
+  }
+
+  Tensor operator()(const Unary& op) const {
+    Tensor y;
+    y.reserve(inputs_[0]->size());
+    for (const Number& x : *inputs_[0]) y.push_back(Arithmetic::apply(op.function, x));
+    return y;
+  }
+
+  Tensor operator()(const Conv& op) const {
+    const ConvGeometry& g = op.geometry;
+    std::vector<typename Arithmetic::Accumulator> sums(static_cast<std::size_t>(g.out_count()));
+    for_each_product(g, [&](std::int64_t out, std::int64_t weight, std::int64_t in) {
+      const auto w = static_cast<std::size_t>(weight);
+      if (op.weight.data[w] == 0 && op.weight.error_at(w) == 0) return;
+      sums[static_cast<std::size_t>(out)].add_product(Arithmetic::constant(op.weight, w),
+                                                      at(0, in));
+    });
+    Tensor y(sums.size());
+    for_each_element(g.batch, g.out_channels, g.out_size,
+                     [&](std::int64_t n, std::int64_t c, const Extent& p) {
+                       const auto i = static_cast<std::size_t>(g.out.at(n, c, p));
+                       sums[i].add(Arithmetic::constant(op.bias, static_cast<std::size_t>(c)));
+                       y[i] = sums[i].result();
+                     });
+    return y;
+  }
+
+  Tensor operator()(const SparseAffine& op) const {
+    Tensor y;
+    for (std::size_t row = 0; row + 1 < op.row_start.size(); ++row) {
+      typename Arithmetic::Accumulator sum;
+      for (auto k = static_cast<std::size_t>(op.row_start[row]);
+           k < static_cast<std::size_t>(op.row_start[row + 1]); ++k)
+        sum.add_product(Arithmetic::constant(op.value, k), at(0, op.column[k]));
+      sum.add(Arithmetic::constant(op.bias, row));
+      y.push_back(sum.result());
+    }
+    return y;
+  }
+
+  Tensor operator()(const GroupMax& op) const {
+    Tensor y;
+    for (std::size_t row = 0; row + 1 < op.row_start.size(); ++row) {
+      auto k = static_cast<std::size_t>(op.row_start[row]);
+      Number largest = at(0, op.source[k]);
+      for (++k; k < static_cast<std::size_t>(op.row_start[row + 1]); ++k)
+        largest = Arithmetic::larger(largest, at(0, op.source[k]));
+      y.push_back(largest);
     }
     return y;
   }

@@ -50,6 +50,18 @@ std::string_view name_of(const Scale&) {
 std::string_view name_of(const Affine&) {
   return "affine";
 }
+std::string_view name_of(const Unary& op) {
+  return name_of(op.function.kind);
+}
+std::string_view name_of(const Conv& op) {
+  return op.geometry.transposed ? "conv_transpose" : "conv";
+}
+std::string_view name_of(const SparseAffine&) {
+  return "sparse_affine";
+}
+std::string_view name_of(const GroupMax&) {
+  return "group_max";
+}
 
 std::string print_numbers(const std::vector<double>& numbers) {
   return fmt::format("{{{}}}", fmt::join(numbers, ", "));
@@ -106,6 +118,52 @@ std::string print_fields(const Affine& op) {
   return fmt::format(" [{}]", fmt::join(op.weight.shape, " x ")) +
          print_constant("weight", op.weight) + print_constant("bias", op.bias);
 }
+std::string print_fields(const Unary& op) {
+  std::string text = to_string(op.function);
+  text.erase(0, std::min(text.find('('), text.size()));
+  return text.empty() ? text : " " + text;
+}
+std::string print_layout(const ImageLayout& layout, const ImageLayout& usual) {
+  if (layout == usual) return {};
+  return fmt::format(" strides {} {} {}", layout.batch, layout.channel,
+                     fmt::join(layout.spatial, " "));
+}
+std::string print_fields(const Conv& op) {
+  const ConvGeometry& g = op.geometry;
+  std::string text =
+      fmt::format(" [{} x {}] -> [{} x {}] kernel {}", g.in_channels, fmt::join(g.in_size, " x "),
+                  g.out_channels, fmt::join(g.out_size, " x "), fmt::join(g.kernel, " x "));
+  if (g.batch != 1) text += fmt::format(" batch {}", g.batch);
+  if (g.stride != Extent{1, 1, 1}) text += fmt::format(" stride {}", fmt::join(g.stride, " x "));
+  if (g.dilation != Extent{1, 1, 1})
+    text += fmt::format(" dilation {}", fmt::join(g.dilation, " x "));
+  if (g.pad != Extent{0, 0, 0}) text += fmt::format(" pad {}", fmt::join(g.pad, " x "));
+  if (g.groups != 1) text += fmt::format(" groups {}", g.groups);
+  const std::string in = print_layout(g.in, dense_layout(g.in_channels, g.in_size));
+  const std::string out = print_layout(g.out, dense_layout(g.out_channels, g.out_size));
+  if (!in.empty()) text += " in" + in;
+  if (!out.empty()) text += " out" + out;
+  return text + print_constant("weight", op.weight) + print_constant("bias", op.bias);
+}
+std::string print_rows(const std::vector<std::int64_t>& row_start,
+                       const std::vector<std::int64_t>& elements) {
+  const std::size_t rows = row_start.size() - 1;
+  if (elements.size() > 2 * kPrintedElements)
+    return fmt::format(" [{} rows, {} entries]", rows, elements.size());
+  std::string text = " [";
+  for (std::size_t i = 0; i < rows; ++i)
+    text += fmt::format(
+        "{}{{{}}}", i == 0 ? "" : " ",
+        fmt::join(elements.begin() + row_start[i], elements.begin() + row_start[i + 1], " "));
+  return text + "]";
+}
+std::string print_fields(const SparseAffine& op) {
+  return print_rows(op.row_start, op.column) + print_constant("value", op.value) +
+         print_constant("bias", op.bias);
+}
+std::string print_fields(const GroupMax& op) {
+  return print_rows(op.row_start, op.source);
+}
 
 std::string print_value(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
@@ -140,6 +198,61 @@ void verify_fields(const Scale& op, const std::vector<Shape>&) {
 void verify_fields(const Affine& op, const std::vector<Shape>&) {
   verify_constant(op.weight);
   verify_constant(op.bias);
+}
+void verify_fields(const Unary& op, const std::vector<Shape>&) {
+  BF_CHECK(!std::isnan(op.function.a) && !std::isnan(op.function.b));
+}
+
+// Every element of a tensor of `count` elements is an image element, once.
+void verify_layout(const ImageLayout& layout, std::int64_t batch, std::int64_t channels,
+                   const Extent& size, std::int64_t count) {
+  std::vector<bool> seen(static_cast<std::size_t>(count), false);
+  Extent p;
+  for (std::int64_t n = 0; n < batch; ++n)
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (p[0] = 0; p[0] < size[0]; ++p[0])
+        for (p[1] = 0; p[1] < size[1]; ++p[1])
+          for (p[2] = 0; p[2] < size[2]; ++p[2]) {
+            const std::int64_t at = layout.at(n, c, p);
+            BF_CHECK(at >= 0 && at < count && !seen[static_cast<std::size_t>(at)]);
+            seen[static_cast<std::size_t>(at)] = true;
+          }
+}
+void verify_fields(const Conv& op, const std::vector<Shape>&) {
+  const ConvGeometry& g = op.geometry;
+  for (std::size_t d = 0; d < 3; ++d)
+    BF_CHECK(g.in_size[d] > 0 && g.out_size[d] > 0 && g.kernel[d] > 0 && g.stride[d] > 0 &&
+             g.dilation[d] > 0);
+  BF_CHECK(g.groups > 0 && g.in_channels % g.groups == 0 && g.out_channels % g.groups == 0);
+  verify_layout(g.in, g.batch, g.in_channels, g.in_size, g.in_count());
+  verify_layout(g.out, g.batch, g.out_channels, g.out_size, g.out_count());
+  verify_constant(op.weight);
+  verify_constant(op.bias);
+  BF_CHECK(op.weight.shape == (Shape{g.out_channels, g.in_group(), g.taps()}));
+  BF_CHECK(op.bias.shape == Shape{g.out_channels});
+}
+
+void verify_rows(const std::vector<std::int64_t>& row_start,
+                 const std::vector<std::int64_t>& elements, std::int64_t count) {
+  BF_CHECK(row_start.size() >= 2 && row_start.front() == 0);
+  BF_CHECK(row_start.back() == static_cast<std::int64_t>(elements.size()));
+  for (std::size_t i = 1; i < row_start.size(); ++i) BF_CHECK(row_start[i - 1] <= row_start[i]);
+  for (std::int64_t element : elements) BF_CHECK(element >= 0 && element < count);
+}
+void verify_fields(const SparseAffine& op, const std::vector<Shape>& inputs) {
+  verify_rows(op.row_start, op.column, element_count(inputs.at(0)));
+  for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i)
+    for (std::int64_t k = op.row_start[i] + 1; k < op.row_start[i + 1]; ++k)
+      BF_CHECK(op.column[static_cast<std::size_t>(k) - 1] < op.column[static_cast<std::size_t>(k)]);
+  verify_constant(op.value);
+  verify_constant(op.bias);
+  BF_CHECK(op.value.data.size() == op.column.size());
+  BF_CHECK(op.bias.shape == Shape{op.rows()});
+}
+void verify_fields(const GroupMax& op, const std::vector<Shape>& inputs) {
+  verify_rows(op.row_start, op.source, element_count(inputs.at(0)));
+  for (std::size_t i = 1; i < op.row_start.size(); ++i)
+    BF_CHECK(op.row_start[i - 1] < op.row_start[i]);
 }
 
 void verify_values(const Graph& graph) {
@@ -200,6 +313,14 @@ ValueId Graph::add_value(std::string wanted, Shape shape) {
   for (int i = 2; taken(unique); ++i) unique = fmt::format("{}_{}", wanted, i);
   values.push_back({std::move(unique), std::move(shape)});
   return static_cast<ValueId>(values.size() - 1);
+}
+
+ImageLayout dense_layout(std::int64_t channels, const Extent& size) {
+  ImageLayout layout;
+  layout.spatial = {size[1] * size[2], size[2], 1};
+  layout.channel = size[0] * size[1] * size[2];
+  layout.batch = channels * layout.channel;
+  return layout;
 }
 
 std::string_view op_name(const Op& op) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "frontend/function.h"
 
 namespace bf {
 
@@ -62,6 +65,7 @@ struct Gemm {
 };
 
 // y = a (+ - * /) b with ONNX (numpy) broadcasting. Inputs: a, b.
+// (normal) Sums and products of two computed tensors of the output's shape.
 struct Binary {
   enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
@@ -71,6 +75,12 @@ struct Binary {
 // (normal) y = max(x, 0), elementwise.
 struct Relu {
   bool operator==(const Relu&) const = default;
+};
+
+// (normal) y_i = f(x_i), elementwise.
+struct Unary {
+  Function function;
+  bool operator==(const Unary&) const = default;
 };
 
 // (normal) Data movement: y_i = x_{source_i} on flattened tensors, one entry per output element.
@@ -97,7 +107,87 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
-using Op = std::variant<Literal, MatMul, Gemm, Binary, Relu, IndexMap, Scale, Affine>;
+// Where the elements of an image lie in a flat tensor: element (n, c, z, y, x) is at
+//   offset + n batch + c channel + z spatial[0] + y spatial[1] + x spatial[2].
+struct ImageLayout {
+  std::int64_t offset = 0;
+  std::int64_t batch = 0;
+  std::int64_t channel = 0;
+  std::array<std::int64_t, 3> spatial = {};
+
+  std::int64_t at(std::int64_t n, std::int64_t c, const std::array<std::int64_t, 3>& p) const {
+    return offset + n * batch + c * channel + p[0] * spatial[0] + p[1] * spatial[1] +
+           p[2] * spatial[2];
+  }
+  bool operator==(const ImageLayout&) const = default;
+};
+
+// Three spatial dimensions; those that a convolution does not have are 1 with kernel 1.
+using Extent = std::array<std::int64_t, 3>;
+
+// The geometry of a convolution over the small side's positions p and kernel taps t:
+//   Conv:           out(n, o, p) += weight[o][i][t] in(n, i, p stride - pad + t dilation)
+//   transposed:     out(n, o, q stride - pad + t dilation) += weight[o][i][t] in(n, i, q)
+// where the group of o holds i, and positions outside of the image are left out.
+struct ConvGeometry {
+  std::int64_t batch = 1;
+  std::int64_t groups = 1;
+  std::int64_t in_channels = 1;
+  std::int64_t out_channels = 1;
+  Extent in_size = {1, 1, 1};
+  Extent out_size = {1, 1, 1};
+  Extent kernel = {1, 1, 1};
+  Extent stride = {1, 1, 1};
+  Extent dilation = {1, 1, 1};
+  Extent pad = {0, 0, 0};  // at the beginning of each dimension; sizes say the rest
+  bool transposed = false;
+  ImageLayout in, out;  // any strides: transposed images need no copies
+
+  std::int64_t in_group() const { return in_channels / groups; }
+  std::int64_t out_group() const { return out_channels / groups; }
+  std::int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  std::int64_t in_count() const {
+    return batch * in_channels * in_size[0] * in_size[1] * in_size[2];
+  }
+  std::int64_t out_count() const {
+    return batch * out_channels * out_size[0] * out_size[1] * out_size[2];
+  }
+  bool operator==(const ConvGeometry&) const = default;
+};
+
+// Row-major layouts [n][c][z][y][x] for the geometry's sizes.
+ImageLayout dense_layout(std::int64_t channels, const Extent& size);
+
+// (normal) Convolution or transposed convolution. The layouts cover all elements of both tensors,
+// each once. weight: [out_channels][in_group][taps], whatever the direction; bias: [out_channels].
+struct Conv {
+  ConvGeometry geometry;
+  Constant weight;
+  Constant bias;
+  bool operator==(const Conv&) const = default;
+};
+
+// (normal) y_i = sum of value_k x_{column_k} for row_start_i <= k < row_start_{i + 1}, + bias_i.
+// Columns rise within a row. From pooling, reductions, Resize, Concat, Pad, Slice, differences.
+struct SparseAffine {
+  std::vector<std::int64_t> row_start;  // one more than rows
+  std::vector<std::int64_t> column;
+  Constant value;  // [column.size()]
+  Constant bias;   // [rows]
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_start.size()) - 1; }
+  bool operator==(const SparseAffine&) const = default;
+};
+
+// (normal) y_i = the largest x_{source_k}, row_start_i <= k < row_start_{i + 1}; no row is empty.
+struct GroupMax {
+  std::vector<std::int64_t> row_start;
+  std::vector<std::int64_t> source;
+  std::int64_t rows() const { return static_cast<std::int64_t>(row_start.size()) - 1; }
+  bool operator==(const GroupMax&) const = default;
+};
+
+using Op = std::variant<Literal, MatMul, Gemm, Binary, Relu, IndexMap, Scale, Affine, Unary, Conv,
+                        SparseAffine, GroupMax>;
 
 struct Value {
   std::string name;  // the ONNX tensor's name; unique within a graph

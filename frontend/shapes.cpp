@@ -155,13 +155,35 @@ Shape infer_shape(const Affine& op, const std::vector<Shape>& inputs) {
   return op.bias.shape;
 }
 
+Shape infer_shape(const Unary&, const std::vector<Shape>& inputs) {
+  expect_inputs(inputs, 1, 1);
+  return inputs[0];
+}
+
+Shape infer_shape(const Conv& op, const std::vector<Shape>& inputs) {
+  expect_inputs(inputs, 1, 1);
+  const ConvGeometry& g = op.geometry;
+  BF_CHECK(element_count(inputs[0]) == g.in_count());
+  return {g.batch, g.out_channels, g.out_size[0], g.out_size[1], g.out_size[2]};
+}
+
+Shape infer_shape(const SparseAffine& op, const std::vector<Shape>& inputs) {
+  expect_inputs(inputs, 1, 1);
+  return {op.rows()};
+}
+
+Shape infer_shape(const GroupMax& op, const std::vector<Shape>& inputs) {
+  expect_inputs(inputs, 1, 1);
+  return {op.rows()};
+}
+
 Shape infer_shape(const Op& op, const std::vector<Shape>& inputs) {
   return std::visit([&](const auto& each) { return infer_shape(each, inputs); }, op);
 }
 
 bool works_on_flattened(const Op& op) {
-  return std::holds_alternative<Relu>(op) || std::holds_alternative<IndexMap>(op) ||
-         std::holds_alternative<Scale>(op) || std::holds_alternative<Affine>(op);
+  return !(std::holds_alternative<Literal>(op) || std::holds_alternative<MatMul>(op) ||
+           std::holds_alternative<Gemm>(op) || std::holds_alternative<Binary>(op));
 }
 
 Shape reshape_shape(const Shape& input, const std::vector<std::int64_t>& target, bool allow_zero) {

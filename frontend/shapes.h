@@ -25,8 +25,8 @@ bool broadcasts_to(const Shape& from, const Shape& to);
 
 // ---- Output shape of each operator.
 //
-// Literal, MatMul, Gemm and Binary define their output's shape. Relu, IndexMap, Scale and Affine
-// work on flattened tensors: their output may have any shape of as many elements as the result
+// Literal, MatMul, Gemm and Binary define their output's shape. All others work on flattened
+// tensors: their output may have any shape of as many elements as the result
 // here; see works_on_flattened.
 Shape infer_shape(const Literal& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const MatMul& op, const std::vector<Shape>& inputs);
@@ -36,11 +36,15 @@ Shape infer_shape(const Relu& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const IndexMap& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const Scale& op, const std::vector<Shape>& inputs);
 Shape infer_shape(const Affine& op, const std::vector<Shape>& inputs);
+Shape infer_shape(const Unary& op, const std::vector<Shape>& inputs);
+Shape infer_shape(const Conv& op, const std::vector<Shape>& inputs);
+Shape infer_shape(const SparseAffine& op, const std::vector<Shape>& inputs);
+Shape infer_shape(const GroupMax& op, const std::vector<Shape>& inputs);
 
 // Dispatches to the above.
 Shape infer_shape(const Op& op, const std::vector<Shape>& inputs);
 
-// Whether the operator sees its input and output as plain vectors (Relu, IndexMap, Scale, Affine).
+// Whether the operator sees its input and output as plain vectors.
 bool works_on_flattened(const Op& op);
 
 // ---- Data movement, as ONNX defines it.
