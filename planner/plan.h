@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,39 +38,97 @@ struct Target {
 };
 
 // ---------------------------------------------------------------------------------------------
-// What the network is: a chain of regions and the heads that read its end
+// What the network is: layers that read the box or other layers, and the heads among them
 
-// Error terms of one affine region. All are upper bounds computed at compile time; see
+// Error terms of one affine layer. All are upper bounds computed at compile time; see
 // note [error terms] in DESIGN.md for the proof that each bound needs each of them.
 struct AffineErrors {
   double weight_relative = 0;  // |w* - w| <= weight_relative |w|, w* the network's exact weight
   double weight_residual = 0;  // |w* - (w + residual)| <= weight_residual |w|
   double bias_float = 0;       // |b* - float(b)|, worst neuron
   double bias_double = 0;      // |b* - b|, worst neuron
-  double row_norm = 0;         // max_j sum_k |w_jk|
+  double row_norm = 0;         // max_j sum_k |w_jk|, over all terms
   double bias_norm = 0;        // max_j |b_j|
   bool operator==(const AffineErrors&) const = default;
 };
 
-// z = W a + b, then a' = relu(z) when `relu`. Weights are float32, row-major [out, in].
+// ---- Maps of one tensor to `out` numbers; see Term.
+
+// A convolution; weight: [out_channels][in_group][taps].
+struct ConvMap {
+  ConvGeometry geometry;
+  bool operator==(const ConvMap&) const = default;
+};
+
+// Compressed rows: entry k of row_start[i] <= k < row_start[i + 1] reads column[k]; weight: one per
+// entry. Columns rise within a row.
+struct SparseMap {
+  std::vector<std::int32_t> row_start;  // out + 1
+  std::vector<std::int32_t> column;
+  bool operator==(const SparseMap&) const = default;
+};
+
+// y_i = x_{source_i}, or 0 where source_i is -1; an empty list is the identity. No weights.
+struct GatherMap {
+  std::vector<std::int32_t> source;
+  bool operator==(const GatherMap&) const = default;
+};
+
+using LinearMap = std::variant<ConvMap, SparseMap, GatherMap>;
+
+// What a layer reads of one tensor.
+struct Term {
+  int input = -1;  // the layer that makes it; -1: the network's input
+  int in = 0;      // its elements
+  LinearMap map;
+  std::vector<float> weight;    // of conv and sparse maps of a sum
+  std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
+  double row_norm = 0;          // max_j sum_k |w_jk|
+  int row_entries = 0;          // most products in one output
+  int column_entries = 0;       // most products that read one input
+  bool operator==(const Term&) const = default;
+};
+
+enum class LayerKind : std::uint8_t {
+  kDense,    // z = W a + b; W float32, row-major [out, in], over one tensor
+  kSum,      // z = the sum of `terms`, + b
+  kProduct,  // z_i = x_{g_i} y_{h_i}: two terms with gather maps, every element present
+  kMax,      // z_i = the largest of x over row i of a sparse map without weights: one term
+};
+
+// A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
+// have no activation; a sum that reads them has.
 struct Layer {
   std::string name;    // unique C identifier, from the ONNX name
   std::string origin;  // "MatMul 'm1' + Add 'a1' + Relu 'r1'"
-  int input = -1;      // the layer that makes `a`; -1: the network's input
-  int in = 0;
+  LayerKind kind = LayerKind::kDense;
   int out = 0;
   bool relu = false;
+  std::optional<Function> function;  // not with relu
+
+  // kDense
+  int input = -1;  // the layer that makes `a`; -1: the network's input
+  int in = 0;
   std::vector<float> weight;
   std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
-  std::vector<double> bias;
+
+  std::vector<Term> terms;  // of the other kinds
+
+  std::vector<double> bias;  // kDense, kSum
   AffineErrors errors;
+  // No double operation of the centre path rounds: copies, or sums on a grid of 52 bits.
+  bool exact_centre = false;
 
   float weight_at(int row, int column) const {
     return weight[static_cast<std::size_t>(row) * static_cast<std::size_t>(in) +
                   static_cast<std::size_t>(column)];
   }
+  bool is_affine() const { return kind == LayerKind::kDense || kind == LayerKind::kSum; }
   bool operator==(const Layer&) const = default;
 };
+
+// The tensors that a layer reads, in order, with repetitions: layers, or -1.
+std::vector<int> inputs_of(const Layer& layer);
 
 // ---------------------------------------------------------------------------------------------
 // Storage
@@ -114,6 +173,13 @@ enum class KernelKind : std::uint8_t {
   kBackwardAffine,  // relaxation of a layer, then coefficients x W
   kConcretize,      // coefficients over the box -> lower bound per row
   kEvaluateAffine,  // plain inference of affine [+ ReLU]
+  // Routines of the runtime, for layers of other kinds than dense:
+  kTermCentre,    // one term of a sum: adds to double centres and float radii
+  kTermStart,     // backward coefficients of chosen rows of one term
+  kTermBackward,  // coefficients x one term
+  kRelaxRows,     // relaxation of a layer applied to backward coefficients
+  kRelaxProduct,  // boxes of the factors -> planes
+  kRelaxMax,      // box of the candidates -> the chosen one
 };
 
 // How a kernel's loops are arranged; see aot/loop. lanes x vectors values are computed at a time.
@@ -197,7 +263,7 @@ enum RelaxRow : std::uint8_t {
 };
 constexpr int kRelaxRows = 6;
 
-// crown: centre of z in double and the interval radius around it.
+// Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
   int layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
@@ -215,14 +281,34 @@ struct CentreAffine {
   bool operator==(const CentreAffine&) const = default;
 };
 
-// Linear relaxation of a' = relu(z) (or a' = z) on the current bounds, as tables over the neurons:
+// The same for a sum layer: centre_out = b, then every term adds to centre_out and radius_out,
+// which rounds up.
+struct CentreSum {
+  struct Part {
+    BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+    KernelId kernel = 0;
+    bool operator==(const Part&) const = default;
+  };
+  int layer = 0;
+  std::vector<Part> parts;  // one per term
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  BufferId below = BufferId::kNone, above = BufferId::kNone;
+  BufferId slack = BufferId::kNone;
+  double inflate = 0;          // factor on the computed radius
+  double centre_relative = 0;  // slack = centre_relative (sum of row_norm max|c|, + bias_norm)
+  double absolute = 0;         //         + absolute
+  double bias_norm = 0;
+  bool operator==(const CentreSum&) const = default;
+};
+
+// Linear relaxation of a' = f(z) (or a' = z) on the current bounds, as tables over the neurons:
 //   coefficient A >= 0 uses slope_lower, offset_lower; A < 0 uses slope_upper, offset_upper;
 //   |A| error pays every rounding of the backward step through this layer.
 struct Relax {
   int layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
-  BufferId table = BufferId::kNone;                            // 6 x out floats, see Relax tables
+  BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
   double product = 0;       // gamma of the product Lambda W, plus weight_relative
   double wide_product = 0;  // the same for wide products: gamma of double, plus weight_relative
@@ -234,40 +320,105 @@ struct Relax {
   bool operator==(const Relax&) const = default;
 };
 
+// Rows of a product's table: slopes over both factors, offsets outward, price.
+enum ProductRow : std::uint8_t {
+  kSlopeX,
+  kSlopeY,
+  kProductUpper,
+  kProductLower,
+  kProductPrice,
+};
+constexpr int kProductRows = 5;
+
+// z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
+//   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
+// the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
+struct RelaxProduct {
+  int layer = 0;
+  BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
+  BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
+  BufferId table = BufferId::kNone;  // kProductRows x out floats; kNone: boxes alone
+  BufferId slack = BufferId::kNone;  // [2] is made, the others are 0; kNone with the table
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A slope enters, its own rounding included
+  double offset = 0;   // gamma of the sum of A offset
+  KernelId kernel = 0;
+  bool operator==(const RelaxProduct&) const = default;
+};
+
+// Rows of a max layer's table.
+enum MaxRow : std::uint8_t {
+  kMaxUpper,     // offset of the constant upper bound; 0 where the choice is exact
+  kMaxConstant,  // 1: the upper bound is constant; 0: it is the chosen candidate
+  kMaxPrice,
+};
+constexpr int kMaxRows = 3;
+
+// z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
+// no other can exceed it, else the largest upper bound.
+struct RelaxMax {
+  int layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId table = BufferId::kNone;   // kMaxRows x out floats; kNone: boxes alone
+  BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
+  BufferId slack = BufferId::kNone;   // as RelaxProduct
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A enters
+  double offset = 0;
+  KernelId kernel = 0;
+  bool operator==(const RelaxMax&) const = default;
+};
+
+// Where the coefficients of a layer's term go.
+struct BackwardOut {
+  int term = 0;
+  BufferId coefficients = BufferId::kNone;  // [in of the term][tile] floats
+  bool add = false;                         // another reader's are there; else they are cleared
+  KernelId kernel = 0;
+  bool operator==(const BackwardOut&) const = default;
+};
+
 // One backward link: coefficients over the activations of `layer` -> over its inputs, through its
 // relaxation and its weights. coefficients: [neurons][tile] floats.
 struct BackwardLink {
   int layer = 0;
   BufferId table = BufferId::kNone;
   BufferId slack = BufferId::kNone;
+  BufferId choice = BufferId::kNone;  // of a max layer
   BufferId coefficients_in = BufferId::kNone;
-  BufferId coefficients_out = BufferId::kNone;
-  KernelId kernel = 0;
+  BufferId coefficients_out = BufferId::kNone;  // of a dense layer
+  // A dense layer's result is added to this buffer, which holds another reader's; or kNone.
+  BufferId sum = BufferId::kNone;
+  KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
+  std::vector<BackwardOut> outs;  // of the other kinds: one per term
   bool operator==(const BackwardLink&) const = default;
 };
 
-// Backward linear bounds of neurons of layer `layer`, tile / 2 neurons at a time: row r of a tile
-// is a lower bound of +z_i, row tile / 2 + r one of -z_i.
-// Hidden layers: of the unstable neurons. Heads: of all of them. below and above are tightened in
-// place and never loosened.
+// Backward linear bounds of neurons of layer `layer`, a dense or sum layer, tile / 2 neurons at a
+// time: row r of a tile is a lower bound of +z_i, row tile / 2 + r one of -z_i.
+// Hidden layers: of the neurons whose relaxation is not exact. Heads and factors of products: of
+// all. below and above are tightened in place and never loosened.
 struct BackwardRows {
   int layer = 0;
   bool unstable_only = true;
   int tile = 0;  // rows at a time; even
+  bool wide = false;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
   BufferId slack = BufferId::kNone;
   BufferId neurons = BufferId::kNone;       // int32 list of the neurons to bound
-  BufferId coefficients = BufferId::kNone;  // of the first link, made from the weights
+  BufferId coefficients = BufferId::kNone;  // dense: of the first link, made from the weights
+  KernelId start = 0;                       // dense
+  std::vector<BackwardOut> starts;          // sum: one per term
   BufferId sums = BufferId::kNone;          // [3][tile] floats: offset sum, error sum, spread
   BufferId radius = BufferId::kNone;        // interval radius of z
   BufferId input_radius = BufferId::kNone;
-  std::vector<BackwardLink> links;  // from the layer before down to the first
-  double sum_inflate = 0;           // on the computed error sum
-  double concretize_inflate = 0;    // on the computed sum_k |A_k| radius_k
-  double underflow = 0;             // times what relax() counted for each link, and the inputs
-  double weight_relative = 0;       // of the rows' own weights, relative to inflate |W| radius
-  double inflate = 0;               // on the interval radius
-  KernelId start = 0;
+  BufferId input_coefficients = BufferId::kNone;  // over the network's inputs, after all links
+  std::vector<BackwardLink> links;                // in falling order of their layers
+  double sum_inflate = 0;                         // on the computed error sum
+  double concretize_inflate = 0;                  // on the computed sum_k |A_k| radius_k
+  double underflow = 0;        // times what relax() counted for each link, and the inputs
+  double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
+  double inflate = 0;          // on the interval radius
   KernelId concretize = 0;
   bool operator==(const BackwardRows&) const = default;
 };
@@ -289,8 +440,17 @@ struct EvaluateAffine {
   bool operator==(const EvaluateAffine&) const = default;
 };
 
-using Step = std::variant<BindBox, IntervalAffine, CentreAffine, Relax, BackwardRows, WriteBounds,
-                          EvaluateAffine>;
+// Plain inference of a network that is not made of dense ReLU layers: the centres of a forward pass
+// on the box [x, x], rounded to float32.
+struct WriteValues {
+  int layer = 0;
+  int position = 0;
+  BufferId centre = BufferId::kNone;
+  bool operator==(const WriteValues&) const = default;
+};
+
+using Step = std::variant<BindBox, IntervalAffine, CentreAffine, CentreSum, Relax, RelaxProduct,
+                          RelaxMax, BackwardRows, WriteBounds, EvaluateAffine, WriteValues>;
 
 std::string_view step_name(const Step& step);
 
@@ -389,7 +549,7 @@ struct Plan {
   int output_count = 0;
   int spec_rows = 0;  // 0: no spec was compiled in
 
-  std::vector<Layer> layers;  // topological; heads included
+  std::vector<Layer> layers;  // topological; heads included, which are dense or sums
   std::vector<int> output_heads, spec_heads;
 
   std::vector<DomainChoice> domains;
