@@ -35,10 +35,30 @@ Access access(const CentreAffine& step) {
                      {step.centre_out, step.radius_out, step.below, step.above, step.slack});
 }
 
+Access access(const CentreSum& step) {
+  Access access =
+      make_access({}, {step.centre_out, step.radius_out, step.below, step.above, step.slack});
+  for (const CentreSum::Part& part : step.parts) {
+    add(access.reads, part.centre_in);
+    add(access.reads, part.radius_in);
+  }
+  return access;
+}
+
 // slack[2] is made here, beside the two that CentreAffine left.
 Access access(const Relax& step) {
   return make_access({step.centre, step.below, step.above, step.radius, step.slack},
                      {step.table, step.centre_out, step.radius_out, step.slack});
+}
+
+Access access(const RelaxProduct& step) {
+  return make_access({step.centre_x, step.radius_x, step.centre_y, step.radius_y},
+                     {step.table, step.slack, step.centre_out, step.radius_out});
+}
+
+Access access(const RelaxMax& step) {
+  return make_access({step.centre_in, step.radius_in},
+                     {step.table, step.choice, step.slack, step.centre_out, step.radius_out});
 }
 
 // The list of neurons, the coefficients and the sums are scratch: written, then read, inside.
@@ -46,12 +66,17 @@ Access access(const BackwardRows& step) {
   Access access =
       make_access({step.centre, step.below, step.above, step.slack, step.radius, step.input_radius},
                   {step.below, step.above, step.neurons, step.coefficients, step.sums});
+  for (const BackwardOut& out : step.starts) add(access.writes, out.coefficients);
   for (const BackwardLink& link : step.links) {
     add(access.reads, link.table);
     add(access.reads, link.slack);
+    add(access.reads, link.choice);
     add(access.writes, link.coefficients_in);
     add(access.writes, link.coefficients_out);
+    add(access.writes, link.sum);
+    for (const BackwardOut& out : link.outs) add(access.writes, out.coefficients);
   }
+  add(access.writes, step.input_coefficients);
   return access;
 }
 
@@ -61,6 +86,10 @@ Access access(const WriteBounds& step) {
 
 Access access(const EvaluateAffine& step) {
   return make_access({step.in}, {step.out});
+}
+
+Access access(const WriteValues& step) {
+  return make_access({step.centre}, {});
 }
 
 // ---- step_name
@@ -74,8 +103,17 @@ std::string_view name(const IntervalAffine&) {
 std::string_view name(const CentreAffine&) {
   return "centre_affine";
 }
+std::string_view name(const CentreSum&) {
+  return "centre_sum";
+}
 std::string_view name(const Relax&) {
   return "relax";
+}
+std::string_view name(const RelaxProduct&) {
+  return "relax_product";
+}
+std::string_view name(const RelaxMax&) {
+  return "relax_max";
 }
 std::string_view name(const BackwardRows&) {
   return "backward_rows";
@@ -86,8 +124,18 @@ std::string_view name(const WriteBounds&) {
 std::string_view name(const EvaluateAffine&) {
   return "evaluate_affine";
 }
+std::string_view name(const WriteValues&) {
+  return "write_values";
+}
 
 }  // namespace
+
+std::vector<int> inputs_of(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense) return {layer.input};
+  std::vector<int> inputs;
+  for (const Term& term : layer.terms) inputs.push_back(term.input);
+  return inputs;
+}
 
 std::string_view step_name(const Step& step) {
   return std::visit([](const auto& s) { return name(s); }, step);
@@ -187,6 +235,18 @@ std::string_view to_string(KernelKind kind) {
       return "concretize";
     case KernelKind::kEvaluateAffine:
       return "evaluate_affine";
+    case KernelKind::kTermCentre:
+      return "term_centre";
+    case KernelKind::kTermStart:
+      return "term_start";
+    case KernelKind::kTermBackward:
+      return "term_backward";
+    case KernelKind::kRelaxRows:
+      return "relax_rows";
+    case KernelKind::kRelaxProduct:
+      return "relax_product";
+    case KernelKind::kRelaxMax:
+      return "relax_max";
   }
   BF_CHECK(!"a KernelKind");
   return {};
