@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/plan_json_steps.h"
 
 namespace bf {
 namespace {
@@ -33,132 +34,6 @@ std::string_view scope_name(CacheScope scope) {
   return {};
 }
 
-// A layer, kernel or buffer is named, not numbered; null stands for the caller's arrays.
-struct Names {
-  const Plan& plan;
-  const Entry& entry;
-
-  Json buffer(BufferId id) const {
-    return id == BufferId::kNone ? Json(nullptr) : Json(entry.buffer(id).name);
-  }
-  Json buffers(const std::vector<BufferId>& ids) const {
-    Json list = Json::array();
-    for (BufferId id : ids) list.push_back(buffer(id));
-    return list;
-  }
-  Json layer(int index) const {
-    return index < 0 ? Json(nullptr) : Json(plan.layers.at(static_cast<std::size_t>(index)).name);
-  }
-  Json kernel(KernelId id) const { return plan.kernels.at(static_cast<std::size_t>(id)).key; }
-};
-
-// ---- Steps: every field, one overload per kind.
-
-Json step_json(const Names& names, const BindBox& step) {
-  return {{"centre", names.buffer(step.centre)},
-          {"radius", names.buffer(step.radius)},
-          {"gamma", step.gamma},
-          {"kernel", names.kernel(step.kernel)}};
-}
-
-Json step_json(const Names& names, const IntervalAffine& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"centre_in", names.buffer(step.centre_in)},
-          {"radius_in", names.buffer(step.radius_in)},
-          {"centre_out", names.buffer(step.centre_out)},
-          {"radius_out", names.buffer(step.radius_out)},
-          {"inflate", step.inflate},
-          {"magnitude", step.magnitude},
-          {"absolute", step.absolute},
-          {"gamma", step.gamma},
-          {"position", step.position},
-          {"kernel", names.kernel(step.kernel)}};
-}
-
-Json step_json(const Names& names, const CentreAffine& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"centre_in", names.buffer(step.centre_in)},
-          {"radius_in", names.buffer(step.radius_in)},
-          {"centre_out", names.buffer(step.centre_out)},
-          {"radius_out", names.buffer(step.radius_out)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)},
-          {"slack", names.buffer(step.slack)},
-          {"inflate", step.inflate},
-          {"centre_relative", step.centre_relative},
-          {"absolute", step.absolute},
-          {"row_norm", step.row_norm},
-          {"bias_norm", step.bias_norm},
-          {"kernel", names.kernel(step.kernel)}};
-}
-
-Json step_json(const Names& names, const Relax& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)},
-          {"radius", names.buffer(step.radius)},
-          {"slack", names.buffer(step.slack)},
-          {"table", names.buffer(step.table)},
-          {"centre_out", names.buffer(step.centre_out)},
-          {"radius_out", names.buffer(step.radius_out)},
-          {"product", step.product},
-          {"wide_product", step.wide_product},
-          {"stored", step.stored},
-          {"slope", step.slope},
-          {"offset", step.offset},
-          {"inflate", step.inflate},
-          {"kernel", names.kernel(step.kernel)}};
-}
-
-Json step_json(const Names& names, const BackwardRows& step) {
-  Json links = Json::array();
-  for (const BackwardLink& link : step.links) {
-    links.push_back({{"layer", names.layer(link.layer)},
-                     {"table", names.buffer(link.table)},
-                     {"slack", names.buffer(link.slack)},
-                     {"coefficients_in", names.buffer(link.coefficients_in)},
-                     {"coefficients_out", names.buffer(link.coefficients_out)},
-                     {"kernel", names.kernel(link.kernel)}});
-  }
-  return {{"layer", names.layer(step.layer)},
-          {"unstable_only", step.unstable_only},
-          {"tile", step.tile},
-          {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)},
-          {"slack", names.buffer(step.slack)},
-          {"neurons", names.buffer(step.neurons)},
-          {"coefficients", names.buffer(step.coefficients)},
-          {"sums", names.buffer(step.sums)},
-          {"radius", names.buffer(step.radius)},
-          {"input_radius", names.buffer(step.input_radius)},
-          {"links", std::move(links)},
-          {"sum_inflate", step.sum_inflate},
-          {"concretize_inflate", step.concretize_inflate},
-          {"underflow", step.underflow},
-          {"weight_relative", step.weight_relative},
-          {"inflate", step.inflate},
-          {"start", names.kernel(step.start)},
-          {"concretize", names.kernel(step.concretize)}};
-}
-
-Json step_json(const Names& names, const WriteBounds& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"position", step.position},
-          {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)}};
-}
-
-Json step_json(const Names& names, const EvaluateAffine& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"in", names.buffer(step.in)},
-          {"out", names.buffer(step.out)},
-          {"position", step.position},
-          {"kernel", names.kernel(step.kernel)}};
-}
-
 // ---- Entries
 
 Json storage_json(const StorageTotals& storage) {
@@ -170,11 +45,7 @@ Json storage_json(const StorageTotals& storage) {
 Json entry_json(const Plan& plan, const Entry& entry) {
   const Names names{plan, entry};
   Json steps = Json::array();
-  for (const Step& step : entry.steps) {
-    Json item = {{"step", step_name(step)}};
-    item.update(std::visit([&](const auto& s) { return step_json(names, s); }, step));
-    steps.push_back(std::move(item));
-  }
+  for (const Step& step : entry.steps) steps.push_back(step_json(names, step));
   Json json = {{"entry", to_string(entry.kind)}};
   json.update(storage_json(entry.storage));
   json["steps"] = std::move(steps);
@@ -239,27 +110,102 @@ Json arena_json(const Plan& plan) {
   return json;
 }
 
+std::string_view kind_name(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kDense:
+      return "dense";
+    case LayerKind::kSum:
+      return "sum";
+    case LayerKind::kProduct:
+      return "product";
+    case LayerKind::kMax:
+      return "max";
+  }
+  BF_CHECK(!"a LayerKind");
+  return {};
+}
+
+Json layout_json(const ImageLayout& layout) {
+  return {{"offset", layout.offset},
+          {"batch", layout.batch},
+          {"channel", layout.channel},
+          {"spatial", layout.spatial}};
+}
+
+// ---- Maps without their tables, one overload per kind.
+
+Json map_json(const ConvMap& map) {
+  const ConvGeometry& g = map.geometry;
+  return {{"map", "conv"},
+          {"batch", g.batch},
+          {"groups", g.groups},
+          {"in_channels", g.in_channels},
+          {"out_channels", g.out_channels},
+          {"in_size", g.in_size},
+          {"out_size", g.out_size},
+          {"kernel_size", g.kernel},
+          {"stride", g.stride},
+          {"dilation", g.dilation},
+          {"pad", g.pad},
+          {"transposed", g.transposed},
+          {"in_layout", layout_json(g.in)},
+          {"out_layout", layout_json(g.out)}};
+}
+
+Json map_json(const SparseMap& map) {
+  return {{"map", "sparse"}, {"entries", map.column.size()}};
+}
+
+Json map_json(const GatherMap& map) {
+  return {{"map", "gather"}, {"identity", map.source.empty()}};
+}
+
+Json layer_name(const Plan& plan, int index) {
+  return index < 0 ? Json(nullptr) : Json(plan.layers.at(static_cast<std::size_t>(index)).name);
+}
+
+Json terms_json(const Plan& plan, const Layer& layer) {
+  Json list = Json::array();
+  for (const Term& term : layer.terms) {
+    Json item = {{"input", layer_name(plan, term.input)}, {"in", term.in}};
+    item.update(std::visit([](const auto& map) { return map_json(map); }, term.map));
+    item.update(Json{{"weights", term.weight.size()},
+                     {"residual", !term.residual.empty()},
+                     {"row_norm", term.row_norm},
+                     {"row_entries", term.row_entries},
+                     {"column_entries", term.column_entries}});
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Json errors_json(const AffineErrors& errors) {
+  return {{"weight_relative", errors.weight_relative},
+          {"weight_residual", errors.weight_residual},
+          {"bias_float", errors.bias_float},
+          {"bias_double", errors.bias_double},
+          {"row_norm", errors.row_norm},
+          {"bias_norm", errors.bias_norm}};
+}
+
+// A dense layer has one input, the others a list of terms.
 Json layers_json(const Plan& plan) {
   Json list = Json::array();
   for (const Layer& layer : plan.layers) {
-    const AffineErrors& errors = layer.errors;
-    list.push_back(
-        {{"name", layer.name},
-         {"origin", layer.origin},
-         {"input", layer.input < 0
-                       ? Json(nullptr)
-                       : Json(plan.layers.at(static_cast<std::size_t>(layer.input)).name)},
-         {"in", layer.in},
-         {"out", layer.out},
-         {"relu", layer.relu},
-         {"residual", !layer.residual.empty()},
-         {"errors",
-          {{"weight_relative", errors.weight_relative},
-           {"weight_residual", errors.weight_residual},
-           {"bias_float", errors.bias_float},
-           {"bias_double", errors.bias_double},
-           {"row_norm", errors.row_norm},
-           {"bias_norm", errors.bias_norm}}}});
+    Json item = {{"name", layer.name}, {"origin", layer.origin}, {"kind", kind_name(layer.kind)}};
+    if (layer.kind == LayerKind::kDense)
+      item.update(Json{{"input", layer_name(plan, layer.input)},
+                       {"in", layer.in},
+                       {"residual", !layer.residual.empty()}});
+    else
+      item["terms"] = terms_json(plan, layer);
+    item.update(
+        Json{{"out", layer.out},
+             {"relu", layer.relu},
+             {"function", layer.function ? Json(to_string(*layer.function)) : Json(nullptr)},
+             {"exact_centre", layer.exact_centre},
+             {"errors", errors_json(layer.errors)}});
+    list.push_back(std::move(item));
   }
   return list;
 }
@@ -282,6 +228,7 @@ Json kernels_json(const Plan& plan) {
                     {"panel", kernel.panel},
                     {"relu", kernel.relu},
                     {"residual", kernel.residual},
+                    {"wide", kernel.wide},
                     {"head", kernel.head},
                     {"strategy", to_string(kernel.strategy)},
                     {"schedule",

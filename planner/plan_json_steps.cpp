@@ -1,0 +1,220 @@
+#include "planner/plan_json_steps.h"
+
+#include <utility>
+#include <variant>
+
+namespace bf {
+
+using Json = nlohmann::ordered_json;
+
+Json Names::buffer(BufferId id) const {
+  return id == BufferId::kNone ? Json(nullptr) : Json(entry.buffer(id).name);
+}
+
+Json Names::buffers(const std::vector<BufferId>& ids) const {
+  Json list = Json::array();
+  for (BufferId id : ids) list.push_back(buffer(id));
+  return list;
+}
+
+Json Names::layer(int index) const {
+  return index < 0 ? Json(nullptr) : Json(plan.layers.at(static_cast<std::size_t>(index)).name);
+}
+
+Json Names::kernel(KernelId id) const {
+  return plan.kernels.at(static_cast<std::size_t>(id)).key;
+}
+
+namespace {
+
+// One overload per kind.
+
+Json fields(const Names& names, const BindBox& step) {
+  return {{"centre", names.buffer(step.centre)},
+          {"radius", names.buffer(step.radius)},
+          {"gamma", step.gamma},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const IntervalAffine& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre_in", names.buffer(step.centre_in)},
+          {"radius_in", names.buffer(step.radius_in)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"inflate", step.inflate},
+          {"magnitude", step.magnitude},
+          {"absolute", step.absolute},
+          {"gamma", step.gamma},
+          {"position", step.position},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const CentreAffine& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre_in", names.buffer(step.centre_in)},
+          {"radius_in", names.buffer(step.radius_in)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"slack", names.buffer(step.slack)},
+          {"inflate", step.inflate},
+          {"centre_relative", step.centre_relative},
+          {"absolute", step.absolute},
+          {"row_norm", step.row_norm},
+          {"bias_norm", step.bias_norm},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const CentreSum& step) {
+  Json parts = Json::array();
+  for (const CentreSum::Part& part : step.parts)
+    parts.push_back({{"centre_in", names.buffer(part.centre_in)},
+                     {"radius_in", names.buffer(part.radius_in)},
+                     {"kernel", names.kernel(part.kernel)}});
+  return {{"layer", names.layer(step.layer)},
+          {"parts", std::move(parts)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"slack", names.buffer(step.slack)},
+          {"inflate", step.inflate},
+          {"centre_relative", step.centre_relative},
+          {"absolute", step.absolute},
+          {"bias_norm", step.bias_norm}};
+}
+
+Json fields(const Names& names, const Relax& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"radius", names.buffer(step.radius)},
+          {"slack", names.buffer(step.slack)},
+          {"table", names.buffer(step.table)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"product", step.product},
+          {"wide_product", step.wide_product},
+          {"stored", step.stored},
+          {"slope", step.slope},
+          {"offset", step.offset},
+          {"inflate", step.inflate},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const RelaxProduct& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre_x", names.buffer(step.centre_x)},
+          {"radius_x", names.buffer(step.radius_x)},
+          {"centre_y", names.buffer(step.centre_y)},
+          {"radius_y", names.buffer(step.radius_y)},
+          {"table", names.buffer(step.table)},
+          {"slack", names.buffer(step.slack)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"product", step.product},
+          {"offset", step.offset},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const RelaxMax& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre_in", names.buffer(step.centre_in)},
+          {"radius_in", names.buffer(step.radius_in)},
+          {"table", names.buffer(step.table)},
+          {"choice", names.buffer(step.choice)},
+          {"slack", names.buffer(step.slack)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"product", step.product},
+          {"offset", step.offset},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
+  Json list = Json::array();
+  for (const BackwardOut& out : outs)
+    list.push_back({{"term", out.term},
+                    {"coefficients", names.buffer(out.coefficients)},
+                    {"add", out.add},
+                    {"kernel", names.kernel(out.kernel)}});
+  return list;
+}
+
+Json link_json(const Names& names, const BackwardLink& link) {
+  return {{"layer", names.layer(link.layer)},
+          {"table", names.buffer(link.table)},
+          {"slack", names.buffer(link.slack)},
+          {"choice", names.buffer(link.choice)},
+          {"coefficients_in", names.buffer(link.coefficients_in)},
+          {"coefficients_out", names.buffer(link.coefficients_out)},
+          {"sum", names.buffer(link.sum)},
+          {"kernel", names.kernel(link.kernel)},
+          {"outs", outs_json(names, link.outs)}};
+}
+
+// `start` is the kernel of a dense layer's rows, `starts` stands for it in a sum.
+Json fields(const Names& names, const BackwardRows& step) {
+  const bool dense =
+      names.plan.layers.at(static_cast<std::size_t>(step.layer)).kind == LayerKind::kDense;
+  Json links = Json::array();
+  for (const BackwardLink& link : step.links) links.push_back(link_json(names, link));
+  return {{"layer", names.layer(step.layer)},
+          {"unstable_only", step.unstable_only},
+          {"tile", step.tile},
+          {"wide", step.wide},
+          {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},
+          {"slack", names.buffer(step.slack)},
+          {"neurons", names.buffer(step.neurons)},
+          {"coefficients", names.buffer(step.coefficients)},
+          {"sums", names.buffer(step.sums)},
+          {"radius", names.buffer(step.radius)},
+          {"input_radius", names.buffer(step.input_radius)},
+          {"input_coefficients", names.buffer(step.input_coefficients)},
+          {"starts", outs_json(names, step.starts)},
+          {"links", std::move(links)},
+          {"sum_inflate", step.sum_inflate},
+          {"concretize_inflate", step.concretize_inflate},
+          {"underflow", step.underflow},
+          {"weight_relative", step.weight_relative},
+          {"inflate", step.inflate},
+          {"start", dense ? names.kernel(step.start) : Json(nullptr)},
+          {"concretize", names.kernel(step.concretize)}};
+}
+
+Json fields(const Names& names, const WriteBounds& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"position", step.position},
+          {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)}};
+}
+
+Json fields(const Names& names, const EvaluateAffine& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"in", names.buffer(step.in)},
+          {"out", names.buffer(step.out)},
+          {"position", step.position},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const WriteValues& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"position", step.position},
+          {"centre", names.buffer(step.centre)}};
+}
+
+}  // namespace
+
+Json step_json(const Names& names, const Step& step) {
+  Json json = {{"step", step_name(step)}};
+  json.update(std::visit([&](const auto& s) { return fields(names, s); }, step));
+  return json;
+}
+
+}  // namespace bf
