@@ -346,13 +346,15 @@ struct RelaxProduct {
   bool operator==(const RelaxProduct&) const = default;
 };
 
-// Rows of a max layer's table.
+// Rows of a max layer's table. Offsets are relative to the centre of z: the chosen candidate's
+// centre is another one, unless no other candidate can exceed it.
 enum MaxRow : std::uint8_t {
-  kMaxUpper,     // offset of the constant upper bound; 0 where the choice is exact
+  kMaxUpper,     // offset of the upper bound, constant or the chosen candidate
+  kMaxLower,     // offset of the chosen candidate as a lower bound
   kMaxConstant,  // 1: the upper bound is constant; 0: it is the chosen candidate
   kMaxPrice,
 };
-constexpr int kMaxRows = 3;
+constexpr int kMaxRows = 4;
 
 // z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
 // no other can exceed it, else the largest upper bound.
