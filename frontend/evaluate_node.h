@@ -62,9 +62,14 @@ class NodeEvaluator {
   }
 
   Tensor operator()(const Binary& op) const {
+    Tensor y;
+    if (works_on_flattened(graph_, node_)) {
+      for (std::size_t i = 0; i < inputs_[0]->size(); ++i)
+        y.push_back(apply(op.kind, (*inputs_[0])[i], (*inputs_[1])[i]));
+      return y;
+    }
     const std::vector<std::int64_t> a = broadcast_map(shape(0), output_shape());
     const std::vector<std::int64_t> b = broadcast_map(shape(1), output_shape());
-    Tensor y;
     y.reserve(a.size());
     for (std::size_t i = 0; i < a.size(); ++i)
       y.push_back(apply(op.kind, at(0, a[i]), at(1, b[i])));

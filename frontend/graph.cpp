@@ -265,6 +265,22 @@ void verify_values(const Graph& graph) {
   }
 }
 
+void verify_shape(const Graph& graph, const Node& node, const std::vector<Shape>& inputs) {
+  if (std::holds_alternative<Binary>(node.op) && works_on_flattened(graph, node)) return;
+  Shape inferred;
+  try {
+    inferred = infer_shape(node.op, inputs);
+  } catch (const CompileError&) {
+    BF_CHECK(!"operand shapes agree");
+  }
+  const Shape& declared = graph.value(node.output).shape;
+  if (works_on_flattened(graph, node)) {
+    BF_CHECK(element_count(inferred) == element_count(declared));
+  } else {
+    BF_CHECK(inferred == declared);
+  }
+}
+
 // `defined`: values that a node may read. Adds the node's output.
 void verify_node(const Graph& graph, const Node& node, std::vector<bool>& defined) {
   std::vector<Shape> inputs;
@@ -277,18 +293,7 @@ void verify_node(const Graph& graph, const Node& node, std::vector<bool>& define
   BF_CHECK(!defined[index_of(node.output)]);
   defined[index_of(node.output)] = true;
 
-  Shape inferred;
-  try {
-    inferred = infer_shape(node.op, inputs);
-  } catch (const CompileError&) {
-    BF_CHECK(!"operand shapes agree");
-  }
-  const Shape& declared = graph.value(node.output).shape;
-  if (works_on_flattened(node.op)) {
-    BF_CHECK(element_count(inferred) == element_count(declared));
-  } else {
-    BF_CHECK(inferred == declared);
-  }
+  verify_shape(graph, node, inputs);
   std::visit([&](const auto& op) { verify_fields(op, inputs); }, node.op);
 }
 
@@ -305,14 +310,22 @@ std::string to_string(const Shape& shape) {
 }
 
 ValueId Graph::add_value(std::string wanted, Shape shape) {
-  const auto taken = [this](const std::string& candidate) {
-    return std::any_of(values.begin(), values.end(),
-                       [&](const Value& value) { return value.name == candidate; });
-  };
+  for (; names.values_seen < values.size(); ++names.values_seen)
+    names.next_suffix.emplace(values[names.values_seen].name, 2);
   std::string unique = wanted;
-  for (int i = 2; taken(unique); ++i) unique = fmt::format("{}_{}", wanted, i);
+  while (!names.next_suffix.emplace(unique, 2).second)
+    unique = fmt::format("{}_{}", wanted, names.next_suffix[wanted]++);
   values.push_back({std::move(unique), std::move(shape)});
+  ++names.values_seen;
   return static_cast<ValueId>(values.size() - 1);
+}
+
+bool works_on_flattened(const Graph& graph, const Node& node) {
+  if (works_on_flattened(node.op)) return true;
+  if (!std::holds_alternative<Binary>(node.op)) return false;
+  const std::int64_t count = element_count(graph.value(node.output).shape);
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId id) { return element_count(graph.value(id).shape) == count; });
 }
 
 ImageLayout dense_layout(std::int64_t channels, const Extent& size) {
@@ -336,6 +349,10 @@ void verify(const Graph& graph) {
     defined[index_of(id)] = true;
   }
   for (const Node& node : graph.nodes) verify_node(graph, node, defined);
+  std::int64_t parts = 0;
+  for (const Value& part : graph.input_parts) parts += element_count(part.shape);
+  BF_CHECK(graph.input_parts.empty() ||
+           (graph.inputs.size() == 1 && parts == element_count(graph.value(graph.inputs[0]).shape)));
   BF_CHECK(!graph.outputs.empty());
   for (ValueId id : graph.outputs) {
     BF_CHECK(index_of(id) < graph.values.size());
@@ -346,6 +363,9 @@ void verify(const Graph& graph) {
 std::string to_string(const Graph& graph) {
   std::string text = fmt::format("graph '{}'\n", graph.name);
   for (ValueId id : graph.inputs) text += fmt::format("  input {}\n", print_value(graph, id));
+  if (graph.input_parts.size() > 1)
+    for (const Value& part : graph.input_parts)
+      text += fmt::format("    of '{}' {}\n", part.name, to_string(part.shape));
   for (const Node& node : graph.nodes) {
     text += fmt::format("  {} = {}", print_value(graph, node.output), op_name(node.op));
     for (std::size_t i = 0; i < node.inputs.size(); ++i)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -64,8 +65,9 @@ struct Gemm {
   bool operator==(const Gemm&) const = default;
 };
 
-// y = a (+ - * /) b with ONNX (numpy) broadcasting. Inputs: a, b.
-// (normal) Sums and products of two computed tensors of the output's shape.
+// y = a (+ - * /) b with ONNX (numpy) broadcasting. Inputs: a, b. When a, b and y have equally many
+// elements, broadcasting repeats none, and the operator works on flattened tensors of any shapes.
+// (normal) Sums and products of two such tensors.
 struct Binary {
   enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
   Kind kind = Kind::kAdd;
@@ -203,6 +205,13 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+// The names of a graph's values, for add_value alone: no part of what a graph is.
+struct NameIndex {
+  std::unordered_map<std::string, int> next_suffix;  // of each name that is taken
+  std::size_t values_seen = 0;
+  bool operator==(const NameIndex&) const { return true; }
+};
+
 // A network: nodes in topological order, each value made by one node or an input.
 // Values that nobody makes or reads may linger after a pass until remove_dead_nodes.
 struct Graph {
@@ -211,6 +220,10 @@ struct Graph {
   std::vector<Node> nodes;       // topological order
   std::vector<ValueId> inputs;   // without initializers
   std::vector<ValueId> outputs;  // order and count never change
+  // (normal) The model's inputs, one after the other in inputs[0], which join_inputs made of them;
+  // their values may no longer be read. Empty before.
+  std::vector<Value> input_parts;
+  NameIndex names;
 
   const Value& value(ValueId id) const { return values.at(index_of(id)); }
   ValueId add_value(std::string name, Shape shape);  // makes the name unique
@@ -227,6 +240,9 @@ struct ModelInfo {
   std::int64_t opset = 0;
   bool operator==(const ModelInfo&) const = default;
 };
+
+// Whether the node sees its tensors as plain vectors: their shapes matter only by their counts.
+bool works_on_flattened(const Graph& graph, const Node& node);
 
 // The operator's name as printed in dumps: "affine", "relu", ...
 std::string_view op_name(const Op& op);

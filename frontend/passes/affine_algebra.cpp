@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 
 namespace bf {
@@ -49,6 +50,13 @@ bool fits_dense(std::int64_t rows, std::int64_t columns) {
   return columns == 0 || rows <= kMaxWeightElements / columns;
 }
 
+// Below the first limit a dense layer costs next to nothing; beyond it a sparse entry, with its
+// column, costs about as much as four dense ones.
+bool is_worth_dense(std::int64_t rows, std::int64_t columns, std::int64_t entries) {
+  if (!fits_dense(rows, columns)) return false;
+  return rows * columns <= 4096 || entries >= rows * columns / 4;
+}
+
 ConstantBuilder::ConstantBuilder(Shape shape) {
   const auto count = static_cast<std::size_t>(element_count(shape));
   constant_.shape = std::move(shape);
@@ -80,6 +88,30 @@ Constant gather(const Constant& constant, const std::vector<std::int64_t>& sourc
   BF_CHECK(result.size() == source.size());
   for (std::size_t i = 0; i < source.size(); ++i)
     result.set(i, bounded_at(constant, static_cast<std::size_t>(source[i])));
+  return std::move(result).finish("");
+}
+
+std::vector<std::int64_t> even_rows(std::int64_t rows, std::int64_t length) {
+  std::vector<std::int64_t> start;
+  for (std::int64_t i = 0; i <= rows; ++i) start.push_back(i * length);
+  return start;
+}
+
+std::optional<Constant> per_channel(const Constant& tensor, const ConvGeometry& g, bool out) {
+  const std::int64_t channels = out ? g.out_channels : g.in_channels;
+  const ImageLayout& layout = out ? g.out : g.in;
+  ConstantBuilder result({channels});
+  bool same = true;
+  const auto at = [&](std::int64_t n, std::int64_t c, const Extent& p) {
+    return bounded_at(tensor, static_cast<std::size_t>(layout.at(n, c, p)));
+  };
+  for_each_element(g.batch, channels, out ? g.out_size : g.in_size,
+                   [&](std::int64_t n, std::int64_t c, const Extent& p) {
+                     same = same && at(n, c, p) == at(0, c, {0, 0, 0});
+                   });
+  if (!same) return std::nullopt;
+  for (std::int64_t c = 0; c < channels; ++c)
+    result.set(static_cast<std::size_t>(c), at(0, c, {0, 0, 0}));
   return std::move(result).finish("");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ constexpr std::int64_t kMaxWeightElements = std::int64_t{64} << 20;
 
 // rows * columns <= kMaxWeightElements, without overflow.
 bool fits_dense(std::int64_t rows, std::int64_t columns);
+
+// Whether a matrix of these extents with so many entries is written densely.
+bool is_worth_dense(std::int64_t rows, std::int64_t columns, std::int64_t entries);
 
 inline Bounded bounded_at(const Constant& constant, std::size_t i) {
   return {constant.data[i], constant.error_at(i)};
@@ -43,6 +47,13 @@ Constant filled(Shape shape, double x);
 
 // Elements source[i], as a tensor of `shape`.
 Constant gather(const Constant& constant, const std::vector<std::int64_t>& source, Shape shape);
+
+// Row starts of `rows` rows of `length` entries each.
+std::vector<std::int64_t> even_rows(std::int64_t rows, std::int64_t length);
+
+// The numbers of each channel, when the tensor has the same at all positions.
+// `out`: it lies as the result of the convolution, else as its input.
+std::optional<Constant> per_channel(const Constant& tensor, const ConvGeometry& geometry, bool out);
 
 // outer(inner(x)): W = W2 W1, b = W2 b1 + b2.
 Affine compose(const Affine& outer, const Affine& inner, std::string_view where);

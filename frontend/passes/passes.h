@@ -7,9 +7,11 @@
 #include "frontend/graph.h"
 #include "frontend/property.h"
 
-// Normalisation: rewrites an imported graph into Affine and Relu nodes. Each pass maps a
-// well-formed graph to a well-formed graph of the same function; inputs and outputs keep their
-// number, order, names and shapes (fold_output_spec alone adds one).
+// Normalisation: rewrites an imported graph into linear nodes of one computed tensor (Affine, Conv,
+// SparseAffine, IndexMap, Scale), sums and products of two computed tensors of equal size, Relu,
+// Unary and GroupMax. Each pass maps a well-formed graph to a well-formed graph of the same function;
+// inputs and outputs keep their number, order, names and shapes (join_inputs makes one input of them
+// all, fold_output_spec adds an output).
 //
 // What "the same function" means: the real function that the ONNX file defines, its constants being
 // exact reals. A folded constant is a double with a bound of its distance to the exact one
@@ -26,12 +28,16 @@ namespace bf {
 // A division by a constant that may be zero is left for check_supported to report.
 void fold_constants(Graph& graph);
 
-// Operators with one computed operand become Affine or Scale on flattened tensors; batched and
-// broadcast ones are written out (block-diagonal weights, an IndexMap where x is repeated).
-//   y = gemm x, W, b  ->  y = affine x {alpha op(W), beta b}     y = add x, c  ->  y = scale x {1,
-//   c}
+// MatMul, Gemm and Binary become linear nodes of one computed tensor, and sums and products of two
+// of equal size; where broadcasting repeats x, an IndexMap does. A constant factor of a product is
+// written out densely where that is small or mostly filled, else as Conv of kernel 1 or SparseAffine:
+// lower_products.h.
+//   y = gemm x, W, b  ->  y = affine x {alpha op(W), beta b}     y = add x, c  ->  y = scale x {1, c}
+//   y = sub a, b      ->  t = scale b {-1, 0};  y = add a, t
+//   y = div a, b      ->  t = reciprocal b;  y = mul a, t        y = mul a, a  ->  y = power(2) a
+//   y = matmul a, b   ->  p = index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
 // Rounding: alpha W, beta b, W b and 1 / c. Products with 1 are exact.
-// What is no affine function or too large is left for check_supported to report.
+// What has too many products is left for check_supported to report.
 void lower_affine(Graph& graph);
 
 // Data movement disappears: maps compose, move along Relu and Scale, and end in the weights of an
@@ -39,7 +45,7 @@ void lower_affine(Graph& graph);
 //   t = index_map x [1, 0];  y = affine t {W, b}   ->   y = affine x {W with its columns swapped,
 //   b}
 // Rounding: only columns that a repeating map adds up.
-// What cannot move stays an IndexMap: see insert_identity.
+// What cannot move stays an IndexMap.
 void eliminate_permutes(Graph& graph);
 
 // Scale disappears into the Affine that reads or makes its tensor; Scales compose.
@@ -67,14 +73,17 @@ void merge_affine(Graph& graph);
 // Rounding: none.
 void remove_duplicate_relu(Graph& graph);
 
-// What is left becomes Affine, so that every Relu reads an Affine's result and every output is made
-// by an Affine or Relu.
-//   y = relu x          ->   t = affine x {I, 0};  y = relu t
-//   y = scale x {f, o}  ->   y = affine x {diag(f), o}
-//   y = index_map x m   ->   y = affine x {0/1 matrix of m, 0}
-//   y = literal c       ->   y = affine x {0, c}        for an output y and any input x
-// Rounding: none. What would need too large a matrix is left for check_supported to report.
-void insert_identity(Graph& graph);
+// Several inputs become one, "inputs", of all their elements in order; Graph::input_parts says which.
+//   input a [2];  input b [3]
+//     ->   input inputs [5];  a = index_map inputs [0, 1];  b = index_map inputs [2, 3, 4]
+// Rounding: none.
+void join_inputs(Graph& graph);
+
+// Literals that are outputs, or that no pass folded into their readers, become affine maps of the
+// input that do not depend on it.
+//   c = literal {1, 2};  y = log c   ->   c = sparse_affine inputs {no entries, bias 1, 2};  y = log c
+// Rounding: none.
+void expand_constants(Graph& graph);
 
 // Drops nodes whose results nobody reads. Values stay in the table, so that ids do not change.
 // Rounding: none.
@@ -85,8 +94,12 @@ void remove_dead_nodes(Graph& graph);
 std::optional<Diagnostic> lowering_problem(const Graph& graph, const Node& node,
                                            const std::vector<const Constant*>& literals);
 
-// Throws CompileError, with a diagnostic for each offence, unless the graph is normal: Affine and
-// Relu nodes only, each Relu reads an Affine's result, each output is made by one of them.
+// Whether the node is of a kind that a normal graph has, Literal aside: lower_affine has no more to
+// do with it.
+bool is_lowered(const Graph& graph, const Node& node);
+
+// Throws CompileError, with a diagnostic for each offence, unless the graph is normal: one input;
+// nodes that is_lowered() accepts, no Literal.
 void check_supported(const Graph& graph);
 
 }  // namespace bf

@@ -24,9 +24,12 @@ void fold_spec_if_given(Graph& graph, const PassOptions& options) {
 
 constexpr Pass kPasses[] = {
     {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
-    {"lower-affine", "turn operators with one computed operand into affine form",
+    {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
      without_options<lower_affine>},
+    {"join-inputs", "make one input of several", without_options<join_inputs>},
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
+    {"expand-constants", "make the constants that are left results of the network",
+     without_options<expand_constants>},
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
@@ -39,9 +42,6 @@ constexpr Pass kPasses[] = {
     // few rows may make pay.
     {"fold-output-spec", "fold the linear specification into the last affine layer",
      fold_spec_if_given},
-    {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
-    {"insert-identity", "make every Relu read an affine layer", without_options<insert_identity>},
-    // What insert-identity wrote as matrices.
     {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
     // Cleans up after the others.
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},

@@ -30,9 +30,8 @@ struct Pass {
 // In order; a pass may occur more than once.
 std::span<const Pass> normalisation_passes();
 
-// Runs them on an imported graph; afterwards it holds Affine and Relu nodes only, each Relu reads
-// an Affine's result, and each output is made by one of them. Verifies the graph before the first
-// and after each pass. Throws CompileError for what cannot be brought into this form, all of it at
+// Runs them on an imported graph; afterwards it is normal: see check_supported. Verifies the graph
+// before the first and after each pass. Throws CompileError for what cannot be brought into this form, all of it at
 // once.
 void normalise(Graph& graph, const PassOptions& options = {});
 

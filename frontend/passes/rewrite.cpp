@@ -17,7 +17,7 @@ bool contains(const std::vector<ValueId>& ids, ValueId id) {
 bool readers_accept(const Graph& graph, ValueId from, ValueId to) {
   if (graph.value(from).shape == graph.value(to).shape) return true;
   return std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return contains(node.inputs, from) && !works_on_flattened(node.op);
+    return contains(node.inputs, from) && !works_on_flattened(graph, node);
   });
 }
 
@@ -53,7 +53,7 @@ bool bypass(Graph& graph, std::size_t index) {
     const int maker = producers(graph)[index_of(x)];
     if (maker < 0 || is_graph_output(graph, x) || !readers_accept(graph, x, y)) return false;
     Node& producer = graph.nodes[static_cast<std::size_t>(maker)];
-    if (graph.value(x).shape != graph.value(y).shape && !works_on_flattened(producer.op))
+    if (graph.value(x).shape != graph.value(y).shape && !works_on_flattened(graph, producer))
       return false;
     producer.output = y;
     redirect_readers(graph, x, y);

@@ -3,9 +3,11 @@
 #include <gmpxx.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "frontend/evaluate_node.h"
+#include "frontend/function_exact.h"
 #include "frontend/graph.h"
 #include "frontend/passes/exact_arithmetic.h"
 
@@ -62,6 +64,22 @@ struct IntervalArithmetic {
   static Interval relu(const Interval& x) {
     const mpq_class zero;
     return {std::max(x.lower, zero), std::max(x.upper, zero)};
+  }
+  static Interval larger(const Interval& a, const Interval& b) {
+    return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
+  }
+  // For functions that are monotone to both sides of 0, or everywhere: all that random_graph makes.
+  static Interval apply(const Function& f, const Interval& x) {
+    Interval y = {evaluate_exact(f, x.lower), evaluate_exact(f, x.upper)};
+    if (y.upper < y.lower) std::swap(y.lower, y.upper);
+    if (x.lower < 0 && x.upper > 0 && f.kind != FunctionKind::kReciprocal) {
+      const mpq_class zero = evaluate_exact(f, mpq_class());
+      y = {std::min(y.lower, zero), std::max(y.upper, zero)};
+    }
+    if (is_piecewise_linear(f.kind)) return y;
+    // evaluate_exact() misses by 2^-200 of max(1, |f|).
+    const mpq_class miss = mpq_class(0x1p-190) * (1 + abs(y.lower) + abs(y.upper));
+    return {y.lower - miss, y.upper + miss};
   }
 };
 
