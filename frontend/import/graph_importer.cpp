@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -19,8 +20,8 @@ namespace {
 
 class GraphImporter {
  public:
-  GraphImporter(const onnx::GraphProto& proto, ImportState state)
-      : proto_(proto), state_(std::move(state)) {}
+  GraphImporter(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings)
+      : proto_(proto), state_(std::move(state)), bindings_(bindings) {}
 
   Graph run();
 
@@ -28,6 +29,8 @@ class GraphImporter {
   void import_initializers();
   void import_inputs();
   void import_input(const onnx::ValueInfoProto& info);
+  void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
+  void check_bindings();
   Shape input_shape(const onnx::ValueInfoProto& info) const;
   void claim_node_outputs();
   void note_cycle(const std::vector<int>& cycle);
@@ -35,6 +38,7 @@ class GraphImporter {
   void import_nodes();
   void import_node(int index);
   bool find_inputs(const onnx::NodeProto& node, const std::string& where);
+  void evaluate_integers(const onnx::NodeProto& node);
   void import_outputs();
 
   // Runs `step`; its problems are noted, those without a place as being at `where`.
@@ -46,6 +50,7 @@ class GraphImporter {
 
   const onnx::GraphProto& proto_;
   ImportState state_;
+  const InputBindings& bindings_;
   std::unordered_set<std::string> initializers_;
 };
 
@@ -124,6 +129,11 @@ std::unordered_set<std::string> names_read(const onnx::GraphProto& proto) {
   return names;
 }
 
+Symbol constant_symbol(Tensor value, const std::string& origin, ElementType type) {
+  if (auto* integers = std::get_if<IntegerTensor>(&value)) return std::move(*integers);
+  return PendingLiteral{std::get<Constant>(std::move(value)), origin, type};
+}
+
 bool GraphImporter::attempt(const std::string& where, const std::function<void()>& step) {
   try {
     step();
@@ -141,6 +151,7 @@ Graph GraphImporter::run() {
   state_.graph.name = printable(proto_.name());
   import_initializers();
   import_inputs();
+  check_bindings();
   claim_node_outputs();
   import_nodes();
   import_outputs();
@@ -168,13 +179,8 @@ void GraphImporter::import_initializers() {
     } else if (read.contains(tensor.name())) {
       state_.symbols[tensor.name()] = Poisoned{};
       attempt(place, [&] {
-        Tensor value = state_.reader.read(tensor, place);
-        Symbol& symbol = state_.symbols[tensor.name()];
-        if (auto* integers = std::get_if<IntegerTensor>(&value)) {
-          symbol = std::move(*integers);
-        } else {
-          symbol = PendingLiteral{std::get<Constant>(std::move(value)), place};
-        }
+        state_.symbols[tensor.name()] =
+            constant_symbol(state_.reader.read(tensor, place), place, tensor.data_type());
       });
     }
   }
@@ -186,8 +192,14 @@ void GraphImporter::import_inputs() {
   int count = 0;
   for (const onnx::ValueInfoProto& info : proto_.input()) {
     if (initializers_.contains(info.name())) continue;
-    ++count;
     const std::string place = fmt::format("input '{}'", printable(info.name()));
+    const auto bound = bindings_.find(info.name());
+    if (bound != bindings_.end() && !state_.symbols.contains(info.name())) {
+      state_.symbols[info.name()] = Poisoned{};
+      attempt(place, [&] { bind_input(info.name(), bound->second, place); });
+      continue;
+    }
+    ++count;
     if (state_.symbols.contains(info.name())) {
       note("BF1015", place, "another input has the same name",
            "names must be unique; export the model again");
@@ -200,19 +212,37 @@ void GraphImporter::import_inputs() {
          "there is nothing to verify in a constant");
 }
 
+void GraphImporter::bind_input(const std::string& name, const std::string& bytes,
+                               const std::string& place) {
+  onnx::TensorProto tensor;
+  if (!tensor.ParseFromString(bytes))
+    fail("BF1021", place, "what is bound to it is not a tensor", "give a TensorProto's bytes");
+  state_.symbols[name] =
+      constant_symbol(state_.reader.read(tensor, place), place, tensor.data_type());
+}
+
+void GraphImporter::check_bindings() {
+  for (const auto& [name, bytes] : bindings_)
+    if (std::none_of(proto_.input().begin(), proto_.input().end(),
+                     [&](const onnx::ValueInfoProto& info) { return info.name() == name; }))
+      note("BF1008", fmt::format("input '{}'", printable(name)),
+           "a tensor is bound to it, but the model has no such input");
+}
+
 void GraphImporter::import_input(const onnx::ValueInfoProto& info) {
   if (info.name().empty()) fail("BF1008", "", "an input has no name");
-  const ValueId id = state_.add_value(info.name(), input_shape(info));
-  state_.graph.inputs.push_back(id);
-  state_.symbols[info.name()] = id;
+  const Shape shape = input_shape(info);
+  state_.symbols[info.name()] =
+      state_.add_input(info.name(), shape, info.type().tensor_type().elem_type());
 }
 
 Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
   if (!info.type().has_tensor_type()) fail("BF1008", "", "its type is not a dense tensor");
   const onnx::TypeProto::Tensor& type = info.type().tensor_type();
-  if (!is_real_type(type.elem_type()))
+  // A box of reals holds the integers within it.
+  if (!is_real_type(type.elem_type()) && !is_integer_type(type.elem_type()))
     fail("BF1008", "",
-         fmt::format("elements are {}, but only real numbers can be bounded",
+         fmt::format("elements are {}, but only numbers of 8 to 64 bits can be bounded",
                      element_type_name(type.elem_type())),
          "cast inside the application and export the rest of the model");
   if (!type.has_shape())
@@ -303,10 +333,33 @@ void GraphImporter::import_node(int index) {
                         readable && attempt(place, [&] {
                           NodeImport import(state_, node, origin_of(node, index));
                           op->run(import);
+                          evaluate_integers(node);
                         });
   if (imported) return;
   for (const std::string& name : node.output())
     if (!name.empty()) state_.symbols[name] = Poisoned{};
+}
+
+// Integers that depend on constants alone become IntegerTensors; the nodes that were made for them
+// are left to remove_dead_nodes. Those that have no exact value stay what they are: shapes and
+// indices will be refused where they are read.
+void GraphImporter::evaluate_integers(const onnx::NodeProto& node) {
+  for (const std::string& name : node.output()) {
+    const auto found = state_.symbols.find(name);
+    if (name.empty() || found == state_.symbols.end()) continue;
+    const auto* id = std::get_if<ValueId>(&found->second);
+    if (id == nullptr || !is_integer_type(state_.types[index_of(*id)])) continue;
+    const Constant* const value = state_.constant(*id);
+    if (value == nullptr || !value->is_exact()) continue;
+    IntegerTensor integers{value->shape, {}, state_.types[index_of(*id)]};
+    const bool integral = std::all_of(value->data.begin(), value->data.end(), [](double x) {
+      return std::abs(x) <= 0x1p53 && x == std::floor(x);
+    });
+    if (!integral) continue;
+    for (double x : value->data) integers.data.push_back(static_cast<std::int64_t>(x));
+    integers.shape = state_.graph.value(*id).shape;
+    found->second = std::move(integers);
+  }
 }
 
 // False when an input is missing or poisoned.
@@ -335,15 +388,16 @@ void GraphImporter::import_outputs() {
     if (info.name().empty() || found == state_.symbols.end()) {
       note("BF1017", place, "nothing makes it", "the file is incomplete; export the model again");
     } else if (!std::holds_alternative<Poisoned>(found->second)) {
-      attempt(place, [&] { state_.graph.outputs.push_back(state_.real_value(info.name())); });
+      attempt(place, [&] { state_.graph.outputs.push_back(state_.value(info.name())); });
     }
   }
 }
 
 }  // namespace
 
-Graph import_graph(const onnx::GraphProto& proto, ImportState state) {
-  return GraphImporter(proto, std::move(state)).run();
+Graph import_graph(const onnx::GraphProto& proto, ImportState state,
+                   const InputBindings& bindings) {
+  return GraphImporter(proto, std::move(state), bindings).run();
 }
 
 }  // namespace bf

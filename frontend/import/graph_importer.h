@@ -7,6 +7,6 @@ namespace bf {
 
 // Builds the graph of a parsed model; `state` is fresh but for its reader and opset.
 // Throws: CompileError with all problems found.
-Graph import_graph(const onnx::GraphProto& proto, ImportState state);
+Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings);
 
 }  // namespace bf

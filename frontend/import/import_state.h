@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,16 +19,19 @@ struct Poisoned {};
 
 // Made by the model but of no use in a verifier: the mask of Dropout.
 struct Unavailable {
-  std::string maker;
+  std::string what;  // "the mask that Dropout 'd' makes"
+  std::string hint;
 };
 
 // An initializer or Constant node; becomes a Literal node when an operator first reads it.
 struct PendingLiteral {
   Constant value;
   std::string origin;
+  ElementType type = onnx::TensorProto::FLOAT;
 };
 
-// What a tensor name of the ONNX graph stands for.
+// What a tensor name of the ONNX graph stands for. Values of integer type that are computed from
+// constants alone are always IntegerTensors.
 using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor>;
 
 // The model while it is imported.
@@ -38,13 +43,36 @@ struct ImportState {
   std::vector<Diagnostic> diagnostics;              // found so far
   std::unordered_set<std::string> names;            // of the graph's values
 
-  // Adds a value for the ONNX tensor `name`, whose shape must be within the limits and not empty.
-  // Throws: BF1005, BF1014.
-  ValueId add_value(const std::string& name, const Shape& shape);
+  // By ValueId:
+  std::vector<ElementType> types;
+  std::vector<int> makers;                              // graph.nodes' index; -1: an input
+  std::vector<bool> known;                              // computed from constants alone
+  std::vector<std::unique_ptr<const Constant>> folded;  // of known values, when asked for
 
-  // The graph's value for a name; makes the Literal node of a pending literal.
-  // Throws: BF1018 not available, BF1019 an integer tensor. The name must be known, not poisoned.
-  ValueId real_value(const std::string& name);
+  // Adds a graph input for the ONNX tensor `name`. Limits and errors as add_node.
+  ValueId add_input(const std::string& name, const Shape& shape, ElementType type);
+
+  // Adds a node and its output, whose shape must be within the limits and not empty.
+  // Throws: BF1005, BF1014.
+  ValueId add_node(Op op, std::vector<ValueId> inputs, const std::string& name, const Shape& shape,
+                   ElementType type, std::string origin);
+
+  // Gives a value another name, made unique.
+  void rename(ValueId id, const std::string& name);
+
+  // The graph's value for a name; makes the Literal node of a constant.
+  // Throws: BF1020 not available, BF1019 an integer that is no double. The name must be known, not
+  // poisoned.
+  ValueId value(const std::string& name);
+
+  // The constant that a value is, with a bound of its rounding; nullptr when it depends on the
+  // model's inputs or cannot be bounded. Stays valid until a node is added.
+  const Constant* constant(ValueId id);
+
+ private:
+  ValueId add_value(const std::string& name, const Shape& shape, ElementType type, int maker,
+                    bool is_known);
+  std::string unique_name(const std::string& name);
 };
 
 }  // namespace bf

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <new>
@@ -26,8 +27,6 @@ onnx::ModelProto parse(std::string_view bytes, const std::string& where,
          fmt::format("the model has {} bytes, the limit is {}", bytes.size(),
                      std::min(limits.file_bytes, kProtobufLimit)),
          "store the weights as external data beside a smaller model file");
-  if (bytes.starts_with("\x1f\x8b"))
-    fail("BF1003", where, "the model is compressed with gzip", "unpack it first: gzip -d");
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetRecursionLimit(kMaxNesting);
@@ -36,6 +35,35 @@ onnx::ModelProto parse(std::string_view bytes, const std::string& where,
     fail("BF1004", where, "not an ONNX model, or a damaged one",
          "give the .onnx file as it was exported");
   return model;
+}
+
+bool is_gzip(std::string_view bytes) {
+  return bytes.starts_with("\x1f\x8b");
+}
+
+// Throws: BF1002 when more than the limit comes out, BF1003 when it is damaged.
+std::string unpack(std::string_view bytes, const std::string& where, const ImportLimits& limits) {
+  z_stream stream = {};
+  constexpr int kGzipWindow = 15 + 16;  // zlib: the largest window, gzip header
+  BF_CHECK(inflateInit2(&stream, kGzipWindow) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string result;
+  std::string block(std::size_t{1} << 18, '\0');
+  int status = Z_OK;
+  while (status == Z_OK && result.size() <= limits.file_bytes) {
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    result.append(block, 0, block.size() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (result.size() > limits.file_bytes)
+    fail("BF1002", where,
+         fmt::format("the unpacked model is over the limit of {} bytes", limits.file_bytes));
+  if (status != Z_STREAM_END || stream.avail_in != 0)
+    fail("BF1003", where, "the gzip file is damaged", "compress the model again");
+  return result;
 }
 
 void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
@@ -81,8 +109,15 @@ ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
 }
 
 ImportedModel import_parsed(std::string_view bytes, const std::string& file_name,
-                            const std::filesystem::path& folder, const ImportLimits& limits) {
-  const onnx::ModelProto model = parse(bytes, printable(file_name), limits);
+                            const std::filesystem::path& folder, const ImportLimits& limits,
+                            const InputBindings& bindings) {
+  const std::string place = printable(file_name);
+  if (bytes.size() > limits.file_bytes)
+    fail("BF1002", place,
+         fmt::format("the model has {} bytes, the limit is {}", bytes.size(), limits.file_bytes),
+         "store the weights as external data beside a smaller model file");
+  const onnx::ModelProto model = is_gzip(bytes) ? parse(unpack(bytes, place, limits), place, limits)
+                                                : parse(bytes, place, limits);
   if (!model.has_graph())
     fail("BF1006", printable(file_name), "the model has no graph",
          "give the .onnx file as it was exported");
@@ -90,26 +125,52 @@ ImportedModel import_parsed(std::string_view bytes, const std::string& file_name
   ImportedModel result;
   result.info = describe(model, bytes, file_name);
   result.info.opset = find_opset(model);
-  ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}};
-  result.graph = import_graph(model.graph(), std::move(state));
+  ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}};
+  result.graph = import_graph(model.graph(), std::move(state), bindings);
   return result;
 }
 
 }  // namespace
 
-ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits) {
+ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits,
+                           const InputBindings& bindings) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   return import_model_bytes(read_file(path, limits.file_bytes, "model"), path.filename().string(),
-                            folder, limits);
+                            folder, limits, bindings);
 }
 
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
-                                 const std::filesystem::path& folder, const ImportLimits& limits) {
+                                 const std::filesystem::path& folder, const ImportLimits& limits,
+                                 const InputBindings& bindings) {
   try {
-    return import_parsed(bytes, file_name, folder, limits);
+    return import_parsed(bytes, file_name, folder, limits, bindings);
   } catch (const std::bad_alloc&) {
     fail("BF1005", printable(file_name), "the model needs more memory than there is");
   }
+}
+
+TensorFile read_tensor(std::string_view bytes, const std::string& where) {
+  onnx::TensorProto tensor;
+  if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    fail("BF1021", where, "not a tensor", "give a serialized TensorProto");
+  const ImportLimits limits;
+  TensorReader reader{limits, {}};
+  reader.any_number = true;
+  TensorFile file;
+  file.name = printable(tensor.name());
+  file.is_narrow = tensor.data_type() == onnx::TensorProto::FLOAT16 ||
+                   tensor.data_type() == onnx::TensorProto::BFLOAT16;
+  Tensor value = reader.read(tensor, where);
+  if (auto* constant = std::get_if<Constant>(&value)) {
+    file.shape = constant->shape;
+    file.data = std::move(constant->data);
+  } else {
+    const auto& integers = std::get<IntegerTensor>(value);
+    file.is_integer = true;
+    file.shape = integers.shape;
+    file.data.assign(integers.data.begin(), integers.data.end());
+  }
+  return file;
 }
 
 }  // namespace bf

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "frontend/graph.h"
 
@@ -24,13 +26,31 @@ struct ImportLimits {
   std::int64_t total_elements = 1LL << 30;   // of all constants and index maps together
 };
 
-// Reads an ONNX model. External weights are read from the model's folder only.
-// Throws: CompileError BF10xx with all problems found (docs/diagnostics.md).
-ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {});
+// Model inputs that are to be constants: name -> bytes of a serialized TensorProto.
+using InputBindings = std::map<std::string, std::string>;
+
+// Reads an ONNX model, plain or compressed by gzip. External weights are read from the model's
+// folder only. Throws: CompileError BF10xx with all problems found (docs/diagnostics.md).
+ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {},
+                           const InputBindings& bindings = {});
 
 // The same from memory. `folder` is where external data is looked for; empty forbids it.
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder,
-                                 const ImportLimits& limits = {});
+                                 const ImportLimits& limits = {},
+                                 const InputBindings& bindings = {});
+
+// A tensor as files beside test models hold it, in double; NaN and infinities are let through.
+struct TensorFile {
+  std::string name;
+  Shape shape;
+  std::vector<double> data;
+  bool is_integer = false;  // or bool
+  bool is_narrow = false;   // float16, bfloat16: its elements are rounded to few bits
+};
+
+// `bytes`: a serialized TensorProto; `where` names it in messages. Integers are rounded to double.
+// Throws: BF1005, BF1021, BF1022.
+TensorFile read_tensor(std::string_view bytes, const std::string& where);
 
 }  // namespace bf

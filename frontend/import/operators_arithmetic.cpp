@@ -5,6 +5,7 @@ namespace {
 
 // First operand first, so that literals appear in the graph in reading order.
 std::vector<ValueId> read_inputs(NodeImport& node, std::size_t count) {
+  node.check_same_types(count);
   std::vector<ValueId> inputs;
   for (std::size_t i = 0; i < count; ++i) inputs.push_back(node.input(i));
   return inputs;

@@ -17,7 +17,7 @@ template <typename MakeSource>
 void move_data(NodeImport& node, const Shape& shape, MakeSource make_source) {
   node.reader().charge(shape, "");
   if (const IntegerTensor* integers = node.integers_if_any(0)) {
-    IntegerTensor moved{shape, {}};
+    IntegerTensor moved{shape, {}, integers->type};
     for (std::int64_t from : make_source())
       moved.data.push_back(integers->data[static_cast<std::size_t>(from)]);
     node.emit(std::move(moved));
@@ -90,7 +90,9 @@ void import_dropout(NodeImport& node) {
     if (training.data.size() != 1 || training.data[0] != 0)
       fail("BF1020", "", "training_mode is on", "export the model in evaluation mode");
   }
-  if (node.has_output(1)) node.define(1, Unavailable{node.origin()});
+  if (node.has_output(1))
+    node.define(
+        1, Unavailable{"the mask that " + node.origin() + " makes", "export in evaluation mode"});
   import_identity(node);
 }
 

@@ -35,13 +35,13 @@ Unsigned load(const char* bytes) {
 }
 
 // How one element type is stored: its size and value in raw_data, and its typed field.
-struct ElementType {
+struct Storage {
   std::int32_t type;
   std::string_view name;
   std::size_t bytes;  // in raw_data; 0: not readable
 };
 
-constexpr ElementType kElementTypes[] = {
+constexpr Storage kElementTypes[] = {
     {TensorProto::UNDEFINED, "undefined", 0},
     {TensorProto::FLOAT, "float", 4},
     {TensorProto::UINT8, "uint8", 1},
@@ -71,8 +71,8 @@ constexpr ElementType kElementTypes[] = {
     {TensorProto::INT2, "int2", 0},
 };
 
-const ElementType* find_type(std::int32_t type) {
-  for (const ElementType& each : kElementTypes)
+const Storage* find_type(std::int32_t type) {
+  for (const Storage& each : kElementTypes)
     if (each.type == type) return &each;
   return nullptr;
 }
@@ -177,8 +177,8 @@ Shape shape_of(const TensorProto& proto, const std::string& where) {
   return shape;
 }
 
-const ElementType& readable_type(const TensorProto& proto, const std::string& where) {
-  const ElementType* const type = find_type(proto.data_type());
+const Storage& readable_type(const TensorProto& proto, const std::string& where) {
+  const Storage* const type = find_type(proto.data_type());
   if (type == nullptr || type->bytes == 0)
     fail("BF1022", where,
          fmt::format("tensors of {} are not supported", element_type_name(proto.data_type())),
@@ -211,7 +211,7 @@ void TensorReader::charge(const Shape& shape, const std::string& where) {
 
 Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
   const Shape shape = shape_of(proto, where);
-  const ElementType& type = readable_type(proto, where);
+  const Storage& type = readable_type(proto, where);
   charge(shape, where);
   const auto count = static_cast<std::size_t>(element_count(shape));
 
@@ -232,24 +232,90 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
     for (std::size_t i = 0; i < count; ++i)
       constant.data[i] = typed ? typed_real(proto, static_cast<int>(i))
                                : raw_real(type.type, raw.data() + i * type.bytes);
-    check_finite(constant, where);
+    if (!any_number) check_finite(constant, where);
     return constant;
   }
-  IntegerTensor integers{shape, std::vector<std::int64_t>(count)};
+  IntegerTensor integers{shape, std::vector<std::int64_t>(count), type.type};
   for (std::size_t i = 0; i < count; ++i)
     integers.data[i] = typed ? typed_integer(proto, static_cast<int>(i))
                              : raw_integer(type.type, raw.data() + i * type.bytes);
   return integers;
 }
 
-std::string element_type_name(std::int32_t type) {
-  const ElementType* const found = find_type(type);
+std::string element_type_name(ElementType type) {
+  const Storage* const found = find_type(type);
   return found != nullptr ? std::string(found->name) : fmt::format("element type {}", type);
 }
 
-bool is_real_type(std::int32_t type) {
+bool is_real_type(ElementType type) {
   return type == TensorProto::FLOAT || type == TensorProto::DOUBLE ||
          type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+}
+
+bool is_integer_type(ElementType type) {
+  switch (type) {
+    case TensorProto::BOOL:
+    case TensorProto::UINT8:
+    case TensorProto::INT8:
+    case TensorProto::UINT16:
+    case TensorProto::INT16:
+    case TensorProto::UINT32:
+    case TensorProto::INT32:
+    case TensorProto::UINT64:
+    case TensorProto::INT64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::int64_t least_of(ElementType type) {
+  switch (type) {
+    case TensorProto::INT8:
+      return std::numeric_limits<std::int8_t>::min();
+    case TensorProto::INT16:
+      return std::numeric_limits<std::int16_t>::min();
+    case TensorProto::INT32:
+      return std::numeric_limits<std::int32_t>::min();
+    case TensorProto::INT64:
+      return std::numeric_limits<std::int64_t>::min();
+    default:
+      return 0;
+  }
+}
+
+std::int64_t largest_of(ElementType type) {
+  switch (type) {
+    case TensorProto::BOOL:
+      return 1;
+    case TensorProto::UINT8:
+      return std::numeric_limits<std::uint8_t>::max();
+    case TensorProto::INT8:
+      return std::numeric_limits<std::int8_t>::max();
+    case TensorProto::UINT16:
+      return std::numeric_limits<std::uint16_t>::max();
+    case TensorProto::INT16:
+      return std::numeric_limits<std::int16_t>::max();
+    case TensorProto::UINT32:
+      return std::numeric_limits<std::uint32_t>::max();
+    case TensorProto::INT32:
+      return std::numeric_limits<std::int32_t>::max();
+    default:
+      return std::numeric_limits<std::int64_t>::max();
+  }
+}
+
+Constant to_constant(const IntegerTensor& integers) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  Constant constant{integers.shape, {}, {}};
+  constant.data.reserve(integers.data.size());
+  for (std::int64_t value : integers.data) {
+    if (value > kExact || value < -kExact)
+      fail("BF1019", "", fmt::format("the integer {} is beyond 2^53", value),
+           "arithmetic on integers is done in double precision; use smaller ones");
+    constant.data.push_back(static_cast<double>(value));
+  }
+  return constant;
 }
 
 }  // namespace bf

@@ -12,10 +12,14 @@
 
 namespace bf {
 
-// Shapes, axes and other integers that the importer resolves itself; never part of a Graph.
+// An ONNX element type: onnx::TensorProto::FLOAT, ...
+using ElementType = std::int32_t;
+
+// Shapes, axes and other integers or truth values known at import, exactly.
 struct IntegerTensor {
   Shape shape;
   std::vector<std::int64_t> data;
+  ElementType type = onnx::TensorProto::INT64;
 };
 
 using Tensor = std::variant<Constant, IntegerTensor>;
@@ -25,6 +29,7 @@ struct TensorReader {
   const ImportLimits& limits;
   std::filesystem::path folder;  // of external data; empty forbids it
   std::int64_t elements = 0;     // read so far, counted against limits.total_elements
+  bool any_number = false;       // NaN and infinities are let through
 
   // Throws: BF1005 when the tensor is over the limits.
   void check(const Shape& shape, const std::string& where) const;
@@ -39,9 +44,19 @@ struct TensorReader {
 };
 
 // "float", "int64", ...; "element type 99" for unknown ones.
-std::string element_type_name(std::int32_t type);
+std::string element_type_name(ElementType type);
 
 // float, double, float16 or bfloat16.
-bool is_real_type(std::int32_t type);
+bool is_real_type(ElementType type);
+
+// bool and all integer types that have 8 to 64 bits.
+bool is_integer_type(ElementType type);
+
+// The least and largest value of an integer type; those of uint64 end with int64's.
+std::int64_t least_of(ElementType type);
+std::int64_t largest_of(ElementType type);
+
+// The tensor as exact doubles. Throws: BF1019 when an integer is beyond 2^53.
+Constant to_constant(const IntegerTensor& integers);
 
 }  // namespace bf

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "frontend/graph.h"
+
+namespace bf {
+
+// What a node computes from constant inputs, with a bound of what the arithmetic here may lose, on
+// top of the inputs' own errors. nullopt where there is no bound: division by what may be zero, a
+// function at or beyond the end of its domain, or of an inexact input that its slope is not known
+// to bound.
+// Throws: BF2005 when a result overflows.
+std::optional<Constant> fold_node(const Graph& graph, const Node& node,
+                                  const std::vector<const Constant*>& inputs);
+
+}  // namespace bf
