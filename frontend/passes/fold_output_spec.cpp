@@ -32,6 +32,9 @@ void check_rows(const LinearSpec& spec, std::int64_t outputs) {
     if (!all_finite(spec.rows[i]))
       fail("BF2009", fmt::format("specification row {}", i), "a coefficient is not finite");
   }
+  for (const std::vector<double>& error : spec.row_error)
+    BF_CHECK(all_finite(error) && static_cast<std::int64_t>(error.size()) == outputs);
+  BF_CHECK(spec.row_error.empty() || spec.row_error.size() == spec.rows.size());
   if (!all_finite(spec.offset)) fail("BF2009", "", "an offset of the specification is not finite");
 }
 
@@ -41,6 +44,8 @@ Affine to_affine(const LinearSpec& spec, std::int64_t outputs) {
   affine.weight.data.clear();
   for (const std::vector<double>& row : spec.rows)
     affine.weight.data.insert(affine.weight.data.end(), row.begin(), row.end());
+  for (const std::vector<double>& error : spec.row_error)
+    affine.weight.error.insert(affine.weight.error.end(), error.begin(), error.end());
   for (std::size_t i = 0; i < spec.offset.size(); ++i) affine.bias.data[i] = 0 - spec.offset[i];
   return affine;
 }

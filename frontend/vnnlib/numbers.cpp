@@ -1,0 +1,184 @@
+#include "frontend/vnnlib/numbers.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cfloat>
+#include <cmath>
+#include <string>
+
+#include "frontend/diagnostic.h"
+
+namespace bf::vnnlib {
+namespace {
+
+constexpr double kInfinity = __builtin_inf();
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// A decimal taken apart: (-1)^negative digits 10^exponent, the digits being text without its point.
+struct Decimal {
+  bool negative = false;
+  std::string_view whole, fraction;
+  int exponent = 0;  // of the number as written
+};
+
+bool read_exponent(std::string_view text, NumberError& error, int& exponent) {
+  const bool negative = !text.empty() && text[0] == '-';
+  if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
+  if (text.empty()) return false;
+  int value = 0;
+  for (const char c : text) {
+    if (!is_digit(c)) return false;
+    if (value <= kMaxExponent) value = 10 * value + (c - '0');
+  }
+  if (value > kMaxExponent) error = NumberError::kTooLong;
+  exponent = negative ? -value : value;
+  return true;
+}
+
+NumberError take_apart(std::string_view text, Decimal& decimal) {
+  std::size_t at = 0;
+  if (at < text.size() && (text[at] == '-' || text[at] == '+'))
+    decimal.negative = text[at++] == '-';
+  const auto digits = [&] {
+    const std::size_t first = at;
+    while (at < text.size() && is_digit(text[at])) ++at;
+    return text.substr(first, at - first);
+  };
+  decimal.whole = digits();
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    decimal.fraction = digits();
+  }
+  if (decimal.whole.empty() && decimal.fraction.empty()) return NumberError::kSyntax;
+  NumberError error = NumberError::kNone;
+  if (at < text.size()) {
+    if (text[at] != 'e' && text[at] != 'E') return NumberError::kSyntax;
+    if (!read_exponent(text.substr(at + 1), error, decimal.exponent)) return NumberError::kSyntax;
+  }
+  return text.size() > kMaxDigits ? NumberError::kTooLong : error;
+}
+
+mpz_class power_of_ten(int exponent) {
+  mpz_class power;
+  mpz_ui_pow_ui(power.get_mpz_t(), 10, static_cast<unsigned long>(exponent));
+  return power;
+}
+
+mpq_class to_rational(const Decimal& decimal) {
+  const std::string digits = std::string(decimal.whole) + std::string(decimal.fraction);
+  mpq_class value(mpz_class(digits, 10));
+  const int exponent = decimal.exponent - static_cast<int>(decimal.fraction.size());
+  if (exponent >= 0)
+    value *= power_of_ten(exponent);
+  else
+    value /= power_of_ten(-exponent);
+  return decimal.negative ? mpq_class(-value) : value;
+}
+
+// The powers of ten that are doubles.
+constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                            1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Decimals of up to 15 digits and small exponents, by far the most, without long arithmetic.
+//
+// Proof. The integer m of the digits is a double, and so is the power p. Division: d = fl(m / p) is
+// normal or zero, and its remainder m - d p is a double that fma computes exactly (Boldo and
+// Daumas 2003, no underflow here), so its sign says on which side d lies. Multiplication: the error
+// m p - d of d = fl(m p) is a double and fma(m, p, -d) computes it.
+bool read_short(const Decimal& decimal, Number& result) {
+  if (decimal.whole.size() + decimal.fraction.size() > 15) return false;
+  const int exponent = decimal.exponent - static_cast<int>(decimal.fraction.size());
+  if (exponent > 22 || exponent < -22) return false;
+  std::int64_t digits = 0;
+  for (const std::string_view part : {decimal.whole, decimal.fraction})
+    for (const char c : part) digits = 10 * digits + (c - '0');
+  const auto m = static_cast<double>(decimal.negative ? -digits : digits);
+  const double p = kPowers[static_cast<std::size_t>(exponent < 0 ? -exponent : exponent)];
+  const double d = exponent < 0 ? m / p : m * p;
+  const double rest = exponent < 0 ? std::fma(-d, p, m) : std::fma(m, p, -d);  // sign of number - d
+  result.below = rest < 0 ? std::nextafter(d, -kInfinity) : d + 0.0;           // no -0
+  result.above = rest > 0 ? std::nextafter(d, kInfinity) : d + 0.0;
+  return true;
+}
+
+}  // namespace
+
+NumberError parse_number(std::string_view text, Number& result) {
+  Decimal decimal;
+  const NumberError error = take_apart(text, decimal);
+  if (error != NumberError::kNone) return error;
+  if (read_short(decimal, result))
+    result.text = text;
+  else
+    result = enclose(to_rational(decimal), text);
+  return NumberError::kNone;
+}
+
+mpq_class exact(const Number& number) {
+  if (number.is_double()) return mpq_class(number.below);
+  if (number.text.find('/') != std::string_view::npos) return mpq_class(std::string(number.text));
+  Decimal decimal;
+  BF_CHECK(take_apart(number.text, decimal) == NumberError::kNone);
+  return to_rational(decimal);
+}
+
+Number enclose(const mpq_class& value, std::string_view text) {
+  Number number;
+  number.text = text;
+  const double largest = DBL_MAX;
+  if (value > mpq_class(largest)) {
+    number.below = largest;
+    number.above = kInfinity;
+    return number;
+  }
+  if (value < mpq_class(-largest)) {
+    number.below = -kInfinity;
+    number.above = -largest;
+    return number;
+  }
+  // get_d truncates, but may do otherwise for subnormals: the loops settle it.
+  double d = value.get_d() + 0.0;
+  while (mpq_class(d) > value) d = std::nextafter(d, -kInfinity);
+  while (mpq_class(d) < value) {
+    const double next = std::nextafter(d, kInfinity);
+    if (mpq_class(next) > value) break;
+    d = next;
+  }
+  number.below = d;
+  number.above = mpq_class(d) == value ? d : std::nextafter(d, kInfinity);
+  return number;
+}
+
+// Numbers that are no doubles lie in the open gaps between neighbouring doubles: gaps and doubles
+// are in order of (below, above), and two numbers need their exact values only within one gap.
+std::strong_ordering compare(const Number& a, const Number& b) {
+  if (a.below != b.below)
+    return a.below < b.below ? std::strong_ordering::less : std::strong_ordering::greater;
+  if (a.above != b.above)
+    return a.above < b.above ? std::strong_ordering::less : std::strong_ordering::greater;
+  if (a.is_double() || a.text == b.text) return std::strong_ordering::equal;
+  return cmp(exact(a), exact(b)) <=> 0;
+}
+
+std::string to_decimal(const mpq_class& value) {
+  mpz_class denominator = value.get_den();
+  int twos = 0, fives = 0;
+  for (; denominator % 2 == 0; ++twos) denominator /= 2;
+  for (; denominator % 5 == 0; ++fives) denominator /= 5;
+  const int places = std::max(twos, fives);
+  if (denominator != 1 || places > 40) return fmt::format("{}", value.get_d());
+  const mpq_class scaled = value * power_of_ten(places);
+  std::string digits = mpz_class(abs(scaled.get_num())).get_str();
+  if (digits.size() > 40) return fmt::format("{}", value.get_d());
+  const auto point = static_cast<std::size_t>(places);
+  if (digits.size() <= point) digits.insert(0, point + 1 - digits.size(), '0');
+  if (point > 0) digits.insert(digits.size() - point, ".");
+  return (value < 0 ? "-" : "") + digits;
+}
+
+}  // namespace bf::vnnlib

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <compare>
+#include <string_view>
+
+// Exact numbers between which doubles lie.
+
+namespace bf::vnnlib {
+
+// An exact real number: the doubles next to it, and where it is written. below == above when it is
+// a double.
+struct Number {
+  double below = 0;       // the greatest double <= the number
+  double above = 0;       // the least double >= the number
+  std::string_view text;  // of a valid decimal or quotient "p/q", alive as long as the number
+
+  bool is_double() const { return below == above; }
+};
+
+// Longest decimal, and largest decimal exponent, that are accepted.
+inline constexpr std::size_t kMaxDigits = 2000;
+inline constexpr int kMaxExponent = 2000;
+
+enum class NumberError { kNone, kSyntax, kTooLong };
+
+// "1", "-2.5", "+.5e-3", "1e-05". Reads the number into `result`, which keeps `text`.
+NumberError parse_number(std::string_view text, Number& result);
+
+// The number itself.
+mpq_class exact(const Number& number);
+
+// The number as doubles enclose it; `text` is kept.
+Number enclose(const mpq_class& value, std::string_view text);
+
+// As exact real numbers.
+std::strong_ordering compare(const Number& a, const Number& b);
+
+// A decimal of `value`: exact when it has one of at most 40 digits, else the double next to it.
+std::string to_decimal(const mpq_class& value);
+
+}  // namespace bf::vnnlib
