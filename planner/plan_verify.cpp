@@ -1,77 +1,24 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <set>
 #include <string>
-#include <string_view>
 
-#include "frontend/diagnostic.h"
 #include "planner/plan.h"
 #include "planner/plan_verify_entry.h"
+#include "planner/plan_verify_layer.h"
 
 namespace bf {
 namespace {
 
-template <typename... Args>
-void require(bool ok, fmt::format_string<Args...> format, const Args&... args) {
-  if (ok) return;
-  const std::string message = fmt::vformat(format, fmt::make_format_args(args...));
-  internal::check_failed(message.c_str(), __FILE__, __LINE__);
-}
-
-bool is_identifier(std::string_view text) {
-  const auto letter = [](char c) {
-    return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
-  };
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(), letter);
-}
-
-template <typename Number>
-bool all_finite(const std::vector<Number>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(), [](Number x) { return std::isfinite(x); });
-}
-
-bool is_error_bound(double value) {
-  return std::isfinite(value) && value >= 0;
-}
-
 bool in_range(int index, std::size_t size) {
   return index >= 0 && static_cast<std::size_t>(index) < size;
-}
-
-void check_layer(const Plan& plan, int index) {
-  const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
-  require(is_identifier(layer.name), "layer {}: '{}' is no identifier", index, layer.name);
-  require(layer.in > 0 && layer.out > 0, "layer {}: extents {}x{}", layer.name, layer.in,
-          layer.out);
-  require(layer.input >= -1 && layer.input < index, "layer {}: input {} is not before it",
-          layer.name, layer.input);
-  const int made =
-      layer.input < 0 ? plan.input_count : plan.layers[static_cast<std::size_t>(layer.input)].out;
-  require(layer.in == made, "layer {}: reads {} numbers of {}", layer.name, layer.in, made);
-
-  const auto weights = static_cast<std::size_t>(layer.in) * static_cast<std::size_t>(layer.out);
-  require(layer.weight.size() == weights, "layer {}: {} weights", layer.name, layer.weight.size());
-  require(layer.residual.empty() || layer.residual.size() == weights, "layer {}: {} residuals",
-          layer.name, layer.residual.size());
-  require(layer.bias.size() == static_cast<std::size_t>(layer.out), "layer {}: {} biases",
-          layer.name, layer.bias.size());
-  require(all_finite(layer.weight) && all_finite(layer.residual) && all_finite(layer.bias),
-          "layer {}: a weight or bias is not finite", layer.name);
-  const AffineErrors& e = layer.errors;
-  for (double value :
-       {e.weight_relative, e.weight_residual, e.bias_float, e.bias_double, e.row_norm, e.bias_norm})
-    require(is_error_bound(value), "layer {}: error bound {}", layer.name, value);
 }
 
 int check_heads(const Plan& plan, const std::vector<int>& heads) {
   int total = 0;
   for (int head : heads) {
     require(in_range(head, plan.layers.size()), "head {} is no layer", head);
-    total += plan.layers[static_cast<std::size_t>(head)].out;
+    const Layer& layer = plan.layers[static_cast<std::size_t>(head)];
+    require(layer.is_affine(), "head {} is neither dense nor a sum", layer.name);
+    total += layer.out;
   }
   return total;
 }
@@ -90,7 +37,7 @@ void check_network(const Plan& plan) {
           "the outputs hold {} numbers, not {}", total_elements(plan.outputs), plan.output_count);
   std::set<std::string> names;
   for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
-    check_layer(plan, i);
+    verify_layer(plan, i);
     const std::string& name = plan.layers[static_cast<std::size_t>(i)].name;
     require(names.insert(name).second, "two layers are named {}", name);
   }
@@ -127,12 +74,13 @@ void check_slots(const Plan& plan) {
   for (const WeightLayout& layout : plan.layouts) {
     require(in_range(layout.layer, layouts.size()), "layout of layer {}", layout.layer);
     ++layouts[static_cast<std::size_t>(layout.layer)];
-    require(layout.panel >= 1 && layout.bytes > 0, "layout of layer {}: panel {}, {} bytes",
+    require(layout.panel >= 1 && layout.bytes >= 0, "layout of layer {}: panel {}, {} bytes",
             layout.layer, layout.panel, layout.bytes);
   }
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     require(domains[i] == 1, "layer {} has {} domains", plan.layers[i].name, domains[i]);
-    require(layouts[i] >= 1, "layer {} has no layout", plan.layers[i].name);
+    require(layouts[i] >= 1 || plan.layers[i].kind != LayerKind::kDense, "layer {} has no layout",
+            plan.layers[i].name);
   }
   for (const CacheEntry& entry : plan.cache)
     require(!entry.name.empty() && !entry.key.empty(), "unnamed cache entry '{}'", entry.name);

@@ -88,7 +88,7 @@ class EntryVerifier {
 
   void check_step(int index) {
     const Step& step = entry_.steps[static_cast<std::size_t>(index)];
-    std::set<BufferId> reads, writes;
+    std::set<BufferId> reads, writes, kept, scratch;
     for (const Use& use : uses_of(plan_, entry_, step)) {
       const auto id = static_cast<std::size_t>(use.id);
       require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
@@ -99,6 +99,12 @@ class EntryVerifier {
       require(b.first <= index && index <= b.last,
               "step {} ({}) touches buffer '{}' outside its lifetime {} to {}", index,
               step_name(step), b.name, b.first, b.last);
+      const bool is_scratch = use.role == Role::kScratch;
+      require((!is_scratch && !use.writes) || reads.count(use.id) == 0,
+              "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
+      require(kept.count(use.id) == 0 && (is_scratch || scratch.count(use.id) == 0),
+              "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
+      if (use.writes) (is_scratch ? scratch : kept).insert(use.id);
       if (use.reads) {
         reads.insert(use.id);
         check_read(index, use);
@@ -173,6 +179,8 @@ class EntryVerifier {
       return std::pair(write->position, write->layer);
     if (const auto* affine = std::get_if<EvaluateAffine>(&step))
       if (affine->out == BufferId::kNone) return std::pair(affine->position, affine->layer);
+    if (const auto* values = std::get_if<WriteValues>(&step))
+      return std::pair(values->position, values->layer);
     return std::nullopt;
   }
 

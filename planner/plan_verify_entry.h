@@ -19,6 +19,7 @@ enum class Role : std::uint8_t {
   kAbove,
   kSlackTerms,
   kTable,
+  kChoice,   // of a max layer
   kValue,    // plain inference
   kScratch,  // means nothing outside the step
 };

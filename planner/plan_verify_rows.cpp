@@ -1,0 +1,173 @@
+#include <map>
+#include <set>
+
+#include "planner/plan_verify_steps.h"
+
+// BackwardRows: coefficients flow from the rows' layer down to the network's input through the
+// graph of layers that it stands on.
+namespace bf {
+namespace {
+
+constexpr Element kFloat = Element::kFloat32;
+
+// Which buffer holds whose coefficients while the links are followed. Tensors are layers, or -1.
+class Coefficients {
+ public:
+  Coefficients(const Plan& plan, const BackwardRows& step, Uses& uses)
+      : plan_(plan), step_(step), uses_(uses) {}
+
+  // Buffers that serve the step in another way.
+  void keep_off(BufferId id) { others_.insert(id); }
+
+  BufferId holder(int tensor) const {
+    const auto found = held_.find(tensor);
+    return found == held_.end() ? BufferId::kNone : found->second;
+  }
+  bool only(int tensor) const { return held_.size() == 1 && held_.count(tensor) == 1; }
+
+  // A term's share goes to `id`: as the first of its tensor, or added to those before.
+  void contribute(int tensor, BufferId id, bool add) {
+    touch(tensor, id);
+    BF_CHECK(add == (holder(tensor) != BufferId::kNone));  // else a share is lost, or a stale one
+    if (add)
+      BF_CHECK(holder(tensor) == id);
+    else
+      BF_CHECK(is_free(id));  // else another tensor's coefficients are overwritten
+    held_[tensor] = id;
+  }
+
+  // A buffer that holds coefficients over `tensor` for a moment.
+  void pass_through(int tensor, BufferId id) {
+    touch(tensor, id);
+    BF_CHECK(is_free(id));
+  }
+
+  void release(int tensor) { held_.erase(tensor); }
+
+ private:
+  bool is_free(BufferId id) const {
+    for (const auto& [tensor, holder] : held_)
+      if (holder == id) return false;
+    return true;
+  }
+
+  void touch(int tensor, BufferId id) {
+    BF_CHECK(others_.count(id) == 0);
+    const std::int64_t size = tensor < 0 ? plan_.input_count : layer_at(plan_, tensor).out;
+    uses_.scratch(id, kFloat, size * step_.tile);
+  }
+
+  const Plan& plan_;
+  const BackwardRows& step_;
+  Uses& uses_;
+  std::map<int, BufferId> held_;
+  std::set<BufferId> others_;
+};
+
+// The layers that the rows' layer stands on, from the last to the first.
+std::vector<int> cone_of(const Plan& plan, int layer) {
+  std::set<int> reached = {layer};
+  std::vector<int> cone;
+  for (int i = layer; i >= 0; --i) {
+    if (reached.count(i) == 0) continue;
+    if (i != layer) cone.push_back(i);
+    for (int input : inputs_of(layer_at(plan, i))) reached.insert(input);
+  }
+  return cone;
+}
+
+void follow_outs(const Plan& plan, const Layer& layer, const std::vector<BackwardOut>& outs,
+                 KernelKind kind, int tile, Coefficients& flow) {
+  BF_CHECK(outs.size() == layer.terms.size());
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    BF_CHECK(outs[i].term == static_cast<int>(i));
+    const Term& term = layer.terms[i];
+    BF_CHECK(kernel_of(plan, outs[i].kernel, kind, term.in, layer.out).rows == tile);
+    flow.contribute(term.input, outs[i].coefficients, outs[i].add);
+  }
+}
+
+void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow) {
+  const Layer& layer = layer_at(plan, step.layer);
+  if (layer.kind != LayerKind::kDense) {
+    BF_CHECK(step.coefficients == BufferId::kNone);
+    return follow_outs(plan, layer, step.starts, KernelKind::kTermStart, step.tile, flow);
+  }
+  BF_CHECK(step.starts.empty());
+  BF_CHECK(kernel_of(plan, step.start, KernelKind::kStartRows, layer.in, layer.out).rows ==
+           step.tile);
+  flow.contribute(layer.input, step.coefficients, false);
+}
+
+void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
+                  Coefficients& flow) {
+  const Layer& layer = layer_at(plan, link.layer);
+  const Kernel& kernel =
+      kernel_of(plan, link.kernel, KernelKind::kBackwardAffine, layer.in, layer.out);
+  BF_CHECK(kernel.rows == step.tile && kernel.wide == step.wide);
+  BF_CHECK(link.outs.empty());
+  if (link.sum == BufferId::kNone) {
+    flow.contribute(layer.input, link.coefficients_out, false);
+  } else {
+    flow.pass_through(layer.input, link.coefficients_out);
+    flow.contribute(layer.input, link.sum, true);
+  }
+}
+
+void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
+                 Coefficients& flow, Uses& uses) {
+  const Layer& layer = layer_at(plan, link.layer);
+  const bool max = layer.kind == LayerKind::kMax;
+  const int rows = max ? kMaxRows : layer.kind == LayerKind::kProduct ? kProductRows : kRelaxRows;
+  uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
+  uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64, kSlack);
+  BF_CHECK(max == (link.choice != BufferId::kNone));
+  if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
+
+  BF_CHECK(link.coefficients_in == flow.holder(link.layer));
+  if (layer.kind == LayerKind::kDense) {
+    follow_dense(plan, step, link, flow);
+  } else {
+    BF_CHECK(link.coefficients_out == BufferId::kNone && link.sum == BufferId::kNone);
+    BF_CHECK(kernel_at(plan, link.kernel, KernelKind::kRelaxRows).rows == step.tile);
+    follow_outs(plan, layer, link.outs, KernelKind::kTermBackward, step.tile, flow);
+  }
+  flow.release(link.layer);
+}
+
+}  // namespace
+
+std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.is_affine());
+  BF_CHECK(step.tile >= 2 && step.tile % 2 == 0);
+  check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
+                     step.weight_relative, step.inflate});
+  BF_CHECK(kernel_at(plan, step.concretize, KernelKind::kConcretize).rows == step.tile);
+  Uses uses;
+  uses.read(step.centre, Role::kMiddle, step.layer, Element::kFloat64, layer.out);
+  uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, Element::kFloat64, kSlack);
+  uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
+  uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
+  uses.scratch(step.neurons, Element::kInt32, layer.out);
+  uses.scratch(step.sums, kFloat, 3 * std::int64_t{step.tile});
+
+  Coefficients flow(plan, step, uses);
+  flow.keep_off(step.neurons);
+  flow.keep_off(step.sums);
+  follow_start(plan, step, flow);
+  // A link's coefficients are complete: its readers in the cone have larger numbers.
+  const std::vector<int> cone = cone_of(plan, step.layer);
+  BF_CHECK(step.links.size() == cone.size());  // else the rows pass some layer by
+  for (std::size_t i = 0; i < cone.size(); ++i) {
+    BF_CHECK(step.links[i].layer == cone[i]);
+    follow_link(plan, step, step.links[i], flow, uses);
+  }
+  BF_CHECK(flow.only(-1));  // else the rows end above the inputs
+  BF_CHECK(flow.holder(-1) == step.input_coefficients);
+  return uses.list;
+}
+
+}  // namespace bf

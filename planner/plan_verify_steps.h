@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "planner/plan_verify_entry.h"
+
+// What the checks of single steps share.
+namespace bf {
+
+inline const Layer& layer_at(const Plan& plan, int index) {
+  BF_CHECK(index >= 0 && static_cast<std::size_t>(index) < plan.layers.size());
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
+inline const Kernel& kernel_at(const Plan& plan, KernelId id, KernelKind kind) {
+  BF_CHECK(id >= 0 && static_cast<std::size_t>(id) < plan.kernels.size());
+  const Kernel& kernel = plan.kernels[static_cast<std::size_t>(id)];
+  BF_CHECK(kernel.kind == kind);
+  return kernel;
+}
+
+// A kernel for a map of `in` numbers to `out`.
+inline const Kernel& kernel_of(const Plan& plan, KernelId id, KernelKind kind, int in, int out) {
+  const Kernel& kernel = kernel_at(plan, id, kind);
+  BF_CHECK(kernel.in == in && kernel.out == out);
+  return kernel;
+}
+
+inline void check_error_terms(std::initializer_list<double> terms) {
+  for (double term : terms) BF_CHECK(std::isfinite(term) && term >= 0);
+}
+
+// Collects uses. kNone is left out where it stands for the caller's arrays.
+class Uses {
+ public:
+  void read(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+    add({id, role, layer, true, false, element, count});
+  }
+  void write(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+    add({id, role, layer, false, true, element, count});
+  }
+  void update(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+    add({id, role, layer, true, true, element, count});
+  }
+  void scratch(BufferId id, Element element, std::int64_t count) {
+    add({id, Role::kScratch, -1, false, true, element, count});
+  }
+
+  std::vector<Use> list;
+
+ private:
+  void add(Use use) {
+    BF_CHECK(use.id != BufferId::kNone);
+    list.push_back(use);
+  }
+};
+
+// See plan_verify_rows.cpp.
+std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step);
+
+}  // namespace bf
