@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "planner/build_entries.h"
 
 namespace bf {
@@ -13,23 +15,44 @@ bool is_head(const Plan& plan, int layer) {
   return false;
 }
 
+// Products and maxima relax on the boxes of what they read.
+bool feeds_nonlinear(const Plan& plan, int index) {
+  return std::ranges::any_of(plan.layers, [&](const Layer& reader) {
+    return !reader.is_affine() && std::ranges::count(inputs_of(reader), index) > 0;
+  });
+}
+
+// Over the box itself, each input once: the interval is the range.
+bool is_exact(const Layer& layer) {
+  const std::vector<int> inputs = inputs_of(layer);
+  return inputs.size() == 1 && inputs[0] < 0;
+}
+
+DomainChoice interval(int index, const char* reason) {
+  return {index, Domain::kInterval, true, reason};
+}
+
 DomainChoice choose(const Plan& plan, int index) {
   const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
-  const bool first = layer.input < 0;
+  const bool head = is_head(plan, index);
+  if (!layer.is_affine()) return interval(index, "its box follows from its operands'");
+  const bool active = layer.relu || layer.function;
+  const bool factor = !active && feeds_nonlinear(plan, index);
   switch (plan.config.method) {
     case Method::kIbp:
-      return {index, Domain::kInterval, "ibp keeps intervals everywhere"};
+      return interval(index, "ibp keeps intervals everywhere");
     case Method::kCrownIbp:
-      if (!is_head(plan, index)) return {index, Domain::kInterval, "crown-ibp: hidden layer"};
+      if (!head) return interval(index, "crown-ibp: hidden layer");
       break;
     case Method::kCrown:
-      if (!is_head(plan, index) && !layer.relu)
-        return {index, Domain::kInterval, "no ReLU reads its sign"};
+      if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
       break;
   }
-  if (first) return {index, Domain::kInterval, "affine in the box: the interval is exact"};
-  return {index, Domain::kBackward,
-          layer.relu ? "backward bounds of its unstable neurons" : "backward bounds of its rows"};
+  if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+  if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows"};
+  return {index, Domain::kBackward, true,
+          layer.relu ? "backward bounds of its unstable neurons"
+                     : "backward bounds of the neurons that its function bends"};
 }
 
 }  // namespace

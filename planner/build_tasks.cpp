@@ -4,6 +4,7 @@
 #include <map>
 
 #include "planner/build_entries.h"
+#include "planner/linear_terms.h"
 
 namespace bf {
 namespace {
@@ -25,6 +26,18 @@ Purpose purpose(const IntervalAffine& step) {
 }
 Purpose purpose(const CentreAffine& step) {
   return {"forward", step.layer, Domain::kInterval};
+}
+Purpose purpose(const CentreSum& step) {
+  return {"forward", step.layer, Domain::kInterval};
+}
+Purpose purpose(const RelaxProduct& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
+Purpose purpose(const RelaxMax& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
+Purpose purpose(const WriteValues& step) {
+  return {"write", step.layer, Domain::kInterval};
 }
 Purpose purpose(const Relax& step) {
   return {"relax", step.layer, Domain::kInterval};
@@ -49,9 +62,16 @@ const Layer& layer_at(const Plan& plan, int index) {
   return plan.layers[static_cast<std::size_t>(index)];
 }
 
+// Products of one pass over a layer's weights.
+std::int64_t products(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense) return std::int64_t{layer.in} * layer.out;
+  std::int64_t total = 0;
+  for (const Term& term : layer.terms) total += term_products(layer.out, term);
+  return total;
+}
+
 Cost one_pass(const Plan& plan, int index, std::int64_t flops_per_weight) {
-  const Layer& layer = layer_at(plan, index);
-  return {flops_per_weight * layer.in * layer.out,
+  return {flops_per_weight * products(layer_at(plan, index)),
           plan.layouts[static_cast<std::size_t>(index)].bytes};
 }
 
@@ -63,6 +83,18 @@ Cost cost(const Plan& plan, const IntervalAffine& step) {
 }
 Cost cost(const Plan& plan, const CentreAffine& step) {
   return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan& plan, const CentreSum& step) {
+  return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan& plan, const RelaxProduct& step) {
+  return {40LL * layer_at(plan, step.layer).out, 0};
+}
+Cost cost(const Plan& plan, const RelaxMax& step) {
+  return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan&, const WriteValues&) {
+  return {};
 }
 Cost cost(const Plan& plan, const Relax& step) {
   return {40LL * layer_at(plan, step.layer).out, 0};

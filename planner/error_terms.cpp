@@ -18,9 +18,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnitFloat = 0x1p-24;
 constexpr double kUnitDouble = 0x1p-53;
 
-// More than x by at least the rounding of a few double operations.
-double up(double x) {
-  return x == 0 ? 0 : std::nextafter(x * (1 + 0x1p-50), kInfinity);
+void check_float32(const char* what, double value, const std::string& origin) {
+  if (std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())) return;
+  fail("BF2103", origin,
+       fmt::format("a {} of the folded layer is {:g}, beyond float32", what, value),
+       "rescale the network's constants");
 }
 
 // In the order of ErrorTerm.
@@ -29,6 +31,10 @@ constexpr std::array<std::string_view, 12> kNames = {
     "product",   "coefficient",      "offset", "error-summation", "concretize",    "underflow"};
 
 }  // namespace
+
+double up(double x) {
+  return x == 0 ? 0 : std::nextafter(x * (1 + 0x1p-50), kInfinity);
+}
 
 double gamma_float(int n) {
   const double x = n * kUnitFloat;  // exact: n < 2^29
@@ -54,60 +60,64 @@ double term(const PlannerConfig& config, ErrorTerm which, double value) {
   return std::ranges::count(config.dropped_error_terms, name) > 0 ? 0.0 : value;
 }
 
-void round_weights(const Affine& affine, Layer& layer) {
-  constexpr double kMax = std::numeric_limits<float>::max();
-  const auto reject = [&](const char* what, double value) {
-    fail("BF2103", layer.origin,
-         fmt::format("a {} of the folded layer is {:g}, beyond float32", what, value),
-         "rescale the network's constants");
-  };
-  const std::size_t count = affine.weight.data.size();
-  AffineErrors& errors = layer.errors;
-  layer.weight.resize(count);
+RoundedWeights round_weights(const Constant& exact, const std::string& origin,
+                             AffineErrors& errors) {
+  const std::size_t count = exact.data.size();
+  RoundedWeights made;
+  made.weight.resize(count);
   std::vector<float> residual(count, 0.0F);
-  bool exact = true;
+  bool all_exact = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const double exact_weight = affine.weight.data[i];
-    const double error = affine.weight.error_at(i);
-    if (!(std::abs(exact_weight) <= kMax)) reject("weight", exact_weight);
+    const double exact_weight = exact.data[i];
+    const double error = exact.error_at(i);
+    check_float32("weight", exact_weight, origin);
     float rounded = static_cast<float>(exact_weight);
     // A relative bound needs a weight that is not zero; only folded weights below 2^-149 get here.
     if (rounded == 0 && (exact_weight != 0 || error != 0))
       rounded =
           std::copysign(std::numeric_limits<float>::denorm_min(), static_cast<float>(exact_weight));
-    layer.weight[i] = rounded;
+    made.weight[i] = rounded;
     const double rest = exact_weight - rounded;  // exact unless the exponents are far apart
     if (rest == 0 && error == 0) continue;
-    exact = false;
+    all_exact = false;
     residual[i] = static_cast<float>(rest);
     const double size = std::abs(static_cast<double>(rounded));
     errors.weight_relative =
-        std::max(errors.weight_relative, up(up(std::abs(rest)) + error) / size);
+        std::max(errors.weight_relative, up(up(up(std::abs(rest)) + error) / size));
     errors.weight_residual = std::max(
         errors.weight_residual,
-        up(up(std::abs(rest - static_cast<double>(residual[i]))) + error + up(size * 0x1p-100)) /
-            size);
+        up(up(up(std::abs(rest - static_cast<double>(residual[i]))) + error + up(size * 0x1p-100)) /
+           size));
   }
-  errors.weight_relative = up(errors.weight_relative);
-  errors.weight_residual = up(errors.weight_residual);
-  if (!exact) layer.residual = std::move(residual);
+  if (!all_exact) made.residual = std::move(residual);
+  return made;
+}
 
-  layer.bias = affine.bias.data;
+void round_bias(const Constant& exact, const std::string& origin, Layer& layer) {
+  AffineErrors& errors = layer.errors;
+  layer.bias = exact.data;
   for (std::size_t j = 0; j < layer.bias.size(); ++j) {
     const double bias = layer.bias[j];
-    if (!(std::abs(bias) <= kMax)) reject("bias", bias);
-    const double error = affine.bias.error_at(j);
+    check_float32("bias", bias, origin);
+    const double error = exact.error_at(j);
     errors.bias_double = std::max(errors.bias_double, error);
     errors.bias_float =
         std::max(errors.bias_float,
                  up(std::abs(bias - static_cast<double>(static_cast<float>(bias))) + error));
     errors.bias_norm = std::max(errors.bias_norm, up(std::abs(bias)));
   }
+}
+
+void round_weights(const Affine& affine, Layer& layer) {
+  RoundedWeights rounded = round_weights(affine.weight, layer.origin, layer.errors);
+  layer.weight = std::move(rounded.weight);
+  layer.residual = std::move(rounded.residual);
+  round_bias(affine.bias, layer.origin, layer);
   for (int j = 0; j < layer.out; ++j) {
     double norm = 0;
     for (int k = 0; k < layer.in; ++k)
       norm = up(norm + std::abs(static_cast<double>(layer.weight_at(j, k))));
-    errors.row_norm = std::max(errors.row_norm, norm);
+    layer.errors.row_norm = std::max(layer.errors.row_norm, norm);
   }
 }
 

@@ -21,6 +21,23 @@ double gamma_double(int n);
 // 0.
 double inflate_float(int n);
 
+// x >= 0 enlarged by at least the rounding of a few double operations; 0 stays 0.
+double up(double x);
+
+// A float32 table for exact weights, and its remainders where some weight is inexact.
+struct RoundedWeights {
+  std::vector<float> weight;
+  std::vector<float> residual;  // or empty
+};
+
+// Enlarges errors.weight_relative and weight_residual to what these weights need.
+// Throws: CompileError BF2103 when a weight is beyond float32.
+RoundedWeights round_weights(const Constant& exact, const std::string& origin,
+                             AffineErrors& errors);
+
+// Fills layer.bias and the bias members of layer.errors. Throws: as above.
+void round_bias(const Constant& exact, const std::string& origin, Layer& layer);
+
 // Fills `layer.weight`, `residual`, `bias` and `errors` from the exact affine map.
 // Throws: CompileError BF2103 when a weight or bias is beyond float32.
 void round_weights(const Affine& affine, Layer& layer);

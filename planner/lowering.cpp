@@ -12,6 +12,7 @@ namespace {
 constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
+constexpr int kTermChunk = 32;      // conv_backward in runtime/terms.h
 constexpr int kElementBytes = 4;
 
 int round_up(int value, int unit) {
@@ -38,8 +39,8 @@ LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
   const bool vector = config.lowering == Lowering::kVector && config.target.vector_bytes > 4;
   lanes_ = vector ? config.target.vector_bytes / kElementBytes : 1;
   for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
-    const int panel = panel_of(i);
     const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+    const int panel = panel_of(i);
     plan.layouts.push_back({i, panel, 0});
     if (panel > 1)
       plan.rejected.push_back(
@@ -51,6 +52,7 @@ LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
 }
 
 int LoweringPlanner::panel_of(int layer) const {
+  if (plan_.layers[static_cast<std::size_t>(layer)].kind != LayerKind::kDense) return 1;
   const int out = plan_.layers[static_cast<std::size_t>(layer)].out;
   return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
 }
@@ -64,8 +66,9 @@ int LoweringPlanner::row_tile(int neurons) const {
 }
 
 KernelId LoweringPlanner::intern(Kernel kernel) {
-  kernel.strategy = lanes_ > 1 ? Lowering::kVector : Lowering::kGeneric;
-  if (kernel.reason.empty())
+  const bool routine = !kernel.reason.empty();
+  kernel.strategy = lanes_ > 1 && !routine ? Lowering::kVector : Lowering::kGeneric;
+  if (!routine)
     kernel.reason = lanes_ > 1
                         ? fmt::format("{}-byte vectors of {}", plan_.config.target.vector_bytes,
                                       plan_.config.target.name)
@@ -74,11 +77,13 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   if (kernel.out > 0) extents += fmt::format("/{}x{}", kernel.in, kernel.out);
   if (kernel.out == 0 && kernel.in > 0) extents += fmt::format("/{}", kernel.in);
   if (kernel.rows > 0) extents += fmt::format("/rows{}", kernel.rows);
-  kernel.key = fmt::format("{}{}{}{}/f32/panel{}/lanes{}/{}", to_string(kernel.kind),
+  const std::string map = kernel.map.empty() ? "" : "." + kernel.map;
+  kernel.key = fmt::format("{}{}{}{}{}/f32/panel{}/lanes{}/{}", to_string(kernel.kind), map,
                            kernel.relu ? ".relu" : "", variant(kernel, '.'), extents, kernel.panel,
                            kernel.schedule.lanes, plan_.config.target.name);
-  kernel.function = fmt::format("{}{}{}", to_string(kernel.kind), kernel.relu ? "_relu" : "",
-                                variant(kernel, '_'));
+  kernel.function =
+      fmt::format("{}{}{}{}", to_string(kernel.kind), kernel.map.empty() ? "" : "_" + kernel.map,
+                  kernel.relu ? "_relu" : "", variant(kernel, '_'));
   if (kernel.out > 0) kernel.function += fmt::format("_{}x{}", kernel.in, kernel.out);
   if (kernel.out == 0 && kernel.in > 0) kernel.function += fmt::format("_{}", kernel.in);
   if (kernel.rows > 0) kernel.function += fmt::format("_rows{}", kernel.rows);
@@ -177,6 +182,7 @@ int LoweringPlanner::backward_chunk(int index) const {
 }
 
 int LoweringPlanner::backward_blocks(int index) const {
+  if (plan_.layers[static_cast<std::size_t>(index)].kind != LayerKind::kDense) return 1;
   return ceil_div(plan_.layers[static_cast<std::size_t>(index)].out, backward_chunk(index));
 }
 
@@ -212,6 +218,70 @@ KernelId LoweringPlanner::concretize(int tile) {
   kernel.schedule.vectors = tile / lanes_;
   kernel.depth = plan_.input_count + 2;
   return intern(kernel);
+}
+
+namespace {
+
+struct MapName {
+  std::string_view operator()(const ConvMap&) const { return "conv"; }
+  std::string_view operator()(const SparseMap&) const { return "sparse"; }
+  std::string_view operator()(const GatherMap&) const { return "gather"; }
+};
+
+}  // namespace
+
+KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile, bool wide) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  const Term& term = layer.terms.at(static_cast<std::size_t>(number));
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.map = std::visit(MapName{}, term.map);
+  kernel.in = term.in;
+  kernel.out = layer.out;
+  kernel.rows = tile;
+  kernel.panel = 1;
+  kernel.residual = kind == KernelKind::kTermCentre && !term.residual.empty();
+  kernel.wide =
+      wide && kind == KernelKind::kTermBackward && std::holds_alternative<ConvMap>(term.map);
+  kernel.schedule.lanes = tile == 0 ? 1 : lanes_;
+  kernel.schedule.vectors = tile == 0 ? 1 : tile / lanes_;
+  kernel.reason = "a routine of the runtime";
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kRelaxRows;
+  kernel.map = layer.kind == LayerKind::kProduct ? "product"
+               : layer.kind == LayerKind::kMax   ? "max"
+                                                 : "";
+  kernel.in = layer.out;
+  kernel.rows = tile;
+  kernel.wide = wide;
+  kernel.schedule.lanes = lanes_;
+  kernel.schedule.vectors = tile / lanes_;
+  kernel.reason = "a routine of the runtime";
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_nonlinear(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind =
+      layer.kind == LayerKind::kProduct ? KernelKind::kRelaxProduct : KernelKind::kRelaxMax;
+  kernel.in = layer.terms.front().in;
+  kernel.out = layer.out;
+  kernel.reason = "a routine of the runtime";
+  return intern(kernel);
+}
+
+int LoweringPlanner::term_depth(const Term& term, int readers) {
+  const int adds = readers - 1;
+  if (std::holds_alternative<ConvMap>(term.map))
+    return std::min(kTermChunk, term.column_entries) + ceil_div(term.column_entries, kTermChunk) +
+           1 + adds;
+  return term.column_entries + 1 + adds;
 }
 
 }  // namespace bf

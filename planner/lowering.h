@@ -21,6 +21,16 @@ class LoweringPlanner {
   KernelId backward(int layer, int tile, bool wide);
   KernelId concretize(int tile);
 
+  // Routines of the runtime for the other kinds of layers; `kind` is kTermCentre, kTermStart or
+  // kTermBackward. tile: 0 for kTermCentre.
+  KernelId term(KernelKind kind, int layer, int term, int tile, bool wide);
+  KernelId relax_rows(int layer, int tile, bool wide);
+  KernelId relax_nonlinear(int layer);  // of a product or max layer
+
+  // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers
+  // of its input adding to the same coefficients.
+  static int term_depth(const Term& term, int readers);
+
   // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
   int forward_depth(KernelKind kind, int layer) const;
   int backward_depth(int layer) const;

@@ -22,7 +22,7 @@ enum class Semantics : std::uint8_t { kReal };
 // The bounds kept for one pre-activation.
 enum class Domain : std::uint8_t {
   kInterval,  // one forward pass (IBP)
-  kBackward,  // interval, then backward linear bounds (CROWN) for its unstable neurons
+  kBackward,  // interval, then backward linear bounds (CROWN)
 };
 
 // A machine that generated code is scheduled for.
@@ -198,6 +198,8 @@ struct Kernel {
   std::string key;       // "interval_affine.relu/50x50/f32/panel64/x86-64-v4"
   std::string function;  // its name in the generated file
   KernelKind kind = KernelKind::kIntervalAffine;
+  std::string
+      map;  // of a term: "conv", "sparse", "gather"; of other routines what tells them apart
   int in = 0;
   int out = 0;
   int rows = 0;   // backward kernels: rows in a tile
@@ -497,6 +499,7 @@ struct Entry {
 struct DomainChoice {
   int layer = 0;
   Domain domain = Domain::kInterval;
+  bool unstable_only = true;  // backward: of the neurons whose relaxation is not exact, or of all
   std::string reason;
   bool operator==(const DomainChoice&) const = default;
 };

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/build_entries.h"
+#include "planner/error_terms.h"
+
+namespace bf {
+
+// Makes one entry: its steps in order, their buffers, and the error terms of each. What every
+// constant pays for, with proofs: the notes that the parts below name, in DESIGN.md.
+class EntryBuilder {
+ public:
+  EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind);
+
+  Entry build();
+
+ private:
+  // Bounds of a layer's activations, as its readers see them.
+  struct Activation {
+    BufferId centre = BufferId::kNone, radius = BufferId::kNone;
+  };
+
+  // State of a tensor that backward steps read.
+  struct Relaxed {
+    BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+    BufferId radius = BufferId::kNone, slack = BufferId::kNone, table = BufferId::kNone;
+    BufferId choice = BufferId::kNone;
+  };
+
+  // Buffers for the coefficients of one BackwardRows, reused as tensors come and go.
+  class CoefficientSlots;
+
+  const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
+  int layer_count() const { return static_cast<int>(plan_.layers.size()); }
+  int elements(int index) const { return index < 0 ? plan_.input_count : layer(index).out; }
+
+  bool is_needed(int index) const { return needed_[static_cast<std::size_t>(index)]; }
+  int position(int index) const { return position_[static_cast<std::size_t>(index)]; }
+  bool is_head(int index) const { return position(index) >= 0; }
+  // Reads of a tensor (-1: the box) by needed layers.
+  int readers(int index) const { return readers_[static_cast<std::size_t>(index + 1)]; }
+  bool has_reader(int index) const { return readers(index) > 0; }
+
+  double drop(ErrorTerm which, double value) const { return term(config_, which, value); }
+
+  BufferId buffer(std::string name, Element element, std::int64_t count);
+  int padded(int index) const;
+  void mark_needed(const std::vector<int>& heads);
+  bool is_dense() const;
+
+  // build_entries.cpp: note [interval pass]
+  double product_gamma(int index, int depth, ErrorTerm which) const;
+  double reader_gamma(int index);
+  void build_interval();
+  void interval_affine(int index, const Activation& in, const Activation& out);
+  void build_evaluate();
+
+  // centred_steps.cpp: notes [centre path], [backward pass]
+  void build_centred();
+  double radius_inflate(int index);
+  const Activation& activation(int index) const {
+    return index < 0 ? box_ : activations_[static_cast<std::size_t>(index)];
+  }
+  bool keeps_tables() const;
+  void add_state(int index, Relaxed& state);
+  void centre_affine(int index, Relaxed& state);
+  void centre_sum(int index, Relaxed& state);
+  int backward_depth(int index) const;
+  double wide_gamma(int index) const;
+  double offset_gamma(int index) const;
+  Activation add_activation(int index);
+  void relax(int index, Relaxed& state);
+  void relax_product(int index, Relaxed& state);
+  void relax_max(int index, Relaxed& state);
+
+  // backward_steps.cpp: note [backward pass]
+  void tighten(int index, const Relaxed& state);
+  std::vector<bool> cone_of(int index) const;
+  int longest_path(int index) const;
+  void start(int index, BackwardRows& step, CoefficientSlots& slots);
+  BackwardLink link(int index, const BackwardRows& step, CoefficientSlots& slots);
+  std::vector<BackwardOut> outs(KernelKind kind, int index, const BackwardRows& step,
+                                CoefficientSlots& slots);
+  void add_row_errors(int index, const std::vector<bool>& cone, BackwardRows& step);
+
+  Plan& plan_;
+  const PlannerConfig& config_;
+  LoweringPlanner& lowering_;
+  Entry entry_;
+  std::vector<bool> needed_;
+  std::vector<int> position_;
+  std::vector<int> readers_;  // of the box, then of each layer
+  std::vector<Relaxed> relaxed_;
+  std::vector<Activation> activations_;
+  Activation box_;
+};
+
+}  // namespace bf
