@@ -420,7 +420,9 @@ void build_layers(const Graph& graph, bool has_spec, Plan& plan) {
     const int head = builder.head_of(graph.outputs[i]);
     (i < outputs ? plan.output_heads : plan.spec_heads).push_back(head);
   }
-  for (const ValueId id : graph.inputs) plan.inputs.push_back(graph.value(id));
+  plan.inputs = graph.input_parts;
+  if (plan.inputs.empty())
+    for (const ValueId id : graph.inputs) plan.inputs.push_back(graph.value(id));
   for (std::size_t i = 0; i < outputs; ++i) plan.outputs.push_back(graph.value(graph.outputs[i]));
   plan.input_count = total_count(plan.inputs);
   plan.output_count = total_count(plan.outputs);

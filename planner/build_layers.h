@@ -5,11 +5,15 @@
 
 namespace bf {
 
-// Graph -> plan.layers, output_heads, spec_heads, inputs, outputs, counts. Each Relu with the
-// Affine it reads becomes a layer; an Affine that something else reads becomes one without ReLU.
+// Graph -> plan.layers, output_heads, spec_heads, inputs, outputs, counts.
+//   Affine             a dense layer, with the activation that reads it; one of its own for other
+//                      readers. Mostly zero: a sum with compressed rows.
+//   Conv, SparseAffine, IndexMap, Scale, sums of tensors: terms of a sum layer, with the activation
+//                      that reads it if nobody else does. What several read is one layer.
+//   products, GroupMax a layer of their own.
 // With has_spec the last graph output is the spec.
-// Throws: CompileError with every node that does not fit (BF2102), more than 2^22 neurons
-// (BF2102), weights beyond float32 (BF2103).
+// Throws: CompileError with every node that does not fit and too many neurons (BF2102), weights
+// beyond float32 (BF2103).
 void build_layers(const Graph& graph, bool has_spec, Plan& plan);
 
 }  // namespace bf
