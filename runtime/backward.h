@@ -1,0 +1,388 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bounds.h"
+#include "terms.h"
+
+// Backward rows through layers that are not dense: coefficients over a layer's activations become
+// coefficients over the tensors that its terms read. Coefficients are [element][kRows] floats; a
+// row's sums stay in its lane. Sums of rows are [3][kRows]: offsets, prices, spreads.
+//
+// Note [depths]. How many float roundings one product A_j w_jk passes through, its own included,
+// until it is stored; the planner's gamma is of at least that many. N: most products that read one
+// input (column_entries). Every addition of another term or reader to the same buffer (`add`)
+// rounds once more what is there.
+//   conv_backward          min(32, N) + 2 (N / 33) + 1: chains of at most 32 products, flushed to a
+//                          second level before a run of m <= 32 products if more than 32 would be
+//                          in the chain. So two successive chains hold at least 33 products, and
+//                          there are at most 2 (N / 33) + 1 of them; the first addition to a sum of
+//                          zero is exact.
+//   conv_backward, wide    exact products, sums in double, n <= N roundings of double, then one to
+//                          float when stored.
+//   sparse_backward        N + 1, gather_backward N.
+//   relax_rows, product_rows, max_backward: products with offsets and prices are exact in double;
+//                          a layer's sum of at most 2^22 of them costs less than one float
+//                          rounding, its addition to the row's float sum another, and every later
+//                          layer's addition one more.
+// A product below the normal range loses at most 2^-150, as does a sum when it is stored there;
+// additions of floats do not. slack[2] of the layer counts them.
+
+#define BF_RESTRICT __restrict
+#if defined(__clang__)
+#define BF_UNROLL_ROWS _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_ROWS _Pragma("GCC unroll 16")
+#endif
+
+namespace bf {
+
+// ---- vectors of rows
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#elif defined(__SSE2__) || defined(__ARM_NEON)
+constexpr int kVectorBytes = 16;
+#else
+constexpr int kVectorBytes = 4;
+#endif
+
+// Lanes of a native vector that divide the rows.
+template <typename T>
+constexpr int lanes_of(int rows) {
+  int lanes =
+      kVectorBytes > static_cast<int>(sizeof(T)) ? kVectorBytes / static_cast<int>(sizeof(T)) : 1;
+  while (rows % lanes != 0) lanes /= 2;
+  return lanes;
+}
+
+template <typename T, int kLanes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kLanes * sizeof(T))));
+};
+template <typename T>
+struct VectorOf<T, 1> {
+  typedef T type;
+};
+
+template <typename V>
+static inline V load_rows(const void* from) {
+  V value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename V>
+static inline void store_rows(void* to, V value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+// As many floats as `To` has lanes.
+template <typename To, int kLanes>
+static inline To load_as(const float* from) {
+  const auto value = load_rows<typename VectorOf<float, kLanes>::type>(from);
+  if constexpr (kLanes == 1)
+    return static_cast<To>(value);
+  else
+    return __builtin_convertvector(value, To);
+}
+
+// ---- rows
+
+template <int kRows>
+static inline void clear_rows(int n, float* coefficients) {
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{n} * kRows; ++i) coefficients[i] = 0;
+}
+
+// to += from, n neurons.
+template <int kRows>
+BF_ROUTINE add_rows(int n, const float* BF_RESTRICT from, float* BF_RESTRICT to) {
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{n} * kRows; ++i) to[i] += from[i];
+}
+
+// Adds a layer's double sums of offsets and prices to the rows' float sums.
+template <int kRows>
+static inline void add_sums(const double* offset, const double* price, float* sums) {
+  for (int r = 0; r < kRows; ++r) {
+    sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offset[r]);
+    sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + price[r]);
+  }
+}
+
+// Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
+// as relax() makes it; price: its row of prices for the products that follow.
+template <int kRows>
+BF_ROUTINE relax_rows(int n, const float* table, const float* price,
+                      float* BF_RESTRICT coefficients, float* sums) {
+  double offsets[kRows] = {};
+  double prices[kRows] = {};
+  for (int j = 0; j < n; ++j) {
+    const float slope_upper = table[j], slope_lower = table[n + j];
+    const double offset_upper = static_cast<double>(table[2 * n + j]);
+    const double offset_lower = static_cast<double>(table[3 * n + j]);
+    const double cost = static_cast<double>(price[j]);
+    float* const row = coefficients + std::ptrdiff_t{j} * kRows;
+    for (int r = 0; r < kRows; ++r) {
+      const float a = row[r];
+      const bool negative = a < 0;
+      row[r] = a * (negative ? slope_upper : slope_lower);
+      offsets[r] += static_cast<double>(a) * (negative ? offset_upper : offset_lower);
+      prices[r] += static_cast<double>(__builtin_fabsf(a)) * cost;
+    }
+  }
+  add_sums<kRows>(offsets, prices, sums);
+}
+
+// ---- convolutions
+
+constexpr int kChain = 32;  // products in one float32 sum: note [depths]
+
+template <bool kWide>
+struct SumOf {
+  typedef float type;
+};
+template <>
+struct SumOf<true> {
+  typedef double type;
+};
+
+// sums[c][r] += sum over j < count of weight[j weight_step + c column_step] * row j of
+// coefficients, rows `step` apart.
+template <int kRows, int kColumns, typename Sum>
+static inline void add_products(const float* weight, std::ptrdiff_t weight_step, int column_step,
+                                const float* coefficients, std::ptrdiff_t step, int count,
+                                Sum* sums) {
+  constexpr int kLanes = lanes_of<Sum>(kRows);
+  constexpr int kVectors = kRows / kLanes;
+  using Vector = typename VectorOf<Sum, kLanes>::type;
+  Vector sum[kColumns][kVectors];
+  BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[c][v] =
+          load_rows<Vector>(sums + c * kRows + v * kLanes);
+  for (int j = 0; j < count; ++j, weight += weight_step, coefficients += step) {
+    Vector a[kVectors];
+    BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) a[v] =
+        load_as<Vector, kLanes>(coefficients + v * kLanes);
+    BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
+      const Sum w = static_cast<Sum>(weight[c * column_step]);
+      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[c][v] += a[v] * w;
+    }
+  }
+  BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v)
+          store_rows(sums + c * kRows + v * kLanes, sum[c][v]);
+}
+
+// Two levels of sums for kColumns x kRows coefficients.
+template <int kRows, int kColumns, bool kWide>
+struct ConvSums {
+  using Sum = typename SumOf<kWide>::type;
+  Sum chain[kColumns * kRows] = {};
+  Sum total[kColumns * kRows] = {};
+  int used = 0;  // products in the chain
+
+  void flush() {
+    for (int i = 0; i < kColumns * kRows; ++i) {
+      total[i] += chain[i];
+      chain[i] = 0;
+    }
+    used = 0;
+  }
+
+  // Columns `distance` apart in `out`.
+  void store(bool add, float* out, std::ptrdiff_t distance) {
+    flush();
+    for (int c = 0; c < kColumns; ++c)
+      for (int r = 0; r < kRows; ++r) {
+        float& to = out[c * distance + r];
+        const Sum sum = total[c * kRows + r];
+        to = static_cast<float>(add ? static_cast<Sum>(to) + sum : sum);
+      }
+  }
+};
+
+// Input (n, c, q) and kColumns - 1 channels after it, all of one group: everything that reads them.
+template <int kRows, int kColumns, bool kWide>
+static inline void conv_pixel(const ConvShape& shape, const float* weight,
+                              const float* coefficients_in, bool add, int n, int c,
+                              const int (&q)[3], float* coefficients_out) {
+  const int group = in_group(shape), readers = out_group(shape), tap_count = taps(shape);
+  const int first = c / group * readers;  // the group's first output channel
+  const std::ptrdiff_t weight_step = std::ptrdiff_t{group} * tap_count;
+  const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
+  ConvSums<kRows, kColumns, kWide> sums;
+  int p[3] = {0, 0, 0};
+  int tap = 0;
+  for (int tz = 0; tz < shape.kernel[0]; ++tz) {
+    p[0] = reader_of(shape, 0, q[0], tz);
+    for (int ty = 0; ty < shape.kernel[1]; ++ty) {
+      p[1] = reader_of(shape, 1, q[1], ty);
+      for (int tx = 0; tx < shape.kernel[2]; ++tx, ++tap) {
+        p[2] = reader_of(shape, 2, q[2], tx);
+        if (p[0] < 0 || p[1] < 0 || p[2] < 0) continue;
+        const float* w = weight + first * weight_step + c % group * tap_count + tap;
+        const float* a = coefficients_in + element(shape.out, n, first, p) * kRows;
+        for (int o = 0; o < readers; o += kChain) {
+          const int count = readers - o < kChain ? readers - o : kChain;
+          if (!kWide && sums.used + count > kChain) sums.flush();
+          sums.used += count;
+          add_products<kRows, kColumns>(w + o * weight_step, weight_step, tap_count, a + o * step,
+                                        step, count, sums.chain);
+        }
+      }
+    }
+  }
+  sums.store(add, coefficients_out + element(shape.in, n, c, q) * kRows,
+             std::ptrdiff_t{shape.in.channel} * kRows);
+}
+
+// coefficients_out (=, or += when `add`) W^T coefficients_in.
+template <int kRows, bool kWide>
+BF_ROUTINE conv_backward(const ConvShape& shape, const float* weight,
+                         const float* BF_RESTRICT coefficients_in, bool add,
+                         float* BF_RESTRICT coefficients_out) {
+  // Channels whose sums share a load of the coefficients; scalar code has too few registers.
+  constexpr int kColumns = kVectorBytes == 4 ? 1 : kWide ? 2 : 4;
+  const int group = in_group(shape);
+  int q[3] = {0, 0, 0};
+  for (int n = 0; n < shape.batch; ++n)
+    for (q[0] = 0; q[0] < shape.in_size[0]; ++q[0])
+      for (q[1] = 0; q[1] < shape.in_size[1]; ++q[1])
+        for (q[2] = 0; q[2] < shape.in_size[2]; ++q[2])
+          for (int first = 0; first < shape.in_channels; first += group) {
+            int i = 0;
+            for (; i + kColumns <= group; i += kColumns)
+              conv_pixel<kRows, kColumns, kWide>(shape, weight, coefficients_in, add, n, first + i,
+                                                 q, coefficients_out);
+            if constexpr (kColumns > 1)
+              for (; i < group; ++i)
+                conv_pixel<kRows, 1, kWide>(shape, weight, coefficients_in, add, n, first + i, q,
+                                            coefficients_out);
+          }
+}
+
+// ---- sparse matrices and gathers: every entry adds to the input that it reads
+
+template <int kRows>
+BF_ROUTINE sparse_backward(int rows, const std::int32_t* row_start, const std::int32_t* column,
+                           const float* weight, int in, const float* BF_RESTRICT coefficients_in,
+                           bool add, float* BF_RESTRICT coefficients_out) {
+  if (!add) clear_rows<kRows>(in, coefficients_out);
+  for (int i = 0; i < rows; ++i) {
+    const float* const a = coefficients_in + std::ptrdiff_t{i} * kRows;
+    for (int k = row_start[i]; k < row_start[i + 1]; ++k) {
+      const float w = weight[k];
+      float* const to = coefficients_out + std::ptrdiff_t{column[k]} * kRows;
+      for (int r = 0; r < kRows; ++r) to[r] += w * a[r];
+    }
+  }
+}
+
+template <int kRows>
+BF_ROUTINE gather_backward(int rows, const std::int32_t* source, int in,
+                           const float* BF_RESTRICT coefficients_in, bool add,
+                           float* BF_RESTRICT coefficients_out) {
+  if (!add) clear_rows<kRows>(in, coefficients_out);
+  for (int i = 0; i < rows; ++i) {
+    const int k = source_of(source, i);
+    if (k < 0) continue;
+    const float* const a = coefficients_in + std::ptrdiff_t{i} * kRows;
+    float* const to = coefficients_out + std::ptrdiff_t{k} * kRows;
+    for (int r = 0; r < kRows; ++r) to[r] += a[r];
+  }
+}
+
+// ---- the first coefficients: rows +z_i and -z_i of one term for kRows / 2 neurons. The weights
+// are exact; an addition to another term's on the same tensor (`add`) rounds.
+
+// The position of an element in one dimension of an image, by its place in memory: takes off
+// `place` what the dimension adds to it. The dimensions fill the tensor, each element once, so the
+// largest stride that is left tells its coordinate.
+struct ImageDimension {
+  int size, stride;
+  int* coordinate;
+};
+
+static inline void locate(const ImageStrides& image, int batch, int channels, const int (&size)[3],
+                          int place, int* n, int* c, int (&p)[3]) {
+  ImageDimension dimensions[5] = {{batch, image.batch, n},
+                                  {channels, image.channel, c},
+                                  {size[0], image.spatial[0], &p[0]},
+                                  {size[1], image.spatial[1], &p[1]},
+                                  {size[2], image.spatial[2], &p[2]}};
+  place -= image.offset;
+  for (ImageDimension& each : dimensions) {
+    *each.coordinate = 0;
+    if (each.size > 1 && each.stride < 0) place -= each.stride * (each.size - 1);
+  }
+  for (int step = 0; step < 5; ++step) {
+    ImageDimension* largest = nullptr;
+    for (ImageDimension& each : dimensions)
+      if (each.size > 1 &&
+          (largest == nullptr || __builtin_abs(each.stride) > __builtin_abs(largest->stride)))
+        largest = &each;
+    if (largest == nullptr) return;
+    const int stride = __builtin_abs(largest->stride);
+    const int steps = place / stride;
+    place -= steps * stride;
+    *largest->coordinate = largest->stride < 0 ? largest->size - 1 - steps : steps;
+    largest->size = 1;
+  }
+}
+
+// Adds weight w of input k to row r and its negation.
+template <int kRows>
+static inline void add_start(std::ptrdiff_t k, int r, float w, float* coefficients) {
+  coefficients[k * kRows + r] += w;
+  coefficients[k * kRows + kRows / 2 + r] -= w;
+}
+
+template <int kRows>
+BF_ROUTINE conv_start(const ConvShape& shape, const float* weight, const std::int32_t* neurons,
+                      bool add, float* coefficients) {
+  if (!add)
+    clear_rows<kRows>(elements(shape.batch, shape.in_channels, shape.in_size), coefficients);
+  const int group = in_group(shape);
+  for (int r = 0; r < kRows / 2; ++r) {
+    int n = 0, o = 0;
+    int p[3] = {0, 0, 0}, q[3] = {0, 0, 0};
+    locate(shape.out, shape.batch, shape.out_channels, shape.out_size, neurons[r], &n, &o, p);
+    const float* w = weight + std::ptrdiff_t{o} * group * taps(shape);
+    for (int i = 0; i < group; ++i)
+      for (int tz = 0; tz < shape.kernel[0]; ++tz)
+        for (int ty = 0; ty < shape.kernel[1]; ++ty)
+          for (int tx = 0; tx < shape.kernel[2]; ++tx, ++w) {
+            q[0] = read_by(shape, 0, p[0], tz);
+            q[1] = read_by(shape, 1, p[1], ty);
+            q[2] = read_by(shape, 2, p[2], tx);
+            if (q[0] < 0 || q[1] < 0 || q[2] < 0) continue;
+            const int channel = o / out_group(shape) * group + i;
+            add_start<kRows>(element(shape.in, n, channel, q), r, *w, coefficients);
+          }
+  }
+}
+
+template <int kRows>
+BF_ROUTINE sparse_start(const std::int32_t* row_start, const std::int32_t* column,
+                        const float* weight, int in, const std::int32_t* neurons, bool add,
+                        float* coefficients) {
+  if (!add) clear_rows<kRows>(in, coefficients);
+  for (int r = 0; r < kRows / 2; ++r)
+    for (int k = row_start[neurons[r]]; k < row_start[neurons[r] + 1]; ++k)
+      add_start<kRows>(column[k], r, weight[k], coefficients);
+}
+
+template <int kRows>
+BF_ROUTINE gather_start(const std::int32_t* source, int in, const std::int32_t* neurons, bool add,
+                        float* coefficients) {
+  if (!add) clear_rows<kRows>(in, coefficients);
+  for (int r = 0; r < kRows / 2; ++r) {
+    const int k = source_of(source, neurons[r]);
+    if (k >= 0) add_start<kRows>(k, r, 1.0f, coefficients);
+  }
+}
+
+}  // namespace bf

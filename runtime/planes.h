@@ -1,0 +1,256 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backward.h"
+#include "bounds.h"
+#include "terms.h"
+
+// Layers of two variables and more: products z_i = x y and maxima z_i = max of x over a group.
+// Boxes, linear bounds relative to the centres, prices of the roundings, and the backward step
+// through them. Conventions as in bounds.h and backward.h.
+
+namespace bf {
+
+// What rounding costs behind a product or a maximum, relative; see RelaxProduct in the plan.
+struct PlaneErrors {
+  double product;  // of the float sums that A or A slope enters, their own rounding included
+  double offset;   // of the sum of A offset
+};
+
+// |a - b|, or more.
+static inline double distance_up(double a, double b) {
+  const double right = sub_up(a, b);
+  const double left = sub_up(b, a);
+  return right > left ? right : left;
+}
+
+// A box [low, high] as centre and radius; all reals when it is not finite.
+static inline void store_box(double low, double high, double* centre, float* radius) {
+  const bool finite = low >= -__DBL_MAX__ && high <= __DBL_MAX__;
+  *centre = finite ? 0.5 * low + 0.5 * high : 0;
+  const double right = sub_up(high, *centre);
+  const double left = sub_up(*centre, low);
+  *radius = finite ? float_up(right > left ? right : left) : __builtin_inff();
+}
+
+// ---- products
+
+// One element's part of a product's table.
+struct ProductPlane {
+  float slope_x, slope_y;
+  float upper, lower;  // offsets
+};
+
+// With dx = x - x_c, dy = y - y_c, |dx| <= r_x, |dy| <= r_y, and any floats s_x, s_y:
+//   x y - z_c = s_x dx + s_y dy + (x_c y_c - z_c) + [(y_c - s_x) dx + (x_c - s_y) dy + dx dy],
+// the bracket being within |y_c - s_x| r_x + |x_c - s_y| r_y + r_x r_y of zero.
+static inline ProductPlane product_plane(double x, float radius_x, double y, float radius_y,
+                                         double z) {
+  ProductPlane made;
+  made.slope_x = static_cast<float>(y);
+  made.slope_y = static_cast<float>(x);
+  const double r = static_cast<double>(radius_x);
+  const double s = static_cast<double>(radius_y);
+  const double rest =
+      add_up(mul_up(r, s), add_up(mul_up(distance_up(y, static_cast<double>(made.slope_x)), r),
+                                  mul_up(distance_up(x, static_cast<double>(made.slope_y)), s)));
+  made.upper = float_up(add_up(sub_up(mul_up(x, y), z), rest));
+  made.lower = float_down(sub_down(sub_down(mul_down(x, y), z), rest));
+  return made;
+}
+
+// The box of x y: extremes are at corners.
+static inline void product_box(double x, float radius_x, double y, float radius_y, double* low,
+                               double* high) {
+  const double xs[2] = {sub_down(x, static_cast<double>(radius_x)),
+                        add_up(x, static_cast<double>(radius_x))};
+  const double ys[2] = {sub_down(y, static_cast<double>(radius_y)),
+                        add_up(y, static_cast<double>(radius_y))};
+  *low = __builtin_inf();
+  *high = -__builtin_inf();
+  for (const double a : xs)
+    for (const double b : ys) {
+      const double down = mul_down(a, b);
+      const double up = mul_up(a, b);
+      *low = down < *low ? down : *low;
+      *high = up > *high ? up : *high;
+    }
+}
+
+// z_i = x_{gather_x_i} y_{gather_y_i}, i < n; null gathers are identities. table: rows of n floats
+// (slope over x, slope over y, offset above, offset below, price), or null for boxes alone; then
+// slack is not touched.
+//
+// price_i |A_i| covers:
+//   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y; and
+//            A itself, which a wide link rounded to float32, times the radius of z;
+//   offset:  the float sum of A offset.
+// A box that is not finite gets infinite offsets: rows that meet them claim nothing.
+BF_ROUTINE relax_product(int n, const std::int32_t* gather_x, const std::int32_t* gather_y,
+                         const double* centre_x, const float* radius_x, const double* centre_y,
+                         const float* radius_y, const PlaneErrors& errors, double* slack,
+                         float* table, double* centre_out, float* radius_out) {
+  double reach = 0;
+  for (int i = 0; i < n; ++i) {
+    const int g = source_of(gather_x, i);
+    const int h = source_of(gather_y, i);
+    double low, high;
+    product_box(centre_x[g], radius_x[g], centre_y[h], radius_y[h], &low, &high);
+    store_box(low, high, centre_out + i, radius_out + i);
+    if (table == nullptr) continue;
+    ProductPlane plane =
+        product_plane(centre_x[g], radius_x[g], centre_y[h], radius_y[h], centre_out[i]);
+    if (!(radius_out[i] <= kMaxFloat && __builtin_fabsf(plane.slope_x) <= kMaxFloat &&
+          __builtin_fabsf(plane.slope_y) <= kMaxFloat))
+      plane = {0, 0, __builtin_inff(), -__builtin_inff()};
+    const double spread =
+        __builtin_fabs(static_cast<double>(plane.slope_x)) * static_cast<double>(radius_x[g]) +
+        __builtin_fabs(static_cast<double>(plane.slope_y)) * static_cast<double>(radius_y[h]) +
+        static_cast<double>(radius_out[i]);
+    const double above = __builtin_fabs(static_cast<double>(plane.upper));
+    const double below = __builtin_fabs(static_cast<double>(plane.lower));
+    table[i] = plane.slope_x;
+    table[n + i] = plane.slope_y;
+    table[2 * n + i] = plane.upper;
+    table[3 * n + i] = plane.lower;
+    table[4 * n + i] = float_up(
+        (errors.product * spread + errors.offset * (above > below ? above : below)) * kDoubleSlack);
+    reach += static_cast<double>(radius_x[g]) + static_cast<double>(radius_y[h]);
+  }
+  if (table == nullptr) return;
+  slack[0] = slack[1] = 0;
+  slack[2] = (static_cast<double>(n) + reach) * (1 + 0x1p-20);
+}
+
+// What the rows gain and lose at a product; the coefficients are left for product_backward().
+template <int kRows>
+BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coefficients,
+                        float* BF_RESTRICT sums) {
+  double offsets[kRows] = {};
+  double prices[kRows] = {};
+  for (int i = 0; i < n; ++i) {
+    const double upper = static_cast<double>(table[2 * n + i]);
+    const double lower = static_cast<double>(table[3 * n + i]);
+    const double price = static_cast<double>(table[4 * n + i]);
+    for (int r = 0; r < kRows; ++r) {
+      const double a = static_cast<double>(coefficients[std::ptrdiff_t{i} * kRows + r]);
+      offsets[r] += a * (a < 0 ? upper : lower);
+      prices[r] += __builtin_fabs(a) * price;
+    }
+  }
+  add_sums<kRows>(offsets, prices, sums);
+}
+
+// One factor's coefficients: those of z times its slopes, added where the factor is read from.
+template <int kRows>
+BF_ROUTINE product_backward(int n, const std::int32_t* source, const float* slopes, int in,
+                            const float* BF_RESTRICT coefficients_in, bool add,
+                            float* BF_RESTRICT coefficients_out) {
+  if (!add) clear_rows<kRows>(in, coefficients_out);
+  for (int i = 0; i < n; ++i) {
+    const float slope = slopes[i];
+    const float* const a = coefficients_in + std::ptrdiff_t{i} * kRows;
+    float* const to = coefficients_out + std::ptrdiff_t{source_of(source, i)} * kRows;
+    for (int r = 0; r < kRows; ++r) to[r] += a[r] * slope;
+  }
+}
+
+// ---- maxima
+
+// What is known of one group: [low, high] holds its maximum, `choice` has the largest lower bound,
+// and nothing else in it reaches above `others`.
+struct GroupBox {
+  double low, high, others;
+  int choice;
+};
+
+static inline GroupBox group_box(const std::int32_t* column, int begin, int end,
+                                 const double* centre, const float* radius) {
+  GroupBox made = {-__builtin_inf(), -__builtin_inf(), -__builtin_inf(), column[begin]};
+  double largest = -__builtin_inf();  // upper bound of the choice
+  for (int k = begin; k < end; ++k) {
+    const double r = static_cast<double>(radius[column[k]]);
+    const double low = sub_down(centre[column[k]], r);
+    const double high = add_up(centre[column[k]], r);
+    made.high = high > made.high ? high : made.high;
+    const bool better = k == begin || low > made.low || (low == made.low && high > largest);
+    const double other = k == begin ? made.others : better ? largest : high;
+    made.others = other > made.others ? other : made.others;
+    if (!better) continue;
+    made.low = low;
+    largest = high;
+    made.choice = column[k];
+  }
+  return made;
+}
+
+// z_i = the largest x over row_start[i] <= k < row_start[i + 1] of column[k]; no row is empty.
+// table: rows of `rows` floats (offset above, offset below, whether the upper bound is constant,
+// price), and the choices; or null for boxes alone, and slack is not touched.
+//
+// With the chosen candidate x_k, z >= x_k always; z = x_k where no other reaches above the largest
+// lower bound, which is x_k's; else z <= the largest upper bound. Prices as in relax_product: A
+// enters sums, times the radius of x_k; A itself was rounded, times the radius of z.
+BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t* column,
+                     const double* centre_in, const float* radius_in, const PlaneErrors& errors,
+                     double* slack, float* table, std::int32_t* choice, double* centre_out,
+                     float* radius_out) {
+  double reach = 0;
+  for (int i = 0; i < rows; ++i) {
+    const GroupBox box = group_box(column, row_start[i], row_start[i + 1], centre_in, radius_in);
+    const double chosen = centre_in[box.choice];
+    const bool exact = box.others <= box.low;
+    if (exact) {
+      centre_out[i] = chosen;
+      radius_out[i] = radius_in[box.choice];
+    } else {
+      store_box(box.low, box.high, centre_out + i, radius_out + i);
+    }
+    if (table == nullptr) continue;
+    const float upper = exact ? 0.0f : float_up(sub_up(box.high, centre_out[i]));
+    const float lower = exact ? 0.0f : float_down(sub_down(chosen, centre_out[i]));
+    const double above = __builtin_fabs(static_cast<double>(upper));
+    const double below = __builtin_fabs(static_cast<double>(lower));
+    const double spread =
+        static_cast<double>(radius_in[box.choice]) + static_cast<double>(radius_out[i]);
+    table[i] = upper;
+    table[rows + i] = lower;
+    table[2 * rows + i] = exact ? 0.0f : 1.0f;
+    table[3 * rows + i] = float_up(
+        (errors.product * spread + errors.offset * (above > below ? above : below)) * kDoubleSlack);
+    choice[i] = box.choice;
+    reach += static_cast<double>(radius_in[box.choice]);
+  }
+  if (table == nullptr) return;
+  slack[0] = slack[1] = 0;
+  slack[2] = (static_cast<double>(rows) + reach) * (1 + 0x1p-20);
+}
+
+// Both what the rows gain and lose, and their coefficients over x.
+template <int kRows>
+BF_ROUTINE max_backward(int rows, const float* table, const std::int32_t* choice, int in,
+                        const float* BF_RESTRICT coefficients_in, bool add,
+                        float* BF_RESTRICT coefficients_out, float* BF_RESTRICT sums) {
+  double offsets[kRows] = {};
+  double prices[kRows] = {};
+  if (!add) clear_rows<kRows>(in, coefficients_out);
+  for (int i = 0; i < rows; ++i) {
+    const double upper = static_cast<double>(table[i]);
+    const double lower = static_cast<double>(table[rows + i]);
+    const double price = static_cast<double>(table[3 * rows + i]);
+    const float kept = table[2 * rows + i] != 0 ? 0.0f : 1.0f;  // of a negative coefficient
+    float* const to = coefficients_out + std::ptrdiff_t{choice[i]} * kRows;
+    for (int r = 0; r < kRows; ++r) {
+      const float a = coefficients_in[std::ptrdiff_t{i} * kRows + r];
+      const bool negative = a < 0;
+      to[r] += a * (negative ? kept : 1.0f);
+      offsets[r] += static_cast<double>(a) * (negative ? upper : lower);
+      prices[r] += static_cast<double>(__builtin_fabsf(a)) * price;
+    }
+  }
+  add_sums<kRows>(offsets, prices, sums);
+}
+
+}  // namespace bf

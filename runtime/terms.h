@@ -1,0 +1,283 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bounds.h"
+
+// Forward pass of sum layers: z = b + the sum of linear terms over other tensors. A term is a
+// convolution, a sparse matrix or a gather. Tensors are (double centre, float radius), conventions
+// and unit roundoffs as in bounds.h.
+//
+// Centres: each product passes through one rounding (one more where there is a residual), then one
+// for every addition after it: those of its own row, and one per term. The planner counts them; see
+// CentreSum in the plan. Radii round up here: after all terms
+//   radius_out_i >= sum over terms of sum_k |w_ik| radius_in_k, exactly.
+
+#define BF_ROUTINE __attribute__((noinline, unused)) static void
+
+namespace bf {
+
+// Undoes the double roundings of a sum of at most 2^22 terms >= 0 and a few operations more:
+// 1 / (1 - n v)^2 < 1 + 2^-30 for n = 2^22 + 8.
+constexpr double kSumSlack = 0x1.00000004p0;
+
+// ---- convolutions
+
+// Element (n, c, z, y, x) of an image is at
+//   offset + n batch + c channel + z spatial[0] + y spatial[1] + x spatial[2].
+struct ImageStrides {
+  int offset, batch, channel, spatial[3];
+};
+
+// Conv:       out(n, o, p) += weight[o][i][t] in(n, i, p stride - pad + t dilation)
+// transposed: out(n, o, q stride - pad + t dilation) += weight[o][i][t] in(n, i, q)
+// where the group of o holds i, and positions outside of the image are left out.
+struct ConvShape {
+  int batch, groups, in_channels, out_channels;
+  int in_size[3], out_size[3], kernel[3], stride[3], dilation[3], pad[3];
+  bool transposed;
+  ImageStrides in, out;
+};
+
+constexpr int in_group(const ConvShape& shape) {
+  return shape.in_channels / shape.groups;
+}
+constexpr int out_group(const ConvShape& shape) {
+  return shape.out_channels / shape.groups;
+}
+constexpr int taps(const ConvShape& shape) {
+  return shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
+}
+constexpr int elements(int batch, int channels, const int (&size)[3]) {
+  return batch * channels * size[0] * size[1] * size[2];
+}
+constexpr std::ptrdiff_t element(const ImageStrides& image, int n, int c, const int (&p)[3]) {
+  return static_cast<std::ptrdiff_t>(image.offset) + static_cast<std::ptrdiff_t>(n) * image.batch +
+         static_cast<std::ptrdiff_t>(c) * image.channel +
+         static_cast<std::ptrdiff_t>(p[0]) * image.spatial[0] +
+         static_cast<std::ptrdiff_t>(p[1]) * image.spatial[1] +
+         static_cast<std::ptrdiff_t>(p[2]) * image.spatial[2];
+}
+
+// The position that tap t of dimension d pairs with `from`, or -1. up: from the strided side
+// (Conv's outputs, a transposed one's inputs), whose images are smaller, to the other.
+constexpr int paired(const ConvShape& shape, bool up, int d, int from, int t, int size) {
+  const int shift = t * shape.dilation[d] - shape.pad[d];
+  const int to = up ? from * shape.stride[d] + shift : from - shift;
+  if (up) return to >= 0 && to < size ? to : -1;
+  if (to < 0 || to % shape.stride[d] != 0) return -1;
+  return to / shape.stride[d] < size ? to / shape.stride[d] : -1;
+}
+
+// The input position that an output reads through tap t, and the output that reads an input.
+constexpr int read_by(const ConvShape& shape, int d, int output, int t) {
+  return paired(shape, !shape.transposed, d, output, t, shape.in_size[d]);
+}
+constexpr int reader_of(const ConvShape& shape, int d, int input, int t) {
+  return paired(shape, shape.transposed, d, input, t, shape.out_size[d]);
+}
+
+constexpr int ceil_div(int a, int b) {  // b > 0
+  return a / b + (a % b > 0 ? 1 : 0);
+}
+
+// Adds to z's centres and radii what one term gives them. `entries`: the products of the sum
+// `radius`; one alone is exact in double.
+static inline void add_term(double centre, double radius, int entries, double* centre_out,
+                            float* radius_out) {
+  *centre_out += centre;
+  const double before = static_cast<double>(*radius_out);
+  *radius_out =
+      entries <= 1 && before == 0 ? float_up(radius) : float_up((before + radius) * kSumSlack);
+}
+
+constexpr int kStrip = 32;  // outputs of a row of pixels that are summed together
+
+// The pixels of a row that tap t pairs: input from + k from_step with output to + k to_step, k <
+// count; outputs from `first`, at most `most` of them.
+struct PixelRun {
+  int from, to, from_step, to_step, count;
+};
+
+static inline PixelRun pixel_run(const ConvShape& shape, int t, int first, int most) {
+  // Position s of the strided side pairs with s step + shift of the other, which is in [far, end).
+  const int step = shape.stride[2];
+  const int shift = t * shape.dilation[2] - shape.pad[2];
+  const bool up = !shape.transposed;
+  const int near = up ? first : 0, near_end = up ? first + most : shape.in_size[2];
+  const int far = up ? 0 : first, far_end = up ? shape.in_size[2] : first + most;
+  int s = ceil_div(far - shift, step);
+  int end = ceil_div(far_end - shift, step);
+  s = s < near ? near : s;
+  end = end > near_end ? near_end : end;
+  const int other = s * step + shift;
+  return {up ? other : s, (up ? s : other) - first, up ? step : 1, up ? 1 : step, end - s};
+}
+
+// centre and radius: sums of the run's outputs. c, r: the row's first pixel, `pixel` apart.
+static inline void add_run(const PixelRun& run, double w, double size, const double* c,
+                           const float* r, std::ptrdiff_t pixel, double* centre, double* radius) {
+  if (run.count <= 0) return;
+  c += run.from * pixel;
+  r += run.from * pixel;
+  centre += run.to;
+  radius += run.to;
+  const std::ptrdiff_t step = run.from_step * pixel;
+  if (step == 1 && run.to_step == 1) {
+    for (int k = 0; k < run.count; ++k) {
+      centre[k] += w * c[k];
+      radius[k] += size * static_cast<double>(r[k]);
+    }
+  } else {
+    for (std::ptrdiff_t k = 0; k < run.count; ++k) {
+      centre[k * run.to_step] += w * c[k * step];
+      radius[k * run.to_step] += size * static_cast<double>(r[k * step]);
+    }
+  }
+}
+
+// Adds to `centre` and `radius` the sums of the outputs (n, o, p) to (n, o, p + count - 1).
+static inline void conv_strip(const ConvShape& shape, const float* weight, const float* residual,
+                              const double* centre_in, const float* radius_in, int n, int o,
+                              const int (&p)[3], int count, double* centre, double* radius) {
+  const int group = in_group(shape);
+  int q[3] = {0, 0, 0};
+  for (int i = 0; i < group; ++i) {
+    std::ptrdiff_t at = static_cast<std::ptrdiff_t>(o * group + i) * taps(shape);
+    for (int tz = 0; tz < shape.kernel[0]; ++tz) {
+      q[0] = read_by(shape, 0, p[0], tz);
+      for (int ty = 0; ty < shape.kernel[1]; ++ty) {
+        q[1] = read_by(shape, 1, p[1], ty);
+        if (q[0] < 0 || q[1] < 0) {
+          at += shape.kernel[2];
+          continue;
+        }
+        const std::ptrdiff_t row = element(shape.in, n, o / out_group(shape) * group + i, q);
+        for (int tx = 0; tx < shape.kernel[2]; ++tx, ++at) {
+          const double narrow = static_cast<double>(weight[at]);
+          const double w = residual ? narrow + static_cast<double>(residual[at]) : narrow;
+          add_run(pixel_run(shape, tx, p[2], count), w, __builtin_fabs(narrow), centre_in + row,
+                  radius_in + row, shape.in.spatial[2], centre, radius);
+        }
+      }
+    }
+  }
+}
+
+// weight, residual: [out_channels][in_group][taps]; residual may be null.
+BF_ROUTINE conv_centre(const ConvShape& shape, const float* weight, const float* residual,
+                       const double* centre_in, const float* radius_in, double* centre_out,
+                       float* radius_out) {
+  int p[3] = {0, 0, 0};
+  for (int n = 0; n < shape.batch; ++n)
+    for (int o = 0; o < shape.out_channels; ++o)
+      for (p[0] = 0; p[0] < shape.out_size[0]; ++p[0])
+        for (p[1] = 0; p[1] < shape.out_size[1]; ++p[1])
+          for (p[2] = 0; p[2] < shape.out_size[2]; p[2] += kStrip) {
+            const int left = shape.out_size[2] - p[2];
+            const int count = left < kStrip ? left : kStrip;
+            double centre[kStrip] = {};
+            double radius[kStrip] = {};
+            conv_strip(shape, weight, residual, centre_in, radius_in, n, o, p, count, centre,
+                       radius);
+            const std::ptrdiff_t at = element(shape.out, n, o, p);
+            for (int x = 0; x < count; ++x) {
+              const std::ptrdiff_t to = at + static_cast<std::ptrdiff_t>(x) * shape.out.spatial[2];
+              add_term(centre[x], radius[x], 2, centre_out + to, radius_out + to);
+            }
+          }
+}
+
+// ---- sparse matrices and gathers
+
+// Row i has the entries row_start[i] <= k < row_start[i + 1]: weight[k] at column[k].
+BF_ROUTINE sparse_centre(int rows, const std::int32_t* row_start, const std::int32_t* column,
+                         const float* weight, const float* residual, const double* centre_in,
+                         const float* radius_in, double* centre_out, float* radius_out) {
+  for (int i = 0; i < rows; ++i) {
+    double centre = 0;
+    double radius = 0;
+    for (int k = row_start[i]; k < row_start[i + 1]; ++k) {
+      const double narrow = static_cast<double>(weight[k]);
+      const double w = residual ? narrow + static_cast<double>(residual[k]) : narrow;
+      centre += w * centre_in[column[k]];
+      radius += __builtin_fabs(narrow) * static_cast<double>(radius_in[column[k]]);
+    }
+    const int entries = row_start[i + 1] - row_start[i];
+    if (entries > 0) add_term(centre, radius, entries, centre_out + i, radius_out + i);
+  }
+}
+
+// y_i = x_{source_i}, or 0 where source_i is -1. No list is the identity.
+static inline int source_of(const std::int32_t* source, int i) {
+  return source ? source[i] : i;
+}
+
+BF_ROUTINE gather_centre(int rows, const std::int32_t* source, const double* centre_in,
+                         const float* radius_in, double* centre_out, float* radius_out) {
+  for (int i = 0; i < rows; ++i) {
+    const int k = source_of(source, i);
+    if (k < 0) continue;
+    add_term(centre_in[k], static_cast<double>(radius_in[k]), 1, centre_out + i, radius_out + i);
+  }
+}
+
+// ---- sums
+
+// bias: null for zeros.
+static inline void start_sum(const double* bias, int n, double* centre_out, float* radius_out) {
+  for (int i = 0; i < n; ++i) {
+    centre_out[i] = bias ? bias[i] : 0;
+    radius_out[i] = 0;
+  }
+}
+
+// What the centre of a sum layer may miss; see centre_slack in bounds.h, which does the same for
+// one dense term:
+//   |z - (centre + sum over terms of w* (a - c))| <= relative (sum over terms of row_norm max|c|
+//                                                              + bias_norm) + absolute
+// Proof: every product and every addition errs by v of at most sum |w c| + |b|, and `relative`
+// counts them; kDoubleSlack covers the roundings here. A centre overflows only where
+// row_norm max|c| or bias_norm does, so that the slack is infinite as well.
+static inline void clear_slack(double* slack) {
+  slack[0] = slack[1] = slack[2] = 0;
+}
+
+static inline void add_centre_slack(const double* centre, const float* radius, int n,
+                                    double row_norm, double* slack) {
+  double of_term[3];
+  centre_slack(centre, radius, n, 1, row_norm, 0, 0, of_term);
+  slack[0] += of_term[0];
+  slack[1] += of_term[1];
+}
+
+static inline void finish_slack(double relative, double bias_norm, double absolute, double* slack) {
+  slack[0] = (relative * (slack[0] + bias_norm) + absolute) * kDoubleSlack;
+  slack[1] *= 1 + 0x1p-20;
+}
+
+// ---- activations and values without backward rows
+
+// The boxes of a' = relu(z) or a' = z alone: what relax() makes beside its table.
+static inline void relax_box(int n, bool relu, const double* centre, const float* below,
+                             const float* above, double* centre_out, float* radius_out) {
+  for (int j = 0; j < n; ++j) {
+    const double low = sub_down(centre[j], static_cast<double>(below[j]));
+    const double high = add_up(centre[j], static_cast<double>(above[j]));
+    const Relaxation line =
+        relu ? relax_relu(centre[j], low, high) : relax_identity(centre[j], low, high);
+    centre_out[j] = line.centre;
+    radius_out[j] = line.radius;
+  }
+}
+
+// Values of a head at a point, whose centres they are. A value, not a bound: rounded to nearest.
+static inline void write_values(int n, bool relu, const double* centre, float* y) {
+  for (int j = 0; j < n; ++j) {
+    const float value = static_cast<float>(centre[j]);
+    y[j] = relu && value < 0 ? 0.0f : value;
+  }
+}
+
+}  // namespace bf
