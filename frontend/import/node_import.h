@@ -33,6 +33,9 @@ class NodeImport {
   const std::string& origin() const { return origin_; }
   TensorReader& reader() { return state_.reader; }
 
+  // Throws: BF1005 when a tensor would be over the limits.
+  void check_size(const Shape& shape) const { state_.reader.check(shape, ""); }
+
   // Optional inputs and outputs are left out by an empty name.
   std::size_t input_count() const { return static_cast<std::size_t>(node_.input_size()); }
   std::size_t output_count() const { return static_cast<std::size_t>(node_.output_size()); }

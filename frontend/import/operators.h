@@ -18,7 +18,7 @@ struct OperatorImporter {
   int least_inputs;  // these may not be left out
   int most_inputs;
   int most_outputs;
-  std::array<std::string_view, 8> attributes;  // known ones; another is an error
+  std::array<std::string_view, 10> attributes;  // known ones; another is an error
 };
 
 // nullptr: not supported.
@@ -27,10 +27,6 @@ const OperatorImporter* find_operator(std::string_view op_type);
 // Arithmetic (operators_arithmetic.cpp).
 void import_gemm(NodeImport& node);
 void import_matmul(NodeImport& node);
-void import_add(NodeImport& node);
-void import_sub(NodeImport& node);
-void import_mul(NodeImport& node);
-void import_div(NodeImport& node);
 void import_relu(NodeImport& node);
 
 // Data movement and constants (operators_movement.cpp).
@@ -42,5 +38,100 @@ void import_reshape(NodeImport& node);
 void import_squeeze(NodeImport& node);
 void import_transpose(NodeImport& node);
 void import_unsqueeze(NodeImport& node);
+
+// Elementwise functions (operators_elementwise.cpp). import_function: those without parameters.
+void import_cast(NodeImport& node);
+void import_cast_like(NodeImport& node);
+void import_celu(NodeImport& node);
+void import_clip(NodeImport& node);
+void import_elu(NodeImport& node);
+void import_function(NodeImport& node);
+void import_gelu(NodeImport& node);
+void import_hard_sigmoid(NodeImport& node);
+void import_leaky_relu(NodeImport& node);
+void import_neg(NodeImport& node);
+void import_pow(NodeImport& node);
+void import_prelu(NodeImport& node);
+void import_selu(NodeImport& node);
+void import_shrink(NodeImport& node);
+void import_swish(NodeImport& node);
+void import_thresholded_relu(NodeImport& node);
+
+// Arithmetic of several operands (operators_variadic.cpp).
+void import_add(NodeImport& node);
+void import_div(NodeImport& node);
+void import_max(NodeImport& node);
+void import_mean(NodeImport& node);
+void import_min(NodeImport& node);
+void import_mod(NodeImport& node);
+void import_mul(NodeImport& node);
+void import_sub(NodeImport& node);
+void import_sum(NodeImport& node);
+
+// Truth values (operators_logic.cpp).
+void import_and(NodeImport& node);
+void import_equal(NodeImport& node);
+void import_greater(NodeImport& node);
+void import_greater_or_equal(NodeImport& node);
+void import_is_inf(NodeImport& node);
+void import_is_nan(NodeImport& node);
+void import_less(NodeImport& node);
+void import_less_or_equal(NodeImport& node);
+void import_not(NodeImport& node);
+void import_or(NodeImport& node);
+void import_where(NodeImport& node);
+void import_xor(NodeImport& node);
+
+// Reductions (operators_reduce.cpp).
+void import_cum_sum(NodeImport& node);
+void import_reduce_l1(NodeImport& node);
+void import_reduce_l2(NodeImport& node);
+void import_reduce_log_sum(NodeImport& node);
+void import_reduce_log_sum_exp(NodeImport& node);
+void import_reduce_max(NodeImport& node);
+void import_reduce_mean(NodeImport& node);
+void import_reduce_min(NodeImport& node);
+void import_reduce_prod(NodeImport& node);
+void import_reduce_sum(NodeImport& node);
+void import_reduce_sum_square(NodeImport& node);
+
+// Winners (operators_select.cpp).
+void import_arg_max(NodeImport& node);
+void import_arg_min(NodeImport& node);
+void import_hardmax(NodeImport& node);
+void import_one_hot(NodeImport& node);
+
+// Data movement by indices (operators_gather.cpp, operators_scatter.cpp).
+void import_compress(NodeImport& node);
+void import_concat(NodeImport& node);
+void import_expand(NodeImport& node);
+void import_gather(NodeImport& node);
+void import_gather_elements(NodeImport& node);
+void import_gather_nd(NodeImport& node);
+void import_reverse_sequence(NodeImport& node);
+void import_scatter_elements(NodeImport& node);
+void import_scatter_nd(NodeImport& node);
+void import_slice(NodeImport& node);
+void import_split(NodeImport& node);
+void import_tile(NodeImport& node);
+void import_trilu(NodeImport& node);
+
+// Known at import (operators_shape.cpp).
+void import_constant_of_shape(NodeImport& node);
+void import_eye_like(NodeImport& node);
+void import_non_zero(NodeImport& node);
+void import_range(NodeImport& node);
+void import_shape(NodeImport& node);
+void import_size(NodeImport& node);
+
+// Convolutions and pooling (operators_conv.cpp, operators_pool.cpp).
+void import_average_pool(NodeImport& node);
+void import_conv(NodeImport& node);
+void import_conv_transpose(NodeImport& node);
+void import_global_average_pool(NodeImport& node);
+void import_global_lp_pool(NodeImport& node);
+void import_global_max_pool(NodeImport& node);
+void import_lp_pool(NodeImport& node);
+void import_max_pool(NodeImport& node);
 
 }  // namespace bf
