@@ -80,10 +80,9 @@ static inline void store_rows(void* to, V value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
 
-// As many floats as `To` has lanes.
+// A vector of floats as one of `To`, of as many lanes.
 template <typename To, int kLanes>
-static inline To load_as(const float* from) {
-  const auto value = load_rows<typename VectorOf<float, kLanes>::type>(from);
+static inline To convert_rows(typename VectorOf<float, kLanes>::type value) {
   if constexpr (kLanes == 1)
     return static_cast<To>(value);
   else
@@ -103,37 +102,58 @@ BF_ROUTINE add_rows(int n, const float* BF_RESTRICT from, float* BF_RESTRICT to)
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{n} * kRows; ++i) to[i] += from[i];
 }
 
-// Adds a layer's double sums of offsets and prices to the rows' float sums.
+// A layer's sums of A offset and |A| price over its neurons, for each row in double; then added to
+// the rows' float sums. Every product is exact.
 template <int kRows>
-static inline void add_sums(const double* offset, const double* price, float* sums) {
-  for (int r = 0; r < kRows; ++r) {
-    sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offset[r]);
-    sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + price[r]);
+struct RowSums {
+  static constexpr int kLanes = lanes_of<double>(kRows);
+  static constexpr int kVectors = kRows / kLanes;
+  using Floats = typename VectorOf<float, kLanes>::type;
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  Doubles offset[kVectors] = {};
+  Doubles price[kVectors] = {};
+
+  static Floats all(float x) { return x - Floats{}; }
+
+  // Vector v of the rows; offsets of negative coefficients and of the others.
+  void add(int v, Floats a, Floats below_zero, Floats others, float cost) {
+    const Floats chosen = a < Floats{} ? below_zero : others;
+    const Floats size = a < Floats{} ? -a : a;
+    offset[v] += convert_rows<Doubles, kLanes>(a) * convert_rows<Doubles, kLanes>(chosen);
+    price[v] += convert_rows<Doubles, kLanes>(size) * static_cast<double>(cost);
   }
-}
+
+  void store(float* sums) const {
+    double offsets[kRows], prices[kRows];
+    __builtin_memcpy(offsets, offset, sizeof offsets);
+    __builtin_memcpy(prices, price, sizeof prices);
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offsets[r]);
+      sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + prices[r]);
+    }
+  }
+};
 
 // Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
 // as relax() makes it; price: its row of prices for the products that follow.
 template <int kRows>
 BF_ROUTINE relax_rows(int n, const float* table, const float* price,
                       float* BF_RESTRICT coefficients, float* sums) {
-  double offsets[kRows] = {};
-  double prices[kRows] = {};
+  using Sums = RowSums<kRows>;
+  using Floats = typename Sums::Floats;
+  Sums made;
   for (int j = 0; j < n; ++j) {
-    const float slope_upper = table[j], slope_lower = table[n + j];
-    const double offset_upper = static_cast<double>(table[2 * n + j]);
-    const double offset_lower = static_cast<double>(table[3 * n + j]);
-    const double cost = static_cast<double>(price[j]);
+    const Floats slope_upper = Sums::all(table[j]), slope_lower = Sums::all(table[n + j]);
+    const Floats offset_upper = Sums::all(table[2 * n + j]);
+    const Floats offset_lower = Sums::all(table[3 * n + j]);
     float* const row = coefficients + std::ptrdiff_t{j} * kRows;
-    for (int r = 0; r < kRows; ++r) {
-      const float a = row[r];
-      const bool negative = a < 0;
-      row[r] = a * (negative ? slope_upper : slope_lower);
-      offsets[r] += static_cast<double>(a) * (negative ? offset_upper : offset_lower);
-      prices[r] += static_cast<double>(__builtin_fabsf(a)) * cost;
+    BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
+      const Floats a = load_rows<Floats>(row + v * Sums::kLanes);
+      store_rows(row + v * Sums::kLanes, a * (a < Floats{} ? slope_upper : slope_lower));
+      made.add(v, a, offset_upper, offset_lower, price[j]);
     }
   }
-  add_sums<kRows>(offsets, prices, sums);
+  made.store(sums);
 }
 
 // ---- convolutions
@@ -164,8 +184,8 @@ static inline void add_products(const float* weight, std::ptrdiff_t weight_step,
           load_rows<Vector>(sums + c * kRows + v * kLanes);
   for (int j = 0; j < count; ++j, weight += weight_step, coefficients += step) {
     Vector a[kVectors];
-    BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) a[v] =
-        load_as<Vector, kLanes>(coefficients + v * kLanes);
+    BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) a[v] = convert_rows<Vector, kLanes>(
+        load_rows<typename VectorOf<float, kLanes>::type>(coefficients + v * kLanes));
     BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
       const Sum w = static_cast<Sum>(weight[c * column_step]);
       BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[c][v] += a[v] * w;
@@ -292,96 +312,6 @@ BF_ROUTINE gather_backward(int rows, const std::int32_t* source, int in,
     const float* const a = coefficients_in + std::ptrdiff_t{i} * kRows;
     float* const to = coefficients_out + std::ptrdiff_t{k} * kRows;
     for (int r = 0; r < kRows; ++r) to[r] += a[r];
-  }
-}
-
-// ---- the first coefficients: rows +z_i and -z_i of one term for kRows / 2 neurons. The weights
-// are exact; an addition to another term's on the same tensor (`add`) rounds.
-
-// The position of an element in one dimension of an image, by its place in memory: takes off
-// `place` what the dimension adds to it. The dimensions fill the tensor, each element once, so the
-// largest stride that is left tells its coordinate.
-struct ImageDimension {
-  int size, stride;
-  int* coordinate;
-};
-
-static inline void locate(const ImageStrides& image, int batch, int channels, const int (&size)[3],
-                          int place, int* n, int* c, int (&p)[3]) {
-  ImageDimension dimensions[5] = {{batch, image.batch, n},
-                                  {channels, image.channel, c},
-                                  {size[0], image.spatial[0], &p[0]},
-                                  {size[1], image.spatial[1], &p[1]},
-                                  {size[2], image.spatial[2], &p[2]}};
-  place -= image.offset;
-  for (ImageDimension& each : dimensions) {
-    *each.coordinate = 0;
-    if (each.size > 1 && each.stride < 0) place -= each.stride * (each.size - 1);
-  }
-  for (int step = 0; step < 5; ++step) {
-    ImageDimension* largest = nullptr;
-    for (ImageDimension& each : dimensions)
-      if (each.size > 1 &&
-          (largest == nullptr || __builtin_abs(each.stride) > __builtin_abs(largest->stride)))
-        largest = &each;
-    if (largest == nullptr) return;
-    const int stride = __builtin_abs(largest->stride);
-    const int steps = place / stride;
-    place -= steps * stride;
-    *largest->coordinate = largest->stride < 0 ? largest->size - 1 - steps : steps;
-    largest->size = 1;
-  }
-}
-
-// Adds weight w of input k to row r and its negation.
-template <int kRows>
-static inline void add_start(std::ptrdiff_t k, int r, float w, float* coefficients) {
-  coefficients[k * kRows + r] += w;
-  coefficients[k * kRows + kRows / 2 + r] -= w;
-}
-
-template <int kRows>
-BF_ROUTINE conv_start(const ConvShape& shape, const float* weight, const std::int32_t* neurons,
-                      bool add, float* coefficients) {
-  if (!add)
-    clear_rows<kRows>(elements(shape.batch, shape.in_channels, shape.in_size), coefficients);
-  const int group = in_group(shape);
-  for (int r = 0; r < kRows / 2; ++r) {
-    int n = 0, o = 0;
-    int p[3] = {0, 0, 0}, q[3] = {0, 0, 0};
-    locate(shape.out, shape.batch, shape.out_channels, shape.out_size, neurons[r], &n, &o, p);
-    const float* w = weight + std::ptrdiff_t{o} * group * taps(shape);
-    for (int i = 0; i < group; ++i)
-      for (int tz = 0; tz < shape.kernel[0]; ++tz)
-        for (int ty = 0; ty < shape.kernel[1]; ++ty)
-          for (int tx = 0; tx < shape.kernel[2]; ++tx, ++w) {
-            q[0] = read_by(shape, 0, p[0], tz);
-            q[1] = read_by(shape, 1, p[1], ty);
-            q[2] = read_by(shape, 2, p[2], tx);
-            if (q[0] < 0 || q[1] < 0 || q[2] < 0) continue;
-            const int channel = o / out_group(shape) * group + i;
-            add_start<kRows>(element(shape.in, n, channel, q), r, *w, coefficients);
-          }
-  }
-}
-
-template <int kRows>
-BF_ROUTINE sparse_start(const std::int32_t* row_start, const std::int32_t* column,
-                        const float* weight, int in, const std::int32_t* neurons, bool add,
-                        float* coefficients) {
-  if (!add) clear_rows<kRows>(in, coefficients);
-  for (int r = 0; r < kRows / 2; ++r)
-    for (int k = row_start[neurons[r]]; k < row_start[neurons[r] + 1]; ++k)
-      add_start<kRows>(column[k], r, weight[k], coefficients);
-}
-
-template <int kRows>
-BF_ROUTINE gather_start(const std::int32_t* source, int in, const std::int32_t* neurons, bool add,
-                        float* coefficients) {
-  if (!add) clear_rows<kRows>(in, coefficients);
-  for (int r = 0; r < kRows / 2; ++r) {
-    const int k = source_of(source, neurons[r]);
-    if (k >= 0) add_start<kRows>(k, r, 1.0f, coefficients);
   }
 }
 

@@ -128,19 +128,16 @@ BF_ROUTINE relax_product(int n, const std::int32_t* gather_x, const std::int32_t
 template <int kRows>
 BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coefficients,
                         float* BF_RESTRICT sums) {
-  double offsets[kRows] = {};
-  double prices[kRows] = {};
+  using Sums = RowSums<kRows>;
+  using Floats = typename Sums::Floats;
+  Sums made;
   for (int i = 0; i < n; ++i) {
-    const double upper = static_cast<double>(table[2 * n + i]);
-    const double lower = static_cast<double>(table[3 * n + i]);
-    const double price = static_cast<double>(table[4 * n + i]);
-    for (int r = 0; r < kRows; ++r) {
-      const double a = static_cast<double>(coefficients[std::ptrdiff_t{i} * kRows + r]);
-      offsets[r] += a * (a < 0 ? upper : lower);
-      prices[r] += __builtin_fabs(a) * price;
-    }
+    const Floats upper = Sums::all(table[2 * n + i]), lower = Sums::all(table[3 * n + i]);
+    const float* const row = coefficients + std::ptrdiff_t{i} * kRows;
+    BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v)
+        made.add(v, load_rows<Floats>(row + v * Sums::kLanes), upper, lower, table[4 * n + i]);
   }
-  add_sums<kRows>(offsets, prices, sums);
+  made.store(sums);
 }
 
 // One factor's coefficients: those of z times its slopes, added where the factor is read from.
@@ -233,24 +230,24 @@ template <int kRows>
 BF_ROUTINE max_backward(int rows, const float* table, const std::int32_t* choice, int in,
                         const float* BF_RESTRICT coefficients_in, bool add,
                         float* BF_RESTRICT coefficients_out, float* BF_RESTRICT sums) {
-  double offsets[kRows] = {};
-  double prices[kRows] = {};
+  using Sums = RowSums<kRows>;
+  using Floats = typename Sums::Floats;
+  Sums made;
   if (!add) clear_rows<kRows>(in, coefficients_out);
   for (int i = 0; i < rows; ++i) {
-    const double upper = static_cast<double>(table[i]);
-    const double lower = static_cast<double>(table[rows + i]);
-    const double price = static_cast<double>(table[3 * rows + i]);
-    const float kept = table[2 * rows + i] != 0 ? 0.0f : 1.0f;  // of a negative coefficient
+    const Floats upper = Sums::all(table[i]), lower = Sums::all(table[rows + i]);
+    const Floats one = Sums::all(1.0f);
+    const Floats kept = Sums::all(table[2 * rows + i] != 0 ? 0.0f : 1.0f);  // of negative ones
+    const float* const row = coefficients_in + std::ptrdiff_t{i} * kRows;
     float* const to = coefficients_out + std::ptrdiff_t{choice[i]} * kRows;
-    for (int r = 0; r < kRows; ++r) {
-      const float a = coefficients_in[std::ptrdiff_t{i} * kRows + r];
-      const bool negative = a < 0;
-      to[r] += a * (negative ? kept : 1.0f);
-      offsets[r] += static_cast<double>(a) * (negative ? upper : lower);
-      prices[r] += static_cast<double>(__builtin_fabsf(a)) * price;
+    BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
+      const Floats a = load_rows<Floats>(row + v * Sums::kLanes);
+      const Floats before = load_rows<Floats>(to + v * Sums::kLanes);
+      store_rows(to + v * Sums::kLanes, before + a * (a < Floats{} ? kept : one));
+      made.add(v, a, upper, lower, table[3 * rows + i]);
     }
   }
-  add_sums<kRows>(offsets, prices, sums);
+  made.store(sums);
 }
 
 }  // namespace bf
