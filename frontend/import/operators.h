@@ -8,7 +8,7 @@
 
 namespace bf {
 
-inline constexpr std::int64_t kOldestOpset = 7;
+inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 26;
 
 // One supported ONNX operator of domain ai.onnx.

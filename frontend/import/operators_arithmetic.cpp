@@ -11,10 +11,6 @@ std::vector<ValueId> read_inputs(NodeImport& node, std::size_t count) {
   return inputs;
 }
 
-void import_binary(NodeImport& node, Binary::Kind kind) {
-  node.emit(Binary{kind}, read_inputs(node, 2));
-}
-
 }  // namespace
 
 void import_gemm(NodeImport& node) {
@@ -28,19 +24,6 @@ void import_gemm(NodeImport& node) {
 
 void import_matmul(NodeImport& node) {
   node.emit(MatMul{}, read_inputs(node, 2));
-}
-
-void import_add(NodeImport& node) {
-  import_binary(node, Binary::Kind::kAdd);
-}
-void import_sub(NodeImport& node) {
-  import_binary(node, Binary::Kind::kSub);
-}
-void import_mul(NodeImport& node) {
-  import_binary(node, Binary::Kind::kMul);
-}
-void import_div(NodeImport& node) {
-  import_binary(node, Binary::Kind::kDiv);
 }
 
 void import_relu(NodeImport& node) {
