@@ -14,11 +14,8 @@
 // until it is stored; the planner's gamma is of at least that many. N: most products that read one
 // input (column_entries). Every addition of another term or reader to the same buffer (`add`)
 // rounds once more what is there.
-//   conv_backward          min(32, N) + 2 (N / 33) + 1: chains of at most 32 products, flushed to a
-//                          second level before a run of m <= 32 products if more than 32 would be
-//                          in the chain. So two successive chains hold at least 33 products, and
-//                          there are at most 2 (N / 33) + 1 of them; the first addition to a sum of
-//                          zero is exact.
+//   conv_backward          min(32, N) + ceil(N / 32): chains of 32 products, the last one shorter,
+//                          then one addition per chain; the first of each is to zero, and exact.
 //   conv_backward, wide    exact products, sums in double, n <= N roundings of double, then one to
 //                          float when stored.
 //   sparse_backward        N + 1, gather_backward N.
@@ -245,9 +242,10 @@ static inline void conv_pixel(const ConvShape& shape, const float* weight,
         if (p[0] < 0 || p[1] < 0 || p[2] < 0) continue;
         const float* w = weight + first * weight_step + c % group * tap_count + tap;
         const float* a = coefficients_in + element(shape.out, n, first, p) * kRows;
-        for (int o = 0; o < readers; o += kChain) {
-          const int count = readers - o < kChain ? readers - o : kChain;
-          if (!kWide && sums.used + count > kChain) sums.flush();
+        for (int o = 0, count; o < readers; o += count) {
+          if (!kWide && sums.used == kChain) sums.flush();
+          const int room = kWide ? readers : kChain - sums.used;
+          count = readers - o < room ? readers - o : room;
           sums.used += count;
           add_products<kRows, kColumns>(w + o * weight_step, weight_step, tap_count, a + o * step,
                                         step, count, sums.chain);

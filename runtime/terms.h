@@ -83,13 +83,14 @@ constexpr int ceil_div(int a, int b) {  // b > 0
 }
 
 // Adds to z's centres and radii what one term gives them. `entries`: the products of the sum
-// `radius`; one alone is exact in double.
-static inline void add_term(double centre, double radius, int entries, double* centre_out,
-                            float* radius_out) {
-  *centre_out += centre;
+// `radius`; one alone is exact in double. `rounding`: kSumSlack, or 1 where no double sum of the
+// layer rounds (exact_centre in the plan).
+static inline void add_term(double centre, double radius, int entries, double rounding,
+                            double* centre_out, float* radius_out) {
   const double before = static_cast<double>(*radius_out);
-  *radius_out =
-      entries <= 1 && before == 0 ? float_up(radius) : float_up((before + radius) * kSumSlack);
+  const bool exact = entries <= 1 && before == 0;
+  *centre_out += centre;
+  *radius_out = float_up(exact ? radius : (before + radius) * rounding);
 }
 
 constexpr int kStrip = 32;  // outputs of a row of pixels that are summed together
@@ -167,8 +168,8 @@ static inline void conv_strip(const ConvShape& shape, const float* weight, const
 
 // weight, residual: [out_channels][in_group][taps]; residual may be null.
 BF_ROUTINE conv_centre(const ConvShape& shape, const float* weight, const float* residual,
-                       const double* centre_in, const float* radius_in, double* centre_out,
-                       float* radius_out) {
+                       const double* centre_in, const float* radius_in, double rounding,
+                       double* centre_out, float* radius_out) {
   int p[3] = {0, 0, 0};
   for (int n = 0; n < shape.batch; ++n)
     for (int o = 0; o < shape.out_channels; ++o)
@@ -184,7 +185,7 @@ BF_ROUTINE conv_centre(const ConvShape& shape, const float* weight, const float*
             const std::ptrdiff_t at = element(shape.out, n, o, p);
             for (int x = 0; x < count; ++x) {
               const std::ptrdiff_t to = at + static_cast<std::ptrdiff_t>(x) * shape.out.spatial[2];
-              add_term(centre[x], radius[x], 2, centre_out + to, radius_out + to);
+              add_term(centre[x], radius[x], 2, rounding, centre_out + to, radius_out + to);
             }
           }
 }
@@ -194,7 +195,8 @@ BF_ROUTINE conv_centre(const ConvShape& shape, const float* weight, const float*
 // Row i has the entries row_start[i] <= k < row_start[i + 1]: weight[k] at column[k].
 BF_ROUTINE sparse_centre(int rows, const std::int32_t* row_start, const std::int32_t* column,
                          const float* weight, const float* residual, const double* centre_in,
-                         const float* radius_in, double* centre_out, float* radius_out) {
+                         const float* radius_in, double rounding, double* centre_out,
+                         float* radius_out) {
   for (int i = 0; i < rows; ++i) {
     double centre = 0;
     double radius = 0;
@@ -205,7 +207,7 @@ BF_ROUTINE sparse_centre(int rows, const std::int32_t* row_start, const std::int
       radius += __builtin_fabs(narrow) * static_cast<double>(radius_in[column[k]]);
     }
     const int entries = row_start[i + 1] - row_start[i];
-    if (entries > 0) add_term(centre, radius, entries, centre_out + i, radius_out + i);
+    if (entries > 0) add_term(centre, radius, entries, rounding, centre_out + i, radius_out + i);
   }
 }
 
@@ -215,11 +217,13 @@ static inline int source_of(const std::int32_t* source, int i) {
 }
 
 BF_ROUTINE gather_centre(int rows, const std::int32_t* source, const double* centre_in,
-                         const float* radius_in, double* centre_out, float* radius_out) {
+                         const float* radius_in, double rounding, double* centre_out,
+                         float* radius_out) {
   for (int i = 0; i < rows; ++i) {
     const int k = source_of(source, i);
     if (k < 0) continue;
-    add_term(centre_in[k], static_cast<double>(radius_in[k]), 1, centre_out + i, radius_out + i);
+    add_term(centre_in[k], static_cast<double>(radius_in[k]), 1, rounding, centre_out + i,
+             radius_out + i);
   }
 }
 
