@@ -3,12 +3,28 @@
 #include <cctype>
 
 #include "aot/emit.h"
+#include "aot/emit_verify.h"
+#include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
+#include "frontend/vnnlib/vnnlib.h"
 #include "planner/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf {
+
+namespace {
+
+nlohmann::ordered_json property_json(const Property& property) {
+  std::size_t clauses = 0;
+  for (const PropertyCase& one : property.cases) clauses += one.clauses.size();
+  return {{"file", property.file_name},
+          {"cases", property.cases.size()},
+          {"clauses", clauses},
+          {"rows", property.rows.size()}};
+}
+
+}  // namespace
 
 std::string identifier_from(std::string_view text) {
   std::string name;
@@ -24,11 +40,19 @@ std::string identifier_from(std::string_view text) {
   return name;
 }
 
+std::optional<LinearSpec> spec_of(const CompileOptions& options) {
+  BF_CHECK(!options.spec || !options.property);
+  if (options.property) return to_spec(*options.property);
+  return options.spec;
+}
+
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
   ImportedModel imported = import_model(model);
   if (options.after_pass) options.after_pass("import", imported.graph);
+  if (options.property) check_interface(*options.property, imported.graph);
+  const std::optional<LinearSpec> spec = spec_of(options);
   PassOptions passes;
-  if (options.spec) passes.spec = &*options.spec;
+  if (spec) passes.spec = &*spec;
   passes.disabled = options.disabled_passes;
   if (options.after_pass)
     passes.after_pass = [&](std::string_view pass, const Graph& graph, double) {
@@ -40,14 +64,22 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
                  const CompileOptions& options) {
+  const Property* const property = options.property ? &*options.property : nullptr;
+  if (property != nullptr) check_emittable(*property);
   const FrontendResult front = run_frontend(model, options);
   const std::string name =
       options.name.empty() ? identifier_from(model.stem().string()) : options.name;
   Verifier verifier;
-  verifier.plan = plan(front.graph, front.info, name, options.spec.has_value(), options.planner);
-  verifier.files = {{".cpp", emit_source(verifier.plan, stem)},
-                    {".h", emit_header(verifier.plan)},
-                    {".json", to_json(verifier.plan).dump(2) + "\n"}};
+  verifier.plan =
+      plan(front.graph, front.info, name, spec_of(options).has_value(), options.planner);
+  auto manifest = to_json(verifier.plan);
+  if (property != nullptr) manifest["property"] = property_json(*property);
+  verifier.files = {{".cpp", emit_source(verifier.plan, stem, property)},
+                    {".h", emit_header(verifier.plan, property)},
+                    {".json", manifest.dump(2) + "\n"}};
+  if (property != nullptr)
+    if (auto file = emit_property_file(verifier.plan, *property, stem))
+      verifier.files.push_back(std::move(*file));
   for (EmittedFile& file : emit_weight_files(verifier.plan, stem))
     verifier.files.push_back(std::move(file));
   return verifier;

@@ -17,6 +17,7 @@ struct CompileOptions {
   PlannerConfig planner;
   std::string name;                          ///< symbol prefix; empty: made from the file name
   std::optional<LinearSpec> spec;            ///< rows to bound besides the outputs
+  std::optional<Property> property;          ///< instead of spec: its rows, and NAME_verify
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
 
   /// Called after each graph pass (and once for "import") with its name and the graph.
@@ -35,6 +36,9 @@ struct Verifier {
   Plan plan;
   std::vector<EmittedFile> files;
 };
+
+/// The rows that the options ask for: those of the spec or of the property.
+std::optional<LinearSpec> spec_of(const CompileOptions& options);
 
 /// The front half of the compiler: import and normalise. The graph has one output more than the
 /// model when a spec was given.

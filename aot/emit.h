@@ -25,11 +25,12 @@ std::string table_reference(WeightStorage storage, const WeightTable& table);
 // The version of bf.h that emitted code is for; the code asserts it.
 constexpr int kAbi = 1;
 
-// <stem>.h: C99 interface.
-std::string emit_header(const Plan& plan);
+// <stem>.h: C99 interface. `property`: what NAME_verify decides; null for a verifier without it.
+std::string emit_header(const Plan& plan, const Property* property = nullptr);
 
 // <stem>.cpp.
-std::string emit_source(const Plan& plan, const std::string& stem);
+std::string emit_source(const Plan& plan, const std::string& stem,
+                        const Property* property = nullptr);
 
 // Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.
 std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem);

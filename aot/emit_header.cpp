@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "aot/emit.h"
+#include "aot/emit_verify.h"
 
 namespace bf {
 namespace {
@@ -54,7 +55,7 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   return lines;
 }
 
-std::string emit_header(const Plan& plan) {
+std::string emit_header(const Plan& plan, const Property* property) {
   const std::string upper = upper_case(plan.name);
   std::string banner = emit_banner(plan, "guaranteed bounds on a network's outputs", " *");
   banner = "/*" + banner.substr(2) + " */\n";
@@ -88,6 +89,7 @@ bf_status {1}_spec_bounds(const float *lower, const float *upper, float *spec_lo
 
 )",
                         plan.spec_rows, plan.name);
+  if (property != nullptr) text += emit_verify_declarations(plan, *property);
   text += fmt::format(
       R"(/* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */
 bf_status {0}_evaluate(const float *x, float *y, void *workspace, size_t workspace_bytes);

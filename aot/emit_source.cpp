@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include "aot/emit.h"
+#include "aot/emit_functions.h"
+#include "aot/emit_terms.h"
+#include "aot/emit_verify.h"
 #include "aot/kernels/kernels.h"
 #include "aot/wrap.h"
 
@@ -104,22 +107,26 @@ std::string info_function(const Plan& plan) {
 
 }  // namespace
 
-std::string emit_source(const Plan& plan, const std::string& stem) {
+std::string emit_source(const Plan& plan, const std::string& stem, const Property* property) {
   loop::VectorTypes types;
   const std::string kernel_text = kernels(plan, types);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
-  text += "#include \"bounds.h\"\n\n";
+  text += "#include \"bounds.h\"\n" + runtime_includes(plan) + function_includes(plan);
+  if (property != nullptr) text += "#include \"verdict.h\"\n";
+  text += "\n";
   text +=
       fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
   text += blob_declaration(plan);
   text += emit_prelude(plan, types);
-  text += weights(plan, stem);
+  text += weights(plan, stem) + emit_conv_shapes(plan) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
+  if (property != nullptr) text += emit_verify_tables(*property, stem);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   for (const Entry& entry : plan.entries)
     text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry)
                                                : bounds_function(plan, entry);
+  if (property != nullptr) text += emit_verify_functions(plan);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";
   return wrap_lines(text);

@@ -32,6 +32,8 @@ const char* bf_status_text(bf_status status) {
       return "workspace misaligned";
     case BF_FLOAT_ENVIRONMENT:
       return "rounding not to nearest, or subnormals flushed to zero";
+    case BF_NO_SUCH_CASE:
+      return "no such case of the property";
   }
   return "unrecognised status";
 }

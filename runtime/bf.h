@@ -34,7 +34,8 @@ typedef enum bf_status {
   BF_INFINITE_BOX,          ///< a bound of the input box is infinite
   BF_WORKSPACE_TOO_SMALL,   ///< fewer bytes than NAME_WORKSPACE_BYTES
   BF_WORKSPACE_MISALIGNED,  ///< address is no multiple of NAME_WORKSPACE_ALIGN
-  BF_FLOAT_ENVIRONMENT      ///< rounding is not to nearest, or subnormals are flushed to zero
+  BF_FLOAT_ENVIRONMENT,     ///< rounding is not to nearest, or subnormals are flushed to zero
+  BF_NO_SUCH_CASE           ///< a number of no case of the compiled-in property
 } bf_status;
 
 /// What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs.
@@ -44,6 +45,25 @@ typedef enum bf_verdict {
   BF_FALSIFIED,    ///< a point of the box violates the property
   BF_BUDGET        ///< the node or time budget ran out before a decision
 } bf_verdict;
+
+/// What a verifier with a compiled-in property found out about a box:
+///
+///     bf_status NAME_verify(const float *lower, const float *upper, bf_result *result,
+///                           void *workspace, size_t workspace_bytes);
+///
+/// Written on BF_OK alone, but for `counterexample`, which is the caller's.
+typedef struct bf_result {
+  bf_verdict verdict;  ///< BF_VERIFIED, BF_FALSIFIED or BF_UNKNOWN
+
+  /// Unless verified: the number of the case, and of its clause, that is violated (BF_FALSIFIED) or
+  /// the first that is not excluded (BF_UNKNOWN).
+  uint32_t property_case;
+  uint32_t clause;
+
+  /// Null, or where the violating input goes on BF_FALSIFIED: as many numbers as the model has
+  /// inputs.
+  float* counterexample;
+} bf_result;
 
 /// Description of one compiled model: constant, lives as long as the program. Strings end in NUL.
 typedef struct bf_model_info {

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr char kFooter[] =
     "Commands:\n"
     "  bf-aot run MODEL --box BOX.json       bounds of a box, computed here\n"
+    "  bf-aot verify MODEL PROPERTY.vnnlib   decide a property\n"
     "  bf-aot check MODEL --golden G.json    compare with reference bounds\n"
     "  bf-aot inspect MODEL                  show the network, the passes, the plan\n"
     "  (each has its own --help)\n"
@@ -61,6 +62,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   add_model_options(app, arguments.model, false);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
+  add_property_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   app.add_option("-o,--output", arguments.output,
                  "C++ file to write; its header, library and manifest lie beside it")

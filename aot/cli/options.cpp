@@ -3,6 +3,7 @@
 #include "aot/cli/json_io.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
+#include "frontend/vnnlib/vnnlib.h"
 
 namespace bf::cli {
 
@@ -18,6 +19,13 @@ void add_spec_option(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--spec", arguments.spec,
                  "JSON file {\"C\": [[..], ..]}: bound the rows of C y besides the outputs y")
       ->type_name("FILE");
+}
+
+void add_property_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--property", arguments.property,
+                 "VNN-LIB file: also emit NAME_verify, which decides the property on a box")
+      ->type_name("FILE")
+      ->excludes("--spec");
 }
 
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
@@ -89,6 +97,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   for (const std::string& pass : arguments.disabled_passes) check_pass_name(pass);
   options.disabled_passes = arguments.disabled_passes;
   if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
+  if (!arguments.property.empty()) options.property = read_property(arguments.property);
   return options;
 }
 

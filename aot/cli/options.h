@@ -20,6 +20,7 @@ struct ModelArguments {
   std::string semantics = "real";
   std::string name;
   std::string spec;
+  std::string property;
   std::string cxx;
   std::vector<std::string> cxx_flags;
   int row_tile = 0;
@@ -30,6 +31,7 @@ struct ModelArguments {
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference);
 void add_method_option(CLI::App& app, ModelArguments& arguments);
 void add_spec_option(CLI::App& app, ModelArguments& arguments);
+void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
 void add_compiler_options(CLI::App& app, ModelArguments& arguments);
 
 // The arguments resolved. Reads the spec file. Throws: CompileError.

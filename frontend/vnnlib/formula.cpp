@@ -129,12 +129,10 @@ Disjunction FormulaReader::read_connective(bool conjunction, bool negate, int de
   return result;
 }
 
-// (=> a b c) is (or (not a) (not b) c); negated, (and a b (not c)).
+// (=> a b) is (or (not a) b); negated, (and a (not b)).
 Disjunction FormulaReader::read_implication(bool negate, int depth) {
   const Token place = lexer_.peek();
   Disjunction result = negate ? Disjunction(1) : Disjunction();
-  // The last part is known only when the parenthesis follows: read it both ways would not do, so
-  // the arity is fixed at two.
   for (const bool first : {true, false}) {
     Disjunction part = read_formula(first != negate, depth + 1);
     result = negate ? conjoin(std::move(result), std::move(part), limits_, lexer_.place(place))

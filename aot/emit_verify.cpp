@@ -1,0 +1,173 @@
+#include "aot/emit_verify.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "aot/emit.h"
+#include "aot/literals.h"
+#include "aot/verdict_tables.h"
+#include "frontend/diagnostic.h"
+
+namespace bf {
+namespace {
+
+constexpr std::size_t kInlineNumbers = 128;
+constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
+
+std::size_t box_numbers(const Property& property) {
+  return 2 * property.cases.size() * static_cast<std::size_t>(property.input_count);
+}
+
+// The least float box around a case's exact box, and which of its ends lie in it.
+struct FloatBounds {
+  std::vector<float> lower, upper;
+  std::vector<int> inside;
+};
+
+FloatBounds float_bounds(const Property& property) {
+  FloatBounds bounds;
+  for (const PropertyCase& one : property.cases)
+    for (std::size_t i = 0; i < one.box.lower.size(); ++i) {
+      const float lower = float_at_most(mpq_class(one.box.lower[i]));
+      const float upper = float_at_least(mpq_class(one.box.upper[i]));
+      bounds.lower.push_back(lower);
+      bounds.upper.push_back(upper);
+      // A float at or outside of the exact end is inside only when it is that end.
+      bounds.inside.push_back((static_cast<double>(lower) >= one.inner.lower[i] ? 1 : 0) +
+                              (static_cast<double>(upper) <= one.inner.upper[i] ? 2 : 0));
+    }
+  return bounds;
+}
+
+template <class T, class Print>
+std::string array(const char* type, const char* name, const std::vector<T>& values, int per_line,
+                  const Print& print) {
+  std::string text = fmt::format("constexpr {} {}[{}] = {{", type, name, values.size());
+  int column = 0;
+  for (const T& value : values) {
+    text += column == 0 ? "\n    " : " ";
+    text += print(value) + ",";
+    column = (column + 1) % per_line;
+  }
+  return text + "\n};\n";
+}
+
+std::string threshold_literal(float x) {
+  if (std::isinf(x)) return x > 0 ? "__builtin_inff()" : "-__builtin_inff()";
+  return float_literal(x);
+}
+
+std::string box_arrays(const Property& property) {
+  const FloatBounds bounds = float_bounds(property);
+  return array("float", "lower", bounds.lower, 6, float_literal) +
+         array("float", "upper", bounds.upper, 6, float_literal) +
+         array("unsigned char", "inside", bounds.inside, 24,
+               [](int x) { return std::to_string(x); });
+}
+
+}  // namespace
+
+void check_emittable(const Property& property) {
+  if (property.cases.empty())
+    fail("BF3412", property.file_name, "no input can violate the property: it holds trivially",
+         "check the constraints, which exclude each other");
+  if (box_numbers(property) > kMostNumbers)
+    fail("BF3412", property.file_name,
+         fmt::format("{} cases of {} inputs are too much for source code", property.cases.size(),
+                     property.input_count),
+         "decide it with bf-aot verify, or split it");
+}
+
+std::string emit_verify_declarations(const Plan& plan, const Property& property) {
+  const std::string upper = upper_case(plan.name);
+  const std::int64_t scratch = 4 * (3 * plan.input_count + 2 * plan.spec_rows);
+  return fmt::format(
+      R"(/* The property {2}: an input of a case's box must not satisfy a clause of the case. */
+#define {0}_PROPERTY_CASES {3}
+#define {0}_VERIFY_WORKSPACE_BYTES ({0}_WORKSPACE_BYTES + {4})
+
+/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
+ * a violating x, or BF_UNKNOWN. Arguments as for {1}_bounds, but workspace_bytes is at least
+ * {0}_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
+bf_status {1}_verify(const float *lower, const float *upper, bf_result *result, void *workspace,
+                     size_t workspace_bytes);
+
+/* The least box of floats around that of a case, from 0. */
+bf_status {1}_property_box(size_t index, float *lower, float *upper);
+
+)",
+      upper, plan.name, property.file_name, property.cases.size(), scratch);
+}
+
+std::string emit_verify_tables(const Property& property, const std::string& stem) {
+  const VerdictTables tables = verdict_tables(property);
+  const bool apart = box_numbers(property) > kInlineNumbers;
+  std::string text =
+      fmt::format("// ---- the property {}\n\nnamespace property {{\n\n", property.file_name);
+  text += apart ? fmt::format("#include \"{}_property.inc\"\n\n", stem) : box_arrays(property);
+  const auto number = [](std::uint32_t x) { return std::to_string(x); };
+  text += array("std::uint32_t", "case_clauses", tables.case_clauses, 12, number);
+  text += array("std::uint32_t", "clause_terms", tables.clause_terms, 12, number);
+  text += array("unsigned char", "relaxed", tables.relaxed, 24,
+                [](bool x) { return std::string(x ? "1" : "0"); });
+  std::vector<VerdictCondition> terms = tables.terms;
+  if (terms.empty()) terms.emplace_back();  // C++ has no empty arrays
+  text += "// row, at least, threshold\n";
+  text += array("bf::VerdictTerm", "terms", terms, 2, [](const VerdictCondition& term) {
+    return fmt::format("{{{}, {}, {}}}", term.row, term.at_least,
+                       threshold_literal(term.threshold));
+  });
+  text += fmt::format(
+      R"(constexpr bf::PropertyTables tables = {{{}, {}, {}, lower, upper, inside,
+                                       case_clauses, clause_terms, relaxed, terms}};
+
+}}  // namespace property
+
+)",
+      property.input_count, std::max<std::size_t>(property.rows.size(), 1), property.cases.size());
+  return text;
+}
+
+std::string emit_verify_functions(const Plan& plan) {
+  return fmt::format(
+      R"(bf_status {0}_verify(const float* lower, const float* upper, bf_result* result,
+    void* workspace, std::size_t workspace_bytes) {{
+  if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   {1}_VERIFY_WORKSPACE_BYTES,
+                                                   {1}_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
+
+  const auto bounds = [workspace](const float* low, const float* high, float* row_low,
+                                  float* row_high) {{
+    return {0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES);
+  }};
+  return bf::verify_property(property::tables, lower, upper, result,
+                             at<float>(workspace, {1}_WORKSPACE_BYTES), bounds);
+}}
+
+bf_status {0}_property_box(std::size_t index, float* lower, float* upper) {{
+  if (lower == nullptr || upper == nullptr) return BF_NULL_ARGUMENT;
+  if (index >= {1}_PROPERTY_CASES) return BF_NO_SUCH_CASE;
+  for (std::size_t i = 0; i < {1}_INPUTS; ++i) {{
+    lower[i] = property::lower[index * {1}_INPUTS + i];
+    upper[i] = property::upper[index * {1}_INPUTS + i];
+  }}
+  return BF_OK;
+}}
+
+)",
+      plan.name, upper_case(plan.name));
+}
+
+std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,
+                                              const std::string& stem) {
+  if (box_numbers(property) <= kInlineNumbers) return std::nullopt;
+  return EmittedFile{"_property.inc",
+                     emit_banner(plan, "boxes of the property of " + stem + ".cpp", "//") + "\n" +
+                         box_arrays(property)};
+}
+
+}  // namespace bf

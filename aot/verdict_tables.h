@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "frontend/property.h"
+
+namespace bf {
+
+// What a verdict compares bounds of the rows C y with: row <= threshold, or >= when at_least. See
+// VerdictTerm in runtime/verdict.h, whose data this is.
+struct VerdictCondition {
+  int row = 0;
+  bool at_least = false;
+  float threshold = 0;
+
+  bool operator==(const VerdictCondition&) const = default;
+};
+
+// The clauses of all cases in order. Case i has clauses case_clauses[i] .. case_clauses[i + 1], and
+// clause j has the conditions clause_terms[j] .. clause_terms[j + 1].
+struct VerdictTables {
+  std::vector<VerdictCondition> terms;
+  std::vector<std::uint32_t> clause_terms = {0};
+  std::vector<std::uint32_t> case_clauses = {0};
+  std::vector<bool> relaxed;  // per clause: it also has conditions on inputs, which are left out
+};
+
+// Conditions that involve inputs are replaced by weaker ones on the outputs, which hold whenever
+// they do: s c y + a x <= d by s c y <= d - min a x, the least over the case's box. Those on inputs
+// alone are left out. So excluding the weaker clause excludes the clause.
+VerdictTables verdict_tables(const Property& property);
+
+// The greatest float <= x and the least float >= x; infinite beyond the range of float32.
+float float_at_most(const mpq_class& x);
+float float_at_least(const mpq_class& x);
+
+}  // namespace bf
