@@ -9,6 +9,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/evaluate_node.h"
+#include "frontend/function_exact.h"
 #include "frontend/import/importer.h"
 
 namespace bf::cli {
@@ -38,6 +39,14 @@ struct BoundedArithmetic {
     return can_divide_by(b) ? bf::divide(a, b) : Bounded{0, kInfinity};
   }
   static Bounded relu(const Bounded& x) { return bf::relu(x); }
+  // |max a - max b| <= max |a - b|.
+  static Bounded larger(const Bounded& a, const Bounded& b) {
+    return {std::max(a.value, b.value), std::max(a.error, b.error)};
+  }
+  static Bounded apply(const Function& function, const Bounded& x) {
+    const FunctionValue made = evaluate_bounded(function, x.value, x.error);
+    return {made.value, made.error};
+  }
 };
 
 // SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every platform.
