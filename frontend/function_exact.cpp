@@ -216,7 +216,7 @@ double lipschitz(const Function& f) {
     case FunctionKind::kHardSigmoid:
       return std::abs(f.a);
     case FunctionKind::kCelu:
-      return 1;  // e^(x / a) <= 1 on the side that it is used on
+      return f.a > 0 ? 1 : INFINITY;  // e^(x / a) <= 1 on the side that it is used on
     case FunctionKind::kSelu:
       return std::abs(f.b) * std::max(1.0, std::abs(f.a)) * (1 + 0x1p-50);
     case FunctionKind::kErf:
