@@ -85,6 +85,7 @@ void append_smooth(const Piece& piece, double end, const Formula& formula, Funct
     set_ends(run, smooth_at(formula, segment.start), smooth_at(formula, segment.end));
     const int degree = segment.kind == RunKind::kMixed ? std::min(table.degree, 3) : table.degree;
     append_cells(formula, segment.start, segment.end, degree, CellTarget{}, table);
+    run.cells = table.cells() - run.cell;
     table.runs.push_back(run);
     open = false;
   }

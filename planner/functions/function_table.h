@@ -32,6 +32,7 @@ struct TableRun {
   RunKind kind = RunKind::kUnknown;
   bool open = false;                     // its start belongs to the run before it
   int cell = 0;                          // its first cell, in a table of form kCells
+  int cells = 0;                         // and their number; 0 unless convex, concave or mixed
   double start = 0;                      // -inf in the first
   double start_low = 0, start_high = 0;  // bounds of f, as continued from inside the run
   double end_low = 0, end_high = 0;
