@@ -26,6 +26,7 @@ struct Attempt {
   std::vector<Diagnostic> diagnostics;  // when kDiagnosed
   std::string difference;               // when kWrong
   Graph graph;                          // as imported, unless kDiagnosed
+  Graph normal;                         // the same after normalisation
 };
 
 // What a whole test says.
@@ -56,7 +57,8 @@ std::vector<std::vector<double>> free_values(const DataSet& data, const FreeInpu
 // Why no claim is made for this test; empty: none.
 std::string exclusion(const TestCase& test);
 
-// Imports and evaluates, attempt by attempt. A wrong attempt makes the test wrong.
+// Imports, normalises and evaluates, attempt by attempt, before and after. A wrong attempt makes
+// the test wrong.
 Report run_test(const TestCase& test);
 
 // What `values` misses of the expected tensors by more than the backend tests' tolerance, a

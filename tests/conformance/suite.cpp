@@ -52,11 +52,15 @@ TestTensor read_tensor(const fs::path& path, const onnx::ValueInfoProto& info) {
   return result;
 }
 
+// The data files count only the inputs that the model does not initialize itself.
 DataSet read_data(const fs::path& folder, const onnx::GraphProto& graph) {
   DataSet result;
-  for (int i = 0; i < graph.input_size(); ++i)
+  int files = 0;
+  for (const onnx::ValueInfoProto& info : graph.input())
     result.inputs.push_back(
-        read_tensor(folder / ("input_" + std::to_string(i) + ".pb"), graph.input(i)));
+        is_initialized(graph, info.name())
+            ? TestTensor()
+            : read_tensor(folder / ("input_" + std::to_string(files++) + ".pb"), info));
   for (int i = 0; i < graph.output_size(); ++i)
     result.outputs.push_back(
         read_tensor(folder / ("output_" + std::to_string(i) + ".pb"), graph.output(i)));
@@ -85,6 +89,11 @@ std::optional<fs::path> suite_folder() {
   const fs::path folder = given != nullptr ? given : "/usr/share/libonnx-testdata/data";
   if (!fs::exists(folder / "node")) return std::nullopt;
   return folder;
+}
+
+bool is_initialized(const onnx::GraphProto& graph, const std::string& input) {
+  return std::any_of(graph.initializer().begin(), graph.initializer().end(),
+                     [&](const auto& each) { return each.name() == input; });
 }
 
 std::vector<TestCase> load_suite(const fs::path& folder) {

@@ -22,7 +22,7 @@ struct TestTensor {
 };
 
 struct DataSet {
-  std::vector<TestTensor> inputs;   // of the graph's inputs, in order
+  std::vector<TestTensor> inputs;   // of the graph's inputs; empty for initialized ones
   std::vector<TestTensor> outputs;  // of the graph's outputs
 };
 
@@ -38,6 +38,9 @@ std::optional<std::filesystem::path> suite_folder();
 
 // All tests of node/, simple/, pytorch-converted/ and pytorch-operator/, by name.
 std::vector<TestCase> load_suite(const std::filesystem::path& folder);
+
+// Whether the model gives the input a value itself, as files of IR version 3 do with weights.
+bool is_initialized(const onnx::GraphProto& graph, const std::string& input);
 
 // Whether the elements are float, double, float16 or bfloat16.
 bool is_real(const TestTensor& tensor);
