@@ -17,7 +17,8 @@ int check_heads(const Plan& plan, const std::vector<int>& heads) {
   for (int head : heads) {
     require(in_range(head, plan.layers.size()), "head {} is no layer", head);
     const Layer& layer = plan.layers[static_cast<std::size_t>(head)];
-    require(layer.is_affine(), "head {} is neither dense nor a sum", layer.name);
+    require(layer.is_affine() && !layer.function,
+            "head {} is neither dense nor a sum, or has a function", layer.name);
     total += layer.out;
   }
   return total;

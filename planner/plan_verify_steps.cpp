@@ -169,13 +169,11 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const EvaluateAffine
   return uses.list;
 }
 
-// Of a head's activations, or of z where there is nothing between.
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteValues& step) {
   BF_CHECK(entry.kind == EntryKind::kEvaluate);
   const Layer& layer = layer_at(plan, step.layer);
-  const bool activated = layer.relu || layer.function;
   Uses uses;
-  uses.read(step.centre, activated ? Role::kCentre : Role::kMiddle, step.layer, kDouble, layer.out);
+  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   return uses.list;
 }
 

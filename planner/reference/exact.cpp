@@ -1,11 +1,22 @@
 #include "planner/reference/exact.h"
 
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+#include "planner/reference/evaluate.h"
 #include "planner/reference/machine.h"
 
 namespace bf::reference {
 
+bool is_rational(const Plan& plan) {
+  return std::all_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) {
+    return !layer.function || is_piecewise_linear(layer.function->kind);
+  });
+}
+
 ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vector<mpq_class>& lower,
                           const std::vector<mpq_class>& upper) {
+  BF_CHECK(is_rational(plan));
   return run_machine<ExactBounds, ExactLayerBounds>(plan, entry, lower, upper);
 }
 

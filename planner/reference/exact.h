@@ -20,12 +20,17 @@ struct ExactBounds {
   std::vector<ExactLayerBounds> layers;
 };
 
+// Whether all functions are made of linear pieces and steps, so that bounds are rational.
+bool is_rational(const Plan& plan);
+
 // Executes an entry in rational arithmetic: the method's bounds without any rounding, for the
-// weights weight + residual. For small networks: numbers grow with every division.
+// weights weight + residual. For small networks: numbers grow with every division. Aborts unless
+// is_rational(plan).
 ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vector<mpq_class>& lower,
                           const std::vector<mpq_class>& upper);
 
-// The outputs at a point; the spec rows with heads = plan.spec_heads.
+// The outputs at a point, where smooth functions' values are off by 2^-200, relative to max(1, |f|)
+// (see frontend/function_exact.h). The spec rows with heads = plan.spec_heads.
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
                                       const std::vector<int>& heads);
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x);

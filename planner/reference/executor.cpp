@@ -1,5 +1,6 @@
 #include "planner/reference/executor.h"
 
+#include "planner/reference/evaluate.h"
 #include "planner/reference/machine.h"
 
 namespace bf::reference {

@@ -6,7 +6,7 @@
 
 namespace bf::reference {
 
-// Final bounds of one layer's pre-activation.
+// Final bounds of one layer's z: before its activation, if it has one.
 struct LayerBounds {
   int layer = 0;
   std::vector<double> lower, upper;
@@ -14,12 +14,17 @@ struct LayerBounds {
 
 struct Bounds {
   std::vector<double> lower, upper;  // of the entry's heads, in order
-  std::vector<int> unstable;         // per layer with a ReLU, in layer order: unstable neurons
-  std::vector<LayerBounds> layers;   // of every layer that the entry bounds, in layer order
+  // Per layer with an activation, in layer order: neurons whose ReLU may lie on both sides of 0, or
+  // whose function's argument is no single point.
+  std::vector<int> unstable;
+  std::vector<LayerBounds> layers;  // of every layer that the entry bounds, in layer order
 };
 
 // Executes an entry of a plan in double (Eigen), without error terms: the bounds that the method
-// gives in exact arithmetic, up to double rounding. Shares no code with generated kernels.
+// gives in exact arithmetic, up to double rounding. Shares no code with generated kernels. Lines
+// around functions are those of the least area; of smooth ones they come from dense sampling, so
+// that they may differ from the generated code's, whose lines are nearly as good. Where a function
+// leaves its domain, bounds are infinite.
 // lower, upper: input_count numbers. A point entry (kEvaluate) takes the same point twice.
 Bounds execute(const Plan& plan, const Entry& entry, const std::vector<double>& lower,
                const std::vector<double>& upper);

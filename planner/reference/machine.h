@@ -1,134 +1,28 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <map>
-#include <type_traits>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "frontend/diagnostic.h"
 #include "planner/plan.h"
+#include "planner/reference/linear.h"
+#include "planner/reference/numbers.h"
+#include "planner/reference/relaxation.h"
+#include "planner/reference/rows.h"
 
 // The reference machine, over any ordered field: double in executor.cpp, rationals in exact.cpp.
 // It follows the steps and their buffers, and ignores offsets, kernels, tiles and error terms.
 namespace bf::reference {
 
 template <typename Scalar>
-using Vector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
-template <typename Scalar>
-using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-template <typename Scalar>
-Scalar magnitude(const Scalar& x) {
-  return x < 0 ? Scalar(-x) : x;
-}
-
-template <typename Scalar>
-const Scalar& larger(const Scalar& a, const Scalar& b) {
-  return a < b ? b : a;
-}
-
-template <typename Scalar>
-const Scalar& smaller(const Scalar& a, const Scalar& b) {
-  return b < a ? b : a;
-}
-
-// Eigen's product for machine numbers; for rationals plain loops, which skip the many zeros.
-template <typename Scalar>
-Matrix<Scalar> product(const Matrix<Scalar>& a, const Matrix<Scalar>& b) {
-  if constexpr (std::is_floating_point_v<Scalar>) {
-    return a * b;
-  } else {
-    Matrix<Scalar> result = Matrix<Scalar>::Constant(a.rows(), b.cols(), Scalar(0));
-    for (Eigen::Index i = 0; i < a.rows(); ++i)
-      for (Eigen::Index k = 0; k < a.cols(); ++k)
-        if (a(i, k) != 0)
-          for (Eigen::Index j = 0; j < b.cols(); ++j) result(i, j) += a(i, k) * b(k, j);
-    return result;
-  }
-}
-
-template <typename Scalar>
-Vector<Scalar> product(const Matrix<Scalar>& a, const Vector<Scalar>& x) {
-  if constexpr (std::is_floating_point_v<Scalar>) {
-    return a * x;
-  } else {
-    Vector<Scalar> result = Vector<Scalar>::Constant(a.rows(), Scalar(0));
-    for (Eigen::Index i = 0; i < a.rows(); ++i)
-      for (Eigen::Index k = 0; k < a.cols(); ++k) result(i) += a(i, k) * x(k);
-    return result;
-  }
-}
-
-// A layer's exact affine map: weight + residual, as far as Scalar can hold the sum.
-template <typename Scalar>
-struct AffineMap {
-  Matrix<Scalar> weight;
-  Matrix<Scalar> magnitudes;  // |weight|
-  Vector<Scalar> bias;
-
-  explicit AffineMap(const Layer& layer)
-      : weight(layer.out, layer.in), magnitudes(layer.out, layer.in), bias(layer.out) {
-    for (int row = 0; row < layer.out; ++row) {
-      bias(row) = Scalar(layer.bias[static_cast<std::size_t>(row)]);
-      for (int column = 0; column < layer.in; ++column) {
-        const auto at = static_cast<std::size_t>(row) * static_cast<std::size_t>(layer.in) +
-                        static_cast<std::size_t>(column);
-        Scalar w(static_cast<double>(layer.weight[at]));
-        if (!layer.residual.empty()) w += Scalar(static_cast<double>(layer.residual[at]));
-        magnitudes(row, column) = magnitude(w);
-        weight(row, column) = std::move(w);
-      }
-    }
-  }
-
-  Vector<Scalar> operator()(const Vector<Scalar>& x) const { return product(weight, x) + bias; }
-};
-
-template <typename Scalar>
-Vector<Scalar> relu(Vector<Scalar> x) {
-  for (Scalar& value : x)
-    if (value < 0) value = 0;
-  return x;
-}
-
-template <typename Scalar>
-struct Interval {
-  Vector<Scalar> lower, upper;
-
-  Vector<Scalar> centre() const { return (lower + upper) / Scalar(2); }
-  Vector<Scalar> radius() const { return (upper - lower) / Scalar(2); }
-  bool unstable(Eigen::Index j) const { return lower(j) < 0 && upper(j) > 0; }
-};
-
-// All heads' values at a point.
-template <typename Scalar>
-std::vector<Scalar> evaluate_heads(const Plan& plan, const std::vector<Scalar>& x,
-                                   const std::vector<int>& heads) {
-  BF_CHECK(x.size() == static_cast<std::size_t>(plan.input_count));
-  const Vector<Scalar> input = Eigen::Map<const Vector<Scalar>>(x.data(), plan.input_count);
-  std::vector<Vector<Scalar>> values;
-  for (const Layer& layer : plan.layers) {
-    const Vector<Scalar>& from =
-        layer.input < 0 ? input : values[static_cast<std::size_t>(layer.input)];
-    Vector<Scalar> z = AffineMap<Scalar>(layer)(from);
-    values.push_back(layer.relu ? relu<Scalar>(std::move(z)) : std::move(z));
-  }
-  std::vector<Scalar> outputs;
-  for (int head : heads) {
-    const Vector<Scalar>& value = values.at(static_cast<std::size_t>(head));
-    outputs.insert(outputs.end(), value.begin(), value.end());
-  }
-  return outputs;
-}
-
-template <typename Scalar>
 class Machine {
  public:
   Machine(const Plan& plan, const Entry& entry, const std::vector<Scalar>& lower,
           const std::vector<Scalar>& upper)
-      : plan_(plan), entry_(entry), memory_(entry.buffers.size()) {
+      : plan_(plan), entry_(entry), memory_(entry.buffers.size()), maps_(plan) {
     const auto count = static_cast<std::size_t>(plan.input_count);
     BF_CHECK(lower.size() == count && upper.size() == count);
     for (std::size_t i = 0; i < count; ++i) BF_CHECK(lower[i] <= upper[i]);
@@ -147,14 +41,14 @@ class Machine {
   const Interval<Scalar>& outputs() const { return outputs_; }
   const std::map<int, Interval<Scalar>>& layers() const { return layers_; }
 
-  // Per layer with a ReLU: neurons that may lie on both sides of 0.
+  // Per layer with an activation: neurons whose relaxation is not exact.
   std::vector<int> unstable() const {
     std::vector<int> counts;
     for (const auto& [index, bounds] : layers_) {
-      if (!layer(index).relu) continue;
+      if (!layer(index).relu && !layer(index).function) continue;
       counts.push_back(0);
       for (Eigen::Index j = 0; j < bounds.lower.size(); ++j)
-        counts.back() += bounds.unstable(j) ? 1 : 0;
+        counts.back() += is_unstable(layer(index), bounds, j) ? 1 : 0;
     }
     return counts;
   }
@@ -163,16 +57,31 @@ class Machine {
   const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
   Vector<Scalar>& memory(BufferId id) { return memory_.at(static_cast<std::size_t>(id)); }
 
-  const AffineMap<Scalar>& map_of(int index) {
-    const auto found = maps_.find(index);
-    if (found != maps_.end()) return found->second;
-    return maps_.emplace(index, AffineMap<Scalar>(layer(index))).first->second;
+  // The sign of a ReLU's argument is unknown; a function's argument is no single point.
+  static bool is_unstable(const Layer& layer, const Interval<Scalar>& bounds, Eigen::Index j) {
+    return layer.function ? bounds.lower(j) < bounds.upper(j) : bounds.unstable(j);
   }
 
-  void write_output(int position, const Layer& head, Interval<Scalar> bounds) {
-    if (head.relu) bounds = {relu<Scalar>(bounds.lower), relu<Scalar>(bounds.upper)};
-    outputs_.lower.segment(position, head.out) = bounds.lower;
-    outputs_.upper.segment(position, head.out) = bounds.upper;
+  static Relaxed<Scalar> relax(const Layer& layer, const Scalar& low, const Scalar& high) {
+    if (layer.relu) return relax_relu(low, high);
+    if (layer.function) return relax_function(*layer.function, low, high);
+    return {1, 1, 0, 0, low, high};
+  }
+
+  // Bounds of the activations alone.
+  static Interval<Scalar> activate(const Layer& layer, Interval<Scalar> bounds) {
+    for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
+      const Relaxed<Scalar> made = relax(layer, bounds.lower(j), bounds.upper(j));
+      bounds.lower(j) = made.low;
+      bounds.upper(j) = made.high;
+    }
+    return bounds;
+  }
+
+  void write_output(int position, const Layer& head, const Interval<Scalar>& bounds) {
+    const Interval<Scalar> made = activate(head, bounds);
+    outputs_.lower.segment(position, head.out) = made.lower;
+    outputs_.upper.segment(position, head.out) = made.upper;
   }
 
   void store(BufferId centre, BufferId radius, const Interval<Scalar>& box) {
@@ -180,12 +89,21 @@ class Machine {
     memory(radius) = box.radius();
   }
 
-  // Interval arithmetic: |W| r around W c + b.
-  Interval<Scalar> propagate(int index, BufferId centre, BufferId radius) {
-    const AffineMap<Scalar>& map = map_of(index);
-    const Vector<Scalar> middle = map(memory(centre));
-    const Vector<Scalar> spread = product(map.magnitudes, memory(radius));
-    return {middle - spread, middle + spread};
+  // Interval arithmetic, part by part: |W| r around W c + b.
+  struct Boxes {
+    BufferId centre, radius;
+  };
+  Interval<Scalar> propagate(int index, const std::vector<Boxes>& inputs) {
+    const AffineMap<Scalar>& map = maps_.of(index);
+    Vector<Scalar> middle = map.bias;
+    Vector<Scalar> spread = zeros<Scalar>(middle.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      map.parts.at(i)->apply(memory(inputs[i].centre), middle);
+      map.parts.at(i)->apply_magnitudes(memory(inputs[i].radius), spread);
+    }
+    Interval<Scalar> bounds{middle - spread, middle + spread};
+    bounds.forget_nan();
+    return bounds;
   }
 
   // What a pre-activation's buffers say, and back.
@@ -197,109 +115,128 @@ class Machine {
 
   void execute(const IntervalAffine& step) {
     const Layer& target = layer(step.layer);
-    Interval<Scalar> bounds = propagate(step.layer, step.centre_in, step.radius_in);
+    const Interval<Scalar> bounds = propagate(step.layer, {{step.centre_in, step.radius_in}});
     layers_[step.layer] = bounds;
     if (step.centre_out == BufferId::kNone) return write_output(step.position, target, bounds);
-    if (target.relu) bounds = {relu<Scalar>(bounds.lower), relu<Scalar>(bounds.upper)};
-    store(step.centre_out, step.radius_out, bounds);
+    store(step.centre_out, step.radius_out, activate(target, bounds));
   }
 
-  void execute(const CentreAffine& step) {
-    const Interval<Scalar> bounds = propagate(step.layer, step.centre_in, step.radius_in);
+  template <typename Centre>
+  void set_centre(const Centre& step, const std::vector<Boxes>& inputs) {
+    const Interval<Scalar> bounds = propagate(step.layer, inputs);
     store(step.centre_out, step.radius_out, bounds);
     memory(step.below) = memory(step.radius_out);
     memory(step.above) = memory(step.radius_out);
     layers_[step.layer] = bounds;
   }
+  void execute(const CentreAffine& step) { set_centre(step, {{step.centre_in, step.radius_in}}); }
+  void execute(const CentreSum& step) {
+    std::vector<Boxes> inputs;
+    for (const CentreSum::Part& part : step.parts)
+      inputs.push_back({part.centre_in, part.radius_in});
+    set_centre(step, inputs);
+  }
 
-  // a' <= slope_upper z + offset_upper and a' >= slope_lower z + offset_lower on [lower, upper].
+  // A table holds a' <= slope_upper z + intercept and a' >= slope_lower z + intercept; the
+  // generated code has offsets relative to centres instead.
   void execute(const Relax& step) {
     const Layer& target = layer(step.layer);
     Interval<Scalar> bounds = load(step.centre, step.below, step.above);
-    Vector<Scalar> table = Vector<Scalar>::Constant(kRelaxRows * target.out, Scalar(0));
-    const auto row = [&](RelaxRow which, Eigen::Index j) -> Scalar& {
-      return table(which * target.out + j);
-    };
+    Vector<Scalar> table = zeros<Scalar>(kRelaxRows * target.out);
     for (Eigen::Index j = 0; j < target.out; ++j) {
-      const Scalar& l = bounds.lower(j);
-      const Scalar& u = bounds.upper(j);
-      if (!target.relu || l >= 0) {
-        row(kSlopeUpper, j) = row(kSlopeLower, j) = 1;
-      } else if (u > 0) {  // unstable; an inactive neuron's rows are 0
-        const Scalar slope = u / (u - l);
-        row(kSlopeUpper, j) = slope;
-        row(kOffsetUpper, j) = -slope * l;
-        row(kSlopeLower, j) = u > -l ? 1 : 0;
-      }
+      const Relaxed<Scalar> made = relax(target, bounds.lower(j), bounds.upper(j));
+      table(kSlopeUpper * target.out + j) = made.slope_upper;
+      table(kSlopeLower * target.out + j) = made.slope_lower;
+      table(kOffsetUpper * target.out + j) = made.intercept_upper;
+      table(kOffsetLower * target.out + j) = made.intercept_lower;
+      bounds.lower(j) = made.low;
+      bounds.upper(j) = made.high;
     }
-    memory(step.table) = std::move(table);
-    if (target.relu) bounds = {relu<Scalar>(bounds.lower), relu<Scalar>(bounds.upper)};
+    if (step.table != BufferId::kNone) memory(step.table) = std::move(table);
     store(step.centre_out, step.radius_out, bounds);
   }
 
-  // Lower bounds of rows over a layer's pre-activation: coefficients z + constant.
-  struct Rows {
-    Matrix<Scalar> coefficients;
-    Vector<Scalar> constant;
-  };
-
-  // Over the activations of a layer -> over its inputs.
-  void pass(const BackwardLink& link, Rows& rows) {
-    const Vector<Scalar>& table = memory(link.table);
-    const int count = layer(link.layer).out;
-    for (Eigen::Index i = 0; i < rows.coefficients.rows(); ++i) {
-      for (Eigen::Index j = 0; j < count; ++j) {
-        Scalar& a = rows.coefficients(i, j);
-        const bool lower = a >= 0;
-        rows.constant(i) += a * table((lower ? kOffsetLower : kOffsetUpper) * count + j);
-        a *= table((lower ? kSlopeLower : kSlopeUpper) * count + j);
+  // With centres x_c, y_c: x y - (y_c x + x_c y - x_c y_c) = (x - x_c)(y - y_c), within r_x r_y.
+  // The box is the products' of the corners.
+  void execute(const RelaxProduct& step) {
+    const Layer& target = layer(step.layer);
+    const auto& maps = target.terms;
+    const GatherMap& at_x = std::get<GatherMap>(maps.at(0).map);
+    const GatherMap& at_y = std::get<GatherMap>(maps.at(1).map);
+    const int n = target.out;
+    Vector<Scalar> table = zeros<Scalar>(kProductRows * n);
+    Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const auto g = source_of(at_x, j), h = source_of(at_y, j);
+      const Scalar x = memory(step.centre_x)(g), y = memory(step.centre_y)(h);
+      const Scalar rx = memory(step.radius_x)(g), ry = memory(step.radius_y)(h);
+      table(kSlopeX * n + j) = y;
+      table(kSlopeY * n + j) = x;
+      table(kProductUpper * n + j) = rx * ry - x * y;
+      table(kProductLower * n + j) = -rx * ry - x * y;
+      bounds.lower(j) = bounds.upper(j) = (x - rx) * (y - ry);
+      const Scalar others[] = {(x - rx) * (y + ry), (x + rx) * (y - ry), (x + rx) * (y + ry)};
+      for (const Scalar& corner : others) {
+        bounds.lower(j) = smaller(bounds.lower(j), corner);
+        bounds.upper(j) = larger(bounds.upper(j), corner);
       }
+      forget(bounds, j, is_finite(rx) && is_finite(ry));
     }
-    const AffineMap<Scalar>& map = map_of(link.layer);
-    rows.constant += product(rows.coefficients, map.bias);
-    rows.coefficients = product(rows.coefficients, map.weight);
+    finish(step, std::move(table), std::move(bounds));
   }
 
-  // Least value over the box.
-  Vector<Scalar> concretize(const Rows& rows) const {
-    Vector<Scalar> least = rows.constant;
-    for (Eigen::Index i = 0; i < least.size(); ++i)
-      for (Eigen::Index k = 0; k < rows.coefficients.cols(); ++k) {
-        const Scalar& a = rows.coefficients(i, k);
-        least(i) += a * (a >= 0 ? box_.lower(k) : box_.upper(k));
+  // Below: the candidate of the largest lower bound. Above: the same where none of the others can
+  // exceed it, else the largest upper bound.
+  void execute(const RelaxMax& step) {
+    const Layer& target = layer(step.layer);
+    const SparseMap& map = std::get<SparseMap>(target.terms.at(0).map);
+    const Vector<Scalar> lower = memory(step.centre_in) - memory(step.radius_in);
+    const Vector<Scalar> upper = memory(step.centre_in) + memory(step.radius_in);
+    const int n = target.out;
+    Vector<Scalar> table = zeros<Scalar>(kMaxRows * n), chosen = zeros<Scalar>(n);
+    Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const auto first = map.column.begin() + map.row_start[static_cast<std::size_t>(j)];
+      const auto end = map.column.begin() + map.row_start[static_cast<std::size_t>(j) + 1];
+      std::int32_t best = *first;
+      bounds.upper(j) = upper(best);
+      for (auto k = first; k != end; ++k) {
+        if (lower(*k) > lower(best)) best = *k;
+        bounds.upper(j) = larger(bounds.upper(j), upper(*k));
       }
-    return least;
+      bounds.lower(j) = lower(best);
+      chosen(j) = best;
+      for (auto k = first; k != end; ++k)
+        if (*k != best && upper(*k) > lower(best)) table(kMaxConstant * n + j) = 1;
+      if (table(kMaxConstant * n + j) == 1) table(kMaxUpper * n + j) = bounds.upper(j);
+      forget(bounds, j, is_finite(bounds.lower(j)) && is_finite(bounds.upper(j)));
+    }
+    if (step.choice != BufferId::kNone) memory(step.choice) = std::move(chosen);
+    finish(step, std::move(table), std::move(bounds));
   }
 
-  // Rows +W_j and -W_j for each chosen neuron j.
-  Rows start(int index, const std::vector<Eigen::Index>& chosen) {
-    const AffineMap<Scalar>& map = map_of(index);
-    const auto count = static_cast<Eigen::Index>(chosen.size());
-    Rows rows{Matrix<Scalar>(2 * count, map.weight.cols()), Vector<Scalar>(2 * count)};
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Eigen::Index j = chosen[static_cast<std::size_t>(i)];
-      rows.coefficients.row(i) = map.weight.row(j);
-      rows.coefficients.row(count + i) = -map.weight.row(j);
-      rows.constant(i) = map.bias(j);
-      rows.constant(count + i) = -map.bias(j);
-    }
-    return rows;
+  static void forget(Interval<Scalar>& bounds, Eigen::Index j, bool known) {
+    if constexpr (std::is_floating_point_v<Scalar>)
+      if (!known) {
+        bounds.lower(j) = -std::numeric_limits<Scalar>::infinity();
+        bounds.upper(j) = std::numeric_limits<Scalar>::infinity();
+      }
+  }
+
+  template <typename RelaxStep>
+  void finish(const RelaxStep& step, Vector<Scalar> table, Interval<Scalar> bounds) {
+    if (step.table != BufferId::kNone) memory(step.table) = std::move(table);
+    store(step.centre_out, step.radius_out, bounds);
+    layers_[step.layer] = std::move(bounds);
   }
 
   void execute(const BackwardRows& step) {
     Interval<Scalar> bounds = load(step.centre, step.below, step.above);
     std::vector<Eigen::Index> chosen;
     for (Eigen::Index j = 0; j < bounds.lower.size(); ++j)
-      if (!step.unstable_only || bounds.unstable(j)) chosen.push_back(j);
-    Rows rows = start(step.layer, chosen);
-    for (const BackwardLink& link : step.links) pass(link, rows);
-    const Vector<Scalar> least = concretize(rows);
-    const auto count = static_cast<Eigen::Index>(chosen.size());
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Eigen::Index j = chosen[static_cast<std::size_t>(i)];
-      bounds.lower(j) = larger<Scalar>(bounds.lower(j), least(i));
-      bounds.upper(j) = smaller<Scalar>(bounds.upper(j), -least(count + i));
-    }
+      if (!step.unstable_only || is_unstable(layer(step.layer), bounds, j)) chosen.push_back(j);
+    const auto memory_of = [this](BufferId id) -> const Vector<Scalar>& { return memory(id); };
+    tighten<Scalar>(plan_, step, box_, chosen, maps_, memory_of, bounds);
     memory(step.below) = memory(step.centre) - bounds.lower;
     memory(step.above) = bounds.upper - memory(step.centre);
     layers_[step.layer] = std::move(bounds);
@@ -313,20 +250,23 @@ class Machine {
   void execute(const EvaluateAffine& step) {
     BF_CHECK(box_.lower == box_.upper);
     const Layer& target = layer(step.layer);
-    Vector<Scalar> z =
-        map_of(step.layer)(step.in == BufferId::kNone ? box_.lower : memory(step.in));
-    if (step.out == BufferId::kNone) {
-      write_output(step.position, target, {z, z});
-      return;
-    }
-    memory(step.out) = target.relu ? relu<Scalar>(std::move(z)) : std::move(z);
+    const AffineMap<Scalar>& map = maps_.of(step.layer);
+    Vector<Scalar> z = map.bias;
+    map.parts.at(0)->apply(step.in == BufferId::kNone ? box_.lower : memory(step.in), z);
+    if (step.out == BufferId::kNone) return write_output(step.position, target, {z, z});
+    memory(step.out) = activate(target, {z, z}).lower;
+  }
+  void execute(const WriteValues& step) {
+    BF_CHECK(box_.lower == box_.upper);
+    const Vector<Scalar>& z = memory(step.centre);
+    write_output(step.position, layer(step.layer), {z, z});
   }
 
   const Plan& plan_;
   const Entry& entry_;
   Interval<Scalar> box_, outputs_;
   std::vector<Vector<Scalar>> memory_;  // by buffer; offsets play no part
-  std::map<int, AffineMap<Scalar>> maps_;
+  MapCache<Scalar> maps_;
   std::map<int, Interval<Scalar>> layers_;
 };
 

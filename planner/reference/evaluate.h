@@ -1,0 +1,75 @@
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "planner/plan.h"
+#include "planner/reference/linear.h"
+#include "planner/reference/relaxation.h"
+
+// The network at a point, from the plan's layers.
+namespace bf::reference {
+
+template <typename Scalar>
+Vector<Scalar> activation(const Layer& layer, Vector<Scalar> z) {
+  for (Scalar& value : z) {
+    if (layer.relu && value < 0) value = 0;
+    if (layer.function) value = value_of(*layer.function, value);
+  }
+  return z;
+}
+
+// read(tensor): the value of a layer before this one, or of the input.
+template <typename Scalar, typename Read>
+Vector<Scalar> evaluate_layer(const Layer& layer, const Read& read) {
+  if (layer.is_affine()) {
+    const AffineMap<Scalar> map(layer);
+    const std::vector<int> inputs = inputs_of(layer);
+    Vector<Scalar> z = map.bias;
+    for (std::size_t i = 0; i < inputs.size(); ++i) map.parts[i]->apply(read(inputs[i]), z);
+    return activation(layer, std::move(z));
+  }
+  Vector<Scalar> z(layer.out);
+  const Vector<Scalar>& x = read(layer.terms.at(0).input);
+  if (layer.kind == LayerKind::kProduct) {
+    const Vector<Scalar>& y = read(layer.terms.at(1).input);
+    for (Eigen::Index j = 0; j < z.size(); ++j)
+      z(j) = x(source_of(std::get<GatherMap>(layer.terms[0].map), j)) *
+             y(source_of(std::get<GatherMap>(layer.terms[1].map), j));
+    return z;
+  }
+  const SparseMap& map = std::get<SparseMap>(layer.terms[0].map);
+  for (std::size_t j = 0; j + 1 < map.row_start.size(); ++j) {
+    auto k = static_cast<std::size_t>(map.row_start[j]);
+    Scalar most = x(map.column[k]);
+    for (++k; k < static_cast<std::size_t>(map.row_start[j + 1]); ++k)
+      most = Scalar(larger<Scalar>(most, x(map.column[k])));
+    z(static_cast<Eigen::Index>(j)) = most;
+  }
+  return z;
+}
+
+// All heads' values.
+template <typename Scalar>
+std::vector<Scalar> evaluate_heads(const Plan& plan, const std::vector<Scalar>& x,
+                                   const std::vector<int>& heads) {
+  BF_CHECK(x.size() == static_cast<std::size_t>(plan.input_count));
+  const Vector<Scalar> input = Eigen::Map<const Vector<Scalar>>(x.data(), plan.input_count);
+  std::vector<Vector<Scalar>> values;
+  const auto read = [&](int tensor) -> const Vector<Scalar>& {
+    return tensor < 0 ? input : values.at(static_cast<std::size_t>(tensor));
+  };
+  for (const Layer& layer : plan.layers) {
+    Vector<Scalar> value = evaluate_layer<Scalar>(layer, read);
+    values.push_back(std::move(value));
+  }
+  std::vector<Scalar> outputs;
+  for (int head : heads) {
+    const Vector<Scalar>& value = values.at(static_cast<std::size_t>(head));
+    outputs.insert(outputs.end(), value.begin(), value.end());
+  }
+  return outputs;
+}
+
+}  // namespace bf::reference

@@ -1,0 +1,153 @@
+#include "planner/reference/relaxation.h"
+
+#include <cmath>
+
+namespace bf::reference {
+namespace {
+
+constexpr int kSamples = 128;    // over the interval
+constexpr int kRefinements = 4;  // around a point of interest, each 16 times finer
+constexpr double kPeriods = 64;  // wider intervals hold whole periods of sin and cos
+constexpr double kPi = 3.14159265358979323846;
+
+// Whether f is finite and continuous on [low, high]; see FunctionKind. Conservative at poles of
+// tan: they are told apart by double division alone, and samples that are not finite refuse too.
+bool in_domain(const Function& f, double low, double high) {
+  switch (f.kind) {
+    case FunctionKind::kLog:
+      return low > 0;
+    case FunctionKind::kSqrt:
+      return low >= 0;
+    case FunctionKind::kReciprocal:
+      return low > 0 || high < 0;
+    case FunctionKind::kPower:
+      if (f.a != std::floor(f.a)) return low > 0;
+      return f.a >= 0 || low > 0 || high < 0;
+    case FunctionKind::kTan:
+      return std::floor(low / kPi + 0.5) == std::floor(high / kPi + 0.5);
+    case FunctionKind::kAsin:
+    case FunctionKind::kAcos:
+      return low >= -1 && high <= 1;
+    case FunctionKind::kAcosh:
+      return low >= 1;
+    case FunctionKind::kAtanh:
+      return low > -1 && high < 1;
+    default:
+      return true;
+  }
+}
+
+using Points = std::vector<Point<double>>;
+
+// Samples of f on [low, high], sorted: evenly, and ever denser towards 0 and both ends, where
+// functions bend.
+class Sampler {
+ public:
+  Sampler(const Function& f, double low, double high) : f_(f), low_(low), high_(high) {
+    for (int i = 0; i <= kSamples; ++i) add(low + (high - low) * i / kSamples);
+    for (int k = 1; k <= 40; ++k) {
+      const double part = std::ldexp(high - low, -k);
+      add(low + part);
+      add(high - part);
+    }
+    for (int k = -20; k <= 20; ++k) {
+      const double x = std::exp2(k / 2.0);
+      add(x);
+      add(-x);
+    }
+    add(0);
+    add(high);
+    sort();
+  }
+
+  const Points& points() const { return points_; }
+  bool all_finite() const {
+    return std::all_of(points_.begin(), points_.end(),
+                       [](const Point<double>& p) { return is_finite(p.y); });
+  }
+
+  // More samples between the neighbours of x. False when they would lie closer than differences of
+  // f can tell.
+  bool refine(double x) {
+    const auto less = [](const Point<double>& p, double value) { return p.x < value; };
+    const auto at = std::lower_bound(points_.begin(), points_.end(), x, less);
+    const double from = at == points_.begin() ? low_ : std::prev(at)->x;
+    const double to =
+        at == points_.end() || std::next(at) == points_.end() ? high_ : std::next(at)->x;
+    if (to - from < 1e-5 * std::max(1.0, std::fabs(x))) return false;
+    for (int i = 1; i < 32; ++i) add(from + (to - from) * i / 32);
+    sort();
+    return true;
+  }
+
+ private:
+  void add(double x) {
+    if (x >= low_ && x <= high_) points_.push_back({x, evaluate(f_, x)});
+  }
+  void sort() {
+    std::sort(points_.begin(), points_.end(),
+              [](const Point<double>& a, const Point<double>& b) { return a.x < b.x; });
+    const auto same = [](const Point<double>& a, const Point<double>& b) { return a.x == b.x; };
+    points_.erase(std::unique(points_.begin(), points_.end(), same), points_.end());
+  }
+
+  const Function& f_;
+  double low_, high_;
+  Points points_;
+};
+
+// Refines where the envelope's edge over the middle touches f. sign: -1 for the lower one.
+void refine_edge(Sampler& sampler, double middle, int sign) {
+  for (int i = 0; i < kRefinements; ++i) {
+    const Points points = sign < 0 ? mirrored(sampler.points()) : sampler.points();
+    const auto [a, b] = upper_edge(points, middle);
+    const double left = points[a].x, right = points[b].x;
+    const bool first = sampler.refine(left);
+    const bool second = sampler.refine(right);
+    if (!first && !second) return;
+  }
+}
+
+void refine_extreme(Sampler& sampler, int sign) {
+  for (int i = 0; i < kRefinements; ++i) {
+    const Points& points = sampler.points();
+    const auto most = std::max_element(
+        points.begin(), points.end(),
+        [&](const Point<double>& a, const Point<double>& b) { return sign * a.y < sign * b.y; });
+    if (!sampler.refine(most->x)) return;
+  }
+}
+
+// On a few ulps differences of f say nothing of its slope: both lines have that of a wider step.
+Relaxed<double> relax_narrow(const Function& f, const Points& points, double low, double high) {
+  const double step = 1e-6 * std::max(1.0, std::fabs(low));
+  double slope = 0;
+  if (in_domain(f, low - step, high + step))
+    slope = (evaluate(f, high + step) - evaluate(f, low - step)) / (high - low + 2 * step);
+  if (!is_finite(slope)) slope = 0;
+  Relaxed<double> made = relax_points(points, low);
+  made.slope_upper = made.slope_lower = slope;
+  made.intercept_upper = line_above(points, slope).intercept;
+  made.intercept_lower = -line_above(mirrored(points), -slope).intercept;
+  return made;
+}
+
+}  // namespace
+
+Relaxed<double> relax_smooth(const Function& f, double low, double high) {
+  if (!in_domain(f, low, high)) return nothing_known<double>();
+  const bool periodic = f.kind == FunctionKind::kSin || f.kind == FunctionKind::kCos;
+  if (periodic && high - low > kPeriods) return {0, 0, 1, -1, -1, 1};
+  Sampler sampler(f, low, high);
+  if (!sampler.all_finite()) return nothing_known<double>();
+  if (high - low < 1e-9 * std::max(1.0, std::fabs(low)))
+    return relax_narrow(f, sampler.points(), low, high);
+  const double middle = low + (high - low) / 2;
+  for (int sign : {1, -1}) {
+    refine_edge(sampler, middle, sign);
+    refine_extreme(sampler, sign);
+  }
+  return relax_points(sampler.points(), middle);
+}
+
+}  // namespace bf::reference

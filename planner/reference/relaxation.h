@@ -1,0 +1,236 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "frontend/function.h"
+#include "frontend/function_exact.h"
+#include "planner/reference/numbers.h"
+
+// Lines around an activation on an interval. The best pair has the least area between them, which
+// is: each has the best value in the interval's middle. So the upper line supports the concave
+// envelope of f there, the lower line the convex envelope; where f has a kink in the middle, it is
+// the envelope's edge on the left.
+namespace bf::reference {
+
+// slope_lower z + intercept_lower <= f(z) <= slope_upper z + intercept_upper, low <= f(z) <= high.
+template <typename Scalar>
+struct Relaxed {
+  Scalar slope_upper = 0, slope_lower = 0;
+  Scalar intercept_upper = 0, intercept_lower = 0;
+  Scalar low = 0, high = 0;
+};
+
+template <typename Scalar>
+struct Line {
+  Scalar slope = 0, intercept = 0;
+};
+
+template <typename Scalar>
+struct Point {
+  Scalar x, y;
+};
+
+// The edge of the concave envelope of points, sorted by x, over `middle`: the indices of its ends,
+// equal where there is but one x.
+template <typename Scalar>
+std::pair<std::size_t, std::size_t> upper_edge(const std::vector<Point<Scalar>>& points,
+                                               const Scalar& middle) {
+  std::vector<std::size_t> hull;
+  const auto above = [&](std::size_t a, std::size_t b, std::size_t c) {  // b above the line a c
+    const Point<Scalar>&p = points[a], &q = points[b], &r = points[c];
+    return Scalar((q.y - p.y) * (r.x - p.x)) > Scalar((r.y - p.y) * (q.x - p.x));
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!hull.empty() && points[hull.back()].x == points[i].x) {
+      if (points[i].y <= points[hull.back()].y) continue;
+      hull.pop_back();
+    }
+    while (hull.size() >= 2 && !above(hull[hull.size() - 2], hull.back(), i)) hull.pop_back();
+    hull.push_back(i);
+  }
+  std::size_t k = 1;
+  while (k + 1 < hull.size() && points[hull[k]].x < middle) ++k;
+  return hull.size() == 1 ? std::pair(hull[0], hull[0]) : std::pair(hull[k - 1], hull[k]);
+}
+
+// The lowest line of this slope above all points.
+template <typename Scalar>
+Line<Scalar> line_above(const std::vector<Point<Scalar>>& points, const Scalar& slope) {
+  Line<Scalar> line{slope, Scalar(points.at(0).y - slope * points[0].x)};
+  for (const Point<Scalar>& p : points) {
+    const Scalar intercept = p.y - slope * p.x;
+    if (intercept > line.intercept) line.intercept = intercept;
+  }
+  return line;
+}
+
+template <typename Scalar>
+Line<Scalar> best_line_above(const std::vector<Point<Scalar>>& points, const Scalar& middle) {
+  const auto [i, j] = upper_edge(points, middle);
+  if (i == j) return line_above(points, Scalar(0));
+  return line_above(points, Scalar((points[j].y - points[i].y) / (points[j].x - points[i].x)));
+}
+
+template <typename Scalar>
+std::vector<Point<Scalar>> mirrored(std::vector<Point<Scalar>> points) {
+  for (Point<Scalar>& p : points) p.y = -p.y;
+  return points;
+}
+
+template <typename Scalar>
+Relaxed<Scalar> nothing_known() {
+  static_assert(std::is_floating_point_v<Scalar>);
+  constexpr Scalar kInf = std::numeric_limits<Scalar>::infinity();
+  return {0, 0, kInf, -kInf, -kInf, kInf};
+}
+
+// ---- Functions of linear pieces and steps
+
+inline double value_of(const Function& f, double x) {
+  return evaluate(f, x);
+}
+inline mpq_class value_of(const Function& f, const mpq_class& x) {
+  return evaluate_exact(f, x);
+}
+
+inline double floor_of(double x) {
+  return std::floor(x);
+}
+inline mpq_class floor_of(const mpq_class& x) {
+  mpz_class result;
+  mpz_fdiv_q(result.get_mpz_t(), x.get_num_mpz_t(), x.get_den_mpz_t());
+  return mpq_class(result);
+}
+
+// The points (k + shift) step within [low, high], rising; of many the first two and the last two,
+// since the graph's corners between them lie on straight lines.
+template <typename Scalar>
+std::vector<Scalar> grid_points(const Scalar& low, const Scalar& high, Scalar step,
+                                const Scalar& shift) {
+  step = magnitude(step);
+  Scalar first = -floor_of(Scalar(shift - low / step));
+  Scalar last = floor_of(Scalar(high / step - shift));
+  std::vector<Scalar> list;
+  for (Scalar k = first; k <= last && k < first + 2; k += 1) list.push_back((k + shift) * step);
+  for (Scalar k = larger<Scalar>(last - 1, first + 2); k <= last; k += 1)
+    list.push_back((k + shift) * step);
+  return list;
+}
+
+// Where a piece ends or f jumps. Some may lie outside of [low, high].
+template <typename Scalar>
+std::vector<Scalar> breaks_of(const Function& f, const Scalar& low, const Scalar& high) {
+  std::vector<Scalar> list;
+  const auto add = [&](double x) {
+    if (is_finite(x)) list.push_back(Scalar(x));
+  };
+  switch (f.kind) {
+    case FunctionKind::kClip:
+    case FunctionKind::kThresholdedRelu:
+      add(f.a);
+      if (f.kind == FunctionKind::kClip) add(f.b);
+      break;
+    case FunctionKind::kShrink:
+      add(-f.a);
+      add(f.a);
+      break;
+    case FunctionKind::kHardSigmoid:
+      if (f.a == 0) break;
+      list = {Scalar(-Scalar(f.b) / Scalar(f.a)), Scalar((1 - Scalar(f.b)) / Scalar(f.a))};
+      break;
+    case FunctionKind::kFloor:
+    case FunctionKind::kCeil:
+      return grid_points(low, high, Scalar(1), Scalar(0));
+    case FunctionKind::kRound:
+      return grid_points(low, high, Scalar(f.a), Scalar(Scalar(1) / 2));
+    default:
+      BF_CHECK(is_piecewise_linear(f.kind));
+      add(0);
+  }
+  return list;
+}
+
+// The distance of the jumps that grid_points lists; 0 for other functions.
+template <typename Scalar>
+Scalar period_of(const Function& f) {
+  if (f.kind == FunctionKind::kRound) return magnitude(Scalar(f.a));
+  return f.kind == FunctionKind::kFloor || f.kind == FunctionKind::kCeil ? 1 : 0;
+}
+
+// The corners of the graph's closure: at every break the value and the limits from both sides.
+template <typename Scalar>
+std::vector<Point<Scalar>> corners_of(const Function& f, const Scalar& low, const Scalar& high) {
+  std::vector<Scalar> cuts = {low};
+  for (const Scalar& x : breaks_of(f, low, high))
+    if (low < x && x < high) cuts.push_back(x);
+  if (low < high) cuts.push_back(high);
+  std::sort(cuts.begin(), cuts.end());
+  std::vector<Point<Scalar>> corners;
+  const Scalar period = period_of<Scalar>(f);
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    corners.push_back({cuts[i], value_of(f, cuts[i])});
+    if (i + 1 == cuts.size()) break;
+    // Straight in between, but for the pieces that grid_points leaves out.
+    const Scalar width = cuts[i + 1] - cuts[i];
+    const Scalar p = cuts[i] + width / 3, q = cuts[i] + width * 2 / 3;
+    if (!(cuts[i] < p && p < q && q < cuts[i + 1])) continue;
+    if (period > 0 && width > period * 3 / 2) continue;
+    const Scalar at_p = value_of(f, p), at_q = value_of(f, q);
+    corners.push_back({cuts[i], Scalar(2 * at_p - at_q)});
+    corners.push_back({cuts[i + 1], Scalar(2 * at_q - at_p)});
+  }
+  std::stable_sort(corners.begin(), corners.end(),
+                   [](const auto& a, const auto& b) { return a.x < b.x; });
+  return corners;
+}
+
+template <typename Scalar>
+Relaxed<Scalar> relax_points(const std::vector<Point<Scalar>>& points, const Scalar& middle) {
+  const Line<Scalar> upper = best_line_above(points, middle);
+  const Line<Scalar> lower = best_line_above(mirrored(points), middle);
+  Relaxed<Scalar> made{upper.slope, Scalar(-lower.slope), upper.intercept, Scalar(-lower.intercept),
+                       points[0].y, points[0].y};
+  for (const Point<Scalar>& p : points) {
+    made.low = smaller(made.low, p.y);
+    made.high = larger(made.high, p.y);
+  }
+  return made;
+}
+
+// Of any function, in double, by sampling; see relaxation.cpp.
+Relaxed<double> relax_smooth(const Function& f, double low, double high);
+
+template <typename Scalar>
+Relaxed<Scalar> relax_function(const Function& f, const Scalar& low, const Scalar& high) {
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    if (!is_finite(low) || !is_finite(high)) return nothing_known<Scalar>();
+    if (!is_piecewise_linear(f.kind)) return relax_smooth(f, low, high);
+  }
+  BF_CHECK(is_piecewise_linear(f.kind));  // else there are no rational values: see is_rational
+  return relax_points(corners_of(f, low, high), Scalar((low + high) / 2));
+}
+
+template <typename Scalar>
+Relaxed<Scalar> relax_relu(const Scalar& low, const Scalar& high) {
+  if (low >= 0) return {1, 1, 0, 0, low, high};
+  if (high <= 0) return {};
+  if constexpr (std::is_floating_point_v<Scalar>)
+    if (!is_finite(low) || !is_finite(high)) {
+      Relaxed<Scalar> made = nothing_known<Scalar>();
+      made.intercept_lower = made.low = 0;
+      made.high = high;
+      return made;
+    }
+  const Scalar slope = high / (high - low);
+  return {slope, Scalar(high > -low ? 1 : 0), Scalar(-slope * low), 0, 0, high};
+}
+
+}  // namespace bf::reference
