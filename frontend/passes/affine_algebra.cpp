@@ -69,12 +69,16 @@ void ConstantBuilder::set(std::size_t i, const Bounded& x) {
   if (!constant_.error.empty()) constant_.error[i] = x.error;
 }
 
-Constant ConstantBuilder::finish(std::string_view where) && {
-  for (const std::vector<double>* part : {&constant_.data, &constant_.error})
+void check_finite(const Constant& constant, std::string_view where) {
+  for (const std::vector<double>* part : {&constant.data, &constant.error})
     for (double x : *part)
       if (!std::isfinite(x))
         fail("BF2005", std::string(where), "folding its constants overflows double precision",
              "scale the model's weights so that they stay within double's range");
+}
+
+Constant ConstantBuilder::finish(std::string_view where) && {
+  check_finite(constant_, where);
   return std::move(constant_);
 }
 

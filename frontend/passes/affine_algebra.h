@@ -36,12 +36,15 @@ class ConstantBuilder {
   std::size_t size() const { return constant_.data.size(); }
   void set(std::size_t i, const Bounded& x);
 
-  // Fails with BF2005 when an element is not finite.
+  // See check_finite.
   Constant finish(std::string_view where) &&;
 
  private:
   Constant constant_;
 };
+
+// Fails with BF2005 when an element or its error is not finite.
+void check_finite(const Constant& constant, std::string_view where);
 
 Constant filled(Shape shape, double x);
 

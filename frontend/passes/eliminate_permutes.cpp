@@ -1,16 +1,20 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "frontend/index_maps.h"
 #include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/conv_algebra.h"
+#include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/passes.h"
+#include "frontend/passes/permute_regions.h"
 #include "frontend/passes/rewrite.h"
 
 namespace bf {
 namespace {
 
-// Elementwise nodes that a map moves across, at most: keeps recursion shallow on hostile graphs.
+// Elementwise nodes that a map moves up across, at most: keeps recursion shallow on hostile graphs.
 constexpr int kReach = 200;
 
 // One IndexMap node y = map(x) of the graph, and the ways to get rid of it. Each way changes only
@@ -20,29 +24,27 @@ class MapEliminator {
   MapEliminator(Graph& graph, std::size_t index)
       : graph_(graph),
         index_(index),
+        links_(graph),
         map_(std::get<IndexMap>(graph.nodes[index].op)),
         origin_(graph.nodes[index].origin),
         x_(graph.nodes[index].inputs.at(0)),
         y_(graph.nodes[index].output),
-        input_count_(element_count(graph.value(x_).shape)),
-        uses_(count_uses(graph)),
-        makers_(producers(graph)) {}
+        input_count_(element_count(graph.value(x_).shape)) {}
 
   bool run() {
-    if (is_identity(map_.source, input_count_)) return bypass(graph_, index_) || move();
-    return move();
+    if (is_identity(map_.source, input_count_))
+      return bypass(graph_, index_) || push_into_readers();
+    if (compose_with_producer()) return true;
+    if (is_permutation(map_.source, input_count_) && move_region()) return true;
+    // A map that leaves out elements moves up first: less is computed then.
+    if (reads_all(map_.source, input_count_))
+      return push_into_readers() || push_across_function() || pull_up() || copy_affine();
+    return pull_up() || push_into_readers() || copy_affine();
   }
 
  private:
-  // A map that leaves out elements moves up first: less is computed then.
-  bool move() {
-    if (compose_with_producer()) return true;
-    if (reads_all(map_.source, input_count_)) return push_down() || pull_up() || copy_affine();
-    return pull_up() || push_down() || copy_affine();
-  }
-
   Node* producer(ValueId id) {
-    const int maker = makers_[index_of(id)];
+    const int maker = links_.maker(id);
     return maker < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(maker)];
   }
 
@@ -57,63 +59,75 @@ class MapEliminator {
     return true;
   }
 
+  // All that is connected with y, or with x, takes the order in which the map is the identity.
+  bool move_region() {
+    if (reorder_region(graph_, links_, y_, x_, map_.source)) return true;
+    std::vector<std::int64_t> inverse(map_.source.size());
+    for (std::size_t i = 0; i < inverse.size(); ++i)
+      inverse[static_cast<std::size_t>(map_.source[i])] = static_cast<std::int64_t>(i);
+    return reorder_region(graph_, links_, x_, y_, inverse);
+  }
+
   // ---- Down: readers take x and do the moving themselves.
 
-  bool push_down() {
+  bool push_into_readers() {
     bool changed = false;
-    for (Node& reader : graph_.nodes) {
-      if (std::find(reader.inputs.begin(), reader.inputs.end(), y_) == reader.inputs.end())
-        continue;
-      if (!takes_map(reader)) continue;
-      take_map(reader);
-      reader.inputs = {x_};
+    for (std::size_t reader : links_.readers(y_)) {
+      Node& node = graph_.nodes[reader];
+      std::optional<Op> op = with_map(node);
+      if (!op) continue;
+      const bool identity = is_identity(map_.source, input_count_);
+      node.op = std::move(*op);
+      node.inputs = {x_};
+      if (!identity) node.origin = join_origins(origin_, node.origin);
       changed = true;
     }
     return changed;
   }
 
-  bool takes_map(const Node& reader, int depth = 0) const {
-    if (const auto* affine = std::get_if<Affine>(&reader.op))
-      return fits_dense(affine->weight.shape[0], input_count_);
-    if (std::holds_alternative<IndexMap>(reader.op)) return true;
-    const bool elementwise =
-        std::holds_alternative<Relu>(reader.op) ||
-        (std::holds_alternative<Scale>(reader.op) && is_permutation(map_.source, input_count_));
-    return elementwise && depth < kReach && all_readers_take_map(reader.output, depth + 1);
+  // The reader's operator on x. No dense matrix gets much larger.
+  std::optional<Op> with_map(const Node& reader) const {
+    if (const auto* affine = std::get_if<Affine>(&reader.op)) {
+      const std::int64_t rows = affine->weight.shape[0];
+      if (input_count_ > 2 * affine->weight.shape[1] && rows * input_count_ > 4096)
+        return std::nullopt;
+      return compose(*affine, map_, input_count_, reader.origin);
+    }
+    if (const auto* sparse = std::get_if<SparseAffine>(&reader.op))
+      return compose(*sparse, map_, reader.origin);
+    if (const auto* outer = std::get_if<IndexMap>(&reader.op)) return compose(*outer, map_);
+    if (const auto* max = std::get_if<GroupMax>(&reader.op)) return compose(*max, map_);
+    const auto* conv = std::get_if<Conv>(&reader.op);
+    if (conv == nullptr || !is_permutation(map_.source, input_count_)) return std::nullopt;
+    std::optional<ConvGeometry> geometry = moved_geometry(conv->geometry, false, map_.source);
+    if (!geometry) return std::nullopt;
+    return Conv{*geometry, conv->weight, conv->bias};
   }
 
-  bool all_readers_take_map(ValueId id, int depth) const {
-    if (is_graph_output(graph_, id)) return false;
-    return std::all_of(graph_.nodes.begin(), graph_.nodes.end(), [&](const Node& node) {
-      return std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end() ||
-             takes_map(node, depth);
-    });
-  }
-
-  // The reader's input loses the map: it is now unmoved.
-  void take_map(Node& reader) {
-    if (auto* affine = std::get_if<Affine>(&reader.op)) {
-      if (is_identity(map_.source, input_count_)) return;
-      reader.op = compose(*affine, map_, input_count_, reader.origin);
-      reader.origin = join_origins(origin_, reader.origin);
-      return;
+  // f(map(x)) = map(f(x)), when the map repeats elements: f is computed once for each.
+  bool push_across_function() {
+    if (static_cast<std::int64_t>(map_.source.size()) <= input_count_) return false;
+    for (std::size_t reader : links_.readers(y_)) {
+      Node& node = graph_.nodes[reader];
+      if (!std::holds_alternative<Relu>(node.op) && !std::holds_alternative<Unary>(node.op))
+        continue;
+      const Shape shape = graph_.value(x_).shape;
+      const ValueId t = graph_.add_value(graph_.value(node.output).name + "_once", shape);
+      Node repeat{map_, {t}, node.output, origin_};
+      node.inputs = {x_};
+      node.output = t;
+      graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(reader) + 1,
+                          std::move(repeat));
+      return true;
     }
-    if (auto* outer = std::get_if<IndexMap>(&reader.op)) {
-      reader.op = compose(*outer, map_);
-      reader.origin = join_origins(origin_, reader.origin);
-      return;
-    }
-    if (auto* scale = std::get_if<Scale>(&reader.op)) reader.op = scatter(*scale, map_);
-    graph_.values[index_of(reader.output)].shape = graph_.value(x_).shape;
-    for (Node& node : graph_.nodes)
-      if (std::find(node.inputs.begin(), node.inputs.end(), reader.output) != node.inputs.end())
-        take_map(node);
+    return false;
   }
 
   // ---- Up: the nodes that make x make it moved. Each value on the way has one reader.
 
   bool pull_up() {
-    if (!makes_moved(x_)) return false;
+    if (static_cast<std::int64_t>(map_.source.size()) > input_count_ || !makes_moved(x_))
+      return false;
     make_moved(x_);
     producer(x_)->output = y_;
     graph_.nodes.erase(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(index_));
@@ -122,27 +136,32 @@ class MapEliminator {
 
   bool makes_moved(ValueId id, int depth = 0) {
     const Node* node = producer(id);
-    if (node == nullptr || uses_[index_of(id)] != 1) return false;
-    if (std::holds_alternative<Relu>(node->op) || std::holds_alternative<Scale>(node->op))
+    if (node == nullptr || !links_.has_one_reader(id)) return false;
+    if (std::holds_alternative<Relu>(node->op) || std::holds_alternative<Unary>(node->op) ||
+        std::holds_alternative<Scale>(node->op))
       return depth < kReach && makes_moved(node->inputs[0], depth + 1);
-    return std::holds_alternative<Affine>(node->op) && gathered_rows_fit(*node);
+    return std::holds_alternative<Affine>(node->op) ||
+           std::holds_alternative<SparseAffine>(node->op) ||
+           std::holds_alternative<GroupMax>(node->op);
   }
 
   void make_moved(ValueId id) {
     Node& node = *producer(id);
     graph_.values[index_of(id)].shape = graph_.value(y_).shape;
+    if (const auto* scale = std::get_if<Scale>(&node.op)) {
+      node.op = gather(*scale, map_);
+      return make_moved(node.inputs[0]);
+    }
+    if (std::holds_alternative<Relu>(node.op) || std::holds_alternative<Unary>(node.op))
+      return make_moved(node.inputs[0]);
     if (const auto* affine = std::get_if<Affine>(&node.op)) {
       node.op = compose(map_, *affine);
-      node.origin = join_origins(node.origin, origin_);
-      return;
+    } else if (const auto* sparse = std::get_if<SparseAffine>(&node.op)) {
+      node.op = compose(map_, *sparse);
+    } else {
+      node.op = compose(map_, std::get<GroupMax>(node.op));
     }
-    if (const auto* scale = std::get_if<Scale>(&node.op)) node.op = gather(*scale, map_);
-    make_moved(node.inputs[0]);
-  }
-
-  bool gathered_rows_fit(const Node& node) const {
-    const std::int64_t columns = std::get<Affine>(node.op).weight.shape[1];
-    return fits_dense(static_cast<std::int64_t>(map_.source.size()), columns);
+    node.origin = join_origins(node.origin, origin_);
   }
 
   // x is an Affine's result that others read too: y gets an Affine of its own when that has no more
@@ -151,7 +170,8 @@ class MapEliminator {
     const Node* maker = producer(x_);
     if (maker == nullptr || !std::holds_alternative<Affine>(maker->op)) return false;
     const auto& affine = std::get<Affine>(maker->op);
-    if (affine.weight.shape[1] > input_count_ || !gathered_rows_fit(*maker)) return false;
+    const auto rows = static_cast<std::int64_t>(map_.source.size());
+    if (affine.weight.shape[1] > input_count_ || rows > affine.weight.shape[0]) return false;
     Node& node = graph_.nodes[index_];
     Node copy{compose(map_, affine), maker->inputs, y_, join_origins(maker->origin, origin_)};
     node = std::move(copy);
@@ -160,26 +180,27 @@ class MapEliminator {
 
   Graph& graph_;
   std::size_t index_;
+  Links links_;
   IndexMap map_;  // copies: the node itself may be changed or erased
   std::string origin_;
   ValueId x_;
   ValueId y_;
   std::int64_t input_count_;
-  std::vector<int> uses_;
-  std::vector<int> makers_;
 };
 
-bool eliminate_one(Graph& graph) {
+// One rewrite for each map.
+bool eliminate_some(Graph& graph) {
+  bool changed = false;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (std::holds_alternative<IndexMap>(graph.nodes[i].op) && MapEliminator(graph, i).run())
-      return true;
-  return false;
+    if (std::holds_alternative<IndexMap>(graph.nodes[i].op))
+      changed = MapEliminator(graph, i).run() || changed;
+  return changed;
 }
 
 }  // namespace
 
 void eliminate_permutes(Graph& graph) {
-  rewrite_until_stable(graph, eliminate_one);
+  rewrite_until_stable(graph, eliminate_some);
 }
 
 }  // namespace bf

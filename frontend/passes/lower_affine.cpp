@@ -21,10 +21,10 @@ using Problem = std::optional<Diagnostic>;
 Problem problem_with_product(const Operands& in, const ProductLayout& layout) {
   const std::int64_t rows = element_count(in.output_shape());
   if (fits_dense(rows, layout.k)) return std::nullopt;
-  return Diagnostic{"BF2004", in.node.origin,
-                    fmt::format("it has {} x {} products, more than {}", rows, layout.k,
-                                kMaxWeightElements),
-                    "verify a smaller network, or fix the batch dimension to 1"};
+  return Diagnostic{
+      "BF2004", in.node.origin,
+      fmt::format("it has {} x {} products, more than {}", rows, layout.k, kMaxWeightElements),
+      "verify a smaller network, or fix the batch dimension to 1"};
 }
 
 Problem find_problem(const MatMul& op, const Operands& in) {
@@ -97,8 +97,8 @@ void lower(const Gemm& op, const Operands& in, Replacement& out) {
     return;
   }
   const auto times_beta = [&](const Bounded& c) { return multiply({op.beta, 0}, c); };
-  Constant bias = has_c && !computed_c ? broadcast_constant(in, 2, times_beta)
-                                       : filled(in.output_shape(), 0);
+  Constant bias =
+      has_c && !computed_c ? broadcast_constant(in, 2, times_beta) : filled(in.output_shape(), 0);
   const ProductLayout layout = product_layout(op, in.shape(0), in.shape(1));
   const ValueId product = lower_product(in, layout, {op.alpha, std::move(bias)}, out);
   if (!computed_c || op.beta == 0) return out.finish_as(product);
@@ -138,8 +138,7 @@ void lower_with_constant(const Binary& op, const Operands& in, Replacement& out)
 
 void lower(const Binary& op, const Operands& in, Replacement& out) {
   if (in.literal(0) != nullptr && in.literal(1) != nullptr) return;  // fold-constants
-  if (in.literal(0) != nullptr || in.literal(1) != nullptr)
-    return lower_with_constant(op, in, out);
+  if (in.literal(0) != nullptr || in.literal(1) != nullptr) return lower_with_constant(op, in, out);
   const ValueId a = in.node.inputs[0];
   ValueId b = in.node.inputs[1];
   const bool same = a == b;
@@ -178,9 +177,9 @@ bool is_lowered(const Graph& graph, const Node& node) {
   if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op))
     return false;
   const auto* binary = std::get_if<Binary>(&node.op);
-  return binary == nullptr || (works_on_flattened(graph, node) &&
-                               (binary->kind == Binary::Kind::kAdd ||
-                                binary->kind == Binary::Kind::kMul));
+  return binary == nullptr ||
+         (works_on_flattened(graph, node) &&
+          (binary->kind == Binary::Kind::kAdd || binary->kind == Binary::Kind::kMul));
 }
 
 void lower_affine(Graph& graph) {

@@ -131,8 +131,9 @@ class ProductLowering {
     const ValueId left = gathered(std::move(a), 0, "_left");
     const ValueId right = gathered(std::move(b), 1, "_right");
     const ValueId all =
-        left == right ? out_.function(left, {FunctionKind::kPower, 2, 0}, "_products")
-                      : out_.add(Binary{Binary::Kind::kMul}, {left, right}, "_products", {products});
+        left == right
+            ? out_.function(left, {FunctionKind::kPower, 2, 0}, "_products")
+            : out_.add(Binary{Binary::Kind::kMul}, {left, right}, "_products", {products});
     SparseAffine sum;
     sum.row_start = even_rows(rows(), layout_.k);
     for (std::int64_t i = 0; i < products; ++i) sum.column.push_back(i);

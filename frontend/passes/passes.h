@@ -9,9 +9,9 @@
 
 // Normalisation: rewrites an imported graph into linear nodes of one computed tensor (Affine, Conv,
 // SparseAffine, IndexMap, Scale), sums and products of two computed tensors of equal size, Relu,
-// Unary and GroupMax. Each pass maps a well-formed graph to a well-formed graph of the same function;
-// inputs and outputs keep their number, order, names and shapes (join_inputs makes one input of them
-// all, fold_output_spec adds an output).
+// Unary and GroupMax. Each pass maps a well-formed graph to a well-formed graph of the same
+// function; inputs and outputs keep their number, order, names and shapes (join_inputs makes one
+// input of them all, fold_output_spec adds an output).
 //
 // What "the same function" means: the real function that the ONNX file defines, its constants being
 // exact reals. A folded constant is a double with a bound of its distance to the exact one
@@ -30,12 +30,12 @@ void fold_constants(Graph& graph);
 
 // MatMul, Gemm and Binary become linear nodes of one computed tensor, and sums and products of two
 // of equal size; where broadcasting repeats x, an IndexMap does. A constant factor of a product is
-// written out densely where that is small or mostly filled, else as Conv of kernel 1 or SparseAffine:
-// lower_products.h.
-//   y = gemm x, W, b  ->  y = affine x {alpha op(W), beta b}     y = add x, c  ->  y = scale x {1, c}
-//   y = sub a, b      ->  t = scale b {-1, 0};  y = add a, t
-//   y = div a, b      ->  t = reciprocal b;  y = mul a, t        y = mul a, a  ->  y = power(2) a
-//   y = matmul a, b   ->  p = index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
+// written out densely where that is small or mostly filled, else as Conv of kernel 1 or
+// SparseAffine: lower_products.h.
+//   y = gemm x, W, b  ->  y = affine x {alpha op(W), beta b}     y = add x, c  ->  y = scale x {1,
+//   c} y = sub a, b      ->  t = scale b {-1, 0};  y = add a, t y = div a, b      ->  t =
+//   reciprocal b;  y = mul a, t        y = mul a, a  ->  y = power(2) a y = matmul a, b   ->  p =
+//   index_map a;  q = index_map b;  m = mul p, q;  y = sparse_affine m {1}
 // Rounding: alpha W, beta b, W b and 1 / c. Products with 1 are exact.
 // What has too many products is left for check_supported to report.
 void lower_affine(Graph& graph);
@@ -73,7 +73,8 @@ void merge_affine(Graph& graph);
 // Rounding: none.
 void remove_duplicate_relu(Graph& graph);
 
-// Several inputs become one, "inputs", of all their elements in order; Graph::input_parts says which.
+// Several inputs become one, "inputs", of all their elements in order; Graph::input_parts says
+// which.
 //   input a [2];  input b [3]
 //     ->   input inputs [5];  a = index_map inputs [0, 1];  b = index_map inputs [2, 3, 4]
 // Rounding: none.
@@ -81,7 +82,8 @@ void join_inputs(Graph& graph);
 
 // Literals that are outputs, or that no pass folded into their readers, become affine maps of the
 // input that do not depend on it.
-//   c = literal {1, 2};  y = log c   ->   c = sparse_affine inputs {no entries, bias 1, 2};  y = log c
+//   c = literal {1, 2};  y = log c   ->   c = sparse_affine inputs {no entries, bias 1, 2};  y =
+//   log c
 // Rounding: none.
 void expand_constants(Graph& graph);
 

@@ -76,7 +76,7 @@ struct IntervalArithmetic {
       const mpq_class zero = evaluate_exact(f, mpq_class());
       y = {std::min(y.lower, zero), std::max(y.upper, zero)};
     }
-    if (is_piecewise_linear(f.kind)) return y;
+    if (is_piecewise_linear(f.kind) || f == Function{FunctionKind::kPower, 2, 0}) return y;
     // evaluate_exact() misses by 2^-200 of max(1, |f|).
     const mpq_class miss = mpq_class(0x1p-190) * (1 + abs(y.lower) + abs(y.upper));
     return {y.lower - miss, y.upper + miss};

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -125,7 +126,7 @@ TEST_F(Passes, KeepIntegerGraphsExactly) {
     options.after_pass = [&](std::string_view pass, const Graph& graph, double) {
       ASSERT_TRUE(is_exact(graph)) << pass;
       ASSERT_EQ(expected, evaluate_at(graph, point)) << pass << "\n"
-                                                        << to_string(original) << to_string(graph);
+                                                     << to_string(original) << to_string(graph);
       expect_same_interface(original, graph);
     };
     Graph graph = original;
@@ -145,7 +146,7 @@ TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
       pass.run(graph, {});
       verify(graph);
       ASSERT_EQ(expected, evaluate_at(graph, point)) << pass.name << "\n"
-                                                        << to_string(original) << to_string(graph);
+                                                     << to_string(original) << to_string(graph);
       expect_same_interface(original, graph);
       ASSERT_FALSE(HasFailure()) << pass.name << "\n" << to_string(original);
     }
@@ -173,8 +174,7 @@ TEST_F(Passes, CarryRigorousErrorBounds) {
     const Rationals exact = evaluate_at(original, point);
     PassOptions options;
     options.after_pass = [&](std::string_view pass, const Graph& graph, double) {
-      expect_contained(exact, evaluate_over(graph, to_intervals(point)),
-                       std::string(pass));
+      expect_contained(exact, evaluate_over(graph, to_intervals(point)), std::string(pass));
     };
     Graph graph = original;
     normalise(graph, options);
@@ -276,16 +276,27 @@ TEST_F(Passes, NormalisationIsNeverLooserByIntervals) {
   }
 }
 
+// Node by node, up to the first that needs more bits than a double has.
 TEST_F(Passes, AgreeWithDoubleEvaluationOnIntegers) {
+  int compared = 0;
   for (int i = 0; i < 500; ++i) {
-    const Graph graph = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    Graph graph = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
     const auto point = testing::random_point(random_, Numbers::kSmallIntegers, graph);
-    const Rationals exact = evaluate_at(graph, point);
+    graph.outputs.clear();
+    for (const Node& node : graph.nodes) graph.outputs.push_back(node.output);
+    const Rationals exact = evaluate_exact(graph, point);
     const std::vector<std::vector<double>> rounded = evaluate(graph, point);
-    for (std::size_t out = 0; out < exact.size(); ++out)
+    const auto is_short = [](const mpq_class& x) {
+      return abs(x) < mpq_class(0x1p30) && x.get_den() <= 0x1p10;
+    };
+    for (std::size_t out = 0; out < exact.size(); ++out) {
+      if (!std::all_of(exact[out].begin(), exact[out].end(), is_short)) break;
       for (std::size_t j = 0; j < exact[out].size(); ++j)
-        ASSERT_EQ(exact[out][j], mpq_class(rounded[out][j]));
+        ASSERT_EQ(exact[out][j], mpq_class(rounded[out][j])) << to_string(graph);
+      ++compared;
+    }
   }
+  EXPECT_GT(compared, 1000);
 }
 
 }  // namespace

@@ -20,9 +20,10 @@ class GraphMaker {
 
   Graph make(int size, bool chain) {
     graph_.name = "random";
-    const ValueId input = graph_.add_value("x", random_shape());
-    graph_.inputs = {input};
-    computed_ = {input};
+    for (int inputs = pick(random_, 0, 3) == 0 ? 2 : 1; inputs > 0; --inputs) {
+      graph_.inputs.push_back(graph_.add_value("x", random_shape()));
+      computed_.push_back(graph_.inputs.back());
+    }
     for (int i = 0; i < size; ++i) {
       const bool last = chain || pick(random_, 0, 3) > 0;
       const int index = last ? count() - 1 : pick(random_, 0, count() - 1);
@@ -76,10 +77,21 @@ class GraphMaker {
   }
 
   void add_random_node(ValueId x) {
-    switch (pick(random_, 0, 8)) {
+    switch (pick(random_, 0, 14)) {
       case 0:
       case 1:
         return keep(add(Relu{}, {x}, shape(x)));
+      case 9:
+        return keep(add(Unary{function()}, {x}, shape(x)));
+      case 10:
+      case 11:
+        return keep(add_conv(x));
+      case 12:
+        return keep(add_sparse(x));
+      case 13:
+        return keep(add_max(x));
+      case 14:
+        return keep(add_residual(x));
       case 2:
         return keep(add_movement(x));
       case 3:
@@ -139,6 +151,125 @@ class GraphMaker {
     return result;
   }
 
+  Function function() {
+    const Function exact[] = {{FunctionKind::kAbs, 0, 0},
+                              {FunctionKind::kClip, -1, 2},
+                              {FunctionKind::kLeakyRelu, 0.5, 0},
+                              {FunctionKind::kPower, 2, 0}};
+    const Function smooth[] = {{FunctionKind::kSigmoid, 0, 0}, {FunctionKind::kTanh, 0, 0}};
+    if (numbers_ == Numbers::kFloats && pick(random_, 0, 1) == 0)
+      return smooth[pick(random_, 0, 1)];
+    return exact[pick(random_, 0, pick(random_, 0, 3) == 0 ? 3 : 2)];
+  }
+
+  // The image's dimensions in any order of the flat tensor.
+  ImageLayout layout(std::int64_t channels, const Extent& size) {
+    ImageLayout result;
+    std::int64_t* strides[] = {&result.batch, &result.channel, &result.spatial[0],
+                               &result.spatial[1], &result.spatial[2]};
+    const std::int64_t sizes[] = {1, channels, size[0], size[1], size[2]};
+    std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+    if (pick(random_, 0, 1) == 0) std::shuffle(order.begin(), order.end(), random_);
+    std::int64_t stride = 1;
+    for (std::size_t i = order.size(); i-- > 0; stride *= sizes[order[i]])
+      *strides[order[i]] = stride;
+    return result;
+  }
+
+  std::int64_t divisor(std::int64_t of) {
+    std::int64_t result = pick(random_, 1, static_cast<int>(of));
+    while (of % result != 0) --result;
+    return result;
+  }
+
+  ValueId add_conv(ValueId x) {
+    ConvGeometry g;
+    const std::int64_t count = element_count(shape(x));
+    g.in_channels = divisor(count);
+    g.in_size = {1, divisor(count / g.in_channels), 1};
+    g.in_size[2] = count / g.in_channels / g.in_size[1];
+    g.groups = divisor(g.in_channels);
+    g.out_channels = g.groups * pick(random_, 1, 2);
+    for (std::size_t d = 1; d < 3; ++d) {
+      g.kernel[d] = pick(random_, 1, 3);
+      g.out_size[d] = pick(random_, 1, 3);
+      g.stride[d] = pick(random_, 1, 2);
+      g.dilation[d] = pick(random_, 1, 2);
+      g.pad[d] = pick(random_, 0, 1);
+    }
+    g.transposed = pick(random_, 0, 2) == 0;
+    g.in = layout(g.in_channels, g.in_size);
+    g.out = layout(g.out_channels, g.out_size);
+    const Shape result = {1, g.out_channels, g.out_size[1], g.out_size[2]};
+    return add(
+        Conv{g, constant({g.out_channels, g.in_group(), g.taps()}), constant({g.out_channels})},
+        {x}, result);
+  }
+
+  ValueId add_sparse(ValueId x) {
+    SparseAffine sparse;
+    sparse.row_start = {0};
+    const std::int64_t rows = pick(random_, 1, 6);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t column = 0; column < element_count(shape(x)); ++column)
+        if (pick(random_, 0, 3) == 0) sparse.column.push_back(column);
+      sparse.row_start.push_back(static_cast<std::int64_t>(sparse.column.size()));
+    }
+    sparse.value = constant({static_cast<std::int64_t>(sparse.column.size())});
+    sparse.bias = constant({rows});
+    return add(std::move(sparse), {x}, {rows, 1});
+  }
+
+  ValueId add_max(ValueId x) {
+    GroupMax max;
+    max.row_start = {0};
+    const std::int64_t rows = pick(random_, 1, 6);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (int entries = pick(random_, 1, 3); entries > 0; --entries)
+        max.source.push_back(pick(random_, 0, static_cast<int>(element_count(shape(x))) - 1));
+      max.row_start.push_back(static_cast<std::int64_t>(max.source.size()));
+    }
+    return add(std::move(max), {x}, {1, rows});
+  }
+
+  // Any computed tensor, brought to the shape by an index map that may repeat or leave out
+  // elements.
+  ValueId computed(Shape of) {
+    const ValueId x = computed_[static_cast<std::size_t>(pick(random_, 0, count() - 1))];
+    if (shape(x) == of && pick(random_, 0, 1) == 0) return x;
+    std::vector<std::int64_t> source = identity(x);
+    std::shuffle(source.begin(), source.end(), random_);
+    source.resize(static_cast<std::size_t>(element_count(of)));
+    for (std::size_t i = static_cast<std::size_t>(element_count(shape(x))); i < source.size(); ++i)
+      source[i] = source[i % static_cast<std::size_t>(element_count(shape(x)))];
+    return add(IndexMap{std::move(source)}, {x}, std::move(of));
+  }
+
+  // Two computed operands. Quotients alone have no exact value after they are lowered.
+  ValueId add_residual(ValueId x) {
+    const Binary::Kind kinds[] = {Binary::Kind::kAdd, Binary::Kind::kAdd, Binary::Kind::kSub,
+                                  Binary::Kind::kMul, Binary::Kind::kDiv};
+    const int kind = pick(random_, 0, numbers_ == Numbers::kSmallIntegers ? 3 : 4);
+    const Binary op{kinds[kind]};
+    ValueId y = pick(random_, 0, 8) == 0 ? x : computed(operand_shape(x));
+    if (op.kind == Binary::Kind::kDiv) {
+      y = add(Unary{{FunctionKind::kAbs, 0, 0}}, {y}, shape(y));
+      y = add(Scale{filled_like(y, 1), filled_like(y, 1)}, {y}, shape(y));
+    }
+    return pick(random_, 0, 1) == 0 || op.kind == Binary::Kind::kDiv ? add_inferred(op, {x, y})
+                                                                     : add_inferred(op, {y, x});
+  }
+
+  Constant filled_like(ValueId x, double number) {
+    const Shape of = shape(x);
+    return {of, std::vector<double>(static_cast<std::size_t>(element_count(of)), number), {}};
+  }
+
+  // Mostly constant.
+  ValueId factor(Shape of) {
+    return pick(random_, 0, 3) == 0 ? computed(std::move(of)) : literal(std::move(of));
+  }
+
   ValueId add_binary(ValueId x) {
     const Binary::Kind kinds[] = {Binary::Kind::kAdd, Binary::Kind::kSub, Binary::Kind::kMul,
                                   Binary::Kind::kDiv};
@@ -163,7 +294,7 @@ class GraphMaker {
     if (pick(random_, 0, 4) == 0) w.erase(right ? w.begin() + 1 : w.begin());  // a vector
     if (w.size() == 2 && pick(random_, 0, 4) == 0)                             // a batch
       w.insert(w.begin(), of_x.size() >= 3 ? of_x[of_x.size() - 3] : 2);
-    const ValueId c = literal(w);
+    const ValueId c = factor(w);
     return right ? add_inferred(MatMul{}, {x, c}) : add_inferred(MatMul{}, {c, x});
   }
 
@@ -182,12 +313,12 @@ class GraphMaker {
     const std::int64_t other = pick(random_, 1, 4);
     const bool transposed_c = left ? op.trans_a : op.trans_b;
     const Shape normal = left ? Shape{other, k} : Shape{k, other};
-    const ValueId w = literal(transposed_c ? Shape{normal[1], normal[0]} : normal);
+    const ValueId w = factor(transposed_c ? Shape{normal[1], normal[0]} : normal);
     std::vector<ValueId> inputs = left ? std::vector{w, x} : std::vector{x, w};
     if (pick(random_, 0, 3) > 0) {
       const Shape y = infer_shape(op, {shape(inputs[0]), shape(inputs[1])});
       const Shape choices[] = {{}, {y[1]}, {1, y[1]}, {y[0], 1}, y};
-      inputs.push_back(literal(choices[pick(random_, 0, 4)]));
+      inputs.push_back(factor(choices[pick(random_, 0, 4)]));
     }
     return add_inferred(op, std::move(inputs));
   }

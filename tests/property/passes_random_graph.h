@@ -26,12 +26,13 @@ double random_number(Random& random, Numbers numbers);
 std::vector<double> random_numbers(Random& random, Numbers numbers, std::int64_t count);
 
 // An imported graph of all operator kinds: maps (reshapes, permutations, gathers that repeat and
-// drop elements), broadcasting arithmetic with constants, matrix products with a constant on either
-// side, Relu, constant expressions, values with several readers, several outputs. `size`: nodes,
-// about.
+// drop elements), broadcasting arithmetic and matrix products with constants and computed tensors
+// on either side, convolutions of any geometry and layout, sparse maps, maxima, Relu and functions,
+// constant expressions, values with several readers, several inputs and outputs. Of small integers
+// every value is exact: there is no division by a computed tensor. `size`: nodes, about.
 Graph random_graph(Random& random, Numbers numbers, int size);
 
-// A chain from the input to one output.
+// The same with one output, each node reading the last one (and maybe others).
 Graph random_chain(Random& random, Numbers numbers, int size);
 
 // One point for each graph input.
