@@ -222,6 +222,7 @@ Json kernels_json(const Plan& plan) {
     list.push_back({{"key", kernel.key},
                     {"function", kernel.function},
                     {"kind", to_string(kernel.kind)},
+                    {"map", kernel.map},
                     {"in", kernel.in},
                     {"out", kernel.out},
                     {"rows", kernel.rows},
@@ -251,6 +252,7 @@ Json choices_json(const Plan& plan) {
   for (const DomainChoice& choice : plan.domains)
     json["domains"].push_back({{"layer", layer(choice.layer)},
                                {"domain", to_string(choice.domain)},
+                               {"unstable_only", choice.unstable_only},
                                {"reason", choice.reason}});
   json["layouts"] = Json::array();
   for (const WeightLayout& layout : plan.layouts)

@@ -68,7 +68,9 @@ void check_kernels(const Plan& plan) {
 void check_slots(const Plan& plan) {
   std::vector<int> domains(plan.layers.size(), 0), layouts(plan.layers.size(), 0);
   for (const DomainChoice& choice : plan.domains) {
-    require(in_range(choice.layer, domains.size()), "domain of layer {}", choice.layer);
+    require(in_range(choice.layer, domains.size()) &&
+                &choice == &plan.domains[static_cast<std::size_t>(choice.layer)],
+            "domain of layer {}", choice.layer);
     ++domains[static_cast<std::size_t>(choice.layer)];
     require(!choice.reason.empty(), "domain of layer {}: no reason", choice.layer);
   }

@@ -140,6 +140,8 @@ void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink&
 std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.is_affine());
+  const DomainChoice& domain = plan.domains.at(static_cast<std::size_t>(step.layer));
+  BF_CHECK(domain.domain == Domain::kBackward && domain.unstable_only == step.unstable_only);
   BF_CHECK(step.tile >= 2 && step.tile % 2 == 0);
   check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
                      step.weight_relative, step.inflate});

@@ -57,9 +57,10 @@ class Machine {
   const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
   Vector<Scalar>& memory(BufferId id) { return memory_.at(static_cast<std::size_t>(id)); }
 
-  // The sign of a ReLU's argument is unknown; a function's argument is no single point.
+  // The sign of a ReLU's argument is unknown, or a function is bent over its argument's interval.
   static bool is_unstable(const Layer& layer, const Interval<Scalar>& bounds, Eigen::Index j) {
-    return layer.function ? bounds.lower(j) < bounds.upper(j) : bounds.unstable(j);
+    return layer.function ? is_bent(*layer.function, bounds.lower(j), bounds.upper(j))
+                          : bounds.unstable(j);
   }
 
   static Relaxed<Scalar> relax(const Layer& layer, const Scalar& low, const Scalar& high) {

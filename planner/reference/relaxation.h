@@ -192,6 +192,15 @@ std::vector<Point<Scalar>> corners_of(const Function& f, const Scalar& low, cons
   return corners;
 }
 
+// Whether f is no line between `low` and `high`.
+template <typename Scalar>
+bool is_bent(const Function& f, const Scalar& low, const Scalar& high) {
+  if (!is_piecewise_linear(f.kind) || !is_finite(low) || !is_finite(high)) return low < high;
+  const std::vector<Scalar> breaks = breaks_of(f, low, high);
+  return std::any_of(breaks.begin(), breaks.end(),
+                     [&](const Scalar& x) { return low < x && x < high; });
+}
+
 template <typename Scalar>
 Relaxed<Scalar> relax_points(const std::vector<Point<Scalar>>& points, const Scalar& middle) {
   const Line<Scalar> upper = best_line_above(points, middle);

@@ -50,7 +50,7 @@ class ToyBuilder {
     for (const auto& row : from.weight)
       layer.weight.insert(layer.weight.end(), row.begin(), row.end());
     layer.bias = from.bias;
-    plan_.domains.push_back({index, Domain::kInterval, "a toy"});
+    plan_.domains.push_back({index, Domain::kInterval, true, "a toy"});
     plan_.layouts.push_back({index, 1, 4 * std::int64_t{layer.in} * layer.out + 8 * layer.out});
     plan_.layers.push_back(std::move(layer));
   }
@@ -160,11 +160,17 @@ class ToyBuilder {
     for (int i = index - 1; i >= 0; --i) {
       const Layer& below = plan_.layers[static_cast<std::size_t>(i)];
       const State& through = states[static_cast<std::size_t>(i)];
-      step.links.push_back(
-          {i, through.table, through.slack, from, to,
-           kernel(KernelKind::kBackwardAffine, below.in, below.out, false, kTile)});
+      BackwardLink link;
+      link.layer = i;
+      link.table = through.table;
+      link.slack = through.slack;
+      link.coefficients_in = from;
+      link.coefficients_out = to;
+      link.kernel = kernel(KernelKind::kBackwardAffine, below.in, below.out, false, kTile);
+      step.links.push_back(link);
       std::swap(from, to);
     }
+    step.input_coefficients = from;
     step.start = kernel(KernelKind::kStartRows, layer.in, layer.out, false, kTile);
     step.concretize = kernel(KernelKind::kConcretize, plan_.input_count, 0, false, kTile);
     entry.steps.push_back(step);
@@ -185,7 +191,7 @@ class ToyBuilder {
       State& state = states.back();
       if (i > 0 && (head || plan_.config.method == Method::kCrown)) {
         tighten(entry, i, states, input_radius);
-        plan_.domains[static_cast<std::size_t>(i)].domain = Domain::kBackward;
+        plan_.domains[static_cast<std::size_t>(i)] = {i, Domain::kBackward, !head, "a toy"};
       }
       if (head) {
         entry.steps.push_back(WriteBounds{i, 0, state.centre, state.below, state.above});
