@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "aot/emit.h"
-#include "aot/emit_functions.h"
 #include "aot/emit_terms.h"
 #include "aot/emit_verify.h"
 #include "aot/kernels/kernels.h"
@@ -112,7 +111,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   const std::string kernel_text = kernels(plan, types);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
-  text += "#include \"bounds.h\"\n" + runtime_includes(plan) + function_includes(plan);
+  text += "#include \"bounds.h\"\n" + runtime_includes(plan);
   if (property != nullptr) text += "#include \"verdict.h\"\n";
   text += "\n";
   text +=

@@ -15,62 +15,93 @@ const Layer& layer_of(const Plan& plan, const WeightTable& table) {
   return plan.layers[static_cast<std::size_t>(table.layer)];
 }
 
-bool is_double(const WeightTable& table) {
-  return table.kind == TableKind::kBiasDouble;
-}
-
-// Element i of a table as the kernels read it; zero where it is padding.
-double element(const Plan& plan, const WeightTable& table, std::int64_t i) {
-  const Layer& layer = layer_of(plan, table);
-  if (table.kind == TableKind::kBiasFloat || table.kind == TableKind::kBiasDouble)
-    return i < layer.out ? layer.bias[static_cast<std::size_t>(i)] : 0;
-  const std::int64_t panel = table.panel;
-  const std::int64_t in = layer.in;
-  const std::int64_t row = i / (panel * in) * panel + i % panel;
-  const std::int64_t column = i / panel % in;
-  if (row >= layer.out) return 0;
-  const std::vector<float>& source =
-      table.kind == TableKind::kWeight ? layer.weight : layer.residual;
-  return static_cast<double>(source[static_cast<std::size_t>(row * in + column)]);
-}
-
 std::string type_of(const WeightTable& table) {
-  return is_double(table) ? "double" : "float";
+  switch (element_of(table.kind)) {
+    case Element::kFloat64:
+      return "double";
+    case Element::kInt32:
+      return "std::int32_t";
+    case Element::kFloat32:
+      break;
+  }
+  return "float";
+}
+
+std::string literal(const WeightTable& table, double value) {
+  switch (element_of(table.kind)) {
+    case Element::kFloat64:
+      return double_literal(value);
+    case Element::kInt32:
+      return fmt::format("{}", static_cast<std::int32_t>(value));
+    case Element::kFloat32:
+      break;
+  }
+  return float_literal(static_cast<float>(value));
+}
+
+// What a dense layer's table looks like.
+std::string matrix_comment(const Layer& layer, const WeightTable& table, bool matrix) {
+  std::string text = fmt::format("[{}, {}]", layer.out, layer.in);
+  if (matrix && table.panel > 1)
+    text += fmt::format(", as [{}][{}][{}]", table.count / table.panel / layer.in, layer.in,
+                        table.panel);
+  return text;
+}
+
+std::string term_comment(const Layer& layer, const WeightTable& table) {
+  if (table.term < 0) return fmt::format("[{}]", layer.out);
+  const LinearMap& map = layer.terms[static_cast<std::size_t>(table.term)].map;
+  if (const auto* conv = std::get_if<ConvMap>(&map))
+    return fmt::format("[{}][{}][{}]", conv->geometry.out_channels, conv->geometry.in_group(),
+                       conv->geometry.taps());
+  return fmt::format("[{}]", table.count);
 }
 
 void append_array(const Plan& plan, const WeightTable& table, std::string& text) {
   const Layer& layer = layer_of(plan, table);
-  text += fmt::format("// {}: [{}, {}]", layer.origin, layer.out, layer.in);
-  const bool matrix = table.kind == TableKind::kWeight || table.kind == TableKind::kResidual;
-  if (matrix && table.panel > 1)
-    text += fmt::format(", as [{}][{}][{}]", table.count / table.panel / layer.in, layer.in,
-                        table.panel);
+  const bool dense = layer.kind == LayerKind::kDense;
+  const bool matrix =
+      dense && (table.kind == TableKind::kWeight || table.kind == TableKind::kResidual);
+  text += fmt::format("// {}: {}", layer.origin,
+                      dense ? matrix_comment(layer, table, matrix) : term_comment(layer, table));
   text += fmt::format("\nalignas({}) constexpr {} {}[{}] = {{", plan.config.target.align,
                       type_of(table), table.name, table.count);
-  const std::int64_t per_line = matrix ? std::min<std::int64_t>(table.panel, 6) : 6;
+  const std::int64_t per_panel = matrix ? std::min<std::int64_t>(table.panel, 6) : 6;
+  const std::int64_t per_line = per_panel > 1 ? per_panel : std::min(layer.in, 6);
   for (std::int64_t i = 0; i < table.count; ++i) {
-    text += i % (per_line > 1 ? per_line : std::min(layer.in, 6)) == 0 ? "\n    " : " ";
-    const double value = element(plan, table, i);
-    text += is_double(table) ? double_literal(value) : float_literal(static_cast<float>(value));
-    text += ",";
+    text += i % per_line == 0 ? "\n    " : " ";
+    text += literal(table, table_element(plan, table, i)) + ",";
   }
   text += "\n};\n\n";
+}
+
+void store(const WeightTable& table, double value, char* at) {
+  switch (element_of(table.kind)) {
+    case Element::kFloat64:
+      std::memcpy(at, &value, 8);
+      break;
+    case Element::kInt32: {
+      const auto index = static_cast<std::int32_t>(value);
+      std::memcpy(at, &index, 4);
+      break;
+    }
+    case Element::kFloat32: {
+      const auto narrow = static_cast<float>(value);
+      std::memcpy(at, &narrow, 4);
+      break;
+    }
+  }
 }
 
 std::string blob(const Plan& plan) {
   const std::vector<WeightTable> tables = weight_tables(plan);
   std::string bytes(static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align)), '\0');
   for (const WeightTable& table : tables) {
-    char* at = bytes.data() + table.offset;
-    for (std::int64_t i = 0; i < table.count; ++i) {
-      const double value = element(plan, table, i);
-      if (is_double(table)) {
-        std::memcpy(at + 8 * i, &value, 8);
-      } else {
-        const auto narrow = static_cast<float>(value);
-        std::memcpy(at + 4 * i, &narrow, 4);
-      }
-    }
+    if (table.same_as >= 0) continue;
+    char* const at = bytes.data() + table.offset;
+    const auto size = static_cast<std::int64_t>(size_of(element_of(table.kind)));
+    for (std::int64_t i = 0; i < table.count; ++i)
+      store(table, table_element(plan, table, i), at + size * i);
   }
   return bytes;
 }
@@ -105,15 +136,18 @@ std::string table_reference(WeightStorage storage, const WeightTable& table) {
 
 std::string emit_weight_arrays(const Plan& plan) {
   std::string text;
-  for (const WeightTable& table : weight_tables(plan)) append_array(plan, table, text);
+  for (const WeightTable& table : weight_tables(plan))
+    if (table.same_as < 0) append_array(plan, table, text);
   return text;
 }
 
 std::string emit_weight_blob_declarations(const Plan& plan) {
   std::string text;
-  for (const WeightTable& table : weight_tables(plan))
+  for (const WeightTable& table : weight_tables(plan)) {
+    if (table.same_as >= 0) continue;
     text += fmt::format("constexpr std::size_t k_{} = {};  // {} {}s, {}\n", table.name,
                         table.offset, table.count, type_of(table), layer_of(plan, table).origin);
+  }
   text += fmt::format(R"(
 template <typename T>
 inline const T* weights(std::size_t offset) {{

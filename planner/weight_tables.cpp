@@ -1,6 +1,12 @@
 #include "planner/weight_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <set>
+
+#include "frontend/diagnostic.h"
 
 namespace bf {
 namespace {
@@ -19,6 +25,12 @@ const char* suffix(TableKind kind) {
       return "_bias";
     case TableKind::kBiasDouble:
       return "_bias_double";
+    case TableKind::kRowStart:
+      return "_row_start";
+    case TableKind::kColumn:
+      return "_column";
+    case TableKind::kSource:
+      return "_source";
   }
   return "";
 }
@@ -35,31 +47,177 @@ bool reads_float_bias(const Plan& plan, int layer) {
   return false;
 }
 
+// Layers whose centre is computed in double: all, but under the interval method.
+bool reads_double_bias(const Plan& plan, int layer) {
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* centre = std::get_if<CentreAffine>(&step))
+        if (centre->layer == layer) return true;
+  return plan.config.method != Method::kIbp;
+}
+
+const std::vector<float>& weights_of(const Layer& layer, const WeightTable& table) {
+  const bool residual = table.kind == TableKind::kResidual;
+  if (table.term < 0) return residual ? layer.residual : layer.weight;
+  const Term& term = layer.terms[static_cast<std::size_t>(table.term)];
+  return residual ? term.residual : term.weight;
+}
+
+const std::vector<std::int32_t>& indices_of(const Layer& layer, const WeightTable& table) {
+  const LinearMap& map = layer.terms[static_cast<std::size_t>(table.term)].map;
+  if (table.kind == TableKind::kSource) return std::get<GatherMap>(map).source;
+  const auto& sparse = std::get<SparseMap>(map);
+  return table.kind == TableKind::kRowStart ? sparse.row_start : sparse.column;
+}
+
+class TableList {
+ public:
+  explicit TableList(const Plan& plan) : plan_(plan) {}
+
+  void add_dense(int index, int panel) {
+    const Layer& layer = layer_at(index);
+    const bool centred = reads_double_bias(plan_, index);
+    const std::int64_t padded = round_up(layer.out, panel);
+    add(TableKind::kWeight, index, -1, panel, padded * layer.in);
+    if (centred && !layer.residual.empty())
+      add(TableKind::kResidual, index, -1, panel, padded * layer.in);
+    if (reads_float_bias(plan_, index)) add(TableKind::kBiasFloat, index, -1, panel, padded);
+    if (centred) add(TableKind::kBiasDouble, index, -1, panel, padded);
+  }
+
+  void add_terms(int index) {
+    const Layer& layer = layer_at(index);
+    for (int t = 0; t < static_cast<int>(layer.terms.size()); ++t) {
+      const Term& term = layer.terms[static_cast<std::size_t>(t)];
+      const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
+      if (const auto* sparse = std::get_if<SparseMap>(&term.map)) {
+        add(TableKind::kRowStart, index, t, 1, count(sparse->row_start));
+        add(TableKind::kColumn, index, t, 1, count(sparse->column));
+      }
+      if (const auto* gather = std::get_if<GatherMap>(&term.map))
+        add(TableKind::kSource, index, t, 1, count(gather->source));
+      add(TableKind::kWeight, index, t, 1, count(term.weight));
+      add(TableKind::kResidual, index, t, 1, count(term.residual));
+    }
+    const bool zero = std::ranges::all_of(layer.bias, [](double bias) { return bias == 0; });
+    if (!zero) add(TableKind::kBiasDouble, index, -1, 1, layer.out);
+  }
+
+  std::vector<WeightTable> tables() { return std::move(tables_); }
+
+ private:
+  const Layer& layer_at(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
+
+  // Nothing for an empty table: a null pointer is what reads it.
+  void add(TableKind kind, int index, int term, int panel, std::int64_t count) {
+    if (count == 0) return;
+    WeightTable table;
+    table.kind = kind;
+    table.layer = index;
+    table.term = term;
+    table.panel = panel;
+    table.count = count;
+    table.bytes = count * static_cast<std::int64_t>(size_of(element_of(kind)));
+    table.same_as = find_equal(table);
+    if (table.same_as >= 0) {
+      const WeightTable& other = tables_[static_cast<std::size_t>(table.same_as)];
+      table.name = other.name;
+      table.offset = other.offset;
+    } else {
+      end_ = round_up(end_, plan_.config.target.align);
+      table.name = unique_name(index, term, kind);
+      table.offset = end_;
+      end_ += table.bytes;
+    }
+    tables_.push_back(std::move(table));
+  }
+
+  // Tables of terms alone: those of dense layers differ in all networks.
+  int find_equal(const WeightTable& table) {
+    if (table.term < 0) return -1;
+    auto& candidates = by_size_[{table.kind, table.count}];
+    for (const int other : candidates)
+      if (equal(table, tables_[static_cast<std::size_t>(other)])) return other;
+    candidates.push_back(static_cast<int>(tables_.size()));
+    return -1;
+  }
+
+  bool equal(const WeightTable& a, const WeightTable& b) const {
+    const Layer& left = layer_at(a.layer);
+    const Layer& right = layer_at(b.layer);
+    if (element_of(a.kind) == Element::kInt32) return indices_of(left, a) == indices_of(right, b);
+    return weights_of(left, a) == weights_of(right, b);
+  }
+
+  std::string unique_name(int index, int term, TableKind kind) {
+    const Layer& layer = layer_at(index);
+    std::string name = layer.name;
+    if (layer.terms.size() > 1 && term >= 0) name += fmt::format("_term{}", term + 1);
+    name += suffix(kind);
+    while (!names_.insert(name).second) name += "_";  // of a layer "x_term1" beside a layer "x"
+    return name;
+  }
+
+  const Plan& plan_;
+  std::vector<WeightTable> tables_;
+  std::set<std::string> names_;
+  std::map<std::pair<TableKind, std::int64_t>, std::vector<int>> by_size_;
+  std::int64_t end_ = 0;
+};
+
 }  // namespace
 
-std::vector<WeightTable> weight_tables(const Plan& plan) {
-  std::vector<WeightTable> tables;
-  std::int64_t offset = 0;
-  const bool centred = plan.config.method != Method::kIbp;
-  for (const WeightLayout& layout : plan.layouts) {
-    const Layer& layer = plan.layers[static_cast<std::size_t>(layout.layer)];
-    const std::int64_t padded = round_up(layer.out, layout.panel);
-    const auto add = [&](TableKind kind, std::int64_t count, std::int64_t size) {
-      offset = round_up(offset, plan.config.target.align);
-      tables.push_back({layer.name + suffix(kind), kind, layout.layer, layout.panel, count, offset,
-                        count * size});
-      offset += count * size;
-    };
-    add(TableKind::kWeight, padded * layer.in, 4);
-    if (centred && !layer.residual.empty()) add(TableKind::kResidual, padded * layer.in, 4);
-    if (reads_float_bias(plan, layout.layer)) add(TableKind::kBiasFloat, padded, 4);
-    if (centred) add(TableKind::kBiasDouble, padded, 8);
+Element element_of(TableKind kind) {
+  switch (kind) {
+    case TableKind::kWeight:
+    case TableKind::kResidual:
+    case TableKind::kBiasFloat:
+      return Element::kFloat32;
+    case TableKind::kBiasDouble:
+      return Element::kFloat64;
+    case TableKind::kRowStart:
+    case TableKind::kColumn:
+    case TableKind::kSource:
+      return Element::kInt32;
   }
-  return tables;
+  BF_CHECK(false);
+  return Element::kFloat32;
+}
+
+std::vector<WeightTable> weight_tables(const Plan& plan) {
+  TableList list(plan);
+  std::vector<int> panels(plan.layers.size(), 1);
+  for (const WeightLayout& layout : plan.layouts)
+    panels[static_cast<std::size_t>(layout.layer)] = layout.panel;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    if (plan.layers[static_cast<std::size_t>(i)].kind == LayerKind::kDense)
+      list.add_dense(i, panels[static_cast<std::size_t>(i)]);
+    else
+      list.add_terms(i);
+  }
+  return list.tables();
+}
+
+double table_element(const Plan& plan, const WeightTable& table, std::int64_t i) {
+  const Layer& layer = plan.layers[static_cast<std::size_t>(table.layer)];
+  if (table.kind == TableKind::kBiasFloat || table.kind == TableKind::kBiasDouble)
+    return i < layer.out ? layer.bias[static_cast<std::size_t>(i)] : 0;
+  if (element_of(table.kind) == Element::kInt32)
+    return indices_of(layer, table)[static_cast<std::size_t>(i)];
+  const std::vector<float>& source = weights_of(layer, table);
+  if (table.term >= 0) return static_cast<double>(source[static_cast<std::size_t>(i)]);
+  const std::int64_t panel = table.panel;
+  const std::int64_t in = layer.in;
+  const std::int64_t row = i / (panel * in) * panel + i % panel;
+  const std::int64_t column = i / panel % in;
+  if (row >= layer.out) return 0;
+  return static_cast<double>(source[static_cast<std::size_t>(row * in + column)]);
 }
 
 std::int64_t blob_bytes(const std::vector<WeightTable>& tables, int align) {
-  return tables.empty() ? 0 : round_up(tables.back().offset + tables.back().bytes, align);
+  std::int64_t end = 0;
+  for (const WeightTable& table : tables) end = std::max(end, table.offset + table.bytes);
+  return round_up(end, align);
 }
 
 }  // namespace bf

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/plan.h"
@@ -9,25 +10,37 @@
 namespace bf {
 
 enum class TableKind : std::uint8_t {
-  kWeight,      // float32 [out / panel][in][panel], zero-padded
+  kWeight,      // float32 [out / panel][in][panel], zero-padded; of a term: as Term says
   kResidual,    // the same layout
   kBiasFloat,   // float32 [out], padded to whole panels
   kBiasDouble,  // float64 [out], padded to whole panels
+  kRowStart,    // int32, of a sparse map
+  kColumn,      // int32, of a sparse map
+  kSource,      // int32, of a gather map that is not the identity
 };
+
+Element element_of(TableKind kind);
 
 // A constant table of the verifier.
 struct WeightTable {
   std::string name;  // "fc1_weight"
   TableKind kind = TableKind::kWeight;
   int layer = 0;
+  int term = -1;  // -1: the layer's own
   int panel = 1;
   std::int64_t count = 0;   // elements, padding included
   std::int64_t offset = 0;  // bytes from the start of the weight blob
   std::int64_t bytes = 0;   // without the gap to the next table
+  // Several layers may read equal tables: this one is that one, of the same name and place.
+  int same_as = -1;  // an earlier table, or -1
 };
 
-// The tables that the plan's entries read, each once, in layer order, aligned for the target.
+// The tables that the plan's entries read, in layer order, aligned for the target. Biases of sum
+// layers that are all zero are left out.
 std::vector<WeightTable> weight_tables(const Plan& plan);
+
+// Element i of a table as the kernels read it; zero where it is padding.
+double table_element(const Plan& plan, const WeightTable& table, std::int64_t i);
 
 // Total bytes of the blob that they make.
 std::int64_t blob_bytes(const std::vector<WeightTable>& tables, int align);

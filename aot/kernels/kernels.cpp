@@ -24,6 +24,12 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
+    case KernelKind::kTermCentre:
+    case KernelKind::kTermStart:
+    case KernelKind::kTermBackward:
+    case KernelKind::kRelaxRows:
+    case KernelKind::kRelaxProduct:
+    case KernelKind::kRelaxMax:
       break;
   }
   BF_CHECK(false);
@@ -51,6 +57,12 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
+    case KernelKind::kTermCentre:
+    case KernelKind::kTermStart:
+    case KernelKind::kTermBackward:
+    case KernelKind::kRelaxRows:
+    case KernelKind::kRelaxProduct:
+    case KernelKind::kRelaxMax:
       return false;
   }
   return false;

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include "aot/emit_terms.h"
+#include "aot/literals.h"
+#include "aot/step_emitter.h"
+#include "frontend/diagnostic.h"
+
+// Backward rows: a loop over tiles of neurons, with a call or two per link.
+
+namespace bf {
+namespace {
+
+const char* truth(bool value) {
+  return value ? "true" : "false";
+}
+
+// "bf::sparse_backward<32>"
+std::string routine(const std::string& function, const BackwardRows& step) {
+  return fmt::format("bf::{}<{}>", function, step.tile);
+}
+
+}  // namespace
+
+// The neurons to bound, and what every row of theirs loses.
+void StepEmitter::list_rows(const BackwardRows& step) {
+  const Layer& region = layer(step.layer);
+  const std::string rows = name(step.neurons);
+  std::string underflow = std::to_string(plan_.input_count);
+  for (const BackwardLink& link : step.links)
+    underflow += fmt::format(" + {}[2]", name(link.slack));
+  std::string list = fmt::format("bf::list_all({}, {})", region.out, rows);
+  if (step.unstable_only && region.function)
+    list = fmt::format("bf::list_inexact({}, {}, {}, {}, {}, {})",
+                       function_table_name(plan_, *region.function), name(step.centre),
+                       name(step.below), name(step.above), region.out, rows);
+  else if (step.unstable_only)
+    list = fmt::format("bf::list_unstable({}, {}, {}, {}, {})", name(step.centre), name(step.below),
+                       name(step.above), region.out, rows);
+  line(fmt::format("const int count = {};", list));
+  line(fmt::format("bf::pad_list({}, count, {});", rows, step.tile / 2));
+  line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {},", double_literal(step.sum_inflate),
+                   double_literal(step.concretize_inflate), double_literal(step.weight_relative),
+                   double_literal(step.inflate)));
+  line(fmt::format("                           {}[0] + {} * ({})}};", name(step.slack),
+                   double_literal(step.underflow), underflow));
+}
+
+void StepEmitter::emit(const BackwardRows& step) {
+  const Layer& region = layer(step.layer);
+  const int pairs = step.tile / 2;
+  const std::string rows = name(step.neurons);
+  line("{");
+  ++depth_;
+  list_rows(step);
+  line(fmt::format("for (int first = 0; first < count; first += {}) {{", pairs));
+  ++depth_;
+  if (region.kind == LayerKind::kDense)
+    line(fmt::format("bf::start_rows({}, {}, {}, {} + first, {}, {});",
+                     table(step.layer, TableKind::kWeight), region.in, kernel(step.start).panel,
+                     rows, pairs, name(step.coefficients)));
+  for (const BackwardOut& out : step.starts) start_term(step, out);
+  line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * step.tile, name(step.sums)));
+  for (const BackwardLink& each : step.links) link(step, each);
+  line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
+                   name(step.input_coefficients), name(step.input_radius), name(step.sums),
+                   2 * step.tile));
+  line(fmt::format("bf::tighten_rows({0} + first, smaller({1}, count - first), {1}, {2}, errors,",
+                   rows, pairs, name(step.sums)));
+  line(fmt::format("                 {}, {}, {});", name(step.radius), name(step.below),
+                   name(step.above)));
+  --depth_;
+  line("}");
+  --depth_;
+  line("}");
+}
+
+void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
+  const Term& each = term(step.layer, out.term);
+  const auto table = [&](TableKind kind) { return term_table(step.layer, out.term, kind); };
+  const std::string neurons = name(step.neurons) + " + first";
+  Arguments arguments;
+  if (std::holds_alternative<ConvMap>(each.map))
+    arguments = {shapes_.at({step.layer, out.term}), table(TableKind::kWeight)};
+  else if (std::holds_alternative<SparseMap>(each.map))
+    arguments = {table(TableKind::kRowStart), table(TableKind::kColumn), table(TableKind::kWeight),
+                 std::to_string(each.in)};
+  else
+    arguments = {table(TableKind::kSource), std::to_string(each.in)};
+  arguments.insert(arguments.end(), {neurons, truth(out.add), name(out.coefficients)});
+  call(routine(kernel(out.kernel).map + "_start", step), arguments);
+}
+
+void StepEmitter::link(const BackwardRows& step, const BackwardLink& link) {
+  switch (layer(link.layer).kind) {
+    case LayerKind::kDense:
+      return dense_link(step, link);
+    case LayerKind::kSum:
+      return sum_link(step, link);
+    case LayerKind::kProduct:
+      return product_link(step, link);
+    case LayerKind::kMax:
+      return max_link(step, link);
+  }
+  BF_CHECK(false);
+}
+
+void StepEmitter::dense_link(const BackwardRows& step, const BackwardLink& link) {
+  line(fmt::format("{}({}, {}, {}, {}, {});", kernel(link.kernel).function,
+                   table(link.layer, TableKind::kWeight), name(link.table),
+                   name(link.coefficients_in), name(step.sums), name(link.coefficients_out)));
+  if (link.sum != BufferId::kNone)
+    call(routine("add_rows", step),
+         {std::to_string(layer(link.layer).in), name(link.coefficients_out), name(link.sum)});
+}
+
+void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
+  const Layer& region = layer(link.layer);
+  const int price = (kernel(link.kernel).wide ? kErrorWide : kError) * region.out;
+  call(routine("relax_rows", step), {std::to_string(region.out), name(link.table),
+                                     fmt::format("{} + {}", name(link.table), price),
+                                     name(link.coefficients_in), name(step.sums)});
+  for (const BackwardOut& out : link.outs) {
+    const Term& each = term(link.layer, out.term);
+    const auto table = [&](TableKind kind) { return term_table(link.layer, out.term, kind); };
+    const std::string rows = std::to_string(region.out);
+    const std::string in = std::to_string(each.in);
+    std::string function = routine(kernel(out.kernel).map + "_backward", step);
+    Arguments arguments;
+    if (std::holds_alternative<ConvMap>(each.map)) {
+      function = fmt::format("bf::conv_backward<{}, {}>", step.tile, kernel(out.kernel).wide);
+      arguments = {shapes_.at({link.layer, out.term}), table(TableKind::kWeight)};
+    } else if (std::holds_alternative<SparseMap>(each.map)) {
+      arguments = {rows, table(TableKind::kRowStart), table(TableKind::kColumn),
+                   table(TableKind::kWeight), in};
+    } else {
+      arguments = {rows, table(TableKind::kSource), in};
+    }
+    arguments.insert(arguments.end(),
+                     {name(link.coefficients_in), truth(out.add), name(out.coefficients)});
+    call(function, arguments);
+  }
+}
+
+void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& link) {
+  const std::string rows = std::to_string(layer(link.layer).out);
+  call(routine("product_rows", step),
+       {rows, name(link.table), name(link.coefficients_in), name(step.sums)});
+  for (const BackwardOut& out : link.outs) {
+    const std::string slopes =
+        out.term == 0 ? name(link.table)
+                      : fmt::format("{} + {}", name(link.table), kSlopeY * layer(link.layer).out);
+    call(routine("product_backward", step),
+         {rows, term_table(link.layer, out.term, TableKind::kSource), slopes,
+          std::to_string(term(link.layer, out.term).in), name(link.coefficients_in), truth(out.add),
+          name(out.coefficients)});
+  }
+}
+
+void StepEmitter::max_link(const BackwardRows& step, const BackwardLink& link) {
+  const BackwardOut& out = link.outs.at(0);
+  call(routine("max_backward", step),
+       {std::to_string(layer(link.layer).out), name(link.table), name(link.choice),
+        std::to_string(term(link.layer, out.term).in), name(link.coefficients_in), truth(out.add),
+        name(out.coefficients), name(step.sums)});
+}
+
+}  // namespace bf

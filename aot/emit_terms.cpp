@@ -1,0 +1,191 @@
+#include "aot/emit_terms.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "aot/emit_functions.h"
+#include "aot/literals.h"
+#include "aot/step_emitter.h"
+#include "frontend/diagnostic.h"
+
+// Steps of sums, products and maxima, and the shapes of convolutions.
+
+namespace bf {
+namespace {
+
+std::string extent(const Extent& sizes) {
+  return fmt::format("{{{}, {}, {}}}", sizes[0], sizes[1], sizes[2]);
+}
+
+std::string strides(const ImageLayout& image) {
+  return fmt::format("{{{}, {}, {}, {}}}", image.offset, image.batch, image.channel,
+                     extent(image.spatial));
+}
+
+std::string shape_literal(const ConvGeometry& g) {
+  return fmt::format(
+      "{{\n    {}, {}, {}, {},  // batch, groups, channels in and out\n"
+      "    {}, {}, {},  // sizes in and out, kernel\n"
+      "    {}, {}, {}, {},  // stride, dilation, pad, transposed\n"
+      "    {}, {}}};\n",
+      g.batch, g.groups, g.in_channels, g.out_channels, extent(g.in_size), extent(g.out_size),
+      extent(g.kernel), extent(g.stride), extent(g.dilation), extent(g.pad), g.transposed,
+      strides(g.in), strides(g.out));
+}
+
+// Distinct, in the order of their layers.
+std::vector<Function> functions_of(const Plan& plan) {
+  std::vector<Function> made;
+  for (const Layer& layer : plan.layers)
+    if (layer.function && std::ranges::find(made, *layer.function) == made.end())
+      made.push_back(*layer.function);
+  return made;
+}
+
+}  // namespace
+
+std::string function_table_name(const Plan& plan, const Function& function) {
+  int number = 0;  // among those of its kind
+  for (const Function& other : functions_of(plan)) {
+    if (other.kind == function.kind) ++number;
+    if (other == function) break;
+  }
+  const std::string name = fmt::format("f_{}", name_of(function.kind));
+  return number == 1 ? name : fmt::format("{}_{}", name, number);
+}
+
+std::string emit_function_tables(const Plan& plan) {
+  std::string text;
+  for (const Function& function : functions_of(plan))
+    text +=
+        emit_function_table(make_function_table(function), function_table_name(plan, function)) +
+        "\n";
+  return text;
+}
+
+std::vector<ConvShapeName> conv_shapes(const Plan& plan) {
+  std::vector<ConvShapeName> made;
+  std::set<std::string> names;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+    for (int t = 0; t < static_cast<int>(layer.terms.size()); ++t) {
+      const auto* conv = std::get_if<ConvMap>(&layer.terms[static_cast<std::size_t>(t)].map);
+      if (conv == nullptr) continue;
+      ConvShapeName shape{i, t, "", &conv->geometry, false};
+      for (const ConvShapeName& other : made) {
+        if (shape.repeated || !(*other.geometry == conv->geometry)) continue;
+        shape.name = other.name;
+        shape.repeated = true;
+      }
+      if (!shape.repeated) {
+        shape.name = layer.name;
+        if (layer.terms.size() > 1) shape.name += fmt::format("_term{}", t + 1);
+        shape.name += "_shape";
+        while (!names.insert(shape.name).second) shape.name += "_";
+      }
+      made.push_back(std::move(shape));
+    }
+  }
+  return made;
+}
+
+std::string emit_conv_shapes(const Plan& plan) {
+  std::string text;
+  for (const ConvShapeName& shape : conv_shapes(plan)) {
+    if (shape.repeated) continue;
+    text += fmt::format("// {}\nconstexpr bf::ConvShape {} = {}\n",
+                        plan.layers[static_cast<std::size_t>(shape.layer)].origin, shape.name,
+                        shape_literal(*shape.geometry));
+  }
+  return text;
+}
+
+std::string runtime_includes(const Plan& plan) {
+  bool sums = false, rows = false, planes = false;
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps) {
+      if (const auto* relax = std::get_if<Relax>(&step))
+        sums = sums || relax->table == BufferId::kNone;
+      sums = sums || std::holds_alternative<CentreSum>(step) ||
+             std::holds_alternative<WriteValues>(step);
+      planes = planes || std::holds_alternative<RelaxProduct>(step) ||
+               std::holds_alternative<RelaxMax>(step);
+      if (const auto* bounded = std::get_if<BackwardRows>(&step)) {
+        rows = rows || !bounded->starts.empty();
+        for (const BackwardLink& link : bounded->links)
+          rows = rows || !link.outs.empty() || link.sum != BufferId::kNone;
+      }
+    }
+  std::string text;
+  if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
+  if (planes) text += "#include \"planes.h\"\n";
+  if (rows) text += "#include \"starts.h\"\n";
+  if (sums) text += "#include \"terms.h\"\n";
+  return text;
+}
+
+void StepEmitter::centre_term(const CentreSum& step, int number) {
+  const CentreSum::Part& part = step.parts[static_cast<std::size_t>(number)];
+  const Layer& region = layer(step.layer);
+  const auto table = [&](TableKind kind) { return term_table(step.layer, number, kind); };
+  Arguments arguments;
+  const LinearMap& map = term(step.layer, number).map;
+  if (std::holds_alternative<ConvMap>(map))
+    arguments = {shapes_.at({step.layer, number}), table(TableKind::kWeight),
+                 table(TableKind::kResidual)};
+  else if (std::holds_alternative<SparseMap>(map))
+    arguments = {std::to_string(region.out), table(TableKind::kRowStart), table(TableKind::kColumn),
+                 table(TableKind::kWeight), table(TableKind::kResidual)};
+  else
+    arguments = {std::to_string(region.out), table(TableKind::kSource)};
+  arguments.insert(arguments.end(), {name(part.centre_in), name(part.radius_in),
+                                     region.exact_centre ? "1" : "bf::kSumSlack",
+                                     name(step.centre_out), name(step.radius_out)});
+  call(fmt::format("bf::{}_centre", kernel(part.kernel).map), arguments);
+}
+
+void StepEmitter::emit(const CentreSum& step) {
+  const Layer& region = layer(step.layer);
+  const std::string out = std::to_string(region.out);
+  const std::string slack = name(step.slack);
+  call("bf::start_sum", {table(step.layer, TableKind::kBiasDouble), out, name(step.centre_out),
+                         name(step.radius_out)});
+  call("bf::clear_slack", {slack});
+  for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
+    const CentreSum::Part& part = step.parts[static_cast<std::size_t>(t)];
+    const Term& each = term(step.layer, t);
+    centre_term(step, t);
+    call("bf::add_centre_slack", {name(part.centre_in), name(part.radius_in),
+                                  std::to_string(each.in), double_literal(each.row_norm), slack});
+  }
+  call("bf::finish_slack", {double_literal(step.centre_relative), double_literal(step.bias_norm),
+                            double_literal(step.absolute), slack});
+  call("bf::interval_around", {name(step.radius_out), out, double_literal(step.inflate),
+                               slack + "[0]", name(step.below), name(step.above)});
+}
+
+void StepEmitter::emit(const RelaxProduct& step) {
+  call("bf::relax_product",
+       {std::to_string(layer(step.layer).out), term_table(step.layer, 0, TableKind::kSource),
+        term_table(step.layer, 1, TableKind::kSource), name(step.centre_x), name(step.radius_x),
+        name(step.centre_y), name(step.radius_y),
+        fmt::format("bf::PlaneErrors{{{}, {}}}", double_literal(step.product),
+                    double_literal(step.offset)),
+        name_or_null(step.slack), name_or_null(step.table), name(step.centre_out),
+        name(step.radius_out)});
+}
+
+void StepEmitter::emit(const RelaxMax& step) {
+  call("bf::relax_max",
+       {std::to_string(layer(step.layer).out), term_table(step.layer, 0, TableKind::kRowStart),
+        term_table(step.layer, 0, TableKind::kColumn), name(step.centre_in), name(step.radius_in),
+        fmt::format("bf::PlaneErrors{{{}, {}}}", double_literal(step.product),
+                    double_literal(step.offset)),
+        name_or_null(step.slack), name_or_null(step.table), name_or_null(step.choice),
+        name(step.centre_out), name(step.radius_out)});
+}
+
+}  // namespace bf

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "aot/emit.h"
+#include "planner/plan.h"
+#include "planner/weight_tables.h"
+
+namespace bf {
+
+// The least float that is at least `value`, as a literal: error terms only grow.
+std::string literal_up(double value);
+
+// Prints the steps of an entry point as calls of kernels and of the runtime, a block per task.
+class StepEmitter {
+ public:
+  StepEmitter(const Plan& plan, const Entry& entry);
+
+  std::string text();
+
+ private:
+  using Arguments = std::vector<std::string>;
+
+  const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
+  const Term& term(int index, int number) const {
+    return layer(index).terms[static_cast<std::size_t>(number)];
+  }
+  const Kernel& kernel(KernelId id) const { return plan_.kernels[static_cast<std::size_t>(id)]; }
+  const std::string& name(BufferId id) const { return entry_.buffer(id).name; }
+  // "nullptr" for no buffer, and for a table that is left out.
+  std::string name_or_null(BufferId id) const;
+  std::string table(int index, TableKind kind) const { return term_table(index, -1, kind); }
+  std::string term_table(int index, int number, TableKind kind) const;
+  std::string origin(const Task& task) const;
+
+  // Lines are indented by two more for each block that is open.
+  void line(const std::string& text);
+  void call(const std::string& function, const Arguments& arguments);
+  void declare(const Buffer& buffer);
+
+  // emit_steps.cpp: dense layers and what all networks have
+  void emit(const BindBox& step);
+  void emit(const IntervalAffine& step);
+  void emit(const CentreAffine& step);
+  void emit(const Relax& step);
+  void emit(const WriteBounds& step);
+  void emit(const EvaluateAffine& step);
+
+  // emit_terms.cpp: sums, products, maxima
+  void emit(const CentreSum& step);
+  void emit(const RelaxProduct& step);
+  void emit(const RelaxMax& step);
+  void emit(const WriteValues& step);
+  void centre_term(const CentreSum& step, int number);
+
+  // emit_rows.cpp
+  void emit(const BackwardRows& step);
+  void list_rows(const BackwardRows& step);
+  void start_term(const BackwardRows& step, const BackwardOut& out);
+  void link(const BackwardRows& step, const BackwardLink& link);
+  void dense_link(const BackwardRows& step, const BackwardLink& link);
+  void sum_link(const BackwardRows& step, const BackwardLink& link);
+  void product_link(const BackwardRows& step, const BackwardLink& link);
+  void max_link(const BackwardRows& step, const BackwardLink& link);
+
+  const Plan& plan_;
+  const Entry& entry_;
+  std::map<std::tuple<int, int, TableKind>, std::string> tables_;
+  std::map<std::pair<int, int>, std::string> shapes_;  // of convolutions, by layer and term
+  std::string text_;
+  int depth_ = 1;
+};
+
+}  // namespace bf
