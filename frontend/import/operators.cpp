@@ -1,5 +1,9 @@
 #include "frontend/import/operators.h"
 
+#include <algorithm>
+
+#include "frontend/import/importer.h"
+
 namespace bf {
 namespace {
 
@@ -25,6 +29,12 @@ constexpr OperatorImporter kOperators[] = {
      1,
      {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
       "strides"}},
+    {"BatchNormalization",
+     import_batch_normalization,
+     5,
+     5,
+     5,
+     {"consumed_inputs", "epsilon", "is_test", "momentum", "spatial", "training_mode"}},
     {"Cast", import_cast, 1, 1, 1, {"to", "saturate", "round_mode"}},
     {"CastLike", import_cast_like, 2, 2, 1, {"saturate", "round_mode"}},
     {"Ceil", import_function, 1, 1, 1, {}},
@@ -46,6 +56,12 @@ constexpr OperatorImporter kOperators[] = {
      3,
      1,
      {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}},
+    {"ConvInteger",
+     import_conv_integer,
+     2,
+     4,
+     1,
+     {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}},
     {"ConvTranspose",
      import_conv_transpose,
      2,
@@ -56,8 +72,10 @@ constexpr OperatorImporter kOperators[] = {
     {"Cos", import_function, 1, 1, 1, {}},
     {"Cosh", import_function, 1, 1, 1, {}},
     {"CumSum", import_cum_sum, 2, 2, 1, {"exclusive", "reverse"}},
+    {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size", "output_dtype"}},
     {"Div", import_div, 2, 2, 1, {}},
     {"Dropout", import_dropout, 1, 3, 2, {"ratio", "seed"}},
+    {"DynamicQuantizeLinear", import_dynamic_quantize_linear, 1, 1, 3, {}},
     {"Elu", import_elu, 1, 1, 1, {"alpha"}},
     {"Equal", import_equal, 2, 2, 1, {}},
     {"Erf", import_function, 1, 1, 1, {}},
@@ -76,16 +94,32 @@ constexpr OperatorImporter kOperators[] = {
     {"GlobalMaxPool", import_global_max_pool, 1, 1, 1, {}},
     {"Greater", import_greater, 2, 2, 1, {}},
     {"GreaterOrEqual", import_greater_or_equal, 2, 2, 1, {}},
+    {"GroupNormalization",
+     import_group_normalization,
+     3,
+     3,
+     1,
+     {"epsilon", "num_groups", "stash_type"}},
     {"HardSigmoid", import_hard_sigmoid, 1, 1, 1, {"alpha", "beta"}},
     {"HardSwish", import_function, 1, 1, 1, {}},
     {"Hardmax", import_hardmax, 1, 1, 1, {"axis"}},
     {"Identity", import_identity, 1, 1, 1, {}},
+    {"InstanceNormalization",
+     import_instance_normalization,
+     3,
+     3,
+     1,
+     {"consumed_inputs", "epsilon"}},
     {"IsInf", import_is_inf, 1, 1, 1, {"detect_negative", "detect_positive"}},
     {"IsNaN", import_is_nan, 1, 1, 1, {}},
+    {"LRN", import_lrn, 1, 1, 1, {"alpha", "beta", "bias", "size"}},
+    {"LayerNormalization", import_layer_normalization, 2, 3, 3, {"axis", "epsilon", "stash_type"}},
     {"LeakyRelu", import_leaky_relu, 1, 1, 1, {"alpha"}},
     {"Less", import_less, 2, 2, 1, {}},
     {"LessOrEqual", import_less_or_equal, 2, 2, 1, {}},
     {"Log", import_function, 1, 1, 1, {}},
+    {"LogSoftmax", import_log_softmax, 1, 1, 1, {"axis"}},
+    {"LpNormalization", import_lp_normalization, 1, 1, 1, {"axis", "p"}},
     {"LpPool",
      import_lp_pool,
      1,
@@ -93,6 +127,7 @@ constexpr OperatorImporter kOperators[] = {
      1,
      {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "p", "pads", "strides"}},
     {"MatMul", import_matmul, 2, 2, 1, {}},
+    {"MatMulInteger", import_matmul_integer, 2, 4, 1, {}},
     {"Max", import_max, 1, kMany, 1, {}},
     {"MaxPool",
      import_max_pool,
@@ -101,6 +136,7 @@ constexpr OperatorImporter kOperators[] = {
      2,
      {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}},
     {"Mean", import_mean, 1, kMany, 1, {}},
+    {"MeanVarianceNormalization", import_mean_variance_normalization, 1, 1, 1, {"axes"}},
     {"Min", import_min, 1, kMany, 1, {}},
     {"Mish", import_function, 1, 1, 1, {}},
     {"Mod", import_mod, 2, 2, 1, {"fmod"}},
@@ -112,6 +148,20 @@ constexpr OperatorImporter kOperators[] = {
     {"Or", import_or, 2, 2, 1, {}},
     {"PRelu", import_prelu, 2, 2, 1, {}},
     {"Pow", import_pow, 2, 2, 1, {}},
+    {"QLinearConv",
+     import_qlinear_conv,
+     8,
+     9,
+     1,
+     {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}},
+    {"QLinearMatMul", import_qlinear_matmul, 8, 8, 1, {}},
+    {"QuantizeLinear",
+     import_quantize_linear,
+     2,
+     3,
+     1,
+     {"axis", "block_size", "output_dtype", "precision", "saturate"}},
+    {"RMSNormalization", import_rms_normalization, 2, 2, 1, {"axis", "epsilon", "stash_type"}},
     {"Range", import_range, 3, 3, 1, {}},
     {"Reciprocal", import_function, 1, 1, 1, {}},
     {"ReduceL1", import_reduce_l1, 1, 2, 1, {"axes", "keepdims", "noop_with_empty_axes"}},
@@ -150,6 +200,7 @@ constexpr OperatorImporter kOperators[] = {
     {"Sinh", import_function, 1, 1, 1, {}},
     {"Size", import_size, 1, 1, 1, {}},
     {"Slice", import_slice, 1, 5, 1, {"axes", "ends", "starts"}},
+    {"Softmax", import_softmax, 1, 1, 1, {"axis"}},
     {"Softplus", import_function, 1, 1, 1, {}},
     {"Softsign", import_function, 1, 1, 1, {}},
     {"Split", import_split, 1, 2, kMany, {"axis", "num_outputs", "split"}},
@@ -175,6 +226,17 @@ const OperatorImporter* find_operator(std::string_view op_type) {
   for (const OperatorImporter& each : kOperators)
     if (each.op_type == op_type) return &each;
   return nullptr;
+}
+
+std::vector<std::string_view> supported_operators() {
+  std::vector<std::string_view> names;
+  for (const OperatorImporter& each : kOperators) names.push_back(each.op_type);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+OpsetRange supported_opsets() {
+  return {kOldestOpset, kNewestOpset};
 }
 
 }  // namespace bf

@@ -134,4 +134,25 @@ void import_global_max_pool(NodeImport& node);
 void import_lp_pool(NodeImport& node);
 void import_max_pool(NodeImport& node);
 
+// Normalisations and Softmax (operators_normalize.cpp, operators_softmax.cpp).
+void import_batch_normalization(NodeImport& node);
+void import_group_normalization(NodeImport& node);
+void import_instance_normalization(NodeImport& node);
+void import_layer_normalization(NodeImport& node);
+void import_log_softmax(NodeImport& node);
+void import_lp_normalization(NodeImport& node);
+void import_lrn(NodeImport& node);
+void import_mean_variance_normalization(NodeImport& node);
+void import_rms_normalization(NodeImport& node);
+void import_softmax(NodeImport& node);
+
+// Quantised operators (operators_quantize.cpp).
+void import_conv_integer(NodeImport& node);
+void import_dequantize_linear(NodeImport& node);
+void import_dynamic_quantize_linear(NodeImport& node);
+void import_matmul_integer(NodeImport& node);
+void import_qlinear_conv(NodeImport& node);
+void import_qlinear_matmul(NodeImport& node);
+void import_quantize_linear(NodeImport& node);
+
 }  // namespace bf

@@ -6,16 +6,13 @@
 
 #include "frontend/conv_loops.h"
 #include "frontend/import/builder.h"
+#include "frontend/import/grouping.h"
 #include "frontend/import/operators.h"
 #include "frontend/import/window.h"
 #include "frontend/passes/affine_algebra.h"
 
 namespace bf {
 namespace {
-
-Bounded one_over(std::int64_t count) {
-  return divide({1, 0}, {static_cast<double>(count), 0});
-}
 
 struct Pooling {
   Window window;

@@ -144,7 +144,7 @@ Window read_transposed_window(const NodeImport& node, const Shape& input, const 
       // Here the odd element goes to the end unless the mode is SAME_UPPER.
       const std::int64_t total = full - window.out_size[i];
       window.pad_begin[i] =
-          std::max<std::int64_t>(mode == AutoPad::kSameUpper ? total - total / 2 : total / 2, 0);
+          std::max<std::int64_t>(mode == AutoPad::kSameUpper ? total / 2 : total - total / 2, 0);
     } else {
       window.out_size[i] = full - window.pad_begin[i] - window.pad_end[i];
     }

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "frontend/import/builder.h"
+#include "frontend/import/convolution.h"
+#include "frontend/import/operators.h"
+#include "frontend/import/quantization.h"
+#include "frontend/passes/affine_algebra.h"
+#include "frontend/shapes.h"
+
+// Quantised operators compute with integers, in which sums and products are exact; rounding to the
+// grid is a function of its own. So bounds hold for exact arithmetic before each rounding, ties to
+// even: x_scale w_scale / y_scale is not rounded.
+
+namespace bf {
+namespace {
+
+using onnx::TensorProto;
+
+QuantizationInputs read_axis(const NodeImport& node) {
+  QuantizationInputs inputs{1, 2};
+  inputs.axis = node.int_attribute("axis", 1);
+  inputs.block_size = node.int_attribute("block_size", 0);
+  return inputs;
+}
+
+// Input i less its zero point. One number per `axis` of the tensor, or one for all.
+ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std::int64_t axis) {
+  const Shape shape = node.input_shape(i);
+  const ValueId x = node.input(i);
+  return add_dequantized(
+      node, x, nullptr,
+      read_parameter(node, zero_point, "zero point", shape, {0, zero_point, axis}, 0));
+}
+
+// The weights in input i as integers less their zero point, one per output channel or one for all.
+Constant read_weights(NodeImport& node, std::size_t i, std::size_t zero_point) {
+  const Constant weight = node.constant(i, "weights");
+  const QuantizationParameter zero = read_parameter(node, zero_point, "zero point of the weights",
+                                                    weight.shape, {0, zero_point, 0}, 0);
+  ConstantBuilder result(weight.shape);
+  for (std::size_t k = 0; k < result.size(); ++k)
+    result.set(k, add(bounded_at(weight, k), negate(zero.at(k))));
+  return std::move(result).finish(node.origin());
+}
+
+// The convolution of exact integers; bias: input number, none when it is left out.
+ValueId add_integer_conv(NodeImport& node, ValueId x, Constant weight, std::size_t bias_input) {
+  const ConvShape shape = read_convolution(node, node.shape_of(x), weight.shape);
+  const ConvGeometry& g = shape.geometry;
+  Constant bias = filled({g.out_channels}, 0);
+  if (node.has_input(bias_input)) bias = node.constant(bias_input, "bias");
+  if (bias.shape != Shape{g.out_channels})
+    fail("BF1014", "", fmt::format("the bias has shape {}", to_string(bias.shape)));
+  weight.shape = {g.out_channels, g.in_group(), g.taps()};
+  return node.add(Conv{g, std::move(weight), std::move(bias)}, {x}, shape.output);
+}
+
+// Products of integers in exact arithmetic times scales, rounded to the grid of the output.
+void emit_requantized(NodeImport& node, ValueId product, const QuantizationParameter& a,
+                      const QuantizationParameter& b, std::size_t y_scale) {
+  const Shape shape = node.shape_of(product);
+  ConstantBuilder factor(shape);
+  for (std::size_t i = 0; i < factor.size(); ++i) factor.set(i, multiply(a.at(i), b.at(i)));
+  const ValueId real =
+      add_scale(node, product, std::move(factor).finish(node.origin()), filled(shape, 0));
+  const QuantizationInputs inputs{y_scale, y_scale + 1};
+  const ElementType type = quantized_type(node, y_scale + 1);
+  const QuantizationParameter scale =
+      read_parameter(node, y_scale, "scale of the output", shape, inputs, 1);
+  const QuantizationParameter zero =
+      read_parameter(node, y_scale + 1, "zero point of the output", shape, inputs, 0);
+  const ValueId y = add_quantized(node, real, scale, zero, type);
+  node.set_output_type(type);
+  node.emit(y);
+}
+
+// Axes of a product's parameters: rows of the left matrix, columns of the right one. Vectors have
+// neither.
+std::int64_t row_axis(const Shape& shape) {
+  return shape.size() < 2 ? 0 : static_cast<std::int64_t>(shape.size()) - 2;
+}
+std::int64_t column_axis(const Shape& shape) {
+  return static_cast<std::int64_t>(shape.size()) - 1;
+}
+
+void need_matrices(const NodeImport& node, std::size_t a, std::size_t b) {
+  if (node.input_shape(a).empty() || node.input_shape(b).empty())
+    fail("BF1014", "", "a product needs tensors, not scalars");
+}
+
+}  // namespace
+
+void import_quantize_linear(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  const QuantizationInputs inputs = read_axis(node);
+  ElementType type = quantized_type(node, 2);
+  if (!node.has_input(2) && node.int_attribute("output_dtype", 0) != 0)
+    type = static_cast<ElementType>(node.int_attribute("output_dtype", 0));
+  if (!is_integer_type(type) || type == TensorProto::BOOL)
+    fail("BF1022", "", fmt::format("quantisation to {} is not supported", element_type_name(type)),
+         "quantise to integers of 8 to 32 bits");
+  const QuantizationParameter scale = read_parameter(node, 1, "scale", shape, inputs, 1);
+  const QuantizationParameter zero = read_parameter(node, 2, "zero point", shape, inputs, 0);
+  const ValueId y = add_quantized(node, node.input(0), scale, zero, type);
+  node.set_output_type(type);
+  node.emit(y);
+}
+
+void import_dequantize_linear(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  const QuantizationInputs inputs = read_axis(node);
+  const QuantizationParameter scale = read_parameter(node, 1, "scale", shape, inputs, 1);
+  const QuantizationParameter zero = read_parameter(node, 2, "zero point", shape, inputs, 0);
+  node.set_output_type(node.input_type(1));
+  node.emit(add_dequantized(node, node.input(0), &scale, zero));
+}
+
+void import_conv_integer(NodeImport& node) {
+  const ValueId x = add_shifted(node, 0, 2, 1);
+  const ValueId y = add_integer_conv(node, x, read_weights(node, 1, 3), 4);
+  node.set_output_type(TensorProto::INT32);
+  node.emit(y);
+}
+
+void import_qlinear_conv(NodeImport& node) {
+  const Shape input = node.input_shape(0);
+  const ValueId x = add_shifted(node, 0, 2, 1);
+  const ValueId y = add_integer_conv(node, x, read_weights(node, 3, 5), 8);
+  const Shape shape = node.shape_of(y);
+  const QuantizationParameter x_scale =
+      read_parameter(node, 1, "scale of the input", shape, {1, 2}, 1);
+  const QuantizationParameter w_scale =
+      read_parameter(node, 4, "scale of the weights", shape, {4, 5}, 1);
+  emit_requantized(node, y, x_scale, w_scale, 6);
+}
+
+void import_matmul_integer(NodeImport& node) {
+  need_matrices(node, 0, 1);
+  const ValueId a = add_shifted(node, 0, 2, row_axis(node.input_shape(0)));
+  const ValueId b = add_shifted(node, 1, 3, column_axis(node.input_shape(1)));
+  const ValueId y = node.add(MatMul{}, {a, b});
+  node.set_output_type(TensorProto::INT32);
+  node.emit(y);
+}
+
+void import_qlinear_matmul(NodeImport& node) {
+  need_matrices(node, 0, 3);
+  const ValueId a = add_shifted(node, 0, 2, row_axis(node.input_shape(0)));
+  const ValueId b = add_shifted(node, 3, 5, column_axis(node.input_shape(3)));
+  const ValueId y = node.add(MatMul{}, {a, b});
+  const Shape shape = node.shape_of(y);
+  const QuantizationParameter a_scale =
+      read_parameter(node, 1, "scale of A", shape, {1, 2, row_axis(shape)}, 1);
+  const QuantizationParameter b_scale =
+      read_parameter(node, 4, "scale of B", shape, {4, 5, column_axis(shape)}, 1);
+  emit_requantized(node, y, a_scale, b_scale, 6);
+}
+
+// scale = (max(x, 0) - min(x, 0)) / 255, zero point = clip(round(-min / scale)),
+// y = clip(round(x / scale) + zero point), to 0..255.
+void import_dynamic_quantize_linear(NodeImport& node) {
+  constexpr double kSteps = 255;
+  const Shape shape = node.input_shape(0);
+  const ValueId x = node.input(0);
+  const auto range = [&](double sign) {  // max(max(sign x), 0)
+    RowBuilder all(node);
+    all.begin();
+    for (std::int64_t i = 0; i < element_count(shape); ++i) all.add(i);
+    return add_relu(node, std::move(all).finish_maxima(add_scale(node, x, sign, 0), {}));
+  };
+  const ValueId high = range(1);
+  const ValueId low = range(-1);  // -min
+  const ValueId span = add_binary(node, Binary::Kind::kAdd, high, low);
+  const ValueId scale = add_binary(node, Binary::Kind::kDiv, span, add_constant(node, kSteps));
+  const auto rounded = [&](ValueId numerator) {
+    return add_unary(node, add_binary(node, Binary::Kind::kDiv, numerator, scale),
+                     {FunctionKind::kRound, 1});
+  };
+  const ValueId zero = add_clip(node, rounded(low), 0, kSteps);
+  const ValueId y =
+      add_clip(node, add_binary(node, Binary::Kind::kAdd, rounded(x), zero), 0, kSteps);
+  node.set_output_type(TensorProto::FLOAT);
+  if (node.has_output(1)) node.emit(1, scale);
+  node.set_output_type(TensorProto::UINT8);
+  if (node.has_output(2)) node.emit(2, zero);
+  node.emit(y);
+}
+
+}  // namespace bf

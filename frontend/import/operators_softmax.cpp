@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/import/builder.h"
+#include "frontend/import/grouping.h"
+#include "frontend/import/importing.h"
+#include "frontend/import/operators.h"
+
+namespace bf {
+namespace {
+
+// Every pair of elements of a group needs a difference of its own.
+constexpr std::int64_t kMostDifferences = std::int64_t{1} << 22;
+
+// Before opset 13 everything from `axis` on is one group, later the axis alone.
+Grouping read_groups(NodeImport& node) {
+  constexpr std::int64_t kOneAxis = 13;
+  const Shape& shape = node.input_shape(0);
+  std::vector<bool> along(shape.size(), false);
+  if (node.opset() >= kOneAxis) {
+    along[checked_axis(node.int_attribute("axis", -1), shape.size())] = true;
+  } else {
+    const std::int64_t axis = node.int_attribute("axis", 1);
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    if (axis != rank) {
+      const auto first = static_cast<std::ptrdiff_t>(checked_axis(axis, shape.size()));
+      std::fill(along.begin() + first, along.end(), true);
+    }
+  }
+  Grouping groups = group_along(node, shape, along);
+  const std::int64_t each = groups.size() - 1;
+  if (each > 0 && groups.elements() > kMostDifferences / each)
+    fail("BF1027", "",
+         fmt::format("{} along {} elements, {} times, needs {} differences, the limit is {}",
+                     node.op_type(), groups.size(), groups.count(), groups.elements() * each,
+                     kMostDifferences),
+         "leave the operator out where the specification compares its inputs as well");
+  return groups;
+}
+
+// visit(i, j) for all pairs of different elements of one group, in the order of i, then j.
+template <typename Visit>
+void for_each_pair(const Grouping& groups, const Visit& visit) {
+  for (std::int64_t i = 0; i < groups.elements(); ++i)
+    for (std::int64_t j :
+         groups.members[static_cast<std::size_t>(groups.group[static_cast<std::size_t>(i)])])
+      if (i != j) visit(i, j);
+}
+
+// x_j - x_i for all pairs.
+ValueId add_differences(NodeImport& node, ValueId x, const Grouping& groups) {
+  RowBuilder rows(node);
+  for_each_pair(groups, [&](std::int64_t i, std::int64_t j) {
+    rows.begin();
+    rows.add(j);
+    rows.add(i, {-1, 0});
+  });
+  const std::int64_t count = rows.rows();
+  return std::move(rows).finish_sums(x, {count});
+}
+
+// For each element the sum over its pairs, plus offset.
+ValueId add_pair_sums(NodeImport& node, ValueId pairs, const Grouping& groups, double offset) {
+  const std::int64_t each = groups.size() - 1;
+  RowBuilder rows(node);
+  for (std::int64_t i = 0; i < groups.elements(); ++i) {
+    rows.begin({offset, 0});
+    for (std::int64_t k = 0; k < each; ++k) rows.add(i * each + k);
+  }
+  return std::move(rows).finish_sums(pairs, node.input_shape(0));
+}
+
+// sum over j of exp(x_j - x_i), the term j = i being 1.
+ValueId add_exponentials(NodeImport& node, const Grouping& groups) {
+  const ValueId differences = add_differences(node, node.input(0), groups);
+  return add_pair_sums(node, add_unary(node, differences, {FunctionKind::kExp}), groups, 1);
+}
+
+// Groups of one element.
+void emit_filled(NodeImport& node, double value) {
+  node.emit(add_scale(node, node.input(0), 0, value));
+}
+
+// x_i - x_j of groups of two.
+ValueId add_leads(NodeImport& node, const Grouping& groups, double sign) {
+  RowBuilder rows(node);
+  for_each_pair(groups, [&](std::int64_t i, std::int64_t j) {
+    rows.begin();
+    rows.add(i, {sign, 0});
+    rows.add(j, {-sign, 0});
+  });
+  return std::move(rows).finish_sums(node.input(0), node.input_shape(0));
+}
+
+}  // namespace
+
+// 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j).
+void import_softmax(NodeImport& node) {
+  const Grouping groups = read_groups(node);
+  if (groups.size() == 1) return emit_filled(node, 1);
+  if (groups.size() == 2)
+    return node.emit(add_unary(node, add_leads(node, groups, 1), {FunctionKind::kSigmoid}));
+  node.emit(add_unary(node, add_exponentials(node, groups), {FunctionKind::kReciprocal}));
+}
+
+// -ln sum_j exp(x_j - x_i); of two elements that is -softplus(x_j - x_i).
+void import_log_softmax(NodeImport& node) {
+  const Grouping groups = read_groups(node);
+  if (groups.size() == 1) return emit_filled(node, 0);
+  const ValueId sum = groups.size() == 2
+                          ? add_unary(node, add_leads(node, groups, -1), {FunctionKind::kSoftplus})
+                          : add_unary(node, add_exponentials(node, groups), {FunctionKind::kLog});
+  node.emit(add_scale(node, sum, -1, 0));
+}
+
+}  // namespace bf
