@@ -215,7 +215,9 @@ std::optional<Conv> absorb_placement(const Conv& outer, const SparseAffine& inne
                    });
   if (!once) return std::nullopt;
   result.in = *layout;
-  return Conv{result, selected_channels(outer, box.channels), outer.bias};
+  return Conv{result,
+              channels == g.in_channels ? outer.weight : selected_channels(outer, box.channels),
+              outer.bias};
 }
 
 }  // namespace bf

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -38,66 +42,172 @@ void check_rows(const LinearSpec& spec, std::int64_t outputs) {
   if (!all_finite(spec.offset)) fail("BF2009", "", "an offset of the specification is not finite");
 }
 
-Affine to_affine(const LinearSpec& spec, std::int64_t outputs) {
-  const auto rows = static_cast<std::int64_t>(spec.rows.size());
-  Affine affine{filled({rows, outputs}, 0), filled({rows}, 0)};
-  affine.weight.data.clear();
-  for (const std::vector<double>& row : spec.rows)
-    affine.weight.data.insert(affine.weight.data.end(), row.begin(), row.end());
-  for (const std::vector<double>& error : spec.row_error)
-    affine.weight.error.insert(affine.weight.error.end(), error.begin(), error.end());
-  for (std::size_t i = 0; i < spec.offset.size(); ++i) affine.bias.data[i] = 0 - spec.offset[i];
-  return affine;
+// The columns of C that belong to one output, from `first` on, without offsets.
+SparseAffine columns_of(const LinearSpec& spec, std::int64_t first, std::int64_t count) {
+  SparseAffine part;
+  part.row_start = {0};
+  std::vector<Bounded> entries;
+  for (std::size_t i = 0; i < spec.rows.size(); ++i) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      const auto from = static_cast<std::size_t>(first + j);
+      const Bounded x{spec.rows[i][from], spec.row_error.empty() ? 0 : spec.row_error[i][from]};
+      if (x == Bounded{}) continue;
+      part.column.push_back(j);
+      entries.push_back(x);
+    }
+    part.row_start.push_back(static_cast<std::int64_t>(part.column.size()));
+  }
+  ConstantBuilder value({static_cast<std::int64_t>(entries.size())});
+  for (std::size_t k = 0; k < entries.size(); ++k) value.set(k, entries[k]);
+  part.value = std::move(value).finish("specification");
+  part.bias = filled({part.rows()}, 0);
+  return part;
 }
 
-// One step towards the input: `spec`, an Affine, reads what its producer reads. Returns whether
-// there may be a further step.
-bool absorb_producer(const Graph& graph, const Node& producer, Node& spec) {
-  const auto& affine = std::get<Affine>(spec.op);
-  bool more = true;
-  if (const auto* map = std::get_if<IndexMap>(&producer.op)) {
-    const std::int64_t count = element_count(graph.value(producer.inputs[0]).shape);
-    if (!fits_dense(affine.weight.shape[0], count)) return false;
-    spec.op = compose(affine, *map, count, producer.origin);
-  } else if (const auto* scale = std::get_if<Scale>(&producer.op)) {
-    spec.op = compose(affine, *scale, producer.origin);
-  } else if (const auto* last = std::get_if<Affine>(&producer.op)) {
-    if (!fits_dense(affine.weight.shape[0], last->weight.shape[1])) return false;
-    spec.op = compose(affine, *last, producer.origin);
-    more = false;
-  } else {
+// Folding is no reason to make a matrix with more entries than this and than the layer itself.
+constexpr std::int64_t kMaxFolded = std::int64_t{1} << 22;
+
+// Sums within sums that are folded into.
+constexpr int kMaxDepth = 32;
+
+// C y as a sum of linear maps of values from which it can be had at least as tightly as from y.
+class SpecFolder {
+ public:
+  explicit SpecFolder(const Graph& graph) : graph_(graph), makers_(producers(graph)) {}
+
+  struct Term {
+    SparseAffine map;
+    ValueId x;
+    std::string origin;
+  };
+
+  // Adds the terms of map(x).
+  void expand(Term term, int depth = 0) {
+    for (const Node* node = maker(term.x); node != nullptr; node = maker(term.x)) {
+      if (splits(*node) && depth < kMaxDepth) return expand_sum(std::move(term), *node, depth);
+      const bool is_last =
+          !std::holds_alternative<IndexMap>(node->op) && !std::holds_alternative<Scale>(node->op);
+      std::optional<SparseAffine> map = folded(term.map, *node);
+      if (!map) break;
+      term = {*std::move(map), node->inputs[0], join_origins(node->origin, term.origin)};
+      if (is_last) break;
+    }
+    keep(std::move(term));
+  }
+
+  std::vector<Term> terms() && { return std::move(terms_); }
+
+ private:
+  std::int64_t count(ValueId id) const { return element_count(graph_.value(id).shape); }
+
+  const Node* maker(ValueId id) const {
+    const int index = makers_[index_of(id)];
+    return index < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(index)];
+  }
+
+  // Whether one of the arms ends in a layer that takes the map.
+  bool splits(const Node& node) const {
+    const auto* binary = std::get_if<Binary>(&node.op);
+    if (binary == nullptr || binary->kind != Binary::Kind::kAdd) return false;
+    if (!works_on_flattened(graph_, node)) return false;
+    return ends_linear(node.inputs[0]) || ends_linear(node.inputs[1]);
+  }
+
+  bool ends_linear(ValueId id) const {
+    for (int depth = 0; depth < kMaxDepth; ++depth) {
+      const Node* node = maker(id);
+      if (node == nullptr) return false;
+      if (std::holds_alternative<Affine>(node->op) || std::holds_alternative<Conv>(node->op) ||
+          std::holds_alternative<SparseAffine>(node->op) || splits_at(*node))
+        return true;
+      if (!is_linear(node->op)) return false;
+      id = node->inputs[0];
+    }
     return false;
   }
-  spec.inputs = producer.inputs;
-  spec.origin = join_origins(producer.origin, spec.origin);
-  return more;
+
+  // A sum within the sum: whether it splits is asked when it is reached.
+  bool splits_at(const Node& node) const {
+    const auto* binary = std::get_if<Binary>(&node.op);
+    return binary != nullptr && binary->kind == Binary::Kind::kAdd &&
+           works_on_flattened(graph_, node);
+  }
+
+  void expand_sum(Term term, const Node& node, int depth) {
+    Term second{term.map, node.inputs[1], join_origins(node.origin, term.origin)};
+    second.map.bias = filled(second.map.bias.shape, 0);
+    expand({std::move(term.map), node.inputs[0], second.origin}, depth + 1);
+    expand(std::move(second), depth + 1);
+  }
+
+  // map(node(x)), when the node is linear and the result is not too large.
+  std::optional<SparseAffine> folded(const SparseAffine& map, const Node& node) const {
+    if (!is_linear(node.op)) return std::nullopt;
+    if (const auto* moves = std::get_if<IndexMap>(&node.op))
+      return compose(map, *moves, node.origin);
+    if (const auto* scale = std::get_if<Scale>(&node.op)) return compose(map, *scale, node.origin);
+    const std::int64_t in_count = count(node.inputs[0]);
+    const std::int64_t entries = entry_count(node.op);
+    if (std::holds_alternative<Conv>(node.op) && entries > kMaxFolded) return std::nullopt;
+    return compose(map, to_sparse(node.op), in_count, std::max(entries, kMaxFolded), node.origin);
+  }
+
+  void keep(Term term) {
+    for (Term& other : terms_)
+      if (other.x == term.x) {
+        other.map = add(other.map, term.map, term.origin);
+        other.origin = join_origins(other.origin, term.origin);
+        return;
+      }
+    terms_.push_back(std::move(term));
+  }
+
+  const Graph& graph_;
+  std::vector<int> makers_;
+  std::vector<Term> terms_;
+};
+
+std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec) {
+  SpecFolder folder(graph);
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ValueId y = graph.outputs[i];
+    const std::int64_t count = element_count(graph.value(y).shape);
+    SparseAffine part = columns_of(spec, first, count);
+    if (i == 0)
+      for (std::size_t row = 0; row < spec.offset.size(); ++row)
+        part.bias.data[row] = 0 - spec.offset[row];
+    first += count;
+    if (i == 0 || !part.column.empty()) folder.expand({std::move(part), y, "specification"});
+  }
+  return std::move(folder).terms();
 }
 
 }  // namespace
 
 void fold_output_spec(Graph& graph, const LinearSpec& spec) {
-  if (graph.outputs.size() != 1)
-    fail("BF2008", "",
-         fmt::format("a specification needs a network with one output, but this one has {}",
-                     graph.outputs.size()),
-         "remove the other outputs from the model");
-  const ValueId y = graph.outputs[0];
-  const std::int64_t outputs = element_count(graph.value(y).shape);
+  std::int64_t outputs = 0;
+  for (ValueId y : graph.outputs) outputs += element_count(graph.value(y).shape);
   check_rows(spec, outputs);
-  const auto rows = static_cast<std::int64_t>(spec.rows.size());
-  if (!fits_dense(rows, outputs))
-    fail("BF2004", "specification", fmt::format("its matrix would be {} x {}", rows, outputs),
-         "give fewer rows");
-
-  const ValueId s = graph.add_value(graph.value(y).name + "_spec", {1, rows});
-  Node node{to_affine(spec, outputs), {y}, s, "specification"};
-  const std::vector<int> makers = producers(graph);
-  bool more = true;
-  while (more) {
-    const int maker = makers[index_of(node.inputs[0])];
-    more = maker >= 0 && absorb_producer(graph, graph.nodes[static_cast<std::size_t>(maker)], node);
+  std::vector<SpecFolder::Term> terms = fold(graph, spec);
+  const Shape shape = {1, static_cast<std::int64_t>(spec.rows.size())};
+  const std::string name = graph.value(graph.outputs[0]).name + "_spec";
+  const ValueId s = graph.add_value(name, shape);
+  std::optional<ValueId> sum;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const bool only = terms.size() == 1;
+    const ValueId part = only ? s : graph.add_value(name + "_part", shape);
+    const std::int64_t in_count = element_count(graph.value(terms[i].x).shape);
+    graph.nodes.push_back(
+        {densified(std::move(terms[i].map), in_count), {terms[i].x}, part, terms[i].origin});
+    if (sum) {
+      const ValueId next = i + 1 == terms.size() ? s : graph.add_value(name + "_sum", shape);
+      graph.nodes.push_back({Binary{Binary::Kind::kAdd}, {*sum, part}, next, terms[i].origin});
+      sum = next;
+    } else {
+      sum = part;
+    }
   }
-  graph.nodes.push_back(std::move(node));
   graph.outputs.push_back(s);
   remove_dead_nodes(graph);
 }

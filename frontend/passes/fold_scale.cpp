@@ -1,68 +1,196 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/conv_algebra.h"
+#include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/passes.h"
+#include "frontend/passes/permute_regions.h"
 #include "frontend/passes/rewrite.h"
 
 namespace bf {
 namespace {
 
-// Affine and Scale nodes that read node number `index`, a Scale, read its input instead. Others
-// still read its output.
-bool fold_into_readers(Graph& graph, std::size_t index) {
-  const Node& inner = graph.nodes[index];
-  const auto& scale = std::get<Scale>(inner.op);
-  bool changed = false;
-  for (Node& reader : graph.nodes) {
-    if (reader.inputs.size() != 1 || reader.inputs[0] != inner.output) continue;
-    if (const auto* affine = std::get_if<Affine>(&reader.op)) {
-      reader.op = compose(*affine, scale, reader.origin);
-    } else if (const auto* outer = std::get_if<Scale>(&reader.op)) {
-      reader.op = compose(*outer, scale, reader.origin);
-    } else {
-      continue;
+bool is_unit(const Constant& factor) {
+  return factor.is_exact() &&
+         std::all_of(factor.data.begin(), factor.data.end(), [](double x) { return x == 1; });
+}
+
+// Products that a Scale's offset may cost on its way through a convolution.
+constexpr std::int64_t kMaxOffsetProducts = std::int64_t{1} << 28;
+
+// One Scale node y = factor x + offset, and the ways to get rid of it.
+class ScaleFolder {
+ public:
+  ScaleFolder(Graph& graph, std::size_t index)
+      : graph_(graph),
+        links_(graph),
+        index_(index),
+        scale_(std::get<Scale>(graph.nodes[index].op)) {}
+
+  bool run() {
+    if (is_identity(scale_) && bypass(graph_, index_)) return true;
+    return into_producer() || into_readers();
+  }
+
+ private:
+  // The node that makes the Scale's input, when nobody else reads that.
+  const Node* sole_producer() const {
+    const ValueId x = graph_.nodes[index_].inputs[0];
+    if (links_.maker(x) < 0 || !links_.has_one_reader(x)) return nullptr;
+    return &graph_.nodes[static_cast<std::size_t>(links_.maker(x))];
+  }
+
+  bool into_producer() {
+    const Node* inner = sole_producer();
+    if (inner == nullptr) return false;
+    Node& node = graph_.nodes[index_];
+    std::optional<Op> op;
+    if (const auto* affine = std::get_if<Affine>(&inner->op)) {
+      op = compose(scale_, *affine, node.origin);
+    } else if (const auto* sparse = std::get_if<SparseAffine>(&inner->op)) {
+      op = compose(scale_, *sparse, node.origin);
+    } else if (const auto* conv = std::get_if<Conv>(&inner->op)) {
+      return into_convolution(*inner, *conv);
+    } else if (std::holds_alternative<Binary>(inner->op)) {
+      return into_arms(*inner);
     }
-    reader.inputs = inner.inputs;
-    reader.origin = join_origins(inner.origin, reader.origin);
-    changed = true;
+    if (!op) return false;
+    node.op = std::move(*op);
+    node.inputs = inner->inputs;
+    node.origin = join_origins(inner->origin, node.origin);
+    return true;
   }
+
+  // scale(conv(x)); an offset that differs between positions stays, as a Scale of factor 1.
+  bool into_convolution(const Node& inner, const Conv& conv) {
+    const bool only_offset = is_unit(scale_.factor);
+    const auto zero = [](double x) { return x == 0; };
+    if (only_offset && conv.bias.is_exact() &&
+        std::all_of(conv.bias.data.begin(), conv.bias.data.end(), zero) &&
+        !per_channel(scale_.offset, conv.geometry, true))
+      return false;  // as it is left by this function
+    Node& node = graph_.nodes[index_];
+    std::optional<OffsetConv> folded = compose(scale_, conv, node.origin);
+    if (!folded) return false;
+    const std::string origin = join_origins(inner.origin, node.origin);
+    const std::vector<ValueId> inputs = inner.inputs;
+    if (folded->rest) {
+      Node& maker = graph_.nodes[static_cast<std::size_t>(links_.maker(node.inputs[0]))];
+      maker.op = std::move(folded->conv);
+      maker.origin = origin;
+      node.op = unit_scale(std::move(*folded->rest));
+    } else {
+      node.op = std::move(folded->conv);
+      node.inputs = inputs;
+      node.origin = origin;
+    }
+    return true;
+  }
+
+  static Scale unit_scale(Constant offset) {
+    Constant factor = filled(offset.shape, 1);
+    return {std::move(factor), std::move(offset)};
+  }
+
+  bool takes_scale(ValueId id) const {
+    if (links_.maker(id) < 0 || !links_.has_one_reader(id)) return false;
+    const Op& op = graph_.nodes[static_cast<std::size_t>(links_.maker(id))].op;
+    if (const auto* conv = std::get_if<Conv>(&op))
+      return per_channel(scale_.factor, conv->geometry, true).has_value();
+    return std::holds_alternative<Affine>(op) || std::holds_alternative<SparseAffine>(op) ||
+           std::holds_alternative<Scale>(op);
+  }
+
+  // f (a + b) + o = (f a + o) + f b, when one of the arms then takes its factor.
+  bool into_arms(const Node& inner) {
+    const auto& sum = std::get<Binary>(inner.op);
+    if (sum.kind != Binary::Kind::kAdd || !works_on_flattened(graph_, inner)) return false;
+    if (inner.inputs[0] == inner.inputs[1]) return false;
+    if (!takes_scale(inner.inputs[0]) && !takes_scale(inner.inputs[1])) return false;
+    const std::size_t first = takes_scale(inner.inputs[0]) ? 0 : 1;  // has the offset
+    const Node add = inner;
+    const Node node = graph_.nodes[index_];
+    std::vector<std::vector<Node>> replacements(graph_.nodes.size());
+    Node result{add.op, add.inputs, node.output, join_origins(add.origin, node.origin)};
+    for (std::size_t arm = 0; arm < 2; ++arm) {
+      Scale scale = scale_;
+      if (arm != first) scale.offset = filled(scale.offset.shape, 0);
+      const Value& value = graph_.value(add.inputs[arm]);
+      result.inputs[arm] = graph_.add_value(value.name + "_scaled", Shape(value.shape));
+      replacements[index_].push_back(
+          {std::move(scale), {add.inputs[arm]}, result.inputs[arm], node.origin});
+    }
+    replacements[index_].push_back(std::move(result));
+    replace_nodes(graph_, std::move(replacements));
+    return true;
+  }
+
+  // Linear nodes that read the scaled tensor read x instead. Others still read it.
+  bool into_readers() {
+    const Node inner = graph_.nodes[index_];
+    bool changed = false;
+    for (std::size_t reader : links_.readers(inner.output)) {
+      Node& node = graph_.nodes[reader];
+      if (const auto* affine = std::get_if<Affine>(&node.op)) {
+        node.op = compose(*affine, scale_, node.origin);
+      } else if (const auto* outer = std::get_if<Scale>(&node.op)) {
+        node.op = compose(*outer, scale_, node.origin);
+      } else if (const auto* sparse = std::get_if<SparseAffine>(&node.op)) {
+        node.op = compose(*sparse, scale_, node.origin);
+      } else if (const auto* conv = std::get_if<Conv>(&node.op)) {
+        if (product_count(conv->geometry) > kMaxOffsetProducts) continue;
+        std::optional<OffsetConv> folded = compose(*conv, scale_, node.origin);
+        if (!folded) continue;
+        node.op = std::move(folded->conv);
+        if (folded->rest) {  // indices of nodes change
+          node.inputs = inner.inputs;
+          node.origin = join_origins(inner.origin, node.origin);
+          add_rest(reader, std::move(*folded->rest));
+          return true;
+        }
+      } else {
+        continue;
+      }
+      node.inputs = inner.inputs;
+      node.origin = join_origins(inner.origin, node.origin);
+      changed = true;
+    }
+    return changed;
+  }
+
+  // What the convolution makes is made by a Scale of factor 1 after it.
+  void add_rest(std::size_t index, Constant rest) {
+    Node& node = graph_.nodes[index];
+    const ValueId y = node.output;
+    const Value value = graph_.value(y);
+    node.output = graph_.add_value(value.name + "_product", value.shape);
+    Node scale{unit_scale(std::move(rest)), {node.output}, y, node.origin};
+    graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                        std::move(scale));
+  }
+
+  Graph& graph_;
+  Links links_;
+  std::size_t index_;
+  Scale scale_;  // a copy: the node itself may be changed or erased
+};
+
+// One rewrite for each Scale.
+bool fold_some(Graph& graph) {
+  bool changed = false;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (std::holds_alternative<Scale>(graph.nodes[i].op))
+      changed = ScaleFolder(graph, i).run() || changed;
   return changed;
-}
-
-// The Scale node becomes an Affine that reads what the Affine before it reads. When others read
-// that one's result too, this doubles its weights; it is done if a diagonal matrix would be larger.
-bool fold_into_producer(Graph& graph, std::size_t index) {
-  Node& node = graph.nodes[index];
-  const ValueId x = node.inputs[0];
-  const int maker = producers(graph)[index_of(x)];
-  if (maker < 0) return false;
-  const Node& inner = graph.nodes[static_cast<std::size_t>(maker)];
-  const auto* affine = std::get_if<Affine>(&inner.op);
-  if (affine == nullptr) return false;
-  const bool sole_reader = count_uses(graph)[index_of(x)] == 1;
-  if (!sole_reader && affine->weight.shape[1] > affine->weight.shape[0]) return false;
-  node.op = compose(std::get<Scale>(node.op), *affine, node.origin);
-  node.inputs = inner.inputs;
-  node.origin = join_origins(inner.origin, node.origin);
-  return true;
-}
-
-bool fold_one(Graph& graph) {
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto* scale = std::get_if<Scale>(&graph.nodes[i].op);
-    if (scale == nullptr) continue;
-    if (is_identity(*scale) && bypass(graph, i)) return true;
-    if (fold_into_producer(graph, i) || fold_into_readers(graph, i)) return true;
-  }
-  return false;
 }
 
 }  // namespace
 
 void fold_scale(Graph& graph) {
-  rewrite_until_stable(graph, fold_one);
+  rewrite_until_stable(graph, fold_some);
 }
 
 }  // namespace bf

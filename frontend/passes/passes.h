@@ -54,24 +54,34 @@ void eliminate_permutes(Graph& graph);
 // Rounding: the products and sums above.
 void fold_scale(Graph& graph);
 
-// A second output, C y - d of the single output y, folded into the Affine, Scale and IndexMap nodes
-// that end the network; without such an end, an Affine {C, -d} is appended. Other readers of y keep
-// it.
+// One more output, C y - d of the flattened outputs y, one after the other. C is folded into the
+// nodes that end the network: through index maps, scales and sums into the last Affine, Conv or
+// SparseAffine of each arm, where the result is no huge matrix; where there is no such end, a layer
+// {C, -d} is appended. Other readers of y keep it.
 //   y = affine x {W, b};  output y
 //     ->   y = affine x {W, b};  s = affine x {C W, C b - d};  outputs y, s; s of shape [1, rows]
+//   y = add a, r;  a = affine x {W, b}
+//     ->   t = affine x {C W, C b - d};  u = affine r {C, 0};  s = add t, u
 // Rounding: C W and C b - d. Interval bounds of s are never wider than C applied to those of y.
-// Fails with BF2007 to BF2009 when the rows do not fit the network.
+// Fails with BF2007 or BF2009 when the rows do not fit the network.
 void fold_output_spec(Graph& graph, const LinearSpec& spec);
 
-// affine(affine(x)) -> affine(x) when nobody else reads the inner result and the product has no
-// more elements than both factors together.
+// Affine, SparseAffine and Conv swallow the linear node that makes their input, when nobody else
+// reads that and the result costs no more products than both (a sparse one counts as four); also
+// through a sum, and two terms of a sum that read one tensor become one. A Conv swallows zero
+// padding, and its part of a concatenation of channels.
 //   t = affine x {W1, b1};  y = affine t {W2, b2}   ->   y = affine x {W2 W1, W2 b1 + b2}
+//   p = sparse_affine a;  q = sparse_affine b;  t = add p, q;  y = affine t {W, c}
+//     ->   u = affine a {W P, W p + c};  v = affine b {W Q, W q};  y = add u, v
+//   p = sparse_affine x {zeros around x};  y = conv p   ->   y = conv x, with larger pads
 // Rounding: the products and sums above.
 void merge_affine(Graph& graph);
 
-//   t = relu x;  y = relu t   ->   t = relu x;  y = relu x
+// Nodes of equal operators and operands become one; so what a network holds twice is bounded once.
+//   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}
+//   t = relu x;  y = relu t   ->   y = relu x          y = mul x, x   ->   y = power(2) x
 // Rounding: none.
-void remove_duplicate_relu(Graph& graph);
+void remove_duplicates(Graph& graph);
 
 // Several inputs become one, "inputs", of all their elements in order; Graph::input_parts says
 // which.

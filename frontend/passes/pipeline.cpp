@@ -30,19 +30,25 @@ constexpr Pass kPasses[] = {
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
     {"expand-constants", "make the constants that are left results of the network",
      without_options<expand_constants>},
+    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
     // Again: a Scale between a map and its Affine may be gone now.
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
-    {"remove-duplicate-relu", "relu(relu(x)) is relu(x)", without_options<remove_duplicate_relu>},
-    {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
+    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
+    {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>},
+    // What merging has left a single reader.
+    {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
     // After merging, so that the folded graph is as tight as the other; before merging again, which
     // few rows may make pay.
-    {"fold-output-spec", "fold the linear specification into the last affine layer",
+    {"fold-output-spec", "fold the linear specification into the last linear layer",
      fold_spec_if_given},
-    {"merge-affine", "compose adjacent affine layers", without_options<merge_affine>},
+    {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>},
+    // Maps whose other readers are gone, or that read what is now a layer.
+    {"eliminate-permutes", "absorb data movement into weights",
+     without_options<eliminate_permutes>},
     // Cleans up after the others.
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
 };

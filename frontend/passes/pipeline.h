@@ -31,8 +31,8 @@ struct Pass {
 std::span<const Pass> normalisation_passes();
 
 // Runs them on an imported graph; afterwards it is normal: see check_supported. Verifies the graph
-// before the first and after each pass. Throws CompileError for what cannot be brought into this form, all of it at
-// once.
+// before the first and after each pass. Throws CompileError for what cannot be brought into this
+// form, all of it at once.
 void normalise(Graph& graph, const PassOptions& options = {});
 
 // Fails with BF2001 unless `name` is a pass.
