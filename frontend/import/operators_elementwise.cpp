@@ -75,7 +75,7 @@ ValueId add_grouped_powers(NodeImport& node, ValueId x, const std::vector<double
     groups[exponents[i]].push_back(static_cast<std::int64_t>(i));
   if (groups.size() == 1) return add_power(node, x, exponents[0]);
   if (groups.size() > kMostGroups)
-    fail("BF1030", "",
+    fail("BF1026", "",
          fmt::format("{} different exponents, the limit is {}", groups.size(), kMostGroups));
   std::vector<ValueId> parts;
   std::vector<std::int64_t> source(exponents.size());
@@ -94,7 +94,7 @@ ValueId add_grouped_powers(NodeImport& node, ValueId x, const std::vector<double
 void emit_exponential(NodeImport& node, const Constant& base) {
   for (std::size_t i = 0; i < base.data.size(); ++i)
     if (!(base.data[i] > base.error_at(i)))
-      fail("BF1030", "", "the exponent is computed and the base is not positive",
+      fail("BF1026", "", "the exponent is computed and the base is not positive",
            "only constant exponents or constant positive bases are supported");
   const ValueId log = add_unary(node, node.input(0), {FunctionKind::kLog});
   const ValueId product = add_binary(node, Binary::Kind::kMul, node.input(1), log);

@@ -75,7 +75,7 @@ ValueId add_maxima(NodeImport& node, ValueId x, const Reduction& reduction) {
 ValueId add_products(NodeImport& node, ValueId x, const Reduction& reduction) {
   constexpr std::int64_t kMostFactors = 256;
   if (reduction.group > kMostFactors)
-    fail("BF1030", "",
+    fail("BF1026", "",
          fmt::format("a product of {} elements, the limit is {}", reduction.group, kMostFactors));
   std::vector<ValueId> factors;
   for (std::int64_t k = 0; k < reduction.group; ++k)

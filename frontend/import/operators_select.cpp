@@ -6,6 +6,7 @@
 #include "frontend/import/builder.h"
 #include "frontend/import/importing.h"
 #include "frontend/import/operators.h"
+#include "frontend/import/winners.h"
 #include "frontend/index_maps.h"
 #include "frontend/shapes.h"
 
@@ -13,18 +14,6 @@
 // bounded by what may win.
 
 namespace bf {
-namespace {
-
-using onnx::TensorProto;
-
-// The elements of a tensor along one axis: row r, element i at row_begin(r) + i stride.
-struct Rows {
-  std::int64_t outer = 1, length = 1, inner = 1;
-  std::int64_t rows() const { return outer * inner; }
-  std::int64_t at(std::int64_t row, std::int64_t i) const {
-    return (row / inner * length + i) * inner + row % inner;
-  }
-};
 
 Rows rows_along(const Shape& shape, std::size_t axis) {
   Rows result;
@@ -38,14 +27,13 @@ void check_comparisons(const Rows& rows) {
   std::int64_t count = 0;
   if (__builtin_mul_overflow(rows.length, rows.length, &count) ||
       __builtin_mul_overflow(count, rows.rows(), &count) || count > kMost)
-    fail("BF1030", "",
+    fail("BF1026", "",
          fmt::format("{} rows of {} elements are too many to compare all pairs, the limit is {}",
                      rows.rows(), rows.length, kMost));
 }
 
-// [row][i][j], j != i, flattened: 1 when x_i beats x_j, else 0. Of equals the first wins, or the
-// last. With u = (d >= 0), d = x_i - x_j: x_i >= x_j is u, and x_i > x_j is 1 - (-d >= 0), so that
-// one step function serves both. `sign` -1 prefers the smallest.
+// With u = (d >= 0), d = x_i - x_j: x_i >= x_j is u, and x_i > x_j is 1 - (-d >= 0), so that
+// one step function serves both.
 ValueId add_wins(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, double sign) {
   const std::int64_t n = rows.length;
   RowBuilder differences(node);
@@ -68,6 +56,10 @@ ValueId add_wins(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, 
   return add_scale(node, steps, Constant{shape, std::move(factor), {}},
                    Constant{shape, std::move(offset), {}});
 }
+
+namespace {
+
+using onnx::TensorProto;
 
 // [row][i]: 1 when x_i is its row's winner, which beats all others: the least of its comparisons.
 ValueId add_winner(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, double sign) {

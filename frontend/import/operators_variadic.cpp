@@ -18,6 +18,31 @@ std::vector<ValueId> read_all(NodeImport& node) {
   return inputs;
 }
 
+// Before opset 7, b repeats only when `broadcast` is set, and its dimensions are a's from `axis`
+// on.
+void read_old_broadcast(NodeImport& node, std::vector<ValueId>& operands) {
+  constexpr std::int64_t kAlwaysBroadcasts = 7;
+  if (node.opset() >= kAlwaysBroadcasts)
+    for (const char* name : {"axis", "broadcast"})
+      if (node.has_attribute(name))
+        fail("BF1012", "", fmt::format("unknown attribute '{}'", name),
+             "it belongs to operator sets before 7");
+  if (node.int_attribute("broadcast", 0) == 0 || !node.has_attribute("axis")) return;
+  Shape shape = node.shape_of(operands[1]);
+  const std::size_t rank = node.shape_of(operands[0]).size();
+  const std::size_t axis = checked_axis(node.int_attribute("axis", 0), rank);
+  if (axis + shape.size() > rank)
+    fail("BF1014", "", fmt::format("shape {} from axis {} of {}", to_string(shape), axis, rank));
+  shape.resize(rank - axis, 1);
+  operands[1] = add_reshape(node, operands[1], shape);
+}
+
+std::vector<ValueId> read_operands(NodeImport& node) {
+  std::vector<ValueId> operands = read_all(node);
+  read_old_broadcast(node, operands);
+  return operands;
+}
+
 ValueId add_sum(NodeImport& node, const std::vector<ValueId>& terms) {
   ValueId sum = terms[0];
   for (std::size_t i = 1; i < terms.size(); ++i)
@@ -60,16 +85,16 @@ void import_extremum(NodeImport& node, bool is_max) {
 }  // namespace
 
 void import_add(NodeImport& node) {
-  node.emit(Binary{Binary::Kind::kAdd}, read_all(node));
+  node.emit(Binary{Binary::Kind::kAdd}, read_operands(node));
 }
 
 void import_sub(NodeImport& node) {
-  node.emit(Binary{Binary::Kind::kSub}, read_all(node));
+  node.emit(Binary{Binary::Kind::kSub}, read_operands(node));
 }
 
 // A product of a tensor with itself is a square: its bounds know that both factors are equal.
 void import_mul(NodeImport& node) {
-  const std::vector<ValueId> inputs = read_all(node);
+  const std::vector<ValueId> inputs = read_operands(node);
   if (inputs[0] == inputs[1]) {
     node.emit(Unary{{FunctionKind::kPower, 2}}, {inputs[0]});
   } else {
@@ -79,7 +104,7 @@ void import_mul(NodeImport& node) {
 
 // Integers are divided towards zero.
 void import_div(NodeImport& node) {
-  const std::vector<ValueId> inputs = read_all(node);
+  const std::vector<ValueId> inputs = read_operands(node);
   const ValueId quotient = add_binary(node, Binary::Kind::kDiv, inputs[0], inputs[1]);
   node.emit(is_integer_type(node.output_type()) ? add_trunc(node, quotient) : quotient);
 }
