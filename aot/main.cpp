@@ -17,6 +17,8 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"run", "bf-aot run", bf::cli::run_command},
+    {"verify", "bf-aot verify", bf::cli::verify_command},
+    {"supports", "bf-aot supports", bf::cli::supports_command},
     {"check", "bf-aot check", bf::cli::check_command},
     {"inspect", "bf-aot inspect", bf::cli::inspect_command},
 };

@@ -52,6 +52,7 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
     fail("BF3305", library.string(), "the library belongs to another model or version",
          "remove the cache folder and try again");
   bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_bounds"));
+  evaluate_ = reinterpret_cast<EvaluateFunction>(symbol(plan.name + "_evaluate"));
   if (spec_rows_ > 0)
     spec_bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_spec_bounds"));
 
@@ -78,6 +79,12 @@ Bounds HostVerifier::bounds(const FloatBox& box) const {
 Bounds HostVerifier::spec_bounds(const FloatBox& box) const {
   BF_CHECK(spec_bounds_ != nullptr);
   return call(spec_bounds_, spec_rows_, box);
+}
+
+std::vector<float> HostVerifier::evaluate(const std::vector<float>& x) const {
+  std::vector<float> y(static_cast<std::size_t>(outputs_));
+  expect_ok(evaluate_(x.data(), y.data(), workspace_.get(), workspace_bytes_), "evaluate");
+  return y;
 }
 
 Timing HostVerifier::time(const FloatBox& box, int repeats) const {

@@ -26,6 +26,9 @@ class HostVerifier {
   Bounds bounds(const FloatBox& box) const;
   Bounds spec_bounds(const FloatBox& box) const;  // plan.spec_rows > 0
 
+  // Plain inference in float32.
+  std::vector<float> evaluate(const std::vector<float>& x) const;
+
   // Calls NAME_spec_bounds when there are spec rows, else NAME_bounds, after one call that is not
   // measured; see measure().
   Timing time(const FloatBox& box, int repeats) const;
@@ -33,6 +36,8 @@ class HostVerifier {
  private:
   using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
                                        std::size_t);
+
+  using EvaluateFunction = bf_status (*)(const float*, float*, void*, std::size_t);
 
   struct Close {
     void operator()(void* library) const;
@@ -50,6 +55,7 @@ class HostVerifier {
   int outputs_ = 0, spec_rows_ = 0;
   BoundsFunction bounds_ = nullptr;
   BoundsFunction spec_bounds_ = nullptr;
+  EvaluateFunction evaluate_ = nullptr;
 };
 
 }  // namespace bf::cli

@@ -1,9 +1,12 @@
 #include "aot/cli/interrupt.h"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
+#include <cstring>
 
 namespace bf::cli {
 namespace {
@@ -13,12 +16,21 @@ volatile std::sig_atomic_t caught_signal = 0;
 volatile std::sig_atomic_t cleanups = 0;
 volatile std::sig_atomic_t child_group = 0;
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+
+// What a deadline prints; set before it can arrive.
+const char* deadline_text = nullptr;
+std::size_t deadline_length = 0;
+int deadline_code = 0;
 
 // SIGTERM, not SIGKILL: compilers remove their own temporary files then.
 void on_signal(int signal) {
   const int saved_errno = errno;
   if (child_group > 0) kill(-child_group, SIGTERM);
+  if (cleanups == 0 && signal == SIGALRM && deadline_text != nullptr) {
+    [[maybe_unused]] const ssize_t written = write(1, deadline_text, deadline_length);
+    _exit(deadline_code);
+  }
   if (cleanups == 0) _exit(128 + signal);
   caught_signal = signal;
   errno = saved_errno;
@@ -42,6 +54,16 @@ void install_interrupt_handlers() {
     sigaction(signal, nullptr, &old);
     if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup stays nohup
   }
+}
+
+void set_deadline(double seconds, const char* text, int code) {
+  deadline_text = text;
+  deadline_length = std::strlen(text);
+  deadline_code = code;
+  itimerval timer = {};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
 void throw_if_interrupted() {

@@ -14,6 +14,11 @@ void install_interrupt_handlers();
 
 void throw_if_interrupted();
 
+// After so many seconds the program ends as if by a signal, but prints `text` on standard output
+// and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text` must stay as long
+// as the program.
+void set_deadline(double seconds, const char* text, int code);
+
 // While one lives, signals do not end the program at once.
 class CleanupPending {
  public:

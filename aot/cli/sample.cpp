@@ -86,8 +86,9 @@ Answer at_least(const Bounded& x, double bound) {
 
 Sampler::Sampler(const std::filesystem::path& model) : graph_(import_model(model).graph) {}
 
-std::vector<std::vector<double>> Sampler::split(const std::vector<double>& input) const {
-  std::vector<std::vector<double>> inputs;
+template <class Number>
+std::vector<std::vector<Number>> Sampler::split(const std::vector<Number>& input) const {
+  std::vector<std::vector<Number>> inputs;
   auto next = input.begin();
   for (ValueId id : graph_.inputs) {
     const auto count = static_cast<std::ptrdiff_t>(element_count(graph_.value(id).shape));
@@ -118,6 +119,31 @@ SampledPoint Sampler::evaluate(const std::vector<double>& input,
     point.values.push_back(sum.result());
   }
   return point;
+}
+
+std::vector<Bounded> Sampler::outputs(const std::vector<Bounded>& input) const {
+  std::vector<Bounded> values;
+  for (const std::vector<Bounded>& output : evaluate_with<BoundedArithmetic>(graph_, split(input)))
+    values.insert(values.end(), output.begin(), output.end());
+  return values;
+}
+
+std::optional<std::vector<mpq_class>> Sampler::exact_outputs(
+    const std::vector<mpq_class>& input) const {
+  for (const Node& node : graph_.nodes) {
+    const auto* literal = std::get_if<Literal>(&node.op);
+    const auto* binary = std::get_if<Binary>(&node.op);
+    const bool plain =
+        (literal != nullptr && literal->value.is_exact()) ||
+        (binary != nullptr && binary->kind != Binary::Kind::kDiv) ||
+        std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op) ||
+        std::holds_alternative<Relu>(node.op) || std::holds_alternative<IndexMap>(node.op);
+    if (!plain) return std::nullopt;
+  }
+  std::vector<mpq_class> values;
+  for (const std::vector<mpq_class>& output : evaluate_exact(graph_, split(input)))
+    values.insert(values.end(), output.begin(), output.end());
+  return values;
 }
 
 std::vector<std::vector<double>> Sampler::points(const FloatBox& box, int count,

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <gmpxx.h>
+
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +30,15 @@ class Sampler {
   SampledPoint evaluate(const std::vector<double>& input,
                         const std::vector<std::vector<double>>& rows) const;
 
+  // The network's outputs, one after another, for inputs that are known up to an error.
+  std::vector<Bounded> outputs(const std::vector<Bounded>& input) const;
+
+  // The same in rational arithmetic; nothing when the network has operations or constants that are
+  // not rational.
+  std::optional<std::vector<mpq_class>> exact_outputs(const std::vector<mpq_class>& input) const;
+
+  const Graph& graph() const { return graph_; }
+
   // Corners, points of faces and inner points of a box, all float32 numbers, in equal shares; the
   // centre is not among them. The same for the same arguments.
   static std::vector<std::vector<double>> points(const FloatBox& box, int count,
@@ -38,7 +50,8 @@ class Sampler {
               std::size_t i, double lower, double upper) const;
 
  private:
-  std::vector<std::vector<double>> split(const std::vector<double>& input) const;
+  template <class Number>
+  std::vector<std::vector<Number>> split(const std::vector<Number>& input) const;
   bool inside_exactly(const SampledPoint& point, const std::vector<std::vector<double>>& rows,
                       std::size_t i, double lower, double upper) const;
 

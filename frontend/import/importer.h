@@ -29,6 +29,13 @@ struct ImportLimits {
 // Model inputs that are to be constants: name -> bytes of a serialized TensorProto.
 using InputBindings = std::map<std::string, std::string>;
 
+// Names of the supported operators of domain ai.onnx, in order, and the operator sets.
+std::vector<std::string_view> supported_operators();
+struct OpsetRange {
+  std::int64_t oldest = 0, newest = 0;
+};
+OpsetRange supported_opsets();
+
 // Reads an ONNX model, plain or compressed by gzip. External weights are read from the model's
 // folder only. Throws: CompileError BF10xx with all problems found (docs/diagnostics.md).
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {},

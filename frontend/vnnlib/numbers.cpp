@@ -171,10 +171,10 @@ std::string to_decimal(const mpq_class& value) {
   for (; denominator % 2 == 0; ++twos) denominator /= 2;
   for (; denominator % 5 == 0; ++fives) denominator /= 5;
   const int places = std::max(twos, fives);
-  if (denominator != 1 || places > 40) return fmt::format("{}", value.get_d());
+  if (denominator != 1 || places > 120) return fmt::format("{}", value.get_d());
   const mpq_class scaled = value * power_of_ten(places);
   std::string digits = mpz_class(abs(scaled.get_num())).get_str();
-  if (digits.size() > 40) return fmt::format("{}", value.get_d());
+  if (digits.size() > 120) return fmt::format("{}", value.get_d());
   const auto point = static_cast<std::size_t>(places);
   if (digits.size() <= point) digits.insert(0, point + 1 - digits.size(), '0');
   if (point > 0) digits.insert(digits.size() - point, ".");

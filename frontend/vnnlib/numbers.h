@@ -37,7 +37,7 @@ Number enclose(const mpq_class& value, std::string_view text);
 // As exact real numbers.
 std::strong_ordering compare(const Number& a, const Number& b);
 
-// A decimal of `value`: exact when it has one of at most 40 digits, else the double next to it.
+// A decimal of `value`: exact when it has one of at most 120 digits, else the double next to it.
 std::string to_decimal(const mpq_class& value);
 
 }  // namespace bf::vnnlib

@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "aot/cli/cache.h"
+#include "aot/cli/commands.h"
+#include "aot/cli/decide.h"
+#include "aot/cli/files.h"
+#include "aot/cli/options.h"
+#include "aot/cli/progress.h"
+#include "aot/cli/report.h"
+#include "aot/cli/verdict_report.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "frontend/vnnlib/vnnlib.h"
+
+namespace bf::cli {
+namespace {
+
+// Cases from which on the interval method pays for its own compilation.
+constexpr std::size_t kManyCases = 32;
+
+constexpr char kFooter[] =
+    "The first line of the answer is 'verified' (no input violates the property), 'falsified' "
+    "(an\n"
+    "input does, which follows and is proven to), 'unknown', or 'timeout'. What a property file "
+    "may\n"
+    "hold is in docs/properties.md.\n"
+    "\n"
+    "Examples:\n"
+    "  bf-aot verify model.onnx property.vnnlib\n"
+    "  bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
+    "  bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
+    "\n"
+    "Exit code: 0 verified, 3 falsified, 4 unknown, 5 timeout; with --vnncomp or --network 0 for\n"
+    "all of these. 1 the input cannot be handled (see the diagnostics), 2 wrong usage.";
+
+struct Arguments {
+  ModelArguments model;
+  std::string property;
+  std::vector<std::string> networks;
+  std::string counterexample;
+  double timeout = 0;
+  double search = 5;
+  bool competition = false;
+  bool json = false;
+
+  Wording wording() const {
+    return !networks.empty() ? Wording::kStandard
+           : competition     ? Wording::kCompetition
+                             : Wording::kPlain;
+  }
+};
+
+struct Outcome {
+  Answer answer = Answer::kUnknown;
+  std::optional<Witness> witness;
+  std::size_t cases = 0, verified_cases = 0;
+  std::vector<std::string> methods;  // that were run
+  double seconds = 0, compile_seconds = 0;
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  add_model_options(app, arguments.model, false);
+  app.add_option("PROPERTY", arguments.property, "VNN-LIB file, plain or compressed by gzip")
+      ->type_name("FILE");
+  arguments.model.method = "auto";
+  app.add_option("-m,--method", arguments.model.method,
+                 "ibp, crown-ibp, crown; auto: crown, after ibp where there are many cases")
+      ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown"}))
+      ->capture_default_str();
+  add_compiler_options(app, arguments.model);
+  app.add_option("--network", arguments.networks,
+                 "VNN-LIB 2.0: the model of a declared network; MODEL is the query then")
+      ->type_name("NAME=FILE");
+  app.add_option("--timeout", arguments.timeout, "seconds until the answer is 'timeout'")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("S");
+  app.add_option("--search", arguments.search, "most seconds to search for a counterexample")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("S");
+  app.add_option("--counterexample", arguments.counterexample,
+                 "write a counterexample to this file, in the competitions' syntax")
+      ->type_name("FILE");
+  app.add_flag("--vnncomp", arguments.competition,
+               "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  app.footer(kFooter);
+}
+
+// --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
+bool assign_files(Arguments& arguments) {
+  if (arguments.networks.empty()) return !arguments.property.empty();
+  if (!arguments.property.empty()) return false;
+  arguments.property = arguments.model.model;
+  const std::string& network = arguments.networks[0];
+  const std::size_t equals = network.find('=');
+  if (arguments.networks.size() > 1)
+    fail("BF3410", "--network", "a query about several networks is not supported");
+  if (equals == std::string::npos || equals == 0) return false;
+  arguments.model.model = network.substr(equals + 1);
+  return true;
+}
+
+void check_network_name(const Arguments& arguments, const Property& property) {
+  if (arguments.networks.empty()) return;
+  const std::string name = arguments.networks[0].substr(0, arguments.networks[0].find('='));
+  if (name != property.network)
+    fail("BF3413", "--network",
+         property.network.empty() ? "the property declares no network: it is in VNN-LIB 1.0"
+                                  : fmt::format("the query declares network '{}', not '{}'",
+                                                property.network, printable(name)),
+         property.network.empty() ? "give model and property one after the other"
+                                  : fmt::format("use --network {}=FILE", property.network));
+}
+
+// A line on stderr that counts cases, when that is a terminal.
+class CaseCounter {
+ public:
+  explicit CaseCounter(const char* what) : what_(what), shown_(isatty(STDERR_FILENO) != 0) {}
+  ~CaseCounter() {
+    if (printed_) std::fputc('\n', stderr);
+  }
+  CaseCounter(const CaseCounter&) = delete;
+  CaseCounter& operator=(const CaseCounter&) = delete;
+
+  void operator()(std::size_t done, std::size_t count) {
+    constexpr double kInterval = 0.2;
+    if (!shown_ || stopwatch_.seconds() < next_) return;
+    next_ = stopwatch_.seconds() + kInterval;
+    fmt::print(stderr, "\r{:<12}{} of {} cases", what_, done, count);
+    std::fflush(stderr);
+    printed_ = true;
+  }
+
+ private:
+  const char* what_;
+  bool shown_;
+  bool printed_ = false;
+  double next_ = 0.5;
+  Stopwatch stopwatch_;
+};
+
+std::vector<Method> methods_of(const Arguments& arguments, std::size_t cases) {
+  if (arguments.model.method != "auto") return {method_of(arguments.model.method)};
+  if (cases >= kManyCases) return {Method::kIbp, Method::kCrown};
+  return {Method::kCrown};
+}
+
+Outcome decide(const Arguments& arguments, const Property& property) {
+  const Stopwatch stopwatch;
+  Outcome outcome;
+  const Sampler network(arguments.model.model);
+  check_interface(property, network.graph());
+  Cases cases(property);
+  outcome.cases = cases.count();
+  ModelArguments model = arguments.model;
+  model.method = "crown";
+  CompileOptions options = compile_options(model);
+  options.spec = to_spec(property);
+  std::optional<HostVerifier> verifier;
+  for (const Method method : methods_of(arguments, cases.count())) {
+    if (cases.verified_count() == cases.count()) break;
+    const Stopwatch compiling;
+    options.planner.method = method;
+    const Verifier compiled = compile(arguments.model.model, "verifier", options);
+    const CachedVerifier cached = cached_verifier(compiled, compiler_options(arguments.model));
+    verifier.emplace(cached.library, compiled.plan);
+    outcome.compile_seconds += compiling.seconds();
+    outcome.methods.emplace_back(to_string(method));
+    CaseCounter counter("bound");
+    verify_cases(*verifier, cases, std::ref(counter));
+  }
+  outcome.verified_cases = cases.verified_count();
+  if (outcome.verified_cases == outcome.cases) {
+    outcome.answer = Answer::kVerified;
+  } else {
+    CaseCounter counter("search");
+    outcome.witness = falsify(*verifier, property, cases, WitnessCheck(property, network),
+                              arguments.search, std::ref(counter));
+    if (outcome.witness) outcome.answer = Answer::kFalsified;
+  }
+  outcome.seconds = stopwatch.seconds();
+  return outcome;
+}
+
+nlohmann::ordered_json to_json(const Arguments& arguments, const Property& property,
+                               const Outcome& outcome) {
+  nlohmann::ordered_json json;
+  json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
+  json["property"] = property.file_name;
+  json["verdict"] = word(outcome.answer, Wording::kPlain);
+  json["methods"] = outcome.methods;
+  json["cases"] = outcome.cases;
+  json["verified_cases"] = outcome.verified_cases;
+  json["counterexample"] = nullptr;
+  if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
+  json["seconds"] = outcome.seconds;
+  json["compile_seconds"] = outcome.compile_seconds;
+  return json;
+}
+
+void print_plain(const Outcome& outcome) {
+  fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
+  if (outcome.witness)
+    fmt::print(
+        "\n{}\nviolates case {}, clause {}: proven in {}\n", plain_text(*outcome.witness),
+        outcome.witness->property_case, outcome.witness->clause,
+        outcome.witness->rational ? "rational arithmetic" : "double arithmetic with error bounds");
+  std::string methods;
+  for (const std::string& method : outcome.methods)
+    methods += (methods.empty() ? "" : ", ") + method;
+  fmt::print("\ncases    {} of {} verified\n", outcome.verified_cases, outcome.cases);
+  if (!methods.empty()) fmt::print("methods  {}\n", methods);
+  fmt::print("time     {}, of which {} compile\n", duration(outcome.seconds),
+             duration(outcome.compile_seconds));
+}
+
+void print(const Arguments& arguments, const Property& property, const Outcome& outcome) {
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(arguments, property, outcome).dump());
+    return;
+  }
+  const Wording wording = arguments.wording();
+  if (wording == Wording::kPlain) {
+    print_plain(outcome);
+    return;
+  }
+  fmt::print("{}\n", word(outcome.answer, wording));
+  if (!outcome.witness) return;
+  fmt::print("{}", wording == Wording::kStandard ? standard_text(property, *outcome.witness)
+                                                 : competition_text(*outcome.witness));
+}
+
+// What a deadline prints, for as long as the program runs.
+const char* timeout_text(const Arguments& arguments) {
+  static std::string text;
+  text = word(Answer::kTimeout, arguments.wording());
+  if (arguments.json) text = R"({"verdict":"timeout","counterexample":null})";
+  text += "\n";
+  return text.c_str();
+}
+
+int run(const Arguments& arguments) {
+  const Property property = read_property(arguments.property);
+  check_network_name(arguments, property);
+  const Outcome outcome = decide(arguments, property);
+  set_deadline(0, "", 0);
+  if (outcome.witness && !arguments.counterexample.empty())
+    write_file(arguments.counterexample, competition_text(*outcome.witness));
+  print(arguments, property, outcome);
+  return exit_code(outcome.answer, arguments.wording());
+}
+
+}  // namespace
+
+int verify_command(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Decides a property of a network, as far as bounds and a search can.",
+               "bf-aot verify");
+  add_options(app, arguments);
+  if (const auto code = parse(app, argc, argv)) return *code;
+  if (!assign_files(arguments)) {
+    fmt::print(stderr,
+               "MODEL and PROPERTY are required, or a query and --network NAME=MODEL\n"
+               "Run with --help for more information.\n");
+    return 2;
+  }
+  const int late = exit_code(Answer::kTimeout, arguments.wording());
+  const char* const text = timeout_text(arguments);
+  if (arguments.timeout > 0) set_deadline(arguments.timeout, text, late);
+  try {
+    return run(arguments);
+  } catch (const Interrupted& interrupted) {
+    if (interrupted.signal != SIGALRM) throw;
+    std::fputs(text, stdout);
+    return late;
+  }
+}
+
+}  // namespace bf::cli
