@@ -95,11 +95,12 @@ void import_reduce_prod(NodeImport& node);
 void import_reduce_sum(NodeImport& node);
 void import_reduce_sum_square(NodeImport& node);
 
-// Winners (operators_select.cpp).
+// Winners (operators_select.cpp, operators_topk.cpp).
 void import_arg_max(NodeImport& node);
 void import_arg_min(NodeImport& node);
 void import_hardmax(NodeImport& node);
 void import_one_hot(NodeImport& node);
+void import_top_k(NodeImport& node);
 
 // Data movement by indices (operators_gather.cpp, operators_scatter.cpp).
 void import_compress(NodeImport& node);
@@ -115,6 +116,9 @@ void import_slice(NodeImport& node);
 void import_split(NodeImport& node);
 void import_tile(NodeImport& node);
 void import_trilu(NodeImport& node);
+
+// Sums of products (operators_einsum.cpp).
+void import_einsum(NodeImport& node);
 
 // Known at import (operators_shape.cpp).
 void import_constant_of_shape(NodeImport& node);
@@ -154,5 +158,12 @@ void import_matmul_integer(NodeImport& node);
 void import_qlinear_conv(NodeImport& node);
 void import_qlinear_matmul(NodeImport& node);
 void import_quantize_linear(NodeImport& node);
+
+// Images (operators_pad.cpp, operators_resize.cpp).
+void import_depth_to_space(NodeImport& node);
+void import_pad(NodeImport& node);
+void import_resize(NodeImport& node);
+void import_space_to_depth(NodeImport& node);
+void import_upsample(NodeImport& node);
 
 }  // namespace bf

@@ -90,6 +90,24 @@ void need_matrices(const NodeImport& node, std::size_t a, std::size_t b) {
     fail("BF1014", "", "a product needs tensors, not scalars");
 }
 
+// Whether scale or zero point depend on the model's inputs; then each is one number.
+bool has_computed_parameters(NodeImport& node) {
+  const auto computed = [&](std::size_t i) {
+    return node.has_input(i) && node.constant_if_any(i) == nullptr;
+  };
+  if (!computed(1) && !computed(2)) return false;
+  for (std::size_t i : {std::size_t{1}, std::size_t{2}})
+    if (node.has_input(i) && element_count(node.input_shape(i)) != 1)
+      fail("BF1018", "", "scales and zero points of several numbers must be constants",
+           "export with constant parameters, or simplify the model so that they are folded");
+  return true;
+}
+
+// Input i as a scalar.
+ValueId add_scalar(NodeImport& node, std::size_t i) {
+  return add_reshape(node, node.input(i), {});
+}
+
 }  // namespace
 
 void import_quantize_linear(NodeImport& node) {
@@ -101,6 +119,15 @@ void import_quantize_linear(NodeImport& node) {
   if (!is_integer_type(type) || type == TensorProto::BOOL)
     fail("BF1022", "", fmt::format("quantisation to {} is not supported", element_type_name(type)),
          "quantise to integers of 8 to 32 bits");
+  if (has_computed_parameters(node)) {
+    ValueId y = add_binary(node, Binary::Kind::kDiv, node.input(0), add_scalar(node, 1));
+    y = add_unary(node, y, {FunctionKind::kRound, 1});
+    if (node.has_input(2)) y = add_binary(node, Binary::Kind::kAdd, y, add_scalar(node, 2));
+    y = add_clip(node, y, static_cast<double>(least_of(type)),
+                 static_cast<double>(largest_of(type)));
+    node.set_output_type(type);
+    return node.emit(y);
+  }
   const QuantizationParameter scale = read_parameter(node, 1, "scale", shape, inputs, 1);
   const QuantizationParameter zero = read_parameter(node, 2, "zero point", shape, inputs, 0);
   const ValueId y = add_quantized(node, node.input(0), scale, zero, type);
@@ -111,9 +138,14 @@ void import_quantize_linear(NodeImport& node) {
 void import_dequantize_linear(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const QuantizationInputs inputs = read_axis(node);
+  node.set_output_type(node.input_type(1));
+  if (has_computed_parameters(node)) {
+    ValueId x = node.input(0);
+    if (node.has_input(2)) x = add_binary(node, Binary::Kind::kSub, x, add_scalar(node, 2));
+    return node.emit(add_binary(node, Binary::Kind::kMul, x, add_scalar(node, 1)));
+  }
   const QuantizationParameter scale = read_parameter(node, 1, "scale", shape, inputs, 1);
   const QuantizationParameter zero = read_parameter(node, 2, "zero point", shape, inputs, 0);
-  node.set_output_type(node.input_type(1));
   node.emit(add_dequantized(node, node.input(0), &scale, zero));
 }
 
