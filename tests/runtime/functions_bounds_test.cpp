@@ -1,0 +1,155 @@
+// Tables and runtime routines for elementwise functions against MPFR: no bound may be on the wrong
+// side at any sampled point, compared exactly.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/runtime/functions_oracle.h"
+
+namespace bf_test {
+namespace {
+
+using bf::Function;
+using bf::FunctionRange;
+using bf::Relaxation;
+
+struct Box {
+  double low, high;
+};
+
+// Boxes of all widths, from points to the whole line, between special and random places.
+std::vector<Box> boxes_for(const bf::FunctionTable& table, unsigned seed, int count) {
+  std::mt19937_64 random(seed);
+  const std::vector<double> special = special_points(table);
+  std::uniform_real_distribution<double> unit(0, 1);
+  const auto place = [&] {
+    const double kind = unit(random);
+    if (kind < 0.35) return special[random() % special.size()];
+    const double size = std::exp2(unit(random) * (kind < 0.9 ? 12 : 200) - (kind < 0.9 ? 7 : 100));
+    return random() % 2 == 0 ? size : -size;
+  };
+  std::vector<Box> boxes;
+  while (static_cast<int>(boxes.size()) < count) {
+    double a = place();
+    double b = place();
+    const double kind = unit(random);
+    if (kind < 0.1) b = a;
+    if (kind > 0.5) b = a + (unit(random) - 0.5) * std::exp2(unit(random) * 60 - 55);
+    if (a > b) std::swap(a, b);
+    boxes.push_back({a, b});
+  }
+  return boxes;
+}
+
+std::vector<double> samples_of(const Box& box, const std::vector<double>& special,
+                               std::mt19937_64& random, int count) {
+  std::vector<double> samples{box.low, box.high};
+  const double middle = 0.5 * box.low + 0.5 * box.high;
+  if (middle >= box.low && middle <= box.high) samples.push_back(middle);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (int i = 0; i < count; ++i) {
+    const double t = i % 3 == 0 ? std::exp2(-60 * unit(random)) : unit(random);
+    const double x =
+        i % 2 == 0 ? box.low + t * (box.high - box.low) : box.high - t * (box.high - box.low);
+    if (x >= box.low && x <= box.high) samples.push_back(x);
+  }
+  for (double x : special)
+    if (x >= box.low && x <= box.high && random() % 4 == 0) samples.push_back(x);
+  return samples;
+}
+
+bool is_nan(const Number& x) {
+  return mpfr_nan_p(static_cast<mpfr_srcptr>(x)) != 0;
+}
+
+class Functions : public testing::TestWithParam<Function> {};
+
+// The line slope (x - centre) + offset + centre' on its side of f; nothing is claimed by infinity.
+bool line_holds(float slope, float offset, double x, double centre, double centre_out,
+                const Number& f, bool exact, int side) {
+  if (std::isinf(offset)) return side > 0 ? offset > 0 : offset < 0;
+  const double s = slope;
+  return holds({{s, x}, {-s, centre}, {offset, 1}, {centre_out, 1}}, f, exact, side);
+}
+
+void check_points(const Function& function, const Held& held);
+
+TEST_P(Functions, BoundsHold) {
+  const Function function = GetParam();
+  const Held held(function);
+  check_points(function, held);
+  const bool exact = bf::is_piecewise_linear(function.kind);
+  const std::vector<double> special = special_points(held.table());
+  std::mt19937_64 random(7);
+  for (const Box& box : boxes_for(held.table(), 1, 1500)) {
+    const FunctionRange range = bf::bound_function(held.view(), box.low, box.high);
+    const double centre = box.low + (box.high - box.low) * (random() % 5 / 4.0);
+    const Relaxation line = bf::relax_function(held.view(), centre, box.low, box.high);
+    ASSERT_TRUE(std::isfinite(line.slope_upper) && std::isfinite(line.slope_lower));
+    ASSERT_TRUE(std::isfinite(line.centre));
+    for (double x : samples_of(box, special, random, 24)) {
+      const Number f = exact_value(function, x);
+      const auto where = [&] {
+        return testing::Message() << bf::to_string(function) << " at " << std::hexfloat << x
+                                  << " in [" << box.low << ", " << box.high << "], centre "
+                                  << centre << std::defaultfloat << " (" << x << " in [" << box.low
+                                  << ", " << box.high << "])";
+      };
+      if (is_nan(f)) {
+        ASSERT_TRUE(std::isinf(range.low) && std::isinf(range.high)) << where();
+        ASSERT_TRUE(std::isinf(line.offset_upper) && std::isinf(line.radius)) << where();
+        continue;
+      }
+      ASSERT_TRUE(std::isinf(range.high) || holds({{range.high, 1}}, f, exact, 1)) << where();
+      ASSERT_TRUE(std::isinf(range.low) || holds({{range.low, 1}}, f, exact, -1)) << where();
+      ASSERT_GE(range.high, range.low) << where();
+      ASSERT_TRUE(
+          line_holds(line.slope_upper, line.offset_upper, x, centre, line.centre, f, exact, 1))
+          << where() << " slope " << line.slope_upper;
+      ASSERT_TRUE(
+          line_holds(line.slope_lower, line.offset_lower, x, centre, line.centre, f, exact, -1))
+          << where() << " slope " << line.slope_lower;
+      ASSERT_TRUE(std::isinf(line.radius) ||
+                  (holds({{line.centre, 1}, {line.radius, 1}}, f, exact, 1) &&
+                   holds({{line.centre, 1}, {line.radius, -1}}, f, exact, -1)))
+          << where();
+    }
+  }
+}
+
+// Each cell's polynomial and slope, through function_point().
+void check_points(const Function& function, const Held& held) {
+  if (bf::is_staircase(held.view())) return;
+  const bool exact = bf::is_piecewise_linear(function.kind);
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> unit(0, 1);
+  std::vector<double> places = special_points(held.table());
+  const std::vector<double>& starts = held.table().starts;
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i)
+    for (double t : {0.0, 0.25, 0.5, 0.75, 1.0, unit(random)})
+      places.push_back(starts[i] + t * (starts[i + 1] - starts[i]));
+  for (int i = 0; i < 500; ++i) places.push_back(std::exp2(unit(random) * 40 - 20));
+  for (double x : places) {
+    const bf::FunctionPoint at = bf::function_point(held.view(), bf::find_run(held.view(), x), x);
+    const Number f = exact_value(function, x);
+    if (is_nan(f)) {
+      EXPECT_TRUE(std::isinf(at.low) && std::isinf(at.high)) << x;
+      continue;
+    }
+    ASSERT_TRUE(std::isinf(at.high) || holds({{at.high, 1}}, f, exact, 1)) << x;
+    ASSERT_TRUE(std::isinf(at.low) || holds({{at.low, 1}}, f, exact, -1)) << x;
+  }
+}
+
+std::string name_of_test(const testing::TestParamInfo<Function>& info) {
+  std::string name = std::to_string(info.index) + "_";
+  for (char c : bf::to_string(info.param)) name += std::isalnum(c) != 0 ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Functions, testing::ValuesIn(functions_to_test()), name_of_test);
+
+}  // namespace
+}  // namespace bf_test

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <mpfr.h>
+
+#include <utility>
+#include <vector>
+
+#include "frontend/function.h"
+#include "planner/functions/function_table.h"
+#include "runtime/functions.h"
+
+namespace bf_test {
+
+// Functions in 400 bits, written down once more: the oracle shares nothing with the tables.
+class Number {
+ public:
+  explicit Number(double x = 0) {
+    mpfr_init2(value_, 400);
+    mpfr_set_d(value_, x, MPFR_RNDN);
+  }
+  Number(const Number& other) : Number() { mpfr_set(value_, other.value_, MPFR_RNDN); }
+  Number& operator=(const Number& other) {
+    mpfr_set(value_, other.value_, MPFR_RNDN);
+    return *this;
+  }
+  ~Number() { mpfr_clear(value_); }
+  operator mpfr_ptr() { return value_; }
+  operator mpfr_srcptr() const { return value_; }
+
+ private:
+  mpfr_t value_;
+};
+
+// f(x) up to 2^-300 relatively, and exactly for steps and lines; NaN outside of the domain.
+Number exact_value(const bf::Function& function, double x);
+
+// Whether y >= f (side 1) or y <= f (side -1) for the exact sum y of products of doubles,
+// sum_i first_i second_i, up to the error of `f` (none where `exact`).
+bool holds(const std::vector<std::pair<double, double>>& products, const Number& f, bool exact,
+           int side);
+
+// A planner's table as the runtime sees it.
+class Held {
+ public:
+  explicit Held(const bf::Function& function);
+  const bf::FunctionView& view() const { return view_; }
+  const bf::FunctionTable& table() const { return table_; }
+
+ private:
+  bf::FunctionTable table_;
+  std::vector<bf::FunctionRun> runs_;
+  bf::FunctionView view_;
+};
+
+// Each function, with some parameters.
+std::vector<bf::Function> functions_to_test();
+
+// Points worth a test: kinks, ends of runs, borders of cells, extremes, and their neighbours.
+std::vector<double> special_points(const bf::FunctionTable& table);
+
+}  // namespace bf_test

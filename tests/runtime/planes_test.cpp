@@ -1,0 +1,273 @@
+// Products and maxima against exact rationals: their boxes hold the values, and a backward row
+// through them stays a lower bound, with the prices that the planner gives them and not without.
+
+#include "runtime/planes.h"
+
+#include <gtest/gtest.h>
+
+#include "terms_random.h"
+
+namespace bf_test {
+namespace {
+
+constexpr int kRows = 4;
+
+// A tensor in its box, and points of it.
+struct Tensor {
+  std::vector<double> centre;
+  std::vector<float> radius;
+  int size() const { return static_cast<int>(centre.size()); }
+};
+
+Tensor random_tensor(Random& random, Numbers kind, int n) {
+  Tensor made{random.centres(n, kind), random.radii(n, kind)};
+  if (random.below(3) == 0)
+    for (float& r : made.radius) r *= 0x1p-20F;
+  return made;
+}
+
+// Corners, the centre, and points between.
+std::vector<mpq_class> random_point(Random& random, const Tensor& x) {
+  std::vector<mpq_class> point;
+  const int where = random.below(3);
+  for (std::size_t i = 0; i < x.centre.size(); ++i) {
+    const double t = where == 0 ? random.below(3) - 1 : 2 * random.unit() - 1;
+    point.push_back(exact(x.centre[i]) + exact(t) * exact(static_cast<double>(x.radius[i])));
+  }
+  return point;
+}
+
+struct Rows {
+  std::vector<float> coefficients, sums = std::vector<float>(3 * kRows, 0.0F);
+};
+
+// One layer z over one or two tensors, its table, and where backward rows through it arrive.
+struct Layer {
+  Tensor z;
+  std::vector<double> slack = {-1, -1, -1};
+  std::vector<float> table;
+  std::vector<std::vector<float>> out;  // coefficients over each factor
+};
+
+// What a row must not exceed: sum A (z - z_c) >= sum C (x - x_c) + F - losses. Returns whether it
+// holds, for all rows.
+bool rows_hold(const std::vector<float>& a, const std::vector<mpq_class>& z, const Layer& layer,
+               const std::vector<const Tensor*>& factors,
+               const std::vector<const std::vector<mpq_class>*>& points,
+               const std::vector<float>& sums) {
+  const double inflate = 1 + gamma_float(4);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    mpq_class value = -exact(static_cast<double>(sums[r]));
+    value += exact(static_cast<double>(sums[kRows + r])) * exact(inflate);
+    value += exact(layer.slack[2]) * exact(0x1p-147);
+    for (std::size_t i = 0; i < z.size(); ++i)
+      value += exact(static_cast<double>(a[i * kRows + r])) * (z[i] - exact(layer.z.centre[i]));
+    for (std::size_t f = 0; f < factors.size(); ++f)
+      for (std::size_t k = 0; k < factors[f]->centre.size(); ++k)
+        value -= exact(static_cast<double>(layer.out[f][k * kRows + r])) *
+                 ((*points[f])[k] - exact(factors[f]->centre[k]));
+    if (value < 0) return false;
+  }
+  return true;
+}
+
+bool box_holds(const Tensor& z, const std::vector<mpq_class>& point) {
+  for (std::size_t i = 0; i < point.size(); ++i)
+    if (abs(point[i] - exact(z.centre[i])) > exact(static_cast<double>(z.radius[i]))) return false;
+  return true;
+}
+
+void resize(Layer& layer, int n, int table_rows) {
+  layer.z.centre.assign(static_cast<std::size_t>(n), 7);
+  layer.z.radius.assign(static_cast<std::size_t>(n), 7);
+  layer.table.assign(static_cast<std::size_t>(table_rows * n), 7);
+}
+
+// One random product layer; false when some bound does not hold. Both factors may be one tensor,
+// whose coefficients are then added up.
+bool product_holds(unsigned seed, bool with_prices) {
+  Random random(seed);
+  const Numbers kind = kAllNumbers[seed % 5];
+  const int n = random.between(1, 40);
+  const bool square = random.below(4) == 0;
+  const Tensor x = random_tensor(random, kind, random.between(1, 20));
+  const Tensor y = square ? x : random_tensor(random, kind, n);
+  const RandomTerm g = random_gather_term(random, n, x.size(), false, false);
+  const RandomTerm h = square ? random_gather_term(random, n, x.size(), false, false)
+                              : random_gather_term(random, n, n, false, random.below(2) == 0);
+  Layer layer;
+  resize(layer, n, 5);
+  const int depth = g.most(true) + h.most(true) + 2;
+  const bf::PlaneErrors errors{with_prices ? gamma_float(depth) : 0,
+                               with_prices ? gamma_float(3) : 0};
+  bf::relax_product(n, g.sources(), h.sources(), x.centre.data(), x.radius.data(), y.centre.data(),
+                    y.radius.data(), errors, layer.slack.data(), layer.table.data(),
+                    layer.z.centre.data(), layer.z.radius.data());
+  const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
+  std::vector<float> sums(3 * kRows, 0);
+  bf::product_rows<kRows>(n, layer.table.data(), a.data(), sums.data());
+  layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
+  bf::product_backward<kRows>(n, g.sources(), layer.table.data(), x.size(), a.data(), false,
+                              layer.out[0].data());
+  if (!square) layer.out.push_back(std::vector<float>(y.centre.size() * kRows, 7));
+  bf::product_backward<kRows>(n, h.sources(), layer.table.data() + n, y.size(), a.data(), square,
+                              layer.out.back().data());
+  bool holds = true;
+  for (int trial = 0; trial < 6; ++trial) {
+    const std::vector<mpq_class> px = random_point(random, x);
+    const std::vector<mpq_class> py = square ? px : random_point(random, y);
+    std::vector<mpq_class> z(static_cast<std::size_t>(n));
+    for (const RandomTerm::Product& p : g.products) z[p.out] = px[p.in];
+    for (const RandomTerm::Product& p : h.products) z[p.out] *= py[p.in];
+    EXPECT_TRUE(box_holds(layer.z, z)) << seed;
+    std::vector<const Tensor*> factors = {&x};
+    std::vector<const std::vector<mpq_class>*> points = {&px};
+    if (!square) {
+      factors.push_back(&y);
+      points.push_back(&py);
+    }
+    holds = holds && rows_hold(a, z, layer, factors, points, sums);
+  }
+  return holds;
+}
+
+TEST(Planes, ProductsHold) {
+  for (unsigned seed = 0; seed < 400; ++seed) EXPECT_TRUE(product_holds(seed, true)) << seed;
+}
+
+TEST(Planes, ProductsNeedTheirPrices) {
+  int broken = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) broken += product_holds(seed, false) ? 0 : 1;
+  EXPECT_GT(broken, 0);
+}
+
+TEST(Planes, ProductBoxesAreTight) {
+  const double x[2] = {2, -1}, y[2] = {3, 0.5};
+  const float r[2] = {1, 2}, s[2] = {0, 1};
+  double centre[2];
+  float radius[2];
+  bf::relax_product(2, nullptr, nullptr, x, r, y, s, {}, nullptr, nullptr, centre, radius);
+  EXPECT_NEAR(centre[0], 6, 1e-12);  // [1, 3] 3 = [3, 9]
+  EXPECT_NEAR(radius[0], 3, 1e-6);
+  EXPECT_NEAR(centre[1], -1.5, 1e-12);  // [-3, 1] [-0.5, 1.5] = [-4.5, 1.5]
+  EXPECT_NEAR(radius[1], 3, 1e-6);
+}
+
+// Rows that meet an infinite box claim nothing, whatever their coefficients.
+TEST(Planes, ProductsOfUnknownsClaimNothing) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const double size : {1.0, 1e30, 1e200}) {
+    for (const float r : {infinity, 1.0F}) {
+      if (size == 1.0 && r == 1.0F) continue;
+      const double x[1] = {size}, y[1] = {size};
+      const float rx[1] = {r}, ry[1] = {0};
+      double centre[1], slack[3];
+      float radius[1], table[5];
+      bf::relax_product(1, nullptr, nullptr, x, rx, y, ry, {}, slack, table, centre, radius);
+      EXPECT_EQ(radius[0] == infinity, r == infinity || size == 1e200);
+      for (const float a : {1.0F, -1.0F}) {
+        const float coefficients[2] = {a, a};
+        float sums[6] = {};
+        bf::product_rows<2>(1, table, coefficients, sums);
+        const double reach = static_cast<double>(sums[2]) - static_cast<double>(sums[0]);
+        EXPECT_FALSE(bf::float_up(reach) < infinity) << size << " " << r << " " << a;
+      }
+    }
+  }
+}
+
+// ---- maxima
+
+bool max_holds(unsigned seed, bool with_prices) {
+  Random random(seed);
+  const Numbers kind = kAllNumbers[seed % 5];
+  const int n = random.between(1, 30);
+  Tensor x = random_tensor(random, kind, random.between(1, 12));
+  if (seed % 3 == 0)  // narrow boxes: some choices are exact
+    for (float& r : x.radius) r *= 0.01F;
+  RandomTerm map = random_sparse_term(random, kind, n, x.size());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+    if (map.row_start[i] == map.row_start[i + 1]) return true;  // rows are never empty
+  Layer layer;
+  resize(layer, n, 4);
+  std::vector<std::int32_t> choice(static_cast<std::size_t>(n), -1);
+  const bf::PlaneErrors errors{with_prices ? gamma_float(n + 2) : 0,
+                               with_prices ? gamma_float(3) : 0};
+  bf::relax_max(n, map.row_start.data(), map.column.data(), x.centre.data(), x.radius.data(),
+                errors, layer.slack.data(), layer.table.data(), choice.data(),
+                layer.z.centre.data(), layer.z.radius.data());
+  const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
+  std::vector<float> sums(3 * kRows, 0);
+  layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
+  bf::max_backward<kRows>(n, layer.table.data(), choice.data(), x.size(), a.data(), false,
+                          layer.out[0].data(), sums.data());
+  bool holds = true;
+  for (int trial = 0; trial < 6; ++trial) {
+    const std::vector<mpq_class> point = random_point(random, x);
+    std::vector<mpq_class> z(static_cast<std::size_t>(n));
+    std::vector<bool> seen(z.size(), false);
+    for (const RandomTerm::Product& p : map.products) {
+      if (!seen[p.out] || point[p.in] > z[p.out]) z[p.out] = point[p.in];
+      seen[p.out] = true;
+    }
+    EXPECT_TRUE(box_holds(layer.z, z)) << seed;
+    holds = holds && rows_hold(a, z, layer, {&x}, {&point}, sums);
+  }
+  return holds;
+}
+
+TEST(Planes, MaximaHold) {
+  for (unsigned seed = 0; seed < 600; ++seed) EXPECT_TRUE(max_holds(seed, true)) << seed;
+}
+
+TEST(Planes, MaximaNeedTheirPrices) {
+  int broken = 0;
+  for (unsigned seed = 0; seed < 600; ++seed) broken += max_holds(seed, false) ? 0 : 1;
+  EXPECT_GT(broken, 0);
+}
+
+TEST(Planes, MaximaChoose) {
+  // x0 in [0, 2], x1 in [1.5, 2.5], x2 in [-1, 0], x3 in [1, 1.5]
+  const double centre[4] = {1, 2, -0.5, 1.25};
+  const float radius[4] = {1, 0.5F, 0.5F, 0.25F};
+  const std::int32_t row_start[4] = {0, 2, 4, 5};
+  const std::int32_t column[5] = {0, 1, 1, 3, 2};
+  double z[3], slack[3];
+  float r[3], table[12];
+  std::int32_t choice[3];
+  bf::relax_max(3, row_start, column, centre, radius, {}, slack, table, choice, z, r);
+  EXPECT_EQ(choice[0], 1);
+  EXPECT_EQ(table[6], 1);  // x0 reaches above 1.5
+  EXPECT_NEAR(z[0], 2, 1e-12);
+  EXPECT_NEAR(r[0], 0.5, 1e-6);
+  EXPECT_EQ(choice[1], 1);
+  EXPECT_EQ(choice[2], 2);
+  EXPECT_EQ(table[8], 0);  // alone
+  EXPECT_EQ(z[2], -0.5);
+  EXPECT_EQ(r[2], 0.5F);
+}
+
+// A candidate of which nothing is known: no upper bound, and the lower bound of the other.
+TEST(Planes, MaximaOfUnknownsClaimNothing) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const double centre[2] = {0, 5};
+  const float radius[2] = {infinity, 1};
+  const std::int32_t row_start[2] = {0, 2};
+  const std::int32_t column[2] = {0, 1};
+  double z[1], slack[3];
+  float r[1], table[4];
+  std::int32_t choice[1];
+  bf::relax_max(1, row_start, column, centre, radius, {}, slack, table, choice, z, r);
+  EXPECT_EQ(r[0], infinity);
+  EXPECT_EQ(table[0], infinity);
+  EXPECT_EQ(choice[0], 1);
+  const float coefficients[2] = {-1, 1};
+  float out[4], sums[6] = {};
+  bf::max_backward<2>(1, table, choice, 2, coefficients, false, out, sums);
+  EXPECT_EQ(sums[0], -infinity);
+  EXPECT_EQ(out[2], 0);
+  EXPECT_EQ(out[3], 1);
+}
+
+}  // namespace
+}  // namespace bf_test

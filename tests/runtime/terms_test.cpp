@@ -1,0 +1,356 @@
+// Routines of sum layers against exact rationals: centres, radii, slack, backward coefficients and
+// row sums, with the number of roundings that the planner counts for them.
+
+#include "runtime/terms.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/backward.h"
+#include "runtime/starts.h"
+#include "terms_random.h"
+
+namespace bf_test {
+namespace {
+
+using Kind = RandomTerm::Kind;
+
+void add_forward(const RandomTerm& term, const std::vector<double>& c, const std::vector<float>& r,
+                 double rounding, std::vector<double>& centre, std::vector<float>& radius) {
+  switch (term.kind) {
+    case Kind::kConv:
+      return bf::conv_centre(term.shape, term.weight.data(), term.residuals(), c.data(), r.data(),
+                             rounding, centre.data(), radius.data());
+    case Kind::kSparse:
+      return bf::sparse_centre(term.out, term.row_start.data(), term.column.data(),
+                               term.weight.data(), term.residuals(), c.data(), r.data(), rounding,
+                               centre.data(), radius.data());
+    case Kind::kGather:
+      return bf::gather_centre(term.out, term.sources(), c.data(), r.data(), rounding,
+                               centre.data(), radius.data());
+  }
+}
+
+// A sum of one to three terms: the first is a convolution every other time.
+std::vector<RandomTerm> random_sum(Random& random, Numbers kind) {
+  std::vector<RandomTerm> terms;
+  if (random.below(2) == 0)
+    terms.push_back(random_conv_term(random, kind));
+  else
+    terms.push_back(random_term(random, kind, random.between(1, 60)));
+  const int out = terms.front().out;
+  for (int more = random.between(0, 2); more > 0; --more)
+    terms.push_back(random_term(random, kind, out));
+  return terms;
+}
+
+TEST(Terms, CentresAndRadii) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Numbers kind = kAllNumbers[seed % 5];
+    const std::vector<RandomTerm> terms = random_sum(random, kind);
+    const auto out = static_cast<std::size_t>(terms[0].out);
+    const std::vector<double> bias = random.centres(terms[0].out, kind);
+    std::vector<double> centre(out, 7);
+    std::vector<float> radius(out, 7);
+    bf::start_sum(seed % 7 == 0 ? nullptr : bias.data(), terms[0].out, centre.data(),
+                  radius.data());
+    std::vector<mpq_class> exact_centre(out), size(out), exact_radius(out);
+    for (std::size_t i = 0; i < out && seed % 7 != 0; ++i) {
+      exact_centre[i] = exact(bias[i]);
+      size[i] = abs(exact_centre[i]);
+    }
+    double slack[3];
+    bf::clear_slack(slack);
+    int roundings = 3;
+    double row_norm_sum = 0;
+    for (const RandomTerm& term : terms) {
+      const std::vector<double> c = random.centres(term.in, kind);
+      const std::vector<float> r = random.radii(term.in, kind);
+      add_forward(term, c, r, bf::kSumSlack, centre, radius);
+      std::vector<mpq_class> norms(out);
+      for (const RandomTerm::Product& p : term.products) {
+        const mpq_class w = exact(p.weight) + exact(p.residual);
+        exact_centre[p.out] += w * exact(c[p.in]);
+        size[p.out] += abs(w * exact(c[p.in]));
+        exact_radius[p.out] += abs(exact(p.weight)) * exact(r[p.in]);
+        norms[p.out] += abs(w);
+      }
+      const double row_norm =
+          std::max_element(norms.begin(), norms.end())->get_d() * (1 + 0x1p-40) + 0x1p-1000;
+      bf::add_centre_slack(c.data(), r.data(), term.in, row_norm, slack);
+      roundings += term.most(false) + 1;
+      row_norm_sum += row_norm;
+    }
+    bf::finish_slack(gamma_double(roundings), 1 + 0x1p20, 0x1p-147 * (row_norm_sum + 1), slack);
+    for (std::size_t i = 0; i < out; ++i) {
+      const mpq_class miss = abs(exact(centre[i]) - exact_centre[i]);
+      EXPECT_LE(miss, exact(gamma_double(roundings)) * size[i] + exact(roundings * 0x1p-1074)) << i;
+      EXPECT_LE(miss, exact(slack[0])) << i;
+      EXPECT_GE(exact(static_cast<double>(radius[i])), exact_radius[i]) << i;
+      EXPECT_LE(exact(static_cast<double>(radius[i])),
+                exact_radius[i] * exact(1 + 0x1p-21) + exact(0x1p-146))
+          << i;
+    }
+  }
+}
+
+// Sums on a grid stay as they are: quantised networks count on it.
+TEST(Terms, ExactSumsAreNotWidened) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::vector<RandomTerm> terms = random_sum(random, Numbers::kIntegers);
+    const auto out = static_cast<std::size_t>(terms[0].out);
+    std::vector<double> centre(out), expected_centre(out);
+    std::vector<float> radius(out);
+    std::vector<double> expected(out);
+    bf::start_sum(nullptr, terms[0].out, centre.data(), radius.data());
+    for (const RandomTerm& term : terms) {
+      if (!term.residual.empty()) continue;
+      const std::vector<double> c = random.centres(term.in, Numbers::kIntegers);
+      const std::vector<float> r = random.radii(term.in, Numbers::kIntegers);
+      add_forward(term, c, r, 1, centre, radius);
+      for (const RandomTerm::Product& p : term.products) {
+        expected_centre[p.out] += p.weight * c[p.in];
+        expected[p.out] += std::abs(p.weight) * static_cast<double>(r[p.in]);
+      }
+    }
+    EXPECT_EQ(centre, expected_centre);
+    EXPECT_EQ(std::vector<double>(radius.begin(), radius.end()), expected);
+  }
+}
+
+// A single product keeps its radius, and a radius of zero stays zero.
+TEST(Terms, CopiesAreExact) {
+  const std::vector<std::int32_t> source = {1, -1, 0};
+  const double c[2] = {0.1, -0.3};
+  const float r[2] = {0.7F, 0.0F};
+  double centre[3];
+  float radius[3];
+  bf::start_sum(nullptr, 3, centre, radius);
+  bf::gather_centre(3, source.data(), c, r, bf::kSumSlack, centre, radius);
+  EXPECT_EQ(centre[0], -0.3);
+  EXPECT_EQ(centre[1], 0);
+  EXPECT_EQ(centre[2], 0.1);
+  EXPECT_EQ(radius[0], 0.0F);
+  EXPECT_EQ(radius[1], 0.0F);
+  EXPECT_EQ(radius[2], 0.7F);
+}
+
+TEST(Terms, InfiniteRadiiStayInfinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::int32_t row_start[3] = {0, 1, 2};
+  const std::int32_t column[2] = {0, 1};
+  const float weight[2] = {0, 2};
+  const double c[2] = {0, 0};
+  const float r[2] = {infinity, infinity};
+  double centre[2];
+  float radius[2];
+  bf::start_sum(nullptr, 2, centre, radius);
+  bf::sparse_centre(2, row_start, column, weight, nullptr, c, r, 1, centre, radius);
+  EXPECT_EQ(radius[0], infinity);  // 0 * inf: nothing is known
+  EXPECT_EQ(radius[1], infinity);
+  double slack[3];
+  bf::clear_slack(slack);
+  bf::add_centre_slack(c, r, 2, 2, slack);
+  EXPECT_EQ(slack[1], std::numeric_limits<double>::infinity());
+}
+
+// ---- backward
+
+template <int kRows>
+void go_back(const RandomTerm& term, bool wide, const std::vector<float>& from, bool add,
+             std::vector<float>& to) {
+  switch (term.kind) {
+    case Kind::kConv:
+      if (wide)
+        return bf::conv_backward<kRows, true>(term.shape, term.weight.data(), from.data(), add,
+                                              to.data());
+      return bf::conv_backward<kRows, false>(term.shape, term.weight.data(), from.data(), add,
+                                             to.data());
+    case Kind::kSparse:
+      return bf::sparse_backward<kRows>(term.out, term.row_start.data(), term.column.data(),
+                                        term.weight.data(), term.in, from.data(), add, to.data());
+    case Kind::kGather:
+      return bf::gather_backward<kRows>(term.out, term.sources(), term.in, from.data(), add,
+                                        to.data());
+  }
+}
+
+// Float roundings that a product may meet, as the planner counts them: term_depth.
+int depth_of(const RandomTerm& term, int entries, bool add) {
+  const int own =
+      term.kind == Kind::kConv ? std::min(32, entries) + (entries + 31) / 32 : entries + 1;
+  return own + (add ? 1 : 0);
+}
+
+template <int kRows>
+void check_backward(unsigned seed) {
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  const Numbers kind = kAllNumbers[seed % 5];
+  const bool wide = seed % 3 == 0, add = seed % 2 == 0;
+  const RandomTerm term = seed % 4 < 2 ? random_conv_term(random, kind)
+                                       : random_term(random, kind, random.between(1, 50));
+  const std::vector<float> from = random.numbers(std::int64_t{term.out} * kRows, kind);
+  const std::vector<float> before = random.numbers(std::int64_t{term.in} * kRows, kind);
+  std::vector<float> to = before;
+  go_back<kRows>(term, wide, from, add, to);
+  std::vector<mpq_class> sum(to.size()), size(to.size());
+  std::vector<int> entries(static_cast<std::size_t>(term.in), 0);
+  for (std::size_t i = 0; i < to.size() && add; ++i) {
+    sum[i] = exact(static_cast<double>(before[i]));
+    size[i] = abs(sum[i]);
+  }
+  for (const RandomTerm::Product& p : term.products) {
+    ++entries[p.in];
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const mpq_class product =
+          exact(p.weight) * exact(static_cast<double>(from[p.out * kRows + r]));
+      sum[p.in * kRows + r] += product;
+      size[p.in * kRows + r] += abs(product);
+    }
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const int n = entries[i / kRows];
+    const mpq_class miss = abs(exact(static_cast<double>(to[i])) - sum[i]);
+    const mpq_class underflow = exact(0x1p-150) * (n + 1);
+    if (kind == Numbers::kIntegers) {
+      ASSERT_EQ(miss, 0) << i;
+    }
+    const mpq_class stored = exact(0x1p-24) * abs(sum[i]) * exact(1 + 0x1p-20);
+    const mpq_class allowed = wide && term.kind == Kind::kConv
+                                  ? mpq_class(exact(gamma_double(n + 2)) * size[i] + stored)
+                                  : mpq_class(exact(gamma_float(depth_of(term, n, add))) * size[i]);
+    ASSERT_LE(miss, allowed + underflow) << i;
+  }
+}
+
+TEST(Terms, BackwardCoefficients) {
+  for (unsigned seed = 0; seed < 120; ++seed) check_backward<4>(seed);
+  for (unsigned seed = 120; seed < 150; ++seed) check_backward<6>(seed);
+  for (unsigned seed = 150; seed < 162; ++seed) check_backward<32>(seed);
+  for (unsigned seed = 162; seed < 192; ++seed) check_backward<2>(seed);
+}
+
+TEST(Terms, AddRows) {
+  const std::vector<float> from = {1, 2, 3, 4};
+  std::vector<float> to = {10, 20, 30, 40};
+  bf::add_rows<2>(2, from.data(), to.data());
+  EXPECT_EQ(to, (std::vector<float>{11, 22, 33, 44}));
+}
+
+template <int kRows>
+void check_start(unsigned seed) {
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  const bool add = seed % 2 == 0;
+  const RandomTerm term = seed % 4 < 2 ? random_conv_term(random, Numbers::kIntegers)
+                                       : random_term(random, Numbers::kIntegers, 30);
+  std::vector<std::int32_t> neurons;
+  for (int r = 0; r < kRows / 2; ++r) neurons.push_back(random.below(term.out));
+  std::vector<float> to = random.numbers(std::int64_t{term.in} * kRows, Numbers::kIntegers);
+  std::vector<float> expected(to.size(), 0);
+  if (add) expected = to;
+  for (const RandomTerm::Product& p : term.products)
+    for (std::size_t r = 0; r < kRows / 2; ++r) {
+      if (neurons[r] != static_cast<std::int32_t>(p.out)) continue;
+      expected[p.in * kRows + r] += static_cast<float>(p.weight);
+      expected[p.in * kRows + kRows / 2 + r] -= static_cast<float>(p.weight);
+    }
+  switch (term.kind) {
+    case Kind::kConv:
+      bf::conv_start<kRows>(term.shape, term.weight.data(), neurons.data(), add, to.data());
+      break;
+    case Kind::kSparse:
+      bf::sparse_start<kRows>(term.row_start.data(), term.column.data(), term.weight.data(),
+                              term.in, neurons.data(), add, to.data());
+      break;
+    case Kind::kGather:
+      bf::gather_start<kRows>(term.sources(), term.in, neurons.data(), add, to.data());
+      break;
+  }
+  EXPECT_EQ(to, expected);
+}
+
+TEST(Terms, StartsAreTheRowsOfTheWeights) {
+  for (unsigned seed = 0; seed < 200; ++seed) check_start<8>(seed);
+  for (unsigned seed = 200; seed < 240; ++seed) check_start<2>(seed);
+}
+
+template <int kRows>
+void check_relax(unsigned seed) {
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  const Numbers kind = kAllNumbers[seed % 5];
+  const int n = random.between(1, 100);
+  const auto count = static_cast<std::size_t>(n);
+  const std::vector<float> table = random.numbers(6 * n, kind);
+  const std::vector<float> before = random.numbers(std::int64_t{n} * kRows, kind);
+  const std::vector<float> sums_before = random.numbers(3 * kRows, kind);
+  const std::size_t price_row = seed % 2 == 0 ? 4 : 5;
+  std::vector<float> a = before, sums = sums_before;
+  bf::relax_rows<kRows>(n, table.data(), table.data() + price_row * count, a.data(), sums.data());
+  for (std::size_t r = 0; r < kRows; ++r) {
+    mpq_class offset = exact(static_cast<double>(sums_before[r])), size = abs(offset);
+    mpq_class price = exact(static_cast<double>(sums_before[kRows + r])), price_size = abs(price);
+    for (std::size_t j = 0; j < count; ++j) {
+      const float x = before[j * kRows + r];
+      const std::size_t side = x < 0 ? 0 : 1;
+      EXPECT_EQ(a[j * kRows + r], x * table[side * count + j]);
+      const mpq_class product =
+          exact(x) * exact(static_cast<double>(table[(2 + side) * count + j]));
+      offset += product;
+      size += abs(product);
+      price += abs(exact(x)) * exact(static_cast<double>(table[price_row * count + j]));
+      price_size += abs(exact(x) * exact(static_cast<double>(table[price_row * count + j])));
+    }
+    const mpq_class gamma = exact(gamma_float(1) + gamma_double(n + 2));
+    EXPECT_LE(abs(exact(static_cast<double>(sums[r])) - offset), gamma * size + exact(0x1p-150));
+    EXPECT_LE(abs(exact(static_cast<double>(sums[kRows + r])) - price),
+              gamma * price_size + exact(0x1p-150));
+    EXPECT_EQ(sums[2 * kRows + r], sums_before[2 * kRows + r]);
+  }
+}
+
+TEST(Terms, RelaxedRows) {
+  for (unsigned seed = 0; seed < 60; ++seed) check_relax<4>(seed);
+  for (unsigned seed = 60; seed < 90; ++seed) check_relax<32>(seed);
+  for (unsigned seed = 90; seed < 120; ++seed) check_relax<6>(seed);
+}
+
+TEST(Terms, BoxesAloneAreThoseOfTheRelaxation) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    const Numbers kind = kAllNumbers[seed % 5];
+    const int n = 50;
+    const std::vector<double> centre = random.centres(n, kind);
+    const std::vector<float> below = random.radii(n, kind), above = random.radii(n, kind);
+    const std::vector<float> radius = random.radii(n, kind);
+    for (const bool relu : {false, true}) {
+      std::vector<float> table(6 * n), r1(n), r2(n);
+      std::vector<double> c1(n), c2(n);
+      double slack[3] = {};
+      bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(),
+                bf::RelaxErrors{}, slack, table.data(), c1.data(), r1.data());
+      bf::relax_box(n, relu, centre.data(), below.data(), above.data(), c2.data(), r2.data());
+      EXPECT_EQ(c1, c2);
+      EXPECT_EQ(r1, r2);
+    }
+  }
+}
+
+TEST(Terms, WriteValues) {
+  const double centre[3] = {0.1, -2, 3};
+  float y[3];
+  bf::write_values(3, false, centre, y);
+  EXPECT_EQ(y[0], 0.1F);
+  EXPECT_EQ(y[1], -2);
+  bf::write_values(3, true, centre, y);
+  EXPECT_EQ(y[1], 0);
+  EXPECT_EQ(y[2], 3);
+}
+
+}  // namespace
+}  // namespace bf_test
