@@ -83,16 +83,24 @@ void import_constant(NodeImport& node) {
   }
 }
 
-// At inference Dropout is the identity, whatever its ratio.
+// At inference Dropout is the identity, whatever its ratio, and its mask lets everything through.
 void import_dropout(NodeImport& node) {
   if (node.has_input(2)) {
     const IntegerTensor& training = node.integers(2, "training_mode input");
     if (training.data.size() != 1 || training.data[0] != 0)
       fail("BF1020", "", "training_mode is on", "export the model in evaluation mode");
   }
-  if (node.has_output(1))
-    node.define(
-        1, Unavailable{"the mask that " + node.origin() + " makes", "export in evaluation mode"});
+  constexpr std::int64_t kMaskIsBool = 10;
+  if (node.has_output(1)) {
+    const Shape shape = node.input_shape(0);
+    node.reader().charge(shape, "");
+    const auto count = static_cast<std::size_t>(element_count(shape));
+    if (node.opset() >= kMaskIsBool)
+      node.emit(1,
+                IntegerTensor{shape, std::vector<std::int64_t>(count, 1), onnx::TensorProto::BOOL});
+    else
+      node.emit(1, Constant{shape, std::vector<double>(count, 1), {}});
+  }
   import_identity(node);
 }
 

@@ -92,7 +92,9 @@ Shape reduced(Shape shape, const std::vector<bool>& along) {
 void import_batch_normalization(NodeImport& node) {
   need_channels(node);
   node.check_same_types(5);
-  if (node.int_attribute("training_mode", 0) != 0)
+  constexpr std::int64_t kInferenceByDefault = 7;
+  if (node.int_attribute("training_mode", 0) != 0 ||
+      (node.opset() < kInferenceByDefault && node.int_attribute("is_test", 0) == 0))
     fail("BF1020", "", "training_mode is on", "export the model in evaluation mode");
   if (node.int_attribute("spatial", 1) == 0)
     fail("BF1026", "", "one mean per element (spatial = 0) is not supported",

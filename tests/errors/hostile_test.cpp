@@ -160,8 +160,8 @@ TEST(Hostile, names_stay_unique) {
                                          "m", {})
                           .graph;
   EXPECT_EQ(graph.values[0].name, "_#0");
-  EXPECT_EQ(graph.values[1].name, "_#0_2");
-  EXPECT_EQ(graph.values[2].name, "_#0_2_2");
+  EXPECT_EQ(graph.values[1].name, "_#0#1");
+  EXPECT_EQ(graph.values[2].name, "_#0_2");
 }
 
 class ExternalData : public testing::Test {
