@@ -71,6 +71,23 @@ static inline double tangent_top(const FunctionPoint& at, double p, double s, do
   return add_up(minus_line(top_of(at, side), s, p, c), right > left ? right : left);
 }
 
+struct CellSlope {
+  double slope, curvature;
+};
+
+// p' and p'' at x, rounded somehow.
+static inline CellSlope slope_in_cell(const FunctionView& f, int cell, double x) {
+  const double* c = f.coefficient + static_cast<std::ptrdiff_t>(cell) * (f.degree + 1);
+  const double t = x - f.start[cell];
+  double slope = 0;
+  double curvature = 0;
+  for (int k = f.degree; k > 0; --k) {
+    curvature = curvature * t + slope;
+    slope = slope * t + c[k] * static_cast<double>(k);
+  }
+  return {slope, curvature};
+}
+
 // A place in [a, b], in a run in which g is concave, where g' is near s, or the end next to it.
 // `tolerance` is relative to how much g' varies over a cell. Nothing rests on the result.
 static inline double find_slope_in_cells(const FunctionView& f, const FunctionRun& run, double s,
@@ -86,25 +103,19 @@ static inline double find_slope_in_cells(const FunctionView& f, const FunctionRu
   }
   double left = f.start[cell] > a ? f.start[cell] : a;
   double right = f.start[cell + 1] < b ? f.start[cell + 1] : b;
-  double at_left = sign * polynomial_at(f, cell, left).slope - s;
-  double at_right = sign * polynomial_at(f, cell, right).slope - s;
+  const double at_left = sign * polynomial_at(f, cell, left).slope - s;
+  const double at_right = sign * polynomial_at(f, cell, right).slope - s;
   if (!(at_left > 0)) return left;
   if (!(at_right < 0)) return right;
   const double enough = tolerance * (at_left - at_right);
-  double x = left;
-  for (int i = 0; i < 6; ++i) {
-    x = left + (right - left) * (at_left / (at_left - at_right));
-    const double at = sign * polynomial_at(f, cell, x).slope - s;
-    if (__builtin_fabs(at) <= enough) break;
-    if (at > 0) {
-      left = x;
-      at_left = at;
-      if (i > 0) at_right *= 0.5;  // Illinois: the end that stays counts less
-    } else {
-      right = x;
-      at_right = at;
-      if (i > 0) at_left *= 0.5;
-    }
+  double x = left + (right - left) * (at_left / (at_left - at_right));
+  for (int i = 0; i < 8; ++i) {  // Newton's method within the bracket
+    const CellSlope at = slope_in_cell(f, cell, x);
+    const double miss = sign * at.slope - s;
+    if (__builtin_fabs(miss) <= enough) break;
+    (miss > 0 ? left : right) = x;
+    x -= miss / (sign * at.curvature);
+    if (!(x > left && x < right)) x = 0.5 * left + 0.5 * right;
   }
   return x < a ? a : x > b ? b : x;
 }
@@ -208,7 +219,7 @@ static inline FunctionRange bound_between(const FunctionView& f, const FunctionE
   return {-peak_over(f, ends, search).top, high};
 }
 
-// The line over g that is lowest in the middle of [low, high], up to about 0.2 % of the distance
+// The line over g that is lowest in the middle of [low, high], up to about 0.1 % of the distance
 // between the lines; none is better in area. `constant` is a bound of g: the line to fall back on.
 //
 // The hull of g at the middle is that height. From below it is approached by chords between points
@@ -223,7 +234,7 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
   const double value = top_of(at, side);
   FunctionLine best{0, constant};
   double best_height = constant;
-  PeakSearch search{0, c, side, 0x1p-11, -1, middle, at};
+  PeakSearch search{0, c, side, 0x1p-14, -1, middle, at};
   double left = ends.low;
   double left_value = top_of(ends.at_low, side);
   double right = ends.high;
@@ -247,7 +258,7 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
     const double hull = tangent ? value : left_value + search.s * (middle - left);
     const double gap = tangent ? value - chord : height - value;
     const double noise = 0x1p-23 * __builtin_fabs(search.s) * width;
-    if (!(height - hull > 0x1p-9 * gap + noise)) break;
+    if (!(height - hull > 0x1p-10 * gap + noise)) break;
     tangent = false;
     if (peak.at > middle) {
       if (peak.at == right && i > 0) break;

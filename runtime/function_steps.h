@@ -17,7 +17,7 @@ static inline bool is_staircase(const FunctionView& f) {
 constexpr double kManySteps = 0x1p50;
 
 static inline double floor_of(double x) {
-  if (!(__builtin_fabs(x) < kManySteps)) return x;  // an integer, inf or NaN
+  if (!(__builtin_fabs(x) < 0x1p52)) return x;  // an integer, inf or NaN
   const double cut = static_cast<double>(static_cast<std::int64_t>(x));
   return cut > x ? cut - 1 : cut;
 }

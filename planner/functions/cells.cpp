@@ -141,11 +141,30 @@ Cell make_cell(const Formula& f, double start, double end, int degree, double ne
   return cell;
 }
 
+// The largest error at points between the nodes.
+double sampled_error(const Formula& f, const std::vector<double>& coefficients, double start,
+                     double end) {
+  double worst = 0;
+  Real value, sum;
+  for (double x : nodes_of(start, end, static_cast<int>(coefficients.size()) + 1)) {
+    value_at(f, x, value);
+    mpfr_set_zero(sum, 1);
+    for (std::size_t k = coefficients.size(); k-- > 0;) {
+      mpfr_mul_d(sum, sum, x - start, MPFR_RNDN);
+      mpfr_add_d(sum, sum, coefficients[k], MPFR_RNDN);
+    }
+    mpfr_sub(sum, sum, value, MPFR_RNDN);
+    worst = std::max(worst, std::fabs(mpfr_get_d(sum, MPFR_RNDN)));
+  }
+  return worst;
+}
+
 double allowed_at(const Formula& f, const CellTarget& target, double start, double end) {
   Real value;
-  const double left = std::fabs(value_at(f, start, value));
-  const double right = std::fabs(value_at(f, end, value));
-  return target.relative * std::max(std::min(left, right), target.floor);
+  const double left = value_at(f, start, value);
+  const double right = value_at(f, end, value);
+  const double least = (left < 0) == (right < 0) ? std::min(std::fabs(left), std::fabs(right)) : 0;
+  return target.relative * std::max(least, target.floor);
 }
 
 float float_above(double x) {
@@ -177,36 +196,36 @@ std::vector<Segment> split_by_curvature(const Formula& f, double start, double e
   return segments;
 }
 
-// Greedy: each cell as wide as its error allows, found by growing and shrinking the last width.
+// Greedy: each cell as wide as its error allows, found by growing and shrinking the last width by
+// what samples say; then the error is proven.
 void append_cells(const Formula& f, double start, double end, int degree, const CellTarget& target,
                   FunctionTable& table) {
   if (table.starts.empty()) table.starts.push_back(start);
   BF_CHECK(table.starts.back() == start);
   double width = std::min(end - start, 0.5);
   while (start < end) {
-    Cell kept;
-    double kept_end = start;
-    bool shrunk = false;
-    for (int attempt = 0; attempt < 400; ++attempt) {
-      const double last = end - start <= width * 1.2 ? end : start + width;
+    const auto end_of = [&](double w) { return end - start <= w * 1.2 ? end : start + w; };
+    const auto fits = [&](double w) {
+      const std::vector<double> p = interpolate(f, start, end_of(w), degree);
+      return sampled_error(f, p, start, end_of(w)) <= allowed_at(f, target, start, end_of(w)) * 0.9;
+    };
+    const auto too_narrow = [&](double w) { return w < 0x1p-50 * std::fabs(start); };
+    if (fits(width)) {
+      while (end_of(width) < end && fits(width * 1.3)) width *= 1.3;
+    } else {
+      while (!fits(width) && !too_narrow(width)) width *= 0.8;
+    }
+    for (;; width *= 0.9) {
+      const double last = end_of(width);
       BF_CHECK(last > start);
       const double allowed = allowed_at(f, target, start, last);
       const Cell cell = make_cell(f, start, last, degree, allowed / 16);
-      if (cell.value_error <= allowed || width < 0x1p-50 * std::fabs(start)) {
-        kept = cell;
-        kept_end = last;
-        if (shrunk || last == end || cell.value_error > allowed / 4) break;
-        width *= 1.3;
-      } else {
-        if (kept_end > start) break;
-        shrunk = true;
-        width *= 0.8;
-      }
+      if (!(cell.value_error <= allowed) && !too_narrow(width)) continue;
+      append(table, cell, last);
+      width = last - start;
+      start = last;
+      break;
     }
-    BF_CHECK(kept_end > start);
-    append(table, kept, kept_end);
-    width = kept_end - start;
-    start = kept_end;
   }
 }
 
