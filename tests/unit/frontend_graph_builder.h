@@ -38,6 +38,11 @@ class Builder {
 
   ValueId x() const { return graph_.inputs[0]; }
 
+  ValueId input(std::string name, Shape shape) {
+    graph_.inputs.push_back(graph_.add_value(std::move(name), std::move(shape)));
+    return graph_.inputs.back();
+  }
+
   ValueId add(Op op, std::vector<ValueId> inputs, Shape shape) {
     const std::string number = std::to_string(graph_.nodes.size());
     const ValueId id = graph_.add_value("v" + number, std::move(shape));

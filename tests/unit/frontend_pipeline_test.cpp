@@ -103,7 +103,7 @@ TEST(Pipeline, ADisabledPassIsReportedOrHarmless) {
     PassOptions options;
     options.disabled = {std::string(pass.name)};
     const std::set<std::string> found = codes([&] { normalise(graph, options); });
-    const bool needed = pass.name == "lower-affine" || pass.name == "insert-identity";
+    const bool needed = pass.name == "lower-affine";
     EXPECT_EQ(found, needed ? std::set<std::string>{"BF2006"} : std::set<std::string>{})
         << pass.name;
     EXPECT_EQ(evaluate(graph, {{5, 7}}), expected) << pass.name;
