@@ -3,7 +3,8 @@
 #include <Eigen/Core>
 #include <limits>
 #include <type_traits>
-#include <vector>
+
+#include "planner/reference/scalars.h"
 
 namespace bf::reference {
 
@@ -13,21 +14,6 @@ template <typename Scalar>
 using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 template <typename Scalar>
-Scalar magnitude(const Scalar& x) {
-  return x < 0 ? Scalar(-x) : x;
-}
-
-template <typename Scalar>
-const Scalar& larger(const Scalar& a, const Scalar& b) {
-  return a < b ? b : a;
-}
-
-template <typename Scalar>
-const Scalar& smaller(const Scalar& a, const Scalar& b) {
-  return b < a ? b : a;
-}
-
-template <typename Scalar>
 Vector<Scalar> zeros(Eigen::Index count) {
   return Vector<Scalar>::Constant(count, Scalar(0));
 }
@@ -35,15 +21,6 @@ Vector<Scalar> zeros(Eigen::Index count) {
 template <typename Scalar>
 Matrix<Scalar> zeros(Eigen::Index rows, Eigen::Index columns) {
   return Matrix<Scalar>::Constant(rows, columns, Scalar(0));
-}
-
-// Rationals are always finite.
-template <typename Scalar>
-bool is_finite(const Scalar& x) {
-  if constexpr (std::is_floating_point_v<Scalar>)
-    return x - x == 0;
-  else
-    return true;
 }
 
 // Bounds per element. Where nothing is known, both ends are infinite (in double alone).

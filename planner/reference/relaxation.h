@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/function.h"
 #include "frontend/function_exact.h"
-#include "planner/reference/numbers.h"
+#include "planner/reference/scalars.h"
 
 // Lines around an activation on an interval. The best pair has the least area between them, which
 // is: each has the best value in the interval's middle. So the upper line supports the concave

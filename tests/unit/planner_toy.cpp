@@ -57,31 +57,18 @@ class ToyBuilder {
 
   KernelId kernel(KernelKind kind, int in, int out, bool relu = false, int rows = 0,
                   bool head = false) {
-    std::string name = std::string(to_string(kind)) + "_" + std::to_string(in) + "x" +
-                       std::to_string(out) + "_" + std::to_string(rows) + (relu ? "_relu" : "") +
-                       (head ? "_head" : "");
-    for (std::size_t i = 0; i < plan_.kernels.size(); ++i)
-      if (plan_.kernels[i].key == name) return static_cast<KernelId>(i);
     Kernel made;
-    made.key = made.function = name;
     made.kind = kind;
     made.in = in;
     made.out = out;
     made.rows = rows;
     made.relu = relu;
     made.head = head;
-    made.reason = "a toy";
-    plan_.kernels.push_back(made);
-    return static_cast<KernelId>(plan_.kernels.size()) - 1;
+    return toy_kernel(plan_, made);
   }
 
   static BufferId buffer(Entry& entry, std::string name, Element element, std::int64_t count) {
-    Buffer made;
-    made.name = std::move(name);
-    made.element = element;
-    made.count = count;
-    entry.buffers.push_back(made);
-    return static_cast<BufferId>(entry.buffers.size() - 1);
+    return toy_buffer(entry, std::move(name), element, count);
   }
 
   Entry interval_entry() {
@@ -242,6 +229,26 @@ bool contains(const std::vector<BufferId>& list, BufferId id) {
 }
 
 }  // namespace
+
+KernelId toy_kernel(Plan& plan, Kernel made) {
+  made.key = made.function = std::string(to_string(made.kind)) + "_" + std::to_string(made.in) +
+                             "x" + std::to_string(made.out) + "_" + std::to_string(made.rows) +
+                             (made.relu ? "_relu" : "") + (made.head ? "_head" : "");
+  made.reason = "a toy";
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i)
+    if (plan.kernels[i].key == made.key) return static_cast<KernelId>(i);
+  plan.kernels.push_back(made);
+  return static_cast<KernelId>(plan.kernels.size()) - 1;
+}
+
+BufferId toy_buffer(Entry& entry, std::string name, Element element, std::int64_t count) {
+  Buffer made;
+  made.name = std::move(name);
+  made.element = element;
+  made.count = count;
+  entry.buffers.push_back(made);
+  return static_cast<BufferId>(entry.buffers.size() - 1);
+}
 
 void make_tasks(Entry& entry) {
   entry.tasks.clear();

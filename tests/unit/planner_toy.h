@@ -1,6 +1,7 @@
 #pragma once
 
 #include <random>
+#include <string>
 #include <vector>
 
 #include "planner/plan.h"
@@ -22,6 +23,11 @@ Plan toy_plan(Method method);
 
 // Weights in [-1, 1] with few bits, so that exact runs stay small.
 std::vector<ToyLayer> random_chain(const std::vector<int>& widths, std::mt19937& random);
+
+// A kernel of this kind and extents: one that is there, or a new one.
+KernelId toy_kernel(Plan& plan, Kernel made);
+
+BufferId toy_buffer(Entry& entry, std::string name, Element element, std::int64_t count);
 
 // Makes the tasks of an entry anew: one per step, with the edges that its buffers need.
 void make_tasks(Entry& entry);
