@@ -201,7 +201,7 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
 //   stored:  in wide rows, A_j itself is a double sum rounded to float: off by at most u |A_j|,
 //            times |a'_j - centre'_j| <= the activation's radius.
 // Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
-// scale.
+// scale. Without a table only the centres and radii are made, and `slack` is not touched.
 static inline void relax(int n, bool relu, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {
@@ -211,6 +211,11 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
     const double high = add_up(centre[j], static_cast<double>(above[j]));
     const Relaxation line =
         relu ? relax_relu(centre[j], low, high) : relax_identity(centre[j], low, high);
+    if (table == nullptr) {
+      centre_out[j] = line.centre;
+      radius_out[j] = line.radius;
+      continue;
+    }
     const double b = __builtin_fabs(static_cast<double>(below[j]));
     const double a = __builtin_fabs(static_cast<double>(above[j]));
     const double reach = b > a ? b : a;
@@ -237,7 +242,8 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
     radius_out[j] = line.radius;
     reach_sum += reach + spread + slack[0];
   }
-  slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
+  if (table != nullptr)
+    slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
 }
 
 // ---- backward rows
