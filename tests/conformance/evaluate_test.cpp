@@ -5,9 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 
+#include "frontend/import/importer.h"
+#include "frontend/import/operators.h"
+#include "tests/conformance/operator_notes.h"
 #include "tests/conformance/run.h"
+#include "tests/conformance/table.h"
 
 namespace bf::conformance {
 namespace {
@@ -28,15 +35,22 @@ std::string_view name_of(Verdict verdict) {
   return "";
 }
 
+std::string table_on_disk() {
+  std::ifstream stream(BF_SOURCE_DIR "/docs/operators.md", std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 // BF_CONFORMANCE_LIST=1 prints each test's verdict and reason.
 TEST(Conformance, EveryModelIsDiagnosedOrEvaluatesAsExpected) {
   const auto folder = suite_folder();
   if (!folder) GTEST_SKIP() << "no ONNX backend tests: install libonnx-testdata";
   const bool list = std::getenv("BF_CONFORMANCE_LIST") != nullptr;
   std::map<std::string_view, int> counts;
+  Scores scores;
   for (const TestCase& test : load_suite(*folder)) {
     const Report report = run_test(test);
     ++counts[name_of(report.verdict)];
+    count(scores, test, report);
     EXPECT_NE(report.verdict, Verdict::kWrong) << test.name << ": " << report.reason;
     EXPECT_TRUE(report.verdict == Verdict::kPassed || !report.reason.empty()) << test.name;
     if (list)
@@ -44,6 +58,32 @@ TEST(Conformance, EveryModelIsDiagnosedOrEvaluatesAsExpected) {
                  report.reason);
   }
   for (const auto& [name, count] : counts) fmt::print("{} {}\n", count, name);
+  EXPECT_EQ(table_on_disk(), operator_table(scores)) << "run conformance_table > docs/operators.md";
+  for (const OperatorNote& note : operator_notes()) {
+    const Score& score = scores[std::string(note.name)];
+    if (find_operator(note.name) != nullptr && note.kind == OperatorNote::Kind::kPlain) {
+      EXPECT_EQ(score.passed, score.total) << note.name << " is said to be supported in full";
+    }
+  }
+}
+
+// Also where the backend tests are not installed.
+TEST(Conformance, TheTableListsWhatTheImporterKnows) {
+  std::set<std::string_view> listed;
+  const std::string table = table_on_disk();
+  for (const OperatorNote& note : operator_notes()) {
+    listed.insert(note.name);
+    const bool known = find_operator(note.name) != nullptr;
+    const std::string_view support = !known                                     ? "no"
+                                     : note.kind == OperatorNote::Kind::kPartly ? "partly"
+                                                                                : "yes";
+    EXPECT_NE(table.find(fmt::format("\n| {} | {} |", note.name, support)), std::string::npos)
+        << note.name;
+    EXPECT_FALSE(known && note.kind == OperatorNote::Kind::kNot) << note.name;
+    EXPECT_TRUE(known || !note.note.empty()) << note.name << ": say why it is not supported";
+  }
+  EXPECT_GE(fully_supported(), 75);
+  for (std::string_view each : supported_operators()) EXPECT_TRUE(listed.contains(each)) << each;
 }
 
 }  // namespace

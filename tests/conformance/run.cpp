@@ -50,42 +50,6 @@ std::vector<double> joined(const std::vector<std::vector<double>>& tensors) {
   return result;
 }
 
-Attempt attempt(const TestCase& test, const FreeInputs& free) {
-  Attempt result;
-  result.free = free;
-  try {
-    const std::string bytes = bind(test, free).SerializeAsString();
-    result.graph = import_model_bytes(bytes, "model.onnx", {}).graph;
-  } catch (const CompileError& error) {
-    result.diagnostics = error.diagnostics();
-    return result;
-  }
-  result.result = Result::kRight;
-  result.normal = result.graph;
-  try {
-    normalise(result.normal);
-  } catch (const CompileError& error) {
-    result.result = Result::kDiagnosed;
-    result.diagnostics = error.diagnostics();
-    return result;
-  }
-  for (const DataSet& data : test.data) {
-    if (!fits(result.graph, free_values(data, free))) {
-      result.result = Result::kDiagnosed;
-      result.diagnostics.push_back({"", "", "the data have another shape than the model says", ""});
-      return result;
-    }
-    const std::vector<std::vector<double>> inputs = free_values(data, free);
-    std::string difference = compare(evaluate(result.graph, inputs), data.outputs);
-    if (difference.empty())
-      difference = compare(evaluate(result.normal, {joined(inputs)}), data.outputs);
-    if (difference.empty()) continue;
-    result.result = Result::kWrong;
-    result.difference = difference;
-  }
-  return result;
-}
-
 bool has_real_input(const TestCase& test) {
   const std::vector<bool> inputs = true_inputs(test.model.graph());
   for (std::size_t i = 0; i < inputs.size(); ++i)
@@ -148,14 +112,57 @@ std::string exclusion(const TestCase& test) {
     if (node.domain() == "ai.onnx.preview.training") return "an operator of training";
   if (test.name.find("training") != std::string::npos) return "training mode";
   if (test.name.find("bernoulli") != std::string::npos) return "a random output";
+  // 2.5 / (5 / 255) is 127.5: rounded to even in exact arithmetic, but the test's float32 quotient
+  // lies below.
+  if (test.name.find("node/test_dynamicquantizelinear") == 0 &&
+      test.name.find("adjusted") == std::string::npos)
+    return "the output depends on the rounding of a quotient at a step";
   if (test.data.empty()) return "no data";
   for (const DataSet& data : test.data) {
     for (const TestTensor& input : data.inputs)
       if (!input.problem.empty()) return "an input: " + input.problem;
-    for (const TestTensor& output : data.outputs)
+    for (const TestTensor& output : data.outputs) {
       if (!output.problem.empty()) return "an output: " + output.problem;
+      if (output.data.empty()) return "an output without elements";
+    }
   }
   return "";
+}
+
+Attempt run_attempt(const TestCase& test, const FreeInputs& free) {
+  Attempt result;
+  result.free = free;
+  try {
+    const std::string bytes = bind(test, free).SerializeAsString();
+    result.graph = import_model_bytes(bytes, "model.onnx", {}).graph;
+  } catch (const CompileError& error) {
+    result.diagnostics = error.diagnostics();
+    return result;
+  }
+  result.result = Result::kRight;
+  result.normal = result.graph;
+  try {
+    normalise(result.normal);
+  } catch (const CompileError& error) {
+    result.result = Result::kDiagnosed;
+    result.diagnostics = error.diagnostics();
+    return result;
+  }
+  for (const DataSet& data : test.data) {
+    if (!fits(result.graph, free_values(data, free))) {
+      result.result = Result::kDiagnosed;
+      result.diagnostics.push_back({"", "", "the data have another shape than the model says", ""});
+      return result;
+    }
+    const std::vector<std::vector<double>> inputs = free_values(data, free);
+    std::string difference = compare(evaluate(result.graph, inputs), data.outputs);
+    if (difference.empty())
+      difference = compare(evaluate(result.normal, {joined(inputs)}), data.outputs);
+    if (difference.empty()) continue;
+    result.result = Result::kWrong;
+    result.difference = difference;
+  }
+  return result;
 }
 
 Report run_test(const TestCase& test) {
@@ -168,7 +175,7 @@ Report run_test(const TestCase& test) {
   bool right_free = false;
   bool right_bound = false;
   for (const FreeInputs& free : candidate_bindings(test)) {
-    report.attempts.push_back(attempt(test, free));
+    report.attempts.push_back(run_attempt(test, free));
     const Attempt& made = report.attempts.back();
     if (made.result == Result::kWrong) {
       report.verdict = Verdict::kWrong;
@@ -193,6 +200,7 @@ Report run_test(const TestCase& test) {
 std::string compare(const std::vector<std::vector<double>>& values,
                     const std::vector<TestTensor>& expected) {
   constexpr double kRelative = 1e-3;
+  constexpr double kDouble = 1e-9;
   constexpr double kAbsolute = 1e-7;
   if (values.size() != expected.size())
     return fmt::format("{} outputs, not {}", values.size(), expected.size());
@@ -200,7 +208,10 @@ std::string compare(const std::vector<std::vector<double>>& values,
     if (values[i].size() != expected[i].data.size())
       return fmt::format("output {} has {} elements, not {}", i, values[i].size(),
                          expected[i].data.size());
-    const double relative = std::max(kRelative, 2 * type_rounding(expected[i]));
+    // What was computed in double is held to more.
+    const double relative = expected[i].proto.data_type() == onnx::TensorProto::DOUBLE
+                                ? kDouble
+                                : std::max(kRelative, 2 * type_rounding(expected[i]));
     for (std::size_t j = 0; j < values[i].size(); ++j) {
       const double right = expected[i].data[j];
       if (!(std::fabs(values[i][j] - right) <= kAbsolute + relative * std::fabs(right)))

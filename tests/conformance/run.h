@@ -57,12 +57,15 @@ std::vector<std::vector<double>> free_values(const DataSet& data, const FreeInpu
 // Why no claim is made for this test; empty: none.
 std::string exclusion(const TestCase& test);
 
+// One set of free inputs: imports, normalises and evaluates.
+Attempt run_attempt(const TestCase& test, const FreeInputs& free);
+
 // Imports, normalises and evaluates, attempt by attempt, before and after. A wrong attempt makes
 // the test wrong.
 Report run_test(const TestCase& test);
 
 // What `values` misses of the expected tensors by more than the backend tests' tolerance, a
-// relative 1e-3 and an absolute 1e-7; empty: nothing.
+// relative 1e-3 (1e-9 for doubles) and an absolute 1e-7; empty: nothing.
 std::string compare(const std::vector<std::vector<double>>& values,
                     const std::vector<TestTensor>& expected);
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace bf::conformance {
+
+// What docs/operators.md says of one operator of the standard, domain ai.onnx.
+struct OperatorNote {
+  std::string_view name;
+  enum class Kind {
+    kPlain,   // supported in full when the importer knows it; `note` says what must be constant
+    kPartly,  // `note` says which part is not supported, and why
+    kNot,     // `note` says why
+  } kind = Kind::kPlain;
+  std::string_view note = {};
+};
+
+// All operators up to operator set 26, by name.
+std::span<const OperatorNote> operator_notes();
+
+}  // namespace bf::conformance

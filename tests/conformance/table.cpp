@@ -1,0 +1,94 @@
+#include "tests/conformance/table.h"
+
+#include <fmt/format.h>
+
+#include "frontend/import/operators.h"
+#include "tests/conformance/operator_notes.h"
+
+namespace bf::conformance {
+namespace {
+
+using Kind = OperatorNote::Kind;
+
+constexpr std::string_view kHead = R"(# Operators
+
+Written by `conformance_table`; `conformance_evaluate_test` compares it with what the importer does.
+
+Operators of the domain `ai.onnx` up to operator set 26. *Tests*: backend tests of ONNX 1.12 (as
+Debian's `libonnx-testdata` installs them) whose models consist of this operator alone, passed out
+of all but those that make no sense here: training mode, random outputs, strings, sequences, data
+that are not finite or have no elements. Passed means: with all inputs of the model free, or those
+bound that the notes name, the imported and the normalised graph evaluate to the expected output,
+and the compiled verifier's bounds hold it. No supported operator fails a test but for the reason in
+its note.
+
+Bounds are those of exact real arithmetic: casts between float types round nothing.
+
+| operator | supported | tests | notes |
+|---|---|---|---|
+)";
+
+bool is_known(const OperatorNote& note) {
+  return note.kind != Kind::kNot && find_operator(note.name) != nullptr;
+}
+
+std::string_view support_of(const OperatorNote& note) {
+  if (!is_known(note)) return "no";
+  return note.kind == Kind::kPartly ? "partly" : "yes";
+}
+
+std::string print(const Score& score) {
+  return score.total == 0 ? "–" : fmt::format("{} / {}", score.passed, score.total);
+}
+
+Score score_of(const Scores& scores, std::string_view name) {
+  const auto found = scores.find(std::string(name));
+  return found == scores.end() ? Score() : found->second;
+}
+
+}  // namespace
+
+void count(Scores& scores, const TestCase& test, const Report& report) {
+  Score& score = scores[test.operator_type];
+  if (report.verdict == Verdict::kExcluded) {
+    ++score.excluded;
+    return;
+  }
+  ++score.total;
+  if (report.verdict == Verdict::kPassed) ++score.passed;
+}
+
+std::string operator_table(const Scores& scores) {
+  std::string text(kHead);
+  int partly = 0;
+  int not_supported = 0;
+  Score all;
+  for (const OperatorNote& note : operator_notes()) {
+    const std::string_view support = support_of(note);
+    text += fmt::format("| {} | {} | {} | {} |\n", note.name, support,
+                        print(score_of(scores, note.name)), note.note);
+    if (support == "partly") ++partly;
+    if (support == "no") ++not_supported;
+  }
+  for (const auto& [name, score] : scores) {
+    all.passed += score.passed;
+    all.total += score.total;
+    all.excluded += score.excluded;
+  }
+  const Score several = score_of(scores, "");
+  text += fmt::format(
+      "\n{} operators are supported in full, {} partly, {} not. Of {} backend tests {} are "
+      "excluded, "
+      "and {} of the\nothers pass; among them {} of {} whose models have several operators.\n",
+      fully_supported(), partly, not_supported, all.total + all.excluded, all.excluded, all.passed,
+      several.passed, several.total);
+  return text;
+}
+
+int fully_supported() {
+  int count = 0;
+  for (const OperatorNote& note : operator_notes()) count += support_of(note) == "yes" ? 1 : 0;
+  return count;
+}
+
+}  // namespace bf::conformance
