@@ -34,13 +34,13 @@ bool is_true(const Disjunction& disjunction) {
 
 }  // namespace
 
-Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits,
-                    const std::string& place) {
+Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, const Lexer& lexer,
+                    const Token& place) {
   if (is_true(a) || b.empty()) return b;
   if (is_true(b) || a.empty()) return a;
   if (a.size() < b.size()) std::swap(a, b);
   if (a.size() > limits.disjuncts / b.size())
-    fail("BF3404", place,
+    fail("BF3404", lexer.place(place),
          fmt::format("multiplying out makes {} x {} cases, the limit is {}", a.size(), b.size(),
                      limits.disjuncts),
          "split the property: the verdicts of its parts decide it");
@@ -48,7 +48,7 @@ Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits,
   if (a.size() > 1) {
     const std::size_t literals = count_literals(a) * b.size() + count_literals(b) * a.size();
     if (literals > limits.literals)
-      fail("BF3404", place,
+      fail("BF3404", lexer.place(place),
            fmt::format("multiplying out makes {} conditions, the limit is {}", literals,
                        limits.literals),
            "split the property: the verdicts of its parts decide it");
@@ -117,8 +117,7 @@ Disjunction FormulaReader::read_connective(bool conjunction, bool negate, int de
     const Token place = lexer_.peek();
     Disjunction part = read_formula(negate, depth + 1);
     if (conjunction)
-      result = conjoin(std::move(result), std::move(part), limits_,
-                       result.size() > 1 ? lexer_.place(place) : std::string());
+      result = conjoin(std::move(result), std::move(part), limits_, lexer_, place);
     else
       result = unite(std::move(result), std::move(part));
     if (result.size() > limits_.disjuncts)
@@ -135,7 +134,7 @@ Disjunction FormulaReader::read_implication(bool negate, int depth) {
   Disjunction result = negate ? Disjunction(1) : Disjunction();
   for (const bool first : {true, false}) {
     Disjunction part = read_formula(first != negate, depth + 1);
-    result = negate ? conjoin(std::move(result), std::move(part), limits_, lexer_.place(place))
+    result = negate ? conjoin(std::move(result), std::move(part), limits_, lexer_, place)
                     : unite(std::move(result), std::move(part));
   }
   lexer_.expect(TokenKind::kClose, "')' after the two parts of an implication");
@@ -170,8 +169,7 @@ Disjunction FormulaReader::read_comparison(const Token& op, bool negate, int dep
     if (negate)
       result = unite(std::move(result), std::move(pair));
     else
-      result = conjoin(std::move(result), std::move(pair), limits_,
-                       result.size() > 1 ? lexer_.place(op) : std::string());
+      result = conjoin(std::move(result), std::move(pair), limits_, lexer_, op);
     left = std::move(right);
     ++pairs;
   }
@@ -190,7 +188,7 @@ Disjunction FormulaReader::relate(const Operand& a, const Operand& b, Relation r
     case Relation::kLess:
       return less(a, b, true, place);
     case Relation::kEqual:
-      return conjoin(less(a, b, false, place), less(b, a, false, place), limits_, {});
+      return conjoin(less(a, b, false, place), less(b, a, false, place), limits_, lexer_, place);
     case Relation::kNotEqual:
       return unite(less(a, b, true, place), less(b, a, true, place));
   }

@@ -33,9 +33,9 @@ struct Disjunct {
 // A disjunction; empty: false.
 using Disjunction = std::vector<Disjunct>;
 
-// a and b, multiplied out. Throws: BF3404 beyond the limits, naming `place`.
-Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits,
-                    const std::string& place);
+// a and b, multiplied out. Throws: BF3404 beyond the limits, at `place`.
+Disjunction conjoin(Disjunction a, Disjunction b, const PropertyLimits& limits, const Lexer& lexer,
+                    const Token& place);
 
 // Linear forms by number; see Property::rows.
 class RowTable {

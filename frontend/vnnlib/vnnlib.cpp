@@ -95,8 +95,7 @@ class Reader {
       std::move(only.conditions.begin(), only.conditions.end(),
                 std::back_inserter(common_.conditions));
     } else {
-      alternatives_ =
-          conjoin(std::move(alternatives_), std::move(formula), limits_, lexer_.place(place));
+      alternatives_ = conjoin(std::move(alternatives_), std::move(formula), limits_, lexer_, place);
     }
   }
 

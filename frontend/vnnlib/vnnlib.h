@@ -19,7 +19,7 @@ struct PropertyLimits {
   std::int64_t variables = std::int64_t{1} << 24;  // inputs, and outputs
   int depth = 200;                                 // of parentheses
   std::size_t disjuncts = std::size_t{1} << 18;    // of all asserts multiplied out
-  std::size_t literals = std::size_t{1} << 25;     // in all disjuncts
+  std::size_t literals = std::size_t{1} << 20;     // in disjuncts that multiplying out makes
   std::size_t box_numbers = std::size_t{1} << 26;  // in the boxes of all cases
 };
 

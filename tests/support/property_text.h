@@ -1,0 +1,46 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "frontend/property.h"
+
+namespace bf::test {
+
+inline mpq_class value_of(const LinearForm& form, const std::vector<mpq_class>& at) {
+  mpq_class sum = 0;
+  for (const auto& [index, factor] : form) sum += factor * at[static_cast<std::size_t>(index)];
+  return sum;
+}
+
+inline bool holds(const Property& property, const Condition& condition,
+                  const std::vector<mpq_class>& x, const std::vector<mpq_class>& y) {
+  mpq_class value = 0;
+  if (condition.row >= 0)
+    value = value_of(property.rows[static_cast<std::size_t>(condition.row)], y);
+  if (condition.negated) value = -value;
+  value += value_of(condition.inputs, x);
+  return condition.strict ? value < condition.limit : value <= condition.limit;
+}
+
+// Whether doubles x with outputs y violate the property, in exact arithmetic.
+inline bool violates(const Property& property, const std::vector<double>& x,
+                     const std::vector<mpq_class>& y) {
+  const std::vector<mpq_class> exact_x(x.begin(), x.end());
+  for (const PropertyCase& one : property.cases) {
+    bool inside = true;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      inside = inside && one.inner.lower[i] <= x[i] && x[i] <= one.inner.upper[i];
+    if (!inside) continue;
+    for (const Clause& clause : one.clauses) {
+      bool all = true;
+      for (const Condition& condition : clause) all = all && holds(property, condition, exact_x, y);
+      if (all) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace bf::test
