@@ -117,12 +117,12 @@ class TermVerifier {
     check(start.size() == size(layer_.out) + 1 && start.front() == 0 && start.back() >= 0 &&
               size(start.back()) == map.column.size(),
           "row_start");
+    check(std::is_sorted(start.begin(), start.end()), "row_start falls");
     const bool weighted = layer_.kind == LayerKind::kSum;
     check(term_.weight.size() == (weighted ? map.column.size() : 0), "weights");
     Extremes found;
     std::vector<std::int64_t> readers(size(term_.in), 0);
     for (std::size_t row = 0; row + 1 < start.size(); ++row) {
-      check(start[row] <= start[row + 1], "row_start falls");
       double norm = 0;
       for (std::size_t k = size(start[row]); k < size(start[row + 1]); ++k) {
         const std::int32_t column = map.column[k];
