@@ -82,6 +82,11 @@ Constant ConstantBuilder::finish(std::string_view where) && {
   return std::move(constant_);
 }
 
+bool is_zero(const Constant& constant) {
+  return constant.is_exact() &&
+         std::all_of(constant.data.begin(), constant.data.end(), [](double x) { return x == 0; });
+}
+
 Constant filled(Shape shape, double x) {
   const auto count = static_cast<std::size_t>(element_count(shape));
   return {std::move(shape), std::vector<double>(count, x), {}};

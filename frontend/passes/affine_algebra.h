@@ -46,6 +46,9 @@ class ConstantBuilder {
 // Fails with BF2005 when an element or its error is not finite.
 void check_finite(const Constant& constant, std::string_view where);
 
+// Whether all numbers are 0, exactly.
+bool is_zero(const Constant& constant);
+
 Constant filled(Shape shape, double x);
 
 // Elements source[i], as a tensor of `shape`.

@@ -13,11 +13,6 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-bool all_zero(const Constant& constant) {
-  return constant.is_exact() &&
-         std::all_of(constant.data.begin(), constant.data.end(), [](double x) { return x == 0; });
-}
-
 // The layout that agrees with position(n, c, p) at the origin and its neighbours; strides along
 // dimensions of 1 do not matter and are the usual ones.
 template <class Position>
@@ -64,7 +59,7 @@ struct Filled {
 
 // source[e]: the element of x at element e of conv's input, -1 for a zero.
 std::optional<std::vector<std::int64_t>> placement_source(const SparseAffine& placement) {
-  if (!all_zero(placement.bias)) return std::nullopt;
+  if (!is_zero(placement.bias)) return std::nullopt;
   std::vector<std::int64_t> source;
   for (std::size_t row = 0; row < at(placement.rows()); ++row) {
     const std::int64_t first = placement.row_start[row];
@@ -166,7 +161,7 @@ std::optional<OffsetConv> compose(const Conv& outer, const Scale& inner, std::st
         weight.set(w, multiply(bounded_at(*factor, at(channel)), bounded_at(outer.weight, w)));
       }
   Constant scaled = std::move(weight).finish(where);
-  if (all_zero(inner.offset)) return OffsetConv{{g, std::move(scaled), outer.bias}, std::nullopt};
+  if (is_zero(inner.offset)) return OffsetConv{{g, std::move(scaled), outer.bias}, std::nullopt};
   std::vector<Sum> sums(at(g.out_count()));
   for_each_product(g, [&](std::int64_t out, std::int64_t w, std::int64_t in) {
     sums[at(out)].add_product(bounded_at(outer.weight, at(w)), bounded_at(inner.offset, at(in)));

@@ -67,10 +67,7 @@ class ScaleFolder {
   // scale(conv(x)); an offset that differs between positions stays, as a Scale of factor 1.
   bool into_convolution(const Node& inner, const Conv& conv) {
     const bool only_offset = is_unit(scale_.factor);
-    const auto zero = [](double x) { return x == 0; };
-    if (only_offset && conv.bias.is_exact() &&
-        std::all_of(conv.bias.data.begin(), conv.bias.data.end(), zero) &&
-        !per_channel(scale_.offset, conv.geometry, true))
+    if (only_offset && is_zero(conv.bias) && !per_channel(scale_.offset, conv.geometry, true))
       return false;  // as it is left by this function
     Node& node = graph_.nodes[index_];
     std::optional<OffsetConv> folded = compose(scale_, conv, node.origin);

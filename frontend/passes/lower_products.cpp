@@ -130,6 +130,8 @@ class ProductLowering {
     });
     const ValueId left = gathered(std::move(a), 0, "_left");
     const ValueId right = gathered(std::move(b), 1, "_right");
+    const bool is_sum = layout_.k > 1 || terms_.alpha != 1 || !is_zero(terms_.bias);
+    if (!is_sum && left != right) return add(Binary{Binary::Kind::kMul}, {left, right});
     const ValueId all =
         left == right
             ? out_.function(left, {FunctionKind::kPower, 2, 0}, "_products")
