@@ -84,10 +84,12 @@ std::optional<Clause> simplify(const std::vector<Condition>& conditions, const B
 
 }  // namespace
 
-CaseBuilder::CaseBuilder(std::int64_t inputs, const PropertyLimits& limits, std::string file_name)
-    : file_name_(std::move(file_name)),
+CaseBuilder::CaseBuilder(const Declarations& declarations, const PropertyLimits& limits,
+                         const std::string& file_name)
+    : declarations_(declarations),
+      file_name_(file_name),
       limits_(limits),
-      intervals_(static_cast<std::size_t>(inputs)) {
+      intervals_(static_cast<std::size_t>(declarations.input_count())) {
   for (Box* box : {&common_.box, &common_.inner}) {
     box->lower.resize(intervals_.size());
     box->upper.resize(intervals_.size());
@@ -119,7 +121,8 @@ void CaseBuilder::write_interval(std::size_t input, PropertyCase& to) const {
   for (const double end : {to.box.lower[input], to.box.upper[input]})
     if (std::fabs(end) > static_cast<double>(FLT_MAX))
       fail("BF3411", file_name_,
-           fmt::format("input {} reaches {}, beyond the range of float32", input, end),
+           fmt::format("{} reaches {}, beyond the range of float32",
+                       declarations_.input_name(static_cast<std::int64_t>(input)), end),
            "boxes must be bounded; scale the inputs");
   const auto at = std::lower_bound(
       to.between.begin(), to.between.end(), input,
@@ -165,7 +168,8 @@ void CaseBuilder::check_bounded() const {
       if ((is_upper ? upper : lower).given) continue;
       constexpr int kNamed = 5;
       if (++count <= kNamed)
-        names += fmt::format("{}input {} has no {} bound", names.empty() ? "" : ", ", i,
+        names += fmt::format("{}{} has no {} bound", names.empty() ? "" : ", ",
+                             declarations_.input_name(static_cast<std::int64_t>(i)),
                              is_upper ? "upper" : "lower");
     }
   }

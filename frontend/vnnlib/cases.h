@@ -13,7 +13,9 @@ namespace bf::vnnlib {
 // one case, what cannot hold contributes nothing.
 class CaseBuilder {
  public:
-  CaseBuilder(std::int64_t inputs, const PropertyLimits& limits, std::string file_name);
+  // `file_name` and `declarations`, for messages, outlive the builder.
+  CaseBuilder(const Declarations& declarations, const PropertyLimits& limits,
+              const std::string& file_name);
 
   // What all disjuncts have in common; before the first add().
   void set_common(const Disjunct& common);
@@ -39,7 +41,8 @@ class CaseBuilder {
   void check_bounded() const;
   PropertyCase& find_case(PropertyCase made);
 
-  std::string file_name_;
+  const Declarations& declarations_;
+  const std::string& file_name_;
   const PropertyLimits& limits_;
   std::vector<Interval> intervals_;      // the common ones, but while add() runs
   std::vector<std::size_t> incomplete_;  // inputs whose common interval lacks an end

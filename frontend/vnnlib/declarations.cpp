@@ -57,7 +57,7 @@ void Declarations::read_constant(bool function) {
   const Token name = lexer_.expect(TokenKind::kWord, "the name of a variable");
   if (function) {
     lexer_.expect(TokenKind::kOpen, "'()'");
-    lexer_.expect(TokenKind::kClose, "')': a function with arguments is no variable");
+    lexer_.expect(TokenKind::kClose, "')'");
   }
   const Token type = lexer_.expect(TokenKind::kWord, "the type Real");
   if (type.text != "Real") lexer_.fail_expected(type, "the type Real");
@@ -204,6 +204,23 @@ Variable Declarations::resolve(const Token& token) const {
       return (side == 0 ? 0 : kFirstOutput) + *index;
   }
   fail_undeclared(token);
+}
+
+std::string Declarations::input_name(std::int64_t index) const {
+  if (network_.empty()) return fmt::format("X_{}", index);
+  for (const PropertyTensor& tensor : tensors_[0]) {
+    const std::int64_t count = element_count(tensor.shape);
+    if (index >= count) {
+      index -= count;
+      continue;
+    }
+    std::string indices;
+    for (std::size_t i = tensor.shape.size(); i-- > 0; index /= tensor.shape[i])
+      indices = fmt::format("{}{}{}", index % tensor.shape[i], indices.empty() ? "" : ",", indices);
+    return indices.empty() ? tensor.name : fmt::format("{}[{}]", tensor.name, indices);
+  }
+  BF_CHECK(false);
+  return {};
 }
 
 void Declarations::finish(Property& property) const {

@@ -33,6 +33,9 @@ class Declarations {
   // Throws: BF3405 when the name is not declared.
   Variable resolve(const Token& token) const;
 
+  // How the file names an input: "X_3", "image[0,1]".
+  std::string input_name(std::int64_t index) const;
+
   std::int64_t input_count() const { return count_[0]; }
 
   // Checks that nothing is missing, and describes the tensors. Throws: BF3405.

@@ -18,8 +18,7 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 
 [[noreturn]] void fail_too_large(std::uint64_t max_bytes, std::string_view name) {
-  fail("BF3402", std::string(name),
-       fmt::format("the property is larger than {} MiB", max_bytes >> 20),
+  fail("BF3402", std::string(name), fmt::format("the property is larger than {} bytes", max_bytes),
        "split it: the verdicts of its parts decide it");
 }
 

@@ -35,7 +35,7 @@ class Reader {
     Property property;
     property.file_name = file_name_;
     declarations_.finish(property);
-    CaseBuilder cases(declarations_.input_count(), limits_, file_name_);
+    CaseBuilder cases(declarations_, limits_, file_name_);
     cases.set_common(common_);
     for (const Disjunct& disjunct : alternatives_) cases.add(disjunct);
     property.rows = formulas_.rows().take();
@@ -117,12 +117,16 @@ std::vector<Shape> shapes_without_ones(const std::vector<PropertyTensor>& tensor
   return shapes;
 }
 
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 void check_count(const Property& property, bool inputs, std::int64_t expected) {
   const std::int64_t found = inputs ? property.input_count : property.output_count;
   if (found != expected)
     fail("BF3408", property.file_name,
-         fmt::format("the property declares {} {} but the network has {}", found,
-                     inputs ? "inputs" : "outputs", expected),
+         fmt::format("the property declares {} but the network has {}",
+                     counted(found, inputs ? "input" : "output"), expected),
          "it belongs to another network");
 }
 
