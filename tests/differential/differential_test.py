@@ -20,11 +20,12 @@ except ImportError:
     sys.exit(SKIPPED)
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[2]) / "models"))
-import numpy_operators  # noqa: E402  (beside this file)
+import numpy_images  # noqa: E402,F401  (beside this file; adds to the cases)
+import numpy_operators  # noqa: E402
 import onnx_format  # noqa: E402
 
 # Element types that onnx_format does not write itself.
-TYPES = {"float32": 1, "int64": 7, "bool": 9, "float64": 11}
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9, "float64": 11}
 ATTRIBUTE_STRING = 3
 onnx_format.SCHEMA["Attribute"]["s"] = (4, "string", "")
 

@@ -426,7 +426,7 @@ def products(rng):
         c = draw(rng, [n])
         alpha, beta = (float(np.float32(v)) for v in rng.uniform(-2, 2, 2))
         return Case("Gemm", 13, [free(np.ascontiguousarray(a.T)), (b, bool(rng.integers(2))),
-                                 known(c)], [alpha * (wide(a) @ wide(b)) + beta * c],
+                                 known(c)], [alpha * (wide(a) @ wide(b)) + beta * wide(c)],
                     alpha=alpha, beta=beta, transA=1)
     return Case("Einsum", 12, [free(a), (b, bool(rng.integers(2)))], [wide(a) @ wide(b)],
                 equation="...ij,jk->...ik")
