@@ -359,8 +359,15 @@ class LayerBuilder {
     Term term;
     term.input = materialise(node.inputs[0]);
     term.in = count(node.inputs[0]);
-    term.map =
-        SparseMap{{op.row_start.begin(), op.row_start.end()}, {op.source.begin(), op.source.end()}};
+    // Candidates in rising order, each once.
+    SparseMap map{{0}, {}};
+    for (std::size_t row = 0; row + 1 < op.row_start.size(); ++row) {
+      const std::set<std::int64_t> group(op.source.begin() + op.row_start[row],
+                                         op.source.begin() + op.row_start[row + 1]);
+      map.column.insert(map.column.end(), group.begin(), group.end());
+      map.row_start.push_back(static_cast<std::int32_t>(map.column.size()));
+    }
+    term.map = std::move(map);
     measure_term(layer.out, term);
     layer.terms.push_back(std::move(term));
     layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
