@@ -33,6 +33,16 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+void check_work(const NodeImport& node, std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  std::int64_t entries = 0;
+  if (__builtin_mul_overflow(a, b, &entries) || entries > kMost)
+    fail("BF1026", "",
+         fmt::format("{} of this size needs {} times {} entries, the limit is {}", node.op_type(),
+                     a, b, kMost),
+         "use it on smaller tensors");
+}
+
 // Each part that is read adds its elements at their places, zero elsewhere.
 ValueId add_selection(NodeImport& node, const std::vector<ValueId>& parts,
                       const std::vector<std::int64_t>& source, const Shape& shape) {

@@ -16,6 +16,9 @@ std::optional<double> uniform_value(const Constant* constant);
 // The axis counted from the front. Throws: BF1014 when out of range.
 std::size_t checked_axis(std::int64_t axis, std::size_t rank);
 
+// What an operator is expanded into stays small: a * b entries. Throws: BF1026.
+void check_work(const NodeImport& node, std::int64_t a, std::int64_t b);
+
 // y_i = (all elements of the parts, one tensor after the other)_{source_i}: data movement out of
 // several tensors.
 ValueId add_selection(NodeImport& node, const std::vector<ValueId>& parts,

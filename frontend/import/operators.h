@@ -117,6 +117,10 @@ void import_split(NodeImport& node);
 void import_tile(NodeImport& node);
 void import_trilu(NodeImport& node);
 
+// Losses for known labels (operators_loss.cpp).
+void import_negative_log_likelihood_loss(NodeImport& node);
+void import_softmax_cross_entropy_loss(NodeImport& node);
+
 // Sums of products (operators_einsum.cpp).
 void import_einsum(NodeImport& node);
 

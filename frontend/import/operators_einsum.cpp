@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frontend/import/builder.h"
+#include "frontend/import/importing.h"
 #include "frontend/import/operators.h"
 #include "frontend/model.h"
 #include "frontend/passes/affine_algebra.h"
@@ -166,8 +167,12 @@ void import_einsum(NodeImport& node) {
          "split it into products of two");
   Shape shape;
   std::int64_t group = 1;
+  Shape all;
+  for (const auto& [label, extent] : equation.extent) all.push_back(extent);
+  node.check_size(all);
   for (char label : equation.output) shape.push_back(equation.extent.at(label));
   for (char label : equation.summed) group *= equation.extent.at(label);
+  check_work(node, element_count(shape), group);
   const std::vector<std::int64_t> a = source_of(node, equation, 0);
   if (equation.inputs.size() == 1) {
     node.emit(add_sums(node, node.input(0), a, group, shape, nullptr, {}));

@@ -193,6 +193,7 @@ void import_cum_sum(NodeImport& node) {
   const bool exclusive = node.int_attribute("exclusive", 0) != 0;
   const bool reverse = node.int_attribute("reverse", 0) != 0;
   const std::int64_t stride = row_major_strides(shape)[axis];
+  check_work(node, element_count(shape), shape[axis]);
   RowBuilder rows(node);
   for (std::int64_t flat = 0; flat < element_count(shape); ++flat) {
     const std::int64_t at = flat / stride % shape[axis];

@@ -50,6 +50,7 @@ ValueId add_products(NodeImport& node, const Targets& targets, const Shape& shap
   const auto by_target = updates_by_target(targets, element_count(shape));
   std::size_t rounds = 0;
   for (const auto& updates : by_target) rounds = std::max(rounds, updates.size());
+  check_work(node, static_cast<std::int64_t>(rounds), element_count(shape));
   ValueId result = node.input(0);
   for (std::size_t round = 0; round < rounds; ++round) {
     RowBuilder rows(node);

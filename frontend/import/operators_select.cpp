@@ -22,14 +22,10 @@ Rows rows_along(const Shape& shape, std::size_t axis) {
   return result;
 }
 
-void check_comparisons(const Rows& rows) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  std::int64_t count = 0;
-  if (__builtin_mul_overflow(rows.length, rows.length, &count) ||
-      __builtin_mul_overflow(count, rows.rows(), &count) || count > kMost)
-    fail("BF1026", "",
-         fmt::format("{} rows of {} elements are too many to compare all pairs, the limit is {}",
-                     rows.rows(), rows.length, kMost));
+void check_comparisons(const NodeImport& node, const Rows& rows) {
+  constexpr std::int64_t kMostInRow = std::int64_t{1} << 16;
+  check_work(node, rows.rows(),
+             std::min(rows.length, kMostInRow) * std::min(rows.length, kMostInRow));
 }
 
 // With u = (d >= 0), d = x_i - x_j: x_i >= x_j is u, and x_i > x_j is 1 - (-d >= 0), so that
@@ -82,7 +78,7 @@ void import_arg(NodeImport& node, double sign) {
   const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
   const bool last_wins = node.int_attribute("select_last_index", 0) != 0;
   const Rows rows = rows_along(shape, axis);
-  check_comparisons(rows);
+  check_comparisons(node, rows);
   Shape result = shape;
   result[axis] = 1;
   if (node.int_attribute("keepdims", 1) == 0)
@@ -142,7 +138,7 @@ void import_hardmax(NodeImport& node) {
       checked_axis(node.int_attribute("axis", one_axis ? -1 : 1), shape.size());
   Rows rows = rows_along(shape, axis);
   if (!one_axis) rows = {rows.outer, rows.length * rows.inner, 1};
-  check_comparisons(rows);
+  check_comparisons(node, rows);
   const ValueId winner = add_winner(node, node.input(0), rows, false, 1);
   node.emit(add_index_map(node, winner, shape, [&] { return back_to_places(rows); }));
 }
@@ -157,6 +153,7 @@ void import_one_hot(NodeImport& node) {
     fail("BF1014", "",
          fmt::format("values have shape {}, not [2]", to_string(node.input_shape(2))));
   Shape shape = indices;
+  check_work(node, element_count(indices), depth);
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
   node.set_output_type(node.input_type(2));
   node.reader().charge(shape, "");

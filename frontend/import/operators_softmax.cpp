@@ -6,12 +6,25 @@
 #include "frontend/import/grouping.h"
 #include "frontend/import/importing.h"
 #include "frontend/import/operators.h"
+#include "frontend/import/softmax.h"
 
 namespace bf {
 namespace {
 
 // Every pair of elements of a group needs a difference of its own.
 constexpr std::int64_t kMostDifferences = std::int64_t{1} << 22;
+
+Grouping checked_groups(NodeImport& node, const std::vector<bool>& along) {
+  Grouping groups = group_along(node, node.input_shape(0), along);
+  const std::int64_t each = groups.size() - 1;
+  if (each > 0 && groups.elements() > kMostDifferences / each)
+    fail("BF1027", "",
+         fmt::format("{} along {} elements, {} times, needs {} differences, the limit is {}",
+                     node.op_type(), groups.size(), groups.count(), groups.elements() * each,
+                     kMostDifferences),
+         "leave the operator out where the specification compares its inputs as well");
+  return groups;
+}
 
 // Before opset 13 everything from `axis` on is one group, later the axis alone.
 Grouping read_groups(NodeImport& node) {
@@ -28,15 +41,7 @@ Grouping read_groups(NodeImport& node) {
       std::fill(along.begin() + first, along.end(), true);
     }
   }
-  Grouping groups = group_along(node, shape, along);
-  const std::int64_t each = groups.size() - 1;
-  if (each > 0 && groups.elements() > kMostDifferences / each)
-    fail("BF1027", "",
-         fmt::format("{} along {} elements, {} times, needs {} differences, the limit is {}",
-                     node.op_type(), groups.size(), groups.count(), groups.elements() * each,
-                     kMostDifferences),
-         "leave the operator out where the specification compares its inputs as well");
-  return groups;
+  return checked_groups(node, along);
 }
 
 // visit(i, j) for all pairs of different elements of one group, in the order of i, then j.
@@ -93,6 +98,15 @@ ValueId add_leads(NodeImport& node, const Grouping& groups, double sign) {
   return std::move(rows).finish_sums(node.input(0), node.input_shape(0));
 }
 
+// -ln sum_j exp(x_j - x_i); of two elements that is -softplus(x_j - x_i).
+ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
+  if (groups.size() == 1) return add_scale(node, node.input(0), 0, 0);
+  const ValueId sum = groups.size() == 2
+                          ? add_unary(node, add_leads(node, groups, -1), {FunctionKind::kSoftplus})
+                          : add_unary(node, add_exponentials(node, groups), {FunctionKind::kLog});
+  return add_scale(node, sum, -1, 0);
+}
+
 }  // namespace
 
 // 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j).
@@ -104,14 +118,14 @@ void import_softmax(NodeImport& node) {
   node.emit(add_unary(node, add_exponentials(node, groups), {FunctionKind::kReciprocal}));
 }
 
-// -ln sum_j exp(x_j - x_i); of two elements that is -softplus(x_j - x_i).
+ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
+  std::vector<bool> along(node.input_shape(0).size(), false);
+  along[axis] = true;
+  return add_log_softmax(node, checked_groups(node, along));
+}
+
 void import_log_softmax(NodeImport& node) {
-  const Grouping groups = read_groups(node);
-  if (groups.size() == 1) return emit_filled(node, 0);
-  const ValueId sum = groups.size() == 2
-                          ? add_unary(node, add_leads(node, groups, -1), {FunctionKind::kSoftplus})
-                          : add_unary(node, add_exponentials(node, groups), {FunctionKind::kLog});
-  node.emit(add_scale(node, sum, -1, 0));
+  node.emit(add_log_softmax(node, read_groups(node)));
 }
 
 }  // namespace bf

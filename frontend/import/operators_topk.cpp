@@ -143,10 +143,11 @@ void import_top_k(NodeImport& node) {
   const double sign = node.int_attribute("largest", 1) != 0 ? 1 : -1;
   const Rows rows = rows_along(shape, axis);
   const std::int64_t k = read_k(node, rows.length);
-  check_comparisons(rows);
+  check_comparisons(node, rows);
   if (rows.length > kMostSorted)
     fail("BF1026", "",
          fmt::format("{} elements to sort, the limit is {}", rows.length, kMostSorted));
+  check_work(node, rows.rows() * k, rows.length * rows.length);
   Shape result = shape;
   result[axis] = k;
   const Rows places = rows_along(result, axis);

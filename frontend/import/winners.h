@@ -18,7 +18,7 @@ struct Rows {
 Rows rows_along(const Shape& shape, std::size_t axis);
 
 // Throws: BF1026 when comparing all pairs of each row is too much.
-void check_comparisons(const Rows& rows);
+void check_comparisons(const NodeImport& node, const Rows& rows);
 
 // [row][i][j], j != i, flattened: 1 when x_i beats x_j, else 0. Of equals the first wins, or the
 // last. `sign` -1 prefers the smallest.

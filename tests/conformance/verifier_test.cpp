@@ -81,6 +81,39 @@ const Attempt* best_attempt(const Report& report) {
   return best;
 }
 
+// Why a test's bounds at the point need not be within the budget; empty: they must.
+std::string_view excuse(const std::string& test) {
+  if (test == "node/test_acosh_example")
+    return "at the end of the domain, beyond which is no claim";
+  if (test.starts_with("node/test_reduce_log_sum_exp_") && test.ends_with("_example"))
+    return "sums of e^60 and of e^1 in one layer: one bound of the rounding for all is too much "
+           "for the smaller, whose logarithm may then not exist";
+  return "";
+}
+
+bool has_steps(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    const auto* unary = std::get_if<Unary>(&node.op);
+    if (unary == nullptr) return false;
+    const FunctionKind kind = unary->function.kind;
+    return (kind >= FunctionKind::kSign && kind <= FunctionKind::kIsZero) ||
+           kind == FunctionKind::kThresholdedRelu || kind == FunctionKind::kShrink;
+  });
+}
+
+double budget(const Graph& graph) {
+  constexpr double kSmooth = 1e-5;
+  constexpr double kSteps = 8;
+  return has_steps(graph) ? kSteps : kSmooth;
+}
+
+// Elements of all values: what a backward pass costs.
+std::int64_t extent(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Node& node : graph.nodes) count += element_count(graph.value(node.output).shape);
+  return count;
+}
+
 // Allowed distance of what double arithmetic gives from the bounds: its own rounding.
 bool holds(float lower, float upper, double value) {
   const double slack = 1e-13 * std::fabs(value);
@@ -96,8 +129,7 @@ class Checker {
     for (double radius : {1e-3, 0.1, 1.0}) check_box(verifier, box_around(verifier.x, radius));
   }
 
-  double widest = 0;
-  int infinite = 0;
+  double widest = 0;  // relative width at the point
 
  private:
   Outcome run(const Verifier& verifier, const FloatBox& box) const {
@@ -122,6 +154,12 @@ class Checker {
         widest = std::max(widest, std::isnan(width) ? INFINITY : width);
         ++i;
       }
+    const std::string_view reason = excuse(verifier.test->name);
+    if (reason.empty()) {
+      EXPECT_LE(widest, budget(verifier.graph)) << verifier.test->name;
+    } else {
+      EXPECT_GT(widest, budget(verifier.graph)) << verifier.test->name << " needs no excuse";
+    }
   }
 
   void check_box(const Verifier& verifier, const FloatBox& box) {
@@ -166,7 +204,8 @@ struct Counts {
 
 class Suite {
  public:
-  explicit Suite(Method method) : method_(method) {
+  // Leaves out graphs of more elements than `largest`.
+  Suite(Method method, std::int64_t largest) : method_(method), largest_(largest) {
     const char* const seed = std::getenv("BF_SEED");
     random_.seed(seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1);
   }
@@ -174,7 +213,7 @@ class Suite {
   void add(const TestCase& test) {
     const Report report = run_test(test);
     const Attempt* const attempt = best_attempt(report);
-    if (attempt == nullptr) return;
+    if (attempt == nullptr || extent(attempt->normal) > largest_) return;
     Verifier verifier;
     verifier.test = &test;
     verifier.graph = attempt->normal;
@@ -186,6 +225,7 @@ class Suite {
           verifier.graph, false, soundness::planner_config(method_, Lowering::kGeneric, "generic"));
     } catch (const CompileError& error) {
       ++counts_.refused;
+      ADD_FAILURE() << test.name << " cannot be planned: " << error.what();
       if (list_all())
         fmt::print("refused      {:20} {:60} {}\n", test.operator_type, test.name, error.what());
       return;
@@ -214,26 +254,35 @@ class Suite {
 
  private:
   Method method_;
+  std::int64_t largest_;
   std::mt19937_64 random_;
   std::unique_ptr<Batch> batch_;
   std::vector<Verifier> verifiers_;
   Counts counts_;
 };
 
-void run_suite(Method method) {
+void run_suite(Method method, std::int64_t largest, int least) {
   const auto folder = suite_folder();
   if (!folder) GTEST_SKIP() << "no ONNX backend tests: install libonnx-testdata";
   const char* const only = std::getenv("BF_CONFORMANCE_ONLY");
   const std::vector<TestCase> tests = load_suite(*folder);
-  Suite suite(method);
+  Suite suite(method, largest);
   for (const TestCase& test : tests)
     if (only == nullptr || test.name.find(only) != std::string::npos) suite.add(test);
   suite.flush();
   fmt::print("{} bounded, {} refused\n", suite.counts().bounded, suite.counts().refused);
+  if (only == nullptr) {
+    EXPECT_GE(suite.counts().bounded, least);
+  }
 }
 
-TEST(ConformanceVerifiers, IbpHoldsEvaluations) {
-  run_suite(Method::kIbp);
+TEST(ConformanceVerifiers, IbpHoldsExpectedOutputs) {
+  run_suite(Method::kIbp, std::numeric_limits<std::int64_t>::max(), 800);
+}
+
+TEST(ConformanceVerifiers, CrownHoldsExpectedOutputs) {
+  constexpr std::int64_t kFew = 400;
+  run_suite(Method::kCrown, kFew, 400);
 }
 
 }  // namespace
