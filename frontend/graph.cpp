@@ -79,7 +79,8 @@ std::string print_constant(std::string_view name, const Constant& constant) {
   return text;
 }
 
-bool is_identity(const std::vector<std::int64_t>& source) {
+// y_i = x_i: all of x, or the first elements of it.
+bool is_prefix(const std::vector<std::int64_t>& source) {
   for (std::size_t i = 0; i < source.size(); ++i)
     if (source[i] != static_cast<std::int64_t>(i)) return false;
   return true;
@@ -107,7 +108,7 @@ std::string print_fields(const Relu&) {
   return {};
 }
 std::string print_fields(const IndexMap& op) {
-  if (is_identity(op.source)) return " identity";
+  if (is_prefix(op.source)) return " identity";
   if (op.source.size() <= kPrintedElements) return fmt::format(" [{}]", fmt::join(op.source, ", "));
   return fmt::format(" [{} entries]", op.source.size());
 }
@@ -351,8 +352,9 @@ void verify(const Graph& graph) {
   for (const Node& node : graph.nodes) verify_node(graph, node, defined);
   std::int64_t parts = 0;
   for (const Value& part : graph.input_parts) parts += element_count(part.shape);
-  BF_CHECK(graph.input_parts.empty() ||
-           (graph.inputs.size() == 1 && parts == element_count(graph.value(graph.inputs[0]).shape)));
+  BF_CHECK(
+      graph.input_parts.empty() ||
+      (graph.inputs.size() == 1 && parts == element_count(graph.value(graph.inputs[0]).shape)));
   BF_CHECK(!graph.outputs.empty());
   for (ValueId id : graph.outputs) {
     BF_CHECK(index_of(id) < graph.values.size());
@@ -370,7 +372,14 @@ std::string to_string(const Graph& graph) {
     text += fmt::format("  {} = {}", print_value(graph, node.output), op_name(node.op));
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       text += fmt::format("{} %{}", i == 0 ? "" : ",", index_of(node.inputs[i]));
-    text += std::visit([](const auto& op) { return print_fields(op); }, node.op);
+    const auto* map = std::get_if<IndexMap>(&node.op);
+    if (map != nullptr && is_prefix(map->source) &&
+        static_cast<std::int64_t>(map->source.size()) !=
+            element_count(graph.value(node.inputs[0]).shape)) {
+      text += fmt::format(" first {}", map->source.size());
+    } else {
+      text += std::visit([](const auto& op) { return print_fields(op); }, node.op);
+    }
     if (!node.origin.empty()) text += "   # " + node.origin;
     text += "\n";
   }

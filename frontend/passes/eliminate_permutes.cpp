@@ -21,10 +21,10 @@ constexpr int kReach = 200;
 // values all of whose readers it adapts; none of them touches a graph output.
 class MapEliminator {
  public:
-  MapEliminator(Graph& graph, std::size_t index)
+  MapEliminator(Graph& graph, Links& links, std::size_t index)
       : graph_(graph),
+        links_(links),
         index_(index),
-        links_(graph),
         map_(std::get<IndexMap>(graph.nodes[index].op)),
         origin_(graph.nodes[index].origin),
         x_(graph.nodes[index].inputs.at(0)),
@@ -33,7 +33,7 @@ class MapEliminator {
 
   bool run() {
     if (is_identity(map_.source, input_count_))
-      return bypass(graph_, index_) || push_into_readers();
+      return bypass(graph_, links_, index_) || push_into_readers();
     if (compose_with_producer()) return true;
     if (is_permutation(map_.source, input_count_) && move_region()) return true;
     // A map that leaves out elements moves up first: less is computed then.
@@ -54,8 +54,8 @@ class MapEliminator {
     if (inner == nullptr || !std::holds_alternative<IndexMap>(inner->op)) return false;
     Node& node = graph_.nodes[index_];
     node.op = compose(map_, std::get<IndexMap>(inner->op));
-    node.inputs = inner->inputs;
     node.origin = join_origins(inner->origin, node.origin);
+    links_.rewire(graph_, index_, std::vector<ValueId>(inner->inputs));
     return true;
   }
 
@@ -72,13 +72,14 @@ class MapEliminator {
 
   bool push_into_readers() {
     bool changed = false;
-    for (std::size_t reader : links_.readers(y_)) {
+    const std::vector<std::size_t> readers = links_.readers(y_);
+    for (std::size_t reader : readers) {
       Node& node = graph_.nodes[reader];
       std::optional<Op> op = with_map(node);
       if (!op) continue;
       const bool identity = is_identity(map_.source, input_count_);
       node.op = std::move(*op);
-      node.inputs = {x_};
+      links_.rewire(graph_, reader, {x_});
       if (!identity) node.origin = join_origins(origin_, node.origin);
       changed = true;
     }
@@ -118,6 +119,7 @@ class MapEliminator {
       node.output = t;
       graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(reader) + 1,
                           std::move(repeat));
+      links_.invalidate();
       return true;
     }
     return false;
@@ -129,8 +131,7 @@ class MapEliminator {
     if (static_cast<std::int64_t>(map_.source.size()) > input_count_ || !makes_moved(x_))
       return false;
     make_moved(x_);
-    producer(x_)->output = y_;
-    graph_.nodes.erase(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(index_));
+    links_.take_output(graph_, static_cast<std::size_t>(links_.maker(x_)), index_);
     return true;
   }
 
@@ -173,14 +174,16 @@ class MapEliminator {
     const auto rows = static_cast<std::int64_t>(map_.source.size());
     if (affine.weight.shape[1] > input_count_ || rows > affine.weight.shape[0]) return false;
     Node& node = graph_.nodes[index_];
-    Node copy{compose(map_, affine), maker->inputs, y_, join_origins(maker->origin, origin_)};
-    node = std::move(copy);
+    const std::vector<ValueId> inputs = maker->inputs;
+    node.origin = join_origins(maker->origin, origin_);
+    node.op = compose(map_, affine);
+    links_.rewire(graph_, index_, inputs);
     return true;
   }
 
   Graph& graph_;
+  Links& links_;
   std::size_t index_;
-  Links links_;
   IndexMap map_;  // copies: the node itself may be changed or erased
   std::string origin_;
   ValueId x_;
@@ -188,19 +191,12 @@ class MapEliminator {
   std::int64_t input_count_;
 };
 
-// One rewrite for each map.
-bool eliminate_some(Graph& graph) {
-  bool changed = false;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (std::holds_alternative<IndexMap>(graph.nodes[i].op))
-      changed = MapEliminator(graph, i).run() || changed;
-  return changed;
-}
-
 }  // namespace
 
 void eliminate_permutes(Graph& graph) {
-  rewrite_until_stable(graph, eliminate_some);
+  rewrite_until_stable(graph, [](Graph& g, Links& links, std::size_t i) {
+    return std::holds_alternative<IndexMap>(g.nodes[i].op) && MapEliminator(g, links, i).run();
+  });
 }
 
 }  // namespace bf

@@ -7,7 +7,6 @@
 #include "frontend/passes/conv_algebra.h"
 #include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/permute_regions.h"
 #include "frontend/passes/rewrite.h"
 
 namespace bf {
@@ -24,27 +23,20 @@ constexpr std::int64_t kMaxOffsetProducts = std::int64_t{1} << 28;
 // One Scale node y = factor x + offset, and the ways to get rid of it.
 class ScaleFolder {
  public:
-  ScaleFolder(Graph& graph, std::size_t index)
+  ScaleFolder(Graph& graph, Links& links, std::size_t index)
       : graph_(graph),
-        links_(graph),
+        links_(links),
         index_(index),
         scale_(std::get<Scale>(graph.nodes[index].op)) {}
 
   bool run() {
-    if (is_identity(scale_) && bypass(graph_, index_)) return true;
+    if (is_identity(scale_) && bypass(graph_, links_, index_)) return true;
     return into_producer() || into_readers();
   }
 
  private:
-  // The node that makes the Scale's input, when nobody else reads that.
-  const Node* sole_producer() const {
-    const ValueId x = graph_.nodes[index_].inputs[0];
-    if (links_.maker(x) < 0 || !links_.has_one_reader(x)) return nullptr;
-    return &graph_.nodes[static_cast<std::size_t>(links_.maker(x))];
-  }
-
   bool into_producer() {
-    const Node* inner = sole_producer();
+    const Node* inner = links_.sole_maker(graph_, graph_.nodes[index_].inputs[0]);
     if (inner == nullptr) return false;
     Node& node = graph_.nodes[index_];
     std::optional<Op> op;
@@ -59,8 +51,8 @@ class ScaleFolder {
     }
     if (!op) return false;
     node.op = std::move(*op);
-    node.inputs = inner->inputs;
     node.origin = join_origins(inner->origin, node.origin);
+    links_.rewire(graph_, index_, std::vector<ValueId>(inner->inputs));
     return true;
   }
 
@@ -81,8 +73,8 @@ class ScaleFolder {
       node.op = unit_scale(std::move(*folded->rest));
     } else {
       node.op = std::move(folded->conv);
-      node.inputs = inputs;
       node.origin = origin;
+      links_.rewire(graph_, index_, inputs);
     }
     return true;
   }
@@ -93,8 +85,9 @@ class ScaleFolder {
   }
 
   bool takes_scale(ValueId id) const {
-    if (links_.maker(id) < 0 || !links_.has_one_reader(id)) return false;
-    const Op& op = graph_.nodes[static_cast<std::size_t>(links_.maker(id))].op;
+    const Node* inner = links_.sole_maker(graph_, id);
+    if (inner == nullptr) return false;
+    const Op& op = inner->op;
     if (const auto* conv = std::get_if<Conv>(&op))
       return per_channel(scale_.factor, conv->geometry, true).has_value();
     return std::holds_alternative<Affine>(op) || std::holds_alternative<SparseAffine>(op) ||
@@ -122,6 +115,7 @@ class ScaleFolder {
     }
     replacements[index_].push_back(std::move(result));
     replace_nodes(graph_, std::move(replacements));
+    links_.invalidate();
     return true;
   }
 
@@ -129,7 +123,8 @@ class ScaleFolder {
   bool into_readers() {
     const Node inner = graph_.nodes[index_];
     bool changed = false;
-    for (std::size_t reader : links_.readers(inner.output)) {
+    const std::vector<std::size_t> readers = links_.readers(inner.output);
+    for (std::size_t reader : readers) {
       Node& node = graph_.nodes[reader];
       if (const auto* affine = std::get_if<Affine>(&node.op)) {
         node.op = compose(*affine, scale_, node.origin);
@@ -151,7 +146,7 @@ class ScaleFolder {
       } else {
         continue;
       }
-      node.inputs = inner.inputs;
+      links_.rewire(graph_, reader, inner.inputs);
       node.origin = join_origins(inner.origin, node.origin);
       changed = true;
     }
@@ -167,27 +162,21 @@ class ScaleFolder {
     Node scale{unit_scale(std::move(rest)), {node.output}, y, node.origin};
     graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(index) + 1,
                         std::move(scale));
+    links_.invalidate();
   }
 
   Graph& graph_;
-  Links links_;
+  Links& links_;
   std::size_t index_;
   Scale scale_;  // a copy: the node itself may be changed or erased
 };
 
-// One rewrite for each Scale.
-bool fold_some(Graph& graph) {
-  bool changed = false;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (std::holds_alternative<Scale>(graph.nodes[i].op))
-      changed = ScaleFolder(graph, i).run() || changed;
-  return changed;
-}
-
 }  // namespace
 
 void fold_scale(Graph& graph) {
-  rewrite_until_stable(graph, fold_some);
+  rewrite_until_stable(graph, [](Graph& g, Links& links, std::size_t i) {
+    return std::holds_alternative<Scale>(g.nodes[i].op) && ScaleFolder(g, links, i).run();
+  });
 }
 
 }  // namespace bf

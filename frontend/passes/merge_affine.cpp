@@ -7,7 +7,6 @@
 #include "frontend/passes/conv_algebra.h"
 #include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/permute_regions.h"
 #include "frontend/passes/rewrite.h"
 
 namespace bf {
@@ -45,8 +44,8 @@ std::optional<Op> composed(const Op& outer, const Op& inner, std::int64_t in_cou
   const auto* first = std::get_if<Affine>(&inner);
   if (second != nullptr && first != nullptr) {
     const std::int64_t rows = second->weight.shape[0];
-    if (!fits_dense(rows, in_count) || rows * in_count > limit) return std::nullopt;
-    return compose(*second, *first, where);
+    if (fits_dense(rows, in_count) && rows * in_count <= limit)
+      return compose(*second, *first, where);
   }
   const auto* conv = std::get_if<Conv>(&outer);
   const auto* placement = std::get_if<SparseAffine>(&inner);
@@ -76,11 +75,13 @@ void drop_bias(Op& op) {
 // One node that may swallow what makes its input.
 class Merger {
  public:
-  Merger(Graph& graph, std::size_t index) : graph_(graph), links_(graph), index_(index) {}
+  Merger(Graph& graph, Links& links, std::size_t index)
+      : graph_(graph), links_(links), index_(index) {}
 
   bool run() {
     if (std::holds_alternative<Binary>(graph_.nodes[index_].op)) return add_terms();
     if (!is_matrix(graph_.nodes[index_].op)) return false;
+    if (thin_out()) return true;
     const Node* inner = sole_maker(graph_.nodes[index_].inputs[0]);
     if (inner == nullptr) return false;
     return is_sum(*inner) ? distribute() : merge(*inner);
@@ -89,16 +90,26 @@ class Merger {
  private:
   std::int64_t count(ValueId id) const { return element_count(graph_.value(id).shape); }
 
-  // What makes a value that has one reader.
-  const Node* sole_maker(ValueId id) const {
-    if (links_.maker(id) < 0 || !links_.has_one_reader(id)) return nullptr;
-    return &graph_.nodes[static_cast<std::size_t>(links_.maker(id))];
-  }
+  const Node* sole_maker(ValueId id) const { return links_.sole_maker(graph_, id); }
 
   bool is_sum(const Node& node) const {
     const auto* binary = std::get_if<Binary>(&node.op);
     return binary != nullptr && binary->kind == Binary::Kind::kAdd &&
            works_on_flattened(graph_, node);
+  }
+
+  // A dense matrix that is mostly zero becomes sparse.
+  bool thin_out() {
+    Node& node = graph_.nodes[index_];
+    const auto* affine = std::get_if<Affine>(&node.op);
+    if (affine == nullptr) return false;
+    const Constant& weight = affine->weight;
+    std::int64_t entries = 0;
+    for (std::size_t i = 0; i < weight.data.size(); ++i)
+      entries += weight.data[i] != 0 || weight.error_at(i) != 0 ? 1 : 0;
+    if (is_worth_dense(weight.shape[0], weight.shape[1], entries)) return false;
+    node.op = to_sparse(node.op);
+    return true;
   }
 
   bool merge(const Node& inner) {
@@ -110,8 +121,8 @@ class Merger {
     std::optional<Op> op = composed(outer.op, inner.op, in_count, limit, outer.origin);
     if (!op) return false;
     outer.op = *std::move(op);
-    outer.inputs = inner.inputs;
     outer.origin = join_origins(inner.origin, outer.origin);
+    links_.rewire(graph_, index_, std::vector<ValueId>(inner.inputs));
     return true;
   }
 
@@ -187,6 +198,7 @@ class Merger {
       }
     }
     replace_nodes(graph_, std::move(replacements));
+    links_.invalidate();
   }
 
   // a x + b x = (a + b) x.
@@ -202,29 +214,21 @@ class Merger {
     Op op = densified(add(to_sparse(a->op), to_sparse(b->op), node.origin), in_count);
     if (cost_of(op, in_count) > cost_of(a->op, in_count) + cost_of(b->op, in_count)) return false;
     node.origin = join_origins(join_origins(a->origin, b->origin), node.origin);
-    node.inputs = a->inputs;
     node.op = std::move(op);
+    links_.rewire(graph_, index_, std::vector<ValueId>(a->inputs));
     return true;
   }
 
   Graph& graph_;
-  Links links_;
+  Links& links_;
   std::size_t index_;
 };
-
-// One rewrite for each node.
-bool merge_some(Graph& graph) {
-  bool changed = false;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (is_matrix(graph.nodes[i].op) || std::holds_alternative<Binary>(graph.nodes[i].op))
-      changed = Merger(graph, i).run() || changed;
-  return changed;
-}
 
 }  // namespace
 
 void merge_affine(Graph& graph) {
-  rewrite_until_stable(graph, merge_some);
+  rewrite_until_stable(
+      graph, [](Graph& g, Links& links, std::size_t i) { return Merger(g, links, i).run(); });
 }
 
 }  // namespace bf

@@ -74,6 +74,7 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec);
 //   p = sparse_affine a;  q = sparse_affine b;  t = add p, q;  y = affine t {W, c}
 //     ->   u = affine a {W P, W p + c};  v = affine b {W Q, W q};  y = add u, v
 //   p = sparse_affine x {zeros around x};  y = conv p   ->   y = conv x, with larger pads
+//   y = affine x {W, b}, W large and mostly zero   ->   y = sparse_affine x {W, b}
 // Rounding: the products and sums above.
 void merge_affine(Graph& graph);
 

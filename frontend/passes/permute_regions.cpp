@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "frontend/index_maps.h"
@@ -48,18 +49,18 @@ class Region {
     for (std::size_t i = 0; i < moved_.size(); ++i)
       gather.source[static_cast<std::size_t>(moved_[i])] = static_cast<std::int64_t>(i);
     const IndexMap scatter{moved_};
-    for (Node& node : graph_.nodes) {
-      const bool makes = inside_[index_of(node.output)];
-      if (is_elementwise(node)) {
-        if (auto* scale = std::get_if<Scale>(&node.op); makes && scale != nullptr)
-          node.op = bf::gather(*scale, gather);
-        continue;
+    std::set<std::size_t> readers;  // each once
+    for (ValueId id : values_) {
+      Node& maker = graph_.nodes[static_cast<std::size_t>(links_.maker(id))];
+      if (auto* scale = std::get_if<Scale>(&maker.op)) {
+        *scale = bf::gather(*scale, gather);
+      } else if (!is_elementwise(maker)) {
+        move_rows(maker.op, gather);
       }
-      if (makes) move_rows(node.op, gather);
-      const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                     [&](ValueId id) { return inside_[index_of(id)]; });
-      if (reads) move_columns(node, scatter);
+      for (std::size_t reader : links_.readers(id))
+        if (!is_elementwise(graph_.nodes[reader])) readers.insert(reader);
     }
+    for (std::size_t reader : readers) move_columns(graph_.nodes[reader], scatter);
   }
 
  private:
@@ -127,15 +128,6 @@ class Region {
 };
 
 }  // namespace
-
-Links::Links(const Graph& graph)
-    : makers_(producers(graph)),
-      readers_(graph.values.size()),
-      output_(graph.values.size(), false) {
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (ValueId id : graph.nodes[i].inputs) readers_[index_of(id)].push_back(i);
-  for (ValueId id : graph.outputs) output_[index_of(id)] = true;
-}
 
 bool reorder_region(Graph& graph, const Links& links, ValueId value, ValueId other,
                     const std::vector<std::int64_t>& moved) {

@@ -4,26 +4,9 @@
 #include <vector>
 
 #include "frontend/graph.h"
+#include "frontend/passes/links.h"
 
 namespace bf {
-
-// Readers and maker of each value of a graph, by index into graph.nodes. Stale once nodes are
-// added, erased or rewired.
-class Links {
- public:
-  explicit Links(const Graph& graph);
-
-  int maker(ValueId id) const { return makers_[index_of(id)]; }
-  const std::vector<std::size_t>& readers(ValueId id) const { return readers_[index_of(id)]; }
-  bool is_output(ValueId id) const { return output_[index_of(id)]; }
-  // The only one that reads the value is one node, once.
-  bool has_one_reader(ValueId id) const { return readers(id).size() == 1 && !is_output(id); }
-
- private:
-  std::vector<int> makers_;
-  std::vector<std::vector<std::size_t>> readers_;  // once for each operand
-  std::vector<bool> output_;
-};
 
 // Puts the elements of a value into another order, and with it those of all values that elementwise
 // nodes (Relu, Unary, Scale, sums and products of two, reshapes) connect with it: element i becomes

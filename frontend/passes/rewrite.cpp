@@ -14,15 +14,12 @@ bool contains(const std::vector<ValueId>& ids, ValueId id) {
 }
 
 // Whether every reader of `from` can as well read `to`, of as many elements.
-bool readers_accept(const Graph& graph, ValueId from, ValueId to) {
+bool readers_accept(const Graph& graph, const Links& links, ValueId from, ValueId to) {
   if (graph.value(from).shape == graph.value(to).shape) return true;
-  return std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return contains(node.inputs, from) && !works_on_flattened(graph, node);
+  const std::vector<std::size_t>& readers = links.readers(from);
+  return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+    return works_on_flattened(graph, graph.nodes[reader]);
   });
-}
-
-void redirect_readers(Graph& graph, ValueId from, ValueId to) {
-  for (Node& node : graph.nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
 }
 
 }  // namespace
@@ -42,23 +39,22 @@ bool is_graph_output(const Graph& graph, ValueId id) {
   return contains(graph.outputs, id);
 }
 
-bool bypass(Graph& graph, std::size_t index) {
+bool bypass(Graph& graph, Links& links, std::size_t index) {
   const ValueId x = graph.nodes[index].inputs.at(0);
   const ValueId y = graph.nodes[index].output;
   BF_CHECK(element_count(graph.value(x).shape) == element_count(graph.value(y).shape));
-  if (!is_graph_output(graph, y)) {
-    if (!readers_accept(graph, y, x)) return false;
-    redirect_readers(graph, y, x);
-  } else {
-    const int maker = producers(graph)[index_of(x)];
-    if (maker < 0 || is_graph_output(graph, x) || !readers_accept(graph, x, y)) return false;
-    Node& producer = graph.nodes[static_cast<std::size_t>(maker)];
-    if (graph.value(x).shape != graph.value(y).shape && !works_on_flattened(graph, producer))
-      return false;
-    producer.output = y;
-    redirect_readers(graph, x, y);
+  if (!links.is_output(y)) {
+    if (!readers_accept(graph, links, y, x)) return false;
+    links.redirect(graph, y, x);
+    return true;
   }
-  graph.nodes.erase(graph.nodes.begin() + static_cast<std::ptrdiff_t>(index));
+  if (links.maker(x) < 0 || links.is_output(x) || !readers_accept(graph, links, x, y)) return false;
+  const auto maker = static_cast<std::size_t>(links.maker(x));
+  if (graph.value(x).shape != graph.value(y).shape &&
+      !works_on_flattened(graph, graph.nodes[maker]))
+    return false;
+  links.take_output(graph, maker, index);
+  links.redirect(graph, x, y);
   return true;
 }
 
