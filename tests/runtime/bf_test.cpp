@@ -9,10 +9,10 @@ namespace {
 
 TEST(Runtime, EveryStatusHasItsOwnText) {
   std::set<std::string> texts;
-  for (int status = BF_OK; status <= BF_FLOAT_ENVIRONMENT; ++status) {
+  for (int status = BF_OK; status <= BF_NO_SUCH_CASE; ++status) {
     texts.insert(bf_status_text(static_cast<bf_status>(status)));
   }
-  EXPECT_EQ(texts.size(), 8u);
+  EXPECT_EQ(texts.size(), 9u);
   EXPECT_EQ(texts.count("unrecognised status"), 0u);
   EXPECT_STREQ(bf_status_text(BF_OK), "ok");
 }
@@ -34,6 +34,7 @@ TEST(Runtime, CodesAreStable) {
   EXPECT_EQ(BF_WORKSPACE_TOO_SMALL, 5);
   EXPECT_EQ(BF_WORKSPACE_MISALIGNED, 6);
   EXPECT_EQ(BF_FLOAT_ENVIRONMENT, 7);
+  EXPECT_EQ(BF_NO_SUCH_CASE, 8);
   EXPECT_EQ(BF_UNKNOWN, 0);
   EXPECT_EQ(BF_BUDGET, 3);
 }
