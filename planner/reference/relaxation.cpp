@@ -74,7 +74,7 @@ class Sampler {
     const double from = at == points_.begin() ? low_ : std::prev(at)->x;
     const double to =
         at == points_.end() || std::next(at) == points_.end() ? high_ : std::next(at)->x;
-    if (to - from < 1e-5 * std::max(1.0, std::fabs(x))) return false;
+    if (to - from < 1e-6 * std::max(1.0, std::fabs(x))) return false;
     for (int i = 1; i < 32; ++i) add(from + (to - from) * i / 32);
     sort();
     return true;
