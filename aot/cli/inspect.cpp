@@ -9,16 +9,62 @@
 namespace bf::cli {
 namespace {
 
+std::string_view kind_name(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kDense:
+      return "dense";
+    case LayerKind::kSum:
+      return "sum";
+    case LayerKind::kProduct:
+      return "product";
+    case LayerKind::kMax:
+      return "max";
+  }
+  return "";
+}
+
+std::string activation_name(const Layer& layer) {
+  if (layer.function) return std::string(name_of(layer.function->kind));
+  return layer.relu ? "relu" : "-";
+}
+
+// "3072", "576 + 576"
+std::string inputs_text(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense) return std::to_string(layer.in);
+  if (layer.terms.size() > 3) return fmt::format("{} tensors", layer.terms.size());
+  std::string text;
+  for (const Term& term : layer.terms)
+    text += (text.empty() ? "" : " + ") + std::to_string(term.in);
+  return text;
+}
+
+// Whether a term does nothing but reorder a whole tensor.
+bool is_permutation(const Layer& layer, const Term& term) {
+  const auto* gather = std::get_if<GatherMap>(&term.map);
+  return gather != nullptr && layer.kind == LayerKind::kSum && !gather->source.empty() &&
+         term.in == layer.out && term.column_entries == 1 &&
+         std::ranges::count(gather->source, -1) == 0;
+}
+
+int permutation_count(const Plan& plan) {
+  int count = 0;
+  for (const Layer& layer : plan.layers)
+    for (const Term& term : layer.terms) count += is_permutation(layer, term) ? 1 : 0;
+  return count;
+}
+
 std::string layer_table(const Plan& plan) {
-  std::string text = fmt::format("layers\n  {:<3} {:<20} {:>6} {:>6} {:<5} {:<9} {}\n", "#", "name",
-                                 "in", "out", "relu", "bounds", "from");
+  std::string text = fmt::format(
+      "layers; {} permutes at run time\n  {:<3} {:<20} {:<8} {:>14} {:>8} {:<12} {:<9} {}\n",
+      permutation_count(plan), "#", "name", "kind", "in", "out", "activation", "bounds", "from");
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     const Layer& layer = plan.layers[i];
     std::string_view domain = "-";
     for (const DomainChoice& choice : plan.domains)
       if (choice.layer == static_cast<int>(i)) domain = to_string(choice.domain);
-    text += fmt::format("  {:<3} {:<20} {:>6} {:>6} {:<5} {:<9} {}\n", i, layer.name, layer.in,
-                        layer.out, layer.relu ? "yes" : "no", domain, layer.origin);
+    text += fmt::format("  {:<3} {:<20} {:<8} {:>14} {:>8} {:<12} {:<9} {}\n", i, layer.name,
+                        kind_name(layer.kind), inputs_text(layer), layer.out,
+                        activation_name(layer), domain, layer.origin);
   }
   return text;
 }
