@@ -119,7 +119,7 @@ void expect_tight(const Case& test, const Held& held, double low, double high, d
   const double got = distance_between(line, centre, centre);
   const double size = std::max({std::fabs(bf::evaluate(test.function, low)),
                                 std::fabs(bf::evaluate(test.function, high)), 1.0});
-  const double unit = 0x1p-34 * size + 0x1p-22 * line.radius;
+  const double unit = 0x1p-32 * size + 0x1p-22 * line.radius;
   EXPECT_LE(got, best * 1.01 + unit)
       << bf::to_string(test.function) << " on [" << low << ", " << high << "]: slopes "
       << line.slope_upper << ", " << line.slope_lower;

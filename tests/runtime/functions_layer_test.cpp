@@ -1,0 +1,172 @@
+// A layer's relaxation: its table holds the lines, and prices that pay for what their use rounds.
+
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/runtime/functions_oracle.h"
+
+namespace bf_test {
+namespace {
+
+using bf::Function;
+using bf::FunctionKind;
+
+struct Layer {
+  std::vector<double> centre;
+  std::vector<float> below, above, radius;
+
+  int size() const { return static_cast<int>(centre.size()); }
+};
+
+Layer random_layer(int n, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> unit(0, 1);
+  Layer layer;
+  for (int j = 0; j < n; ++j) {
+    layer.centre.push_back((unit(random) - 0.4) * 12);
+    const double width = std::exp2(unit(random) * 30 - 27);
+    layer.below.push_back(static_cast<float>(unit(random) * width));
+    layer.above.push_back(static_cast<float>(unit(random) * width));
+    if (j % 11 == 0) layer.below.back() = -layer.above.back() / 2;  // tightened beyond the centre
+    layer.radius.push_back(static_cast<float>(width * 1.5));
+  }
+  return layer;
+}
+
+struct Made {
+  std::vector<float> table, radius;
+  std::vector<double> centre;
+  double slack[3];
+};
+
+constexpr bf::RelaxErrors kErrors{0x1.8p-19, 0x1.8p-47, 0x1p-24, 0x1p-24, 0x1p-18, 1 + 0x1p-18};
+
+Made relax_layer(const bf::FunctionView& view, const Layer& layer, bool with_table) {
+  const int n = layer.size();
+  Made made{std::vector<float>(static_cast<std::size_t>(6 * n)),
+            std::vector<float>(static_cast<std::size_t>(n)),
+            std::vector<double>(static_cast<std::size_t>(n)),
+            {0x1p-40, 3.5, -1}};
+  bf::relax(n, view, layer.centre.data(), layer.below.data(), layer.above.data(),
+            layer.radius.data(), kErrors, made.slack, with_table ? made.table.data() : nullptr,
+            made.centre.data(), made.radius.data());
+  return made;
+}
+
+mpq_class magnitude(double x) {
+  return mpq_class(std::fabs(x));
+}
+
+// What a price must cover, in exact arithmetic; see relax() in runtime/bounds.h.
+mpq_class least_price(const bf::Relaxation& line, const Layer& layer, std::size_t j, double product,
+                      double slack) {
+  const mpq_class up = magnitude(line.slope_upper);
+  const mpq_class down = magnitude(line.slope_lower);
+  const auto inexact = [](const mpq_class& slope) {
+    return slope == 0 || slope == 1 ? mpq_class(0) : slope;
+  };
+  const mpq_class reach = std::max(magnitude(layer.below[j]), magnitude(layer.above[j]));
+  const mpq_class spread = mpq_class(layer.radius[j]) * mpq_class(kErrors.inflate);
+  const mpq_class offset = std::max(magnitude(line.offset_upper), magnitude(line.offset_lower));
+  return std::max(up, down) * (mpq_class(product) * spread + mpq_class(slack)) +
+         mpq_class(kErrors.slope) * std::max(inexact(up), inexact(down)) * reach +
+         mpq_class(kErrors.offset) * offset;
+}
+
+void check_layer(const Function& function) {
+  SCOPED_TRACE(bf::to_string(function));
+  const Held held(function);
+  const Layer layer = random_layer(300, 5);
+  const int n = layer.size();
+  const Made made = relax_layer(held.view(), layer, true);
+  mpq_class reaches = 0;
+  for (int i = 0; i < n; ++i) {
+    const auto j = static_cast<std::size_t>(i);
+    const auto row = [&](int r) { return made.table[static_cast<std::size_t>(r * n + i)]; };
+    const double low = bf::sub_down(layer.centre[j], static_cast<double>(layer.below[j]));
+    const double high = bf::add_up(layer.centre[j], static_cast<double>(layer.above[j]));
+    const bf::Relaxation line = bf::relax_function(held.view(), layer.centre[j], low, high);
+    ASSERT_EQ(row(0), line.slope_upper);
+    ASSERT_EQ(row(1), line.slope_lower);
+    ASSERT_EQ(row(2), line.offset_upper);
+    ASSERT_EQ(row(3), line.offset_lower);
+    ASSERT_EQ(made.centre[j], line.centre);
+    ASSERT_EQ(made.radius[j], line.radius);
+    reaches += std::max(magnitude(layer.below[j]), magnitude(layer.above[j])) +
+               mpq_class(layer.radius[j]) * mpq_class(kErrors.inflate) + mpq_class(made.slack[0]);
+    if (std::isinf(line.radius)) continue;
+    const mpq_class narrow = least_price(line, layer, j, kErrors.product, made.slack[0]);
+    const mpq_class wide = least_price(line, layer, j, kErrors.wide, made.slack[0]) +
+                           mpq_class(kErrors.stored) * mpq_class(line.radius);
+    ASSERT_GE(mpq_class(row(4)), narrow);
+    ASSERT_LE(mpq_class(row(4)), narrow * 1.000001 + mpq_class(0x1p-140)) << "not tight";
+    ASSERT_GE(mpq_class(row(5)), wide);
+  }
+  ASSERT_GE(mpq_class(made.slack[2]), mpq_class(n) * (1 + mpq_class(made.slack[1])) + reaches);
+}
+
+TEST(FunctionLayers, TablesHoldLinesAndPrices) {
+  for (const Function& function :
+       {Function{FunctionKind::kSigmoid}, Function{FunctionKind::kGelu},
+        Function{FunctionKind::kAbs}, Function{FunctionKind::kElu, 1}, Function{FunctionKind::kExp},
+        Function{FunctionKind::kReciprocal}, Function{FunctionKind::kFloor},
+        Function{FunctionKind::kHardSwish}})
+    check_layer(function);
+}
+
+TEST(FunctionLayers, WithoutATableTheyGiveTheSameCentresAndRadii) {
+  const Held held(Function{FunctionKind::kSigmoid});
+  const Layer layer = random_layer(100, 9);
+  const Made with = relax_layer(held.view(), layer, true);
+  const Made without = relax_layer(held.view(), layer, false);
+  EXPECT_EQ(with.centre, without.centre);
+  EXPECT_EQ(with.radius, without.radius);
+  EXPECT_EQ(without.slack[2], -1);
+}
+
+TEST(FunctionLayers, InfiniteIntervalsClaimWhatTheFunctionKeeps) {
+  const float inf = INFINITY;
+  const Layer layer{{0.5, 0.5, 0.5}, {inf, inf, 1}, {inf, 1, inf}, {inf, inf, inf}};
+  const Made sigmoid = relax_layer(Held(Function{FunctionKind::kSigmoid}).view(), layer, true);
+  for (int j = 0; j < 3; ++j) EXPECT_LE(sigmoid.radius[static_cast<std::size_t>(j)], 0.500001f);
+  const Made exponential = relax_layer(Held(Function{FunctionKind::kExp}).view(), layer, true);
+  EXPECT_EQ(exponential.radius[0], inf);
+  EXPECT_LE(exponential.radius[1], 2.5);  // e^1.5 / 2
+  EXPECT_EQ(exponential.radius[2], inf);
+  const Made logarithm = relax_layer(Held(Function{FunctionKind::kLog}).view(), layer, true);
+  for (int j = 0; j < 3; ++j) EXPECT_EQ(logarithm.radius[static_cast<std::size_t>(j)], inf);
+}
+
+std::vector<std::int32_t> inexact_of(const Function& function,
+                                     const std::vector<std::pair<double, double>>& boxes) {
+  std::vector<double> centre;
+  std::vector<float> below, above;
+  for (const auto& [low, high] : boxes) {
+    centre.push_back(low);
+    below.push_back(0);
+    above.push_back(static_cast<float>(high - low));
+  }
+  std::vector<std::int32_t> list(boxes.size());
+  const Held held(function);
+  list.resize(static_cast<std::size_t>(
+      bf::list_inexact(held.view(), centre.data(), below.data(), above.data(),
+                       static_cast<int>(boxes.size()), list.data())));
+  return list;
+}
+
+// The outward step of an interval's end crosses no kink below: intervals keep away from them.
+TEST(FunctionLayers, ListsWhereTighterIntervalsHelp) {
+  using List = std::vector<std::int32_t>;
+  EXPECT_EQ(inexact_of({FunctionKind::kSigmoid}, {{0, 1}, {0, 0}, {40, 50}, {-0.5, 2}}),
+            (List{0, 3}));
+  EXPECT_EQ(inexact_of({FunctionKind::kAbs}, {{0.5, 1}, {-1, -0.5}, {-1, 1}}), (List{2}));
+  EXPECT_EQ(inexact_of({FunctionKind::kElu, 1}, {{0.5, 1}, {-1, -0.5}, {-1, 1}}), (List{1, 2}));
+  EXPECT_EQ(inexact_of({FunctionKind::kFloor}, {{0.25, 0.5}, {0.5, 1.5}}), (List{1}));
+  EXPECT_EQ(inexact_of({FunctionKind::kLog}, {{-2, -1}, {1, 2}}), (List{0, 1}));
+}
+
+}  // namespace
+}  // namespace bf_test

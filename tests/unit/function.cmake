@@ -1,0 +1,4 @@
+file(GLOB sources CONFIGURE_DEPENDS function_*.cpp)
+bf_add_test(unit_function ${sources} LINK bf_aot_library LABELS unit)
+# What the printed tables are compiled with.
+target_compile_definitions(unit_function PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")
