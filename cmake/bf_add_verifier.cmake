@@ -1,5 +1,6 @@
 # bf_add_verifier(<target> MODEL <file.onnx>
-#                 [METHOD ibp|crown-ibp|crown] [SPEC <file.json>] [NAME <prefix>]
+#                 [METHOD ibp|crown-ibp|crown] [SPEC <file.json> | PROPERTY <file.vnnlib>]
+#                 [NAME <prefix>]
 #                 [LOWERING generic|vector] [TARGET <machine>] [ROW_TILE <n>]
 #                 [CXX_FLAGS <flag>...])
 #
@@ -8,7 +9,7 @@
 # default the target's name made a lower-case C identifier, so several verifiers fit in one program.
 # Relative files are looked for in the current source folder.
 function(bf_add_verifier target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;METHOD;SPEC;NAME;LOWERING;TARGET;ROW_TILE"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;METHOD;SPEC;PROPERTY;NAME;LOWERING;TARGET;ROW_TILE"
     "CXX_FLAGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "bf_add_verifier(${target}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
@@ -24,11 +25,14 @@ function(bf_add_verifier target)
   get_filename_component(model ${arg_MODEL} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
   set(inputs ${model})
   set(options --name ${arg_NAME} --cxx ${CMAKE_CXX_COMPILER})
-  if(arg_SPEC)
-    get_filename_component(spec ${arg_SPEC} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
-    list(APPEND inputs ${spec})
-    list(APPEND options --spec ${spec})
-  endif()
+  foreach(option SPEC PROPERTY)
+    if(arg_${option})
+      string(TOLOWER --${option} flag)
+      get_filename_component(file ${arg_${option}} ABSOLUTE BASE_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+      list(APPEND inputs ${file})
+      list(APPEND options ${flag} ${file})
+    endif()
+  endforeach()
   foreach(option METHOD LOWERING TARGET ROW_TILE)
     if(arg_${option})
       string(TOLOWER --${option} flag)
