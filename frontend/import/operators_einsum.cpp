@@ -191,9 +191,9 @@ void import_einsum(NodeImport& node) {
   const ValueId left = add_index_map(node, node.input(0), terms, [&] { return a; });
   const ValueId right = add_index_map(node, node.input(1), terms, [&] { return b; });
   const ValueId products = add_binary(node, Binary::Kind::kMul, left, right);
-  std::vector<std::int64_t> all(a.size());
-  std::iota(all.begin(), all.end(), 0);
-  node.emit(add_sums(node, products, all, group, shape, nullptr, {}));
+  std::vector<std::int64_t> terms_in_order(a.size());
+  std::iota(terms_in_order.begin(), terms_in_order.end(), 0);
+  node.emit(add_sums(node, products, terms_in_order, group, shape, nullptr, {}));
 }
 
 }  // namespace bf
