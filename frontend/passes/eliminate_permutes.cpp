@@ -193,8 +193,8 @@ class MapEliminator {
 
 }  // namespace
 
-void eliminate_permutes(Graph& graph) {
-  rewrite_until_stable(graph, [](Graph& g, Links& links, std::size_t i) {
+bool eliminate_permutes(Graph& graph) {
+  return rewrite_until_stable(graph, [](Graph& g, Links& links, std::size_t i) {
     return std::holds_alternative<IndexMap>(g.nodes[i].op) && MapEliminator(g, links, i).run();
   });
 }

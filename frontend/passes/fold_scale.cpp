@@ -173,8 +173,8 @@ class ScaleFolder {
 
 }  // namespace
 
-void fold_scale(Graph& graph) {
-  rewrite_until_stable(graph, [](Graph& g, Links& links, std::size_t i) {
+bool fold_scale(Graph& graph) {
+  return rewrite_until_stable(graph, [](Graph& g, Links& links, std::size_t i) {
     return std::holds_alternative<Scale>(g.nodes[i].op) && ScaleFolder(g, links, i).run();
   });
 }

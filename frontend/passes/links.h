@@ -51,10 +51,11 @@ class Links {
 };
 
 // Runs rewrite(graph, links, i), which makes at most one rewrite of node i and returns whether it
-// did, for all nodes that live, until no node is rewritten.
+// did, for all nodes that live, until no node is rewritten. Returns whether any was.
 template <class Rewrite>
-void rewrite_until_stable(Graph& graph, const Rewrite& rewrite) {
-  for (bool changed = true; changed;) {
+bool rewrite_until_stable(Graph& graph, const Rewrite& rewrite) {
+  bool ever_changed = false;
+  for (bool changed = true; changed; ever_changed = ever_changed || changed) {
     remove_dead_nodes(graph);
     Links links(graph);
     changed = false;
@@ -64,6 +65,7 @@ void rewrite_until_stable(Graph& graph, const Rewrite& rewrite) {
       if (!links.is_valid()) links = Links(graph);
     }
   }
+  return ever_changed;
 }
 
 }  // namespace bf

@@ -226,8 +226,8 @@ class Merger {
 
 }  // namespace
 
-void merge_affine(Graph& graph) {
-  rewrite_until_stable(
+bool merge_affine(Graph& graph) {
+  return rewrite_until_stable(
       graph, [](Graph& g, Links& links, std::size_t i) { return Merger(g, links, i).run(); });
 }
 

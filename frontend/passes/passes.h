@@ -18,6 +18,8 @@
 // (Constant::error), so nothing that a pass rounds is lost to the verifier. "Rounding: none" means
 // that the pass never adds to these bounds.
 //
+// Three of them return whether they changed the graph: they enable each other, and are repeated.
+//
 // A value with several readers: a rewrite for one reader leaves the value as it is for the others.
 
 namespace bf {
@@ -46,13 +48,13 @@ void lower_affine(Graph& graph);
 //   b}
 // Rounding: only columns that a repeating map adds up.
 // What cannot move stays an IndexMap.
-void eliminate_permutes(Graph& graph);
+bool eliminate_permutes(Graph& graph);
 
 // Scale disappears into the Affine that reads or makes its tensor; Scales compose.
 //   t = affine x {W, b};  y = scale t {f, o}   ->   y = affine x {diag(f) W, f b + o}
 //   t = scale x {f, o};  y = affine t {W, b}   ->   y = affine x {W diag(f), W o + b}
 // Rounding: the products and sums above.
-void fold_scale(Graph& graph);
+bool fold_scale(Graph& graph);
 
 // One more output, C y - d of the flattened outputs y, one after the other. C is folded into the
 // nodes that end the network: through index maps, scales and sums into the last Affine, Conv or
@@ -76,7 +78,7 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec);
 //   p = sparse_affine x {zeros around x};  y = conv p   ->   y = conv x, with larger pads
 //   y = affine x {W, b}, W large and mostly zero   ->   y = sparse_affine x {W, b}
 // Rounding: the products and sums above.
-void merge_affine(Graph& graph);
+bool merge_affine(Graph& graph);
 
 // Nodes of equal operators and operands become one; so what a network holds twice is bounded once.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}

@@ -13,13 +13,31 @@
 namespace bf {
 namespace {
 
-template <void (*run)(Graph&)>
+template <auto run>
 void without_options(Graph& graph, const PassOptions&) {
   run(graph);
 }
 
 void fold_spec_if_given(Graph& graph, const PassOptions& options) {
   if (options.spec != nullptr) fold_output_spec(graph, *options.spec);
+}
+
+bool is_disabled(const PassOptions& options, std::string_view name) {
+  return std::find(options.disabled.begin(), options.disabled.end(), name) !=
+         options.disabled.end();
+}
+
+// Each of them shrinks the graph or moves a node towards an end; the limit is for what nobody
+// thought of.
+void settle(Graph& graph, const PassOptions& options) {
+  constexpr int kRounds = 16;
+  bool changed = true;
+  for (int round = 0; changed && round < kRounds; ++round) {
+    changed = false;
+    if (!is_disabled(options, "fold-scale")) changed = fold_scale(graph) || changed;
+    if (!is_disabled(options, "eliminate-permutes")) changed = eliminate_permutes(graph) || changed;
+    if (!is_disabled(options, "merge-affine")) changed = merge_affine(graph) || changed;
+  }
 }
 
 constexpr Pass kPasses[] = {
@@ -39,24 +57,18 @@ constexpr Pass kPasses[] = {
      without_options<eliminate_permutes>},
     {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
     {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>},
-    // What merging has left a single reader.
-    {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
-    // After merging, so that the folded graph is as tight as the other; before merging again, which
-    // few rows may make pay.
+    // Before the specification gives the last layers a second reader, so that the folded graph is
+    // as tight as the other.
+    {"settle", "repeat merge-affine, fold-scale and eliminate-permutes until nothing changes",
+     settle},
     {"fold-output-spec", "fold the linear specification into the last linear layer",
      fold_spec_if_given},
-    {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>},
-    // Maps whose other readers are gone, or that read what is now a layer.
-    {"eliminate-permutes", "absorb data movement into weights",
-     without_options<eliminate_permutes>},
+    // Few rows may make merging pay.
+    {"settle", "repeat merge-affine, fold-scale and eliminate-permutes until nothing changes",
+     settle},
     // Cleans up after the others.
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
 };
-
-bool is_disabled(const PassOptions& options, std::string_view name) {
-  return std::find(options.disabled.begin(), options.disabled.end(), name) !=
-         options.disabled.end();
-}
 
 }  // namespace
 
