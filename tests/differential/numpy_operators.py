@@ -438,3 +438,134 @@ def cast(rng):
     if rng.integers(2):
         return Case("Cast", 13, [free(x)], [np.trunc(wide(x)).astype(np.int64)], to=7)
     return Case("Cast", 13, [free(np.round(x / 4))], [np.round(x / 4) != 0], to=9)
+
+
+@case
+def old_forms(rng):
+    """Parameters that newer operator sets have as inputs, as attributes."""
+    x = draw(rng, [3, 4, 5])
+    kind = rng.integers(5)
+    if kind == 0:
+        return Case("Slice", 9, [free(x)], [wide(x)[1:, :, -3:-1]], axes=[0, -1], starts=[1, -3],
+                    ends=[2**31 - 1, -1])
+    if kind == 1:
+        return Case("Unsqueeze", 11, [free(x)], [wide(x)[:, np.newaxis, ..., np.newaxis]],
+                    axes=[1, 4])
+    if kind == 2:
+        order = np.argsort(-x, 1, kind="stable")[:, :2]
+        return Case("TopK", 9, [free(x)], [wide(np.take_along_axis(x, order, 1)), order], axis=1,
+                    k=2)
+    if kind == 3:
+        y = np.zeros((3, 20))
+        y[range(3), np.argmax(x.reshape(3, 20), 1)] = 1
+        return Case("Hardmax", 11, [free(x)], [y.reshape(x.shape)], axis=1)
+    b = draw(rng, [4])
+    return Case("Mul", 6, [free(x), (b, bool(rng.integers(2)))],
+                [wide(x) * b[:, np.newaxis]], axis=1, broadcast=1)
+
+
+def softmax_of(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+@case
+def softmax(rng):
+    x = draw(rng, draw_shape(rng))
+    axis = draw_axis(rng, x.ndim)
+    op_type, after = (("Softmax", lambda y: y), ("LogSoftmax", np.log))[rng.integers(2)]
+    if rng.integers(2):
+        return Case(op_type, 13, [free(x)], [after(softmax_of(wide(x), axis))], axis=axis)
+    at = axis % x.ndim
+    rows = wide(x).reshape(int(np.prod(x.shape[:at])), -1)
+    return Case(op_type, 11, [free(x)], [after(softmax_of(rows, 1)).reshape(x.shape)], axis=axis)
+
+
+@case
+def losses(rng):
+    n, classes, d = 2, 3, 2
+    x = draw(rng, [n, classes, d])
+    labels = rng.integers(0, classes, (n, d))
+    weight = draw(rng, [classes], 0.5, 2)
+    entropy = rng.integers(2) == 0
+    log_p = np.log(softmax_of(wide(x), 1)) if entropy else wide(x)
+    chosen = wide(weight)[labels]
+    each = -np.take_along_axis(log_p, labels[:, np.newaxis], 1)[:, 0] * chosen
+    reduction = ["none", "sum", "mean"][rng.integers(3)]
+    loss = {"none": each, "sum": each.sum(), "mean": each.sum() / chosen.sum()}[reduction]
+    return Case("SoftmaxCrossEntropyLoss" if entropy else "NegativeLogLikelihoodLoss", 13,
+                [free(x), known(labels), known(weight)], [np.asarray(loss)], reduction=reduction)
+
+
+def windows(x, kernel, strides, pads, dilations, fill):
+    """[n, c, out_y, out_x, kernel_y, kernel_x]"""
+    x = np.pad(wide(x), [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])],
+               constant_values=fill)
+    span = [d * (k - 1) + 1 for d, k in zip(dilations, kernel)]
+    views = np.lib.stride_tricks.sliding_window_view(x, span, (2, 3))
+    return views[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
+
+
+def draw_geometry(rng):
+    kernel, strides, dilations = ([int(v) for v in rng.integers(1, 3, 2)] for _ in range(3))
+    pads = [int(rng.integers(0, kernel[i % 2])) for i in range(4)]
+    return kernel, strides, pads, dilations
+
+
+@case
+def convolution(rng):
+    kernel, strides, pads, dilations = draw_geometry(rng)
+    group, per_in, per_out = (int(v) for v in rng.integers(1, 3, 3))
+    x = draw(rng, [1, group * per_in, 5, 6])
+    w = draw(rng, [group * per_out, per_in] + kernel)
+    b = draw(rng, [group * per_out])
+    views = windows(x, kernel, strides, pads, dilations, 0)
+    parts = [np.einsum("ncyxij,ocij->noyx", views[:, g * per_in:(g + 1) * per_in],
+                       wide(w)[g * per_out:(g + 1) * per_out]) for g in range(group)]
+    y = np.concatenate(parts, 1) + wide(b)[:, np.newaxis, np.newaxis]
+    return Case("Conv", 11, [free(x), known(w), known(b)], [y], group=group, strides=strides,
+                pads=pads, dilations=dilations, kernel_shape=kernel)
+
+
+@case
+def pooling(rng):
+    kernel, strides, pads, dilations = draw_geometry(rng)
+    x = draw(rng, [1, 2, 5, 6])
+    if rng.integers(2):
+        y = windows(x, kernel, strides, pads, dilations, -np.inf).max((-1, -2))
+        return Case("MaxPool", 12, [free(x)], [y], kernel_shape=kernel, strides=strides, pads=pads,
+                    dilations=dilations)
+    padded = int(rng.integers(2))
+    y = windows(x, kernel, strides, pads, [1, 1], 0).sum((-1, -2))
+    count = windows(np.ones_like(x), kernel, strides, pads, [1, 1], padded).sum((-1, -2))
+    return Case("AveragePool", 11, [free(x)], [y / count], kernel_shape=kernel, strides=strides,
+                pads=pads, count_include_pad=padded)
+
+
+@case
+def normalisation(rng):
+    x = draw(rng, [2, 3, 4])
+    scale, bias, mean = (draw(rng, [3]) for _ in range(3))
+    variance = draw(rng, [3], 0.5, 2)
+    epsilon = float(np.float32(1e-3))
+    column = lambda v: wide(v)[:, np.newaxis]
+    if rng.integers(2):
+        y = (wide(x) - column(mean)) / np.sqrt(column(variance) + epsilon)
+        inputs = [free(x)] + [known(v) for v in (scale, bias, mean, variance)]
+        return Case("BatchNormalization", 9, inputs, [y * column(scale) + column(bias)],
+                    epsilon=epsilon)
+    y = wide(x) - wide(x).mean(2, keepdims=True)
+    y /= np.sqrt((y * y).mean(2, keepdims=True) + epsilon)
+    return Case("InstanceNormalization", 6, [free(x), known(scale), known(bias)],
+                [y * column(scale) + column(bias)], epsilon=epsilon)
+
+
+@case
+def padding(rng):
+    x = draw(rng, [3, 4])
+    pads = [int(v) for v in rng.integers(0, 3, 4)]
+    mode = ["constant", "reflect", "edge"][rng.integers(3)]
+    value = {"constant_values": 1.5} if mode == "constant" else {}
+    y = np.pad(wide(x), [(pads[0], pads[2]), (pads[1], pads[3])], mode=mode, **value)
+    inputs = [free(x), known(np.array(pads, np.int64)), known(np.float32(1.5))]
+    return Case("Pad", 13, inputs, [y], mode=mode)
