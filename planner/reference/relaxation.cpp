@@ -150,4 +150,25 @@ Relaxed<double> relax_smooth(const Function& f, double low, double high) {
   return relax_points(sampler.points(), middle);
 }
 
+// Beyond kFar functions are monotone, so that their
+// extremes are the limits or lie within.
+Relaxed<double> relax_infinite(const Function& f, double low, double high) {
+  constexpr double kFar = 64;
+  if (f.kind == FunctionKind::kSin || f.kind == FunctionKind::kCos) return {0, 0, 1, -1, -1, 1};
+  if (!(low <= high) || !in_domain(f, low, high)) return nothing_known<double>();
+  double least = evaluate(f, low), most = least;
+  const auto see = [&](double y) {
+    least = y < least ? y : least;
+    most = y > most ? y : most;
+    return y == y;
+  };
+  if (least != least || !see(evaluate(f, high))) return nothing_known<double>();
+  const double from = std::max(low, -kFar), to = std::min(high, kFar);
+  if (from < to) {
+    const Relaxed<double> within = relax_function(f, from, to);
+    if (!see(within.low) || !see(within.high)) return nothing_known<double>();
+  }
+  return {0, 0, most, least, least, most};
+}
+
 }  // namespace bf::reference

@@ -214,13 +214,16 @@ Relaxed<Scalar> relax_points(const std::vector<Point<Scalar>>& points, const Sca
   return made;
 }
 
+// Constants around any function where an end is infinite; in relaxation.cpp.
+Relaxed<double> relax_infinite(const Function& f, double low, double high);
+
 // Of any function, in double, by sampling; see relaxation.cpp.
 Relaxed<double> relax_smooth(const Function& f, double low, double high);
 
 template <typename Scalar>
 Relaxed<Scalar> relax_function(const Function& f, const Scalar& low, const Scalar& high) {
   if constexpr (std::is_floating_point_v<Scalar>) {
-    if (!is_finite(low) || !is_finite(high)) return nothing_known<Scalar>();
+    if (!is_finite(low) || !is_finite(high)) return relax_infinite(f, low, high);
     if (!is_piecewise_linear(f.kind)) return relax_smooth(f, low, high);
   }
   BF_CHECK(is_piecewise_linear(f.kind));  // else there are no rational values: see is_rational

@@ -7,6 +7,7 @@
 
 #include "planner/plan_json.h"
 #include "tests/unit/planner_toy.h"
+#include "tests/unit/planner_verify_graph.h"
 
 namespace bf {
 namespace {
@@ -66,6 +67,45 @@ TEST(Manifest, NamesBuffersTasksAndLayers) {
   EXPECT_EQ(json.at("layers").at(1).at("input"), "fc0");
 }
 
+TEST(Manifest, SaysHowEveryTensorIsMade) {
+  const Json json = to_json(testing::graph_plan(Method::kCrown));
+  const Json& layers = json.at("layers");
+  const Json& convolution = layers.at(testing::kConvLayer);
+  EXPECT_EQ(convolution.at("kind"), "sum");
+  EXPECT_TRUE(convolution.at("function").is_null());
+  const Json& term = convolution.at("terms").at(0);
+  EXPECT_EQ(term.at("map"), "conv");
+  EXPECT_TRUE(term.at("input").is_null());
+  EXPECT_EQ(term.at("out_size"), Json::array({1, 1, 2}));
+  EXPECT_EQ(term.at("weights"), 4);
+  EXPECT_FALSE(term.contains("weight"));
+  EXPECT_EQ(layers.at(testing::kDenseLayer).at("input"), "conv");
+  EXPECT_FALSE(layers.at(testing::kDenseLayer).contains("terms"));
+  const Json& mixed = layers.at(testing::kSumLayer);
+  EXPECT_EQ(mixed.at("function"), "leaky_relu(0.25)");
+  EXPECT_EQ(mixed.at("terms").at(0).at("identity"), true);
+  EXPECT_EQ(mixed.at("terms").at(1).at("map"), "gather");
+  EXPECT_EQ(mixed.at("terms").at(1).at("input"), "wide");
+  EXPECT_EQ(mixed.at("terms").at(2).at("entries"), 4);
+  EXPECT_EQ(layers.at(testing::kProductLayer).at("kind"), "product");
+  EXPECT_EQ(layers.at(testing::kMaxLayer).at("kind"), "max");
+}
+
+TEST(Manifest, NamesTheWayOfCoefficients) {
+  const Json json = to_json(testing::graph_plan(Method::kCrown));
+  const Json& steps = json.at("entries").at(0).at("steps");
+  const Json& rows = steps.at(steps.size() - 2);
+  EXPECT_EQ(rows.at("step"), "backward_rows");
+  EXPECT_EQ(rows.at("layer"), "head");
+  EXPECT_TRUE(rows.at("start").is_null());
+  EXPECT_EQ(rows.at("starts").at(1).at("term"), 1);
+  EXPECT_EQ(rows.at("starts").at(1).at("coefficients"), "head_over_products");
+  EXPECT_EQ(rows.at("links").at(0).at("layer"), "largest");
+  EXPECT_EQ(rows.at("links").at(0).at("choice"), "largest_choice");
+  EXPECT_EQ(rows.at("links").at(0).at("outs").at(0).at("add"), true);
+  EXPECT_EQ(rows.at("input_coefficients"), "head_over_x");
+}
+
 TEST(Manifest, IsTheSameForTheSamePlan) {
   EXPECT_EQ(to_json(testing::toy_plan(Method::kCrown)).dump(),
             to_json(testing::toy_plan(Method::kCrown)).dump());
@@ -97,6 +137,7 @@ TEST(Manifest, EveryKeyIsDocumented) {
     plan.cache.push_back({"bounds", CacheScope::kEpoch, "box"});
     plan.config.dropped_error_terms = {"centre"};
     collect_keys(to_json(plan), keys);
+    collect_keys(to_json(testing::graph_plan(method)), keys);
   }
   EXPECT_GT(keys.size(), 80U);
   for (const std::string& key : keys)

@@ -225,5 +225,27 @@ TEST(ReferenceLines, NothingIsKnownOutsideOfADomain) {
   EXPECT_FALSE(known(FunctionKind::kAbs, 0, -kInf, 1));
 }
 
+TEST(ReferenceLines, BoundedFunctionsAreBoundedEverywhere) {
+  const auto expect = [](const Function& f, double low, double high, double least, double most) {
+    const Relaxed<double> made = relax_function(f, low, high);
+    EXPECT_NEAR(made.low, least, 1e-12) << to_string(f);
+    if (std::isinf(most))
+      EXPECT_EQ(made.high, most) << to_string(f);
+    else
+      EXPECT_NEAR(made.high, most, 1e-12) << to_string(f);
+    EXPECT_EQ(made.slope_lower, 0);
+    EXPECT_EQ(made.intercept_lower, made.low);
+    EXPECT_EQ(made.intercept_upper, made.high);
+  };
+  expect({FunctionKind::kClip, 0, 1}, -kInf, kInf, 0, 1);
+  expect({FunctionKind::kSigmoid, 0, 0}, -kInf, 0, 0, 0.5);
+  expect({FunctionKind::kTanh, 0, 0}, -kInf, kInf, -1, 1);
+  expect({FunctionKind::kExp, 0, 0}, -kInf, 0, 0, 1);
+  expect({FunctionKind::kExp, 0, 0}, 0, kInf, 1, kInf);
+  expect({FunctionKind::kAbs, 0, 0}, -kInf, 1, 0, kInf);
+  expect({FunctionKind::kReciprocal, 0, 0}, 2, kInf, 0, 0.5);
+  expect({FunctionKind::kSin, 0, 0}, -kInf, kInf, -1, 1);
+}
+
 }  // namespace
 }  // namespace bf::reference
