@@ -178,13 +178,11 @@ void EntryBuilder::add_row_errors(int index, const std::vector<bool>& cone, Back
       (1 + (step.wide ? drop(ErrorTerm::kCoefficient, 2 * kUnitFloat) : 0));
   step.underflow = drop(ErrorTerm::kUnderflow, 0x1p-147);
   step.weight_relative = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
-  // Weights of two terms over one tensor are added in float32.
-  const std::vector<int> inputs = inputs_of(region);
-  for (const int input : inputs)
-    if (const auto same = std::ranges::count(inputs, input); same > 1)
-      step.weight_relative = std::max(
-          step.weight_relative, drop(ErrorTerm::kWeightRounding, region.errors.weight_relative) +
-                                    drop(ErrorTerm::kProduct, gamma_float(static_cast<int>(same))));
+  // The rows' own weights are rounded when other readers' coefficients are added to them: once for
+  // each, relative to |W| radius.
+  int adds = 0;
+  for (const int input : inputs_of(region)) adds = std::max(adds, readers(input) - 1);
+  step.weight_relative += drop(ErrorTerm::kProduct, gamma_float(adds));
   step.inflate = radius_inflate(index);
 }
 
