@@ -143,6 +143,40 @@ void check_points(const Function& function, const Held& held) {
   }
 }
 
+// Slopes of smooth pieces, against central differences of 400 bits: their error is below 2^-70.
+void check_slope(const Function& function, const Held& held, double x) {
+  constexpr double kStep = 0x1p-40;
+  const int run = bf::find_run(held.view(), x);
+  if (run != bf::find_run(held.view(), x - 2 * kStep)) return;
+  if (run != bf::find_run(held.view(), x + 2 * kStep)) return;
+  const bf::FunctionPoint at = bf::function_point(held.view(), run, x);
+  if (std::isinf(at.slope_error) || held.view().run[run].kind == bf::FunctionRunKind::kLine) return;
+  Number rise = exact_value(function, x + kStep);
+  mpfr_sub(rise, rise, exact_value(function, x - kStep), MPFR_RNDN);
+  mpfr_mul_d(rise, rise, 1 / (2 * kStep), MPFR_RNDN);
+  mpfr_sub_d(rise, rise, at.slope, MPFR_RNDN);
+  const double miss = std::fabs(mpfr_get_d(rise, MPFR_RNDN));
+  EXPECT_LE(miss, at.slope_error + 0x1p-60 * (1 + std::fabs(at.slope)))
+      << bf::to_string(function) << " at " << x;
+}
+
+TEST_P(Functions, SlopesHold) {
+  const Held held(GetParam());
+  if (bf::is_piecewise_linear(GetParam().kind)) return;
+  for (int i = -800; i <= 800; ++i) check_slope(GetParam(), held, i * 0x1.3p-6);
+}
+
+// The error of a slope counts to both sides of the tangent's point.
+TEST(TangentTop, PaysForTheSlopesError) {
+  const bf::FunctionPoint at{1, 1, 0.5, 0.25};
+  EXPECT_GE(bf::tangent_top(at, 0.5, 0.5, 0, 1, 0.5, 1), 1 + 0.25 * 0.5);
+  EXPECT_GE(bf::tangent_top(at, 0.25, 0.5, 0.25, 1.25, 0.25, 1), 1 + 0.25);
+  EXPECT_GE(bf::tangent_top(at, 1.25, 0.5, 0.25, 1.25, 1.25, 1), 1 + 0.25);
+  // -f: the slope is -0.5, and the line's is 0.
+  EXPECT_GE(bf::tangent_top(at, 0.5, 0, -0.5, 1, 0.5, -1), -1 + 0.75);
+  EXPECT_LE(bf::tangent_top(at, 0.5, 0, -0.5, 1, 0.5, -1), -1 + 0.75000001);
+}
+
 std::string name_of_test(const testing::TestParamInfo<Function>& info) {
   std::string name = std::to_string(info.index) + "_";
   for (char c : bf::to_string(info.param)) name += std::isalnum(c) != 0 ? c : '_';

@@ -308,6 +308,9 @@ std::vector<double> special_points(const bf::FunctionTable& table) {
     for (std::size_t i = 0; i < table.starts.size(); i += table.starts.size() / 16 + 1)
       add(table.starts[i]);
   for (double x : {2.5, 0.05, 0.35}) add(x);
+  // Next to ties of x / step, some of them exact.
+  if (table.form == bf::FunctionForm::kRound)
+    for (int n = -25; n < 25; ++n) add((2 * n + 1) * table.step / 2);
   std::sort(points.begin(), points.end());
   return points;
 }
