@@ -21,8 +21,9 @@
 namespace bf::cli {
 namespace {
 
-// Cases from which on the interval method pays for its own compilation.
+// From where on the interval method pays for its own compilation: cases, elements of tensors.
 constexpr std::size_t kManyCases = 32;
+constexpr std::int64_t kManyElements = 20'000;
 
 constexpr char kFooter[] =
     "The first line of the answer is 'verified' (no input violates the property), 'falsified' "
@@ -70,7 +71,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   arguments.model.method = "auto";
   app.add_option("-m,--method", arguments.model.method,
-                 "ibp, crown-ibp, crown; auto: crown, after ibp where there are many cases")
+                 "ibp, crown-ibp, crown; auto: crown, after ibp for many cases or large networks")
       ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown"}))
       ->capture_default_str();
   add_compiler_options(app, arguments.model);
@@ -146,48 +147,79 @@ class CaseCounter {
   Stopwatch stopwatch_;
 };
 
-std::vector<Method> methods_of(const Arguments& arguments, std::size_t cases) {
+// Elements of all tensors: what decides whether the backward method is a matter of seconds.
+std::int64_t tensor_elements(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Value& value : graph.values) count += element_count(value.shape);
+  return count;
+}
+
+std::vector<Method> methods_of(const Arguments& arguments, const Graph& graph, std::size_t cases) {
   if (arguments.model.method != "auto") return {method_of(arguments.model.method)};
-  if (cases >= kManyCases) return {Method::kIbp, Method::kCrown};
+  if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
+    return {Method::kIbp, Method::kCrown};
   return {Method::kCrown};
 }
 
-Outcome decide(const Arguments& arguments, const Property& property) {
-  const Stopwatch stopwatch;
-  Outcome outcome;
-  const Sampler network(arguments.model.model);
-  check_interface(property, network.graph());
-  Cases cases(property);
-  outcome.cases = cases.count();
-  ModelArguments model = arguments.model;
-  model.method = "crown";
-  CompileOptions options = compile_options(model);
-  options.spec = to_spec(property);
-  std::optional<HostVerifier> verifier;
-  for (const Method method : methods_of(arguments, cases.count())) {
-    if (cases.verified_count() == cases.count()) break;
+// One decision: the methods in order, and after the first of them the search, which may save the
+// others.
+class Decision {
+ public:
+  Decision(const Arguments& arguments, const Property& property)
+      : arguments_(arguments),
+        property_(property),
+        network_(arguments.model.model),
+        cases_(property) {}
+
+  Outcome run() {
+    check_interface(property_, network_.graph());
+    ModelArguments model = arguments_.model;
+    model.method = "crown";  // until each method is set
+    options_ = compile_options(model);
+    options_.spec = to_spec(property_);
+    outcome_.cases = cases_.count();
+    for (const Method method : methods_of(arguments_, network_.graph(), cases_.count())) {
+      if (is_decided()) break;
+      apply(method);
+    }
+    outcome_.verified_cases = cases_.verified_count();
+    if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
+    if (outcome_.witness) outcome_.answer = Answer::kFalsified;
+    outcome_.seconds = stopwatch_.seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  bool is_decided() const {
+    return outcome_.witness.has_value() || cases_.verified_count() == cases_.count();
+  }
+
+  void apply(Method method) {
     const Stopwatch compiling;
-    options.planner.method = method;
-    const Verifier compiled = compile(arguments.model.model, "verifier", options);
-    const CachedVerifier cached = cached_verifier(compiled, compiler_options(arguments.model));
-    verifier.emplace(cached.library, compiled.plan);
-    outcome.compile_seconds += compiling.seconds();
-    outcome.methods.emplace_back(to_string(method));
-    CaseCounter counter("bound");
-    verify_cases(*verifier, cases, std::ref(counter));
-  }
-  outcome.verified_cases = cases.verified_count();
-  if (outcome.verified_cases == outcome.cases) {
-    outcome.answer = Answer::kVerified;
-  } else {
+    options_.planner.method = method;
+    const Verifier compiled = compile(arguments_.model.model, "verifier", options_);
+    const CachedVerifier cached = cached_verifier(compiled, compiler_options(arguments_.model));
+    const HostVerifier verifier(cached.library, compiled.plan);
+    outcome_.compile_seconds += compiling.seconds();
+    outcome_.methods.emplace_back(to_string(method));
+    {
+      CaseCounter counter("bound");
+      verify_cases(verifier, cases_, std::ref(counter));
+    }
+    if (is_decided() || outcome_.methods.size() > 1) return;
     CaseCounter counter("search");
-    outcome.witness = falsify(*verifier, property, cases, WitnessCheck(property, network),
-                              arguments.search, std::ref(counter));
-    if (outcome.witness) outcome.answer = Answer::kFalsified;
+    outcome_.witness = falsify(verifier, property_, cases_, WitnessCheck(property_, network_),
+                               arguments_.search, std::ref(counter));
   }
-  outcome.seconds = stopwatch.seconds();
-  return outcome;
-}
+
+  const Stopwatch stopwatch_;
+  const Arguments& arguments_;
+  const Property& property_;
+  const Sampler network_;
+  Cases cases_;
+  CompileOptions options_;
+  Outcome outcome_;
+};
 
 nlohmann::ordered_json to_json(const Arguments& arguments, const Property& property,
                                const Outcome& outcome) {
@@ -249,7 +281,7 @@ const char* timeout_text(const Arguments& arguments) {
 int run(const Arguments& arguments) {
   const Property property = read_property(arguments.property);
   check_network_name(arguments, property);
-  const Outcome outcome = decide(arguments, property);
+  const Outcome outcome = Decision(arguments, property).run();
   set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
     write_file(arguments.counterexample, competition_text(*outcome.witness));
