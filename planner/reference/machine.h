@@ -186,8 +186,8 @@ class Machine {
     finish(step, std::move(table), std::move(bounds));
   }
 
-  // Below: the candidate of the largest lower bound. Above: the same where none of the others can
-  // exceed it, else the largest upper bound.
+  // Below: the candidate of the largest lower bound, of equals that of the largest upper one.
+  // Above: the same where none of the others can exceed it, else the largest upper bound.
   void execute(const RelaxMax& step) {
     const Layer& target = layer(step.layer);
     const SparseMap& map = std::get<SparseMap>(target.terms.at(0).map);
@@ -202,7 +202,8 @@ class Machine {
       std::int32_t best = *first;
       bounds.upper(j) = upper(best);
       for (auto k = first; k != end; ++k) {
-        if (lower(*k) > lower(best)) best = *k;
+        if (lower(*k) > lower(best) || (lower(*k) == lower(best) && upper(*k) > upper(best)))
+          best = *k;
         bounds.upper(j) = larger(bounds.upper(j), upper(*k));
       }
       bounds.lower(j) = lower(best);

@@ -95,6 +95,9 @@ TEST(ReferenceGraph, Maxima) {
   bounds = run(Method::kCrown, 2, layers, {0, 1}, {2, 3});
   EXPECT_EQ(bounds.lower, Rationals{-1});
   EXPECT_EQ(bounds.upper, Rationals{3});
+  // Of equal lower bounds the one that may reach higher: y >= x1 - x0.
+  bounds = run(Method::kCrown, 2, layers, {0, 0}, {2, 3});
+  EXPECT_EQ(bounds.lower, Rationals{-2});
 }
 
 // |z| for z = x in [-1, 3]: above the chord z / 2 + 3/2, below z (the middle is 1).
