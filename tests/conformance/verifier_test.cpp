@@ -63,6 +63,12 @@ FloatBox box_around(const std::vector<double>& x, double radius) {
   return box;
 }
 
+// Some tests' doubles do not.
+bool fits_float(const std::vector<double>& x) {
+  constexpr double kLargest = 1e30;
+  return std::all_of(x.begin(), x.end(), [](double each) { return std::fabs(each) < kLargest; });
+}
+
 std::vector<double> flattened(const std::vector<std::vector<double>>& tensors) {
   std::vector<double> result;
   for (const auto& tensor : tensors) result.insert(result.end(), tensor.begin(), tensor.end());
@@ -85,7 +91,8 @@ const Attempt* best_attempt(const Report& report) {
 std::string_view excuse(const std::string& test) {
   if (test == "node/test_acosh_example")
     return "at the end of the domain, beyond which is no claim";
-  if (test.starts_with("node/test_reduce_log_sum_exp_") && test.ends_with("_example"))
+  if (test.starts_with("node/test_reduce_log_sum_exp_") && test.ends_with("_example") &&
+      test.find("default_axes") == std::string::npos)
     return "sums of e^60 and of e^1 in one layer: one bound of the rounding for all is too much "
            "for the smaller, whose logarithm may then not exist";
   return "";
@@ -219,6 +226,7 @@ class Suite {
     verifier.graph = attempt->normal;
     verifier.x = flattened(free_values(test.data.front(), attempt->free));
     verifier.expected = test.data.front().outputs;
+    if (!fits_float(verifier.x)) return;  // a float32 box cannot hold it
     if (batch_ == nullptr) batch_ = std::make_unique<Batch>();
     try {
       verifier.number = batch_->add(
