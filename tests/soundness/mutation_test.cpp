@@ -242,6 +242,27 @@ const Exposure kExposures[] = {
     {"underflow", kCrown, tiny_radii},
 };
 
+// The same networks as convolutions and as compressed rows: their routines make other errors. Sums
+// of radii, offsets and prices are in double there, so that other terms are enough for those.
+struct TermExposure {
+  Exposure exposure;
+  Form form;
+};
+
+const TermExposure kTermExposures[] = {
+    {{"weight-rounding", kCrown, inexact_weights}, Form::kConv},
+    {{"weight-rounding", kIbp, inexact_weights}, Form::kConv},
+    {{"weight-rounding", kCrown, dropped_prices}, Form::kSparse},
+    {{"bias-rounding", kCrown, inexact_bias}, Form::kConv},
+    {{"bias-rounding", kIbp, inexact_bias}, Form::kSparse},
+    {{"centre", kCrown, cancelling_centre}, Form::kConv},
+    {{"centre", kIbp, cancelling_centre}, Form::kSparse},
+    {{"product", kCrown, cancelling_product}, Form::kConv},
+    {{"product", kCrown, hidden_product}, Form::kSparse},
+    {{"coefficient", kCrown, cancelling_store}, Form::kConv},
+    {{"concretize", kCrown, dropped_spreads}, Form::kConv},
+};
+
 // Corners where affine outputs take their extremes: each coordinate goes where the first output
 // falls (or rises).
 std::vector<Numbers> extreme_corners(const ExactNet& exact, const FloatBox& box) {
@@ -309,6 +330,44 @@ TEST_P(ErrorTerms, IsNeeded) {
   EXPECT_FALSE(exposed.empty()) << "dropping '" << GetParam() << "' goes unnoticed";
   for (const std::string& text : exposed) std::printf("%s\n", text.c_str());
 }
+
+class TermErrors : public ::testing::TestWithParam<int> {};
+
+TEST_P(TermErrors, AreNeeded) {
+  const TermExposure& given = kTermExposures[GetParam()];
+  PlannerConfig config = planner_config(given.exposure.method, Lowering::kGeneric, "generic");
+  PlannerConfig mutant = config;
+  mutant.dropped_error_terms = {given.exposure.term};
+  Random random{1};
+  std::vector<Case> cases;
+  Batch batch;
+  for (int variant = 0; variant < 4; ++variant) {
+    cases.push_back(given.exposure.make(random, variant));
+    batch.add(to_graph(cases.back().net, given.form), false, config);
+    batch.add(to_graph(cases.back().net, given.form), false, mutant);
+  }
+  for (const Layer& layer : batch.plan(0).layers) EXPECT_EQ(layer.kind, LayerKind::kSum);
+  batch.build({"g++", {"-O0"}});
+  int exposed = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const ExactNet exact(cases[i].net);
+    const auto whole = refuted(exact, cases[i].box, batch.run(2 * i, cases[i].box));
+    EXPECT_FALSE(whole.has_value()) << cases[i].net.label << ": " << whole.value_or("");
+    if (refuted(exact, cases[i].box, batch.run(2 * i + 1, cases[i].box))) ++exposed;
+  }
+  EXPECT_GT(exposed, 0) << "dropping '" << given.exposure.term << "' goes unnoticed";
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, TermErrors,
+                         ::testing::Range(0, static_cast<int>(std::size(kTermExposures))),
+                         [](const auto& test) {
+                           const TermExposure& given = kTermExposures[test.param];
+                           std::string name = fmt::format(
+                               "{}_{}_{}", given.exposure.term, to_string(given.exposure.method),
+                               given.form == Form::kConv ? "conv" : "sparse");
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 std::vector<std::string> all_terms() {
   std::vector<std::string> names;

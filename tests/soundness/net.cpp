@@ -63,9 +63,32 @@ struct Piece {
   std::vector<mpq_class> slope, offset;
 };
 
+Op affine_op(const NetLayer& layer, Form form) {
+  const Constant bias = constant({layer.out}, layer.bias, layer.bias_error);
+  if (form == Form::kConv) {
+    ConvGeometry g;
+    g.in_channels = layer.in;
+    g.out_channels = layer.out;
+    g.in = dense_layout(layer.in, g.in_size);
+    g.out = dense_layout(layer.out, g.out_size);
+    return Conv{g, constant({layer.out, layer.in, 1, 1}, layer.weight, layer.weight_error), bias};
+  }
+  if (form == Form::kDense)
+    return Affine{constant({layer.out, layer.in}, layer.weight, layer.weight_error), bias};
+  SparseAffine sparse;
+  sparse.row_start.push_back(0);
+  for (int j = 0; j < layer.out; ++j) {
+    for (int k = 0; k < layer.in; ++k) sparse.column.push_back(k);
+    sparse.row_start.push_back(static_cast<std::int64_t>(sparse.column.size()));
+  }
+  sparse.value = constant({layer.out * layer.in}, layer.weight, layer.weight_error);
+  sparse.bias = bias;
+  return sparse;
+}
+
 }  // namespace
 
-Graph to_graph(const Net& net) {
+Graph to_graph(const Net& net, Form form) {
   Graph graph;
   graph.name = net.label;
   ValueId last = graph.add_value("x", {net.inputs()});
@@ -74,9 +97,7 @@ Graph to_graph(const Net& net) {
     const NetLayer& layer = net.layers[i];
     const std::string number = std::to_string(i + 1);
     const ValueId z = graph.add_value("z" + number, {layer.out});
-    Affine affine{constant({layer.out, layer.in}, layer.weight, layer.weight_error),
-                  constant({layer.out}, layer.bias, layer.bias_error)};
-    graph.nodes.push_back({std::move(affine), {last}, z, "Gemm 'fc" + number + "'"});
+    graph.nodes.push_back({affine_op(layer, form), {last}, z, "Gemm 'fc" + number + "'"});
     last = z;
     if (!layer.relu) continue;
     const ValueId a = graph.add_value("a" + number, {layer.out});

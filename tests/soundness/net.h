@@ -35,7 +35,10 @@ struct Net {
   int outputs() const { return layers.back().out; }
 };
 
-Graph to_graph(const Net& net);
+// The operator that an affine layer becomes: a matrix, a convolution of one pixel, compressed rows.
+enum class Form : std::uint8_t { kDense, kConv, kSparse };
+
+Graph to_graph(const Net& net, Form form = Form::kDense);
 
 struct FloatBox {
   std::vector<float> lower, upper;
