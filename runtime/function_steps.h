@@ -22,25 +22,32 @@ static inline double floor_of(double x) {
   return cut > x ? cut - 1 : cut;
 }
 
-// The sign of x - n step / 2 for an integer n: both are compared exactly.
+// The leading 26 bits.
+static inline double leading_half(double x) {
+  std::uint64_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  bits &= ~std::uint64_t{0x7ffffff};
+  __builtin_memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// The sign of x - n step / 2 for an odd integer n, |n| < 2^52, decided exactly.
 //
-// Proof. product + rest = n step exactly (Dekker, by Veltkamp's splitting in 26 bits; all partial
-// products are exact, so that contracting them changes nothing; |n| < 2^52 and 2^-500 < step <
-// 2^500 keep them normal). If 2x and product are within a factor 2 of each other, their difference
-// is exact (Sterbenz) and the sign of the rounded last difference is right; else its magnitude is
-// above a third of product, far above rest.
+// Proof. Beyond the bounds of P = n step it is plain. Between them |R| <= 2^-50 |P| for R = 2 x -
+// P. n and step are split into 26 leading bits and at most 26 and 27 more, so that all four
+// products are exact (and contracting them changes nothing; 2^-500 < step < 2^500 keeps them
+// normal). The first difference is exact since its operands are within a factor 2 of each other
+// (Sterbenz). The second and the third are multiples of 2^-78 of P's binade and below 2^-24 of it:
+// exact. So the last one has R's sign, rounded or not.
 static inline double compare_to_half_steps(double x, double n, double step) {
-  constexpr double kSplit = 0x1p27 + 1;
-  const double step_big = kSplit * step;
-  const double step_high = step_big - (step_big - step);
-  const double step_low = step - step_high;
-  const double n_big = kSplit * n;
-  const double n_high = n_big - (n_big - n);
+  const double twice = 2 * x;
+  if (twice > mul_up(n, step)) return 1;
+  if (twice < mul_down(n, step)) return -1;
+  const double n_high = leading_half(n);
   const double n_low = n - n_high;
-  const double product = n * step;
-  const double rest =
-      ((n_high * step_high - product) + n_high * step_low + n_low * step_high) + n_low * step_low;
-  return (2 * x - product) - rest;
+  const double step_high = leading_half(step);
+  const double step_low = step - step_high;
+  return ((twice - n_high * step_high) - n_high * step_low - n_low * step_high) - n_low * step_low;
 }
 
 // x / step to the nearest integer, ties to even. Exact below kManySteps.
