@@ -129,9 +129,10 @@ def find_network(name, folder):
     if not golden.exists():
         raise machine.Unavailable(f"the network {name} is not in {shared} (environment: BF_SHARED)")
     file = json.loads(golden.read_text())["source"].rsplit("/", 1)[-1].removesuffix(".gz")
-    found = sorted((shared / "corpus").glob(f"**/{file}*"))
+    found = [*sorted((shared / "corpus").glob(f"**/{file}*")),
+             *sorted((shared / "golden" / "nets").glob(f"{name}.onnx"))]
     if not found:
-        raise machine.Unavailable(f"{file} is not in {shared / 'corpus'}")
+        raise machine.Unavailable(f"{file} is not in {shared}")
     if found[0].suffix != ".gz":
         return found[0], golden
     model = folder / found[0].stem
