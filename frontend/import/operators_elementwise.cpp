@@ -239,10 +239,14 @@ void import_pow(NodeImport& node) {
   const std::vector<std::int64_t> map = broadcast_map(exponent->shape, shape);
   std::vector<double> exponents;
   for (std::int64_t i : map) exponents.push_back(exponent->data[static_cast<std::size_t>(i)]);
-  const bool to_integer = is_integer_type(node.input_type(0));
+  // Whole powers of integers are integers anyway.
+  const bool truncate = is_integer_type(node.input_type(0)) &&
+                        std::any_of(exponents.begin(), exponents.end(), [](double each) {
+                          return each < 0 || each != std::floor(each);
+                        });
   const ValueId x = add_broadcast(node, node.input(0), shape);
   const ValueId power = add_grouped_powers(node, x, exponents);
-  node.emit(to_integer ? add_trunc(node, power) : power);
+  node.emit(truncate ? add_trunc(node, power) : power);
 }
 
 // Bounds are attributes before opset 11, inputs since.

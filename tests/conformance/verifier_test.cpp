@@ -289,7 +289,7 @@ TEST(ConformanceVerifiers, IbpHoldsExpectedOutputs) {
 }
 
 TEST(ConformanceVerifiers, CrownHoldsExpectedOutputs) {
-  constexpr std::int64_t kFew = 400;
+  constexpr std::int64_t kFew = 200;
   run_suite(Method::kCrown, kFew, 400);
 }
 
