@@ -274,6 +274,7 @@ bool is_identity(const Scale& scale) {
 
 std::string join_origins(const std::string& first, const std::string& second) {
   constexpr std::string_view kPlus = " + ";
+  constexpr std::size_t kLongest = 1000;  // else long chains would take quadratic time
   std::string result = first;
   const auto contains = [&](std::string_view part) {
     for (std::size_t at = result.find(part); at != std::string::npos;
@@ -287,6 +288,10 @@ std::string join_origins(const std::string& first, const std::string& second) {
   for (std::string_view rest = second; !rest.empty();) {
     const std::size_t end = std::min(rest.find(kPlus), rest.size());
     const std::string_view part = rest.substr(0, end);
+    if (result.size() > kLongest) {
+      if (!result.ends_with("...")) result += " + ...";
+      break;
+    }
     if (!contains(part)) {
       if (!result.empty()) result += kPlus;
       result += part;

@@ -38,7 +38,7 @@ class MapEliminator {
     if (is_permutation(map_.source, input_count_) && move_region()) return true;
     // A map that leaves out elements moves up first: less is computed then.
     if (reads_all(map_.source, input_count_))
-      return push_into_readers() || push_across_function() || pull_up() || copy_affine();
+      return push_into_readers() || push_across_functions() || pull_up() || copy_affine();
     return pull_up() || push_into_readers() || copy_affine();
   }
 
@@ -105,24 +105,43 @@ class MapEliminator {
     return Conv{*geometry, conv->weight, conv->bias};
   }
 
-  // f(map(x)) = map(f(x)), when the map repeats elements: f is computed once for each.
-  bool push_across_function() {
+  // f(map(x)) = map(f(x)), when the map repeats elements: f, and what functions follow it alone,
+  // are computed once for each.
+  bool push_across_functions() {
     if (static_cast<std::int64_t>(map_.source.size()) <= input_count_) return false;
+    const Shape shape = graph_.value(x_).shape;
+    std::vector<std::vector<Node>> replacements(graph_.nodes.size());
+    bool changed = false;
     for (std::size_t reader : links_.readers(y_)) {
-      Node& node = graph_.nodes[reader];
-      if (!std::holds_alternative<Relu>(node.op) && !std::holds_alternative<Unary>(node.op))
-        continue;
-      const Shape shape = graph_.value(x_).shape;
-      const ValueId t = graph_.add_value(graph_.value(node.output).name + "_once", shape);
-      Node repeat{map_, {t}, node.output, origin_};
-      node.inputs = {x_};
-      node.output = t;
-      graph_.nodes.insert(graph_.nodes.begin() + static_cast<std::ptrdiff_t>(reader) + 1,
-                          std::move(repeat));
-      links_.invalidate();
-      return true;
+      if (!is_function(graph_.nodes[reader])) continue;
+      graph_.nodes[reader].inputs = {x_};
+      const std::size_t last = last_function(reader, shape);
+      Node function = graph_.nodes[last];
+      const ValueId y = function.output;
+      function.output = graph_.add_value(graph_.value(y).name + "_once", shape);
+      Node repeat{map_, {function.output}, y, origin_};
+      replacements[last] = {std::move(function), std::move(repeat)};
+      changed = true;
     }
-    return false;
+    if (!changed) return false;
+    replace_nodes(graph_, std::move(replacements));
+    links_.invalidate();
+    return true;
+  }
+
+  static bool is_function(const Node& node) {
+    return std::holds_alternative<Relu>(node.op) || std::holds_alternative<Unary>(node.op);
+  }
+
+  // The end of a chain of functions, whose values take the shape.
+  std::size_t last_function(std::size_t node, const Shape& shape) {
+    for (;;) {
+      const ValueId y = graph_.nodes[node].output;
+      if (!links_.has_one_reader(y) || !is_function(graph_.nodes[links_.readers(y)[0]]))
+        return node;
+      graph_.values[index_of(y)].shape = shape;
+      node = links_.readers(y)[0];
+    }
   }
 
   // ---- Up: the nodes that make x make it moved. Each value on the way has one reader.

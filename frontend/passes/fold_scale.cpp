@@ -90,8 +90,7 @@ class ScaleFolder {
     const Op& op = inner->op;
     if (const auto* conv = std::get_if<Conv>(&op))
       return per_channel(scale_.factor, conv->geometry, true).has_value();
-    return std::holds_alternative<Affine>(op) || std::holds_alternative<SparseAffine>(op) ||
-           std::holds_alternative<Scale>(op);
+    return std::holds_alternative<Affine>(op) || std::holds_alternative<SparseAffine>(op);
   }
 
   // f (a + b) + o = (f a + o) + f b, when one of the arms then takes its factor.

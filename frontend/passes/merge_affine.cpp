@@ -55,8 +55,10 @@ std::optional<Op> composed(const Op& outer, const Op& inner, std::int64_t in_cou
   }
   if (!is_worth_trying(outer, inner)) return std::nullopt;
   const std::int64_t rows = rows_of(outer);
-  const std::int64_t entries =
-      fits_dense(rows, in_count) && rows * in_count <= limit ? rows * in_count : limit / 4;
+  const bool fits = fits_dense(rows, in_count) && rows * in_count <= limit;
+  const std::int64_t entries = fits ? rows * in_count : limit / 4;
+  // Moving and scaling leave a convolution nearly all of its entries.
+  if (!fits && conv != nullptr && !is_matrix(inner)) return std::nullopt;
   std::optional<SparseAffine> sparse =
       compose(to_sparse(outer), to_sparse(inner), in_count, entries, where);
   if (!sparse) return std::nullopt;

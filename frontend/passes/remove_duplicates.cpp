@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,28 @@ void simplify(const Graph& graph, Node& node, const std::vector<const Node*>& re
   node.inputs.pop_back();
 }
 
+// Equal for equal constants, and seldom for others: many nodes may read one value.
+std::size_t fingerprint(const Constant& constant) {
+  constexpr std::size_t kLooked = 256;
+  std::size_t hash = constant.data.size();
+  for (std::size_t i = 0; i < constant.data.size(); i += 1 + constant.data.size() / kLooked)
+    hash = hash * 31 + std::hash<double>()(constant.data[i]);
+  return hash;
+}
+
+std::size_t fingerprint(const Op& op) {
+  if (const auto* literal = std::get_if<Literal>(&op)) return fingerprint(literal->value);
+  if (const auto* affine = std::get_if<Affine>(&op)) return fingerprint(affine->weight);
+  if (const auto* scale = std::get_if<Scale>(&op)) return fingerprint(scale->factor);
+  if (const auto* conv = std::get_if<Conv>(&op)) return fingerprint(conv->weight);
+  if (const auto* sparse = std::get_if<SparseAffine>(&op)) return fingerprint(sparse->value);
+  if (const auto* map = std::get_if<IndexMap>(&op))
+    return std::accumulate(
+        map->source.begin(), map->source.end(), std::size_t{0},
+        [](std::size_t hash, std::int64_t i) { return hash * 31 + static_cast<std::size_t>(i); });
+  return 0;
+}
+
 // Shape and element count matter to those that do not work on flattened tensors.
 bool same_result(const Graph& graph, const Node& a, const Node& b) {
   return a.op == b.op && graph.value(a.output).shape == graph.value(b.output).shape;
@@ -42,12 +67,14 @@ void remove_duplicates(Graph& graph) {
   std::vector<ValueId> instead(graph.values.size());
   for (std::size_t i = 0; i < instead.size(); ++i) instead[i] = static_cast<ValueId>(i);
   std::vector<const Node*> relu_of(graph.values.size(), nullptr);
-  std::map<std::pair<std::size_t, std::vector<ValueId>>, std::vector<const Node*>> known;
+  using Key = std::tuple<std::size_t, std::vector<ValueId>, std::size_t>;
+  std::map<Key, std::vector<const Node*>> known;
   for (Node& node : graph.nodes) {
     for (ValueId& id : node.inputs) id = instead[index_of(id)];
     simplify(graph, node, relu_of);
     if (std::holds_alternative<Relu>(node.op)) relu_of[index_of(node.output)] = &node;
-    std::vector<const Node*>& candidates = known[{node.op.index(), node.inputs}];
+    std::vector<const Node*>& candidates =
+        known[{node.op.index(), node.inputs, fingerprint(node.op)}];
     const auto first = std::find_if(candidates.begin(), candidates.end(), [&](const Node* other) {
       return same_result(graph, *other, node);
     });

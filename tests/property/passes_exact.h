@@ -68,23 +68,21 @@ struct IntervalArithmetic {
   static Interval larger(const Interval& a, const Interval& b) {
     return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
   }
-  // evaluate_exact() rounds squares of many bits.
-  static Interval square(const Interval& x) {
-    const mpq_class lower = x.lower * x.lower;
-    const mpq_class upper = x.upper * x.upper;
-    if (x.lower < 0 && x.upper > 0) return {mpq_class(), std::max(lower, upper)};
-    return {std::min(lower, upper), std::max(lower, upper)};
+  // evaluate_exact() rounds squares of many bits only.
+  static bool is_exact_square(const Function& f, const Interval& x) {
+    return f == Function{FunctionKind::kPower, 2, 0} &&
+           evaluate_exact(f, x.lower) == x.lower * x.lower &&
+           evaluate_exact(f, x.upper) == x.upper * x.upper;
   }
   // For functions that are monotone to both sides of 0, or everywhere: all that random_graph makes.
   static Interval apply(const Function& f, const Interval& x) {
-    if (f == Function{FunctionKind::kPower, 2, 0}) return square(x);
     Interval y = {evaluate_exact(f, x.lower), evaluate_exact(f, x.upper)};
     if (y.upper < y.lower) std::swap(y.lower, y.upper);
     if (x.lower < 0 && x.upper > 0 && f.kind != FunctionKind::kReciprocal) {
       const mpq_class zero = evaluate_exact(f, mpq_class());
       y = {std::min(y.lower, zero), std::max(y.upper, zero)};
     }
-    if (is_piecewise_linear(f.kind)) return y;
+    if (is_piecewise_linear(f.kind) || is_exact_square(f, x)) return y;
     // evaluate_exact() misses by 2^-200 of max(1, |f|).
     const mpq_class miss = mpq_class(0x1p-190) * (1 + abs(y.lower) + abs(y.upper));
     return {y.lower - miss, y.upper + miss};
