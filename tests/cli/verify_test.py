@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -167,6 +168,21 @@ class Timeout(Case):
                 self.assertEqual(output, word)
             else:
                 self.assertEqual(json.loads(output)["verdict"], "timeout")
+        self.assertEqual([path.name for path in self.cache.rglob(".*")], [], "staging is removed")
+
+    def test_interrupt(self):
+        compiler = self.write("compiler", "#!/bin/sh\ncase $1 in --version) echo slow;; "
+                                          "*) sleep 60;; esac\n")
+        compiler.chmod(0o755)
+        self.environment["CXX"] = str(compiler)
+        process = self.start("verify", TINY, HOLDS)
+        for _ in range(200):
+            time.sleep(0.1)
+            if list(self.cache.rglob(".*")):
+                break
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, output), (130, ""))
         self.assertEqual([path.name for path in self.cache.rglob(".*")], [], "staging is removed")
 
     def test_in_time(self):
