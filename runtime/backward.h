@@ -270,14 +270,13 @@ BF_ROUTINE conv_backward(const ConvShape& shape, const float* weight,
     for (q[0] = 0; q[0] < shape.in_size[0]; ++q[0])
       for (q[1] = 0; q[1] < shape.in_size[1]; ++q[1])
         for (q[2] = 0; q[2] < shape.in_size[2]; ++q[2])
-          for (int first = 0; first < shape.in_channels; first += group) {
-            int i = 0;
-            for (; i + kColumns <= group; i += kColumns)
-              conv_pixel<kRows, kColumns, kWide>(shape, weight, coefficients_in, add, n, first + i,
-                                                 q, coefficients_out);
+          for (int c = 0, end = group; c < shape.in_channels; end += group) {
+            for (; c + kColumns <= end; c += kColumns)
+              conv_pixel<kRows, kColumns, kWide>(shape, weight, coefficients_in, add, n, c, q,
+                                                 coefficients_out);
             if constexpr (kColumns > 1)
-              for (; i < group; ++i)
-                conv_pixel<kRows, 1, kWide>(shape, weight, coefficients_in, add, n, first + i, q,
+              for (; c < end; ++c)
+                conv_pixel<kRows, 1, kWide>(shape, weight, coefficients_in, add, n, c, q,
                                             coefficients_out);
           }
 }
