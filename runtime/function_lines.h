@@ -88,27 +88,40 @@ static inline CellSlope slope_in_cell(const FunctionView& f, int cell, double x)
   return {slope, curvature};
 }
 
-// A place in [a, b], in a run in which g is concave, where g' is near s, or the end next to it.
-// `tolerance` is relative to how much g' varies over a cell. Nothing rests on the result.
-static inline double find_slope_in_cells(const FunctionView& f, const FunctionRun& run, double s,
-                                         double a, double b, int side, double tolerance) {
-  const int stride = f.degree + 1;
+// The point of a run, in which g is concave, where g' is near s, in [a, b] in the cells from
+// `first` to `last`; or the end next to it. `tolerance` is relative to how much g' varies over a
+// cell. What rests on the result is that it lies in [a, b] and in the cell `found`: so do the
+// bracket's ends, from start to end, and x never leaves them.
+static inline double find_slope_in_cells(const FunctionView& f, double s, double a, double b,
+                                         int first, int last, int side, double tolerance,
+                                         int* found) {
+  const double* steepness = f.coefficient + 1;  // of a cell's start
+  const std::ptrdiff_t stride = f.degree + 1;
   const double sign = side > 0 ? 1 : -1;
-  int cell = find_cell(f, run.cell, run.cells, a);
-  int count = find_cell(f, run.cell, run.cells, b) - cell + 1;
-  while (count > 1) {  // the last cell that starts with a slope of at least s
+  int cell = first;
+  for (int count = last - first + 1; count > 1;) {  // the last that starts with a slope >= s
     const int half = count / 2;
-    cell += sign * f.coefficient[(cell + half) * stride + 1] >= s ? half : 0;
+    cell += sign * steepness[(cell + half) * stride] >= s ? half : 0;
     count -= half;
   }
-  double left = f.start[cell] > a ? f.start[cell] : a;
-  double right = f.start[cell + 1] < b ? f.start[cell + 1] : b;
-  const double at_left = sign * polynomial_at(f, cell, left).slope - s;
-  const double at_right = sign * polynomial_at(f, cell, right).slope - s;
+  *found = cell;
+  double left = f.start[cell];
+  double at_left = sign * steepness[cell * stride] - s;
+  double right = f.start[cell + 1];
+  double at_right = cell < last ? sign * steepness[(cell + 1) * stride] - s : 0;
+  if (left < a) {
+    left = a;
+    at_left = sign * slope_in_cell(f, cell, a).slope - s;
+  }
+  if (cell == last) {
+    right = right < b ? right : b;
+    at_right = sign * slope_in_cell(f, cell, right).slope - s;
+  }
   if (!(at_left > 0)) return left;
   if (!(at_right < 0)) return right;
   const double enough = tolerance * (at_left - at_right);
   double x = left + (right - left) * (at_left / (at_left - at_right));
+  if (!(x > left && x < right)) x = 0.5 * left + 0.5 * right;
   for (int i = 0; i < 8; ++i) {  // Newton's method within the bracket
     const CellSlope at = slope_in_cell(f, cell, x);
     const double miss = sign * at.slope - s;
@@ -117,13 +130,12 @@ static inline double find_slope_in_cells(const FunctionView& f, const FunctionRu
     x -= miss / (sign * at.curvature);
     if (!(x > left && x < right)) x = 0.5 * left + 0.5 * right;
   }
-  return x < a ? a : x > b ? b : x;
+  return x;
 }
 
 // The same for functions without cells, by bisection.
 static inline double find_slope(const FunctionView& f, int run, double s, double a, double b,
                                 int side, double tolerance) {
-  if (f.run[run].cells > 0) return find_slope_in_cells(f, f.run[run], s, a, b, side, tolerance);
   const double sign = side > 0 ? 1 : -1;
   const double at_a = sign * function_point(f, run, a).slope - s;
   const double at_b = sign * function_point(f, run, b).slope - s;
@@ -170,10 +182,18 @@ static inline FunctionPeak peak_over(const FunctionView& f, const FunctionEnds& 
     const double a = r == ends.first ? ends.low : run.start;
     const double b = r == ends.last ? ends.high : f.run[r + 1].start;
     if (is_concave(run, side)) {
-      const bool known = r == search.known_run;
-      const double p =
-          known ? search.known : find_slope(f, r, search.s, a, b, side, search.tolerance);
-      const FunctionPoint at = known ? search.known_point : function_point(f, r, p);
+      double p = search.known;
+      FunctionPoint at = search.known_point;
+      if (r != search.known_run && run.cells > 0) {
+        const int first = r == ends.first ? ends.at_low.cell : run.cell;
+        const int last = r == ends.last ? ends.at_high.cell : run.cell + run.cells - 1;
+        int cell = 0;
+        p = find_slope_in_cells(f, search.s, a, b, first, last, side, search.tolerance, &cell);
+        at = cell_point(f, cell, p);
+      } else if (r != search.known_run) {
+        p = find_slope(f, r, search.s, a, b, side, search.tolerance);
+        at = function_point(f, r, p);
+      }
       const double top = tangent_top(at, p, search.s, a, b, search.c, side);
       if (top > peak.top) peak = {top, p, top_of(at, side)};
       continue;

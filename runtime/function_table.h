@@ -70,6 +70,7 @@ struct FunctionView {
 struct FunctionPoint {
   double low, high;
   double slope, slope_error;
+  int cell = -1;  // the cell that said so, in a table of form kCells
 };
 
 static inline FunctionPoint unknown_point() {
@@ -83,11 +84,10 @@ static inline int find_run(const FunctionView& f, double x) {
   while (end - first > 1) {
     const int middle = (first + end) / 2;
     const FunctionRun& run = f.run[middle];
-    if (run.start < x || (run.start == x && !run.open)) {
-      first = middle;
-    } else {
-      end = middle;
-    }
+    // Without branches: nothing predicts them.
+    const bool inside = (run.start < x) | ((run.start == x) & !run.open);
+    first = inside ? middle : first;
+    end = inside ? end : middle;
   }
   return first;
 }
@@ -123,7 +123,7 @@ static inline FunctionPoint cell_point(const FunctionView& f, int cell, double x
   const CellValue at = polynomial_at(f, cell, x);
   const double error = static_cast<double>(f.error[cell]);
   return {sub_down(at.value, error), add_up(at.value, error), at.slope,
-          static_cast<double>(f.slope_error[cell])};
+          static_cast<double>(f.slope_error[cell]), cell};
 }
 
 // a + b, rounded outward only when it is inexact. Proof: sum + rest = a + b (Knuth's two-sum, for
