@@ -5,6 +5,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
+#include "frontend/passes/passes.h"
 #include "frontend/vnnlib/source.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "tests/support/model_text.h"
@@ -210,6 +211,28 @@ TEST(Vnnlib, RowsAsASpecification) {
     EXPECT_LE(distance, mpq_class(rounded.row_error[0][i]));
   }
   EXPECT_EQ(to_spec(with_box("(assert (<= X_0 0.5))")).rows.size(), 1u);
+}
+
+// What rounding takes from a row must reach the verifier's tables.
+TEST(Vnnlib, RoundedRowsKeepTheirError) {
+  const Property p = with_box("(assert (<= (+ Y_0 (* 0.12345678901234567 Y_1)) 3))");
+  const LinearSpec spec = to_spec(p);
+  Graph graph;
+  const ValueId x = graph.add_value("x", {2});
+  const ValueId y = graph.add_value("y", {2});
+  graph.inputs = {x};
+  graph.outputs = {y};
+  graph.nodes.push_back({Affine{{{2, 2}, {1, 0, 0, 1}, {}}, {{2}, {0, 0}, {}}}, {x}, y, "fc"});
+  fold_output_spec(graph, spec);
+  ASSERT_EQ(graph.outputs.size(), 2u);
+  const Node& row =
+      graph.nodes.at(static_cast<std::size_t>(producers(graph).at(index_of(graph.outputs[1]))));
+  const Constant& weight = std::get<Affine>(row.op).weight;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const mpq_class distance = abs(p.rows[0][i].second - mpq_class(weight.data.at(i)));
+    EXPECT_EQ(distance > 0, i == 1) << "10^17 is a double, 12345678901234567 is none";
+    EXPECT_LE(distance, mpq_class(weight.error_at(i)));
+  }
 }
 
 // ---- VNN-LIB 2.0
