@@ -60,17 +60,28 @@ ValueId add_broadcast(NodeImport& node, ValueId x, const Shape& shape) {
 }
 
 void RowBuilder::begin(Bounded bias) {
-  constexpr std::int64_t kBlock = 4096;  // rows and entries are counted in blocks
-  if (rows() % kBlock == 0) node_.reader().charge({kBlock}, "");
   starts_.push_back(static_cast<std::int64_t>(columns_.size()));
   biases_.push_back(bias);
+  count_one();
 }
 
 void RowBuilder::add(std::int64_t column, Bounded value) {
-  constexpr std::size_t kBlock = 4096;
-  if (columns_.size() % kBlock == 0) node_.reader().charge({kBlock}, "");
   columns_.push_back(column);
   values_.push_back(value);
+  count_one();
+}
+
+// Counted in blocks, because every operator with windows comes through here for each element.
+void RowBuilder::count_one() {
+  constexpr std::int64_t kBlock = 4096;
+  if (++uncounted_ == kBlock) charge();
+}
+
+// A row or entry takes as much as three elements of a constant.
+void RowBuilder::charge() {
+  constexpr std::int64_t kElements = 3;
+  node_.reader().charge({kElements * uncounted_}, "");
+  uncounted_ = 0;
 }
 
 std::vector<std::int64_t> RowBuilder::row_start() const {
@@ -80,6 +91,7 @@ std::vector<std::int64_t> RowBuilder::row_start() const {
 }
 
 ValueId RowBuilder::finish_sums(ValueId x, const Shape& shape) && {
+  charge();
   const std::vector<std::int64_t> start = row_start();
   SparseAffine op;
   op.row_start = {0};
@@ -109,6 +121,7 @@ ValueId RowBuilder::finish_sums(ValueId x, const Shape& shape) && {
 }
 
 ValueId RowBuilder::finish_maxima(ValueId x, const Shape& shape) && {
+  charge();
   GroupMax op{row_start(), std::move(columns_)};
   return node_.add(std::move(op), {x}, shape);
 }

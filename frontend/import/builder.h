@@ -60,12 +60,15 @@ class RowBuilder {
 
  private:
   std::vector<std::int64_t> row_start() const;
+  void count_one();
+  void charge();
 
   NodeImport& node_;
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> columns_;
   std::vector<Bounded> values_;
   std::vector<Bounded> biases_;
+  std::int64_t uncounted_ = 0;  // rows and entries since the last charge
 };
 
 // All elements of the parts, one tensor after the other, as a vector.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -348,17 +348,9 @@ void GraphImporter::evaluate_integers(const onnx::NodeProto& node) {
     const auto found = state_.symbols.find(name);
     if (name.empty() || found == state_.symbols.end()) continue;
     const auto* id = std::get_if<ValueId>(&found->second);
-    if (id == nullptr || !is_integer_type(state_.types[index_of(*id)])) continue;
-    const Constant* const value = state_.constant(*id);
-    if (value == nullptr || !value->is_exact()) continue;
-    IntegerTensor integers{value->shape, {}, state_.types[index_of(*id)]};
-    const bool integral = std::all_of(value->data.begin(), value->data.end(), [](double x) {
-      return std::abs(x) <= 0x1p53 && x == std::floor(x);
-    });
-    if (!integral) continue;
-    for (double x : value->data) integers.data.push_back(static_cast<std::int64_t>(x));
-    integers.shape = state_.graph.value(*id).shape;
-    found->second = std::move(integers);
+    if (id == nullptr) continue;
+    if (std::optional<IntegerTensor> integers = state_.integers(*id))
+      found->second = std::move(*integers);
   }
 }
 

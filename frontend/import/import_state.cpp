@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -108,6 +109,18 @@ const Constant* ImportState::constant(ValueId id) {
   const Node& node = graph.nodes[static_cast<std::size_t>(makers[i])];
   const auto* literal = std::get_if<Literal>(&node.op);
   return literal != nullptr ? &literal->value : folded[i].get();
+}
+
+std::optional<IntegerTensor> ImportState::integers(ValueId id) {
+  const ElementType type = types[index_of(id)];
+  const Constant* const value = is_integer_type(type) ? constant(id) : nullptr;
+  if (value == nullptr || !value->is_exact()) return std::nullopt;
+  IntegerTensor result{graph.value(id).shape, {}, type};
+  for (double x : value->data) {
+    if (std::abs(x) > 0x1p53 || x != std::floor(x)) return std::nullopt;
+    result.data.push_back(static_cast<std::int64_t>(x));
+  }
+  return result;
 }
 
 }  // namespace bf

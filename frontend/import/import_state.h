@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -68,6 +69,10 @@ struct ImportState {
   // The constant that a value is, with a bound of its rounding; nullptr when it depends on the
   // model's inputs or cannot be bounded. Stays valid until a node is added.
   const Constant* constant(ValueId id);
+
+  // The integers that a value of integer type is; nullopt when they depend on the model's inputs,
+  // are not known exactly, or are beyond 2^53.
+  std::optional<IntegerTensor> integers(ValueId id);
 
  private:
   ValueId add_value(const std::string& name, const Shape& shape, ElementType type, int maker,
