@@ -9,7 +9,9 @@ Bounded one_over(std::int64_t count) {
 }
 
 Grouping group_along(NodeImport& node, const Shape& shape, const std::vector<bool>& along) {
-  node.reader().charge(shape, "");
+  constexpr std::int64_t kElements = 8;  // what one element of a grouping takes, list and all
+  node.check_size(shape);
+  node.reader().charge({kElements * element_count(shape)}, "");
   Grouping result;
   Shape kept = shape;
   for (std::size_t d = 0; d < shape.size(); ++d)

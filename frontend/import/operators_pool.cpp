@@ -24,6 +24,7 @@ Pooling read_pooling(const NodeImport& node) {
   const Shape& input = node.input_shape(0);
   Pooling pooling;
   pooling.window = read_window(node, input, nullptr, node.int_attribute("ceil_mode", 0) != 0);
+  node.check_size({pooling.window.kernel.begin(), pooling.window.kernel.end()});
   pooling.images = input[0] * input[1];
   pooling.output = output_shape(pooling.window, input[0], input[1]);
   node.check_size(pooling.output);

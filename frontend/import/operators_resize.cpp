@@ -15,7 +15,7 @@ namespace bf {
 namespace {
 
 constexpr std::int64_t kFirstResizeWithCoordinates = 11;
-constexpr std::int64_t kMostSize = std::int64_t{1} << 28;
+constexpr std::int64_t kMostSize = std::int64_t{1} << 20;  // along one axis
 
 template <typename Enum>
 Enum read_choice(const NodeImport& node, std::string_view attribute, std::string_view otherwise,
