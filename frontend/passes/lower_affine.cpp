@@ -18,12 +18,17 @@ using Problem = std::optional<Diagnostic>;
 
 // ---- Why not.
 
+// Of two computed tensors each product is an element of a tensor.
+constexpr std::int64_t kMaxComputedProducts = std::int64_t{16} << 20;
+
 Problem problem_with_product(const Operands& in, const ProductLayout& layout) {
+  const bool computed = in.literal(0) == nullptr && in.literal(1) == nullptr;
+  const std::int64_t limit = computed ? kMaxComputedProducts : kMaxWeightElements;
   const std::int64_t rows = element_count(in.output_shape());
-  if (fits_dense(rows, layout.k)) return std::nullopt;
+  if (fits_dense(rows, layout.k) && rows * layout.k <= limit) return std::nullopt;
   return Diagnostic{
       "BF2004", in.node.origin,
-      fmt::format("it has {} x {} products, more than {}", rows, layout.k, kMaxWeightElements),
+      fmt::format("it has {} x {} products of elements, more than {}", rows, layout.k, limit),
       "verify a smaller network, or fix the batch dimension to 1"};
 }
 
