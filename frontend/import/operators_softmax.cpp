@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "frontend/import/builder.h"
 #include "frontend/import/grouping.h"
@@ -109,13 +110,18 @@ ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
 
 }  // namespace
 
-// 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j).
+// 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j). The sum is at least 1 and
+// the result between 0 and 1: saying so changes no value, but intervals lose it in wide boxes.
 void import_softmax(NodeImport& node) {
   const Grouping groups = read_groups(node);
   if (groups.size() == 1) return emit_filled(node, 1);
   if (groups.size() == 2)
     return node.emit(add_unary(node, add_leads(node, groups, 1), {FunctionKind::kSigmoid}));
-  node.emit(add_unary(node, add_exponentials(node, groups), {FunctionKind::kReciprocal}));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ValueId sum =
+      add_unary(node, add_exponentials(node, groups), {FunctionKind::kClip, 1, infinity});
+  const ValueId inverse = add_unary(node, sum, {FunctionKind::kReciprocal});
+  node.emit(add_unary(node, inverse, {FunctionKind::kClip, 0, 1}));
 }
 
 ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
