@@ -49,18 +49,19 @@ class Region {
     for (std::size_t i = 0; i < moved_.size(); ++i)
       gather.source[static_cast<std::size_t>(moved_[i])] = static_cast<std::int64_t>(i);
     const IndexMap scatter{moved_};
-    std::set<std::size_t> readers;  // each once
+    // All found before any is moved: a map with both sides inside may look like a reshape halfway.
+    std::set<std::size_t> makers, readers, scales;
     for (ValueId id : values_) {
-      Node& maker = graph_.nodes[static_cast<std::size_t>(links_.maker(id))];
-      if (auto* scale = std::get_if<Scale>(&maker.op)) {
-        *scale = bf::gather(*scale, gather);
-      } else if (!is_elementwise(maker)) {
-        move_rows(maker.op, gather);
-      }
+      const auto maker = static_cast<std::size_t>(links_.maker(id));
+      if (!is_elementwise(graph_.nodes[maker])) makers.insert(maker);
+      if (std::holds_alternative<Scale>(graph_.nodes[maker].op)) scales.insert(maker);
       for (std::size_t reader : links_.readers(id))
         if (!is_elementwise(graph_.nodes[reader])) readers.insert(reader);
     }
-    for (std::size_t reader : readers) move_columns(graph_.nodes[reader], scatter);
+    for (std::size_t node : scales)
+      graph_.nodes[node].op = bf::gather(std::get<Scale>(graph_.nodes[node].op), gather);
+    for (std::size_t node : makers) move_rows(graph_.nodes[node].op, gather);
+    for (std::size_t node : readers) move_columns(graph_.nodes[node], scatter);
   }
 
  private:

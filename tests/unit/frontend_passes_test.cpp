@@ -242,6 +242,20 @@ TEST(PermuteRegions, BothOrdersOfOneTensorStay) {
   EXPECT_EQ(evaluate(graph, {{1, 2, 3, 4}}), expected);
 }
 
+// A map with both sides in the region that another map moves: it is conjugated, not dropped.
+TEST(PermuteRegions, AMapInsideOfAMovedRegionStays) {
+  Builder b({3});
+  const ValueId h = b.add(affine(3, 3, ramp(9), {1, 2, 3}), {b.x()}, {3});
+  const ValueId difference = b.add(Binary{Binary::Kind::kSub}, {b.map(h, {2, 1, 0}), h}, {3});
+  Graph graph = b.outputs({b.map(difference, {2, 1, 0})});
+  const Tensors expected = evaluate(graph, {{1, 2, 4}});
+  eliminate_permutes(graph);
+  verify(graph);
+  EXPECT_EQ(evaluate(graph, {{1, 2, 4}}), expected);
+  normalise(graph);
+  EXPECT_EQ(evaluate(graph, {{1, 2, 4}}), expected);
+}
+
 // A convolution reads any strides, but no shuffle.
 TEST(PermuteRegions, WhatIsNoStrideStaysAtAConvolution) {
   Builder b({8});
