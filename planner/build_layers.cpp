@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 #include "planner/error_terms.h"
 #include "planner/exact_centre.h"
+#include "planner/expression.h"
 #include "planner/linear_terms.h"
 
 namespace bf {
@@ -36,14 +36,6 @@ std::string layer_name(std::string_view text, std::set<std::string>& taken) {
   for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
   return name;
 }
-
-// A linear function of tensors that are layers already, not yet a layer itself.
-struct Expression {
-  std::vector<Term> terms;
-  Constant bias;
-  AffineErrors errors;
-  std::string origin;
-};
 
 // A node whose inputs were not made, because of what was reported already.
 struct FollowsFromProblem {};
@@ -190,10 +182,6 @@ class LayerBuilder {
 
   // ---- Expressions
 
-  static Constant zeros(int n) {
-    return Constant{{n}, std::vector<double>(static_cast<std::size_t>(n), 0.0), {}};
-  }
-
   Expression copy_of(ValueId id) {
     Expression made;
     made.terms.push_back(identity_term(materialise(id), count(id)));
@@ -211,23 +199,6 @@ class LayerBuilder {
     Expression made = *std::move(waiting);
     waiting.reset();
     return made;
-  }
-
-  // Errors of rounding the sum of two biases are added to its error bounds.
-  static Constant add_constants(Constant a, const Constant& b) {
-    const bool exact = a.is_exact() && b.is_exact();
-    std::vector<double> error;
-    bool rounded = false;
-    for (std::size_t i = 0; i < a.data.size(); ++i) {
-      const double sum = a.data[i] + b.data[i];
-      const bool trivial = a.data[i] == 0 || b.data[i] == 0;
-      const double own = trivial ? 0 : up(std::abs(sum) * 0x1p-53);
-      rounded = rounded || own != 0;
-      error.push_back(up(up(a.error_at(i) + b.error_at(i)) + own));
-      a.data[i] = sum;
-    }
-    a.error = exact && !rounded ? std::vector<double>() : std::move(error);
-    return a;
   }
 
   void keep(const Node& node, Expression expression) {
@@ -258,20 +229,7 @@ class LayerBuilder {
   }
 
   void visit(const Conv& op, const Node& node) {
-    Expression made;
-    made.origin = node.origin;
-    made.terms.push_back(conv_term(op, materialise(node.inputs[0]), node.origin, made.errors));
-    const ConvGeometry& g = op.geometry;
-    made.bias = zeros(static_cast<int>(g.out_count()));
-    if (!op.bias.is_exact()) made.bias.error.assign(made.bias.data.size(), 0.0);
-    for_each_element(g.batch, g.out_channels, g.out_size,
-                     [&](std::int64_t n, std::int64_t c, const Extent& p) {
-                       const auto i = static_cast<std::size_t>(g.out.at(n, c, p));
-                       made.bias.data[i] = op.bias.data[static_cast<std::size_t>(c)];
-                       if (!op.bias.is_exact())
-                         made.bias.error[i] = op.bias.error[static_cast<std::size_t>(c)];
-                     });
-    keep(node, std::move(made));
+    keep(node, conv_expression(op, materialise(node.inputs[0]), node.origin));
   }
 
   void visit(const SparseAffine& op, const Node& node) {
@@ -314,20 +272,9 @@ class LayerBuilder {
     if (op.kind == Binary::Kind::kMul) return add_product(node);
     BF_CHECK(op.kind == Binary::Kind::kAdd);
     Expression made = take(node.inputs[0]);
-    Expression other = take(node.inputs[1]);
-    std::ranges::move(other.terms, std::back_inserter(made.terms));
-    made.bias = add_constants(std::move(made.bias), other.bias);
-    made.errors.weight_relative =
-        std::max(made.errors.weight_relative, other.errors.weight_relative);
-    made.errors.weight_residual =
-        std::max(made.errors.weight_residual, other.errors.weight_residual);
-    made.origin = join(join(made.origin, other.origin), node.origin);
+    add_expression(take(node.inputs[1]), made);
+    made.origin = join_names(made.origin, node.origin);
     keep(node, std::move(made));
-  }
-
-  static std::string join(const std::string& a, const std::string& b) {
-    if (a.find(b) != std::string::npos) return a;
-    return a.size() > 200 ? a : a + " + " + b;
   }
 
   // A factor that is a gather of a tensor is read in place.

@@ -20,8 +20,7 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   build_entries(lowering, plan);
   for (Entry& entry : plan.entries) plan_storage(entry, config.target.align, plan.rejected);
   for (const WeightTable& table : weight_tables(plan))
-    if (table.same_as < 0)
-      plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
+    if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
   build_tasks(plan);
   verify(plan);
   return plan;

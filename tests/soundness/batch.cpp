@@ -87,10 +87,10 @@ std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& c
 }
 
 void Batch::build(const Build& how) {
-  write(
-      folder_.path() / "batch.cpp",
-      "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
-      "#include \"planes.h\"\n#include \"starts.h\"\n" + unit_);
+  write(folder_.path() / "batch.cpp",
+        "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
+        "#include \"planes.h\"\n#include \"starts.h\"\n" +
+            unit_);
   const Target& target = plans_.front().config.target;
   const cli::Toolchain toolchain = cli::find_toolchain({how.compiler, how.flags}, target);
   std::vector<std::string> command = toolchain.compiler;
