@@ -222,11 +222,13 @@ void GraphImporter::bind_input(const std::string& name, const std::string& bytes
 }
 
 void GraphImporter::check_bindings() {
-  for (const auto& [name, bytes] : bindings_)
+  for (const auto& binding : bindings_) {
+    const std::string& name = binding.first;
     if (std::none_of(proto_.input().begin(), proto_.input().end(),
                      [&](const onnx::ValueInfoProto& info) { return info.name() == name; }))
       note("BF1008", fmt::format("input '{}'", printable(name)),
            "a tensor is bound to it, but the model has no such input");
+  }
 }
 
 void GraphImporter::import_input(const onnx::ValueInfoProto& info) {
