@@ -80,10 +80,11 @@ ValueId add_grouped_powers(NodeImport& node, ValueId x, const std::vector<double
   std::vector<ValueId> parts;
   std::vector<std::int64_t> source(exponents.size());
   std::int64_t next = 0;
-  for (const auto& [exponent, elements] : groups) {
+  for (const auto& each : groups) {
+    const std::vector<std::int64_t>& elements = each.second;
     const Shape shape = {static_cast<std::int64_t>(elements.size())};
     const ValueId group = add_index_map(node, x, shape, [&] { return elements; });
-    parts.push_back(add_power(node, group, exponent));
+    parts.push_back(add_power(node, group, each.first));
     for (std::int64_t i : elements) source[static_cast<std::size_t>(i)] = next++;
   }
   const Shape shape = node.shape_of(x);
