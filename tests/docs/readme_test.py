@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 BLOCK = re.compile(r"<!-- test: (\w+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
+KEPT = re.compile(r"^(?:export )?\w+=\S*\n", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -63,11 +64,13 @@ def main():
         kinds = [kind for kind, _ in blocks]
         if kinds.count("shell") < 2 or kinds.count("c") != 1 or kinds.count("tiny") < 3:
             problems.append(f"blocks are missing: {kinds}")
+        shell = ""  # what a reader's shell keeps from block to block
         for kind, text in blocks:
             if kind == "c":
                 (folder / "main.c").write_text(text, encoding="utf-8")
             elif kind == "shell":
-                run(["bash", "-euo", "pipefail", "-c", text], folder, environment)
+                run(["bash", "-euo", "pipefail", "-c", shell + text], folder, environment)
+                shell += "".join(KEPT.findall(text))
             else:
                 problems += [f"not in tiny.cpp:\n{part}" for part in missing_parts(text, tiny)]
     print("\n".join(problems))
