@@ -12,8 +12,10 @@ namespace bf {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kGridSteps = 0x1p51;  // centres and partial sums stay below 2^52 half steps
-constexpr int kCoarse = 1 << 20;       // the unit of zeros alone
+// Centres and partial sums stay below 2^50 half steps; step functions are staircases of integers
+// up to 2^50 (runtime/function_steps.h).
+constexpr double kGridSteps = 0x1p49;
+constexpr int kCoarse = 1 << 20;  // the unit of zeros alone
 
 // What is known of a tensor's centres and values in every box.
 struct Values {
