@@ -184,6 +184,21 @@ void EntryBuilder::relax(int index, Relaxed& state) {
   entry_.steps.push_back(step);
 }
 
+// What product and max layers have in common.
+template <typename NonlinearStep>
+void EntryBuilder::finish_nonlinear(int index, const Relaxed& state, NonlinearStep step) {
+  step.layer = index;
+  step.table = state.table;
+  step.slack = state.slack;
+  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index) + 1));
+  step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
+  step.kernel = lowering_.relax_nonlinear(index);
+  entry_.steps.push_back(step);
+}
+
 void EntryBuilder::relax_product(int index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
@@ -194,20 +209,11 @@ void EntryBuilder::relax_product(int index, Relaxed& state) {
   const Activation& x = activation(region.terms.at(0).input);
   const Activation& y = activation(region.terms.at(1).input);
   RelaxProduct step;
-  step.layer = index;
   step.centre_x = x.centre;
   step.radius_x = x.radius;
   step.centre_y = y.centre;
   step.radius_y = y.radius;
-  step.table = state.table;
-  step.slack = state.slack;
-  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
-  step.centre_out = out.centre;
-  step.radius_out = out.radius;
-  step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index) + 1));
-  step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
-  step.kernel = lowering_.relax_nonlinear(index);
-  entry_.steps.push_back(step);
+  finish_nonlinear(index, state, step);
 }
 
 void EntryBuilder::relax_max(int index, Relaxed& state) {
@@ -220,19 +226,10 @@ void EntryBuilder::relax_max(int index, Relaxed& state) {
   }
   const Activation& in = activation(region.terms.at(0).input);
   RelaxMax step;
-  step.layer = index;
   step.centre_in = in.centre;
   step.radius_in = in.radius;
-  step.table = state.table;
   step.choice = state.choice;
-  step.slack = state.slack;
-  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
-  step.centre_out = out.centre;
-  step.radius_out = out.radius;
-  step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index) + 1));
-  step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
-  step.kernel = lowering_.relax_nonlinear(index);
-  entry_.steps.push_back(step);
+  finish_nonlinear(index, state, step);
 }
 
 void EntryBuilder::build_centred() {

@@ -72,6 +72,8 @@ class EntryBuilder {
   double offset_gamma(int index) const;
   Activation add_activation(int index);
   void relax(int index, Relaxed& state);
+  template <typename NonlinearStep>
+  void finish_nonlinear(int index, const Relaxed& state, NonlinearStep step);
   void relax_product(int index, Relaxed& state);
   void relax_max(int index, Relaxed& state);
 
