@@ -2,7 +2,6 @@
 
 #include <mpfr.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "frontend/diagnostic.h"
@@ -195,128 +194,7 @@ mpq_class piecewise(const Function& f, const mpq_class& x) {
   }
 }
 
-// |f(x) - f(y)| <= lipschitz |x - y| everywhere; infinite where there is no such number.
-double lipschitz(const Function& f) {
-  switch (f.kind) {
-    case FunctionKind::kSigmoid:
-      return 0.25;
-    case FunctionKind::kAbs:
-    case FunctionKind::kClip:
-    case FunctionKind::kTanh:
-    case FunctionKind::kSoftplus:
-    case FunctionKind::kSoftsign:
-    case FunctionKind::kSin:
-    case FunctionKind::kCos:
-    case FunctionKind::kAtan:
-    case FunctionKind::kAsinh:
-      return 1;
-    case FunctionKind::kLeakyRelu:
-    case FunctionKind::kElu:
-      return std::max(1.0, std::abs(f.a));
-    case FunctionKind::kHardSigmoid:
-      return std::abs(f.a);
-    case FunctionKind::kCelu:
-      return f.a > 0 ? 1 : INFINITY;  // e^(x / a) <= 1 on the side that it is used on
-    case FunctionKind::kSelu:
-      return std::abs(f.b) * std::max(1.0, std::abs(f.a)) * (1 + 0x1p-50);
-    case FunctionKind::kErf:
-      return 1.1284;  // 2 / sqrt pi = 1.12837...
-    case FunctionKind::kHardSwish:
-      return 1.5;  // at 3
-    case FunctionKind::kGelu:
-    case FunctionKind::kGeluTanh:
-    case FunctionKind::kMish:
-      return 1.25;  // 1.129, 1.130 and 1.089 at the steepest
-    default:
-      return INFINITY;
-  }
-}
-
-bool is_in_domain(const Function& f, const mpq_class& x) {
-  switch (f.kind) {
-    case FunctionKind::kLog:
-      return x > 0;
-    case FunctionKind::kSqrt:
-      return x >= 0;
-    case FunctionKind::kReciprocal:
-      return x != 0;
-    case FunctionKind::kAsin:
-    case FunctionKind::kAcos:
-      return abs(x) <= 1;
-    case FunctionKind::kAcosh:
-      return x >= 1;
-    case FunctionKind::kAtanh:
-      return abs(x) < 1;
-    case FunctionKind::kPower:
-      if (x > 0) return true;
-      if (x == 0) return f.a > 0;
-      return f.a == std::floor(f.a);
-    default:
-      return true;
-  }
-}
-
-// Whether f is monotone between two points of its domain, so that its values there bound it.
-bool is_monotone(const Function& f, const mpq_class& low, const mpq_class& high) {
-  switch (f.kind) {
-    case FunctionKind::kExp:
-    case FunctionKind::kSinh:
-    case FunctionKind::kLog:
-    case FunctionKind::kSqrt:
-    case FunctionKind::kAsin:
-    case FunctionKind::kAcos:
-    case FunctionKind::kAcosh:
-    case FunctionKind::kAtanh:
-    case FunctionKind::kSign:
-    case FunctionKind::kStep:
-    case FunctionKind::kStepAt:
-    case FunctionKind::kFloor:
-    case FunctionKind::kCeil:
-    case FunctionKind::kRound:
-      return true;
-    case FunctionKind::kCosh:
-    case FunctionKind::kReciprocal:
-    case FunctionKind::kPower:
-      return low > 0 || high < 0;
-    default:
-      return false;
-  }
-}
-
-double distance_up(const mpq_class& a, double b) {
-  const double distance = mpq_class(abs(a - mpq_class(b))).get_d();  // truncated
-  return distance == 0 && a == mpq_class(b) ? 0 : std::nextafter(distance, INFINITY);
-}
-
 }  // namespace
-
-FunctionValue evaluate_bounded(const Function& function, double x, double error) {
-  if (!std::isfinite(x) || !std::isfinite(error)) return {0, INFINITY};
-  const mpq_class middle(x);
-  if (!is_in_domain(function, middle)) return {0, INFINITY};
-  const mpq_class exact = evaluate_exact(function, middle);
-  FunctionValue made{exact.get_d(), 0};
-  if (!std::isfinite(made.value)) return {0, INFINITY};
-  const bool smooth = !is_piecewise_linear(function.kind);
-  const double own = smooth ? 0x1p-200 * (1 + std::abs(made.value)) : 0;
-  made.error = distance_up(exact, made.value);
-  if (own > 0) made.error = std::nextafter(made.error + own, INFINITY);
-  if (error == 0) return made;
-  if (const double slope = lipschitz(function); std::isfinite(slope)) {
-    const double moved = std::nextafter(slope * error, INFINITY);
-    return {made.value, std::nextafter(made.error + moved, INFINITY)};
-  }
-  const mpq_class low = middle - mpq_class(error);
-  const mpq_class high = middle + mpq_class(error);
-  if (!is_in_domain(function, low) || !is_in_domain(function, high) ||
-      !is_monotone(function, low, high))
-    return {0, INFINITY};
-  for (const mpq_class& end : {low, high}) {
-    const double reach = distance_up(evaluate_exact(function, end), made.value);
-    made.error = std::max(made.error, own > 0 ? std::nextafter(reach + own, INFINITY) : reach);
-  }
-  return made;
-}
 
 mpq_class evaluate_exact(const Function& function, const mpq_class& x) {
   if (is_piecewise_linear(function.kind)) return piecewise(function, x);

@@ -9,7 +9,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/evaluate_node.h"
-#include "frontend/function_exact.h"
+#include "frontend/function_bounded.h"
 #include "frontend/import/importer.h"
 
 namespace bf::cli {
@@ -44,8 +44,7 @@ struct BoundedArithmetic {
     return {std::max(a.value, b.value), std::max(a.error, b.error)};
   }
   static Bounded apply(const Function& function, const Bounded& x) {
-    const FunctionValue made = evaluate_bounded(function, x.value, x.error);
-    return {made.value, made.error};
+    return bounded_function(function, x).value_or(Bounded{0, kInfinity});
   }
 };
 
