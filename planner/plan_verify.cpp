@@ -65,26 +65,30 @@ void check_kernels(const Plan& plan) {
   }
 }
 
-void check_slots(const Plan& plan) {
-  std::vector<int> domains(plan.layers.size(), 0), layouts(plan.layers.size(), 0);
-  for (const DomainChoice& choice : plan.domains) {
-    require(in_range(choice.layer, domains.size()) &&
-                &choice == &plan.domains[static_cast<std::size_t>(choice.layer)],
-            "domain of layer {}", choice.layer);
-    ++domains[static_cast<std::size_t>(choice.layer)];
+void check_domains(const Plan& plan) {
+  require(plan.domains.size() == plan.layers.size(), "{} domains for {} layers",
+          plan.domains.size(), plan.layers.size());
+  for (std::size_t i = 0; i < plan.domains.size(); ++i) {
+    const DomainChoice& choice = plan.domains[i];
+    require(choice.layer == static_cast<int>(i), "domain {} is of layer {}", i, choice.layer);
     require(!choice.reason.empty(), "domain of layer {}: no reason", choice.layer);
   }
+}
+
+void check_layouts(const Plan& plan) {
+  std::vector<int> layouts(plan.layers.size(), 0);
   for (const WeightLayout& layout : plan.layouts) {
     require(in_range(layout.layer, layouts.size()), "layout of layer {}", layout.layer);
     ++layouts[static_cast<std::size_t>(layout.layer)];
     require(layout.panel >= 1 && layout.bytes >= 0, "layout of layer {}: panel {}, {} bytes",
             layout.layer, layout.panel, layout.bytes);
   }
-  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
-    require(domains[i] == 1, "layer {} has {} domains", plan.layers[i].name, domains[i]);
+  for (std::size_t i = 0; i < plan.layers.size(); ++i)
     require(layouts[i] >= 1 || plan.layers[i].kind != LayerKind::kDense, "layer {} has no layout",
             plan.layers[i].name);
-  }
+}
+
+void check_notes(const Plan& plan) {
   for (const CacheEntry& entry : plan.cache)
     require(!entry.name.empty() && !entry.key.empty(), "unnamed cache entry '{}'", entry.name);
   for (const Rejected& rejected : plan.rejected)
@@ -93,23 +97,35 @@ void check_slots(const Plan& plan) {
             rejected.slot);
 }
 
-}  // namespace
-
-void verify(const Plan& plan) {
-  const int align = plan.config.target.align;
-  require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
-  check_network(plan);
-  check_kernels(plan);
-  check_slots(plan);
-
+void check_entries(const Plan& plan, PlanStage stage) {
   std::set<EntryKind> kinds;
   for (const Entry& entry : plan.entries) {
     require(kinds.insert(entry.kind).second, "two entries of kind {}", to_string(entry.kind));
-    verify_entry(plan, entry);
+    verify_entry(plan, entry, stage);
   }
   require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
   require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
           "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
+}
+
+}  // namespace
+
+void verify(const Plan& plan, PlanStage stage) {
+  const int align = plan.config.target.align;
+  require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
+  check_network(plan);
+  check_notes(plan);
+  if (stage >= PlanStage::kDomains)
+    check_domains(plan);
+  else
+    require(plan.domains.empty(), "domains before their time");
+  if (stage >= PlanStage::kEntries) {
+    check_layouts(plan);
+    check_kernels(plan);
+    check_entries(plan, stage);
+  } else {
+    require(plan.entries.empty() && plan.kernels.empty(), "entries before their time");
+  }
 }
 
 }  // namespace bf

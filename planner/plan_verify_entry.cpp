@@ -19,20 +19,26 @@ constexpr int kNobody = -1;
 // One run over an entry. Names of what is wrong start with the entry's kind.
 class EntryVerifier {
  public:
-  EntryVerifier(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {}
+  EntryVerifier(const Plan& plan, const Entry& entry, PlanStage stage)
+      : plan_(plan), entry_(entry), stage_(stage) {}
 
   void run() {
     check_buffers();
-    number_tasks();
+    if (has(PlanStage::kTasks))
+      number_tasks();
+    else
+      task_of_step_.assign(entry_.steps.size(), kNobody);
     for (int i = 0; i < static_cast<int>(entry_.steps.size()); ++i) check_step(i);
     for (std::size_t i = 0; i < entry_.buffers.size(); ++i)
       require(state_[i].writer != kNobody, "buffer '{}' is never written", entry_.buffers[i].name);
-    check_arena();
+    if (has(PlanStage::kStorage)) check_arena();
     check_outputs();
-    check_tasks();
+    if (has(PlanStage::kTasks)) check_tasks();
   }
 
  private:
+  bool has(PlanStage stage) const { return stage_ >= stage; }
+
   template <typename... Args>
   void require(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
     if (ok) return;
@@ -57,6 +63,7 @@ class EntryVerifier {
     for (const Buffer& b : entry_.buffers) {
       require(!b.name.empty() && names.insert(b.name).second, "buffer name '{}' is taken", b.name);
       require(b.count > 0, "buffer '{}' is empty", b.name);
+      if (!has(PlanStage::kStorage)) continue;
       require(b.bytes >= b.count * static_cast<std::int64_t>(size_of(b.element)),
               "buffer '{}': {} bytes do not hold {} elements", b.name, b.bytes, b.count);
       require(b.bytes % align == 0 && b.offset % align == 0 && b.offset >= 0,
@@ -96,7 +103,7 @@ class EntryVerifier {
       require(b.element == use.element && b.count >= use.count,
               "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
               b.count, to_string(b.element), use.count, to_string(use.element));
-      require(b.first <= index && index <= b.last,
+      require(!has(PlanStage::kStorage) || (b.first <= index && index <= b.last),
               "step {} ({}) touches buffer '{}' outside its lifetime {} to {}", index,
               step_name(step), b.name, b.first, b.last);
       const bool is_scratch = use.role == Role::kScratch;
@@ -267,6 +274,7 @@ class EntryVerifier {
 
   const Plan& plan_;
   const Entry& entry_;
+  const PlanStage stage_;
   std::vector<State> state_;  // by buffer
   std::vector<int> task_of_step_;
   std::set<std::pair<int, int>> needed_;  // (task, later task)
@@ -275,8 +283,8 @@ class EntryVerifier {
 
 }  // namespace
 
-void verify_entry(const Plan& plan, const Entry& entry) {
-  EntryVerifier(plan, entry).run();
+void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage) {
+  EntryVerifier(plan, entry, stage).run();
 }
 
 }  // namespace bf

@@ -5,8 +5,8 @@
 namespace bf {
 
 // The part of verify() that looks at one entry: its steps, what their buffers hold, the arena, the
-// tasks. The rest of the plan has been checked.
-void verify_entry(const Plan& plan, const Entry& entry);
+// tasks, as far as `stage` has made them. The rest of the plan has been checked.
+void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage);
 
 // What a step does with a buffer, derived from the step's meaning (access_of is checked against
 // it).

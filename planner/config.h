@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bf {
+
+// What is asked for.
+
+enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown };
+enum class Lowering : std::uint8_t { kReference, kGeneric, kVector };
+enum class Semantics : std::uint8_t { kReal };
+
+// The bounds kept for one pre-activation.
+enum class Domain : std::uint8_t {
+  kInterval,  // one forward pass (IBP)
+  kBackward,  // interval, then backward linear bounds (CROWN)
+};
+
+// A machine that generated code is scheduled for.
+struct Target {
+  std::string name;      // "x86-64-v4", "cortex-m4", "generic"
+  int vector_bytes = 4;  // native vector; 4 means scalar code
+  int vector_registers = 16;
+  bool hardware_double = true;     // else double is emulated, and used where nothing else serves
+  int align = 16;                  // of the workspace and the weight tables, bytes
+  std::vector<std::string> flags;  // what the C++ compiler is given, "-march=x86-64-v4"
+
+  bool operator==(const Target&) const = default;
+};
+
+struct PlannerConfig {
+  Method method = Method::kCrown;
+  Semantics semantics = Semantics::kReal;
+  Lowering lowering = Lowering::kVector;
+  Target target;
+  int row_tile = 0;  // rows of a backward tile; 0: chosen by the planner
+
+  // Error terms to leave out, by name (see error_term_names). For the mutation test alone: it shows
+  // that each term is needed. No command-line option reaches it.
+  std::vector<std::string> dropped_error_terms;
+
+  bool operator==(const PlannerConfig&) const = default;
+};
+
+std::string_view to_string(Method method);
+std::string_view to_string(Domain domain);
+std::string_view to_string(Lowering lowering);
+
+}  // namespace bf

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "planner/config.h"
+
+namespace bf {
+
+// Kernels and their schedules.
+
+enum class KernelKind : std::uint8_t {
+  kBindFloat,       // box -> float centre, radius
+  kBindDouble,      // box -> double centre, float radius
+  kIntervalAffine,  // IBP: affine [+ ReLU], float centre and radius, one pass over the weights
+  kCentreAffine,    // double centre, float radius, one pass over the weights
+  kRelax,           // pre-activation bounds -> linear relaxation, activation centre and radius
+  kStartRows,       // backward coefficients of chosen rows: +-W
+  kBackwardAffine,  // relaxation of a layer, then coefficients x W
+  kConcretize,      // coefficients over the box -> lower bound per row
+  kEvaluateAffine,  // plain inference of affine [+ ReLU]
+  // Routines of the runtime, for layers of other kinds than dense:
+  kTermCentre,    // one term of a sum: adds to double centres and float radii
+  kTermStart,     // backward coefficients of chosen rows of one term
+  kTermBackward,  // coefficients x one term
+  kRelaxRows,     // relaxation of a layer applied to backward coefficients
+  kRelaxProduct,  // boxes of the factors -> planes
+  kRelaxMax,      // box of the candidates -> the chosen one
+};
+
+// How a kernel's loops are arranged; see aot/loop. lanes x vectors values are computed at a time.
+struct Schedule {
+  int lanes = 1;    // values per vector; 1 is scalar code
+  int vectors = 1;  // vectors per step of the lane axis
+  int columns = 1;  // register tile: columns of the product computed together
+  int chunk = 0;    // terms summed in one accumulator before they go to the next level
+  bool operator==(const Schedule&) const = default;
+
+  int panel() const { return lanes * vectors; }
+};
+
+// A kernel, printed once and shared by all steps of equal key.
+struct Kernel {
+  std::string key;       // "interval_affine.relu/50x50/f32/panel64/x86-64-v4"
+  std::string function;  // its name in the generated file
+  KernelKind kind = KernelKind::kIntervalAffine;
+  std::string
+      map;  // of a term: "conv", "sparse", "gather"; of other routines what tells them apart
+  int in = 0;
+  int out = 0;
+  int rows = 0;   // backward kernels: rows in a tile
+  int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
+  bool relu = false;
+  bool residual = false;
+  bool wide = false;  // backward: sums in double, rounded once to float32
+  bool head = false;  // writes bounds (or values) to the caller's arrays
+  Lowering strategy = Lowering::kGeneric;
+  Schedule schedule;
+  int depth = 0;       // longest chain of float32 roundings of one sum
+  std::string reason;  // why this strategy
+  bool operator==(const Kernel&) const = default;
+};
+
+using KernelId = std::int32_t;
+
+std::string_view to_string(KernelKind kind);
+
+}  // namespace bf

@@ -1,0 +1,260 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "planner/buffers.h"
+#include "planner/kernels.h"
+
+namespace bf {
+
+// Steps: what an entry point does, in order. Buffers hold centred values:
+//   a box tensor is (centre, radius): |a_k - centre_k| <= radius_k;
+//   a pre-activation is (centre, below, above): centre - below <= z <= centre + above.
+// The interval method folds the summation error of the reader into the radius: what is stored is
+// radius + gamma |centre|.
+
+// The caller's box -> centre, radius of the network's inputs.
+struct BindBox {
+  BufferId centre = BufferId::kNone, radius = BufferId::kNone;
+  double gamma = 0;  // folded for the reader (interval method)
+  KernelId kernel = 0;
+  bool operator==(const BindBox&) const = default;
+};
+
+// ibp: (centre, radius) of the inputs -> those of the activations, or the output bounds.
+struct IntervalAffine {
+  int layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId centre_out = BufferId::kNone,
+           radius_out = BufferId::kNone;  // kNone for the last: bounds go to the caller
+  double inflate = 0;                     // factor on the computed radius
+  double magnitude = 0;                   // times |z|: roundings of the scalar part
+  double absolute = 0;                    // bias error and underflow
+  double gamma = 0;                       // folded into radius_out for its reader
+  int position = 0;  // of its first element in the caller's arrays, when it is a head
+  KernelId kernel = 0;
+  bool operator==(const IntervalAffine&) const = default;
+};
+
+// What a `slack` buffer holds for a layer, three doubles:
+//   [0] max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|: what the double centre may
+//   miss [1] sum_k radius_in_k [2] what underflow may cost one backward row that passes through
+//   this layer (made by Relax)
+constexpr int kSlack = 3;
+
+// A relaxation table is six rows of `out` floats, in this order; see Relax.
+// kError prices the roundings of float32 products, kErrorWide those of wide ones.
+enum RelaxRow : std::uint8_t {
+  kSlopeUpper,
+  kSlopeLower,
+  kOffsetUpper,
+  kOffsetLower,
+  kError,
+  kErrorWide
+};
+constexpr int kRelaxRows = 6;
+
+// Centre of z = W a + b in double and the interval radius around it.
+struct CentreAffine {
+  int layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId centre_out = BufferId::kNone,
+           radius_out =
+               BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
+  BufferId below = BufferId::kNone, above = BufferId::kNone;  // both set to radius_out + slack
+  BufferId slack = BufferId::kNone;  // one double: |z - (centre + W (a - c))| for every neuron
+  double inflate = 0;                // factor on the computed radius
+  double centre_relative = 0;        // slack = centre_relative (row_norm max|c| + bias_norm)
+  double absolute = 0;               //         + absolute
+  double row_norm = 0;
+  double bias_norm = 0;
+  KernelId kernel = 0;
+  bool operator==(const CentreAffine&) const = default;
+};
+
+// The same for a sum layer: centre_out = b, then every term adds to centre_out and radius_out,
+// which rounds up.
+struct CentreSum {
+  struct Part {
+    BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+    KernelId kernel = 0;
+    bool operator==(const Part&) const = default;
+  };
+  int layer = 0;
+  std::vector<Part> parts;  // one per term
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  BufferId below = BufferId::kNone, above = BufferId::kNone;
+  BufferId slack = BufferId::kNone;
+  double inflate = 0;          // factor on the computed radius
+  double centre_relative = 0;  // slack = centre_relative (sum of row_norm max|c|, + bias_norm)
+  double absolute = 0;         //         + absolute
+  double bias_norm = 0;
+  bool operator==(const CentreSum&) const = default;
+};
+
+// Linear relaxation of a' = f(z) (or a' = z) on the current bounds, as tables over the neurons:
+//   coefficient A >= 0 uses slope_lower, offset_lower; A < 0 uses slope_upper, offset_upper;
+//   |A| error pays every rounding of the backward step through this layer.
+struct Relax {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
+           radius = BufferId::kNone, slack = BufferId::kNone;  // of z
+  BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
+  double product = 0;       // gamma of the product Lambda W, plus weight_relative
+  double wide_product = 0;  // the same for wide products: gamma of double, plus weight_relative
+  double stored = 0;        // rounding of a wide sum to float32, relative
+  double slope = 0;         // rounding of Lambda = A slope, relative
+  double offset = 0;        // gamma of sum_j A_j offset_j
+  double inflate = 0;       // on the stored interval radius
+  KernelId kernel = 0;
+  bool operator==(const Relax&) const = default;
+};
+
+// Rows of a product's table: slopes over both factors, offsets outward, price.
+enum ProductRow : std::uint8_t {
+  kSlopeX,
+  kSlopeY,
+  kProductUpper,
+  kProductLower,
+  kProductPrice,
+};
+constexpr int kProductRows = 5;
+
+// z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
+//   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
+// the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
+struct RelaxProduct {
+  int layer = 0;
+  BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
+  BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
+  BufferId table = BufferId::kNone;  // kProductRows x out floats; kNone: boxes alone
+  BufferId slack = BufferId::kNone;  // [2] is made, the others are 0; kNone with the table
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A slope enters, its own rounding included
+  double offset = 0;   // gamma of the sum of A offset
+  KernelId kernel = 0;
+  bool operator==(const RelaxProduct&) const = default;
+};
+
+// Rows of a max layer's table. Offsets are relative to the centre of z: the chosen candidate's
+// centre is another one, unless no other candidate can exceed it.
+enum MaxRow : std::uint8_t {
+  kMaxUpper,     // offset of the upper bound, constant or the chosen candidate
+  kMaxLower,     // offset of the chosen candidate as a lower bound
+  kMaxConstant,  // 1: the upper bound is constant; 0: it is the chosen candidate
+  kMaxPrice,
+};
+constexpr int kMaxRows = 4;
+
+// z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
+// no other can exceed it, else the largest upper bound.
+struct RelaxMax {
+  int layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId table = BufferId::kNone;   // kMaxRows x out floats; kNone: boxes alone
+  BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
+  BufferId slack = BufferId::kNone;   // as RelaxProduct
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A enters
+  double offset = 0;
+  KernelId kernel = 0;
+  bool operator==(const RelaxMax&) const = default;
+};
+
+// Where the coefficients of a layer's term go.
+struct BackwardOut {
+  int term = 0;
+  BufferId coefficients = BufferId::kNone;  // [in of the term][tile] floats
+  bool add = false;                         // another reader's are there; else they are cleared
+  KernelId kernel = 0;
+  bool operator==(const BackwardOut&) const = default;
+};
+
+// One backward link: coefficients over the activations of `layer` -> over its inputs, through its
+// relaxation and its weights. coefficients: [neurons][tile] floats.
+struct BackwardLink {
+  int layer = 0;
+  BufferId table = BufferId::kNone;
+  BufferId slack = BufferId::kNone;
+  BufferId choice = BufferId::kNone;  // of a max layer
+  BufferId coefficients_in = BufferId::kNone;
+  BufferId coefficients_out = BufferId::kNone;  // of a dense layer
+  // A dense layer's result is added to this buffer, which holds another reader's; or kNone.
+  BufferId sum = BufferId::kNone;
+  KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
+  std::vector<BackwardOut> outs;  // of the other kinds: one per term
+  bool operator==(const BackwardLink&) const = default;
+};
+
+// Backward linear bounds of neurons of layer `layer`, a dense or sum layer, tile / 2 neurons at a
+// time: row r of a tile is a lower bound of +z_i, row tile / 2 + r one of -z_i.
+// Hidden layers: of the neurons whose relaxation is not exact. Heads and factors of products: of
+// all. below and above are tightened in place and never loosened.
+struct BackwardRows {
+  int layer = 0;
+  bool unstable_only = true;
+  int tile = 0;  // rows at a time; even
+  bool wide = false;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
+  BufferId slack = BufferId::kNone;
+  BufferId neurons = BufferId::kNone;       // int32 list of the neurons to bound
+  BufferId coefficients = BufferId::kNone;  // dense: of the first link, made from the weights
+  KernelId start = 0;                       // dense
+  std::vector<BackwardOut> starts;          // sum: one per term
+  BufferId sums = BufferId::kNone;          // [3][tile] floats: offset sum, error sum, spread
+  BufferId radius = BufferId::kNone;        // interval radius of z
+  BufferId input_radius = BufferId::kNone;
+  BufferId input_coefficients = BufferId::kNone;  // over the network's inputs, after all links
+  std::vector<BackwardLink> links;                // in falling order of their layers
+  double sum_inflate = 0;                         // on the computed error sum
+  double concretize_inflate = 0;                  // on the computed sum_k |A_k| radius_k
+  double underflow = 0;        // times what relax() counted for each link, and the inputs
+  double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
+  double inflate = 0;          // on the interval radius
+  KernelId concretize = 0;
+  bool operator==(const BackwardRows&) const = default;
+};
+
+// Bounds of a head -> the caller's arrays, rounded outward.
+struct WriteBounds {
+  int layer = 0;
+  int position = 0;  // of its first element in the caller's arrays
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+  bool operator==(const WriteBounds&) const = default;
+};
+
+// Plain inference of one layer.
+struct EvaluateAffine {
+  int layer = 0;
+  BufferId in = BufferId::kNone, out = BufferId::kNone;  // kNone: the caller's x or y
+  int position = 0;  // of its first element in the caller's array, when it is a head
+  KernelId kernel = 0;
+  bool operator==(const EvaluateAffine&) const = default;
+};
+
+// Plain inference of a network that is not made of dense ReLU layers: the centres of a forward pass
+// on the box [x, x], rounded to float32.
+struct WriteValues {
+  int layer = 0;
+  int position = 0;
+  BufferId centre = BufferId::kNone;
+  bool operator==(const WriteValues&) const = default;
+};
+
+using Step = std::variant<BindBox, IntervalAffine, CentreAffine, CentreSum, Relax, RelaxProduct,
+                          RelaxMax, BackwardRows, WriteBounds, EvaluateAffine, WriteValues>;
+
+std::string_view step_name(const Step& step);
+
+// Buffers that a step reads, and those that it writes.
+struct Access {
+  std::vector<BufferId> reads;
+  std::vector<BufferId> writes;
+};
+Access access_of(const Step& step);
+
+}  // namespace bf
