@@ -1,6 +1,7 @@
 #include "aot/compile.h"
 
 #include <cctype>
+#include <chrono>
 
 #include "aot/emit.h"
 #include "aot/emit_verify.h"
@@ -47,19 +48,31 @@ std::optional<LinearSpec> spec_of(const CompileOptions& options) {
 }
 
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
   ImportedModel imported = import_model(model);
-  if (options.after_pass) options.after_pass("import", imported.graph);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
   if (options.property) check_interface(*options.property, imported.graph);
   const std::optional<LinearSpec> spec = spec_of(options);
   PassOptions passes;
   if (spec) passes.spec = &*spec;
   passes.disabled = options.disabled_passes;
-  if (options.after_pass)
-    passes.after_pass = [&](std::string_view pass, const Graph& graph, double) {
-      options.after_pass(pass, graph);
-    };
+  passes.after_pass = options.after_pass;
   normalise(imported.graph, passes);
   return {std::move(imported.graph), std::move(imported.info)};
+}
+
+std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options) {
+  return options.name.empty() ? identifier_from(model.stem().string()) : options.name;
+}
+
+Plan run_planner(const FrontendResult& front, const std::string& name,
+                 const CompileOptions& options) {
+  PlanOptions planning = options.planning;
+  if (planning.samples.empty() && options.property)
+    for (const PropertyCase& one : options.property->cases) planning.samples.push_back(one.box);
+  return plan(front.graph, front.info, name, spec_of(options).has_value(), options.planner,
+              planning);
 }
 
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
@@ -67,11 +80,8 @@ Verifier compile(const std::filesystem::path& model, const std::string& stem,
   const Property* const property = options.property ? &*options.property : nullptr;
   if (property != nullptr) check_emittable(*property);
   const FrontendResult front = run_frontend(model, options);
-  const std::string name =
-      options.name.empty() ? identifier_from(model.stem().string()) : options.name;
   Verifier verifier;
-  verifier.plan =
-      plan(front.graph, front.info, name, spec_of(options).has_value(), options.planner);
+  verifier.plan = run_planner(front, symbol_prefix(model, options), options);
   auto manifest = to_json(verifier.plan);
   if (property != nullptr) manifest["property"] = property_json(*property);
   verifier.files = {{".cpp", emit_source(verifier.plan, stem, property)},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/property.h"
+#include "planner/pipeline.h"
 #include "planner/plan.h"
 
 namespace bf {
@@ -20,8 +21,13 @@ struct CompileOptions {
   std::optional<Property> property;          ///< instead of spec: its rows, and NAME_verify
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
 
-  /// Called after each graph pass (and once for "import") with its name and the graph.
-  std::function<void(std::string_view pass, const Graph&)> after_pass;
+  /// Boxes like those that will be asked for, and what to call after each planner pass. Without
+  /// boxes those of the property serve.
+  PlanOptions planning;
+
+  /// Called after each graph pass (and once for "import") with its name, the graph and the seconds
+  /// that it took.
+  std::function<void(std::string_view pass, const Graph&, double seconds)> after_pass;
 };
 
 /// A file of the verifier, named by what follows the user's stem: stem + suffix.
@@ -48,6 +54,13 @@ struct FrontendResult {
   ModelInfo info;
 };
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
+
+/// The planner on what the front half made. `name`: the symbols' prefix.
+Plan run_planner(const FrontendResult& front, const std::string& name,
+                 const CompileOptions& options);
+
+/// The symbols' prefix: the options' name, or one made from the model's file name.
+std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options);
 
 /// The whole compiler: import, normalise, plan, emit. `stem` is the name that the files will have
 /// ("verifier" for "-o verifier.cpp"): the source includes "<stem>.h".

@@ -13,7 +13,6 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/error_terms.h"
-#include "planner/exact_centre.h"
 #include "planner/expression.h"
 #include "planner/linear_terms.h"
 
@@ -382,7 +381,6 @@ void build_layers(const Graph& graph, bool has_spec, Plan& plan) {
   plan.output_count = total_count(plan.outputs);
   for (const int head : plan.spec_heads)
     plan.spec_rows += plan.layers[static_cast<std::size_t>(head)].out;
-  find_exact_centres(plan);
 }
 
 }  // namespace bf

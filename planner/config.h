@@ -39,6 +39,8 @@ struct PlannerConfig {
   Target target;
   int row_tile = 0;  // rows of a backward tile; 0: chosen by the planner
 
+  std::vector<std::string> disabled_passes;  // of the planner; see planner_passes()
+
   // Error terms to leave out, by name (see error_term_names). For the mutation test alone: it shows
   // that each term is needed. No command-line option reaches it.
   std::vector<std::string> dropped_error_terms;

@@ -1,28 +1,109 @@
 #include "planner/planner.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "frontend/diagnostic.h"
 #include "planner/build_entries.h"
 #include "planner/build_layers.h"
+#include "planner/exact_centre.h"
 #include "planner/lowering.h"
 #include "planner/storage.h"
 #include "planner/weight_tables.h"
 
 namespace bf {
+namespace {
+
+void run_build_layers(PlanState& state) {
+  build_layers(state.graph, state.has_spec, state.plan);
+}
+
+void run_exact_centres(PlanState& state) {
+  find_exact_centres(state.plan);
+}
+
+void run_assign_domains(PlanState& state) {
+  assign_domains(state.plan);
+}
+
+void run_build_entries(PlanState& state) {
+  Plan& plan = state.plan;
+  LoweringPlanner lowering(plan);
+  build_entries(lowering, plan);
+  for (const WeightTable& table : weight_tables(plan))
+    if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
+}
+
+void run_place_buffers(PlanState& state) {
+  Plan& plan = state.plan;
+  for (Entry& entry : plan.entries) plan_storage(entry, plan.config.target.align, plan.rejected);
+}
+
+void run_build_tasks(PlanState& state) {
+  build_tasks(state.plan);
+}
+
+constexpr PlannerPass kPasses[] = {
+    {"build-layers", "layers", "make layers of the graph, with the error bounds of their tables",
+     false, PlanStage::kLayers, run_build_layers},
+    {"exact-centres", "layers", "find layers whose centres never round", true, PlanStage::kLayers,
+     run_exact_centres},
+    {"assign-domains", "domain", "choose what is bounded how", false, PlanStage::kDomains,
+     run_assign_domains},
+    {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",
+     false, PlanStage::kEntries, run_build_entries},
+    {"place-buffers", "storage", "give every buffer its place in the workspace", false,
+     PlanStage::kStorage, run_place_buffers},
+    {"build-tasks", "tasks", "group steps into tasks with their dependencies", false,
+     PlanStage::kTasks, run_build_tasks},
+};
+
+void check_disabled(const PlannerConfig& config) {
+  for (const std::string& name : config.disabled_passes) {
+    const PlannerPass* const pass = find_planner_pass(name);
+    if (pass == nullptr)
+      fail("BF2001", fmt::format("pass '{}'", name), "there is no such pass",
+           "--list-passes prints their names");
+    if (!pass->optional)
+      fail("BF2104", fmt::format("pass '{}'", name),
+           "no plan comes into being without it: it cannot be left out",
+           "--list-passes says which passes can");
+  }
+}
+
+}  // namespace
+
+std::span<const PlannerPass> planner_passes() {
+  return kPasses;
+}
+
+const PlannerPass* find_planner_pass(std::string_view name) {
+  const auto found = std::ranges::find(kPasses, name, &PlannerPass::name);
+  return found == std::end(kPasses) ? nullptr : &*found;
+}
+
+bool is_enabled(const PlannerConfig& config, std::string_view pass) {
+  return std::ranges::count(config.disabled_passes, pass) == 0;
+}
 
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
-          const PlannerConfig& config) {
+          const PlannerConfig& config, const PlanOptions& options) {
+  check_disabled(config);
   Plan plan;
   plan.name = name;
   plan.model = model;
   plan.config = config;
-  build_layers(graph, has_spec, plan);
-  assign_domains(plan);
-  LoweringPlanner lowering(plan);
-  build_entries(lowering, plan);
-  for (Entry& entry : plan.entries) plan_storage(entry, config.target.align, plan.rejected);
-  for (const WeightTable& table : weight_tables(plan))
-    if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
-  build_tasks(plan);
-  verify(plan);
+  PlanState state{graph, has_spec, options, plan};
+  for (const PlannerPass& pass : kPasses) {
+    if (!is_enabled(config, pass.name)) continue;
+    const auto start = std::chrono::steady_clock::now();
+    pass.run(state);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    verify(plan, pass.stage);
+    if (options.after_pass) options.after_pass(pass.name, plan, seconds.count());
+  }
   return plan;
 }
 

@@ -73,7 +73,7 @@ class Subject {
   Subject(const Arguments& arguments, const CompileOptions& options) {
     if (options.planner.lowering == Lowering::kReference) {
       const FrontendResult front = run_frontend(arguments.model.model, options);
-      plan_ = plan(front.graph, front.info, "reference", options.spec.has_value(), options.planner);
+      plan_ = run_planner(front, "reference", options);
       return;
     }
     const Verifier verifier = compile(arguments.model.model, "verifier", options);

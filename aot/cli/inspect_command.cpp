@@ -29,6 +29,7 @@ struct Arguments {
   std::string dump_after;
   std::string dot_file;
   bool list_passes = false;
+  bool time_passes = false;
   bool plan_json = false;
 };
 
@@ -38,9 +39,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   app.add_option("--dump-after", arguments.dump_after,
-                 "print the graph after this pass: a name of --list-passes, 'import', or 'all'")
+                 "print the graph, or the plan as JSON, after this pass: a name of --list-passes, "
+                 "'import', or 'all' for all of the graph")
       ->type_name("PASS");
   app.add_flag("--list-passes", arguments.list_passes, "print the names of the passes in order");
+  app.add_flag("--time-passes", arguments.time_passes, "print how long each pass takes");
   app.add_option("--dot", arguments.dot_file,
                  "write the network and the task graph as a Graphviz file")
       ->type_name("FILE");
@@ -48,24 +51,74 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.footer(kFooter);
 }
 
+std::string all_passes() {
+  std::string text = "of the graph\n" + list_passes() + "\nof the plan (* cannot be left out)\n";
+  for (const PlannerPass& pass : planner_passes())
+    text += fmt::format("{:<22}  {}{} [{}]\n", pass.name, pass.optional ? "" : "* ", pass.summary,
+                        pass.slot);
+  return text;
+}
+
+// Prints what passes made, and how long they took, as they run.
+class PassPrinter {
+ public:
+  explicit PassPrinter(const Arguments& arguments)
+      : dumped_(arguments.dump_after), times_(arguments.time_passes) {
+    if (!dumped_.empty() && dumped_ != "all" && dumped_ != "import" &&
+        find_planner_pass(dumped_) == nullptr)
+      check_pass_name(dumped_);
+  }
+
+  void watch(CompileOptions& options) {
+    options.after_pass = [this](std::string_view pass, const Graph& graph, double seconds) {
+      if (dumped_ == "all" || dumped_ == pass)
+        fmt::print("-- after {}\n{}\n", pass, to_string(graph));
+      add(pass, seconds);
+    };
+    options.planning.after_pass = [this](std::string_view pass, const Plan& plan, double seconds) {
+      if (dumped_ == pass) fmt::print("-- after {}\n{}\n", pass, to_json(plan).dump(2));
+      add(pass, seconds);
+    };
+  }
+
+  // Whether passes of the planner must run for what is asked.
+  bool wants_plan() const { return times_ || find_planner_pass(dumped_) != nullptr; }
+
+  std::string times() const {
+    std::string text = "passes\n";
+    double total = 0;
+    for (const auto& [pass, seconds] : seconds_) {
+      text += fmt::format("  {:<22} {:>9.3f} ms\n", pass, seconds * 1e3);
+      total += seconds;
+    }
+    return text + fmt::format("  {:<22} {:>9.3f} ms\n", "in all", total * 1e3);
+  }
+
+ private:
+  void add(std::string_view pass, double seconds) {
+    if (times_) seconds_.emplace_back(pass, seconds);
+  }
+
+  std::string dumped_;
+  bool times_;
+  std::vector<std::pair<std::string, double>> seconds_;
+};
+
 void inspect(const Arguments& arguments) {
   CompileOptions options = compile_options(arguments.model);
-  const std::string& dumped = arguments.dump_after;
-  if (!dumped.empty() && dumped != "all" && dumped != "import") check_pass_name(dumped);
-  options.after_pass = [&dumped](std::string_view pass, const Graph& graph) {
-    if (dumped == "all" || dumped == pass) fmt::print("-- after {}\n{}\n", pass, to_string(graph));
-  };
+  PassPrinter printer(arguments);
+  printer.watch(options);
   const FrontendResult front = run_frontend(arguments.model.model, options);
-  const bool summary_wanted = dumped.empty() && arguments.dot_file.empty() && !arguments.plan_json;
-  if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json) return;
+  const bool summary_wanted = arguments.dump_after.empty() && arguments.dot_file.empty() &&
+                              !arguments.plan_json && !arguments.time_passes;
+  if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json &&
+      !printer.wants_plan())
+    return;
 
-  const std::string name =
-      options.name.empty()
-          ? identifier_from(std::filesystem::path(arguments.model.model).stem().string())
-          : options.name;
-  const Plan made = plan(front.graph, front.info, name, options.spec.has_value(), options.planner);
+  const Plan made = run_planner(front, symbol_prefix(arguments.model.model, options), options);
   if (!arguments.dot_file.empty()) write_file(arguments.dot_file, dot(front.graph, made));
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
+  if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,
                front.info.opset, to_string(front.graph), summary(made));
@@ -79,7 +132,7 @@ int inspect_command(int argc, const char* const* argv) {
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;
   if (arguments.list_passes) {
-    fmt::print("{}", list_passes());
+    fmt::print("{}", all_passes());
     return 0;
   }
   if (arguments.model.model.empty()) {

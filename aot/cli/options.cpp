@@ -1,9 +1,11 @@
 #include "aot/cli/options.h"
 
+#include "aot/cli/config_file.h"
 #include "aot/cli/json_io.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/vnnlib/vnnlib.h"
+#include "planner/pipeline.h"
 
 namespace bf::cli {
 
@@ -12,7 +14,8 @@ void add_method_option(CLI::App& app, ModelArguments& arguments) {
                  "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
                  "crown: backward bounds of every unstable neuron")
       ->check(CLI::IsMember({"ibp", "crown-ibp", "crown"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kPlannerGroup);
 }
 
 void add_spec_option(CLI::App& app, ModelArguments& arguments) {
@@ -40,10 +43,12 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
                        "the plan executed in double, not sound in floating point)"
                      : "code: generic (portable C++17) or vector (SIMD)")
       ->check(CLI::IsMember(lowerings))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kPlannerGroup);
   app.add_option("--target", arguments.target, "machine that the code is made for")
       ->check(CLI::IsMember(target_names()))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kPlannerGroup);
   app.add_option("--semantics", arguments.semantics,
                  "arithmetic of the network that the bounds hold for: real, its exact value")
       ->capture_default_str();
@@ -51,11 +56,14 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
                  "rows of backward bounds made together: less needs less memory (default: chosen "
                  "by the planner)")
       ->check(CLI::Range(2, 1 << 20))
-      ->type_name("N");
+      ->type_name("N")
+      ->group(kPlannerGroup);
   app.add_option("--disable-pass", arguments.disabled_passes,
-                 "leave out a graph pass; may be repeated (see bf-aot inspect --list-passes)")
+                 "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
       ->allow_extra_args(false)
-      ->type_name("PASS");
+      ->type_name("PASS")
+      ->group(kPlannerGroup);
+  add_config_option(app, arguments.config);
 }
 
 void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
@@ -94,8 +102,10 @@ CompileOptions compile_options(const ModelArguments& arguments) {
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");
   options.name = arguments.name;
-  for (const std::string& pass : arguments.disabled_passes) check_pass_name(pass);
-  options.disabled_passes = arguments.disabled_passes;
+  for (const std::string& pass : arguments.disabled_passes)
+    (find_planner_pass(pass) != nullptr ? options.planner.disabled_passes : options.disabled_passes)
+        .push_back(pass);
+  for (const std::string& pass : options.disabled_passes) check_pass_name(pass);
   if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
   if (!arguments.property.empty()) options.property = read_property(arguments.property);
   return options;
@@ -113,6 +123,7 @@ std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
   constexpr int kUsage = 2;
   try {
     app.parse(argc, argv);
+    apply_config(app);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;

@@ -24,7 +24,8 @@ struct ModelArguments {
   std::string cxx;
   std::vector<std::string> cxx_flags;
   int row_tile = 0;
-  std::vector<std::string> disabled_passes;
+  std::vector<std::string> disabled_passes;  // of the graph and of the planner
+  std::string config;                        // read by parse()
 };
 
 // Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
@@ -41,8 +42,8 @@ CompilerOptions compiler_options(const ModelArguments& arguments);
 Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown};
 
-// Parses; on --help and usage errors prints what CLI11 has to say and returns the exit code, 0
-// or 2.
+// Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say and
+// returns the exit code, 0 or 2. Throws: CompileError for the configuration.
 std::optional<int> parse(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace bf::cli

@@ -93,11 +93,7 @@ RunResult run_reference(const Arguments& arguments, const CompileOptions& option
   RunResult result;
   const Stopwatch stopwatch;
   const FrontendResult front = run_frontend(arguments.model.model, options);
-  const std::string name =
-      options.name.empty()
-          ? identifier_from(std::filesystem::path(arguments.model.model).stem().string())
-          : options.name;
-  result.plan = plan(front.graph, front.info, name, options.spec.has_value(), options.planner);
+  result.plan = run_planner(front, symbol_prefix(arguments.model.model, options), options);
   result.compile_seconds = stopwatch.seconds();
 
   const FloatBox rounded = round_outward(file, result.plan.input_count);
