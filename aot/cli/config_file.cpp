@@ -46,15 +46,17 @@ void set(CLI::Option& option, const JsonAt& at) {
     for (const std::string& word : words(at)) option.add_result(word);
     option.run_callback();
   } catch (const CLI::Error& error) {
-    fail("BF3307", at.where, error.what(), "the option of the same name says in --help what it takes");
+    fail("BF3307", at.where, error.what(),
+         "the option of the same name says in --help what it takes");
   }
 }
 
 }  // namespace
 
 void add_config_option(CLI::App& app, std::string& path) {
-  app.add_option(kConfig, path,
-                 "JSON file of planner options, {\"row-tile\": 16}; what the command line gives wins")
+  app.add_option(
+         kConfig, path,
+         "JSON file of planner options, {\"row-tile\": 16}; what the command line gives wins")
       ->type_name("FILE");
 }
 

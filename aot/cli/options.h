@@ -42,8 +42,8 @@ CompilerOptions compiler_options(const ModelArguments& arguments);
 Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown};
 
-// Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say and
-// returns the exit code, 0 or 2. Throws: CompileError for the configuration.
+// Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say
+// and returns the exit code, 0 or 2. Throws: CompileError for the configuration.
 std::optional<int> parse(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace bf::cli

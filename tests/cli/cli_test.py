@@ -239,6 +239,37 @@ class Inspect(Case):
         self.assert_refused("BF2001", "inspect", TINY, "--dump-after=nonsense")
         self.assert_refused("BF2001", TINY, "-o", "v.cpp", "--disable-pass", "nonsense")
 
+    def test_planner_passes(self):
+        output, _ = self.run_tool("inspect", "--list-passes")
+        self.assertRegex(output, r"build-tasks +\* ")
+        output, _ = self.run_tool("inspect", TINY, "--dump-after=assign-domains")
+        plan = json.loads(output.split("\n", 1)[1])
+        self.assertTrue(plan["domains"])
+        self.assertEqual(plan["entries"], [], "made by a later pass")
+        output, _ = self.run_tool("inspect", TINY, "--time-passes")
+        for name in ("merge-affine", "build-layers", "in all"):
+            self.assertRegex(output, name + r" +[0-9.]+ ms")
+        self.assert_refused("BF2104", TINY, "-o", "v.cpp", "--disable-pass", "build-tasks")
+        output, _ = self.run_tool("inspect", TINY, "--plan", "--disable-pass", "exact-centres")
+        self.assertEqual(json.loads(output)["options"]["disabled_passes"], ["exact-centres"])
+
+    def test_config_file(self):
+        config = self.write("c.json", {"method": "ibp", "row-tile": 8,
+                                       "disable-pass": ["exact-centres", "merge-affine"]})
+        output, _ = self.run_tool("inspect", TINY, "--plan", "--config", config)
+        plan = json.loads(output)
+        self.assertEqual(plan["method"], "ibp")
+        self.assertEqual(plan["options"]["row_tile"], 8)
+        self.assertEqual(plan["options"]["disabled_passes"], ["exact-centres"])
+        output, _ = self.run_tool("inspect", TINY, "--plan", "--config", config, "-m", "crown")
+        self.assertEqual(json.loads(output)["method"], "crown", "the command line wins")
+        for text, code in (("{", "BF3003"), ("[]", "BF3004"), ({"metod": "ibp"}, "BF3005"),
+                           ({"output": "v.cpp"}, "BF3005"), ({"row-tile": 1}, "BF3307"),
+                           ({"method": "fast"}, "BF3307"), ({"method": None}, "BF3307"),
+                           ({"disable-pass": [["a"]]}, "BF3307")):
+            self.write("bad.json", text)
+            self.assert_refused(code, TINY, "-o", "v.cpp", "--config", "bad.json")
+
     def test_plan(self):
         output, _ = self.run_tool("inspect", TINY, "--plan", "--method", "ibp")
         self.assertEqual(json.loads(output)["method"], "ibp")

@@ -238,7 +238,7 @@ TEST(PlanVerifyNetwork, CatchesIncompleteSlots) {
   const Plan good = toy_plan(Method::kIbp);
   Plan plan = good;
   plan.domains.pop_back();
-  EXPECT_DEATH(verify(plan), "layer fc2 has 0 domains");
+  EXPECT_DEATH(verify(plan), "2 domains for 3 layers");
   plan = good;
   plan.layouts.pop_back();
   EXPECT_DEATH(verify(plan), "layer fc2 has no layout");
