@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "frontend/diagnostic.h"
 #include "planner/build_entries.h"
 #include "planner/linear_terms.h"
 
@@ -155,24 +158,74 @@ void connect(Entry& entry) {
   }
 }
 
+// Whether a step continues the task of the step before it.
+bool continues(Granularity granularity, const Purpose& before, const Purpose& here) {
+  switch (granularity) {
+    case Granularity::kStep:
+      return false;
+    case Granularity::kRegion:
+      return before.layer == here.layer;
+    case Granularity::kEntry:
+      return true;
+  }
+  BF_CHECK(!"a Granularity");
+  return false;
+}
+
+// A layer whose steps are apart has several tasks: the second is "relax fc1 (2)".
+void make_unique(std::vector<Task>& tasks) {
+  std::map<std::string, int> seen;
+  for (Task& task : tasks)
+    if (const int count = ++seen[task.name]; count > 1) task.name += fmt::format(" ({})", count);
+}
+
+// "forward + backward + relax fc1"; a task of several layers says how many.
+std::string task_name(const Plan& plan, const std::vector<Purpose>& purposes) {
+  std::vector<std::string> verbs;
+  std::set<int> layers;
+  for (const Purpose& one : purposes) {
+    if (std::ranges::count(verbs, one.verb) == 0) verbs.push_back(one.verb);
+    layers.insert(one.layer);
+  }
+  if (layers.size() > 1)
+    return fmt::format("{} steps of {} layers", purposes.size(), layers.size());
+  const int layer = *layers.begin();
+  return fmt::format("{} {}", fmt::join(verbs, " + "),
+                     layer < 0 ? "box" : layer_at(plan, layer).name);
+}
+
+std::vector<Task> group(const Plan& plan, const Entry& entry) {
+  std::vector<Task> tasks;
+  std::vector<Purpose> purposes;  // of the last task's steps
+  for (int s = 0; s < static_cast<int>(entry.steps.size()); ++s) {
+    const Step& step = entry.steps[static_cast<std::size_t>(s)];
+    const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
+    const Cost spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
+    const bool more =
+        !purposes.empty() && continues(plan.config.granularity, purposes.back(), what);
+    if (!more) {
+      tasks.emplace_back();
+      tasks.back().layer = what.layer;
+      purposes.clear();
+    }
+    purposes.push_back(what);
+    Task& task = tasks.back();
+    if (task.layer != what.layer) task.layer = -1;
+    task.domain = std::max(task.domain, what.domain);
+    task.steps.push_back(s);
+    task.flops += spent.flops;
+    task.bytes += spent.bytes;
+    task.name = task_name(plan, purposes);
+  }
+  make_unique(tasks);
+  return tasks;
+}
+
 }  // namespace
 
 void build_tasks(Plan& plan) {
   for (Entry& entry : plan.entries) {
-    for (int s = 0; s < static_cast<int>(entry.steps.size()); ++s) {
-      const Step& step = entry.steps[static_cast<std::size_t>(s)];
-      const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
-      const Cost spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
-      Task task;
-      task.name =
-          fmt::format("{} {}", what.verb, what.layer < 0 ? "box" : layer_at(plan, what.layer).name);
-      task.layer = what.layer;
-      task.domain = what.domain;
-      task.steps = {s};
-      task.flops = spent.flops;
-      task.bytes = spent.bytes;
-      entry.tasks.push_back(std::move(task));
-    }
+    entry.tasks = group(plan, entry);
     connect(entry);
   }
 }

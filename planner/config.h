@@ -20,6 +20,13 @@ enum class Domain : std::uint8_t {
   kBackward,  // interval, then backward linear bounds (CROWN)
 };
 
+// What one task of a plan covers.
+enum class Granularity : std::uint8_t {
+  kStep,    // a step: a kernel or a routine with its checks
+  kRegion,  // all steps of a layer: its affine map, its bounds, its activation
+  kEntry,   // a whole entry point
+};
+
 // A machine that generated code is scheduled for.
 struct Target {
   std::string name;      // "x86-64-v4", "cortex-m4", "generic"
@@ -39,6 +46,7 @@ struct PlannerConfig {
   Target target;
   int row_tile = 0;  // rows of a backward tile; 0: chosen by the planner
 
+  Granularity granularity = Granularity::kRegion;
   std::vector<std::string> disabled_passes;  // of the planner; see planner_passes()
 
   // Error terms to leave out, by name (see error_term_names). For the mutation test alone: it shows
@@ -51,5 +59,6 @@ struct PlannerConfig {
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
 std::string_view to_string(Lowering lowering);
+std::string_view to_string(Granularity granularity);
 
 }  // namespace bf

@@ -70,6 +70,19 @@ std::string_view to_string(Lowering lowering) {
   return {};
 }
 
+std::string_view to_string(Granularity granularity) {
+  switch (granularity) {
+    case Granularity::kStep:
+      return "step";
+    case Granularity::kRegion:
+      return "region";
+    case Granularity::kEntry:
+      return "entry";
+  }
+  BF_CHECK(!"a Granularity");
+  return {};
+}
+
 std::string_view to_string(PlanStage stage) {
   switch (stage) {
     case PlanStage::kLayers:

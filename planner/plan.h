@@ -16,10 +16,10 @@ namespace bf {
 
 // The plan: BoundFlow's slots. All members are made by planner passes and used by the emitter.
 
-// A unit of work: consecutive steps of an entry that belong to one region and purpose.
+// A unit of work: consecutive steps of an entry, as many as PlannerConfig::granularity says.
 struct Task {
-  std::string name;  // "forward fc1", "tighten fc2", "bound outputs"
-  int layer = -1;    // -1: the box
+  std::string name;  // "forward + backward + relax fc1", "bind box"
+  int layer = -1;    // -1: the box, or several layers
   Domain domain = Domain::kInterval;
   std::vector<int> steps;         // indices into the entry's steps
   std::vector<BufferId> inputs;   // made by other tasks

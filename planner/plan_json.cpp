@@ -272,6 +272,7 @@ Json choices_json(const Plan& plan) {
 Json options_json(const PlannerConfig& config) {
   Json json = {{"lowering", to_string(config.lowering)},
                {"row_tile", config.row_tile},
+               {"granularity", to_string(config.granularity)},
                {"disabled_passes", config.disabled_passes},
                {"target",
                 {{"name", config.target.name},

@@ -69,27 +69,39 @@ std::string layer_table(const Plan& plan) {
   return text;
 }
 
+// "1-4, 6": tasks are counted from 1, as in the generated code.
+std::string numbers(const std::vector<int>& tasks) {
+  std::string text;
+  for (std::size_t i = 0; i < tasks.size();) {
+    std::size_t end = i + 1;
+    while (end < tasks.size() && tasks[end] == tasks[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", tasks[i] + 1);
+    if (end > i + 1) text += fmt::format("-{}", tasks[end - 1] + 1);
+    i = end;
+  }
+  return text;
+}
+
 std::string entry_table(const Entry& entry) {
   std::string text = fmt::format(
-      "entry {}: {} steps, {} buffers; {} bytes planned, {} without sharing, {} at least\n",
-      to_string(entry.kind), entry.steps.size(), entry.buffers.size(), entry.storage.planned_bytes,
-      entry.storage.naive_bytes, entry.storage.lower_bound_bytes);
-  text += fmt::format("  {:<28} {:<9} {:>14} {:>14}  {}\n", "task", "bounds", "flops", "bytes",
-                      "after");
-  for (const Task& task : entry.tasks) {
-    std::string after;
-    for (int other : task.after)
-      after += (after.empty() ? "" : ", ") + entry.tasks.at(static_cast<std::size_t>(other)).name;
-    text += fmt::format("  {:<28} {:<9} {:>14} {:>14}  {}\n", task.name, to_string(task.domain),
-                        task.flops, task.bytes, after);
+      "entry {}: {} steps in {} tasks, {} buffers; {} bytes planned, {} without sharing, {} at "
+      "least\n",
+      to_string(entry.kind), entry.steps.size(), entry.tasks.size(), entry.buffers.size(),
+      entry.storage.planned_bytes, entry.storage.naive_bytes, entry.storage.lower_bound_bytes);
+  text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14}  {}\n", "#", "task", "bounds", "flops",
+                      "bytes", "after");
+  for (std::size_t i = 0; i < entry.tasks.size(); ++i) {
+    const Task& task = entry.tasks[i];
+    text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14}  {}\n", i + 1, task.name,
+                        to_string(task.domain), task.flops, task.bytes, numbers(task.after));
   }
   return text;
 }
 
 std::string kernel_table(const Plan& plan) {
-  std::string text =
-      fmt::format("kernels\n  {:<52} {:<8} {:>5} {:>7} {:>7} {:>5} {:>5}  {}\n", "key", "lowering",
-                  "lanes", "vectors", "columns", "chunk", "depth", "because");
+  std::string text = fmt::format("{} kernels\n  {:<52} {:<8} {:>5} {:>7} {:>7} {:>5} {:>5}  {}\n",
+                                 plan.kernels.size(), "key", "lowering", "lanes", "vectors",
+                                 "columns", "chunk", "depth", "because");
   for (const Kernel& kernel : plan.kernels)
     text +=
         fmt::format("  {:<52} {:<8} {:>5} {:>7} {:>7} {:>5} {:>5}  {}\n", kernel.key,

@@ -58,6 +58,11 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->check(CLI::Range(2, 1 << 20))
       ->type_name("N")
       ->group(kPlannerGroup);
+  app.add_option("--granularity", arguments.granularity,
+                 "what a task of the plan covers: a step, a layer's region, or the whole entry")
+      ->check(CLI::IsMember({"step", "region", "entry"}))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
   app.add_option("--disable-pass", arguments.disabled_passes,
                  "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
       ->allow_extra_args(false)
@@ -98,6 +103,9 @@ CompileOptions compile_options(const ModelArguments& arguments) {
                                                                  : Lowering::kVector;
   options.planner.target = find_target(arguments.target);
   options.planner.row_tile = arguments.row_tile;
+  options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep
+                                : arguments.granularity == "entry" ? Granularity::kEntry
+                                                                   : Granularity::kRegion;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

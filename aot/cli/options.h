@@ -24,6 +24,7 @@ struct ModelArguments {
   std::string cxx;
   std::vector<std::string> cxx_flags;
   int row_tile = 0;
+  std::string granularity = "region";
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
   std::string config;                        // read by parse()
 };

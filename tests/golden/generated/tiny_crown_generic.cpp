@@ -8,7 +8,7 @@
 //   outputs    y [1, 2]
 //   workspace  320 bytes
 //   weights    80 bytes
-//   tasks      6
+//   tasks      3
 //
 // This file and the headers that it includes may be used, changed and shipped by anyone,
 // for any purpose, without attribution and without warranty (0BSD).
@@ -284,25 +284,21 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
 
-  // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
       0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
   bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_above);
-
-  // Task 3: relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   bf::relax(2, true, h_centre, h_below, h_above, h_radius,
       bf::RelaxErrors{0x1.0000040000105p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
       0x1.8000090000367p-22, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_activation,
       h_activation_radius);
 
-  // Task 4: forward y. Gemm 'fc2': [2] -> [2].
+  // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_activation, h_activation_radius, y_centre, y_radius);
   bf::centre_slack(h_activation, h_activation_radius, 2, 0x1.400000000140cp-50,
       0x1.0000000000007p+1, 0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
   bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
-
-  // Task 5: backward y. Gemm 'fc2': [2] -> [2].
   {
     const int count = bf::list_all(2, y_rows);
     bf::pad_list(y_rows, count, 2);
@@ -318,8 +314,6 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
                        y_radius, y_below, y_above);
     }
   }
-
-  // Task 6: write y. Gemm 'fc2': [2] -> [2].
   bf::write_bounds(2, false, y_centre, y_below, y_above, out_lower, out_upper);
   return BF_OK;
 }
