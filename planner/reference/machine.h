@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -17,12 +18,27 @@
 // It follows the steps and their buffers, and ignores offsets, kernels, tiles and error terms.
 namespace bf::reference {
 
+// What a step made: the buffers that it writes, in order, and the bounds of its layer.
+template <typename Scalar>
+struct StepResult {
+  std::vector<Vector<Scalar>> buffers;
+  Interval<Scalar> bounds;
+  std::size_t rows = 0;  // neurons of backward rows
+};
+
 template <typename Scalar>
 class Machine {
  public:
-  Machine(const Plan& plan, const Entry& entry, const std::vector<Scalar>& lower,
-          const std::vector<Scalar>& upper)
-      : plan_(plan), entry_(entry), memory_(entry.buffers.size()), maps_(plan) {
+  // `maps` may serve several machines over the same layers. most_rows: of the neurons that one step
+  // bounds by backward rows, execute at most so many; see tighten().
+  Machine(const Plan& plan, const Entry& entry, MapCache<Scalar>& maps,
+          const std::vector<Scalar>& lower, const std::vector<Scalar>& upper,
+          std::size_t most_rows = std::numeric_limits<std::size_t>::max())
+      : plan_(plan),
+        entry_(entry),
+        memory_(entry.buffers.size()),
+        maps_(maps),
+        most_rows_(most_rows) {
     const auto count = static_cast<std::size_t>(plan.input_count);
     BF_CHECK(lower.size() == count && upper.size() == count);
     for (std::size_t i = 0; i < count; ++i) BF_CHECK(lower[i] <= upper[i]);
@@ -34,21 +50,41 @@ class Machine {
   }
 
   void run() {
-    for (const Step& step : entry_.steps)
-      std::visit([this](const auto& s) { this->execute(s); }, step);
+    for (const Step& step : entry_.steps) run(step);
+  }
+  void run(const Step& step) {
+    std::visit([this](const auto& s) { this->execute(s); }, step);
+  }
+
+  // Takes the place of run(step) when another machine on the same box ran the step on equal inputs.
+  void restore(const Step& step, int layer, const StepResult<Scalar>& made) {
+    const std::vector<BufferId> writes = access_of(step).writes;
+    BF_CHECK(writes.size() == made.buffers.size());
+    for (std::size_t i = 0; i < writes.size(); ++i) memory(writes[i]) = made.buffers[i];
+    if (made.bounds.lower.size() > 0) layers_[layer] = made.bounds;
+    if (made.rows > 0) rows_[layer] = made.rows;
+  }
+  StepResult<Scalar> result(const Step& step, int layer) {
+    StepResult<Scalar> made;
+    for (const BufferId id : access_of(step).writes) made.buffers.push_back(memory(id));
+    if (layers_.contains(layer)) made.bounds = layers_.at(layer);
+    if (rows_.contains(layer)) made.rows = rows_.at(layer);
+    return made;
   }
 
   const Interval<Scalar>& outputs() const { return outputs_; }
   const std::map<int, Interval<Scalar>>& layers() const { return layers_; }
+  // By layer: neurons that were to be bounded by backward rows.
+  const std::map<int, std::size_t>& rows() const { return rows_; }
 
-  // Per layer with an activation: neurons whose relaxation is not exact.
-  std::vector<int> unstable() const {
-    std::vector<int> counts;
+  // By layer with an activation: neurons whose relaxation is not exact.
+  std::map<int, std::size_t> bent() const {
+    std::map<int, std::size_t> counts;
     for (const auto& [index, bounds] : layers_) {
       if (!layer(index).relu && !layer(index).function) continue;
-      counts.push_back(0);
+      std::size_t& count = counts[index];
       for (Eigen::Index j = 0; j < bounds.lower.size(); ++j)
-        counts.back() += is_unstable(layer(index), bounds, j) ? 1 : 0;
+        count += is_unstable(layer(index), bounds, j) ? 1 : 0;
     }
     return counts;
   }
@@ -238,7 +274,8 @@ class Machine {
     for (Eigen::Index j = 0; j < bounds.lower.size(); ++j)
       if (!step.unstable_only || is_unstable(layer(step.layer), bounds, j)) chosen.push_back(j);
     const auto memory_of = [this](BufferId id) -> const Vector<Scalar>& { return memory(id); };
-    tighten<Scalar>(plan_, step, box_, chosen, maps_, memory_of, bounds);
+    rows_[step.layer] = chosen.size();
+    tighten<Scalar>(plan_, step, box_, chosen, most_rows_, maps_, memory_of, bounds);
     memory(step.below) = memory(step.centre) - bounds.lower;
     memory(step.above) = bounds.upper - memory(step.centre);
     layers_[step.layer] = std::move(bounds);
@@ -268,21 +305,25 @@ class Machine {
   const Entry& entry_;
   Interval<Scalar> box_, outputs_;
   std::vector<Vector<Scalar>> memory_;  // by buffer; offsets play no part
-  MapCache<Scalar> maps_;
+  MapCache<Scalar>& maps_;
+  std::size_t most_rows_;
   std::map<int, Interval<Scalar>> layers_;
+  std::map<int, std::size_t> rows_;
 };
 
 // Runs an entry and moves its results to Bounds or ExactBounds.
 template <typename Result, typename LayerResult, typename Scalar>
 Result run_machine(const Plan& plan, const Entry& entry, const std::vector<Scalar>& lower,
                    const std::vector<Scalar>& upper) {
-  Machine<Scalar> machine(plan, entry, lower, upper);
+  MapCache<Scalar> maps(plan);
+  Machine<Scalar> machine(plan, entry, maps, lower, upper);
   machine.run();
   const auto list = [](const Vector<Scalar>& x) { return std::vector<Scalar>(x.begin(), x.end()); };
   Result result;
   result.lower = list(machine.outputs().lower);
   result.upper = list(machine.outputs().upper);
-  result.unstable = machine.unstable();
+  for (const auto& [index, bent] : machine.bent())
+    result.unstable.push_back(static_cast<int>(bent));
   for (const auto& [index, bounds] : machine.layers())
     result.layers.push_back(LayerResult{index, list(bounds.lower), list(bounds.upper)});
   return result;

@@ -195,4 +195,35 @@ void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>&
   }
 }
 
+// `most` of the neurons, evenly spread.
+inline std::vector<Eigen::Index> spread(const std::vector<Eigen::Index>& chosen, std::size_t most) {
+  std::vector<Eigen::Index> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(chosen[i * chosen.size() / most]);
+  return some;
+}
+
+// As tighten(), with at most `most` rows of each sign. Where that is not all of them, the result is
+// an estimate and no bound: every other neuron's interval shrinks at both ends by the same share as
+// that of its nearest neighbour below with rows.
+template <typename Scalar, typename Memory>
+void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>& box,
+             const std::vector<Eigen::Index>& chosen, std::size_t most, MapCache<Scalar>& maps,
+             const Memory& memory, Interval<Scalar>& bounds) {
+  if (chosen.size() <= most) return tighten(plan, step, box, chosen, maps, memory, bounds);
+  const std::vector<Eigen::Index> some = spread(chosen, most);
+  const Interval<Scalar> before = bounds;
+  tighten(plan, step, box, some, maps, memory, bounds);
+  std::size_t at = 0;
+  for (const Eigen::Index j : chosen) {
+    if (at + 1 < some.size() && some[at + 1] <= j) ++at;
+    const Eigen::Index model = some[at];
+    if (j == model || !before.is_finite(model) || !before.is_finite(j)) continue;
+    const Scalar width = before.upper(model) - before.lower(model);
+    if (!(width > 0)) continue;
+    const Scalar scale = Scalar((before.upper(j) - before.lower(j)) / width);
+    bounds.lower(j) += Scalar((bounds.lower(model) - before.lower(model)) * scale);
+    bounds.upper(j) -= Scalar((before.upper(model) - bounds.upper(model)) * scale);
+  }
+}
+
 }  // namespace bf::reference

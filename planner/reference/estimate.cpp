@@ -1,0 +1,173 @@
+#include "planner/reference/estimate.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "planner/linear_terms.h"
+#include "planner/reference/machine.h"
+
+namespace bf::reference {
+namespace {
+
+constexpr double kSamplingWork = 2e4;  // of one smooth function's lines
+
+double products(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense) return static_cast<double>(layer.in) * layer.out;
+  double total = 0;
+  for (const Term& term : layer.terms)
+    total += static_cast<double>(term_products(layer.out, term)) + layer.out;
+  return total;
+}
+
+// -1: the box, or no layer at all.
+int layer_of(const Step& step) {
+  return std::visit(
+      [](const auto& s) {
+        if constexpr (requires { s.layer; }) return s.layer;
+        return -1;
+      },
+      step);
+}
+
+bool is_smooth(const Layer& layer) {
+  return layer.function && !is_piecewise_linear(layer.function->kind);
+}
+
+}  // namespace
+
+double work_of(const Plan& plan, const Step& step, std::size_t rows) {
+  const int index = layer_of(step);
+  if (index < 0) return 0;
+  const auto at = [&](int i) -> const Layer& { return plan.layers[static_cast<std::size_t>(i)]; };
+  const Layer& layer = at(index);
+  if (std::holds_alternative<Relax>(step))
+    return layer.out * (is_smooth(layer) ? kSamplingWork : 10.0);
+  if (const auto* const backward = std::get_if<BackwardRows>(&step)) {
+    double once = products(layer);
+    for (const BackwardLink& link : backward->links) once += products(at(link.layer));
+    return 4 * static_cast<double>(rows) * once;
+  }
+  return 4 * products(layer);
+}
+
+class Estimator::Runs {
+ public:
+  explicit Runs(const Plan& plan) : plan_(plan), maps_(plan) {
+    const std::size_t count = plan.layers.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<bool> cone(count, false);
+      cone[i] = true;
+      for (const int input : inputs_of(plan.layers[i]))
+        for (std::size_t k = 0; input >= 0 && k < i; ++k)
+          if (cones_[static_cast<std::size_t>(input)][k]) cone[k] = true;
+      cones_.push_back(std::move(cone));
+    }
+  }
+
+  std::size_t add_box(const Box& box) {
+    boxes_.push_back(box);
+    return boxes_.size() - 1;
+  }
+
+  void set_most_rows(std::size_t most) {
+    most_rows_ = most;
+    forget();
+  }
+
+  Result run(const Entry& entry, std::size_t number) {
+    const Box& box = boxes_.at(number);
+    Machine<double> machine(plan_, entry, maps_, box.lower, box.upper, most_rows_);
+    for (const Step& step : entry.steps) run_step(machine, step, number);
+    return collect(machine);
+  }
+
+  double work() const { return work_; }
+
+ private:
+  // What a step's result depends on: the box, the step's kind and layer, what it writes, and the
+  // domains of all layers that the layer is made of. A step that tightens knows its own layer's
+  // domain, one before it does not.
+  using Key = std::vector<std::size_t>;
+  Key key_of(const Step& step, int index, std::size_t box, std::size_t writes) const {
+    Key key = {box, step.index(), static_cast<std::size_t>(index), writes};
+    const bool before =
+        std::holds_alternative<CentreAffine>(step) || std::holds_alternative<CentreSum>(step);
+    const auto layer = static_cast<std::size_t>(index);
+    for (std::size_t k = 0; k <= layer; ++k)
+      if (cones_[layer][k] && (k < layer || !before))
+        key.push_back(static_cast<std::size_t>(plan_.domains[k].domain));
+    return key;
+  }
+
+  void run_step(Machine<double>& machine, const Step& step, std::size_t box) {
+    const int index = layer_of(step);
+    const std::size_t writes = access_of(step).writes.size();
+    if (index < 0 || writes == 0) return machine.run(step);
+    Key key = key_of(step, index, box, writes);
+    if (const auto found = memo_.find(key); found != memo_.end())
+      return machine.restore(step, index, found->second);
+    machine.run(step);
+    StepResult<double> made = machine.result(step, index);
+    work_ += work_of(plan_, step, std::min(made.rows, most_rows_));
+    remember(std::move(key), std::move(made));
+  }
+
+  void forget() {
+    memo_.clear();
+    numbers_ = 0;
+  }
+
+  // All is forgotten at once when it becomes much.
+  void remember(Key key, StepResult<double> made) {
+    constexpr std::size_t kMostNumbers = std::size_t{1} << 24;
+    auto numbers = static_cast<std::size_t>(made.bounds.lower.size()) * 2;
+    for (const Vector<double>& buffer : made.buffers)
+      numbers += static_cast<std::size_t>(buffer.size());
+    if (numbers_ + numbers > kMostNumbers) forget();
+    numbers_ += numbers;
+    memo_.emplace(std::move(key), std::move(made));
+  }
+
+  Result collect(const Machine<double>& machine) const {
+    Result result;
+    const Interval<double>& outputs = machine.outputs();
+    for (Eigen::Index j = 0; j < outputs.lower.size(); ++j)
+      result.widths.push_back(outputs.upper(j) - outputs.lower(j));
+    result.rows.assign(plan_.layers.size(), 0);
+    result.bent.assign(plan_.layers.size(), 0);
+    for (const auto& [index, rows] : machine.rows())
+      result.rows[static_cast<std::size_t>(index)] = rows;
+    for (const auto& [index, bent] : machine.bent())
+      result.bent[static_cast<std::size_t>(index)] = bent;
+    return result;
+  }
+
+  const Plan& plan_;
+  MapCache<double> maps_;
+  std::vector<Box> boxes_;
+  std::size_t most_rows_ = std::numeric_limits<std::size_t>::max();
+  std::vector<std::vector<bool>> cones_;  // per layer: itself and what it is made of
+  std::map<Key, StepResult<double>> memo_;
+  std::size_t numbers_ = 0;  // in memo_
+  double work_ = 0;
+};
+
+Estimator::Estimator(const Plan& plan) : runs_(std::make_unique<Runs>(plan)) {}
+Estimator::~Estimator() = default;
+
+std::size_t Estimator::add_box(const Box& box) {
+  return runs_->add_box(box);
+}
+void Estimator::set_most_rows(std::size_t most) {
+  runs_->set_most_rows(most);
+}
+Estimator::Result Estimator::run(const Entry& entry, std::size_t box) {
+  return runs_->run(entry, box);
+}
+double Estimator::work() const {
+  return runs_->work();
+}
+
+}  // namespace bf::reference

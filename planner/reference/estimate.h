@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "frontend/property.h"
+#include "planner/plan.h"
+
+namespace bf::reference {
+
+// What plans of one network would find on boxes, in double: for comparing plans, not for claims.
+// Plans differ in their domains alone; what two of them have in common is computed once.
+class Estimator {
+ public:
+  // plan.layers must stay as they are.
+  explicit Estimator(const Plan& plan);
+  ~Estimator();
+
+  std::size_t add_box(const Box& box);  // its number, from 0
+
+  // Of the neurons that a step bounds by backward rows, at most so many are; the others are
+  // estimated from them. Default: all.
+  void set_most_rows(std::size_t most);
+
+  struct Result {
+    std::vector<double> widths;     // of the entry's heads' elements, in order
+    std::vector<std::size_t> rows;  // per layer, neurons that backward rows bound
+    std::vector<std::size_t> bent;  // per layer, neurons whose relaxation is not exact
+    bool operator==(const Result&) const = default;
+  };
+  // An entry that bounds, of the plan as it is now.
+  Result run(const Entry& entry, std::size_t box);
+
+  // Operations spent so far, as work_of() counts them.
+  double work() const;
+
+ private:
+  class Runs;
+  std::unique_ptr<Runs> runs_;
+};
+
+// Operations of one step of a reference run: of a layer's map two for each product, and for a
+// smooth function what its samples take. rows: neurons bounded backward.
+double work_of(const Plan& plan, const Step& step, std::size_t rows);
+
+}  // namespace bf::reference
