@@ -85,7 +85,7 @@ void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
     arguments = {table(TableKind::kRowStart), table(TableKind::kColumn), table(TableKind::kWeight),
                  std::to_string(each.in)};
   else
-    arguments = {table(TableKind::kSource), std::to_string(each.in)};
+    arguments = {sources(step.layer, out.term), std::to_string(each.in)};
   arguments.insert(arguments.end(), {neurons, truth(out.add), name(out.coefficients)});
   call(routine(kernel(out.kernel).map + "_start", step), arguments);
 }
@@ -133,7 +133,7 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
       arguments = {rows, table(TableKind::kRowStart), table(TableKind::kColumn),
                    table(TableKind::kWeight), in};
     } else {
-      arguments = {rows, table(TableKind::kSource), in};
+      arguments = {rows, sources(link.layer, out.term), in};
     }
     arguments.insert(arguments.end(),
                      {name(link.coefficients_in), truth(out.add), name(out.coefficients)});
@@ -149,10 +149,10 @@ void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& lin
     const std::string slopes =
         out.term == 0 ? name(link.table)
                       : fmt::format("{} + {}", name(link.table), kSlopeY * layer(link.layer).out);
-    call(routine("product_backward", step),
-         {rows, term_table(link.layer, out.term, TableKind::kSource), slopes,
-          std::to_string(term(link.layer, out.term).in), name(link.coefficients_in), truth(out.add),
-          name(out.coefficients)});
+    call(
+        routine("product_backward", step),
+        {rows, sources(link.layer, out.term), slopes, std::to_string(term(link.layer, out.term).in),
+         name(link.coefficients_in), truth(out.add), name(out.coefficients)});
   }
 }
 

@@ -127,6 +127,15 @@ std::string runtime_includes(const Plan& plan) {
   return text;
 }
 
+std::string StepEmitter::sources(int index, int number) const {
+  const auto& view = std::get<GatherMap>(term(index, number).map).view;
+  if (!view) return term_table(index, number, TableKind::kSource);
+  std::string text = fmt::format("bf::Strided<{}, {}", view->offset, view->stride[0]);
+  for (std::size_t k = 1; k < view->count.size(); ++k)
+    text += fmt::format(", {}, {}", view->count[k], view->stride[k]);
+  return text + ">{}";
+}
+
 void StepEmitter::centre_term(const CentreSum& step, int number) {
   const CentreSum::Part& part = step.parts[static_cast<std::size_t>(number)];
   const Layer& region = layer(step.layer);
@@ -140,7 +149,7 @@ void StepEmitter::centre_term(const CentreSum& step, int number) {
     arguments = {std::to_string(region.out), table(TableKind::kRowStart), table(TableKind::kColumn),
                  table(TableKind::kWeight), table(TableKind::kResidual)};
   else
-    arguments = {std::to_string(region.out), table(TableKind::kSource)};
+    arguments = {std::to_string(region.out), sources(step.layer, number)};
   arguments.insert(arguments.end(), {name(part.centre_in), name(part.radius_in),
                                      region.exact_centre ? "1" : "bf::kSumSlack",
                                      name(step.centre_out), name(step.radius_out)});
@@ -169,9 +178,8 @@ void StepEmitter::emit(const CentreSum& step) {
 
 void StepEmitter::emit(const RelaxProduct& step) {
   call("bf::relax_product",
-       {std::to_string(layer(step.layer).out), term_table(step.layer, 0, TableKind::kSource),
-        term_table(step.layer, 1, TableKind::kSource), name(step.centre_x), name(step.radius_x),
-        name(step.centre_y), name(step.radius_y),
+       {std::to_string(layer(step.layer).out), sources(step.layer, 0), sources(step.layer, 1),
+        name(step.centre_x), name(step.radius_x), name(step.centre_y), name(step.radius_y),
         fmt::format("bf::PlaneErrors{{{}, {}}}", double_literal(step.product),
                     double_literal(step.offset)),
         name_or_null(step.slack), name_or_null(step.table), name(step.centre_out),

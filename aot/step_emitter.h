@@ -34,6 +34,8 @@ class StepEmitter {
   std::string name_or_null(BufferId id) const;
   std::string table(int index, TableKind kind) const { return term_table(index, -1, kind); }
   std::string term_table(int index, int number, TableKind kind) const;
+  // Where a gather term reads: a table, strides, or nullptr for the identity.
+  std::string sources(int index, int number) const;
   std::string origin(const Task& task) const;
 
   // Lines are indented by two more for each block that is open.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,9 +42,20 @@ struct SparseMap {
   bool operator==(const SparseMap&) const = default;
 };
 
+// Sources that four nested loops enumerate: with the digits of i in base (.., count[1], count[2],
+// count[3]), the last one the fastest, source_i = offset + the sum of digit_k stride[k]. count[0]
+// is what is left.
+struct StridedView {
+  std::int32_t offset = 0;
+  std::array<std::int32_t, 4> count = {1, 1, 1, 1};
+  std::array<std::int32_t, 4> stride = {0, 0, 0, 0};
+  bool operator==(const StridedView&) const = default;
+};
+
 // y_i = x_{source_i}, or 0 where source_i is -1; an empty list is the identity. No weights.
 struct GatherMap {
   std::vector<std::int32_t> source;
+  std::optional<StridedView> view;  // the same sources; then the verifier has no table of them
   bool operator==(const GatherMap&) const = default;
 };
 

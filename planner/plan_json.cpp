@@ -157,7 +157,12 @@ Json map_json(const SparseMap& map) {
 }
 
 Json map_json(const GatherMap& map) {
-  return {{"map", "gather"}, {"identity", map.source.empty()}};
+  Json json = {{"map", "gather"}, {"identity", map.source.empty()}, {"view", nullptr}};
+  if (map.view)
+    json["view"] = {{"offset", map.view->offset},
+                    {"count", map.view->count},
+                    {"view_stride", map.view->stride}};
+  return json;
 }
 
 Json layer_name(const Plan& plan, int index) {

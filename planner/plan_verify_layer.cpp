@@ -138,8 +138,23 @@ class TermVerifier {
     return found;
   }
 
+  void check_view(const std::vector<std::int32_t>& source, const StridedView& view) const {
+    std::size_t i = 0;
+    for (std::int32_t a = 0; a < view.count[0]; ++a)
+      for (std::int32_t b = 0; b < view.count[1]; ++b)
+        for (std::int32_t c = 0; c < view.count[2]; ++c)
+          for (std::int32_t d = 0; d < view.count[3]; ++d, ++i) {
+            check(i < source.size(), "a view of more elements than sources");
+            check(source[i] == view.offset + a * view.stride[0] + b * view.stride[1] +
+                                   c * view.stride[2] + d * view.stride[3],
+                  "the view reads elsewhere than the sources");
+          }
+    check(i == source.size(), "a view of fewer elements than sources");
+  }
+
   Extremes check(const GatherMap& map) const {
     check(term_.weight.empty(), "weights");
+    if (map.view) check_view(map.source, *map.view);
     if (map.source.empty()) {
       check(term_.in == layer_.out, "an identity of another size");
       return {1, 1, 1};

@@ -11,6 +11,7 @@
 #include "planner/exact_centre.h"
 #include "planner/lowering.h"
 #include "planner/storage.h"
+#include "planner/stride_gathers.h"
 #include "planner/weight_tables.h"
 
 namespace bf {
@@ -22,6 +23,10 @@ void run_build_layers(PlanState& state) {
 
 void run_exact_centres(PlanState& state) {
   find_exact_centres(state.plan);
+}
+
+void run_stride_gathers(PlanState& state) {
+  stride_gathers(state.plan);
 }
 
 void run_assign_domains(PlanState& state) {
@@ -50,6 +55,8 @@ constexpr PlannerPass kPasses[] = {
      false, PlanStage::kLayers, run_build_layers},
     {"exact-centres", "layers", "find layers whose centres never round", true, PlanStage::kLayers,
      run_exact_centres},
+    {"stride-gathers", "layout", "read regular gathers by strides instead of tables", true,
+     PlanStage::kLayers, run_stride_gathers},
     {"assign-domains", "domain", "choose what is bounded how", false, PlanStage::kDomains,
      run_assign_domains},
     {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",

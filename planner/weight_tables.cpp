@@ -94,7 +94,7 @@ class TableList {
         add(TableKind::kRowStart, index, t, 1, count(sparse->row_start));
         add(TableKind::kColumn, index, t, 1, count(sparse->column));
       }
-      if (const auto* gather = std::get_if<GatherMap>(&term.map))
+      if (const auto* gather = std::get_if<GatherMap>(&term.map); gather && !gather->view)
         add(TableKind::kSource, index, t, 1, count(gather->source));
       add(TableKind::kWeight, index, t, 1, count(term.weight));
       add(TableKind::kResidual, index, t, 1, count(term.residual));

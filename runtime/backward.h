@@ -298,8 +298,8 @@ BF_ROUTINE sparse_backward(int rows, const std::int32_t* row_start, const std::i
   }
 }
 
-template <int kRows>
-BF_ROUTINE gather_backward(int rows, const std::int32_t* source, int in,
+template <int kRows, typename Sources>
+BF_ROUTINE gather_backward(int rows, Sources source, int in,
                            const float* BF_RESTRICT coefficients_in, bool add,
                            float* BF_RESTRICT coefficients_out) {
   if (!add) clear_rows<kRows>(in, coefficients_out);

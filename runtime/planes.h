@@ -79,19 +79,20 @@ static inline void product_box(double x, float radius_x, double y, float radius_
     }
 }
 
-// z_i = x_{gather_x_i} y_{gather_y_i}, i < n; null gathers are identities. table: rows of n floats
-// (slope over x, slope over y, offset above, offset below, price), or null for boxes alone; then
-// slack is not touched.
+// z_i = x_{gather_x_i} y_{gather_y_i}, i < n; gathers as source_of() takes them. table: rows of n
+// floats (slope over x, slope over y, offset above, offset below, price), or null for boxes alone;
+// then slack is not touched.
 //
 // price_i |A_i| covers:
 //   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y; and
 //            A itself, which a wide link rounded to float32, times the radius of z;
 //   offset:  the float sum of A offset.
 // A box that is not finite gets infinite offsets: rows that meet them claim nothing.
-BF_ROUTINE relax_product(int n, const std::int32_t* gather_x, const std::int32_t* gather_y,
-                         const double* centre_x, const float* radius_x, const double* centre_y,
-                         const float* radius_y, const PlaneErrors& errors, double* slack,
-                         float* table, double* centre_out, float* radius_out) {
+template <typename SourcesX, typename SourcesY>
+BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const double* centre_x,
+                         const float* radius_x, const double* centre_y, const float* radius_y,
+                         const PlaneErrors& errors, double* slack, float* table, double* centre_out,
+                         float* radius_out) {
   double reach = 0;
   for (int i = 0; i < n; ++i) {
     const int g = source_of(gather_x, i);
@@ -141,8 +142,8 @@ BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coef
 }
 
 // One factor's coefficients: those of z times its slopes, added where the factor is read from.
-template <int kRows>
-BF_ROUTINE product_backward(int n, const std::int32_t* source, const float* slopes, int in,
+template <int kRows, typename Sources>
+BF_ROUTINE product_backward(int n, Sources source, const float* slopes, int in,
                             const float* BF_RESTRICT coefficients_in, bool add,
                             float* BF_RESTRICT coefficients_out) {
   if (!add) clear_rows<kRows>(in, coefficients_out);

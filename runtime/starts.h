@@ -89,8 +89,8 @@ BF_ROUTINE sparse_start(const std::int32_t* row_start, const std::int32_t* colum
       add_start<kRows>(column[k], r, weight[k], coefficients);
 }
 
-template <int kRows>
-BF_ROUTINE gather_start(const std::int32_t* source, int in, const std::int32_t* neurons, bool add,
+template <int kRows, typename Sources>
+BF_ROUTINE gather_start(Sources source, int in, const std::int32_t* neurons, bool add,
                         float* coefficients) {
   if (!add) clear_rows<kRows>(in, coefficients);
   for (int r = 0; r < kRows / 2; ++r) {

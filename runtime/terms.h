@@ -211,14 +211,35 @@ BF_ROUTINE sparse_centre(int rows, const std::int32_t* row_start, const std::int
   }
 }
 
-// y_i = x_{source_i}, or 0 where source_i is -1. No list is the identity.
+// y_i = x_{source_i}, or 0 where source_i is -1. `Sources` says where: a table (null for the
+// identity) or Strided.
 static inline int source_of(const std::int32_t* source, int i) {
   return source ? source[i] : i;
 }
 
-BF_ROUTINE gather_centre(int rows, const std::int32_t* source, const double* centre_in,
-                         const float* radius_in, double rounding, double* centre_out,
-                         float* radius_out) {
+static inline int source_of(std::nullptr_t, int i) {
+  return i;
+}
+
+// Element i of a view: with the digits of i in base (.., kCount1, kCount2, kCount3), the last one
+// the fastest, x at kOffset + the sum of digits times strides. Counts are constants: the divisions
+// are products.
+template <int kOffset, int kStride0, int kCount1, int kStride1, int kCount2, int kStride2,
+          int kCount3, int kStride3>
+struct Strided {};
+
+template <int kOffset, int kStride0, int kCount1, int kStride1, int kCount2, int kStride2,
+          int kCount3, int kStride3>
+static inline int source_of(
+    Strided<kOffset, kStride0, kCount1, kStride1, kCount2, kStride2, kCount3, kStride3>, int i) {
+  const int third = i / kCount3, second = third / kCount2;
+  return kOffset + i % kCount3 * kStride3 + third % kCount2 * kStride2 +
+         second % kCount1 * kStride1 + second / kCount1 * kStride0;
+}
+
+template <typename Sources>
+BF_ROUTINE gather_centre(int rows, Sources source, const double* centre_in, const float* radius_in,
+                         double rounding, double* centre_out, float* radius_out) {
   for (int i = 0; i < rows; ++i) {
     const int k = source_of(source, i);
     if (k < 0) continue;

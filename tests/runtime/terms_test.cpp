@@ -138,6 +138,25 @@ TEST(Terms, CopiesAreExact) {
   EXPECT_EQ(radius[2], 0.7F);
 }
 
+// A view reads what a table of the same sources says: a transposed box of a larger tensor.
+TEST(Terms, ViewsReadWhatTablesSay) {
+  const bf::Strided<5, 60, 3, 2, 4, -1, 5, 12> view;
+  std::vector<std::int32_t> source;
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 3; ++b)
+      for (int c = 0; c < 4; ++c)
+        for (int d = 0; d < 5; ++d) source.push_back(5 + 60 * a + 2 * b - c + 12 * d);
+  for (int i = 0; i < static_cast<int>(source.size()); ++i)
+    ASSERT_EQ(bf::source_of(view, i), source[static_cast<std::size_t>(i)]) << i;
+  const int n = static_cast<int>(source.size()), in = 128;
+  std::vector<float> coefficients(static_cast<std::size_t>(n) * 4), by_table(in * 4),
+      by_view(in * 4);
+  for (std::size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = static_cast<float>(i % 7);
+  bf::gather_backward<4>(n, source.data(), in, coefficients.data(), false, by_table.data());
+  bf::gather_backward<4>(n, view, in, coefficients.data(), false, by_view.data());
+  EXPECT_EQ(by_table, by_view);
+}
+
 TEST(Terms, InfiniteRadiiStayInfinite) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::int32_t row_start[3] = {0, 1, 2};

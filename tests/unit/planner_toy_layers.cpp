@@ -167,7 +167,7 @@ Term gather(int input, int in, std::vector<int> source) {
   Term term;
   term.input = input;
   term.in = in;
-  term.map = GatherMap{{source.begin(), source.end()}};
+  term.map = GatherMap{{source.begin(), source.end()}, {}};
   return term;
 }
 
