@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "planner/machine_profile.h"
 
 namespace bf {
 
@@ -47,6 +50,8 @@ struct PlannerConfig {
   int row_tile = 0;  // rows of a backward tile; 0: chosen by the planner
 
   Granularity granularity = Granularity::kRegion;
+  std::optional<MachineProfile> profile;  // to predict times with; none: the target's
+
   std::vector<std::string> disabled_passes;  // of the planner; see planner_passes()
 
   // Error terms to leave out, by name (see error_term_names). For the mutation test alone: it shows

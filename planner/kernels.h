@@ -57,8 +57,9 @@ struct Kernel {
   bool head = false;  // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
-  int depth = 0;       // longest chain of float32 roundings of one sum
-  std::string reason;  // why this strategy
+  int depth = 0;                 // longest chain of float32 roundings of one sum
+  std::string reason;            // why this strategy
+  double predicted_seconds = 0;  // of one call; see Plan::prediction
   bool operator==(const Kernel&) const = default;
 };
 

@@ -16,6 +16,16 @@ namespace bf {
 
 // The plan: BoundFlow's slots. All members are made by planner passes and used by the emitter.
 
+// Calls of one kernel or routine within a task, as the cost model predicts them.
+struct TaskPart {
+  std::string name;      // "backward_affine_50x50_rows32", "tighten"
+  KernelId kernel = -1;  // -1: a routine of the runtime that is no kernel
+  int step = 0;          // of the entry
+  double calls = 0;
+  double flops = 0, bytes = 0, seconds = 0;  // of all calls
+  bool operator==(const TaskPart&) const = default;
+};
+
 // A unit of work: consecutive steps of an entry, as many as PlannerConfig::granularity says.
 struct Task {
   std::string name;  // "forward + backward + relax fc1", "bind box"
@@ -27,6 +37,8 @@ struct Task {
   std::vector<int> after;         // tasks that must run before: the edges of the TaskGraph
   std::int64_t flops = 0;         // at most: every neuron unstable
   std::int64_t bytes = 0;         // of weights read at most once per pass over them
+  std::vector<TaskPart> parts;    // their seconds sum up to predicted_seconds
+  double predicted_seconds = 0;   // per call; see Plan::prediction
   bool operator==(const Task&) const = default;
 };
 
@@ -60,6 +72,13 @@ struct CacheEntry {
   CacheScope scope = CacheScope::kRun;
   std::string key;  // what it depends on
   bool operator==(const CacheEntry&) const = default;
+};
+
+// What predicted times are for; empty texts: nothing was predicted.
+struct Prediction {
+  std::string profile;   // machine
+  std::string activity;  // where the numbers of backward rows come from
+  bool operator==(const Prediction&) const = default;
 };
 
 // How a layer's weight table is laid out: [out / panel][in][panel], the last panel zero-padded.
@@ -97,6 +116,7 @@ struct Plan {
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::vector<Rejected> rejected;
+  Prediction prediction;
 
   std::int64_t arena_bytes() const;    // largest planned_bytes of the entries
   std::int64_t weights_bytes() const;  // sum of layouts

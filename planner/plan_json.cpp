@@ -1,5 +1,7 @@
 #include "planner/plan_json.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <variant>
 #include <vector>
@@ -52,6 +54,27 @@ Json entry_json(const Plan& plan, const Entry& entry) {
   return json;
 }
 
+// Four digits: a prediction has no more, and they are the same on every machine.
+double rounded(double x) {
+  return std::stod(fmt::format("{:.3e}", x));
+}
+
+Json parts_json(const Plan& plan, const Task& task) {
+  Json list = Json::array();
+  for (const TaskPart& part : task.parts)
+    list.push_back(
+        {{"name", part.name},
+         {"kernel", part.kernel < 0
+                        ? Json(nullptr)
+                        : Json(plan.kernels.at(static_cast<std::size_t>(part.kernel)).key)},
+         {"step", part.step},
+         {"calls", rounded(part.calls)},
+         {"flops", rounded(part.flops)},
+         {"bytes", rounded(part.bytes)},
+         {"predicted_seconds", rounded(part.seconds)}});
+  return list;
+}
+
 void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
   const Names names{plan, entry};
   for (const Task& task : entry.tasks) {
@@ -67,7 +90,9 @@ void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
                      {"outputs", names.buffers(task.outputs)},
                      {"after", std::move(after)},
                      {"flops", task.flops},
-                     {"bytes", task.bytes}});
+                     {"bytes", task.bytes},
+                     {"predicted_seconds", rounded(task.predicted_seconds)},
+                     {"parts", parts_json(plan, task)}});
   }
 }
 
@@ -243,7 +268,8 @@ Json kernels_json(const Plan& plan) {
                       {"columns", kernel.schedule.columns},
                       {"chunk", kernel.schedule.chunk}}},
                     {"depth", kernel.depth},
-                    {"reason", kernel.reason}});
+                    {"reason", kernel.reason},
+                    {"predicted_seconds", rounded(kernel.predicted_seconds)}});
   }
   return list;
 }
@@ -313,6 +339,8 @@ Json to_json(const Plan& plan) {
                {"output_heads", heads_json(plan, plan.output_heads)},
                {"spec_heads", heads_json(plan, plan.spec_heads)}};
   json.update(choices_json(plan));
+  json["prediction"] = {{"profile", plan.prediction.profile},
+                        {"activity", plan.prediction.activity}};
   json["kernels"] = kernels_json(plan);
   json["tasks"] = std::move(tasks);
   json["buffers"] = std::move(buffers);

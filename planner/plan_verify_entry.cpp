@@ -234,11 +234,27 @@ class EntryVerifier {
     return ids;
   }
 
+  // Predictions, if there are any: of the task's own steps and of kernels that exist.
+  void check_parts(const Task& task) const {
+    double seconds = 0;
+    for (const TaskPart& part : task.parts) {
+      require(std::ranges::count(task.steps, part.step) == 1 && part.kernel >= -1 &&
+                  part.kernel < static_cast<int>(plan_.kernels.size()),
+              "task '{}': part '{}' is of another", task.name, part.name);
+      require(part.calls > 0 && part.flops >= 0 && part.bytes >= 0 && part.seconds >= 0,
+              "task '{}': part '{}' costs less than nothing", task.name, part.name);
+      seconds += part.seconds;
+    }
+    require(seconds == task.predicted_seconds, "task '{}': its parts take other {} s than {}",
+            task.name, seconds, task.predicted_seconds);
+  }
+
   void check_task(int index) const {
     const Task& task = entry_.tasks[static_cast<std::size_t>(index)];
     require(task.layer >= -1 && task.layer < static_cast<int>(plan_.layers.size()),
             "task '{}': layer {}", task.name, task.layer);
     require(task.flops >= 0 && task.bytes >= 0, "task '{}': negative cost", task.name);
+    check_parts(task);
     std::set<int> edges;
     for (int before : task.after) {
       require(before >= 0 && before < static_cast<int>(entry_.tasks.size()) &&

@@ -8,6 +8,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/build_entries.h"
 #include "planner/build_layers.h"
+#include "planner/cost_model.h"
 #include "planner/exact_centre.h"
 #include "planner/lowering.h"
 #include "planner/storage.h"
@@ -50,6 +51,10 @@ void run_build_tasks(PlanState& state) {
   build_tasks(state.plan);
 }
 
+void run_predict_costs(PlanState& state) {
+  predict_costs(state.plan, state.options.samples);
+}
+
 constexpr PlannerPass kPasses[] = {
     {"build-layers", "layers", "make layers of the graph, with the error bounds of their tables",
      false, PlanStage::kLayers, run_build_layers},
@@ -65,6 +70,8 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kStorage, run_place_buffers},
     {"build-tasks", "tasks", "group steps into tasks with their dependencies", false,
      PlanStage::kTasks, run_build_tasks},
+    {"predict-costs", "cost", "predict the seconds of tasks and kernels from a machine profile",
+     true, PlanStage::kTasks, run_predict_costs},
 };
 
 void check_disabled(const PlannerConfig& config) {

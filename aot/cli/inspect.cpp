@@ -88,12 +88,13 @@ std::string entry_table(const Entry& entry) {
       "least\n",
       to_string(entry.kind), entry.steps.size(), entry.tasks.size(), entry.buffers.size(),
       entry.storage.planned_bytes, entry.storage.naive_bytes, entry.storage.lower_bound_bytes);
-  text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14}  {}\n", "#", "task", "bounds", "flops",
-                      "bytes", "after");
+  text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14} {:>12}  {}\n", "#", "task", "bounds",
+                      "flops", "bytes", "predicted", "after");
   for (std::size_t i = 0; i < entry.tasks.size(); ++i) {
     const Task& task = entry.tasks[i];
-    text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14}  {}\n", i + 1, task.name,
-                        to_string(task.domain), task.flops, task.bytes, numbers(task.after));
+    text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14} {:>9.4g} us  {}\n", i + 1, task.name,
+                        to_string(task.domain), task.flops, task.bytes,
+                        1e6 * task.predicted_seconds, numbers(task.after));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include "aot/cli/config_file.h"
 #include "aot/cli/json_io.h"
+#include "aot/cli/profile_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/vnnlib/vnnlib.h"
@@ -68,6 +69,11 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->allow_extra_args(false)
       ->type_name("PASS")
       ->group(kPlannerGroup);
+  app.add_option("--profile", arguments.profile,
+                 "machine profile to predict times with: a file that bf-aot profile wrote, or a "
+                 "name (default: of the target; on this machine, of its CPU)")
+      ->type_name("NAME|FILE")
+      ->group(kPlannerGroup);
   add_config_option(app, arguments.config);
 }
 
@@ -88,6 +94,13 @@ Method method_of(const std::string& text) {
   return Method::kCrown;
 }
 
+// The profile that --profile asks for; nothing asks for the target's.
+std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
+  if (!arguments.profile.empty()) return read_profile(arguments.profile);
+  if (arguments.target == "host") return host_profile();
+  return std::nullopt;
+}
+
 CompileOptions compile_options(const ModelArguments& arguments) {
   if (arguments.semantics == "float32")
     fail("BF3301", "--semantics",
@@ -106,6 +119,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep
                                 : arguments.granularity == "entry" ? Granularity::kEntry
                                                                    : Granularity::kRegion;
+  options.planner.profile = profile_option(arguments);
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

@@ -25,6 +25,7 @@ struct ModelArguments {
   std::vector<std::string> cxx_flags;
   int row_tile = 0;
   std::string granularity = "region";
+  std::string profile;                       // a name or a file; empty: of the target
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
   std::string config;                        // read by parse()
 };

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/property.h"
+#include "planner/machine_profile.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+// The cost model: what steps cost on a machine, from the plan and a profile alone. Nothing is run.
+
+struct Cost {
+  double flops = 0;  // a multiply-add is two
+  double bytes = 0;  // of weights and coefficients, read or written once per pass over them
+  double seconds = 0;
+
+  Cost& operator+=(const Cost& other);
+  bool operator==(const Cost&) const = default;
+};
+
+struct StepCost {
+  Cost total;
+  std::vector<TaskPart> parts;  // in the order of the first call of each; they sum up to `total`
+};
+
+// How many neurons each step of an entry bounds by backward rows; 0 for steps of other kinds. That
+// depends on the box: of a hidden layer only the unstable ones go back.
+struct Activity {
+  std::vector<double> neurons;  // by step
+  std::string source;           // "mean of 3 boxes", "half of the neurons"
+};
+
+// The share of a layer's neurons that counts as unstable when nothing is known of the boxes. Of the
+// networks and boxes of models/ and of the published benchmarks, half is on the high side for
+// local robustness and on the low side for whole input domains.
+constexpr double kUnstableShare = 0.5;
+Activity assumed_activity(const Plan& plan, const Entry& entry, double share = kUnstableShare);
+
+// From the entry executed in double on sample boxes (a few of them, and a few rows each where all
+// would take long). No samples, or a network too large even so: as assumed.
+Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const Box> samples);
+
+// One step. `neurons`: as in Activity.
+StepCost predict(const Plan& plan, const Entry& entry, const Step& step, double neurons,
+                 const MachineProfile& profile);
+
+// All steps of an entry, in order. Sums are over the steps.
+struct EntryCost {
+  Cost total;
+  std::vector<StepCost> steps;
+};
+EntryCost predict_entry(const Plan& plan, const Entry& entry, const Activity& activity,
+                        const MachineProfile& profile);
+
+// The profile that a plan's times are predicted with: the configured one, else its target's.
+const MachineProfile& profile_of(const PlannerConfig& config);
+
+// The pass: predictions of all tasks and kernels, for the boxes in `samples` if there are any.
+void predict_costs(Plan& plan, std::span<const Box> samples);
+
+}  // namespace bf

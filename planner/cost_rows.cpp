@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/diagnostic.h"
+#include "planner/cost_terms.h"
+
+// Backward rows: per tile a start, a call or two per link, and a bound per row.
+
+namespace bf {
+namespace {
+
+constexpr int kChain = 32;       // products of one float32 sum of conv_backward
+constexpr int kConvColumns = 4;  // channels that conv_backward takes together
+constexpr int kWideColumns = 2;
+
+double divided_up(double value, double unit) {
+  return std::ceil(value / unit);
+}
+
+// Bytes of a tile's coefficients over `n` elements.
+double tile_bytes(const BackwardRows& step, double n) {
+  return 4.0 * step.tile * n;
+}
+
+}  // namespace
+
+void StepCoster::visit(const BackwardRows& step, double neurons) {
+  const Layer& region = layer(step.layer);
+  Work list;
+  list.items = region.out;
+  add(step.unstable_only && region.function ? Family::kListBent : Family::kListRows, "list_rows",
+      -1, 1, list);
+  if (neurons <= 0) return;
+  const double tiles = divided_up(neurons, step.tile / 2.0);
+
+  rows_set_ = tile_bytes(step, plan_.input_count + region.out);
+  for (const BackwardLink& link : step.links)
+    rows_set_ += bytes_of_layer(link.layer) + tile_bytes(step, layer(link.layer).out);
+
+  if (region.kind == LayerKind::kDense) {
+    Work start;
+    start.items = 1.0 * region.in * step.tile;
+    start.bytes = 4 * start.items;
+    add(Family::kStartRows, kernel(step.start).function, step.start, tiles, start, lanes_,
+        rows_set_);
+  }
+  for (const BackwardOut& out : step.starts) start_term(step, out, tiles);
+  for (const BackwardLink& link : step.links) {
+    if (layer(link.layer).kind == LayerKind::kDense)
+      dense_link(step, link, tiles);
+    else
+      sum_link(step, link, tiles);
+  }
+  Work end;
+  end.float32 = 2.0 * plan_.input_count * step.tile;
+  end.slots32 = 0;
+  end.items = plan_.input_count * row_vectors(step.tile);
+  add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
+  Work tighten;
+  tighten.items = std::min(neurons / tiles, step.tile / 2.0);
+  add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
+}
+
+void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, double tiles) {
+  const Layer& region = layer(step.layer);
+  const Term& term = region.terms[static_cast<std::size_t>(out.term)];
+  const Kernel& code = kernel(out.kernel);
+  const double pairs = step.tile / 2.0;
+  if (!out.add) {
+    Work clear;
+    clear.items = term.in * row_vectors(step.tile);
+    add(Family::kClear, "clear_rows", -1, tiles, clear);
+  }
+  Work work;
+  work.items = pairs;
+  Family family = Family::kGatherStart;
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
+    const ConvGeometry& g = conv->geometry;
+    family = Family::kConvStart;
+    work.items = pairs * static_cast<double>(g.in_group() * g.taps());
+  } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+    family = Family::kSparseStart;
+    work.items = pairs * static_cast<double>(sparse->column.size()) / region.out;
+  }
+  add(family, code.function, out.kernel, tiles, work, lanes_, rows_set_);
+}
+
+void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, double tiles) {
+  const Kernel& code = kernel(link.kernel);
+  const int lanes = code.schedule.lanes;
+  const double vectors =
+      code.wide && lanes > 1 ? 2.0 * code.schedule.vectors : 1.0 * code.rows / lanes;
+  const double blocks = divided_up(code.out, code.schedule.chunk);
+  Work relaxation;
+  relaxation.items = code.out * row_vectors(code.rows);
+  relaxation.float32 = 5.0 * code.out * code.rows;
+  relaxation.slots32 = 0;
+
+  // Full register tiles, then what is left: fewer accumulators than hide the latency.
+  const int columns = code.schedule.columns;
+  const double full = std::floor(1.0 * code.in / columns);
+  const double rest = code.in - full * columns;
+  const auto tile_slots = [&](double width) {
+    return width > 0 ? std::max(width * vectors, 1.0 * profile_.chains) : 0;
+  };
+  const double slots = 2.0 * code.out * (full * tile_slots(columns) + tile_slots(rest));
+  Work product;
+  const double flops = 2.0 * code.in * code.out * code.rows;
+  if (code.wide) {
+    product.float64 = flops;
+    product.slots64 = slots * (lanes > 1 ? lanes / 2.0 : 1);
+  } else {
+    product.float32 = flops;
+    product.slots32 = slots * lanes;
+  }
+  product.bytes =
+      bytes_of_layer(link.layer) + tile_bytes(step, code.in) + tile_bytes(step, code.out);
+  product.items = blocks * code.in * row_vectors(code.rows);
+  // One call does both.
+  add(Family::kRelaxation, code.function + " relaxation", -1, tiles, relaxation, lanes, rows_set_);
+  add(code.wide ? Family::kBackwardWide : Family::kBackwardAffine, code.function, link.kernel,
+      tiles, product, lanes, rows_set_);
+  if (link.sum == BufferId::kNone) return;
+  Work sum;
+  sum.items = layer(link.layer).in * row_vectors(step.tile);
+  add(Family::kAddRows, "add_rows", -1, tiles, sum);
+}
+
+void StepCoster::sum_link(const BackwardRows& step, const BackwardLink& link, double tiles) {
+  const Layer& region = layer(link.layer);
+  const Kernel& code = kernel(link.kernel);
+  Work relaxation;
+  relaxation.items = region.out * row_vectors(step.tile);
+  relaxation.bytes = 2 * tile_bytes(step, region.out);
+  if (region.kind != LayerKind::kMax)
+    add(region.kind == LayerKind::kProduct ? Family::kProductRows : Family::kRelaxRows,
+        code.function, link.kernel, tiles, relaxation, lanes_, rows_set_);
+  for (const BackwardOut& out : link.outs)
+    term_back(step, region.terms[static_cast<std::size_t>(out.term)], region, out, tiles);
+}
+
+void StepCoster::term_back(const BackwardRows& step, const Term& term, const Layer& region,
+                           const BackwardOut& target, double tiles) {
+  const Kernel& code = kernel(target.kernel);
+  const double vectors = row_vectors(step.tile);
+  Work work;
+  work.bytes = tile_bytes(step, region.out) + (target.add ? 2 : 1) * tile_bytes(step, term.in);
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map);
+      conv != nullptr && region.kind == LayerKind::kSum) {
+    const ConvGeometry& g = conv->geometry;
+    const ConvWork runs = conv_work(g);
+    const double group = static_cast<double>(g.in_group());
+    const double readers = static_cast<double>(g.out_channels / g.groups);
+    const int most = profile_.vector_bytes == 4 ? 1 : code.wide ? kWideColumns : kConvColumns;
+    const double columns = std::floor(group / most) + std::fmod(group, most);
+    const double chains = code.wide ? 1 : divided_up(readers, kChain);
+    const double flops = 2 * runs.products * step.tile;
+    (code.wide ? work.float64 : work.float32) = flops;
+    const double share = std::max(1.0, profile_.chains / (most * vectors * (code.wide ? 2 : 1)));
+    (code.wide ? work.slots64 : work.slots32) = flops * share;
+    work.groups = static_cast<double>(g.batch * g.groups) * columns * runs.taps * chains;
+    work.items = term.in * vectors;
+    add(code.wide ? Family::kConvWide : Family::kConvBackward, code.function, target.kernel, tiles,
+        work, lanes_, rows_set_);
+    return;
+  }
+  if (!target.add) {
+    Work clear;
+    clear.items = term.in * vectors;
+    add(Family::kClear, "clear_rows", -1, tiles, clear);
+  }
+  Family family = Family::kGatherBackward;
+  double entries = region.out;
+  if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+    family = Family::kSparseBackward;
+    entries = static_cast<double>(sparse->column.size());
+  }
+  if (region.kind == LayerKind::kProduct) family = Family::kProductBackward;
+  if (region.kind == LayerKind::kMax) {
+    family = Family::kMaxBackward;
+    entries = region.out;
+  }
+  work.items = entries * vectors;
+  work.groups = entries;
+  add(family, code.function, target.kernel, tiles, work, lanes_, rows_set_);
+}
+
+}  // namespace bf

@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "frontend/diagnostic.h"
+#include "planner/cost_terms.h"
+
+// Forward steps, and what all parts have in common.
+
+namespace bf {
+namespace {
+
+constexpr int kStrip = 32;  // outputs of a row of pixels that conv_centre sums together
+
+double divided_up(double value, double unit) {
+  return std::ceil(value / unit);
+}
+
+// Pairs of an output position and a tap of one dimension whose input lies inside the image.
+double valid_pairs(const ConvGeometry& g, std::size_t d) {
+  double pairs = 0;
+  const auto near = g.transposed ? g.in_size[d] : g.out_size[d];
+  const auto far = g.transposed ? g.out_size[d] : g.in_size[d];
+  for (std::int64_t p = 0; p < near; ++p)
+    for (std::int64_t t = 0; t < g.kernel[d]; ++t) {
+      const std::int64_t q = p * g.stride[d] - g.pad[d] + t * g.dilation[d];
+      pairs += q >= 0 && q < far ? 1 : 0;
+    }
+  return pairs;
+}
+
+bool is_smooth(const Layer& layer) {
+  return layer.function && !is_piecewise_linear(layer.function->kind);
+}
+
+// Layers that an entry's steps read.
+std::set<int> layers_of(const Entry& entry) {
+  std::set<int> used;
+  for (const Step& step : entry.steps)
+    std::visit(
+        [&](const auto& x) {
+          if constexpr (requires { x.layer; }) used.insert(x.layer);
+        },
+        step);
+  return used;
+}
+
+}  // namespace
+
+ConvWork conv_work(const ConvGeometry& g) {
+  ConvWork made;
+  const double z = valid_pairs(g, 0), y = valid_pairs(g, 1), x = valid_pairs(g, 2);
+  const double channels = static_cast<double>(g.batch * g.out_channels * g.in_group());
+  made.products = channels * z * y * x;
+  made.rows_of_taps = z * y;
+  made.taps = z * y * x;
+  return made;
+}
+
+StepCoster::StepCoster(const Plan& plan, const Entry& entry, const MachineProfile& profile)
+    : plan_(plan), entry_(entry), profile_(profile), lanes_(plan.config.target.vector_bytes / 4) {
+  working_set_ = static_cast<double>(entry.storage.planned_bytes);
+  for (const int index : layers_of(entry))
+    working_set_ += static_cast<double>(plan.layouts[static_cast<std::size_t>(index)].bytes);
+}
+
+StepCost StepCoster::cost(const Step& step, double neurons) {
+  made_ = {};
+  std::visit([&](const auto& x) { visit(x, neurons); }, step);
+  return std::move(made_);
+}
+
+double StepCoster::row_vectors(int rows) const {
+  return divided_up(rows, lanes_);
+}
+
+// A machine measured with wider vectors than the code's runs narrow ones at the same rate.
+double StepCoster::peak(bool wide, int lanes) const {
+  if (lanes == 1) return wide ? profile_.float64_scalar : profile_.float32_scalar;
+  const double share = std::min(1.0, 4.0 * lanes / profile_.vector_bytes);
+  return share * (wide ? profile_.float64_vector : profile_.float32_vector);
+}
+
+double StepCoster::bytes_of_layer(int index) const {
+  const Layer& region = layer(index);
+  if (region.kind == LayerKind::kDense) {
+    const int panel = plan_.layouts[static_cast<std::size_t>(index)].panel;
+    return 4.0 * region.in * divided_up(region.out, panel) * panel;
+  }
+  return static_cast<double>(plan_.layouts[static_cast<std::size_t>(index)].bytes);
+}
+
+void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
+                     const Work& work, int lanes, double working_set) {
+  if (calls <= 0) return;
+  const FamilyCost& rate = profile_.of(family);
+  const double slots32 = work.slots32 < 0 ? work.float32 : work.slots32;
+  const double slots64 = work.slots64 < 0 ? work.float64 : work.slots64;
+  const double compute =
+      (slots32 / peak(false, lanes) + slots64 / peak(true, lanes)) / rate.efficiency;
+  const double memory = work.bytes / bandwidth(profile_, working_set);
+  const double seconds =
+      profile_.call + work.items * rate.item + work.groups * rate.group + std::max(compute, memory);
+  TaskPart part;
+  part.name = name;
+  part.kernel = kernel;
+  part.calls = calls;
+  part.flops = calls * (work.float32 + work.float64);
+  part.bytes = calls * work.bytes;
+  part.seconds = calls * seconds;
+  made_.total += {part.flops, part.bytes, part.seconds};
+  for (TaskPart& same : made_.parts)
+    if (same.name == name && same.kernel == kernel) {
+      same.calls += part.calls;
+      same.flops += part.flops;
+      same.bytes += part.bytes;
+      same.seconds += part.seconds;
+      return;
+    }
+  made_.parts.push_back(std::move(part));
+}
+
+void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
+                     const Work& work) {
+  add(family, name, kernel, calls, work, lanes_, working_set_);
+}
+
+void StepCoster::visit(const BindBox& step, double) {
+  Work work;
+  work.float64 = 4.0 * plan_.input_count;
+  work.items = plan_.input_count;
+  add(Family::kBind, "bind_box", step.kernel, 1, work);
+}
+
+namespace {
+
+// A panel's sums are `per_weight` multiply-adds for each vector: as many accumulators as that has
+// vectors must hide the latency of one multiply-add.
+double slots(const Kernel& kernel, int lanes, int per_weight, int chains) {
+  const double vectors = static_cast<double>(kernel.panel) / lanes;
+  const double panels = divided_up(kernel.out, kernel.panel);
+  return 2 * panels * kernel.in * lanes * std::max(per_weight * vectors, 1.0 * chains);
+}
+
+double padded_weights(const Kernel& kernel) {
+  return 1.0 * kernel.in * divided_up(kernel.out, kernel.panel) * kernel.panel;
+}
+
+// Vectors of outputs that the end of a kernel stores, times the chunks that went into them.
+double panel_vectors(const Kernel& kernel) {
+  const double chunks =
+      kernel.schedule.chunk > 0 ? divided_up(kernel.in, kernel.schedule.chunk) : 1;
+  return divided_up(kernel.out, kernel.panel) * kernel.panel / kernel.schedule.lanes * chunks;
+}
+
+}  // namespace
+
+void StepCoster::visit(const IntervalAffine& step, double) {
+  const Kernel& code = kernel(step.kernel);
+  Work work;
+  work.float32 = 4.0 * code.in * code.out;
+  work.slots32 = slots(code, code.schedule.lanes, 2, profile_.chains);
+  work.bytes = 4 * padded_weights(code);
+  work.groups = panel_vectors(code);
+  work.items = padded_weights(code) / code.in / code.schedule.lanes;
+  add(Family::kIntervalAffine, code.function, step.kernel, 1, work, code.schedule.lanes,
+      working_set_);
+}
+
+void StepCoster::visit(const CentreAffine& step, double) {
+  const Kernel& code = kernel(step.kernel);
+  const int lanes = code.schedule.lanes;
+  Work work;
+  work.float32 = 2.0 * code.in * code.out;
+  work.float64 = work.float32;
+  work.slots32 = slots(code, lanes, 1, profile_.chains);
+  // Twice the vectors in double, of half the lanes; scalar code has one of each.
+  work.slots64 =
+      lanes > 1 ? slots(code, lanes / 2, 1, profile_.chains) : slots(code, 1, 1, profile_.chains);
+  work.bytes = (code.residual ? 8 : 4) * padded_weights(code);
+  work.groups = panel_vectors(code);
+  add(Family::kCentreAffine, code.function, step.kernel, 1, work, lanes, working_set_);
+  Work slack, around;
+  slack.items = layer(step.layer).in;
+  around.items = layer(step.layer).out;
+  add(Family::kCentreSlack, "centre_slack", -1, 1, slack);
+  add(Family::kAround, "interval_around", -1, 1, around);
+}
+
+void StepCoster::visit(const EvaluateAffine& step, double) {
+  const Kernel& code = kernel(step.kernel);
+  Work work;
+  work.float32 = 2.0 * code.in * code.out;
+  work.slots32 = slots(code, code.schedule.lanes, 1, profile_.chains);
+  work.bytes = 4 * padded_weights(code);
+  work.groups = panel_vectors(code);
+  add(Family::kEvaluateAffine, code.function, step.kernel, 1, work, code.schedule.lanes,
+      working_set_);
+}
+
+void StepCoster::visit(const CentreSum& step, double) {
+  const Layer& region = layer(step.layer);
+  Work own;
+  own.items = region.out;
+  add(Family::kSumLayer, "sum", -1, 1, own);
+  for (std::size_t t = 0; t < step.parts.size(); ++t) {
+    const Term& term = region.terms[t];
+    const KernelId id = step.parts[t].kernel;
+    Work slack;
+    slack.items = term.in;
+    add(Family::kCentreSlack, "centre_slack", -1, 1, slack);
+    Work work;
+    work.items = region.out;
+    if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
+      const ConvGeometry& g = conv->geometry;
+      const ConvWork runs = conv_work(g);
+      const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
+      work.float64 = 4 * runs.products;
+      work.bytes = 4.0 * static_cast<double>(term.weight.size());
+      work.groups = static_cast<double>(g.batch * g.out_channels * g.in_group()) *
+                    runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
+                    divided_up(static_cast<double>(g.out_size[2]), kStrip);
+      add(Family::kConvCentre, kernel(id).function, id, 1, work, dense ? lanes_ : 1, working_set_);
+    } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+      work.groups = region.out;
+      work.items = static_cast<double>(sparse->column.size());
+      work.float64 = 4 * work.items;
+      work.bytes = 8 * work.items;
+      add(Family::kSparseCentre, kernel(id).function, id, 1, work, 1, working_set_);
+    } else {
+      add(Family::kGatherCentre, kernel(id).function, id, 1, work);
+    }
+  }
+}
+
+void StepCoster::visit(const Relax& step, double) {
+  const Layer& region = layer(step.layer);
+  Work work;
+  work.items = region.out;
+  const Family family = is_smooth(region)               ? Family::kFunction
+                        : region.function               ? Family::kPieces
+                        : step.table == BufferId::kNone ? Family::kRelaxBox
+                                                        : Family::kRelax;
+  add(family, kernel(step.kernel).function, step.kernel, 1, work);
+}
+
+void StepCoster::visit(const RelaxProduct& step, double) {
+  Work work;
+  work.items = layer(step.layer).out;
+  work.float64 = 40 * work.items;
+  work.slots64 = 0;
+  add(Family::kRelaxProduct, kernel(step.kernel).function, step.kernel, 1, work);
+}
+
+void StepCoster::visit(const RelaxMax& step, double) {
+  const Layer& region = layer(step.layer);
+  Work work;
+  work.groups = region.out;
+  work.items = static_cast<double>(std::get<SparseMap>(region.terms.at(0).map).column.size());
+  add(Family::kRelaxMax, kernel(step.kernel).function, step.kernel, 1, work);
+}
+
+void StepCoster::visit(const WriteBounds& step, double) {
+  Work work;
+  work.items = layer(step.layer).out;
+  add(Family::kWrite, "write_bounds", -1, 1, work);
+}
+
+void StepCoster::visit(const WriteValues& step, double) {
+  Work work;
+  work.items = layer(step.layer).out;
+  add(Family::kWrite, "write_values", -1, 1, work);
+}
+
+}  // namespace bf

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+
+#include "planner/cost_model.h"
+#include "planner/machine_profile.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+// What one call of a kernel or routine does.
+struct Work {
+  double float32 = 0, float64 = 0;    // flops that are needed
+  double slots32 = -1, slots64 = -1;  // flops that the schedule takes the time of, idle lanes and
+                                      // latencies included; -1: those that are needed
+  double bytes = 0;
+  double items = 0, groups = 0;  // see Family
+};
+
+// Runs of products of a convolution, by how its loops in runtime/ go.
+struct ConvWork {
+  double products = 0;
+  double rows_of_taps = 0;  // pairs of a position's row and a tap's row that are inside the image
+  double taps = 0;          // pairs of a position and a tap that are inside
+};
+ConvWork conv_work(const ConvGeometry& geometry);
+
+// Costs of an entry's steps.
+class StepCoster {
+ public:
+  StepCoster(const Plan& plan, const Entry& entry, const MachineProfile& profile);
+
+  StepCost cost(const Step& step, double neurons);
+
+ private:
+  const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
+  const Kernel& kernel(KernelId id) const { return plan_.kernels[static_cast<std::size_t>(id)]; }
+  double row_vectors(int rows) const;  // vectors that hold so many rows
+  double peak(bool wide, int lanes) const;
+  double bytes_of_layer(int index) const;  // weights
+
+  // `calls` of a part; lanes: of the code's vectors, 1 for scalar code.
+  void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work,
+           int lanes, double working_set);
+  void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work);
+
+  // One overload per step: cost_steps.cpp
+  void visit(const BindBox& step, double);
+  void visit(const IntervalAffine& step, double);
+  void visit(const CentreAffine& step, double);
+  void visit(const CentreSum& step, double);
+  void visit(const Relax& step, double);
+  void visit(const RelaxProduct& step, double);
+  void visit(const RelaxMax& step, double);
+  void visit(const WriteBounds& step, double);
+  void visit(const EvaluateAffine& step, double);
+  void visit(const WriteValues& step, double);
+
+  // cost_rows.cpp
+  void visit(const BackwardRows& step, double neurons);
+  void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
+  void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
+  void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);
+  void term_back(const BackwardRows& step, const Term& term, const Layer& region,
+                 const BackwardOut& target, double tiles);
+
+  const Plan& plan_;
+  const Entry& entry_;
+  const MachineProfile& profile_;
+  int lanes_ = 1;           // floats in a vector of the target
+  double working_set_ = 0;  // bytes that a call of the entry touches
+  double rows_set_ = 0;     // bytes that a tile of the step at hand touches
+  StepCost made_;
+};
+
+}  // namespace bf
