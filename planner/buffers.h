@@ -17,15 +17,24 @@ constexpr std::size_t size_of(Element element) {
 
 enum class BufferId : std::int32_t { kNone = -1 };
 
-// A range of the arena. Live from the step that first writes it to the last that touches it.
+// How long a buffer's contents are good for.
+enum class CacheScope : std::uint8_t {
+  kRun,         // one call: the workspace
+  kEpoch,       // until a call on another box: the context
+  kPersistent,  // until something better replaces them, saving and loading included: the context
+};
+
+// A range of the arena, live from the step that first writes it to the last that touches it; or,
+// when its scope is not RUN, of the context, whose ranges never share bytes.
 struct Buffer {
   std::string name;
   Element element = Element::kFloat32;
   std::int64_t count = 0;
   std::int64_t bytes = 0;   // count elements, rounded up to the alignment
-  std::int64_t offset = 0;  // bytes from the arena's start
+  std::int64_t offset = 0;  // bytes from the start of the arena or of the context
   int first = 0;            // index of a step in its entry
   int last = 0;
+  CacheScope scope = CacheScope::kRun;
   bool operator==(const Buffer&) const = default;
 };
 
@@ -37,5 +46,6 @@ struct StorageTotals {
 };
 
 std::string_view to_string(Element element);
+std::string_view to_string(CacheScope scope);
 
 }  // namespace bf

@@ -42,6 +42,16 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
+// What calls of the cached entry points keep for each other; see plan_cache.h.
+struct Reuse {
+  bool ibp = false;     // the same box again: everything that was made for it
+  bool bounds = false;  // a box inside an earlier one: that one's bounds, by intersection
+  bool alpha = false;   // optimised slopes: where the next optimisation starts
+
+  bool any() const { return ibp || bounds || alpha; }
+  bool operator==(const Reuse&) const = default;
+};
+
 struct PlannerConfig {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
@@ -51,6 +61,7 @@ struct PlannerConfig {
 
   Granularity granularity = Granularity::kRegion;
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
+  Reuse reuse;
 
   std::vector<std::string> disabled_passes;  // of the planner; see planner_passes()
 

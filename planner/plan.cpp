@@ -31,6 +31,20 @@ const Entry* Plan::find_entry(EntryKind kind) const {
   return nullptr;
 }
 
+const Buffer* ContextPlan::find(std::string_view name) const {
+  for (const Buffer& buffer : buffers)
+    if (buffer.name == name) return &buffer;
+  return nullptr;
+}
+
+std::string cache_key(const CacheEntry& entry) {
+  std::string key = "plan, task " + entry.task + ", domain " + std::string(to_string(entry.domain));
+  if (entry.spec) key += ", specification";
+  if (entry.box == BoxMatch::kSame) key += ", the box's bits";
+  if (entry.box == BoxMatch::kInside) key += ", a box around";
+  return key;
+}
+
 // ---- Names. No default: the compiler warns of a missing one.
 
 std::string_view to_string(Method method) {
@@ -108,6 +122,10 @@ std::string_view to_string(EntryKind kind) {
       return "spec_bounds";
     case EntryKind::kEvaluate:
       return "evaluate";
+    case EntryKind::kBoundsCached:
+      return "bounds_cached";
+    case EntryKind::kSpecBoundsCached:
+      return "spec_bounds_cached";
   }
   BF_CHECK(!"an EntryKind");
   return {};
@@ -160,6 +178,32 @@ std::string_view to_string(Element element) {
       return "int32";
   }
   BF_CHECK(!"an Element");
+  return {};
+}
+
+std::string_view to_string(CacheScope scope) {
+  switch (scope) {
+    case CacheScope::kRun:
+      return "run";
+    case CacheScope::kEpoch:
+      return "epoch";
+    case CacheScope::kPersistent:
+      return "persistent";
+  }
+  BF_CHECK(!"a CacheScope");
+  return {};
+}
+
+std::string_view to_string(BoxMatch match) {
+  switch (match) {
+    case BoxMatch::kSame:
+      return "same";
+    case BoxMatch::kInside:
+      return "inside";
+    case BoxMatch::kAny:
+      return "any";
+  }
+  BF_CHECK(!"a BoxMatch");
   return {};
 }
 

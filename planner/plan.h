@@ -42,7 +42,21 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 
-enum class EntryKind : std::uint8_t { kBounds, kSpecBounds, kEvaluate };
+enum class EntryKind : std::uint8_t {
+  kBounds,
+  kSpecBounds,
+  kEvaluate,
+  // The same with a context: what calls keep for each other lies there.
+  kBoundsCached,
+  kSpecBoundsCached,
+};
+
+constexpr bool is_spec(EntryKind kind) {
+  return kind == EntryKind::kSpecBounds || kind == EntryKind::kSpecBoundsCached;
+}
+constexpr bool is_cached(EntryKind kind) {
+  return kind == EntryKind::kBoundsCached || kind == EntryKind::kSpecBoundsCached;
+}
 
 // One function of the verifier: its steps, their tasks, and its use of the arena.
 struct Entry {
@@ -51,6 +65,11 @@ struct Entry {
   std::vector<Task> tasks;
   std::vector<Buffer> buffers;
   StorageTotals storage;
+
+  // Cached entries, on the box of the call before: its first `shared_steps` need not run again, nor
+  // those up to `kept_steps` if that call, or one since, was of this entry.
+  int shared_steps = 0;
+  int kept_steps = 0;
 
   const Buffer& buffer(BufferId id) const { return buffers.at(static_cast<std::size_t>(id)); }
   bool operator==(const Entry&) const = default;
@@ -64,13 +83,22 @@ struct DomainChoice {
   bool operator==(const DomainChoice&) const = default;
 };
 
-// Something that survives a call. This version keeps nothing: every buffer is of scope RUN.
-enum class CacheScope : std::uint8_t { kRun, kEpoch, kPersistent };
+// When what survives a call is used again.
+enum class BoxMatch : std::uint8_t {
+  kSame,    // the box is the same, bit for bit
+  kInside,  // the box lies inside
+  kAny,     // always: no bound depends on it
+};
 
+// Something that survives a call, and all that it depends on. Every key also holds the fingerprint
+// of the plan: model, specification, method, options, version.
 struct CacheEntry {
-  std::string name;
-  CacheScope scope = CacheScope::kRun;
-  std::string key;  // what it depends on
+  std::string name;  // of a buffer of the context
+  CacheScope scope = CacheScope::kEpoch;
+  std::string task;  // that makes it: "backward_rows fc1"
+  Domain domain = Domain::kInterval;
+  bool spec = false;  // made for the rows of the specification alone
+  BoxMatch box = BoxMatch::kSame;
   bool operator==(const CacheEntry&) const = default;
 };
 
@@ -79,6 +107,23 @@ struct Prediction {
   std::string profile;   // machine
   std::string activity;  // where the numbers of backward rows come from
   bool operator==(const Prediction&) const = default;
+};
+
+std::string cache_key(const CacheEntry& entry);
+
+// The caller's memory that cached entries keep things in: a header, then what is persistent, then
+// the rest. See plan_cache.h.
+constexpr std::int64_t kContextHeaderBytes = 128;
+
+struct ContextPlan {
+  std::int64_t bytes = 0;             // 0: there are no cached entries
+  std::int64_t persistent_begin = 0;  // what a blob holds
+  std::int64_t persistent_bytes = 0;
+  std::vector<Buffer> buffers;    // of scope EPOCH or PERSISTENT; each entry's have the same places
+  std::uint64_t fingerprint = 0;  // of the plan and its weights
+
+  const Buffer* find(std::string_view name) const;  // null when there is none
+  bool operator==(const ContextPlan&) const = default;
 };
 
 // How a layer's weight table is laid out: [out / panel][in][panel], the last panel zero-padded.
@@ -113,6 +158,7 @@ struct Plan {
   std::vector<DomainChoice> domains;
   std::vector<WeightLayout> layouts;
   std::vector<CacheEntry> cache;
+  ContextPlan context;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::vector<Rejected> rejected;
@@ -142,5 +188,6 @@ void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
 
 std::string_view to_string(PlanStage stage);
 std::string_view to_string(EntryKind kind);
+std::string_view to_string(BoxMatch match);
 
 }  // namespace bf

@@ -23,19 +23,6 @@ std::string_view semantics_name(Semantics semantics) {
   return {};
 }
 
-std::string_view scope_name(CacheScope scope) {
-  switch (scope) {
-    case CacheScope::kRun:
-      return "run";
-    case CacheScope::kEpoch:
-      return "epoch";
-    case CacheScope::kPersistent:
-      return "persistent";
-  }
-  BF_CHECK(!"a CacheScope");
-  return {};
-}
-
 // ---- Entries
 
 Json storage_json(const StorageTotals& storage) {
@@ -50,6 +37,10 @@ Json entry_json(const Plan& plan, const Entry& entry) {
   for (const Step& step : entry.steps) steps.push_back(step_json(names, step));
   Json json = {{"entry", to_string(entry.kind)}};
   json.update(storage_json(entry.storage));
+  if (is_cached(entry.kind)) {
+    json["shared_steps"] = entry.shared_steps;
+    json["kept_steps"] = entry.kept_steps;
+  }
   json["steps"] = std::move(steps);
   return json;
 }
@@ -100,6 +91,7 @@ void add_buffers(const Entry& entry, Json& buffers) {
   for (const Buffer& buffer : entry.buffers) {
     buffers.push_back({{"name", buffer.name},
                        {"entry", to_string(entry.kind)},
+                       {"scope", to_string(buffer.scope)},
                        {"element", to_string(buffer.element)},
                        {"count", buffer.count},
                        {"offset", buffer.offset},
@@ -274,6 +266,30 @@ Json kernels_json(const Plan& plan) {
   return list;
 }
 
+Json context_json(const ContextPlan& context) {
+  Json buffers = Json::array();
+  for (const Buffer& buffer : context.buffers)
+    buffers.push_back({{"name", buffer.name},
+                       {"scope", to_string(buffer.scope)},
+                       {"element", to_string(buffer.element)},
+                       {"count", buffer.count},
+                       {"offset", buffer.offset},
+                       {"bytes", buffer.bytes}});
+  return {{"bytes", context.bytes},
+          {"persistent_begin", context.persistent_begin},
+          {"persistent_bytes", context.persistent_bytes},
+          {"fingerprint", fmt::format("{:016x}", context.fingerprint)},
+          {"buffers", std::move(buffers)}};
+}
+
+Json reuse_json(const Reuse& reuse) {
+  Json list = Json::array();
+  if (reuse.ibp) list.push_back("reuse-ibp");
+  if (reuse.bounds) list.push_back("cache-bounds");
+  if (reuse.alpha) list.push_back("reuse-alpha");
+  return list;
+}
+
 Json choices_json(const Plan& plan) {
   const auto layer = [&](int index) {
     return plan.layers.at(static_cast<std::size_t>(index)).name;
@@ -291,8 +307,14 @@ Json choices_json(const Plan& plan) {
         {{"layer", layer(layout.layer)}, {"panel", layout.panel}, {"bytes", layout.bytes}});
   json["cache"] = Json::array();
   for (const CacheEntry& entry : plan.cache)
-    json["cache"].push_back(
-        {{"name", entry.name}, {"scope", scope_name(entry.scope)}, {"key", entry.key}});
+    json["cache"].push_back({{"name", entry.name},
+                             {"scope", to_string(entry.scope)},
+                             {"task", entry.task},
+                             {"domain", to_string(entry.domain)},
+                             {"spec", entry.spec},
+                             {"box", to_string(entry.box)},
+                             {"key", cache_key(entry)}});
+  if (plan.context.bytes > 0) json["context"] = context_json(plan.context);
   json["rejected"] = Json::array();
   for (const Rejected& rejected : plan.rejected)
     json["rejected"].push_back(
@@ -304,6 +326,7 @@ Json options_json(const PlannerConfig& config) {
   Json json = {{"lowering", to_string(config.lowering)},
                {"row_tile", config.row_tile},
                {"granularity", to_string(config.granularity)},
+               {"cache", reuse_json(config.reuse)},
                {"disabled_passes", config.disabled_passes},
                {"target",
                 {{"name", config.target.name},

@@ -15,6 +15,7 @@ namespace bf {
 namespace {
 
 constexpr int kNobody = -1;
+constexpr int kEarlierCall = -2;  // wrote a persistent buffer
 
 // One run over an entry. Names of what is wrong start with the entry's kind.
 class EntryVerifier {
@@ -60,9 +61,12 @@ class EntryVerifier {
   void check_buffers() {
     const int align = plan_.config.target.align;
     std::set<std::string> names;
-    for (const Buffer& b : entry_.buffers) {
+    state_.resize(entry_.buffers.size());
+    for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
+      const Buffer& b = entry_.buffers[i];
       require(!b.name.empty() && names.insert(b.name).second, "buffer name '{}' is taken", b.name);
       require(b.count > 0, "buffer '{}' is empty", b.name);
+      if (b.scope == CacheScope::kPersistent) state_[i].writer = kEarlierCall;
       if (!has(PlanStage::kStorage)) continue;
       require(b.bytes >= b.count * static_cast<std::int64_t>(size_of(b.element)),
               "buffer '{}': {} bytes do not hold {} elements", b.name, b.bytes, b.count);
@@ -72,7 +76,6 @@ class EntryVerifier {
       require(0 <= b.first && b.first <= b.last && b.last < static_cast<int>(entry_.steps.size()),
               "buffer '{}': lifetime {} to {}", b.name, b.first, b.last);
     }
-    state_.resize(entry_.buffers.size());
   }
 
   void number_tasks() {
@@ -131,6 +134,13 @@ class EntryVerifier {
     State& state = state_[static_cast<std::size_t>(use.id)];
     const std::string& name = entry_.buffer(use.id).name;
     const std::string_view kind = step_name(entry_.steps[static_cast<std::size_t>(index)]);
+    if (state.writer == kEarlierCall) {
+      if (state.role == Role::kScratch) state = {kEarlierCall, use.role, use.layer, {}};
+      require(state.role == use.role && state.layer == use.layer,
+              "step {} ({}) reads buffer '{}' as two things", index, kind, name);
+      state.readers.insert(task_of(index));
+      return;
+    }
     require(state.writer != kNobody && state.writer < index,
             "step {} ({}) reads buffer '{}' before it is written", index, kind, name);
     require(state.role == use.role && state.layer == use.layer,
@@ -156,6 +166,7 @@ class EntryVerifier {
     StorageTotals totals;
     std::vector<std::int64_t> live(entry_.steps.size(), 0);
     for (const Buffer& b : entry_.buffers) {
+      if (b.scope != CacheScope::kRun) continue;
       totals.naive_bytes += b.bytes;
       totals.planned_bytes = std::max(totals.planned_bytes, b.offset + b.bytes);
       for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.bytes;
@@ -168,6 +179,7 @@ class EntryVerifier {
       for (std::size_t j = 0; j < i; ++j) {
         const Buffer& a = entry_.buffers[i];
         const Buffer& b = entry_.buffers[j];
+        if (a.scope != CacheScope::kRun || b.scope != CacheScope::kRun) continue;
         const bool apart_in_time = a.last < b.first || b.last < a.first;
         const bool apart_in_space =
             a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
@@ -193,7 +205,7 @@ class EntryVerifier {
 
   // Every head is written, in order: the caller's arrays have neither gaps nor overlaps.
   void check_outputs() const {
-    const bool spec = entry_.kind == EntryKind::kSpecBounds;
+    const bool spec = is_spec(entry_.kind);
     std::vector<std::pair<int, int>> all;
     for (const Step& step : entry_.steps)
       if (const auto position = given(step)) all.push_back(*position);

@@ -177,6 +177,40 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteValues& s
   return uses.list;
 }
 
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const MeetAnchor& step) {
+  BF_CHECK(is_cached(entry.kind));
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.is_affine());
+  Uses uses;
+  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
+  uses.read(step.low, Role::kLow, step.layer, kFloat, layer.out);
+  uses.read(step.high, Role::kHigh, step.layer, kFloat, layer.out);
+  uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const KeepAnchor& step) {
+  BF_CHECK(is_cached(entry.kind));
+  const Layer& layer = layer_at(plan, step.layer);
+  Uses uses;
+  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
+  uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.read(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  uses.write(step.low, Role::kLow, step.layer, kFloat, layer.out);
+  uses.write(step.high, Role::kHigh, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const MeetOutputs& step) {
+  BF_CHECK(is_cached(entry.kind));
+  const int count = is_spec(entry.kind) ? plan.spec_rows : plan.output_count;
+  Uses uses;
+  uses.update(step.low, Role::kLow, -1, kFloat, count);
+  uses.update(step.high, Role::kHigh, -1, kFloat, count);
+  return uses.list;
+}
+
 }  // namespace
 
 std::vector<Use> uses_of(const Plan& plan, const Entry& entry, const Step& step) {

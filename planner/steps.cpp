@@ -90,6 +90,19 @@ Access access(const WriteValues& step) {
   return make_access({step.centre}, {});
 }
 
+Access access(const MeetAnchor& step) {
+  return make_access({step.centre, step.below, step.above, step.low, step.high},
+                     {step.below, step.above});
+}
+
+Access access(const KeepAnchor& step) {
+  return make_access({step.centre, step.below, step.above}, {step.low, step.high});
+}
+
+Access access(const MeetOutputs& step) {
+  return make_access({step.low, step.high}, {step.low, step.high});
+}
+
 // ---- step_name
 
 std::string_view name(const BindBox&) {
@@ -124,6 +137,15 @@ std::string_view name(const EvaluateAffine&) {
 }
 std::string_view name(const WriteValues&) {
   return "write_values";
+}
+std::string_view name(const MeetAnchor&) {
+  return "meet_anchor";
+}
+std::string_view name(const KeepAnchor&) {
+  return "keep_anchor";
+}
+std::string_view name(const MeetOutputs&) {
+  return "meet_outputs";
 }
 
 }  // namespace

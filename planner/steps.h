@@ -245,8 +245,35 @@ struct WriteValues {
   bool operator==(const WriteValues&) const = default;
 };
 
+// ---- Steps of cached entries. The anchor is the box of an earlier call; what is known of it holds
+// on every box inside.
+
+// When the box lies in the anchor: tightens below and above by low <= z <= high, its bounds there.
+struct MeetAnchor {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
+  bool operator==(const MeetAnchor&) const = default;
+};
+
+// When it does not, and so becomes the anchor: centre - below, centre + above, rounded outward ->
+// low, high.
+struct KeepAnchor {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
+  bool operator==(const KeepAnchor&) const = default;
+};
+
+// The last step: the caller's bounds are intersected with the anchor's, or become them.
+struct MeetOutputs {
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
+  bool operator==(const MeetOutputs&) const = default;
+};
+
 using Step = std::variant<BindBox, IntervalAffine, CentreAffine, CentreSum, Relax, RelaxProduct,
-                          RelaxMax, BackwardRows, WriteBounds, EvaluateAffine, WriteValues>;
+                          RelaxMax, BackwardRows, WriteBounds, EvaluateAffine, WriteValues,
+                          MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -20,6 +21,10 @@ constexpr int kSearchNodes = 50'000;
 
 // Steps of the climb.
 constexpr int kClimbSteps = 2'000;
+
+bool in_arena(const Buffer& buffer) {
+  return buffer.scope == CacheScope::kRun;
+}
 
 // Sizes, then lifetimes, from the steps alone.
 void measure(Entry& entry, int align) {
@@ -310,12 +315,8 @@ void improve(const Entry& entry, std::vector<Strategy>& strategies, std::string&
   strategies.push_back(climb(entry.buffers, std::move(order), bound));
 }
 
-}  // namespace
-
-void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {
-  BF_CHECK(align > 0);
-  entry.storage = {};
-  measure(entry, align);
+// Places all buffers of a measured entry.
+void place_all(Entry& entry, std::vector<Rejected>& rejected) {
   if (entry.buffers.empty()) return;
 
   StorageTotals& totals = entry.storage;
@@ -341,6 +342,23 @@ void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {
                             " needs " + std::to_string(best->bytes)});
   }
   if (!note.empty()) rejected.push_back({"storage", "exact search" + where, note});
+}
+
+}  // namespace
+
+// Buffers of the context have their places already.
+void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {
+  BF_CHECK(align > 0);
+  measure(entry, align);
+  Entry run;
+  run.kind = entry.kind;
+  run.steps = entry.steps;
+  std::ranges::copy_if(entry.buffers, std::back_inserter(run.buffers), in_arena);
+  place_all(run, rejected);
+  entry.storage = run.storage;
+  auto placed = run.buffers.begin();
+  for (Buffer& buffer : entry.buffers)
+    if (in_arena(buffer)) buffer.offset = (placed++)->offset;
 }
 
 }  // namespace bf

@@ -6,7 +6,7 @@
 
 namespace bf {
 
-// Places an entry's buffers in its arena. Reads the entry's steps and the buffers' element and
+// Places an entry's buffers of scope RUN in its arena. Reads the entry's steps and the buffers' element and
 // count; fills their bytes, first, last and offset, and the entry's storage totals.
 //
 // Two buffers share bytes only when no step lies in both lifetimes. All offsets and sizes are

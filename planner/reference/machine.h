@@ -44,7 +44,7 @@ class Machine {
     for (std::size_t i = 0; i < count; ++i) BF_CHECK(lower[i] <= upper[i]);
     box_.lower = Eigen::Map<const Vector<Scalar>>(lower.data(), plan.input_count);
     box_.upper = Eigen::Map<const Vector<Scalar>>(upper.data(), plan.input_count);
-    const bool spec = entry.kind == EntryKind::kSpecBounds;
+    const bool spec = is_spec(entry.kind);
     outputs_.lower.resize(spec ? plan.spec_rows : plan.output_count);
     outputs_.upper.resize(outputs_.lower.size());
   }
@@ -280,6 +280,11 @@ class Machine {
     memory(step.above) = bounds.upper - memory(step.centre);
     layers_[step.layer] = std::move(bounds);
   }
+
+  // A first call: nothing was kept.
+  void execute(const MeetAnchor&) {}
+  void execute(const KeepAnchor&) {}
+  void execute(const MeetOutputs&) {}
 
   void execute(const WriteBounds& step) {
     write_output(step.position, layer(step.layer), load(step.centre, step.below, step.above));
