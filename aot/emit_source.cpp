@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "aot/emit.h"
+#include "aot/emit_context.h"
 #include "aot/emit_terms.h"
 #include "aot/emit_verify.h"
 #include "aot/kernels/kernels.h"
@@ -65,17 +66,23 @@ std::string workspace_check(const Plan& plan, const Entry& entry) {
 }
 
 std::string bounds_function(const Plan& plan, const Entry& entry) {
-  const char* suffix = entry.kind == EntryKind::kSpecBounds ? "_spec_bounds" : "_bounds";
+  const bool cached = is_cached(entry.kind);
   std::string text = fmt::format(
-      "bf_status {}{}(const float* lower, const float* upper, float* out_lower, float* out_upper,\n"
-      "    void* workspace, std::size_t workspace_bytes) {{\n",
-      plan.name, suffix);
+      "bf_status {}_{}({}const float* lower, const float* upper, float* out_lower,\n"
+      "    float* out_upper, void* workspace, std::size_t workspace_bytes) {{\n",
+      plan.name, to_string(entry.kind),
+      cached ? "void* context, std::size_t context_bytes,\n    " : "");
   text += null_check({"lower", "upper", "out_lower", "out_upper"});
+  if (cached)
+    text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
   text += workspace_check(plan, entry);
   text += fmt::format(
       "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
-  return text + emit_steps(plan, entry) + "  return BF_OK;\n}\n\n";
+  if (cached) text += emit_begin_call(plan, entry);
+  text += emit_steps(plan, entry);
+  if (cached) text += emit_end_call(plan);
+  return text + "  return BF_OK;\n}\n\n";
 }
 
 std::string evaluate_function(const Plan& plan, const Entry& entry) {
@@ -111,7 +118,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   const std::string kernel_text = kernels(plan, types);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
-  text += "#include \"bounds.h\"\n" + runtime_includes(plan);
+  text += "#include \"bounds.h\"\n" + context_includes(plan) + runtime_includes(plan);
   if (property != nullptr) text += "#include \"verdict.h\"\n";
   text += "\n";
   text +=
@@ -120,11 +127,13 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text += emit_prelude(plan, types);
   text += weights(plan, stem) + emit_conv_shapes(plan) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
+  text += emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   for (const Entry& entry : plan.entries)
     text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry)
                                                : bounds_function(plan, entry);
+  text += emit_context_functions(plan);
   if (property != nullptr) text += emit_verify_functions(plan);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";

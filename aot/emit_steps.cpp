@@ -44,9 +44,11 @@ std::string StepEmitter::text() {
   for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {
     const Task& task = entry_.tasks[t];
     text_ += "\n";
+    open_part(task.steps.front());
     line(fmt::format("// Task {}: {}.{}", t + 1, task.name, origin(task)));
     for (const int step : task.steps)
       std::visit([&](const auto& x) { emit(x); }, entry_.steps[static_cast<std::size_t>(step)]);
+    close_part(task.steps.back() + 1);
   }
   return std::move(text_);
 }
@@ -81,8 +83,9 @@ void StepEmitter::declare(const Buffer& buffer) {
   const char* type = buffer.element == Element::kFloat64 ? "double"
                      : buffer.element == Element::kInt32 ? "std::int32_t"
                                                          : "float";
-  line(fmt::format("{0}* const {1} = at<{0}>(workspace, {2});  // [{3}]", type, buffer.name,
-                   buffer.offset, buffer.count));
+  line(fmt::format("{0}* const {1} = at<{0}>({2}, {3});  // [{4}]", type, buffer.name,
+                   buffer.scope == CacheScope::kRun ? "workspace" : "context", buffer.offset,
+                   buffer.count));
 }
 
 void StepEmitter::emit(const BindBox& step) {

@@ -129,26 +129,52 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
   return text;
 }
 
-std::string emit_verify_functions(const Plan& plan) {
+namespace {
+
+// With a context, points are bounded without it: they would drive out the box's state.
+std::string verify_function(const Plan& plan, bool cached) {
+  const std::string bounds =
+      fmt::format("{0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES)",
+                  plan.name, upper_case(plan.name));
   return fmt::format(
-      R"(bf_status {0}_verify(const float* lower, const float* upper, bf_result* result,
+      R"(bf_status {0}_verify{2}({3}const float* lower, const float* upper, bf_result* result,
     void* workspace, std::size_t workspace_bytes) {{
   if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+{4}  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    {1}_VERIFY_WORKSPACE_BYTES,
                                                    {1}_WORKSPACE_ALIGN))
     return status;
   if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
 
-  const auto bounds = [workspace](const float* low, const float* high, float* row_low,
+  const auto bounds = [{5}workspace](const float* low, const float* high, float* row_low,
                                   float* row_high) {{
-    return {0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES);
+{6}    return {7};
   }};
   return bf::verify_property(property::tables, lower, upper, result,
                              at<float>(workspace, {1}_WORKSPACE_BYTES), bounds);
 }}
 
-bf_status {0}_property_box(std::size_t index, float* lower, float* upper) {{
+)",
+      plan.name, upper_case(plan.name), cached ? "_cached" : "",
+      cached ? "void* context, std::size_t context_bytes,\n    " : "",
+      cached
+          ? "  if (const bf_status status = open_context(context, context_bytes)) return status;\n"
+          : "",
+      cached ? "context, context_bytes, " : "",
+      cached ? fmt::format("    if (low == high) return {};\n", bounds) : "",
+      cached ? fmt::format("{0}_spec_bounds_cached(context, context_bytes, low, high, row_low,\n"
+                           "        row_high, workspace, {1}_WORKSPACE_BYTES)",
+                           plan.name, upper_case(plan.name))
+             : bounds);
+}
+
+}  // namespace
+
+std::string emit_verify_functions(const Plan& plan) {
+  std::string text = verify_function(plan, false);
+  if (plan.context.bytes > 0) text += verify_function(plan, true);
+  return text + fmt::format(
+                    R"(bf_status {0}_property_box(std::size_t index, float* lower, float* upper) {{
   if (lower == nullptr || upper == nullptr) return BF_NULL_ARGUMENT;
   if (index >= {1}_PROPERTY_CASES) return BF_NO_SUCH_CASE;
   for (std::size_t i = 0; i < {1}_INPUTS; ++i) {{
@@ -159,7 +185,7 @@ bf_status {0}_property_box(std::size_t index, float* lower, float* upper) {{
 }}
 
 )",
-      plan.name, upper_case(plan.name));
+                    plan.name, upper_case(plan.name));
 }
 
 std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,

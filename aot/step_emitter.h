@@ -51,6 +51,13 @@ class StepEmitter {
   void emit(const WriteBounds& step);
   void emit(const EvaluateAffine& step);
 
+  // emit_cached.cpp: what calls keep for each other
+  void emit(const MeetAnchor& step);
+  void emit(const KeepAnchor& step);
+  void emit(const MeetOutputs& step);
+  void open_part(int first_step);
+  void close_part(int next_step);
+
   // emit_terms.cpp: sums, products, maxima
   void emit(const CentreSum& step);
   void emit(const RelaxProduct& step);

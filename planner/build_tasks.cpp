@@ -42,6 +42,15 @@ Purpose purpose(const RelaxMax& step) {
 Purpose purpose(const WriteValues& step) {
   return {"write", step.layer, Domain::kInterval};
 }
+Purpose purpose(const MeetAnchor& step) {
+  return {"meet", step.layer, Domain::kInterval};
+}
+Purpose purpose(const KeepAnchor& step) {
+  return {"keep", step.layer, Domain::kInterval};
+}
+Purpose purpose(const MeetOutputs&) {
+  return {"meet outputs,", -1, Domain::kInterval};
+}
 Purpose purpose(const Relax& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
@@ -114,6 +123,15 @@ Cost cost(const Plan& plan, const BackwardRows& step) {
   return total;
 }
 Cost cost(const Plan&, const WriteBounds&) {
+  return {};
+}
+Cost cost(const Plan& plan, const MeetAnchor& step) {
+  return {4LL * layer_at(plan, step.layer).out, 0};
+}
+Cost cost(const Plan& plan, const KeepAnchor& step) {
+  return {2LL * layer_at(plan, step.layer).out, 0};
+}
+Cost cost(const Plan&, const MeetOutputs&) {
   return {};
 }
 Cost cost(const Plan& plan, const EvaluateAffine& step) {
@@ -201,8 +219,9 @@ std::vector<Task> group(const Plan& plan, const Entry& entry) {
     const Step& step = entry.steps[static_cast<std::size_t>(s)];
     const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
     const Cost spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
-    const bool more =
-        !purposes.empty() && continues(plan.config.granularity, purposes.back(), what);
+    // What a call may leave out ends with a task.
+    const bool more = !purposes.empty() && s != entry.shared_steps && s != entry.kept_steps &&
+                      continues(plan.config.granularity, purposes.back(), what);
     if (!more) {
       tasks.emplace_back();
       tasks.back().layer = what.layer;

@@ -210,15 +210,15 @@ Json fields(const Names& names, const WriteValues& step) {
 }
 
 Json fields(const Names& names, const MeetAnchor& step) {
-  return {{"layer", names.layer(step.layer)},    {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},   {"above", names.buffer(step.above)},
-          {"low", names.buffer(step.low)},       {"high", names.buffer(step.high)}};
+  return {{"layer", names.layer(step.layer)},  {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)}, {"above", names.buffer(step.above)},
+          {"low", names.buffer(step.low)},     {"high", names.buffer(step.high)}};
 }
 
 Json fields(const Names& names, const KeepAnchor& step) {
-  return {{"layer", names.layer(step.layer)},    {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},   {"above", names.buffer(step.above)},
-          {"low", names.buffer(step.low)},       {"high", names.buffer(step.high)}};
+  return {{"layer", names.layer(step.layer)},  {"centre", names.buffer(step.centre)},
+          {"below", names.buffer(step.below)}, {"above", names.buffer(step.above)},
+          {"low", names.buffer(step.low)},     {"high", names.buffer(step.high)}};
 }
 
 Json fields(const Names& names, const MeetOutputs& step) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "planner/plan.h"
+#include "planner/plan_verify_cache.h"
 #include "planner/plan_verify_entry.h"
 #include "planner/plan_verify_layer.h"
 
@@ -90,7 +91,8 @@ void check_layouts(const Plan& plan) {
 
 void check_notes(const Plan& plan) {
   for (const CacheEntry& entry : plan.cache)
-    require(!entry.name.empty() && !entry.key.empty(), "unnamed cache entry '{}'", entry.name);
+    require(!entry.task.empty() && plan.context.find(entry.name) != nullptr,
+            "cache entry '{}' has no task, or no place in the context", entry.name);
   for (const Rejected& rejected : plan.rejected)
     require(!rejected.slot.empty() && !rejected.candidate.empty() && !rejected.reason.empty(),
             "rejected candidate '{}' of '{}' has no slot or reason", rejected.candidate,
@@ -106,6 +108,7 @@ void check_entries(const Plan& plan, PlanStage stage) {
   require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
   require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
           "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
+  verify_cache(plan);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "planner/cost_model.h"
 #include "planner/exact_centre.h"
 #include "planner/lowering.h"
+#include "planner/plan_cache.h"
 #include "planner/storage.h"
 #include "planner/stride_gathers.h"
 #include "planner/weight_tables.h"
@@ -42,6 +43,10 @@ void run_build_entries(PlanState& state) {
     if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
 }
 
+void run_plan_cache(PlanState& state) {
+  plan_cache(state.plan);
+}
+
 void run_place_buffers(PlanState& state) {
   Plan& plan = state.plan;
   for (Entry& entry : plan.entries) plan_storage(entry, plan.config.target.align, plan.rejected);
@@ -66,6 +71,8 @@ constexpr PlannerPass kPasses[] = {
      run_assign_domains},
     {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",
      false, PlanStage::kEntries, run_build_entries},
+    {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",
+     true, PlanStage::kEntries, run_plan_cache},
     {"place-buffers", "storage", "give every buffer its place in the workspace", false,
      PlanStage::kStorage, run_place_buffers},
     {"build-tasks", "tasks", "group steps into tasks with their dependencies", false,

@@ -34,6 +34,20 @@ const char* bf_status_text(bf_status status) {
       return "rounding not to nearest, or subnormals flushed to zero";
     case BF_NO_SUCH_CASE:
       return "no such case of the property";
+    case BF_CONTEXT_TOO_SMALL:
+      return "context too small";
+    case BF_CONTEXT_MISALIGNED:
+      return "context misaligned";
+    case BF_CONTEXT_FOREIGN:
+      return "context not initialised, or another verifier's";
+    case BF_BLOB_TOO_SMALL:
+      return "blob too small";
+    case BF_BLOB_FOREIGN:
+      return "no blob, or another model's";
+    case BF_BLOB_STALE:
+      return "blob of another version, method or set of options";
+    case BF_BLOB_CORRUPT:
+      return "blob with a wrong checksum";
   }
   return "unrecognised status";
 }

@@ -35,7 +35,14 @@ typedef enum bf_status {
   BF_WORKSPACE_TOO_SMALL,   ///< fewer bytes than NAME_WORKSPACE_BYTES
   BF_WORKSPACE_MISALIGNED,  ///< address is no multiple of NAME_WORKSPACE_ALIGN
   BF_FLOAT_ENVIRONMENT,     ///< rounding is not to nearest, or subnormals are flushed to zero
-  BF_NO_SUCH_CASE           ///< a number of no case of the compiled-in property
+  BF_NO_SUCH_CASE,          ///< a number of no case of the compiled-in property
+  BF_CONTEXT_TOO_SMALL,     ///< fewer bytes than NAME_CONTEXT_BYTES
+  BF_CONTEXT_MISALIGNED,    ///< address is no multiple of NAME_CONTEXT_ALIGN
+  BF_CONTEXT_FOREIGN,       ///< not initialised, or of another verifier
+  BF_BLOB_TOO_SMALL,        ///< fewer bytes than NAME_BLOB_BYTES
+  BF_BLOB_FOREIGN,          ///< no blob, or of another model
+  BF_BLOB_STALE,            ///< of this model, but another version, method or set of options
+  BF_BLOB_CORRUPT           ///< the checksum is not that of the contents
 } bf_status;
 
 /// What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs.
@@ -64,6 +71,27 @@ typedef struct bf_result {
   /// inputs.
   float* counterexample;
 } bf_result;
+
+/// What the calls on a context have found there: of verifiers compiled with --cache, see
+/// NAME_cache_counters. All start at 0 with the context.
+typedef struct bf_cache_counters {
+  uint64_t calls;          ///< that returned BF_OK
+  uint64_t hits;           ///< on the box of the call before: no forward pass
+  uint64_t misses;         ///< on another box
+  uint64_t full_hits;      ///< hits whose results were there: no work but copying them
+  uint64_t anchor_hits;    ///< on a box inside the anchor: its bounds were used
+  uint64_t anchor_misses;  ///< on a box that became the anchor
+  uint64_t intersections;  ///< ends of neurons' intervals that the anchor's bounds tightened
+  uint64_t warm_starts;    ///< optimisations that began where an earlier call's ended
+  uint64_t loads;          ///< blobs that were accepted
+} bf_cache_counters;
+
+/// A blob that NAME_context_save wrote begins with a header of so many bytes: 8 of a magic, 64
+/// digits of the model's SHA-256, the ABI version (4), marks of valid parts (4), the fingerprint of
+/// the verifier's plan (8), the number of bytes that follow the header (8), more marks (4), 4
+/// zeros, and a checksum of everything else (8, FNV-1a). Byte order is the machine's. The checksum
+/// finds accidents; whoever can forge a blob can forge bounds.
+#define BF_BLOB_HEADER_BYTES 112
 
 /// Description of one compiled model: constant, lives as long as the program. Strings end in NUL.
 typedef struct bf_model_info {

@@ -1,5 +1,7 @@
 #include "aot/cli/options.h"
 
+#include <algorithm>
+
 #include "aot/cli/config_file.h"
 #include "aot/cli/json_io.h"
 #include "aot/cli/profile_file.h"
@@ -64,6 +66,16 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->check(CLI::IsMember({"step", "region", "entry"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
+  app.add_option(
+         "--cache", arguments.cache,
+         "also emit functions that keep something between calls: reuse-ibp (what was made "
+         "for a box), cache-bounds (bounds on a box, for boxes inside), reuse-alpha (slopes "
+         "to start from); separated by commas")
+      ->check(CLI::IsMember({"reuse-ibp", "cache-bounds", "reuse-alpha"}))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST")
+      ->group(kPlannerGroup);
   app.add_option("--disable-pass", arguments.disabled_passes,
                  "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
       ->allow_extra_args(false)
@@ -101,6 +113,10 @@ std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
   return std::nullopt;
 }
 
+static bool has(const std::vector<std::string>& list, const char* word) {
+  return std::ranges::count(list, word) > 0;
+}
+
 CompileOptions compile_options(const ModelArguments& arguments) {
   if (arguments.semantics == "float32")
     fail("BF3301", "--semantics",
@@ -120,6 +136,8 @@ CompileOptions compile_options(const ModelArguments& arguments) {
                                 : arguments.granularity == "entry" ? Granularity::kEntry
                                                                    : Granularity::kRegion;
   options.planner.profile = profile_option(arguments);
+  options.planner.reuse = {has(arguments.cache, "reuse-ibp"), has(arguments.cache, "cache-bounds"),
+                           has(arguments.cache, "reuse-alpha")};
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

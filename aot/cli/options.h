@@ -24,6 +24,7 @@ struct ModelArguments {
   std::string cxx;
   std::vector<std::string> cxx_flags;
   int row_tile = 0;
+  std::vector<std::string> cache;
   std::string granularity = "region";
   std::string profile;                       // a name or a file; empty: of the target
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
