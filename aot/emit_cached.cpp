@@ -25,7 +25,8 @@ void StepEmitter::close_part(int next_step) {
   };
   const bool keeps = entry_.kept_steps > entry_.shared_steps;
   if (next_step == entry_.shared_steps) close(keeps ? "1u" : "1u | call.own");
-  if (next_step == entry_.kept_steps && keeps) close("call.own");
+  if (next_step == entry_.kept_steps && keeps)
+    close(entry_.shared_steps > 0 ? "call.own" : "1u | call.own");
 }
 
 void StepEmitter::emit(const MeetAnchor& step) {

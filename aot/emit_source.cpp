@@ -68,8 +68,9 @@ std::string workspace_check(const Plan& plan, const Entry& entry) {
 std::string bounds_function(const Plan& plan, const Entry& entry) {
   const bool cached = is_cached(entry.kind);
   std::string text = fmt::format(
-      "bf_status {}_{}({}const float* lower, const float* upper, float* out_lower,\n"
-      "    float* out_upper, void* workspace, std::size_t workspace_bytes) {{\n",
+      "bf_status {}_{}({}const float* lower, const float* upper, float* out_lower, float* "
+      "out_upper,\n"
+      "    void* workspace, std::size_t workspace_bytes) {{\n",
       plan.name, to_string(entry.kind),
       cached ? "void* context, std::size_t context_bytes,\n    " : "");
   text += null_check({"lower", "upper", "out_lower", "out_upper"});

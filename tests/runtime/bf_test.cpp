@@ -9,10 +9,10 @@ namespace {
 
 TEST(Runtime, EveryStatusHasItsOwnText) {
   std::set<std::string> texts;
-  for (int status = BF_OK; status <= BF_NO_SUCH_CASE; ++status) {
+  for (int status = BF_OK; status <= BF_BLOB_CORRUPT; ++status) {
     texts.insert(bf_status_text(static_cast<bf_status>(status)));
   }
-  EXPECT_EQ(texts.size(), 9u);
+  EXPECT_EQ(texts.size(), 16u);
   EXPECT_EQ(texts.count("unrecognised status"), 0u);
   EXPECT_STREQ(bf_status_text(BF_OK), "ok");
 }
@@ -35,6 +35,13 @@ TEST(Runtime, CodesAreStable) {
   EXPECT_EQ(BF_WORKSPACE_MISALIGNED, 6);
   EXPECT_EQ(BF_FLOAT_ENVIRONMENT, 7);
   EXPECT_EQ(BF_NO_SUCH_CASE, 8);
+  EXPECT_EQ(BF_CONTEXT_TOO_SMALL, 9);
+  EXPECT_EQ(BF_CONTEXT_MISALIGNED, 10);
+  EXPECT_EQ(BF_CONTEXT_FOREIGN, 11);
+  EXPECT_EQ(BF_BLOB_TOO_SMALL, 12);
+  EXPECT_EQ(BF_BLOB_FOREIGN, 13);
+  EXPECT_EQ(BF_BLOB_STALE, 14);
+  EXPECT_EQ(BF_BLOB_CORRUPT, 15);
   EXPECT_EQ(BF_UNKNOWN, 0);
   EXPECT_EQ(BF_BUDGET, 3);
 }

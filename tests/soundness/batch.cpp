@@ -89,6 +89,7 @@ std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& c
 void Batch::build(const Build& how) {
   write(folder_.path() / "batch.cpp",
         "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
+        "#include \"blob.h\"\n#include \"context.h\"\n"
         "#include \"planes.h\"\n#include \"starts.h\"\n" +
             unit_);
   const Target& target = plans_.front().config.target;
@@ -108,6 +109,10 @@ void* Batch::symbol(std::size_t i, const std::string& suffix) const {
   void* found = dlsym(library_, (plans_.at(i).name + suffix).c_str());
   if (found == nullptr) throw std::runtime_error(dlerror());
   return found;
+}
+
+bool Batch::has_symbol(std::size_t i, const std::string& suffix) const {
+  return dlsym(library_, (plans_.at(i).name + suffix).c_str()) != nullptr;
 }
 
 Batch::Bounds Batch::bounds(std::size_t i) const {

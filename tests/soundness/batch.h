@@ -80,9 +80,11 @@ class Batch {
   // NAME_bounds on a poisoned workspace.
   Outcome run(std::size_t i, const FloatBox& box, unsigned char poison = 0xaa) const;
 
- private:
+  // A function of a network's verifier: "_bounds_cached". Throws when there is none.
   void* symbol(std::size_t i, const std::string& suffix) const;
+  bool has_symbol(std::size_t i, const std::string& suffix) const;
 
+ private:
   TemporaryFolder folder_;
   std::vector<Plan> plans_;
   std::vector<std::string> assembly_;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "planner/plan_cache.h"
 #include "planner/plan_json.h"
 #include "tests/unit/planner_toy.h"
 #include "tests/unit/planner_verify_graph.h"
@@ -134,8 +135,9 @@ TEST(Manifest, EveryKeyIsDocumented) {
   std::set<std::string> keys;
   for (Method method : {Method::kIbp, Method::kCrown}) {
     Plan plan = testing::toy_plan(method);
-    plan.cache.push_back({"bounds", CacheScope::kEpoch, "box"});
     plan.config.dropped_error_terms = {"centre"};
+    plan.config.reuse = {true, true, true};
+    plan_cache(plan);
     collect_keys(to_json(plan), keys);
     collect_keys(to_json(testing::graph_plan(method)), keys);
   }
