@@ -18,15 +18,9 @@ void StepEmitter::open_part(int first_step) {
 }
 
 void StepEmitter::close_part(int next_step) {
-  const auto close = [&](const char* marks) {
-    line(fmt::format("bf::mark(state.last, {});", marks));
-    --depth_;
-    line("}");
-  };
-  const bool keeps = entry_.kept_steps > entry_.shared_steps;
-  if (next_step == entry_.shared_steps) close(keeps ? "1u" : "1u | call.own");
-  if (next_step == entry_.kept_steps && keeps)
-    close(entry_.shared_steps > 0 ? "call.own" : "1u | call.own");
+  if (depth_ == 1 || (next_step != entry_.shared_steps && next_step != entry_.kept_steps)) return;
+  --depth_;
+  line("}");
 }
 
 void StepEmitter::emit(const MeetAnchor& step) {

@@ -185,8 +185,8 @@ std::string emit_begin_call(const Plan& plan, const Entry& entry) {
       is_spec(entry.kind) ? 1 : 0);
 }
 
-std::string emit_end_call(const Plan&) {
-  return "  bf::end_call(state, boxes);\n";
+std::string emit_end_call() {
+  return "  bf::end_call(state, boxes, call);\n";
 }
 
 }  // namespace bf

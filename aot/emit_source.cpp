@@ -82,7 +82,7 @@ std::string bounds_function(const Plan& plan, const Entry& entry) {
       upper_case(plan.name));
   if (cached) text += emit_begin_call(plan, entry);
   text += emit_steps(plan, entry);
-  if (cached) text += emit_end_call(plan);
+  if (cached) text += emit_end_call();
   return text + "  return BF_OK;\n}\n\n";
 }
 

@@ -274,4 +274,22 @@ void StepCoster::visit(const WriteValues& step, double) {
   add(Family::kWrite, "write_values", -1, 1, work);
 }
 
+void StepCoster::visit(const MeetAnchor& step, double) {
+  Work work;
+  work.items = layer(step.layer).out;
+  add(Family::kWrite, "meet_anchor", -1, 1, work);
+}
+
+void StepCoster::visit(const KeepAnchor& step, double) {
+  Work work;
+  work.items = layer(step.layer).out;
+  add(Family::kWrite, "keep_anchor", -1, 1, work);
+}
+
+void StepCoster::visit(const MeetOutputs&, double) {
+  Work work;
+  work.items = is_spec(entry_.kind) ? plan_.spec_rows : plan_.output_count;
+  add(Family::kWrite, "meet_outputs", -1, 1, work);
+}
+
 }  // namespace bf

@@ -55,6 +55,9 @@ class StepCoster {
   void visit(const WriteBounds& step, double);
   void visit(const EvaluateAffine& step, double);
   void visit(const WriteValues& step, double);
+  void visit(const MeetAnchor& step, double);
+  void visit(const KeepAnchor& step, double);
+  void visit(const MeetOutputs& step, double);
 
   // cost_rows.cpp
   void visit(const BackwardRows& step, double neurons);

@@ -19,9 +19,9 @@ enum class Role : std::uint8_t {
   kAbove,
   kSlackTerms,
   kTable,
-  kChoice,   // of a max layer
-  kValue,    // plain inference
-  kLow,      // the anchor's bounds of a pre-activation; of the outputs (layer -1)
+  kChoice,  // of a max layer
+  kValue,   // plain inference
+  kLow,     // the anchor's bounds of a pre-activation; of the outputs (layer -1)
   kHigh,
   kScratch,  // means nothing outside the step
 };

@@ -6,8 +6,8 @@
 
 namespace bf {
 
-// Places an entry's buffers of scope RUN in its arena. Reads the entry's steps and the buffers' element and
-// count; fills their bytes, first, last and offset, and the entry's storage totals.
+// Places an entry's buffers of scope RUN in its arena. Reads the entry's steps and the buffers'
+// element and count; fills their bytes, first, last and offset, and the entry's storage totals.
 //
 // Two buffers share bytes only when no step lies in both lifetimes. All offsets and sizes are
 // multiples of `align`. Several greedy orders are tried; when none of them reaches the lower bound,

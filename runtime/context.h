@@ -162,7 +162,9 @@ static inline CachedCall begin_call(Context& state, const KeptBoxes& boxes, cons
   return call;
 }
 
-static inline void end_call(Context& state, const KeptBoxes& boxes) {
+// All that the call left out or made is there.
+static inline void end_call(Context& state, const KeptBoxes& boxes, const CachedCall& call) {
+  if (boxes.last_lower != nullptr) mark(state.last, 1u | call.own);
   if (boxes.anchor_lower != nullptr) mark(state.anchor, 1);
 }
 
