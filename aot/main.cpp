@@ -21,6 +21,7 @@ constexpr Command kCommands[] = {
     {"supports", "bf-aot supports", bf::cli::supports_command},
     {"check", "bf-aot check", bf::cli::check_command},
     {"inspect", "bf-aot inspect", bf::cli::inspect_command},
+    {"ablate", "bf-aot ablate", bf::cli::ablate_command},
 };
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,7 @@ namespace bf::cli {
 namespace {
 
 constexpr char kStem[] = "verifier";
+constexpr char kSeconds[] = "compile_seconds";  // a file beside the library
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 
 // Length-prefixed, so that two different sequences of parts never hash alike.
@@ -37,6 +39,12 @@ std::string content_key(const Verifier& verifier, const Toolchain& toolchain) {
   append_part(text, toolchain.version);
   for (const std::string& flag : toolchain.flags) append_part(text, flag);
   return sha256(text);
+}
+
+double seconds_of(const std::filesystem::path& folder) {
+  std::ifstream stream(folder / kSeconds);
+  double seconds = 0;
+  return stream >> seconds ? seconds : 0;
 }
 
 }  // namespace
@@ -73,12 +81,16 @@ CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& 
   result.library = cache / key / (std::string(kStem) + ".so");
   std::error_code error;
   result.hit = std::filesystem::is_regular_file(result.library, error);
+  result.compile_seconds = seconds_of(cache / key);
   if (result.hit) return result;
 
   const Progress progress("compile");
   Staging staging(cache);
   for (const EmittedFile& file : verifier.files) staging.write(kStem + file.suffix, file.bytes);
+  const Stopwatch stopwatch;
   build_shared(toolchain, staging.folder(), kStem, verifier.files);
+  result.compile_seconds = stopwatch.seconds();
+  staging.write(kSeconds, fmt::format("{}\n", result.compile_seconds));
   staging.publish_folder(key);
   if (!std::filesystem::is_regular_file(result.library, error))
     fail("BF3305", (cache / key).string(), "this folder of the cache is damaged", "remove it");

@@ -11,6 +11,7 @@ namespace bf::cli {
 struct CachedVerifier {
   std::filesystem::path library;  // a shared object
   bool hit = false;               // it was there already
+  double compile_seconds = 0;     // of the C++ compiler, when the library was made; 0: not known
 };
 
 // Compiles the verifier into the cache, or finds it there. The key is the SHA-256 of everything

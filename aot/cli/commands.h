@@ -12,5 +12,6 @@ int verify_command(int argc, const char* const* argv);
 int supports_command(int argc, const char* const* argv);
 int check_command(int argc, const char* const* argv);
 int inspect_command(int argc, const char* const* argv);
+int ablate_command(int argc, const char* const* argv);
 
 }  // namespace bf::cli

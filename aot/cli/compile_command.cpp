@@ -22,6 +22,7 @@ constexpr char kFooter[] =
     "  bf-aot verify MODEL PROPERTY.vnnlib   decide a property\n"
     "  bf-aot check MODEL --golden G.json    compare with reference bounds\n"
     "  bf-aot inspect MODEL                  show the network, the passes, the plan\n"
+    "  bf-aot ablate MODEL... --out DIR      measure what each choice of the planner brings\n"
     "  (each has its own --help)\n"
     "\n"
     "Examples:\n"

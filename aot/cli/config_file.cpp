@@ -66,13 +66,17 @@ void apply_config(CLI::App& app) {
   const auto path = config->as<std::string>();
   const nlohmann::json json = parse_json_file(path, "configuration");
   const JsonAt file{&json, path};
-  file.expect_object();
-  for (const auto& [key, unused] : json.items()) {
+  apply_settings(app, file);
+}
+
+void apply_settings(CLI::App& app, const JsonAt& settings) {
+  settings.expect_object();
+  for (const auto& [key, unused] : settings.value->items()) {
     CLI::Option* const option = app.get_option_no_throw("--" + key);
     if (option == nullptr || !is_planner_option(*option))
-      fail("BF3005", path, fmt::format("unknown key '{}'", key),
+      fail("BF3005", settings.where, fmt::format("unknown key '{}'", key),
            fmt::format("known keys: {}", fmt::join(planner_options(app), ", ")));
-    if (option->count() == 0) set(*option, file.key(key));
+    if (option->count() == 0) set(*option, settings.key(key));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "aot/cli/json_reader.h"
+
 namespace bf::cli {
 
 // Options of this group may stand in a --config file, under their long names.
@@ -15,5 +17,8 @@ void add_config_option(CLI::App& app, std::string& path);
 // Sets the options of a parsed command line that its --config file names and it does not; nothing
 // without --config. Throws: BF30xx for the file, BF3005 for an unknown key, BF3307 for a value.
 void apply_config(CLI::App& app);
+
+// The same with the members of a JSON object that was read already.
+void apply_settings(CLI::App& app, const JsonAt& settings);
 
 }  // namespace bf::cli

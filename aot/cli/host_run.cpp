@@ -88,15 +88,21 @@ std::vector<float> HostVerifier::evaluate(const std::vector<float>& x) const {
 }
 
 Timing HostVerifier::time(const FloatBox& box, int repeats) const {
+  const std::vector<double> samples = sample_times(box, {repeats, 1, 3});
+  return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
+}
+
+std::vector<double> HostVerifier::sample_times(const FloatBox& box,
+                                               const SampleLimits& limits) const {
   const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
   const auto size = static_cast<std::size_t>(spec_bounds_ != nullptr ? spec_rows_ : outputs_);
   std::vector<float> lower(size), upper(size);
-  return measure(
+  return sample_calls(
       [&] {
         function(box.lower.data(), box.upper.data(), lower.data(), upper.data(), workspace_.get(),
                  workspace_bytes_);
       },
-      repeats);
+      limits);
 }
 
 }  // namespace bf::cli

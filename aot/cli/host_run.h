@@ -33,6 +33,9 @@ class HostVerifier {
   // measured; see measure().
   Timing time(const FloatBox& box, int repeats) const;
 
+  // The measurements themselves; see sample_calls().
+  std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const;
+
  private:
   using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
                                        std::size_t);

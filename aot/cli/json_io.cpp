@@ -80,6 +80,20 @@ GoldenBounds bounds_at(const JsonAt& object, std::size_t outputs, std::size_t ro
   return bounds;
 }
 
+void add_clauses(const JsonAt& object, GoldenBox& box) {
+  box.limits = counted(object.key("rhs"), box.rows.size());
+  const JsonAt clauses = object.key("dnf");
+  for (std::size_t i = 0; i < clauses.expect_array(); ++i) {
+    box.clauses.emplace_back();
+    const JsonAt clause = clauses.at(i);
+    for (double row : clause.numbers()) {
+      if (!(row >= 0 && row < static_cast<double>(box.rows.size())))
+        fail("BF3006", clause.where, fmt::format("there is no row {} of C", row));
+      box.clauses.back().push_back(static_cast<std::size_t>(row));
+    }
+  }
+}
+
 GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count) {
   const auto outputs = static_cast<std::size_t>(output_count);
   GoldenBox box;
@@ -92,6 +106,7 @@ GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count)
   if (object.has("C")) box.rows = rows_at(object.key("C"));
   if (!box.rows.empty())
     expect_count(box.rows[0].size(), output_count, object.where + ".C[0]", "outputs");
+  if (!box.rows.empty() && object.has("rhs") && object.has("dnf")) add_clauses(object, box);
   if (object.has("forward")) box.forward = counted(object.key("forward"), outputs);
   for (Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown}) {
     const std::string key = golden_key(method);

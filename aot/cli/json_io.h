@@ -41,6 +41,9 @@ struct GoldenBox {
   BoxFile file;
   bool rounding_dominated = false;  // too small for widths to be compared
   std::vector<std::vector<double>> rows;
+  // Unsafe where for some clause all of its rows satisfy row.y <= limits[row]; may be empty.
+  std::vector<double> limits;
+  std::vector<std::vector<std::size_t>> clauses;     // indices into rows
   std::vector<double> forward;                       // outputs at the centre; may be empty
   std::vector<std::optional<GoldenBounds>> methods;  // indexed by Method
 };

@@ -12,12 +12,18 @@ struct Timing {
   int repeats = 0;    // measurements, each of one or more calls
 };
 
-// Measures `call` on this core, after one call that is not measured. A call shorter than the clock
-// resolves is repeated within a measurement. repeats: 0 chooses, for about a second in all.
+struct SampleLimits {
+  int repeats = 0;           // measurements; 0 chooses
+  double total_seconds = 1;  // of the measurements, when they are chosen
+  int least = 3;             // measurements, when they are chosen
+};
+
+// Seconds per call of each measurement on this core, rising, after one call that is not measured.
+// A call shorter than the clock resolves is repeated within a measurement.
 template <class Call>
-Timing measure(const Call& call, int repeats) {
-  constexpr double kMeasurementSeconds = 200e-6, kTotalSeconds = 1;
-  constexpr int kMostChosen = 1000, kLeastChosen = 3;
+std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
+  constexpr double kMeasurementSeconds = 200e-6;
+  constexpr int kMostChosen = 1000;
   const auto seconds_of = [&call](int calls) {
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < calls; ++i) call();
@@ -31,8 +37,8 @@ Timing measure(const Call& call, int repeats) {
   double total = 0;
   const auto enough = [&] {
     const int count = static_cast<int>(samples.size());
-    if (repeats > 0) return count >= repeats;
-    return count >= kMostChosen || (count >= kLeastChosen && total >= kTotalSeconds);
+    if (limits.repeats > 0) return count >= limits.repeats;
+    return count >= kMostChosen || (count >= limits.least && total >= limits.total_seconds);
   };
   while (!enough()) {
     const double seconds = seconds_of(calls);
@@ -40,6 +46,13 @@ Timing measure(const Call& call, int repeats) {
     samples.push_back(seconds / calls);
   }
   std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+// The same, for about a second in all unless `repeats` says otherwise.
+template <class Call>
+Timing measure(const Call& call, int repeats) {
+  const std::vector<double> samples = sample_calls(call, {repeats, 1, 3});
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
 }
 

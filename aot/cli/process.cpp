@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "aot/cli/interrupt.h"
+#include "aot/cli/progress.h"
 #include "frontend/diagnostic.h"
 
 namespace bf::cli {
@@ -66,13 +68,48 @@ bool drain(int descriptor, std::string& text) {
   return count > 0;
 }
 
-void collect(Pipe& out, Pipe& errors, ProcessResult& result) {
+// After `timeout_seconds` (0: never) the child's group is told to end.
+void collect(Pipe& out, Pipe& errors, ProcessResult& result, pid_t child = 0,
+             double timeout_seconds = 0) {
+  const Stopwatch stopwatch;
+  bool told = timeout_seconds <= 0;
   while (out.read >= 0 || errors.read >= 0) {
     std::array<pollfd, 2> polls = {pollfd{out.read, POLLIN, 0}, pollfd{errors.read, POLLIN, 0}};
-    if (poll(polls.data(), polls.size(), -1) < 0) continue;  // EINTR: the child is told already
+    const double left = timeout_seconds - stopwatch.seconds();
+    if (!told && left <= 0) {
+      kill(-child, SIGTERM);
+      told = true;
+    }
+    const int wait = told ? -1 : static_cast<int>(std::min(left, 1e6) * 1000) + 1;
+    const int ready = poll(polls.data(), polls.size(), wait);
+    if (ready <= 0) continue;  // time, or EINTR: the child is told already
     if (polls[0].revents != 0 && !drain(out.read, result.output)) Pipe::close_end(out.read);
     if (polls[1].revents != 0 && !drain(errors.read, result.errors)) Pipe::close_end(errors.read);
   }
+}
+
+// In the child of run_apart: never returns.
+[[noreturn]] void work_apart(const std::function<std::string()>& work, const Pipe& out,
+                             const Pipe& errors) {
+  set_child_group(0);
+  const int null = open("/dev/null", O_RDONLY);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(errors.write, 2) < 0) _exit(127);
+  int code = 0;
+  try {
+    const std::string text = work();
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t count = write(out.write, text.data() + done, text.size() - done);
+      if (count < 0 && errno != EINTR) _exit(127);
+      if (count > 0) done += static_cast<std::size_t>(count);
+    }
+  } catch (const Interrupted& interrupted) {
+    code = 128 + interrupted.signal;
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    code = 1;
+  }
+  std::fflush(stderr);
+  _exit(code);
 }
 
 int wait_for(pid_t child) {
@@ -119,6 +156,31 @@ ProcessResult run_process(const std::vector<std::string>& arguments,
   int code = 0;
   if (read(failure.read, &code, sizeof code) == static_cast<ssize_t>(sizeof code))
     fail("BF3201", arguments[0], fmt::format("cannot run: {}", std::strerror(code)));
+  return result;
+}
+
+ProcessResult run_apart(const std::function<std::string()>& work, double timeout_seconds) {
+  throw_if_interrupted();
+  Pipe out, errors;
+  pid_t child = -1;
+  {
+    const SignalBlock block;  // no signal between fork and set_child_group
+    child = fork();
+    if (child == 0) setpgid(0, 0);
+    if (child > 0) {
+      setpgid(child, child);
+      set_child_group(child);
+    }
+  }
+  if (child == 0) work_apart(work, out, errors);
+  if (child < 0) fail("BF3201", "", fmt::format("cannot fork: {}", std::strerror(errno)));
+  Pipe::close_end(out.write);
+  Pipe::close_end(errors.write);
+  ProcessResult result;
+  collect(out, errors, result, child, timeout_seconds);
+  result.exit_code = wait_for(child);
+  set_child_group(0);
+  throw_if_interrupted();
   return result;
 }
 

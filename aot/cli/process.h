@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,11 @@ struct ProcessResult {
 // Throws: BF3201 when it cannot be started; Interrupted.
 ProcessResult run_process(const std::vector<std::string>& arguments,
                           const std::filesystem::path& folder = {});
+
+// Runs `work` in a copy of this process and returns what it returned as `output`: a crash, or
+// memory that runs out, is its exit code, and what it printed on standard error is in `errors`.
+// Ended by SIGTERM after so many seconds; 0: never. Throws: BF3201; Interrupted.
+ProcessResult run_apart(const std::function<std::string()>& work, double timeout_seconds);
 
 // The path of an executable: `name` itself when it holds a slash (made absolute), else searched in
 // $PATH. Empty when there is none.

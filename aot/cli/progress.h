@@ -17,7 +17,7 @@ class Stopwatch {
 };
 
 // What the program is doing, on stderr and only when that is a terminal: "compile ... 1.3 s".
-// The line is finished by the destructor.
+// The line is finished by the destructor. Quiet while there is a ProgressBar.
 class Progress {
  public:
   explicit Progress(const std::string& what);
@@ -26,6 +26,24 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
  private:
+  bool shown_;
+  Stopwatch stopwatch_;
+};
+
+// "[#######.....] 12 of 60  tiny crown  (about 40 s left)" on stderr, one line that is rewritten,
+// and only when that is a terminal.
+class ProgressBar {
+ public:
+  explicit ProgressBar(int count);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // So many are done; `what` is next.
+  void show(int done, const std::string& what);
+
+ private:
+  int count_;
   bool shown_;
   Stopwatch stopwatch_;
 };

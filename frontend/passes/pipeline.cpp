@@ -85,6 +85,9 @@ void check_pass_name(std::string_view name) {
 
 void normalise(Graph& graph, const PassOptions& options) {
   for (const std::string& name : options.disabled) check_pass_name(name);
+  if (options.spec != nullptr && is_disabled(options, "fold-output-spec"))
+    fail("BF2010", "pass 'fold-output-spec'", "there are no rows of a specification without it",
+         "enable it, or leave out the specification");
   verify(graph);
   for (const Pass& pass : kPasses) {
     if (is_disabled(options, pass.name)) continue;

@@ -1,0 +1,106 @@
+#include "aot/cli/ablate_configs.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "aot/cli/config_file.h"
+#include "aot/cli/json_reader.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "frontend/passes/pipeline.h"
+#include "planner/pipeline.h"
+
+namespace bf::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kRowTiles[] = {8, 64, 256};
+
+// The graph passes that can be left out, each once: without these there is no plan of any network.
+std::vector<std::string> graph_passes() {
+  std::vector<std::string> names;
+  std::set<std::string_view> known = {"check-supported"};
+  for (const Pass& pass : normalisation_passes())
+    if (known.insert(pass.name).second) names.emplace_back(pass.name);
+  return names;
+}
+
+ordered_json without_pass(const ModelArguments& base, const std::string& pass) {
+  ordered_json disabled = base.disabled_passes;
+  disabled.push_back(pass);
+  return disabled;
+}
+
+void add_passes(std::vector<AblationConfig>& configs, const ModelArguments& arguments,
+                const std::string& method, const std::vector<std::string>& passes) {
+  for (const std::string& pass : passes)
+    configs.push_back({fmt::format("{}, no {}", method, pass),
+                       {{"method", method}, {"disable-pass", without_pass(arguments, pass)}},
+                       method,
+                       pass});
+}
+
+}  // namespace
+
+std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
+  std::vector<AblationConfig> configs;
+  for (const Method method : kAllMethods) {
+    const std::string name(to_string(method));
+    configs.push_back({name, {{"method", name}}, "", ""});
+  }
+  std::vector<std::string> planner;
+  for (const PlannerPass& pass : planner_passes())
+    if (pass.optional) planner.emplace_back(pass.name);
+  add_passes(configs, base, base.method, planner);
+  add_passes(configs, base, base.method, graph_passes());
+  configs.push_back({base.method + ", generic",
+                     {{"method", base.method}, {"lowering", "generic"}},
+                     base.method,
+                     ""});
+  for (const int tile : kRowTiles)
+    configs.push_back({fmt::format("{}, tiles of {}", base.method, tile),
+                       {{"method", base.method}, {"row-tile", tile}},
+                       base.method,
+                       ""});
+  return configs;
+}
+
+std::vector<AblationConfig> read_configs(const std::filesystem::path& path) {
+  const nlohmann::json json = parse_json_file(path, "list of configurations");
+  const JsonAt root{&json, printable(path.string())};
+  std::vector<AblationConfig> configs;
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < root.expect_array(); ++i) {
+    const JsonAt at = root.at(i);
+    at.expect_object();
+    AblationConfig config;
+    config.settings = *at.value;
+    if (at.has("name")) {
+      if (!at.key("name").value->is_string())
+        fail("BF3004", at.key("name").where, "the name is no string");
+      config.name = printable(at.key("name").value->get<std::string>());
+      config.settings.erase("name");
+    }
+    if (config.name.empty()) config.name = config.settings.dump();
+    if (!names.insert(config.name).second)
+      fail("BF3005", at.where, fmt::format("a second configuration '{}'", config.name),
+           "names tell them apart in the table");
+    configs.push_back(std::move(config));
+  }
+  if (configs.empty()) fail("BF3006", root.where, "there are no configurations");
+  return configs;
+}
+
+ModelArguments configured(const ModelArguments& base, const AblationConfig& config) {
+  ModelArguments arguments = base;
+  CLI::App app;
+  add_model_options(app, arguments, false);
+  add_method_option(app, arguments);
+  const nlohmann::json settings = config.settings;
+  apply_settings(app, {&settings, fmt::format("configuration '{}'", config.name)});
+  return arguments;
+}
+
+}  // namespace bf::cli
