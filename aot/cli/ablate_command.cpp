@@ -123,7 +123,7 @@ std::vector<std::string> golden_files(const Arguments& arguments) {
     return files;
   }
   if (arguments.goldens.size() != arguments.models.size())
-    fail("BF3309", "--golden",
+    fail("BF3321", "--golden",
          fmt::format("{} files for {} models", arguments.goldens.size(), arguments.models.size()),
          "give one for each model, in order, or a folder");
   return arguments.goldens;

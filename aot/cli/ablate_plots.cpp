@@ -362,7 +362,7 @@ bool write_plots(const std::filesystem::path& folder, const std::vector<Ablation
   if (!gnuplot) return false;
   const ProcessResult result = run_process({*gnuplot, "plots.gp"}, plots);
   if (result.exit_code != 0)
-    fail("BF3310", (plots / "plots.gp").string(),
+    fail("BF3322", (plots / "plots.gp").string(),
          fmt::format("gnuplot failed: {}", result.errors.substr(0, 1000)),
          "results.csv is complete; another version of gnuplot may draw it");
   return true;

@@ -18,7 +18,7 @@ struct PlotFile {
 std::vector<PlotFile> plot_files(const std::vector<NetworkRows>& networks);
 
 // Writes them into folder/plots and runs gnuplot there. False when it is not installed.
-// Throws: BF3102; BF3310 when gnuplot fails.
+// Throws: BF3102; BF3322 when gnuplot fails.
 bool write_plots(const std::filesystem::path& folder, const std::vector<AblationRow>& rows);
 
 }  // namespace bf::cli

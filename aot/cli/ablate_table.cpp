@@ -206,7 +206,7 @@ std::vector<AblationRow> read_csv(const std::filesystem::path& path) {
   const std::string head = csv_head();
   if (head.starts_with(text)) return {};  // empty, or cut off within the head
   const auto refuse = [&](std::size_t line) {
-    fail("BF3308", fmt::format("{}:{}", printable(path.string()), line),
+    fail("BF3320", fmt::format("{}:{}", printable(path.string()), line),
          "this is no table of bf-aot ablate, or one of another version",
          "move it away, or choose another --out");
   };

@@ -91,7 +91,7 @@ std::string csv_line(const AblationRow& row);
 std::optional<AblationRow> parse_csv_line(std::string_view line);  // with its line break
 
 // The complete rows of a file that this program wrote, in order. A file that is not there has none;
-// the last line may be cut off anywhere, by a signal or a full disk. Throws: BF3308 when it is not
+// the last line may be cut off anywhere, by a signal or a full disk. Throws: BF3320 when it is not
 // such a file: nothing is overwritten then.
 std::vector<AblationRow> read_csv(const std::filesystem::path& path);
 

@@ -8,6 +8,7 @@
 #include "aot/cli/options.h"
 #include "aot/cli/progress.h"
 #include "aot/cli/project.h"
+#include "aot/cli/report_findings.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
 
@@ -39,6 +40,7 @@ struct Arguments {
   ModelArguments model;
   std::string output;
   std::string project;
+  std::string report;
   bool no_library = false;
 };
 
@@ -72,6 +74,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--project", arguments.project,
                  "write a CMake project that uses the verifier into this folder")
       ->type_name("DIR");
+  add_report_option(app, arguments.report);
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
   app.footer(kFooter);
 }
@@ -142,6 +145,12 @@ int compile_command(int argc, const char* const* argv) {
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
   if (!arguments.output.empty()) write_outputs(output.parent_path(), stem, verifier, found);
   if (!arguments.project.empty()) write_project(arguments.project, stem, verifier, found);
+  if (!arguments.report.empty()) {
+    const fs::path folder =
+        arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();
+    write_report(arguments.report, verifier.plan, options, app,
+                 found != nullptr ? folder / ("lib" + stem + ".a") : fs::path());
+  }
   return 0;
 }
 

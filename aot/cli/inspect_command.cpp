@@ -7,6 +7,7 @@
 #include "aot/cli/files.h"
 #include "aot/cli/inspect.h"
 #include "aot/cli/options.h"
+#include "aot/cli/report_findings.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/plan_json.h"
@@ -28,6 +29,7 @@ struct Arguments {
   ModelArguments model;
   std::string dump_after;
   std::string dot_file;
+  std::string report;
   bool list_passes = false;
   bool time_passes = false;
   bool plan_json = false;
@@ -38,6 +40,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.get_option("MODEL")->required(false);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
+  app.add_option("--property", arguments.model.property,
+                 "VNN-LIB file: plan for its rows; its boxes are those of --report")
+      ->type_name("FILE")
+      ->excludes("--spec");
   app.add_option("--dump-after", arguments.dump_after,
                  "print the graph, or the plan as JSON, after this pass: a name of --list-passes, "
                  "'import', or 'all' for all of the graph")
@@ -47,6 +53,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--dot", arguments.dot_file,
                  "write the network and the task graph as a Graphviz file")
       ->type_name("FILE");
+  add_report_option(app, arguments.report);
   app.add_flag("--plan", arguments.plan_json, "print the plan as JSON");
   app.footer(kFooter);
 }
@@ -104,19 +111,21 @@ class PassPrinter {
   std::vector<std::pair<std::string, double>> seconds_;
 };
 
-void inspect(const Arguments& arguments) {
+void inspect(const Arguments& arguments, const CLI::App& app) {
   CompileOptions options = compile_options(arguments.model);
   PassPrinter printer(arguments);
   printer.watch(options);
   const FrontendResult front = run_frontend(arguments.model.model, options);
   const bool summary_wanted = arguments.dump_after.empty() && arguments.dot_file.empty() &&
-                              !arguments.plan_json && !arguments.time_passes;
+                              !arguments.plan_json && !arguments.time_passes &&
+                              arguments.report.empty();
   if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json &&
-      !printer.wants_plan())
+      arguments.report.empty() && !printer.wants_plan())
     return;
 
   const Plan made = run_planner(front, symbol_prefix(arguments.model.model, options), options);
   if (!arguments.dot_file.empty()) write_file(arguments.dot_file, dot(front.graph, made));
+  if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
   if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
@@ -139,7 +148,7 @@ int inspect_command(int argc, const char* const* argv) {
     fmt::print(stderr, "MODEL is required\nRun with --help for more information.\n");
     return 2;
   }
-  inspect(arguments);
+  inspect(arguments, app);
   return 0;
 }
 

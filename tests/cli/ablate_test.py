@@ -132,10 +132,10 @@ class Ablate(AblateCase):
                             self.write("c.json", [{"method": "magic"}]))
         self.assert_refused("BF3005", "ablate", TINY, "--out", "o", "--configs",
                             self.write("c.json", [{"name": "a"}, {"name": "a"}]), says=["'a'"])
-        self.assert_refused("BF3309", "ablate", TINY, TINY, "--out", "o", "--golden", GOLDEN)
+        self.assert_refused("BF3321", "ablate", TINY, TINY, "--out", "o", "--golden", GOLDEN)
         (self.work / "o").mkdir()
         (self.work / "o" / "results.csv").write_text("my,own,table\n")
-        self.assert_refused("BF3308", "ablate", TINY, "--out", "o", says=["results.csv:1"])
+        self.assert_refused("BF3320", "ablate", TINY, "--out", "o", says=["results.csv:1"])
         self.run_tool("ablate", TINY, code=2)
 
 

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "aot/report/html.h"
+#include "aot/report/report.h"
+#include "planner/plan_json.h"
+
+namespace bf::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+// How often each text occurs as a value within the steps: names of kernels among them.
+void count_texts(const ordered_json& json, std::map<std::string, int>& counts) {
+  if (json.is_string()) ++counts[json.get<std::string>()];
+  if (json.is_structured())
+    for (const ordered_json& part : json) count_texts(part, counts);
+}
+
+std::string schedule_text(const Kernel& kernel) {
+  const Schedule& schedule = kernel.schedule;
+  std::string text = schedule.lanes > 1
+                         ? fmt::format("{} × {} lanes", schedule.vectors, schedule.lanes)
+                         : std::string("scalar");
+  if (schedule.columns > 1) text += fmt::format(", {} columns", schedule.columns);
+  if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
+  return text;
+}
+
+std::string extents(const Kernel& kernel) {
+  std::string text =
+      kernel.in > 0 || kernel.out > 0 ? fmt::format("{} → {}", kernel.in, kernel.out) : "";
+  if (kernel.rows > 0) text += fmt::format("{}{} rows", text.empty() ? "" : ", ", kernel.rows);
+  return text;
+}
+
+std::string table(const std::string& head, const std::string& rows) {
+  return "<div class=\"scroll\"><table><thead><tr>" + head + "</tr></thead><tbody>\n" + rows +
+         "</tbody></table></div>";
+}
+
+}  // namespace
+
+std::string kernel_part(const Plan& plan) {
+  std::map<std::string, int> uses;
+  const ordered_json all = to_json(plan);
+  for (const ordered_json& entry : all["entries"]) count_texts(entry["steps"], uses);
+  std::string rows;
+  for (const Kernel& kernel : plan.kernels)
+    rows += fmt::format(
+        "<tr><td class=\"mono\" title=\"{}\">{}</td><td class=\"r\">{}</td><td>{}</td><td>{}</td>"
+        "<td class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"wrap soft\">{}</td></tr>\n",
+        escape(kernel.key), to_string(kernel.kind), extents(kernel), to_string(kernel.strategy),
+        schedule_text(kernel), kernel.depth > 0 ? std::to_string(kernel.depth) : "",
+        std::max(uses[kernel.function], uses[kernel.key]), escape(kernel.reason));
+  return section(
+      "kernels", "Kernels",
+      "Functions of the generated file; equal ones are printed once. <i>Depth</i> is the "
+      "longest chain of float32 roundings of one sum, which the error terms follow from.",
+      table("<th>kernel</th><th class=\"r\">extents</th><th>code</th><th>schedule</th>"
+            "<th class=\"r\">depth</th><th class=\"r\">calls</th><th>because</th>",
+            rows));
+}
+
+std::string rejected_part(const Plan& plan) {
+  std::vector<std::string> slots;
+  for (const Rejected& rejected : plan.rejected)
+    if (std::ranges::count(slots, rejected.slot) == 0) slots.push_back(rejected.slot);
+  std::string body;
+  for (const std::string& slot : slots) {
+    std::string rows;
+    int count = 0;
+    for (const Rejected& rejected : plan.rejected) {
+      if (rejected.slot != slot) continue;
+      ++count;
+      rows += fmt::format("<tr><td class=\"wrap\">{}</td><td class=\"wrap soft\">{}</td></tr>\n",
+                          escape(rejected.candidate), escape(rejected.reason));
+    }
+    body += fmt::format(
+        "<details><summary>{} <span>· {} candidate{}</span></summary>{}</details>\n", escape(slot),
+        count, count == 1 ? "" : "s", table("<th>candidate</th><th>why not</th>", rows));
+  }
+  if (body.empty()) body = "<p class=\"soft\">Nothing was considered and not taken.</p>";
+  return section("rejected", "Not taken",
+                 "What the planner considered, and why it chose otherwise.", body);
+}
+
+}  // namespace bf::report
