@@ -36,6 +36,11 @@ void add_plan(const Plan& plan, AblationRow& row) {
   const Entry* largest = &timed;
   for (const Entry& entry : plan.entries)
     if (entry.storage.planned_bytes > largest->storage.planned_bytes) largest = &entry;
+  if (!plan.prediction.profile.empty()) {
+    double seconds = 0;
+    for (const Task& task : timed.tasks) seconds += task.predicted_seconds;
+    row.set(Column::kPredicted, seconds);
+  }
   row.set(Column::kArena, plan.arena_bytes());
   row.set(Column::kNaive, largest->storage.naive_bytes);
   row.set(Column::kLowerBound, largest->storage.lower_bound_bytes);

@@ -41,26 +41,72 @@ std::string table(const std::string& head, const std::string& rows) {
          "</tbody></table></div>";
 }
 
+// Predicted seconds and operations of a kernel in a call of the first entry point.
+struct Work {
+  double calls = 0, flops = 0, bytes = 0, seconds = 0;
+};
+
+std::map<KernelId, Work> work_of(const Plan& plan) {
+  std::map<KernelId, Work> work;
+  for (const Task& task : plan.entries.front().tasks)
+    for (const TaskPart& part : task.parts) {
+      Work& one = work[part.kernel];
+      one.calls += part.calls;
+      one.flops += part.flops;
+      one.bytes += part.bytes;
+      one.seconds += part.seconds;
+    }
+  return work;
+}
+
+std::string work_cells(const Work& work, double largest) {
+  if (work.calls == 0) return "<td></td><td></td><td></td><td></td><td></td>";
+  return fmt::format(
+      "<td class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td>"
+      "<td>{}</td>",
+      count_text(work.calls), count_text(work.flops), bytes_text(work.bytes),
+      seconds_text(work.seconds), bar(work.seconds / std::max(largest, 1e-300), "t", "predicted"));
+}
+
 }  // namespace
 
 std::string kernel_part(const Plan& plan) {
   std::map<std::string, int> uses;
   const ordered_json all = to_json(plan);
   for (const ordered_json& entry : all["entries"]) count_texts(entry["steps"], uses);
+  std::map<KernelId, Work> work = work_of(plan);
+  const bool predicted = !plan.prediction.profile.empty();
+  double largest = 0;
+  for (const auto& [kernel, one] : work)
+    if (kernel >= 0) largest = std::max(largest, one.seconds);
   std::string rows;
-  for (const Kernel& kernel : plan.kernels)
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const Kernel& kernel = plan.kernels[i];
     rows += fmt::format(
         "<tr><td class=\"mono\" title=\"{}\">{}</td><td class=\"r\">{}</td><td>{}</td><td>{}</td>"
-        "<td class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"wrap soft\">{}</td></tr>\n",
+        "<td class=\"r\">{}</td><td class=\"r\">{}</td>{}<td class=\"clip soft\" "
+        "title=\"{}\">{}</td></tr>\n",
         escape(kernel.key), to_string(kernel.kind), extents(kernel), to_string(kernel.strategy),
         schedule_text(kernel), kernel.depth > 0 ? std::to_string(kernel.depth) : "",
-        std::max(uses[kernel.function], uses[kernel.key]), escape(kernel.reason));
+        std::max(uses[kernel.function], uses[kernel.key]),
+        predicted ? work_cells(work[static_cast<KernelId>(i)], largest) : "", escape(kernel.reason),
+        escape(kernel.reason));
+  }
+  std::string lead =
+      "Functions of the generated file; equal ones are printed once. <i>Depth</i> is the longest "
+      "chain of float32 roundings of one sum, which the error terms follow from.";
+  if (predicted)
+    lead += fmt::format(" Calls, flops, bytes and predicted time are those of one call of {}.",
+                        to_string(plan.entries.front().kind));
   return section(
-      "kernels", "Kernels",
-      "Functions of the generated file; equal ones are printed once. <i>Depth</i> is the "
-      "longest chain of float32 roundings of one sum, which the error terms follow from.",
-      table("<th>kernel</th><th class=\"r\">extents</th><th>code</th><th>schedule</th>"
-            "<th class=\"r\">depth</th><th class=\"r\">calls</th><th>because</th>",
+      "kernels", "Kernels", lead,
+      table(fmt::format("<th>kernel</th><th class=\"r\">extents</th><th>code</th><th>schedule</th>"
+                        "<th class=\"r\">depth</th><th class=\"r\">uses</th>{}"
+                        "<th class=\"why\">because</th>",
+                        predicted
+                            ? "<th class=\"r\">calls</th><th class=\"r\">flops</th>"
+                              "<th class=\"r\">bytes</th><th class=\"r\">predicted</th><th></th>"
+                            : ""),
             rows));
 }
 

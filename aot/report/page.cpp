@@ -25,12 +25,15 @@ std::string memory_card(const Plan& plan) {
 }
 
 std::string cards(const Plan& plan, const Findings& findings) {
-  double neurons = 0, flops = 0, seconds = 0, unstable = 0, judged = 0;
+  double neurons = 0, flops = 0, seconds = 0, predicted = 0, unstable = 0, judged = 0;
   for (const Layer& layer : plan.layers)
     if (layer.relu || layer.function) neurons += layer.out;
   const Entry* const bounds = plan.find_entry(EntryKind::kBounds);
   if (bounds != nullptr)
-    for (const Task& task : bounds->tasks) flops += static_cast<double>(task.flops);
+    for (const Task& task : bounds->tasks) {
+      flops += static_cast<double>(task.flops);
+      predicted += task.predicted_seconds;
+    }
   for (const LayerSample& sample : findings.samples) {
     unstable += static_cast<double>(sample.unstable);
     judged += static_cast<double>(sample.active + sample.inactive + sample.unstable);
@@ -49,6 +52,7 @@ std::string cards(const Plan& plan, const Findings& findings) {
   if (bounds != nullptr)
     text += card(count_text(static_cast<double>(bounds->tasks.size())), "tasks of a bounds call");
   text += card(count_text(flops), "flops of it, at most");
+  if (predicted > 0) text += card(seconds_text(predicted), "of it, predicted");
   if (seconds > 0) text += card(seconds_text(seconds), "of it, measured");
   text += card(count_text(static_cast<double>(plan.kernels.size())), "kernels");
   return text + "</div>\n";
