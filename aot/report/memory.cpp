@@ -52,7 +52,8 @@ class Map {
         "role=\"img\">",
         width_, kTop + kHeight + kBottom);
     text += bands();
-    for (const Buffer& buffer : entry_.buffers) text += rectangle(buffer);
+    for (const Buffer& buffer : entry_.buffers)
+      if (buffer.scope == CacheScope::kRun) text += rectangle(buffer);
     return text + live() + lines() + ticks() + "</svg>";
   }
 
@@ -117,7 +118,8 @@ class Map {
     for (int step = 0; step < static_cast<int>(entry_.steps.size()); ++step) {
       std::int64_t bytes = 0;
       for (const Buffer& buffer : entry_.buffers)
-        if (buffer.first <= step && step <= buffer.last) bytes += buffer.bytes;
+        if (buffer.scope == CacheScope::kRun && buffer.first <= step && step <= buffer.last)
+          bytes += buffer.bytes;
       path += fmt::format("{}{:.1f} {:.1f}H{:.1f}", step == 0 ? "M" : "L", x(step),
                           y(static_cast<double>(bytes)), x(step + 1));
     }
