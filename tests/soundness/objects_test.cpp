@@ -32,6 +32,8 @@ constexpr const char* kMain = R"(
 #endif
 
 ALIGN static unsigned char workspace[1 << 20];
+ALIGN static unsigned char context[SECOND_CONTEXT_BYTES];
+static unsigned char blob[SECOND_BLOB_BYTES];
 static volatile int armed = 0;
 static volatile size_t two = 2;
 
@@ -84,6 +86,15 @@ int main(int argc, char **argv) {
     status = second_bounds(lower, upper, low + FIRST_OUTPUTS, high + FIRST_OUTPUTS, workspace,
                            sizeof workspace);
   if (status == BF_OK) status = first_evaluate(lower, low, workspace, sizeof workspace);
+  if (status == BF_OK) status = second_context_init(context, sizeof context);
+  for (int i = 0; i < 2 && status == BF_OK; ++i)
+    status = second_bounds_cached(context, sizeof context, lower, upper, low + FIRST_OUTPUTS,
+                                  high + FIRST_OUTPUTS, workspace, sizeof workspace);
+  bf_cache_counters counters;
+  if (status == BF_OK) status = second_cache_counters(context, sizeof context, &counters);
+  if (status == BF_OK && counters.full_hits != 1) return 5;
+  if (status == BF_OK) status = second_context_save(context, sizeof context, blob, sizeof blob);
+  if (status == BF_OK) status = second_context_load(context, sizeof context, blob, sizeof blob);
   if (first_info()->inputs != FIRST_INPUTS) status = BF_NULL_ARGUMENT;
   armed = 0;
   if (status != BF_OK) return 4;
@@ -134,8 +145,9 @@ class Objects : public ::testing::TestWithParam<Code> {
     ModelInfo info;
     info.file_name = name + ".onnx";
     info.sha256 = std::string(64, '0');
-    const Plan plan = bf::plan(to_graph(net), info, name, false,
-                               planner_config(method, GetParam().lowering, GetParam().target));
+    PlannerConfig config = planner_config(method, GetParam().lowering, GetParam().target);
+    if (name == "second") config.reuse = {true, true, false};
+    const Plan plan = bf::plan(to_graph(net), info, name, false, config);
     std::ofstream(folder() / (name + ".cpp")) << emit_source(plan, name);
     std::ofstream(folder() / (name + ".h")) << emit_header(plan);
     for (const EmittedFile& file : emit_weight_files(plan, name))
@@ -197,7 +209,8 @@ TEST_P(Objects, NeedOnlyMemcpyAndMemset) {
         EXPECT_TRUE(symbol == "memcpy" || symbol == "memset") << symbol << " is needed";
       }
     }
-    EXPECT_EQ(entry_points, 3) << "bounds, evaluate and info";
+    EXPECT_EQ(entry_points, std::string(name) == "first.o" ? 3 : 8)
+        << "bounds, evaluate and info; with a context its five";
   }
 }
 
