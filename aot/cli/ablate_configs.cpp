@@ -42,6 +42,39 @@ void add_passes(std::vector<AblationConfig>& configs, const ModelArguments& argu
                        pass});
 }
 
+// Whether every option is known and takes its value: what this program offers.
+bool is_offered(const ModelArguments& base, const AblationConfig& config) {
+  try {
+    configured(base, config);
+    return true;
+  } catch (const CompileError&) {
+    return false;
+  }
+}
+
+// The planner's own choice, how it searches, and the passes that only it needs.
+void add_automatic(std::vector<AblationConfig>& configs, const ModelArguments& base,
+                   const std::vector<std::string>& passes) {
+  const std::string name = "auto";
+  if (base.method == name) return;  // its passes are there already
+  configs.push_back({name, {{"method", name}}, "", ""});
+  for (const char* kind : {"greedy", "beam", "exhaustive"})
+    configs.push_back(
+        {fmt::format("auto, {} search", kind), {{"method", name}, {"search", kind}}, name, ""});
+  add_passes(configs, base, name, passes);
+}
+
+// On top of `method`, one option at a time.
+void add_settings(std::vector<AblationConfig>& configs, const std::string& method) {
+  const auto add = [&](const std::string& what, const char* option, const ordered_json& value) {
+    configs.push_back({method + ", " + what, {{"method", method}, {option, value}}, method, ""});
+  };
+  add("generic", "lowering", "generic");
+  for (const int tile : kRowTiles) add(fmt::format("tiles of {}", tile), "row-tile", tile);
+  for (const char* granularity : {"step", "entry"})
+    add(fmt::format("granularity {}", granularity), "granularity", granularity);
+}
+
 }  // namespace
 
 std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
@@ -50,20 +83,15 @@ std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
     const std::string name(to_string(method));
     configs.push_back({name, {{"method", name}}, "", ""});
   }
+  if (base.method == "auto") configs.push_back({"auto", {{"method", "auto"}}, "", ""});
   std::vector<std::string> planner;
   for (const PlannerPass& pass : planner_passes())
     if (pass.optional) planner.emplace_back(pass.name);
   add_passes(configs, base, base.method, planner);
   add_passes(configs, base, base.method, graph_passes());
-  configs.push_back({base.method + ", generic",
-                     {{"method", base.method}, {"lowering", "generic"}},
-                     base.method,
-                     ""});
-  for (const int tile : kRowTiles)
-    configs.push_back({fmt::format("{}, tiles of {}", base.method, tile),
-                       {{"method", base.method}, {"row-tile", tile}},
-                       base.method,
-                       ""});
+  add_settings(configs, base.method);
+  add_automatic(configs, base, planner);
+  std::erase_if(configs, [&](const AblationConfig& config) { return !is_offered(base, config); });
   return configs;
 }
 

@@ -18,7 +18,8 @@ struct AblationConfig {
 };
 
 // Every method; and on top of the method that `base` has: every optional pass of the planner and
-// every pass of the graph left out, portable code, smaller and larger row tiles.
+// every pass of the graph left out, portable code, other row tiles and tasks; and `auto` in its
+// variants. Only what the options take.
 std::vector<AblationConfig> builtin_configs(const ModelArguments& base);
 
 // A JSON array of objects of planner options, each with an optional "name".

@@ -84,13 +84,14 @@ std::string kernel_part(const Plan& plan) {
     const Kernel& kernel = plan.kernels[i];
     rows += fmt::format(
         "<tr><td class=\"mono\" title=\"{}\">{}</td><td class=\"r\">{}</td><td>{}</td><td>{}</td>"
-        "<td class=\"r\">{}</td><td class=\"r\">{}</td>{}<td class=\"clip soft\" "
+        "<td class=\"r\">{}</td>{}<td class=\"clip soft\" "
         "title=\"{}\">{}</td></tr>\n",
         escape(kernel.key), to_string(kernel.kind), extents(kernel), to_string(kernel.strategy),
         schedule_text(kernel), kernel.depth > 0 ? std::to_string(kernel.depth) : "",
-        std::max(uses[kernel.function], uses[kernel.key]),
-        predicted ? work_cells(work[static_cast<KernelId>(i)], largest) : "", escape(kernel.reason),
-        escape(kernel.reason));
+        predicted ? work_cells(work[static_cast<KernelId>(i)], largest)
+                  : fmt::format("<td class=\"r\">{}</td>",
+                                std::max(uses[kernel.function], uses[kernel.key])),
+        escape(kernel.reason), escape(kernel.reason));
   }
   std::string lead =
       "Functions of the generated file; equal ones are printed once. <i>Depth</i> is the longest "
@@ -101,12 +102,12 @@ std::string kernel_part(const Plan& plan) {
   return section(
       "kernels", "Kernels", lead,
       table(fmt::format("<th>kernel</th><th class=\"r\">extents</th><th>code</th><th>schedule</th>"
-                        "<th class=\"r\">depth</th><th class=\"r\">uses</th>{}"
+                        "<th class=\"r\">depth</th>{}"
                         "<th class=\"why\">because</th>",
                         predicted
                             ? "<th class=\"r\">calls</th><th class=\"r\">flops</th>"
                               "<th class=\"r\">bytes</th><th class=\"r\">predicted</th><th></th>"
-                            : ""),
+                            : "<th class=\"r\">uses</th>"),
             rows));
 }
 

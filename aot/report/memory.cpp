@@ -200,7 +200,8 @@ std::string memory_part(const Plan& plan) {
     body += fmt::format(
         "<details{}><summary>{} <span>· {} buffers, {}</span></summary><div class=\"scroll\">{}"
         "</div></details>\n",
-        i == 0 ? " open" : "", to_string(entry.kind), entry.buffers.size(),
+        i == 0 ? " open" : "", to_string(entry.kind),
+        std::ranges::count(entry.buffers, CacheScope::kRun, &Buffer::scope),
         totals_text(entry.storage), Map(entry).draw());
   }
   return section(
@@ -208,6 +209,35 @@ std::string memory_part(const Plan& plan) {
       "Every buffer is a rectangle: the steps between which it lives, and the bytes where "
       "it lies. The thin line is what is alive at each step; tasks are shaded in turn.",
       body);
+}
+
+std::string context_part(const Plan& plan) {
+  if (plan.context.bytes == 0) return {};
+  std::string rows;
+  for (const CacheEntry& entry : plan.cache) {
+    const Buffer* const buffer = plan.context.find(entry.name);
+    rows += fmt::format(
+        "<tr><td class=\"mono\" title=\"{0}\">{1}</td><td>{2}</td><td class=\"r\">{3}</td><td "
+        "class=\"r\">"
+        "{4}</td><td>{5}</td><td><span class=\"tag {6}\">{6}</span></td><td class=\"clip soft\" "
+        "title=\"{7}\">{7}</td></tr>\n",
+        escape(entry.name), escape(shorten(entry.name, 34)), to_string(entry.scope),
+        buffer != nullptr ? bytes_text(static_cast<double>(buffer->bytes)) : "",
+        buffer != nullptr ? std::to_string(buffer->offset) : "", to_string(entry.box),
+        to_string(entry.domain), escape(entry.task));
+  }
+  return section(
+      "context", "Kept between calls",
+      fmt::format("A context of {}, {} of it persistent: what a call leaves for the next one, for "
+                  "as long as its scope says and for a box that matches.",
+                  bytes_text(static_cast<double>(plan.context.bytes)),
+                  bytes_text(static_cast<double>(plan.context.persistent_bytes))),
+      "<div class=\"scroll\"><table><thead><tr><th>buffer</th><th>scope</th><th "
+      "class=\"r\">bytes</th>"
+      "<th class=\"r\">offset</th><th>box</th><th>bounds</th><th class=\"why\">made "
+      "by</th></tr></thead>"
+      "<tbody>\n" +
+          rows + "</tbody></table></div>");
 }
 
 }  // namespace bf::report

@@ -87,7 +87,7 @@ std::string page(const Plan& plan, const Findings& findings) {
       "<a href=\"#memory\">Workspace</a><a href=\"#kernels\">Kernels</a>"
       "<a href=\"#rejected\">Not taken</a></div></nav>\n<main>\n";
   text += network_part(plan, findings) + task_part(plan, findings) + memory_part(plan) +
-          kernel_part(plan) + rejected_part(plan);
+          context_part(plan) + kernel_part(plan) + rejected_part(plan);
   return text + fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n",
                             escape(findings.version));
 }

@@ -38,6 +38,7 @@ std::string page(const Plan& plan, const Findings& findings);
 std::string network_part(const Plan& plan, const Findings& findings);
 std::string task_part(const Plan& plan, const Findings& findings);
 std::string memory_part(const Plan& plan);
+std::string context_part(const Plan& plan);  // empty when nothing is kept between calls
 std::string kernel_part(const Plan& plan);
 std::string rejected_part(const Plan& plan);
 

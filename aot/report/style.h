@@ -42,7 +42,7 @@ td{padding:0 10px;height:30px;white-space:nowrap}
 tbody tr:hover{background:var(--tag)}
 .r{text-align:right}
 td.g{padding:0 4px 0 8px;width:1px}
-th.why{min-width:170px}
+th.why{min-width:150px}
 td.clip{max-width:0;overflow:hidden;text-overflow:ellipsis}
 td.wrap{white-space:normal;height:auto;padding:5px 10px;min-width:220px}
 td.soft,.soft{color:var(--soft)}

@@ -67,15 +67,29 @@ class Report(ReportCase):
         page = Page(self.report(*arguments))
         output, _ = self.run_tool("inspect", *arguments, "--plan")
         plan = json.loads(output)
-        self.assertEqual(page.count("rect", "b"), len(plan["buffers"]), "a rectangle per buffer")
+        in_workspace = [buffer for buffer in plan["buffers"] if buffer["scope"] == "run"]
+        self.assertEqual(page.count("rect", "b"), len(in_workspace), "a rectangle per buffer")
         everything = "".join(page.text) + " ".join(
             value or "" for _, attributes in page.elements for value in attributes.values())
         wanted = [one["name"] for part in ("layers", "tasks") for one in plan[part]]
-        wanted += [f"{buffer['name']}: " for buffer in plan["buffers"]]
+        wanted += [f"{buffer['name']}: " for buffer in in_workspace]
         wanted += [kernel["key"] for kernel in plan["kernels"]]
         wanted += [one["reason"] for part in ("domains", "rejected") for one in plan[part]]
         wanted.append(plan["model"]["sha256"])
         self.assertEqual([text for text in wanted if text not in everything], [])
+
+    def test_context(self):
+        help_text, _ = self.run_tool("inspect", "--help")
+        if "--cache" not in help_text:
+            self.skipTest("skipped: no verifier keeps anything between calls")
+        arguments = (CONTROLLER, "--cache", "reuse-ibp")
+        text = self.report(*arguments)
+        Page(text)
+        output, _ = self.run_tool("inspect", *arguments, "--plan")
+        for entry in json.loads(output)["cache"]:
+            self.assertIn(entry["name"], text)
+        self.assertIn("Kept between calls", text)
+        self.assertNotIn("Kept between calls", self.report(CONTROLLER))
 
     def test_counts_of_unstable_neurons(self):
         """Those that `run` counts on the same box; without boxes there are none."""
