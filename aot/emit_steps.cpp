@@ -139,7 +139,8 @@ void StepEmitter::emit(const Relax& step) {
       region.function ? function_table_name(plan_, *region.function) : truth(region.relu);
   Arguments arguments = {std::to_string(region.out), activation, name(step.centre),
                          name(step.below), name(step.above)};
-  if (step.table == BufferId::kNone && !region.function) {
+  const bool boxes = step.table == BufferId::kNone;
+  if (boxes && !region.function) {
     arguments.insert(arguments.end(), {name(step.centre_out), name(step.radius_out)});
     call("bf::relax_box", arguments);
     return;
@@ -149,9 +150,9 @@ void StepEmitter::emit(const Relax& step) {
        {step.product, step.wide_product, step.stored, step.slope, step.offset, step.inflate})
     errors += (errors.empty() ? "bf::RelaxErrors{" : ", ") + double_literal(error);
   errors += "}";
-  arguments.insert(arguments.end(),
-                   {name(step.radius), errors, name(step.slack), name_or_null(step.table),
-                    name(step.centre_out), name(step.radius_out)});
+  arguments.insert(arguments.end(), {boxes ? "nullptr" : name(step.radius), errors,
+                                     boxes ? "nullptr" : name(step.slack), name_or_null(step.table),
+                                     name(step.centre_out), name(step.radius_out)});
   call("bf::relax", arguments);
 }
 

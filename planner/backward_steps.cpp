@@ -17,8 +17,8 @@ constexpr int kWideLinks = 3;  // heads behind as many links sum in double
 
 }  // namespace
 
-// A tensor's coefficients live from the first layer that writes them to the link of the layer that
-// makes it. Buffers are as large as the largest tensor that they hold in turn.
+// Each tensor's coefficients have a buffer of their own, from the first layer that writes them to
+// the link of the layer that makes the tensor. Storage lets them share bytes.
 class EntryBuilder::CoefficientSlots {
  public:
   CoefficientSlots(EntryBuilder& builder, std::string name, int tile)
@@ -26,62 +26,24 @@ class EntryBuilder::CoefficientSlots {
 
   bool holds(int tensor) const { return of_tensor_.contains(tensor); }
 
-  BufferId of(int tensor) const { return slots_[of_tensor_.at(tensor)].id; }
+  BufferId of(int tensor) const { return of_tensor_.at(tensor); }
 
-  // A buffer for a tensor's coefficients, not in use.
-  BufferId acquire(int tensor) {
-    const std::size_t slot = take(builder_.elements(tensor));
-    of_tensor_[tensor] = slot;
-    return slots_[slot].id;
-  }
+  BufferId acquire(int tensor) { return of_tensor_[tensor] = scratch(tensor); }
 
-  void release(int tensor) {
-    slots_[of_tensor_.at(tensor)].busy = false;
-    of_tensor_.erase(tensor);
-  }
+  void release(int tensor) { of_tensor_.erase(tensor); }
 
-  // A buffer for `elements` coefficients that nobody else gets before the next call.
-  BufferId scratch(int elements) {
-    const std::size_t slot = take(elements);
-    slots_[slot].busy = false;
-    return slots_[slot].id;
+  // Coefficients over a tensor that are added to those that it has.
+  BufferId scratch(int tensor) {
+    const std::string over = tensor < 0 ? "box" : builder_.layer(tensor).name;
+    return builder_.buffer(fmt::format("{}_over_{}", name_, over), Element::kFloat32,
+                           std::int64_t{builder_.elements(tensor)} * tile_);
   }
 
  private:
-  struct Slot {
-    BufferId id;
-    bool busy = false;
-  };
-
-  std::int64_t& count_of(const Slot& slot) {
-    return builder_.entry_.buffers[static_cast<std::size_t>(slot.id)].count;
-  }
-
-  // The free buffer that must grow least; of those that need not grow the smallest.
-  std::size_t take(int elements) {
-    const std::int64_t wanted = std::int64_t{elements} * tile_;
-    std::size_t best = slots_.size();
-    const auto cost = [&](std::size_t i) {
-      const std::int64_t count = count_of(slots_[i]);
-      return std::pair(std::max<std::int64_t>(0, wanted - count), count);
-    };
-    for (std::size_t i = 0; i < slots_.size(); ++i)
-      if (!slots_[i].busy && (best == slots_.size() || cost(i) < cost(best))) best = i;
-    if (best == slots_.size()) {
-      const std::string suffix = best == 0 ? "" : fmt::format("_{}", best + 1);
-      slots_.push_back(
-          {builder_.buffer(name_ + "_coefficients" + suffix, Element::kFloat32, wanted)});
-    }
-    slots_[best].busy = true;
-    count_of(slots_[best]) = std::max(count_of(slots_[best]), wanted);
-    return best;
-  }
-
   EntryBuilder& builder_;
   std::string name_;
   int tile_;
-  std::vector<Slot> slots_;
-  std::map<int, std::size_t> of_tensor_;
+  std::map<int, BufferId> of_tensor_;
 };
 
 // The layers that a layer's bounds depend on, itself left out.
@@ -150,7 +112,7 @@ BackwardLink EntryBuilder::link(int index, const BackwardRows& step, Coefficient
     made.kernel = lowering_.backward(index, step.tile, step.wide);
     if (slots.holds(region.input)) {
       made.sum = slots.of(region.input);
-      made.coefficients_out = slots.scratch(region.in);
+      made.coefficients_out = slots.scratch(region.input);
     } else {
       made.coefficients_out = slots.acquire(region.input);
     }

@@ -26,6 +26,8 @@ enum class CacheScope : std::uint8_t {
 
 // A range of the arena, live from the step that first writes it to the last that touches it; or,
 // when its scope is not RUN, of the context, whose ranges never share bytes.
+// A range of the arena. Live from the op that first writes it to the last that touches it; steps
+// are made of ops, see spans_of().
 struct Buffer {
   std::string name;
   Element element = Element::kFloat32;
@@ -35,17 +37,33 @@ struct Buffer {
   int first = 0;            // index of a step in its entry
   int last = 0;
   CacheScope scope = CacheScope::kRun;
+  int first_op = 0;  // of step `first`
+  int last_op = 0;   // of step `last`
+  int values = 1;    // that it holds one after the other, each written over the one before
   bool operator==(const Buffer&) const = default;
 };
 
+// What is known of the smallest arena for an entry's buffers.
+enum class StorageProof : std::uint8_t {
+  kNotShared,   // a range for each buffer
+  kLowerBound,  // the arena is as large as the buffers alive in one op
+  kSearched,    // an exact search has found that there is none smaller
+  kBestFound,   // nothing: the smallest that was found
+};
+
 struct StorageTotals {
-  std::int64_t naive_bytes = 0;        // one range per buffer
+  std::int64_t naive_bytes = 0;        // one range per value
   std::int64_t planned_bytes = 0;      // what the arena needs
-  std::int64_t lower_bound_bytes = 0;  // largest sum of buffers alive in one step
+  std::int64_t lower_bound_bytes = 0;  // largest sum of buffers alive in one op
+  StorageProof proof = StorageProof::kNotShared;
   bool operator==(const StorageTotals&) const = default;
 };
 
+// Whether some op lies in both lifetimes.
+bool live_together(const Buffer& a, const Buffer& b);
+
 std::string_view to_string(Element element);
 std::string_view to_string(CacheScope scope);
+std::string_view to_string(StorageProof proof);
 
 }  // namespace bf

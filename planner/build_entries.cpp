@@ -59,6 +59,8 @@ bool EntryBuilder::is_dense() const {
 
 BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t count) {
   Buffer made;
+  while (std::ranges::find(entry_.buffers, name, &Buffer::name) != entry_.buffers.end())
+    name += "_";
   made.name = std::move(name);
   made.element = element;
   made.count = count;

@@ -29,7 +29,7 @@ class EntryBuilder {
     BufferId choice = BufferId::kNone;
   };
 
-  // Buffers for the coefficients of one BackwardRows, reused as tensors come and go.
+  // Buffers for the coefficients of one BackwardRows.
   class CoefficientSlots;
 
   const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }

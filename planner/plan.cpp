@@ -1,6 +1,7 @@
 #include "planner/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/diagnostic.h"
 
@@ -11,6 +12,11 @@ std::vector<int> inputs_of(const Layer& layer) {
   std::vector<int> inputs;
   for (const Term& term : layer.terms) inputs.push_back(term.input);
   return inputs;
+}
+
+bool live_together(const Buffer& a, const Buffer& b) {
+  return std::pair(a.first, a.first_op) <= std::pair(b.last, b.last_op) &&
+         std::pair(b.first, b.first_op) <= std::pair(a.last, a.last_op);
 }
 
 std::int64_t Plan::arena_bytes() const {
@@ -204,6 +210,21 @@ std::string_view to_string(BoxMatch match) {
       return "any";
   }
   BF_CHECK(!"a BoxMatch");
+  return {};
+}
+
+std::string_view to_string(StorageProof proof) {
+  switch (proof) {
+    case StorageProof::kNotShared:
+      return "one range per buffer";
+    case StorageProof::kLowerBound:
+      return "equals the lower bound";
+    case StorageProof::kSearched:
+      return "exact search: no smaller arena";
+    case StorageProof::kBestFound:
+      return "best found";
+  }
+  BF_CHECK(!"a StorageProof");
   return {};
 }
 

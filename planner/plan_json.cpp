@@ -28,7 +28,8 @@ std::string_view semantics_name(Semantics semantics) {
 Json storage_json(const StorageTotals& storage) {
   return {{"naive_bytes", storage.naive_bytes},
           {"planned_bytes", storage.planned_bytes},
-          {"lower_bound_bytes", storage.lower_bound_bytes}};
+          {"lower_bound_bytes", storage.lower_bound_bytes},
+          {"proof", to_string(storage.proof)}};
 }
 
 Json entry_json(const Plan& plan, const Entry& entry) {
@@ -97,7 +98,10 @@ void add_buffers(const Entry& entry, Json& buffers) {
                        {"offset", buffer.offset},
                        {"bytes", buffer.bytes},
                        {"first", buffer.first},
-                       {"last", buffer.last}});
+                       {"last", buffer.last},
+                       {"first_op", buffer.first_op},
+                       {"last_op", buffer.last_op},
+                       {"values", buffer.values}});
   }
 }
 

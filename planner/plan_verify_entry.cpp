@@ -52,6 +52,7 @@ class EntryVerifier {
   struct State {
     int writer = kNobody;  // step
     Role role = Role::kScratch;
+    std::optional<Role> also;  // it serves this end as well
     int layer = -1;
     std::set<int> readers;  // tasks other than the writer's that read this value
   };
@@ -75,6 +76,8 @@ class EntryVerifier {
               align);
       require(0 <= b.first && b.first <= b.last && b.last < static_cast<int>(entry_.steps.size()),
               "buffer '{}': lifetime {} to {}", b.name, b.first, b.last);
+      require(0 <= b.first_op && 0 <= b.last_op && b.values >= 1,
+              "buffer '{}': ops {} to {}, {} values", b.name, b.first_op, b.last_op, b.values);
     }
   }
 
@@ -106,13 +109,12 @@ class EntryVerifier {
       require(b.element == use.element && b.count >= use.count,
               "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
               b.count, to_string(b.element), use.count, to_string(use.element));
-      require(!has(PlanStage::kStorage) || (b.first <= index && index <= b.last),
-              "step {} ({}) touches buffer '{}' outside its lifetime {} to {}", index,
-              step_name(step), b.name, b.first, b.last);
+      check_lifetime(index, use);
       const bool is_scratch = use.role == Role::kScratch;
-      require((!is_scratch && !use.writes) || reads.count(use.id) == 0,
+      require((!is_scratch && !use.writes) || reads.count(use.id) == 0 || use.id == use.in_place_of,
               "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
-      require(kept.count(use.id) == 0 && (is_scratch || scratch.count(use.id) == 0),
+      require((kept.count(use.id) == 0 || use.id == use.in_place_of) &&
+                  (is_scratch || scratch.count(use.id) == 0),
               "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
       if (use.writes) (is_scratch ? scratch : kept).insert(use.id);
       if (use.reads) {
@@ -130,12 +132,28 @@ class EntryVerifier {
             "step {} ({}): access_of differs from what the step means", index, step_name(step));
   }
 
+  // Ops of this step from the first to the last that uses it: those that the rows' own order gives,
+  // or all.
+  void check_lifetime(int index, const Use& use) {
+    if (!has(PlanStage::kStorage)) return;
+    const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    const auto* rows = std::get_if<BackwardRows>(&step);
+    const int ops = rows == nullptr ? 1 : static_cast<int>(rows->links.size()) + 2;
+    const std::pair first(index, use.op < 0 ? 0 : use.op);
+    const std::pair last(index, use.op < 0 ? ops - 1 : use.op);
+    const Buffer& b = entry_.buffer(use.id);
+    require(std::pair(b.first, b.first_op) <= first && last <= std::pair(b.last, b.last_op),
+            "step {} ({}) touches buffer '{}' outside its lifetime {} to {}, ops {} to {}", index,
+            step_name(step), b.name, b.first, b.last, b.first_op, b.last_op);
+  }
+
   void check_read(int index, const Use& use) {
     State& state = state_[static_cast<std::size_t>(use.id)];
     const std::string& name = entry_.buffer(use.id).name;
     const std::string_view kind = step_name(entry_.steps[static_cast<std::size_t>(index)]);
     if (state.writer == kEarlierCall) {
-      if (state.role == Role::kScratch) state = {kEarlierCall, use.role, use.layer, {}};
+      if (state.role == Role::kScratch)
+        state = {kEarlierCall, use.role, std::nullopt, use.layer, {}};
       require(state.role == use.role && state.layer == use.layer,
               "step {} ({}) reads buffer '{}' as two things", index, kind, name);
       state.readers.insert(task_of(index));
@@ -143,7 +161,7 @@ class EntryVerifier {
     }
     require(state.writer != kNobody && state.writer < index,
             "step {} ({}) reads buffer '{}' before it is written", index, kind, name);
-    require(state.role == use.role && state.layer == use.layer,
+    require((state.role == use.role || state.also == use.role) && state.layer == use.layer,
             "step {} ({}) reads buffer '{}', which holds something else", index, kind, name);
     const int reader = task_of(index);
     const int writer = task_of(state.writer);
@@ -159,28 +177,40 @@ class EntryVerifier {
     State& state = state_[static_cast<std::size_t>(use.id)];
     for (int reader : state.readers)
       if (reader != task_of(index)) needed_.insert({reader, task_of(index)});
-    state = {index, use.role, use.layer, {}};
+    const bool repeats = use.repeats && use.id == use.in_place_of;
+    state = {index, use.role, repeats ? std::optional(state.role) : std::nullopt, use.layer, {}};
   }
 
   void check_arena() const {
     StorageTotals totals;
-    std::vector<std::int64_t> live(entry_.steps.size(), 0);
+    std::map<std::pair<int, int>, std::int64_t> change;  // of the bytes alive, before an op
     for (const Buffer& b : entry_.buffers) {
       if (b.scope != CacheScope::kRun) continue;
-      totals.naive_bytes += b.bytes;
+      totals.naive_bytes += b.bytes * b.values;
       totals.planned_bytes = std::max(totals.planned_bytes, b.offset + b.bytes);
-      for (int i = b.first; i <= b.last; ++i) live[static_cast<std::size_t>(i)] += b.bytes;
+      change[{b.first, b.first_op}] += b.bytes;
+      change[{b.last, b.last_op + 1}] -= b.bytes;
     }
-    for (std::int64_t bytes : live)
-      totals.lower_bound_bytes = std::max(totals.lower_bound_bytes, bytes);
+    std::int64_t live = 0;
+    for (const auto& [op, bytes] : change) {
+      live += bytes;
+      totals.lower_bound_bytes = std::max(totals.lower_bound_bytes, live);
+    }
+    totals.proof = entry_.storage.proof;
     require(totals == entry_.storage, "the storage totals are not those of the buffers");
+    require((totals.proof == StorageProof::kLowerBound) ==
+                    (totals.planned_bytes == totals.lower_bound_bytes) ||
+                entry_.buffers.empty(),
+            "the arena of {} bytes is said to be: {}", totals.planned_bytes,
+            to_string(totals.proof));
 
     for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         const Buffer& a = entry_.buffers[i];
         const Buffer& b = entry_.buffers[j];
         if (a.scope != CacheScope::kRun || b.scope != CacheScope::kRun) continue;
-        const bool apart_in_time = a.last < b.first || b.last < a.first;
+        const bool apart_in_time = std::pair(a.last, a.last_op) < std::pair(b.first, b.first_op) ||
+                                   std::pair(b.last, b.last_op) < std::pair(a.first, a.first_op);
         const bool apart_in_space =
             a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
         require(apart_in_time || apart_in_space, "live buffers '{}' and '{}' overlap", a.name,

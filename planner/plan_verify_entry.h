@@ -34,6 +34,10 @@ struct Use {
   bool writes = false;
   Element element = Element::kFloat32;
   std::int64_t count = 0;  // elements touched
+  int op = -1;             // that alone uses it, or -1: all of the step's ops do
+  // Of a write: the buffer, read by this step, whose elements may be overwritten one by one.
+  BufferId in_place_of = BufferId::kNone;
+  bool repeats = false;  // what is there already
 };
 
 // Every buffer use of a step, in order: reads before the writes that depend on them. Aborts when

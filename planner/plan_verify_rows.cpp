@@ -44,6 +44,9 @@ class Coefficients {
 
   void release(int tensor) { held_.erase(tensor); }
 
+  // What follows belongs to this op of the step.
+  void enter(int op) { op_ = op; }
+
  private:
   bool is_free(BufferId id) const {
     for (const auto& [tensor, holder] : held_)
@@ -54,12 +57,13 @@ class Coefficients {
   void touch(int tensor, BufferId id) {
     BF_CHECK(others_.count(id) == 0);
     const std::int64_t size = tensor < 0 ? plan_.input_count : layer_at(plan_, tensor).out;
-    uses_.scratch(id, kFloat, size * step_.tile);
+    uses_.scratch(id, kFloat, size * step_.tile, op_);
   }
 
   const Plan& plan_;
   const BackwardRows& step_;
   Uses& uses_;
+  int op_ = 0;
   std::map<int, BufferId> held_;
   std::set<BufferId> others_;
 };
@@ -114,8 +118,9 @@ void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink
   }
 }
 
-void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
+void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink& link, int op,
                  Coefficients& flow, Uses& uses) {
+  flow.enter(op);
   const Layer& layer = layer_at(plan, link.layer);
   const bool max = layer.kind == LayerKind::kMax;
   const int rows = max ? kMaxRows : layer.kind == LayerKind::kProduct ? kProductRows : kRelaxRows;
@@ -125,6 +130,7 @@ void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink&
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
   BF_CHECK(link.coefficients_in == flow.holder(link.layer));
+  uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);
   if (layer.kind == LayerKind::kDense) {
     follow_dense(plan, step, link, flow);
   } else {
@@ -165,10 +171,12 @@ std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
   BF_CHECK(step.links.size() == cone.size());  // else the rows pass some layer by
   for (std::size_t i = 0; i < cone.size(); ++i) {
     BF_CHECK(step.links[i].layer == cone[i]);
-    follow_link(plan, step, step.links[i], flow, uses);
+    follow_link(plan, step, step.links[i], static_cast<int>(i) + 1, flow, uses);
   }
   BF_CHECK(flow.only(-1));  // else the rows end above the inputs
   BF_CHECK(flow.holder(-1) == step.input_coefficients);
+  uses.scratch(step.input_coefficients, kFloat, std::int64_t{plan.input_count} * step.tile,
+               static_cast<int>(cone.size()) + 1);
   return uses.list;
 }
 

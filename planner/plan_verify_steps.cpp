@@ -48,8 +48,8 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreAffine& step) 
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.write(step.below, Role::kBelow, step.layer, kFloat, layer.out);
-  uses.write(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
   uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
   return uses.list;
 }
@@ -69,8 +69,8 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
   }
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.write(step.below, Role::kBelow, step.layer, kFloat, layer.out);
-  uses.write(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
   uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
   return uses.list;
 }
@@ -85,12 +85,15 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
   uses.read(step.above, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
-  if (step.table != BufferId::kNone)
+  const bool table = step.table != BufferId::kNone;
+  if (table) {
+    uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
+    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
     uses.write(step.table, Role::kTable, step.layer, kFloat, kRelaxRows * std::int64_t{layer.out});
-  uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
-  uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+  }
+  uses.overwrite(step.centre_out, step.centre, Role::kCentre, step.layer, kDouble, layer.out);
+  uses.overwrite(step.radius_out, table ? step.radius : step.below, Role::kRadius, step.layer,
+                 kFloat, layer.out);
   return uses.list;
 }
 

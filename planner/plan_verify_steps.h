@@ -45,8 +45,19 @@ class Uses {
   void update(BufferId id, Role role, int layer, Element element, std::int64_t count) {
     add({id, role, layer, true, true, element, count});
   }
-  void scratch(BufferId id, Element element, std::int64_t count) {
-    add({id, Role::kScratch, -1, false, true, element, count});
+  void scratch(BufferId id, Element element, std::int64_t count, int op = -1) {
+    add({id, Role::kScratch, -1, false, true, element, count, op});
+  }
+  // A write whose element i comes after the last read of element i of `from`, and of no other.
+  void overwrite(BufferId id, BufferId from, Role role, int layer, Element element,
+                 std::int64_t count) {
+    add({id, role, layer, false, true, element, count, -1, from});
+  }
+
+  // The same with the numbers that `from` holds: both may be read.
+  void repeat(BufferId id, BufferId from, Role role, int layer, Element element,
+              std::int64_t count) {
+    add({id, role, layer, false, true, element, count, -1, from, true});
   }
 
   std::vector<Use> list;

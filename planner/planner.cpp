@@ -47,9 +47,22 @@ void run_plan_cache(PlanState& state) {
   plan_cache(state.plan);
 }
 
+void run_reuse_in_place(PlanState& state) {
+  for (Entry& entry : state.plan.entries) reuse_in_place(entry);
+}
+
 void run_place_buffers(PlanState& state) {
-  Plan& plan = state.plan;
-  for (Entry& entry : plan.entries) plan_storage(entry, plan.config.target.align, plan.rejected);
+  for (Entry& entry : state.plan.entries) place_apart(entry, state.plan.config.target.align);
+}
+
+void run_share_storage(PlanState& state) {
+  for (Entry& entry : state.plan.entries) share_storage(entry, state.plan.rejected);
+}
+
+// Improves on what the greedy orders found.
+void run_search_offsets(PlanState& state) {
+  if (!is_enabled(state.plan.config, "share-storage")) return;
+  for (Entry& entry : state.plan.entries) search_offsets(entry, state.plan.rejected);
 }
 
 void run_build_tasks(PlanState& state) {
@@ -73,8 +86,14 @@ constexpr PlannerPass kPasses[] = {
      false, PlanStage::kEntries, run_build_entries},
     {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",
      true, PlanStage::kEntries, run_plan_cache},
-    {"place-buffers", "storage", "give every buffer its place in the workspace", false,
+    {"reuse-in-place", "storage", "let steps overwrite inputs that nothing reads afterwards", true,
+     PlanStage::kEntries, run_reuse_in_place},
+    {"place-buffers", "storage", "give every buffer a range of the workspace", false,
      PlanStage::kStorage, run_place_buffers},
+    {"share-storage", "storage", "let buffers that never live together share bytes", true,
+     PlanStage::kStorage, run_share_storage},
+    {"search-offsets", "storage", "search a smaller workspace where there may be one", true,
+     PlanStage::kStorage, run_search_offsets},
     {"build-tasks", "tasks", "group steps into tasks with their dependencies", false,
      PlanStage::kTasks, run_build_tasks},
     {"predict-costs", "cost", "predict the seconds of tasks and kernels from a machine profile",

@@ -43,8 +43,11 @@ Access access(const CentreSum& step) {
   return access;
 }
 
-// slack[2] is made here, beside the two that CentreAffine left.
+// slack[2] is made here, beside the two that CentreAffine left. Boxes alone need neither slack nor
+// radius.
 Access access(const Relax& step) {
+  if (step.table == BufferId::kNone)
+    return make_access({step.centre, step.below, step.above}, {step.centre_out, step.radius_out});
   return make_access({step.centre, step.below, step.above, step.radius, step.slack},
                      {step.table, step.centre_out, step.radius_out, step.slack});
 }

@@ -284,4 +284,26 @@ struct Access {
 };
 Access access_of(const Step& step);
 
+// A step's ops run in order, perhaps over and over: the start of backward rows, each of their
+// links, and their end, for one tile after the other. All other steps are one op. What a step
+// touches it touches in all of its ops, but for the coefficients of rows: they are made anew in
+// each round, and live from the op that first writes them to the last that touches them.
+struct BufferSpan {
+  BufferId id = BufferId::kNone;
+  int first = 0, last = 0;  // ops
+};
+int op_count(const Step& step);
+std::vector<BufferSpan> spans_of(const Step& step);
+
+// A pair of buffers that may be one: element i of `from` is read before element i of `to` is
+// written, and no other element of `from` is read after that.
+struct InPlace {
+  BufferId from = BufferId::kNone, to = BufferId::kNone;
+  bool equal = false;  // both hold the same numbers when the step ends, and may both be read
+};
+std::vector<InPlace> in_place_of(const Step& step);
+
+// Replaces each buffer of a step by `to`, indexed by buffer.
+void rename_buffers(Step& step, const std::vector<BufferId>& to);
+
 }  // namespace bf

@@ -6,14 +6,26 @@
 
 namespace bf {
 
-// Places an entry's buffers of scope RUN in its arena. Reads the entry's steps and the buffers'
-// element and count; fills their bytes, first, last and offset, and the entry's storage totals.
-//
-// Two buffers share bytes only when no step lies in both lifetimes. All offsets and sizes are
-// multiples of `align`. Several greedy orders are tried; when none of them reaches the lower bound,
-// an exact search, then a climb. Both are bounded by steps, not by time, and their random choices
-// are fixed: the result depends on the entry alone. `rejected` gets one line per strategy that was
-// not taken.
+// Places an entry's buffers of scope RUN in its arena. Two buffers share bytes only when no op lies
+// in both lifetimes. All offsets and sizes are multiples of `align`. `rejected` gets one line per
+// strategy that was not taken. The result depends on the entry alone: searches are bounded by the
+// work that they do, not by time, and their random choices are fixed.
+
+// Joins buffers that steps may overwrite in place (see in_place_of): the second value goes where
+// the first was, when nothing reads that afterwards. Returns how many were joined.
+int reuse_in_place(Entry& entry);
+
+// Reads the entry's steps and the buffers' element and count; fills their bytes and lifetimes and
+// gives each a range of its own.
+void place_apart(Entry& entry, int align);
+
+// Several greedy orders; the best is taken.
+void share_storage(Entry& entry, std::vector<Rejected>& rejected);
+
+// When the arena is larger than the lower bound: an exact search, then a climb.
+void search_offsets(Entry& entry, std::vector<Rejected>& rejected);
+
+// The last three, one after the other.
 void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected);
 
 }  // namespace bf

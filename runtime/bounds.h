@@ -108,6 +108,7 @@ static inline void centre_slack(const double* centre, const float* radius, int n
 }
 
 // below_j = above_j >= inflate radius_j + slack. `inflate` holds a factor for the roundings here.
+// below and above may be radius.
 static inline void interval_around(const float* radius, int n, double inflate, double slack,
                                    float* below, float* above) {
   for (int j = 0; j < n; ++j)
@@ -201,7 +202,9 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
 //   stored:  in wide rows, A_j itself is a double sum rounded to float: off by at most u |A_j|,
 //            times |a'_j - centre'_j| <= the activation's radius.
 // Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
-// scale. Without a table only the centres and radii are made, and `slack` is not touched.
+// scale. Without a table only the centres and radii are made, and `radius` and `slack` are not
+// touched. centre_out may be centre; radius_out may be below, above or radius: nothing of neuron j is
+// read once these are written.
 static inline void relax(int n, bool relu, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {

@@ -66,7 +66,8 @@ static inline bool multiplies_exactly(float slope) {
 
 // As relax() of bounds.h, with the same table and the same prices, whose proof holds for lines of
 // any slopes: s is the larger |slope|, and the error of A x slope counts the slopes that are not 0,
-// 1 or -1. Without a table only the centres and radii are made, and `slack` is not touched.
+// 1 or -1. Without a table only the centres and radii are made, and `radius` and `slack` are not
+// touched. Results may be written over inputs as there.
 static inline void relax(int n, const FunctionView& f, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {

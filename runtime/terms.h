@@ -284,7 +284,8 @@ static inline void finish_slack(double relative, double bias_norm, double absolu
 
 // ---- activations and values without backward rows
 
-// The boxes of a' = relu(z) or a' = z alone: what relax() makes beside its table.
+// The boxes of a' = relu(z) or a' = z alone: what relax() makes beside its table, and as there
+// perhaps over its inputs.
 static inline void relax_box(int n, bool relu, const double* centre, const float* below,
                              const float* above, double* centre_out, float* radius_out) {
   for (int j = 0; j < n; ++j) {

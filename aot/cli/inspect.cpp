@@ -85,9 +85,10 @@ std::string numbers(const std::vector<int>& tasks) {
 std::string entry_table(const Entry& entry) {
   std::string text = fmt::format(
       "entry {}: {} steps in {} tasks, {} buffers; {} bytes planned, {} without sharing, {} at "
-      "least\n",
+      "least ({})\n",
       to_string(entry.kind), entry.steps.size(), entry.tasks.size(), entry.buffers.size(),
-      entry.storage.planned_bytes, entry.storage.naive_bytes, entry.storage.lower_bound_bytes);
+      entry.storage.planned_bytes, entry.storage.naive_bytes, entry.storage.lower_bound_bytes,
+      to_string(entry.storage.proof));
   text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14} {:>12}  {}\n", "#", "task", "bounds",
                       "flops", "bytes", "predicted", "after");
   for (std::size_t i = 0; i < entry.tasks.size(); ++i) {

@@ -17,23 +17,23 @@ struct Interval {
   std::int64_t floats;
 };
 
-// Steps that touch each buffer at the ends of its interval alone.
+// Steps that touch each buffer at the ends of its interval alone, in one op.
 Entry entry_of(const std::vector<Interval>& intervals) {
   Entry entry;
   int steps = 1;
   for (const Interval& i : intervals) steps = std::max(steps, i.last + 1);
-  std::vector<BackwardRows> touches(static_cast<std::size_t>(steps));
+  std::vector<CentreSum> touches(static_cast<std::size_t>(steps));
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     Buffer buffer;
     buffer.name = "b" + std::to_string(i);
     buffer.count = intervals[i].floats;
     entry.buffers.push_back(buffer);
-    BackwardLink link;
-    link.coefficients_out = static_cast<BufferId>(i);
-    touches[static_cast<std::size_t>(intervals[i].first)].links.push_back(link);
-    touches[static_cast<std::size_t>(intervals[i].last)].links.push_back(link);
+    CentreSum::Part part;
+    part.centre_in = static_cast<BufferId>(i);
+    touches[static_cast<std::size_t>(intervals[i].first)].parts.push_back(part);
+    touches[static_cast<std::size_t>(intervals[i].last)].parts.push_back(part);
   }
-  for (const BackwardRows& step : touches) entry.steps.emplace_back(step);
+  for (const CentreSum& step : touches) entry.steps.emplace_back(step);
   return entry;
 }
 
