@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,16 @@ constexpr int kAbi = 1;
 // <stem>.h: C99 interface. `property`: what NAME_verify decides; null for a verifier without it.
 std::string emit_header(const Plan& plan, const Property* property = nullptr);
 
+// What the code does besides, for tests.
+struct Instruments {
+  // Fills the bytes of a buffer with this byte before the op that first writes them and after the
+  // op that last touches them. Bounds that change by it come from stale memory.
+  std::optional<unsigned char> poison;
+};
+
 // <stem>.cpp.
 std::string emit_source(const Plan& plan, const std::string& stem,
-                        const Property* property = nullptr);
+                        const Property* property = nullptr, const Instruments& instruments = {});
 
 // Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.
 std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem);
@@ -43,7 +51,7 @@ std::string emit_weight_blob_declarations(const Plan& plan);
 std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types);
 
 // The body of an entry point after its checks: one block per task.
-std::string emit_steps(const Plan& plan, const Entry& entry);
+std::string emit_steps(const Plan& plan, const Entry& entry, const Instruments& instruments = {});
 
 // The lines at the top of a file: what it is, what it was made from, who may use it.
 std::string emit_banner(const Plan& plan, const std::string& title, const std::string& comment);

@@ -49,18 +49,27 @@ void StepEmitter::emit(const BackwardRows& step) {
   const Layer& region = layer(step.layer);
   const int pairs = step.tile / 2;
   const std::string rows = name(step.neurons);
+  const int end = op_count(step) - 1;
   line("{");
   ++depth_;
+  poison_new(0);
   list_rows(step);
   line(fmt::format("for (int first = 0; first < count; first += {}) {{", pairs));
   ++depth_;
+  poison_new(0, true);
   if (region.kind == LayerKind::kDense)
     line(fmt::format("bf::start_rows({}, {}, {}, {} + first, {}, {});",
                      table(step.layer, TableKind::kWeight), region.in, kernel(step.start).panel,
                      rows, pairs, name(step.coefficients)));
   for (const BackwardOut& out : step.starts) start_term(step, out);
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * step.tile, name(step.sums)));
-  for (const BackwardLink& each : step.links) link(step, each);
+  poison_dead(0, true);
+  for (int i = 0; i + 1 < end; ++i) {
+    poison_new(i + 1, true);
+    link(step, step.links[static_cast<std::size_t>(i)]);
+    poison_dead(i + 1, true);
+  }
+  poison_new(end, true);
   line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
                    name(step.input_coefficients), name(step.input_radius), name(step.sums),
                    2 * step.tile));
@@ -68,8 +77,10 @@ void StepEmitter::emit(const BackwardRows& step) {
                    rows, pairs, name(step.sums)));
   line(fmt::format("                 {}, {}, {});", name(step.radius), name(step.below),
                    name(step.above)));
+  poison_dead(end, true);
   --depth_;
   line("}");
+  poison_dead(end);
   --depth_;
   line("}");
 }

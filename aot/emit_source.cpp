@@ -65,7 +65,7 @@ std::string workspace_check(const Plan& plan, const Entry& entry) {
       upper);
 }
 
-std::string bounds_function(const Plan& plan, const Entry& entry) {
+std::string bounds_function(const Plan& plan, const Entry& entry, const Instruments& instruments) {
   const bool cached = is_cached(entry.kind);
   std::string text = fmt::format(
       "bf_status {}_{}({}const float* lower, const float* upper, float* out_lower, float* "
@@ -81,12 +81,13 @@ std::string bounds_function(const Plan& plan, const Entry& entry) {
       "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
   if (cached) text += emit_begin_call(plan, entry);
-  text += emit_steps(plan, entry);
+  text += emit_steps(plan, entry, instruments);
   if (cached) text += emit_end_call();
   return text + "  return BF_OK;\n}\n\n";
 }
 
-std::string evaluate_function(const Plan& plan, const Entry& entry) {
+std::string evaluate_function(const Plan& plan, const Entry& entry,
+                              const Instruments& instruments) {
   std::string text = fmt::format(
       "bf_status {}_evaluate(const float* x, float* y, void* workspace,\n"
       "    std::size_t workspace_bytes) {{\n",
@@ -96,7 +97,7 @@ std::string evaluate_function(const Plan& plan, const Entry& entry) {
   text += fmt::format(
       "  if (const bf_status status = bf::check_box(x, x, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
-  return text + emit_steps(plan, entry) + "  return BF_OK;\n}\n\n";
+  return text + emit_steps(plan, entry, instruments) + "  return BF_OK;\n}\n\n";
 }
 
 std::string info_function(const Plan& plan) {
@@ -114,7 +115,8 @@ std::string info_function(const Plan& plan) {
 
 }  // namespace
 
-std::string emit_source(const Plan& plan, const std::string& stem, const Property* property) {
+std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
+                        const Instruments& instruments) {
   loop::VectorTypes types;
   const std::string kernel_text = kernels(plan, types);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
@@ -126,14 +128,18 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
       fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
   text += blob_declaration(plan);
   text += emit_prelude(plan, types);
+  if (instruments.poison)
+    text +=
+        "void poison(void* bytes, int count, unsigned char byte) {\n"
+        "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
   text += weights(plan, stem) + emit_conv_shapes(plan) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   for (const Entry& entry : plan.entries)
-    text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry)
-                                               : bounds_function(plan, entry);
+    text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry, instruments)
+                                               : bounds_function(plan, entry, instruments);
   text += emit_context_functions(plan);
   if (property != nullptr) text += emit_verify_functions(plan);
   text += info_function(plan);

@@ -28,7 +28,8 @@ std::string literal_up(double value) {
   return float_literal(narrow);
 }
 
-StepEmitter::StepEmitter(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {
+StepEmitter::StepEmitter(const Plan& plan, const Entry& entry, const Instruments& instruments)
+    : plan_(plan), entry_(entry), instruments_(instruments) {
   const WeightStorage storage = weight_storage(plan.weights_bytes());
   for (const WeightTable& table : weight_tables(plan))
     tables_[{table.layer, table.term, table.kind}] = table_reference(storage, table);
@@ -46,11 +47,43 @@ std::string StepEmitter::text() {
     text_ += "\n";
     open_part(task.steps.front());
     line(fmt::format("// Task {}: {}.{}", t + 1, task.name, origin(task)));
-    for (const int step : task.steps)
-      std::visit([&](const auto& x) { emit(x); }, entry_.steps[static_cast<std::size_t>(step)]);
+    for (const int step : task.steps) emit_step(step);
     close_part(task.steps.back() + 1);
   }
   return std::move(text_);
+}
+
+// Rows poison their own ops, in each round.
+void StepEmitter::emit_step(int step) {
+  step_ = step;
+  const Step& what = entry_.steps[static_cast<std::size_t>(step)];
+  const bool rows = std::holds_alternative<BackwardRows>(what);
+  if (!rows) poison_new(0);
+  std::visit([&](const auto& x) { emit(x); }, what);
+  if (!rows) poison_dead(0);
+}
+
+void StepEmitter::poison_new(int op, bool in_a_round) {
+  for (const Buffer& buffer : entry_.buffers)
+    if (buffer.first == step_ && buffer.first_op == op && lives_in_a_round(buffer) == in_a_round)
+      poison(buffer);
+}
+
+void StepEmitter::poison_dead(int op, bool in_a_round) {
+  for (const Buffer& buffer : entry_.buffers)
+    if (buffer.last == step_ && buffer.last_op == op && lives_in_a_round(buffer) == in_a_round)
+      poison(buffer);
+}
+
+bool StepEmitter::lives_in_a_round(const Buffer& buffer) const {
+  const int end = op_count(entry_.steps[static_cast<std::size_t>(step_)]) - 1;
+  return buffer.first == step_ && buffer.last == step_ &&
+         (buffer.first_op != 0 || buffer.last_op != end);
+}
+
+void StepEmitter::poison(const Buffer& buffer) {
+  if (!instruments_.poison || buffer.scope != CacheScope::kRun) return;
+  line(fmt::format("poison({}, {}, {});", buffer.name, buffer.bytes, *instruments_.poison));
 }
 
 std::string StepEmitter::name_or_null(BufferId id) const {
@@ -177,8 +210,8 @@ void StepEmitter::emit(const WriteValues& step) {
                             at_position("y", step.position)});
 }
 
-std::string emit_steps(const Plan& plan, const Entry& entry) {
-  return StepEmitter(plan, entry).text();
+std::string emit_steps(const Plan& plan, const Entry& entry, const Instruments& instruments) {
+  return StepEmitter(plan, entry, instruments).text();
 }
 
 }  // namespace bf

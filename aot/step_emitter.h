@@ -17,7 +17,7 @@ std::string literal_up(double value);
 // Prints the steps of an entry point as calls of kernels and of the runtime, a block per task.
 class StepEmitter {
  public:
-  StepEmitter(const Plan& plan, const Entry& entry);
+  StepEmitter(const Plan& plan, const Entry& entry, const Instruments& instruments);
 
   std::string text();
 
@@ -42,6 +42,14 @@ class StepEmitter {
   void line(const std::string& text);
   void call(const std::string& function, const Arguments& arguments);
   void declare(const Buffer& buffer);
+  void emit_step(int step);
+
+  // Nothing without the instrument. The buffers that come to life with an op of the current step,
+  // and those that die with it: those that live within a round of its ops, or the others.
+  void poison_new(int op, bool in_a_round = false);
+  void poison_dead(int op, bool in_a_round = false);
+  void poison(const Buffer& buffer);
+  bool lives_in_a_round(const Buffer& buffer) const;
 
   // emit_steps.cpp: dense layers and what all networks have
   void emit(const BindBox& step);
@@ -77,6 +85,8 @@ class StepEmitter {
 
   const Plan& plan_;
   const Entry& entry_;
+  const Instruments instruments_;
+  int step_ = 0;
   std::map<std::tuple<int, int, TableKind>, std::string> tables_;
   std::map<std::pair<int, int>, std::string> shapes_;  // of convolutions, by layer and term
   std::string text_;

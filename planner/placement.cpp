@@ -10,10 +10,6 @@
 namespace bf {
 namespace {
 
-// Elementary operations that the climb may spend: a fraction of a second.
-constexpr std::int64_t kClimbWork = 50'000'000;
-constexpr int kClimbSteps = 4'000;  // where buffers are few
-
 using Moment = std::pair<int, int>;  // step, op
 
 // Ops after which some buffer dies, just before which another has come to life.
@@ -122,62 +118,6 @@ Offsets Placement::place(const Order& order, Fit fit) const {
     offsets[current] = find_gap(taken, blocks[current].bytes, lower_bound, fit, high);
   }
   return offsets;
-}
-
-// ---- Climb: whoever reaches the arena's end trades places in the order with a block that was
-// placed before it and lives with it. Growth is tolerated, by 1/32 of the bound at first and less
-// with every step (threshold accepting), so that the walk leaves dead ends.
-
-Offsets climb(const Placement& problem, Order order) {
-  std::uint32_t state = 1;  // an LCG (Numerical Recipes): the same walk on every machine
-  const auto pick = [&](std::size_t count) {
-    state = state * 1664525U + 1013904223U;
-    return static_cast<std::size_t>(state >> 8U) % count;
-  };
-  std::int64_t work = 0;  // of one placement
-  for (const auto& list : problem.neighbours)
-    work += 4 * static_cast<std::int64_t>(list.size()) + 1;
-  const auto steps = static_cast<int>(std::min<std::int64_t>(kClimbSteps, kClimbWork / work));
-
-  const std::vector<Block>& blocks = problem.blocks;
-  Offsets offsets = problem.place(order, Fit::kLowest);
-  Offsets best = offsets;
-  std::int64_t current = problem.height(offsets);
-  std::int64_t best_bytes = current;
-  for (int i = 0; i < steps && best_bytes > problem.lower_bound; ++i) {
-    std::vector<std::size_t> highest, earlier;  // positions in the order
-    for (std::size_t at = 0; at < order.size(); ++at) {
-      const auto block = static_cast<std::size_t>(order[at]);
-      if (offsets[block] + blocks[block].bytes == current) highest.push_back(at);
-    }
-    const std::size_t moved = highest[pick(highest.size())];
-    const Block& top = blocks[static_cast<std::size_t>(order[moved])];
-    for (std::size_t at = 0; at < moved; ++at) {
-      const Block& other = blocks[static_cast<std::size_t>(order[at])];
-      if (other.first <= top.last && top.first <= other.last) earlier.push_back(at);
-    }
-    if (earlier.empty()) break;
-
-    Order next = order;
-    const std::size_t target = earlier[pick(earlier.size())];
-    if (pick(2) == 0)
-      std::swap(next[moved], next[target]);
-    else
-      std::rotate(next.begin() + static_cast<std::ptrdiff_t>(target),
-                  next.begin() + static_cast<std::ptrdiff_t>(moved),
-                  next.begin() + static_cast<std::ptrdiff_t>(moved) + 1);
-    Offsets next_offsets = problem.place(next, Fit::kLowest);
-    const std::int64_t bytes = problem.height(next_offsets);
-    const std::int64_t tolerated = problem.lower_bound / 32 * (steps - i) / steps;
-    if (bytes > current + tolerated) continue;
-    order = std::move(next);
-    offsets = std::move(next_offsets);
-    current = bytes;
-    if (bytes >= best_bytes) continue;
-    best = offsets;
-    best_bytes = bytes;
-  }
-  return best;
 }
 
 }  // namespace bf

@@ -65,7 +65,4 @@ struct SearchResult {
 // Exact, within a budget of work.
 SearchResult search_exactly(const Placement& problem, std::int64_t best);
 
-// From an order on, by exchanges in it.
-Offsets climb(const Placement& problem, Order order);
-
 }  // namespace bf

@@ -219,16 +219,6 @@ void search_offsets(Entry& entry, std::vector<Rejected>& rejected) {
   } else {
     reject(entry, "exact search", "finds no smaller arena within its budget of work", rejected);
   }
-  if (entry.storage.proof != StorageProof::kBestFound) return;
-
-  const std::int64_t before = entry.storage.planned_bytes;
-  Offsets climbed =
-      climb(problem, order_by(problem, [&](std::size_t i) { return -entry.buffers[i].offset; }));
-  const std::int64_t bytes = problem.height(climbed);
-  if (bytes >= before)
-    return reject(entry, "climb", comparison(bytes, "what was there", before), rejected);
-  take(entry, {"climb", std::move(climbed), bytes}, StorageProof::kBestFound);
-  reject(entry, "start of the climb", comparison(before, "climb", bytes), rejected);
 }
 
 void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {

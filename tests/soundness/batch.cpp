@@ -11,7 +11,6 @@
 
 #include "aot/cli/library.h"
 #include "aot/cli/process.h"
-#include "aot/emit.h"
 
 namespace bf::soundness {
 namespace {
@@ -67,7 +66,8 @@ std::size_t Batch::add(const Net& net, const PlannerConfig& config) {
 
 // Each source is included in a namespace of its own: its helpers have the same names as the
 // others'. What it includes itself was included before.
-std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& config) {
+std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& config,
+                       const Instruments& instruments) {
   const std::string name = fmt::format("net_{}", plans_.size());
   ModelInfo info;
   info.file_name = graph.name;
@@ -76,7 +76,7 @@ std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& c
   plans_.push_back(bf::plan(graph, info, name, has_spec, config));
   const Plan& made = plans_.back();
   const std::filesystem::path& folder = folder_.path();
-  write(folder / (name + ".cpp"), emit_source(made, name));
+  write(folder / (name + ".cpp"), emit_source(made, name, nullptr, instruments));
   write(folder / (name + ".h"), emit_header(made));
   for (const EmittedFile& file : emit_weight_files(made, name)) {
     write(folder / (name + file.suffix), file.bytes);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/emit.h"
 #include "planner/planner.h"
 #include "runtime/bf.h"
 #include "tests/soundness/net.h"
@@ -66,7 +67,8 @@ class Batch {
 
   // Plans and emits; returns the network's number.
   std::size_t add(const Net& net, const PlannerConfig& config);
-  std::size_t add(const Graph& graph, bool has_spec, const PlannerConfig& config);
+  std::size_t add(const Graph& graph, bool has_spec, const PlannerConfig& config,
+                  const Instruments& instruments = {});
 
   // Compiles all of them in one run of the compiler, and loads them.
   void build(const Build& how);
