@@ -266,11 +266,8 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   double* const h_centre = at<double>(workspace, 48);  // [2]
   float* const h_radius = at<float>(workspace, 64);  // [2]
   float* const h_below = at<float>(workspace, 80);  // [2]
-  float* const h_above = at<float>(workspace, 128);  // [2]
   double* const h_slack = at<double>(workspace, 96);  // [3]
   float* const h_relaxation = at<float>(workspace, 0);  // [12]
-  double* const h_activation = at<double>(workspace, 160);  // [2]
-  float* const h_activation_radius = at<float>(workspace, 176);  // [2]
   double* const y_centre = at<double>(workspace, 240);  // [2]
   float* const y_radius = at<float>(workspace, 256);  // [2]
   float* const y_below = at<float>(workspace, 272);  // [2]
@@ -278,8 +275,8 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   double* const y_slack = at<double>(workspace, 128);  // [3]
   std::int32_t* const y_rows = at<std::int32_t>(workspace, 304);  // [2]
   float* const y_sums = at<float>(workspace, 48);  // [12]
-  float* const y_coefficients = at<float>(workspace, 160);  // [8]
-  float* const y_coefficients_2 = at<float>(workspace, 192);  // [8]
+  float* const y_over_h = at<float>(workspace, 160);  // [8]
+  float* const y_over_box = at<float>(workspace, 192);  // [8]
 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
@@ -288,16 +285,15 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
       0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
-  bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_above);
-  bf::relax(2, true, h_centre, h_below, h_above, h_radius,
+  bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_below);
+  bf::relax(2, true, h_centre, h_below, h_below, h_radius,
       bf::RelaxErrors{0x1.0000040000105p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
-      0x1.8000090000367p-22, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_activation,
-      h_activation_radius);
+      0x1.8000090000367p-22, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
-  centre_affine_2x2(y_weight, y_bias_double, h_activation, h_activation_radius, y_centre, y_radius);
-  bf::centre_slack(h_activation, h_activation_radius, 2, 0x1.400000000140cp-50,
-      0x1.0000000000007p+1, 0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+  centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
+  bf::centre_slack(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
+      0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
   bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);
@@ -306,10 +302,10 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
         0x1.0000040001205p+0,
                                y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
     for (int first = 0; first < count; first += 2) {
-      bf::start_rows(y_weight, 2, 2, y_rows + first, 2, y_coefficients);
+      bf::start_rows(y_weight, 2, 2, y_rows + first, 2, y_over_h);
       for (int i = 0; i < 8; ++i) y_sums[i] = 0;
-      backward_affine_2x2_rows4(h_weight, h_relaxation, y_coefficients, y_sums, y_coefficients_2);
-      concretize_2_rows4(y_coefficients_2, box_radius, y_sums + 8);
+      backward_affine_2x2_rows4(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
+      concretize_2_rows4(y_over_box, box_radius, y_sums + 8);
       bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors,
                        y_radius, y_below, y_above);
     }
