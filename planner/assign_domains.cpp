@@ -29,7 +29,7 @@ bool is_exact(const Layer& layer) {
 }
 
 DomainChoice interval(int index, const char* reason) {
-  return {index, Domain::kInterval, true, reason};
+  return {index, Domain::kInterval, true, reason, 0};
 }
 
 DomainChoice choose(const Plan& plan, int index) {
@@ -45,14 +45,16 @@ DomainChoice choose(const Plan& plan, int index) {
       if (!head) return interval(index, "crown-ibp: hidden layer");
       break;
     case Method::kCrown:
+    case Method::kAuto:  // a search goes on from here
       if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
       break;
   }
   if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
-  if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows"};
+  if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
   return {index, Domain::kBackward, true,
           layer.relu ? "backward bounds of its unstable neurons"
-                     : "backward bounds of the neurons that its function bends"};
+                     : "backward bounds of the neurons that its function bends",
+          0};
 }
 
 }  // namespace

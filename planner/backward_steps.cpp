@@ -148,16 +148,25 @@ void EntryBuilder::add_row_errors(int index, const std::vector<bool>& cone, Back
   step.inflate = radius_inflate(index);
 }
 
+bool EntryBuilder::tightens_hidden() const {
+  if (config_.method != Method::kAuto) return config_.method == Method::kCrown;
+  for (int i = 0; i < layer_count(); ++i)
+    if (!is_head(i) && plan_.domains[static_cast<std::size_t>(i)].domain != Domain::kInterval)
+      return true;
+  return false;
+}
+
 void EntryBuilder::tighten(int index, const Relaxed& state) {
   const Layer& region = layer(index);
   BackwardRows step;
   step.layer = index;
-  step.unstable_only = plan_.domains[static_cast<std::size_t>(index)].unstable_only;
-  step.tile = lowering_.row_tile(region.out);
+  const DomainChoice& choice = plan_.domains[static_cast<std::size_t>(index)];
+  step.unstable_only = choice.unstable_only;
+  step.tile = lowering_.row_tile(region.out, choice.row_tile);
   // What rounding costs a head is seen in its bounds, and it grows with every link; what it costs a
   // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured: note [schedules].
-  step.wide = is_head(index) && config_.method == Method::kCrown &&
-              longest_path(index) >= kWideLinks && config_.target.hardware_double;
+  step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
+              config_.target.hardware_double;
   step.centre = state.centre;
   step.below = state.below;
   step.above = state.above;

@@ -23,7 +23,7 @@ Entry EntryBuilder::build() {
   const bool dense = is_dense();
   if (entry_.kind == EntryKind::kEvaluate && dense)
     build_evaluate();
-  else if (config_.method == Method::kIbp && dense)
+  else if (plan_.intervals_only() && dense)
     build_interval();
   else
     build_centred();

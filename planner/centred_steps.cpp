@@ -21,7 +21,7 @@ int most_products(const Layer& layer) {
 }  // namespace
 
 bool EntryBuilder::keeps_tables() const {
-  return entry_.kind != EntryKind::kEvaluate && config_.method != Method::kIbp;
+  return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only();
 }
 
 // What undoes the rounding of a layer's computed interval radius.

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "planner/machine_profile.h"
+#include "planner/search_config.h"
 
 namespace bf {
 
 // What is asked for.
 
-enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown };
+enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAuto };
 enum class Lowering : std::uint8_t { kReference, kGeneric, kVector };
 enum class Semantics : std::uint8_t { kReal };
 
@@ -63,6 +64,8 @@ struct PlannerConfig {
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
   Reuse reuse;
 
+  SearchConfig search;                       // of method auto
+  std::int64_t memory_budget = 0;            // bytes of workspace; 0: none
   std::vector<std::string> disabled_passes;  // of the planner; see planner_passes()
 
   // Error terms to leave out, by name (see error_term_names). For the mutation test alone: it shows

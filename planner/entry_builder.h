@@ -79,6 +79,7 @@ class EntryBuilder {
 
   // backward_steps.cpp: note [backward pass]
   void tighten(int index, const Relaxed& state);
+  bool tightens_hidden() const;  // some hidden layer has backward bounds
   std::vector<bool> cone_of(int index) const;
   int longest_path(int index) const;
   void start(int index, BackwardRows& step, CoefficientSlots& slots);

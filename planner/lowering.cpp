@@ -57,11 +57,12 @@ int LoweringPlanner::panel_of(int layer) const {
   return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
 }
 
-int LoweringPlanner::row_tile(int neurons) const {
+int LoweringPlanner::row_tile(int neurons, int asked) const {
   const int vectors = lanes_ == 1 ? 4 : 2;
   const int unit = std::max(2, lanes_);
   int tile = lanes_ * vectors;
-  if (plan_.config.row_tile > 0) tile = std::min(round_up(plan_.config.row_tile, unit), 4 * unit);
+  if (asked == 0) asked = plan_.config.row_tile;
+  if (asked > 0) tile = std::min(round_up(asked, unit), 4 * unit);
   return std::min(tile, round_up(2 * neurons, unit));
 }
 

@@ -10,8 +10,9 @@ class LoweringPlanner {
  public:
   explicit LoweringPlanner(Plan& plan);
 
-  // Rows of a backward tile whose target has `neurons` candidates (both signs are rows).
-  int row_tile(int neurons) const;
+  // Rows of a backward tile whose target has `neurons` candidates (both signs are rows). asked: 0
+  // for the configured number or, without one, the planner's own.
+  int row_tile(int neurons, int asked) const;
 
   KernelId bind(KernelKind kind);
   KernelId forward(KernelKind kind, int layer, bool relu, bool head);

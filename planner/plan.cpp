@@ -51,6 +51,15 @@ std::string cache_key(const CacheEntry& entry) {
   return key;
 }
 
+bool Plan::intervals_only() const {
+  if (config.method == Method::kIbp) return true;
+  if (config.method != Method::kAuto) return false;
+  const auto relaxes = [](const Layer& layer) { return layer.relu || layer.function; };
+  const auto is_interval = [](const DomainChoice& c) { return c.domain == Domain::kInterval; };
+  // Without activations intervals are crown's choice, too, and its centres are more exact.
+  return std::ranges::any_of(layers, relaxes) && std::ranges::all_of(domains, is_interval);
+}
+
 // ---- Names. No default: the compiler warns of a missing one.
 
 std::string_view to_string(Method method) {
@@ -61,6 +70,8 @@ std::string_view to_string(Method method) {
       return "crown-ibp";
     case Method::kCrown:
       return "crown";
+    case Method::kAuto:
+      return "auto";
   }
   BF_CHECK(!"a Method");
   return {};
@@ -74,6 +85,19 @@ std::string_view to_string(Domain domain) {
       return "backward";
   }
   BF_CHECK(!"a Domain");
+  return {};
+}
+
+std::string_view to_string(SearchKind kind) {
+  switch (kind) {
+    case SearchKind::kGreedy:
+      return "greedy";
+    case SearchKind::kBeam:
+      return "beam";
+    case SearchKind::kExhaustive:
+      return "exhaustive";
+  }
+  BF_CHECK(!"a SearchKind");
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,7 @@ struct DomainChoice {
   Domain domain = Domain::kInterval;
   bool unstable_only = true;  // backward: of the neurons whose relaxation is not exact, or of all
   std::string reason;
+  int row_tile = 0;  // rows of a backward tile; 0: as configured
   bool operator==(const DomainChoice&) const = default;
 };
 
@@ -88,6 +90,21 @@ enum class BoxMatch : std::uint8_t {
   kSame,    // the box is the same, bit for bit
   kInside,  // the box lies inside
   kAny,     // always: no bound depends on it
+};
+
+// What a search for domains did.
+struct SearchSummary {
+  std::string pass;          // that searched
+  std::string kind;          // "greedy", "beam of 4", "exhaustive"
+  std::string goal;          // what was minimised, within what
+  std::string looseness_of;  // how looseness was found out
+  double candidates = 0;     // of the space
+  std::int64_t measured = 0;
+  bool complete = true;  // the work allowed for measuring was enough
+  // Predicted of the plan that was taken.
+  double seconds = 0, looseness = 0, compile_seconds = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const SearchSummary&) const = default;
 };
 
 // Something that survives a call, and all that it depends on. Every key also holds the fingerprint
@@ -156,6 +173,7 @@ struct Plan {
   std::vector<int> output_heads, spec_heads;
 
   std::vector<DomainChoice> domains;
+  std::optional<SearchSummary> search;
   std::vector<WeightLayout> layouts;
   std::vector<CacheEntry> cache;
   ContextPlan context;
@@ -169,6 +187,9 @@ struct Plan {
 
   const Entry* find_entry(EntryKind kind) const;  // null when the plan has none
   bool operator==(const Plan&) const = default;
+
+  // Method ibp, and auto where it chose intervals alone.
+  bool intervals_only() const;
 };
 
 // How far the planner has come: what a plan holds.

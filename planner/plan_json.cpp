@@ -294,6 +294,22 @@ Json reuse_json(const Reuse& reuse) {
   return list;
 }
 
+Json search_json(const Plan& plan) {
+  if (!plan.search) return nullptr;
+  const SearchSummary& search = *plan.search;
+  return {{"pass", search.pass},
+          {"kind", search.kind},
+          {"goal", search.goal},
+          {"looseness_of", search.looseness_of},
+          {"candidates", search.candidates},
+          {"measured", search.measured},
+          {"complete", search.complete},
+          {"seconds", search.seconds},
+          {"bytes", search.bytes},
+          {"looseness", search.looseness},
+          {"compile_seconds", search.compile_seconds}};
+}
+
 Json choices_json(const Plan& plan) {
   const auto layer = [&](int index) {
     return plan.layers.at(static_cast<std::size_t>(index)).name;
@@ -304,7 +320,9 @@ Json choices_json(const Plan& plan) {
     json["domains"].push_back({{"layer", layer(choice.layer)},
                                {"domain", to_string(choice.domain)},
                                {"unstable_only", choice.unstable_only},
+                               {"row_tile", choice.row_tile},
                                {"reason", choice.reason}});
+  json["search"] = search_json(plan);
   json["layouts"] = Json::array();
   for (const WeightLayout& layout : plan.layouts)
     json["layouts"].push_back(

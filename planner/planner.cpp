@@ -12,6 +12,7 @@
 #include "planner/exact_centre.h"
 #include "planner/lowering.h"
 #include "planner/plan_cache.h"
+#include "planner/search/search_domains.h"
 #include "planner/storage.h"
 #include "planner/stride_gathers.h"
 #include "planner/weight_tables.h"
@@ -82,6 +83,11 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kLayers, run_stride_gathers},
     {"assign-domains", "domain", "choose what is bounded how", false, PlanStage::kDomains,
      run_assign_domains},
+    {"search", "domain", "auto: search domains and tiles within the budgets", true,
+     PlanStage::kDomains, search_domains},
+    {"tighten-selectively", "domain",
+     "keep intervals where backward bounds do not move the result on the sample boxes", true,
+     PlanStage::kDomains, tighten_selectively},
     {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",
      false, PlanStage::kEntries, run_build_entries},
     {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",

@@ -53,7 +53,7 @@ bool reads_double_bias(const Plan& plan, int layer) {
     for (const Step& step : entry.steps)
       if (const auto* centre = std::get_if<CentreAffine>(&step))
         if (centre->layer == layer) return true;
-  return plan.config.method != Method::kIbp;
+  return !plan.intervals_only();
 }
 
 const std::vector<float>& weights_of(const Layer& layer, const WeightTable& table) {

@@ -127,6 +127,18 @@ std::string golden_key(Method method) {
   return key;
 }
 
+std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
+  const nlohmann::json json = parse_json_file(path, "box file");
+  const JsonAt root{&json, printable(path.string())};
+  if (!root.has("boxes")) return {read_box(path, std::nullopt)};
+  const JsonAt boxes = root.key("boxes");
+  std::vector<BoxFile> list;
+  const std::size_t count = boxes.expect_array();
+  for (std::size_t i = 0; i < count; ++i) list.push_back(box_at(boxes.at(i)));
+  if (list.empty()) fail("BF3009", root.where, "the file has no boxes");
+  return list;
+}
+
 BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index) {
   const nlohmann::json json = parse_json_file(path, "box file");
   const JsonAt root{&json, printable(path.string())};

@@ -20,6 +20,8 @@ struct BoxFile {
   Box box;
   std::string where;  // "box.json", "golden.json: boxes[2]"; for messages
 };
+// All boxes of a file of one or several.
+std::vector<BoxFile> read_boxes(const std::filesystem::path& path);
 BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index);
 
 // A box as a verifier takes it: the smallest float32 box around the given one.

@@ -15,10 +15,12 @@ namespace bf::cli {
 void add_method_option(CLI::App& app, ModelArguments& arguments) {
   app.add_option("-m,--method", arguments.method,
                  "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
-                 "crown: backward bounds of every unstable neuron")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown"}))
+                 "crown: backward bounds of every unstable neuron; auto: the best mix of them "
+                 "within the budgets")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "auto"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
+  add_search_options(app, arguments.search);
 }
 
 void add_spec_option(CLI::App& app, ModelArguments& arguments) {
@@ -102,6 +104,7 @@ void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
 Method method_of(const std::string& text) {
   for (Method method : kAllMethods)
     if (to_string(method) == text) return method;
+  if (text == to_string(Method::kAuto)) return Method::kAuto;
   BF_CHECK(!"a Method");
   return Method::kCrown;
 }
@@ -146,6 +149,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
     (find_planner_pass(pass) != nullptr ? options.planner.disabled_passes : options.disabled_passes)
         .push_back(pass);
   for (const std::string& pass : options.disabled_passes) check_pass_name(pass);
+  resolve(arguments.search, options);
   if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
   if (!arguments.property.empty()) options.property = read_property(arguments.property);
   return options;

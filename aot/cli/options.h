@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/cli/library.h"
+#include "aot/cli/search_options.h"
 #include "aot/compile.h"
 
 namespace bf::cli {
@@ -28,7 +29,8 @@ struct ModelArguments {
   std::string granularity = "region";
   std::string profile;                       // a name or a file; empty: of the target
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
-  std::string config;                        // read by parse()
+  SearchArguments search;
+  std::string config;  // read by parse()
 };
 
 // Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
@@ -43,7 +45,8 @@ CompileOptions compile_options(const ModelArguments& arguments);
 CompilerOptions compiler_options(const ModelArguments& arguments);
 
 Method method_of(const std::string& text);
-inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown};
+inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp,
+                                         Method::kCrown};  // single ones
 
 // Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say
 // and returns the exit code, 0 or 2. Throws: CompileError for the configuration.

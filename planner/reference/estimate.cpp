@@ -11,7 +11,7 @@
 namespace bf::reference {
 namespace {
 
-constexpr double kSamplingWork = 2e4;  // of one smooth function's lines
+constexpr double kSamplingWork = 6e4;  // of one smooth function's lines
 
 double products(const Layer& layer) {
   if (layer.kind == LayerKind::kDense) return static_cast<double>(layer.in) * layer.out;

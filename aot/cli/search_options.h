@@ -1,0 +1,29 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "aot/compile.h"
+
+namespace bf::cli {
+
+// What --method auto looks for, as it was typed.
+struct SearchArguments {
+  std::vector<std::string> sample_boxes;
+  std::string kind = "greedy";
+  int beam_width = 4;
+  std::string objective;
+  std::string time_budget;
+  double looseness_target = 0;
+};
+
+void add_search_options(CLI::App& app, SearchArguments& arguments);
+
+// Throws: CompileError BF3308, BF3309 for what cannot be read, and those of box files.
+void resolve(const SearchArguments& arguments, CompileOptions& options);
+
+// "0.5", "50us", "2ms", "1s" in seconds. Throws: CompileError BF3308.
+double parse_seconds(const std::string& text, const std::string& option);
+
+}  // namespace bf::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "planner/config.h"
+
+namespace bf {
+
+// What is known of a candidate plan before any code is made.
+struct Metrics {
+  double seconds = 0;    // of one call, predicted
+  double bytes = 0;      // workspace: the largest sum alive in one step
+  double looseness = 1;  // mean width on the sample boxes, relative to crown's
+  double compile = 0;    // seconds to compile the code, predicted
+  bool operator==(const Metrics&) const = default;
+};
+
+// What a search minimises, and what it must keep. A candidate that keeps the limits goes before one
+// that does not, one that breaks them less before one that breaks them more.
+class Goal {
+ public:
+  // The sum of weight x metric.
+  Goal(const Metrics& weights, const Metrics& limits) : weights_(weights), limits_(limits) {}
+
+  static Metrics no_limits() {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    return {kInf, kInf, kInf, kInf};
+  }
+
+  // How far the limits are exceeded, relative to each; 0 when they are kept.
+  double excess(const Metrics& m) const;
+  double value(const Metrics& m) const;
+
+  // Whether `a` is preferred. Of equals, the tighter, then the faster, then the smaller.
+  bool prefers(const Metrics& a, const Metrics& b) const;
+
+  const Metrics& limits() const { return limits_; }
+
+ private:
+  Metrics weights_;
+  Metrics limits_;
+};
+
+// "3.1 us"
+std::string duration_text(double seconds);
+
+}  // namespace bf
