@@ -8,6 +8,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/plan_json_steps.h"
+#include "planner/search/search_json.h"
 
 namespace bf {
 namespace {
@@ -294,22 +295,6 @@ Json reuse_json(const Reuse& reuse) {
   return list;
 }
 
-Json search_json(const Plan& plan) {
-  if (!plan.search) return nullptr;
-  const SearchSummary& search = *plan.search;
-  return {{"pass", search.pass},
-          {"kind", search.kind},
-          {"goal", search.goal},
-          {"looseness_of", search.looseness_of},
-          {"candidates", search.candidates},
-          {"measured", search.measured},
-          {"complete", search.complete},
-          {"seconds", search.seconds},
-          {"bytes", search.bytes},
-          {"looseness", search.looseness},
-          {"compile_seconds", search.compile_seconds}};
-}
-
 Json choices_json(const Plan& plan) {
   const auto layer = [&](int index) {
     return plan.layers.at(static_cast<std::size_t>(index)).name;
@@ -322,7 +307,7 @@ Json choices_json(const Plan& plan) {
                                {"unstable_only", choice.unstable_only},
                                {"row_tile", choice.row_tile},
                                {"reason", choice.reason}});
-  json["search"] = search_json(plan);
+  json["search"] = plan.search ? to_json(*plan.search) : Json(nullptr);
   json["layouts"] = Json::array();
   for (const WeightLayout& layout : plan.layouts)
     json["layouts"].push_back(
@@ -349,6 +334,8 @@ Json options_json(const PlannerConfig& config) {
                {"row_tile", config.row_tile},
                {"granularity", to_string(config.granularity)},
                {"cache", reuse_json(config.reuse)},
+               {"memory_budget", config.memory_budget},
+               {"search", to_json(config.search)},
                {"disabled_passes", config.disabled_passes},
                {"target",
                 {{"name", config.target.name},

@@ -48,7 +48,7 @@ void apply(const SearchSpace& space, const Candidate& candidate, Plan& plan);
 // anywhere, and nothing else is left in it.
 class Meter {
  public:
-  // Throws: CompileError BF2132.
+  // Throws: CompileError BF2142.
   Meter(PlanState& state, const SearchSpace& space);
 
   Metrics measure(const Candidate& candidate);

@@ -53,7 +53,7 @@ SampleBoxes half_unstable_box(const Plan& plan, const Entry& intervals, int most
 void check_boxes(const Plan& plan, const PlanOptions& options) {
   for (const Box& box : options.samples)
     if (box.lower.size() != static_cast<std::size_t>(plan.input_count))
-      fail("BF2132", "sample boxes",
+      fail("BF2142", "sample boxes",
            fmt::format("a box has {} numbers, but the network has {} inputs", box.lower.size(),
                        plan.input_count));
 }

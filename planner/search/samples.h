@@ -20,7 +20,7 @@ struct SampleBoxes {
 SampleBoxes sample_boxes(const Plan& plan, const PlanOptions& options, const Entry& intervals,
                          int most_runs);
 
-// Throws: CompileError BF2132 for a box of another number of elements than the network's input.
+// Throws: CompileError BF2142 for a box of another number of elements than the network's input.
 void check_boxes(const Plan& plan, const PlanOptions& options);
 
 }  // namespace bf

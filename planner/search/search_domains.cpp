@@ -213,7 +213,7 @@ std::string least_that_works(Session& session, const Metrics& limits, double Met
   }
   if (hint.empty())
     hint = "no single budget is to blame: leave one out to see what the others need";
-  fail("BF2130", "--method auto", "no plan was found" + budgets.text, hint);
+  fail("BF2140", "--method auto", "no plan was found" + budgets.text, hint);
 }
 
 struct Answer {
@@ -257,7 +257,7 @@ void check_size(const SearchConfig& config, const SearchSpace& space) {
   double size = 1;
   for (const int n : space.options()) size *= n;
   if (config.kind == SearchKind::kExhaustive && size > kMostExhaustive)
-    fail("BF2131", "--search exhaustive",
+    fail("BF2141", "--search exhaustive",
          fmt::format("there are {:g} candidates, more than {:g}", size, kMostExhaustive),
          "use --search beam, or give --row-tile so that tiles are not searched");
 }

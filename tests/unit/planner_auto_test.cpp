@@ -141,7 +141,7 @@ std::string hint_of(const Graph& graph, const SearchConfig& search, std::int64_t
   try {
     automatic(graph, search, memory);
   } catch (const CompileError& error) {
-    EXPECT_EQ(error.diagnostics().at(0).code, "BF2130");
+    EXPECT_EQ(error.diagnostics().at(0).code, "BF2140");
     return error.diagnostics().at(0).hint;
   }
   ADD_FAILURE() << "planned";
@@ -235,7 +235,7 @@ TEST(Auto, RefusesToExhaustALargeSpace) {
     automatic(chain(deep, 1), search);
     FAIL() << "planned";
   } catch (const CompileError& error) {
-    EXPECT_EQ(error.diagnostics().at(0).code, "BF2131");
+    EXPECT_EQ(error.diagnostics().at(0).code, "BF2141");
   }
 }
 
@@ -249,7 +249,7 @@ TEST(Auto, RefusesSampleBoxesOfAnotherSize) {
       plan(chain(kWidths, 1), {}, "net", false, config, options);
       FAIL() << "planned";
     } catch (const CompileError& error) {
-      EXPECT_EQ(error.diagnostics().at(0).code, "BF2132");
+      EXPECT_EQ(error.diagnostics().at(0).code, "BF2142");
     }
   }
 }
