@@ -111,7 +111,7 @@ std::string sample_cells(const LayerSample* sample, const WidthScale& scale) {
 std::string head_row(bool sampled) {
   return fmt::format(
       "<thead><tr><th></th><th>layer</th><th>computes</th><th class=\"r\">in → out</th>"
-      "<th>bounds</th><th class=\"why\">why</th>{}</tr></thead>",
+      "<th>bounds</th>{}<th class=\"why\">why</th></tr></thead>",
       sampled ? "<th>inactive · active · unstable</th><th class=\"r\">unstable</th>"
                 "<th>mean width</th><th class=\"r\"></th>"
               : "");
@@ -139,12 +139,12 @@ std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
   }
   return fmt::format(
       "<tr><td class=\"g\">{}</td><td title=\"{}\"><span class=\"box mono {}\">{}</span></td>"
-      "<td>{}{}</td><td class=\"r\">{}</td><td>{}</td><td class=\"clip\" "
-      "title=\"{}\">{}</td>{}</tr>\n",
+      "<td>{}{}</td><td class=\"r\">{}</td><td>{}</td>{}<td class=\"clip\" "
+      "title=\"{}\">{}</td></tr>\n",
       rail, escape(layer.name + ": " + layer.origin), kind_of(layer),
       escape(shorten(layer.name, kNameLength)), maps_of(layer), escape(activation_of(layer)),
-      extents(layer), domain, reason, reason,
-      findings.samples.empty() ? "" : sample_cells(sample_of(findings, i), scale));
+      extents(layer), domain,
+      findings.samples.empty() ? "" : sample_cells(sample_of(findings, i), scale), reason, reason);
 }
 
 // Rows: the input, the layers, the outputs. What each reads.

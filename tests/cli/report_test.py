@@ -193,12 +193,20 @@ class Browser(ReportCase):
     """Headless Chromium loads the page; a script in a copy measures it."""
 
     def chromium(self, *arguments):
-        result = subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             f"--user-data-dir={self.folder}/profile", "--virtual-time-budget=5000", *arguments],
-            cwd=self.work, capture_output=True, text=True, timeout=120)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout
+        """On a busy machine a headless start may hang: one more try, with another profile."""
+        for attempt in (1, 2):
+            try:
+                result = subprocess.run(
+                    [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                     f"--user-data-dir={self.folder}/profile{attempt}",
+                     "--virtual-time-budget=5000", *arguments],
+                    cwd=self.work, capture_output=True, text=True, timeout=120)
+            except subprocess.TimeoutExpired:
+                if attempt == 2:
+                    raise
+                continue
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return result.stdout
 
     def measure(self, text, width):
         copy = self.write("copy.html", text.replace("</head>", MEASURE + "</head>"))
