@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "aot/report/html.h"
 #include "aot/report/report.h"
@@ -26,7 +27,7 @@ constexpr std::array<Group, 5> kGroups = {{{"value", "centres and radii"},
 // By what the planner calls them.
 std::size_t group_of(const std::string& name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-  if (has("coefficients") || has("sums") || has("rows")) return 3;
+  if (has("_over_") || has("coefficients") || has("sums") || has("rows")) return 3;
   if (has("relaxation") || has("planes") || has("choice") || has("slack")) return 2;
   if (has("below") || has("above")) return 1;
   if (has("centre") || has("radius") || has("activation") || has("value")) return 0;
@@ -35,11 +36,11 @@ std::size_t group_of(const std::string& name) {
 
 class Map {
  public:
-  explicit Map(const Entry& entry)
-      : entry_(entry), steps_(static_cast<double>(entry.steps.size())) {
-    const double step = std::clamp(1100 / std::max(steps_, 1.0), 3.0, 64.0);
-    width_ = kLeft + step * steps_ + kRight;
-    step_ = step;
+  explicit Map(const Entry& entry) : entry_(entry) {
+    for (const Step& step : entry.steps) starts_.push_back(starts_.back() + op_count(step));
+    const double ops = std::max(starts_.back(), 1);
+    op_ = std::clamp(1100 / ops, 3.0, 64.0);
+    width_ = kLeft + op_ * ops + kRight;
     const StorageTotals& storage = entry.storage;
     top_ = static_cast<double>(std::max<std::int64_t>(storage.planned_bytes, 1));
     cut_ = static_cast<double>(storage.naive_bytes) > 1.12 * top_;
@@ -58,9 +59,13 @@ class Map {
   }
 
  private:
-  double x(double step) const { return kLeft + step_ * step; }
+  int step_count() const { return static_cast<int>(entry_.steps.size()); }
+  // Where an op begins; steps are made of ops.
+  double x(int op) const { return kLeft + op_ * op; }
+  double x_of_step(int step) const { return x(starts_[static_cast<std::size_t>(step)]); }
+  int op_of(int step, int op) const { return starts_[static_cast<std::size_t>(step)] + op; }
   double y(double bytes) const { return kTop + kHeight * (1 - bytes / top_); }
-  double right() const { return x(steps_); }
+  double right() const { return x(starts_.back()); }
 
   // Every other task shaded.
   std::string bands() const {
@@ -72,14 +77,16 @@ class Map {
           "<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
           "height=\"{:.1f}\"><title>{}"
           "</title></rect>",
-          x(task.steps.front()), kTop, x(task.steps.back() + 1) - x(task.steps.front()), kHeight,
+          x_of_step(task.steps.front()), kTop,
+          x_of_step(task.steps.back() + 1) - x_of_step(task.steps.front()), kHeight,
           escape(task.name));
     }
     return text;
   }
 
   std::string rectangle(const Buffer& buffer) const {
-    const double left = x(buffer.first), width = x(buffer.last + 1) - left;
+    const double left = x(op_of(buffer.first, buffer.first_op));
+    const double width = x(op_of(buffer.last, buffer.last_op) + 1) - left;
     const double top = y(static_cast<double>(buffer.offset + buffer.bytes));
     const double height = std::max(y(static_cast<double>(buffer.offset)) - top, 0.7);
     std::string text = fmt::format(
@@ -112,16 +119,17 @@ class Map {
         turn, escape(shown));
   }
 
-  // Bytes of the buffers that are alive, step by step: its peak is the lower bound.
+  // Bytes of the buffers that are alive, op by op: its peak is the lower bound.
   std::string live() const {
     std::string path;
-    for (int step = 0; step < static_cast<int>(entry_.steps.size()); ++step) {
+    for (int op = 0; op < starts_.back(); ++op) {
       std::int64_t bytes = 0;
       for (const Buffer& buffer : entry_.buffers)
-        if (buffer.scope == CacheScope::kRun && buffer.first <= step && step <= buffer.last)
+        if (buffer.scope == CacheScope::kRun && op_of(buffer.first, buffer.first_op) <= op &&
+            op <= op_of(buffer.last, buffer.last_op))
           bytes += buffer.bytes;
-      path += fmt::format("{}{:.1f} {:.1f}H{:.1f}", step == 0 ? "M" : "L", x(step),
-                          y(static_cast<double>(bytes)), x(step + 1));
+      path += fmt::format("{}{:.1f} {:.1f}H{:.1f}", op == 0 ? "M" : "L", x(op),
+                          y(static_cast<double>(bytes)), x(op + 1));
     }
     return fmt::format("<path class=\"live\" d=\"{}\"/>", path);
   }
@@ -157,16 +165,21 @@ class Map {
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">0</text><path class=\"axis\" "
         "d=\"M{:.1f} {:.1f}H{:.1f}\"/>",
         kLeft - 8, y(0) + 4, kLeft, y(0), right());
-    // A number where there is room for it.
-    const int stride = static_cast<int>(40 / step_) + 1;
-    for (int step = 0; step < static_cast<int>(steps_); step += stride)
+    // The number of a step where there is room for it.
+    double free = kLeft;
+    for (int step = 0; step < step_count(); ++step) {
+      const double middle = (x_of_step(step) + x_of_step(step + 1)) / 2;
+      if (middle - 14 < free) continue;
+      free = middle + 14;
       text += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
-                          x(step + 0.5), y(0) + 20, step);
+                          middle, y(0) + 20, step);
+    }
     return text;
   }
 
   const Entry& entry_;
-  double steps_ = 0, step_ = 0, width_ = 0, top_ = 1;
+  std::vector<int> starts_ = {0};  // the first op of each step, and their number
+  double op_ = 0, width_ = 0, top_ = 1;
   bool cut_ = false;  // one range per buffer would not fit on the axis
 };
 
@@ -178,10 +191,18 @@ std::string totals_text(const StorageTotals& storage) {
                         100 * (1 - static_cast<double>(storage.planned_bytes) /
                                        static_cast<double>(storage.naive_bytes)),
                         bytes_text(static_cast<double>(storage.naive_bytes)));
-  return text + (storage.planned_bytes == storage.lower_bound_bytes
-                     ? "; the least possible"
-                     : fmt::format("; at least {} are needed",
-                                   bytes_text(static_cast<double>(storage.lower_bound_bytes))));
+  switch (storage.proof) {
+    case StorageProof::kNotShared:
+      return text + "; not shared";
+    case StorageProof::kLowerBound:
+      return text + "; as much as is alive at once";
+    case StorageProof::kSearched:
+      return text + "; there is none smaller, as a search has found";
+    case StorageProof::kBestFound:
+      return text + fmt::format("; the smallest that was found, at least {} are needed",
+                                bytes_text(static_cast<double>(storage.lower_bound_bytes)));
+  }
+  return text;
 }
 
 }  // namespace
@@ -207,7 +228,7 @@ std::string memory_part(const Plan& plan) {
   return section(
       "memory", "Workspace over time",
       "Every buffer is a rectangle: the steps between which it lives, and the bytes where "
-      "it lies. The thin line is what is alive at each step; tasks are shaded in turn.",
+      "it lies. The thin line is what is alive at each moment; tasks are shaded in turn.",
       body);
 }
 
