@@ -49,6 +49,26 @@ Candidate Landscape::best_known(const Goal& goal) const {
   return best->first;
 }
 
+// One axis changed; of few axes also the options of two exchanged, as far as both have them: what
+// one layer gives up another gets.
+std::vector<Candidate> Landscape::neighbours(const Candidate& from) const {
+  constexpr std::size_t kFewAxes = 12;
+  std::vector<Candidate> list;
+  for (std::size_t axis = 0; axis < options_.size(); ++axis)
+    for (int option = 0; option < options_[axis]; ++option) {
+      Candidate to = from;
+      if (std::exchange(to[axis], option) != option) list.push_back(std::move(to));
+    }
+  for (std::size_t a = 0; a < options_.size() && options_.size() <= kFewAxes; ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      if (from[a] == from[b] || from[a] >= options_[b] || from[b] >= options_[a]) continue;
+      Candidate to = from;
+      std::swap(to[a], to[b]);
+      list.push_back(std::move(to));
+    }
+  return list;
+}
+
 // Replaces `best` by the best of it and its neighbours. Whether there is anything new among them.
 bool Landscape::step(const Goal& goal, int width, std::vector<Candidate>& best,
                      std::map<Candidate, bool>& expanded) {
@@ -57,14 +77,11 @@ bool Landscape::step(const Goal& goal, int width, std::vector<Candidate>& best,
   for (const Candidate& from : best) {
     if (std::exchange(expanded[from], true)) continue;
     any = true;
-    for (std::size_t axis = 0; axis < options_.size(); ++axis)
-      for (int option = 0; option < options_[axis]; ++option) {
-        Candidate to = from;
-        if (std::exchange(to[axis], option) == option) continue;
-        if (find(to) == nullptr && !may_continue()) continue;
-        measure(to);
-        if (std::ranges::count(pool, to) == 0) pool.push_back(std::move(to));
-      }
+    for (Candidate& to : neighbours(from)) {
+      if (find(to) == nullptr && !may_continue()) continue;
+      measure(to);
+      if (std::ranges::count(pool, to) == 0) pool.push_back(std::move(to));
+    }
   }
   std::ranges::stable_sort(pool, [&](const Candidate& a, const Candidate& b) {
     const Metrics &x = known_.at(a), &y = known_.at(b);
@@ -75,14 +92,17 @@ bool Landscape::step(const Goal& goal, int width, std::vector<Candidate>& best,
   return any;
 }
 
-Candidate Landscape::climb(const Goal& goal, int width) {
-  for (const Candidate& start : starts_) measure(start);
-  std::vector<Candidate> best = {best_known(goal)};
-  for (const Candidate& start : starts_)
-    if (start != best.front()) best.push_back(start);
+void Landscape::climb_from(const Goal& goal, int width, Candidate start) {
+  std::vector<Candidate> best = {std::move(start)};
   std::map<Candidate, bool> expanded;
   while (step(goal, width, best, expanded)) {
   }
+}
+
+Candidate Landscape::climb(const Goal& goal, int width) {
+  for (const Candidate& start : starts_) measure(start);
+  for (const Candidate& start : starts_) climb_from(goal, width, start);
+  climb_from(goal, width, best_known(goal));
   return best_known(goal);
 }
 

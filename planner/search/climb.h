@@ -24,9 +24,9 @@ class Landscape {
   // Adds candidates that every search looks at first.
   void start_from(Candidate candidate);
 
-  // From the starts and all that earlier searches preferred: keeps the `width` best, measures all
-  // candidates that differ from one of them in one axis, and so on until none of the best is new.
-  // width 1 is steepest descent.
+  // From each start and from the best that earlier searches found: keeps the `width` best, measures
+  // all candidates that differ from one of them in one axis, or, when there are few axes, exchange
+  // the options of two, and so on until none of the best is new. width 1 is steepest descent.
   Candidate climb(const Goal& goal, int width);
 
   // Measures every candidate.
@@ -45,6 +45,8 @@ class Landscape {
   bool was_cut() const { return cut_; }  // a search ended before its time
 
  private:
+  void climb_from(const Goal& goal, int width, Candidate start);
+  std::vector<Candidate> neighbours(const Candidate& from) const;
   bool step(const Goal& goal, int width, std::vector<Candidate>& best,
             std::map<Candidate, bool>& expanded);
   bool may_continue();

@@ -26,7 +26,10 @@ double Goal::excess(const Metrics& m) const {
          over(m.looseness, limits_.looseness) + over(m.compile, limits_.compile);
 }
 
-double Goal::value(const Metrics& m) const {
+double Goal::value(const Metrics& metrics) const {
+  Metrics m = metrics;
+  if (logarithms_)
+    m = {std::log(m.seconds), std::log(m.bytes), std::log(m.looseness), std::log(m.compile)};
   return part(weights_.seconds, m.seconds) + part(weights_.bytes, m.bytes) +
          part(weights_.looseness, m.looseness) + part(weights_.compile, m.compile);
 }

@@ -24,6 +24,13 @@ class Goal {
   // The sum of weight x metric.
   Goal(const Metrics& weights, const Metrics& limits) : weights_(weights), limits_(limits) {}
 
+  // No limits; the weighted sum of the metrics' logarithms.
+  static Goal trade_off(const Metrics& weights) {
+    Goal goal(weights, no_limits());
+    goal.logarithms_ = true;
+    return goal;
+  }
+
   static Metrics no_limits() {
     constexpr double kInf = std::numeric_limits<double>::infinity();
     return {kInf, kInf, kInf, kInf};
@@ -41,6 +48,7 @@ class Goal {
  private:
   Metrics weights_;
   Metrics limits_;
+  bool logarithms_ = false;
 };
 
 // "3.1 us"

@@ -86,11 +86,14 @@ double mean(const std::vector<double>& numbers) {
   return numbers.empty() ? 0 : sum / static_cast<double>(numbers.size());
 }
 
-// Of widths, where crown's may be 0 or infinite.
-double ratio(double width, double reference) {
+// Of widths, where the reference may be infinite, or 0 but for rounding: what is small next to
+// intervals' width counts as equal.
+double ratio(double width, double reference, double intervals) {
   if (width == reference) return 1;
   if (std::isinf(reference)) return 0;
-  return reference > 0 ? width / reference : std::numeric_limits<double>::infinity();
+  const double rounding = std::isinf(intervals) ? 0 : 0x1p-30 * intervals;
+  return reference + rounding > 0 ? (width + rounding) / (reference + rounding)
+                                  : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -233,8 +236,11 @@ void Meter::choose_effort(const PlanOptions& options) {
   if (planned_work(1, 0) > work_limit_) return count_layers();
   const SampleBoxes samples = sample_boxes(plan_, options, plan_.entries.front(),
                                            static_cast<int>(work_limit_ / forward / 4));
-  for (const Box& box : samples.boxes)
-    bent_.push_back(estimator_.run(plan_.entries.front(), estimator_.add_box(box)).bent);
+  for (const Box& box : samples.boxes) {
+    const auto result = estimator_.run(plan_.entries.front(), estimator_.add_box(box));
+    bent_.push_back(result.bent);
+    interval_widths_.push_back(mean(result.widths));
+  }
   build(space_.crown());
   boxes_ = samples.boxes.size();
   std::size_t rows = kAllRows;
@@ -276,7 +282,7 @@ Metrics Meter::measure(const Candidate& candidate) {
       const auto result = estimator_.run(entry, box);
       for (std::size_t i = 0; i < neurons.size(); ++i)
         neurons[i] += static_cast<double>(result.rows[i]) / static_cast<double>(boxes_);
-      ratios.push_back(ratio(mean(result.widths), crown_widths_[box]));
+      ratios.push_back(ratio(mean(result.widths), crown_widths_[box], interval_widths_[box]));
     }
   }
   Metrics metrics;

@@ -72,9 +72,9 @@ class Meter {
   std::vector<DomainChoice> original_;
   reference::Estimator estimator_;
   std::size_t boxes_ = 0;
-  std::vector<std::vector<std::size_t>> bent_;  // by box, on intervals alone
-  std::vector<double> crown_widths_;            // by box
-  std::vector<std::int64_t> layout_bytes_;      // by layer, of weight tables
+  std::vector<std::vector<std::size_t>> bent_;          // by box, on intervals alone
+  std::vector<double> crown_widths_, interval_widths_;  // by box
+  std::vector<std::int64_t> layout_bytes_;              // by layer, of weight tables
   double work_limit_ = 0;
   bool measured_ = true;  // or counted
   std::string method_;

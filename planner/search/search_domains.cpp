@@ -221,6 +221,16 @@ struct Answer {
   std::string goal;
 };
 
+// Climbs for trade-offs between the metrics that budgets limit and looseness, from the tightest
+// on: with a budget the best plan is often near one of these, and far from single methods.
+void tour(Session& session, const Metrics& limits) {
+  for (const double weight : {0.25, 1.0, 4.0}) {
+    if (limits.seconds < kInf || limits.looseness < kInf)
+      session.find(Goal::trade_off({weight, 0, 1, 0}));
+    if (limits.bytes < kInf) session.find(Goal::trade_off({0, weight, 1, 0}));
+  }
+}
+
 Answer by_objective(Session& session, const Objective& objective, const Budgets& budgets) {
   const Metrics& crown = session.metrics(session.space().crown());
   const Metrics weights = {objective.time / crown.seconds, objective.memory / crown.bytes,
@@ -275,6 +285,7 @@ void search_domains(PlanState& state) {
        {session.space().ibp(), session.space().crown_ibp(), session.space().crown()})
     session.landscape().start_from(method);
   const Budgets budgets = budgets_of(config);
+  if (config.search.kind != SearchKind::kExhaustive) tour(session, budgets.limits);
   Answer found = answer(session, config, budgets);
   if (Goal({}, budgets.limits).excess(session.metrics(found.candidate)) > 0)
     fail_budgets(session, budgets);

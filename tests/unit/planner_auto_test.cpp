@@ -215,7 +215,7 @@ TEST(Auto, SearchesAgreeOnASmallNetwork) {
       }
       EXPECT_EQ(domains(plans[0]), domains(plans[2])) << seed << " greedy, " << target;
       EXPECT_EQ(domains(plans[1]), domains(plans[2])) << seed << " beam, " << target;
-      EXPECT_LT(plans[0].search->measured, plans[2].search->measured);
+      EXPECT_LE(plans[0].search->measured, plans[2].search->measured);
     }
   }
 }
