@@ -270,6 +270,27 @@ class Inspect(Case):
             self.write("bad.json", text)
             self.assert_refused(code, TINY, "-o", "v.cpp", "--config", "bad.json")
 
+    def test_auto(self):
+        boxes = MODELS / "boxes" / "collision_avoidance_6x50.json"
+        search = ("inspect", CONTROLLER, "--plan", "-m", "auto", "--sample-box", boxes)
+        free = json.loads(self.run_tool(*search)[0])["search"]
+        self.assertIn("given", free["looseness_of"])
+        half = json.loads(self.run_tool(
+            *search, "--search", "beam", "--beam-width", "2", "--time-budget",
+            f"{free['seconds'] / 2 * 1e6:.6g}us")[0])
+        self.assertEqual(half["options"]["search"]["kind"], "beam")
+        self.assertLessEqual(half["search"]["seconds"], free["seconds"] / 2 * 1.00001)
+        self.assertGreater(half["search"]["looseness"], free["looseness"])
+        fast = json.loads(self.run_tool(*search, "--objective", "time=1")[0])
+        self.assertEqual({choice["domain"] for choice in fast["domains"]}, {"interval"})
+        for time in ("", "fast", "-1us", "0", "1 us", "1e999", "5min"):
+            self.assert_refused("BF3308", *search, f"--time-budget={time or ' '}")
+        for weights in ("time", "time=x", "speed=1", "time=-1", "time=0"):
+            self.assert_refused("BF3309", *search, "--objective", weights)
+        self.assert_refused("BF2140", *search, "--time-budget", "1e-12", says=["--time-budget"])
+        self.assert_refused("BF2142", "inspect", TINY, "--plan", "-m", "auto", "--sample-box",
+                            boxes)
+
     def test_plan(self):
         output, _ = self.run_tool("inspect", TINY, "--plan", "--method", "ibp")
         self.assertEqual(json.loads(output)["method"], "ibp")
