@@ -64,6 +64,15 @@ void add_automatic(std::vector<AblationConfig>& configs, const ModelArguments& b
   add_passes(configs, base, name, passes);
 }
 
+// What calls keep for each other, and the same without the pass that plans it.
+void add_cache(std::vector<AblationConfig>& configs, const ModelArguments& base) {
+  const std::string name = base.method + ", reuse-ibp", pass = "plan-cache";
+  ordered_json settings = {{"method", base.method}, {"cache", "reuse-ibp"}};
+  configs.push_back({name, settings, base.method, ""});
+  settings["disable-pass"] = without_pass(base, pass);
+  configs.push_back({name + ", no " + pass, settings, name, pass});
+}
+
 // On top of `method`, one option at a time.
 void add_settings(std::vector<AblationConfig>& configs, const std::string& method) {
   const auto add = [&](const std::string& what, const char* option, const ordered_json& value) {
@@ -90,6 +99,7 @@ std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
   add_passes(configs, base, base.method, planner);
   add_passes(configs, base, base.method, graph_passes());
   add_settings(configs, base.method);
+  add_cache(configs, base);
   add_automatic(configs, base, planner);
   std::erase_if(configs, [&](const AblationConfig& config) { return !is_offered(base, config); });
   return configs;

@@ -33,8 +33,8 @@ void add_effect(const NetworkRows& network, const AblationRow& with, const Ablat
     const Movement movement{metric,
                             network.model,
                             with.text(Column::kConfig),
-                            with.number(metric).value_or(0),
-                            without.number(metric).value_or(0),
+                            with.number(metric).value_or(std::nan("")),
+                            without.number(metric).value_or(std::nan("")),
                             *change};
     if (metric == Column::kTimeP50)
       keep_larger(effect.time, movement, kTimeNoise);
@@ -76,9 +76,10 @@ std::vector<NetworkRows> by_network(const std::vector<AblationRow>& rows) {
 
 const std::vector<Column>& judged_columns() {
   static const std::vector<Column> columns = {
-      Column::kMeanWidth, Column::kMargin,  Column::kCertified, Column::kUnstable,
-      Column::kArena,     Column::kWeights, Column::kCode,      Column::kLayers,
-      Column::kSteps,     Column::kTasks,   Column::kKernels,   Column::kTimeP50};
+      Column::kMeanWidth, Column::kMargin,    Column::kCertified, Column::kUnstable,
+      Column::kArena,     Column::kWeights,   Column::kCode,      Column::kLayers,
+      Column::kSteps,     Column::kPredicted, Column::kTasks,     Column::kKernels,
+      Column::kTimeP50};
   return columns;
 }
 
@@ -89,6 +90,8 @@ std::optional<double> change_of(const AblationRow& with, const AblationRow& with
   if (metric == Column::kTimeP50 && !library.empty() && library == without.text(Column::kLibrary))
     return 0;
   const auto a = with.number(metric), b = without.number(metric);
+  // Whether times are predicted at all is a pass's doing.
+  if (metric == Column::kPredicted && a.has_value() != b.has_value()) return 2;
   if (!a || !b) return std::nullopt;
   if (*a == *b) return 0;
   if (!std::isfinite(*a) || !std::isfinite(*b)) return 2;
