@@ -10,6 +10,7 @@
 #include "planner/build_layers.h"
 #include "planner/cost_model.h"
 #include "planner/exact_centre.h"
+#include "planner/fit_memory.h"
 #include "planner/lowering.h"
 #include "planner/plan_cache.h"
 #include "planner/search/search_domains.h"
@@ -88,6 +89,8 @@ constexpr PlannerPass kPasses[] = {
     {"tighten-selectively", "domain",
      "keep intervals where backward bounds do not move the result on the sample boxes", true,
      PlanStage::kDomains, tighten_selectively},
+    {"fit-memory", "storage", "make tiles of rows smaller until the memory budget is kept", true,
+     PlanStage::kDomains, fit_memory},
     {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",
      false, PlanStage::kEntries, run_build_entries},
     {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",

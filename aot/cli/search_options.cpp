@@ -76,6 +76,12 @@ void add_search_options(CLI::App& app, SearchArguments& arguments) {
                  "auto: most predicted time of a call, as 0.001, 50us or 2ms")
       ->type_name("TIME")
       ->group(kPlannerGroup);
+  app.add_option("--memory-budget", arguments.memory_budget,
+                 "most bytes of workspace, as 65536, 64K or 2M: rows go through in smaller tiles "
+                 "where they must; auto looks for plans within it")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES")
+      ->group(kPlannerGroup);
   app.add_option("--looseness-target", arguments.looseness_target,
                  "auto: the fastest plan whose mean width is at most so many times crown's")
       ->check(CLI::Range(0.0, 1e9))
@@ -103,6 +109,7 @@ void resolve(const SearchArguments& arguments, CompileOptions& options) {
   for (const SearchKind kind : {SearchKind::kGreedy, SearchKind::kBeam, SearchKind::kExhaustive})
     if (arguments.kind == to_string(kind)) search.kind = kind;
   search.beam_width = arguments.beam_width;
+  options.planner.memory_budget = static_cast<std::int64_t>(arguments.memory_budget);
   search.looseness_target = arguments.looseness_target;
   if (!arguments.time_budget.empty())
     search.time_budget = parse_seconds(arguments.time_budget, "--time-budget");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct SearchArguments {
   std::string objective;
   std::string time_budget;
   double looseness_target = 0;
+  std::uint64_t memory_budget = 0;
 };
 
 void add_search_options(CLI::App& app, SearchArguments& arguments);
