@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "frontend/import/importer.h"
+#include "frontend/passes/pipeline.h"
+#include "planner/planner.h"
+
+// Workspaces of the networks of the shared corpus (environment: BF_SHARED).
+namespace bf {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path corpus() {
+  const char* const shared = std::getenv("BF_SHARED");
+  return (shared != nullptr ? fs::path(shared) : fs::path(BF_SOURCE_DIR) / ".." / "shared") /
+         "corpus";
+}
+
+Plan plan_file(const fs::path& file, Method method) {
+  ImportedModel model = import_model(file.string());
+  normalise(model.graph);
+  PlannerConfig config;
+  config.method = method;
+  config.target = find_target("x86-64-v4");
+  return plan(model.graph, model.info, "net", false, config);
+}
+
+// Networks of equal size in bytes are taken for the same architecture.
+std::vector<fs::path> networks() {
+  std::vector<fs::path> files;
+  std::vector<std::uintmax_t> sizes;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(corpus())) {
+    if (entry.path().parent_path().filename() != "onnx") continue;
+    if (std::ranges::count(sizes, entry.file_size()) > 0) continue;
+    sizes.push_back(entry.file_size());
+    files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+class StorageCorpus : public ::testing::TestWithParam<Method> {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(corpus()))
+      GTEST_SKIP() << "no corpus: set BF_SHARED to the folder that holds corpus/";
+  }
+};
+
+TEST_P(StorageCorpus, NoWorkspaceCouldBeSmaller) {
+  int entries = 0;
+  for (const fs::path& file : networks()) {
+    for (const Entry& entry : plan_file(file, GetParam()).entries) {
+      ++entries;
+      EXPECT_TRUE(entry.storage.proof == StorageProof::kLowerBound ||
+                  entry.storage.proof == StorageProof::kSearched)
+          << file.filename() << " " << to_string(entry.kind) << ": " << entry.storage.planned_bytes
+          << " of at least " << entry.storage.lower_bound_bytes;
+    }
+  }
+  EXPECT_GE(entries, 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, StorageCorpus,
+                         ::testing::Values(Method::kIbp, Method::kCrownIbp, Method::kCrown),
+                         [](const auto& test) {
+                           std::string name(to_string(test.param));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+// Percent of one range per value.
+double saved(const std::string& file, Method method) {
+  const Plan plan = plan_file(corpus() / file, method);
+  const StorageTotals& totals = plan.find_entry(EntryKind::kBounds)->storage;
+  return 100 -
+         100 * static_cast<double>(totals.planned_bytes) / static_cast<double>(totals.naive_bytes);
+}
+
+TEST(StorageSavings, AreThoseOfAResidualNetworkAndOfASmallConvolutionalOne) {
+  if (!fs::exists(corpus())) GTEST_SKIP() << "no corpus: set BF_SHARED to the folder above it";
+  EXPECT_GE(saved("cifar10_resnet/onnx/resnet_2b.onnx", Method::kCrown), 76);
+  EXPECT_GE(saved("verivital/onnx/Convnet_maxpool.onnx", Method::kIbp), 41);
+  EXPECT_GE(saved("verivital/onnx/Convnet_avgpool.onnx", Method::kIbp), 41);
+}
+
+}  // namespace
+}  // namespace bf
