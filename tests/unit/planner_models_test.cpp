@@ -58,6 +58,29 @@ TEST_P(PlannedModel, ArenaIsWithinFivePercentOfTheBound) {
   }
 }
 
+TEST_P(PlannedModel, VerifyCatchesWrongOpsAndWrongResultsInPlace) {
+  const Plan good = plan_model(GetParam(), "generic");
+  Plan plan = good;
+  plan.entries[0].storage.proof = StorageProof::kBestFound;
+  EXPECT_DEATH(verify(plan), "is said to be");
+  for (std::size_t i = 0; i < good.entries[0].buffers.size(); ++i) {
+    plan = good;
+    Buffer& buffer = plan.entries[0].buffers[i];
+    ++buffer.values;
+    EXPECT_DEATH(verify(plan), "the storage totals");
+    plan = good;
+    ++buffer.first_op;
+    EXPECT_DEATH(verify(plan), "outside its lifetime") << buffer.name;
+  }
+  for (std::size_t i = 0; i < good.entries[0].steps.size(); ++i) {
+    plan = good;
+    auto* const relax = std::get_if<Relax>(&plan.entries[0].steps[i]);
+    if (relax == nullptr || relax->table == BufferId::kNone) continue;
+    relax->radius_out = relax->below;  // which is not what relax() reads last
+    EXPECT_DEATH(verify(plan), "serves two ends");
+  }
+}
+
 TEST_P(PlannedModel, VerifyCatchesEveryDroppedEdgeAndMovedBuffer) {
   const Plan good = plan_model(GetParam(), "generic");
   for (std::size_t e = 0; e < good.entries.size(); ++e) {
