@@ -11,6 +11,7 @@
 #include "planner/entry_builder.h"
 #include "planner/lowering.h"
 #include "planner/search/predict.h"
+#include "planner/storage.h"
 #include "planner/weight_tables.h"
 
 namespace bf {
@@ -57,27 +58,12 @@ std::vector<int> tile_options(const Plan& plan) {
   return {0, unit, 3 * unit, 4 * unit};
 }
 
-// Bytes alive at once, at most. Placement may need a little more.
-double live_bytes(const Entry& entry, int align) {
-  const std::size_t count = entry.buffers.size();
-  std::vector<std::size_t> first(count, entry.steps.size()), last(count, 0);
-  for (std::size_t s = 0; s < entry.steps.size(); ++s) {
-    const Access access = access_of(entry.steps[s]);
-    for (const auto* const list : {&access.reads, &access.writes})
-      for (const BufferId id : *list) {
-        const auto b = static_cast<std::size_t>(id);
-        first[b] = std::min(first[b], s);
-        last[b] = s;
-      }
-  }
-  std::vector<double> live(entry.steps.size(), 0);
-  for (std::size_t b = 0; b < count; ++b) {
-    const double bytes =
-        static_cast<double>(entry.buffers[b].count) * size_of(entry.buffers[b].element);
-    for (std::size_t s = first[b]; s <= last[b] && s < live.size(); ++s)
-      live[s] += std::ceil(bytes / align) * align;
-  }
-  return live.empty() ? 0 : std::ranges::max(live);
+// Bytes alive in one op, at most. Placement may need a little more.
+double live_bytes(Entry& entry, const PlannerConfig& config) {
+  if (is_enabled(config, "reuse-in-place")) reuse_in_place(entry);
+  place_apart(entry, config.target.align);
+  return static_cast<double>(is_enabled(config, "share-storage") ? entry.storage.lower_bound_bytes
+                                                                 : entry.storage.planned_bytes);
 }
 
 double mean(const std::vector<double>& numbers) {
@@ -287,9 +273,9 @@ Metrics Meter::measure(const Candidate& candidate) {
   }
   Metrics metrics;
   metrics.seconds = predicted_seconds(plan_, entry, measured_ ? &neurons : nullptr);
-  metrics.bytes = live_bytes(entry, plan_.config.target.align);
   metrics.looseness = measured_ ? mean(ratios) : counted_looseness(candidate);
   metrics.compile = predicted_compile_seconds(plan_);
+  metrics.bytes = live_bytes(plan_.entries.front(), plan_.config);  // moves buffers: last
   clear();
   return metrics;
 }
