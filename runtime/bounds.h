@@ -203,8 +203,8 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
 //            times |a'_j - centre'_j| <= the activation's radius.
 // Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
 // scale. Without a table only the centres and radii are made, and `radius` and `slack` are not
-// touched. centre_out may be centre; radius_out may be below, above or radius: nothing of neuron j is
-// read once these are written.
+// touched. centre_out may be centre; radius_out may be below, above or radius: nothing of neuron j
+// is read once these are written.
 static inline void relax(int n, bool relu, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {
