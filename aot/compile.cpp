@@ -77,14 +77,20 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
 
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
                  const CompileOptions& options) {
+  if (options.property) check_emittable(*options.property);
+  return compile(run_frontend(model, options), symbol_prefix(model, options), stem, options);
+}
+
+Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
+                 const CompileOptions& options) {
   const Property* const property = options.property ? &*options.property : nullptr;
-  if (property != nullptr) check_emittable(*property);
-  const FrontendResult front = run_frontend(model, options);
   Verifier verifier;
-  verifier.plan = run_planner(front, symbol_prefix(model, options), options);
+  verifier.plan = run_planner(front, name, options);
+  Instruments traced;
+  traced.trace = options.trace;
   auto manifest = to_json(verifier.plan);
   if (property != nullptr) manifest["property"] = property_json(*property);
-  verifier.files = {{".cpp", emit_source(verifier.plan, stem, property)},
+  verifier.files = {{".cpp", emit_source(verifier.plan, stem, property, traced)},
                     {".h", emit_header(verifier.plan, property)},
                     {".json", manifest.dump(2) + "\n"}};
   if (property != nullptr)

@@ -21,6 +21,10 @@ struct CompileOptions {
   std::optional<Property> property;          ///< instead of spec: its rows, and NAME_verify
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
 
+  /// Instruments the verifier: before each call of a kernel or routine, and at the end of an entry
+  /// point, it calls *NAME_trace where that is not null; see emit_trace_hook. For measurements.
+  bool trace = false;
+
   /// Boxes like those that will be asked for, and what to call after each planner pass. Without
   /// boxes those of the property serve.
   PlanOptions planning;
@@ -66,6 +70,10 @@ std::string symbol_prefix(const std::filesystem::path& model, const CompileOptio
 /// ("verifier" for "-o verifier.cpp"): the source includes "<stem>.h".
 /// Throws: CompileError with all problems found.
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
+                 const CompileOptions& options);
+
+/// The same of a network that is there already.
+Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
                  const CompileOptions& options);
 
 /// "ACASXU run2a_1_1.onnx" -> "acasxu_run2a_1_1": a lower-case C identifier.

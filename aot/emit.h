@@ -29,16 +29,22 @@ constexpr int kAbi = 1;
 // <stem>.h: C99 interface. `property`: what NAME_verify decides; null for a verifier without it.
 std::string emit_header(const Plan& plan, const Property* property = nullptr);
 
-// What the code does besides, for tests.
+// What the code does besides, for tests and measurements.
 struct Instruments {
   // Fills the bytes of a buffer with this byte before the op that first writes them and after the
   // op that last touches them. Bounds that change by it come from stale memory.
   std::optional<unsigned char> poison;
+  // Calls the hook before each call of a kernel or routine, and at the end of an entry point.
+  bool trace = false;
 };
 
 // <stem>.cpp.
 std::string emit_source(const Plan& plan, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});
+
+// The hook of a traced verifier: NAME_trace(task, part), a pointer that the host program sets. `part`
+// is the name of the TaskPart whose call follows; task -1: the entry point is done.
+std::string emit_trace_hook(const Plan& plan);
 
 // Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.
 std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem);

@@ -36,6 +36,7 @@ void StepEmitter::list_rows(const BackwardRows& step) {
   else if (step.unstable_only)
     list = fmt::format("bf::list_unstable({}, {}, {}, {}, {})", name(step.centre), name(step.below),
                        name(step.above), region.out, rows);
+  mark("list_rows");
   line(fmt::format("const int count = {};", list));
   line(fmt::format("bf::pad_list({}, count, {});", rows, step.tile / 2));
   line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {},", double_literal(step.sum_inflate),
@@ -57,6 +58,7 @@ void StepEmitter::emit(const BackwardRows& step) {
   line(fmt::format("for (int first = 0; first < count; first += {}) {{", pairs));
   ++depth_;
   poison_new(0, true);
+  if (region.kind == LayerKind::kDense) mark(step.start);
   if (region.kind == LayerKind::kDense)
     line(fmt::format("bf::start_rows({}, {}, {}, {} + first, {}, {});",
                      table(step.layer, TableKind::kWeight), region.in, kernel(step.start).panel,
@@ -70,9 +72,11 @@ void StepEmitter::emit(const BackwardRows& step) {
     poison_dead(i + 1, true);
   }
   poison_new(end, true);
+  mark(step.concretize);
   line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
                    name(step.input_coefficients), name(step.input_radius), name(step.sums),
                    2 * step.tile));
+  mark("tighten_rows");
   line(fmt::format("bf::tighten_rows({0} + first, smaller({1}, count - first), {1}, {2}, errors,",
                    rows, pairs, name(step.sums)));
   line(fmt::format("                 {}, {}, {});", name(step.radius), name(step.below),
@@ -98,6 +102,7 @@ void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
   else
     arguments = {sources(step.layer, out.term), std::to_string(each.in)};
   arguments.insert(arguments.end(), {neurons, truth(out.add), name(out.coefficients)});
+  mark(out.kernel);
   call(routine(kernel(out.kernel).map + "_start", step), arguments);
 }
 
@@ -116,17 +121,20 @@ void StepEmitter::link(const BackwardRows& step, const BackwardLink& link) {
 }
 
 void StepEmitter::dense_link(const BackwardRows& step, const BackwardLink& link) {
+  mark(link.kernel);
   line(fmt::format("{}({}, {}, {}, {}, {});", kernel(link.kernel).function,
                    table(link.layer, TableKind::kWeight), name(link.table),
                    name(link.coefficients_in), name(step.sums), name(link.coefficients_out)));
-  if (link.sum != BufferId::kNone)
-    call(routine("add_rows", step),
-         {std::to_string(layer(link.layer).in), name(link.coefficients_out), name(link.sum)});
+  if (link.sum == BufferId::kNone) return;
+  mark("add_rows");
+  call(routine("add_rows", step),
+       {std::to_string(layer(link.layer).in), name(link.coefficients_out), name(link.sum)});
 }
 
 void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
   const Layer& region = layer(link.layer);
   const int price = (kernel(link.kernel).wide ? kErrorWide : kError) * region.out;
+  mark(link.kernel);
   call(routine("relax_rows", step), {std::to_string(region.out), name(link.table),
                                      fmt::format("{} + {}", name(link.table), price),
                                      name(link.coefficients_in), name(step.sums)});
@@ -148,12 +156,14 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
     }
     arguments.insert(arguments.end(),
                      {name(link.coefficients_in), truth(out.add), name(out.coefficients)});
+    mark(out.kernel);
     call(function, arguments);
   }
 }
 
 void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& link) {
   const std::string rows = std::to_string(layer(link.layer).out);
+  mark(link.kernel);
   call(routine("product_rows", step),
        {rows, name(link.table), name(link.coefficients_in), name(step.sums)});
   for (const BackwardOut& out : link.outs) {
@@ -169,6 +179,7 @@ void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& lin
 
 void StepEmitter::max_link(const BackwardRows& step, const BackwardLink& link) {
   const BackwardOut& out = link.outs.at(0);
+  mark(out.kernel);
   call(routine("max_backward", step),
        {std::to_string(layer(link.layer).out), name(link.table), name(link.choice),
         std::to_string(term(link.layer, out.term).in), name(link.coefficients_in), truth(out.add),

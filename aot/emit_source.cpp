@@ -115,6 +115,13 @@ std::string info_function(const Plan& plan) {
 
 }  // namespace
 
+std::string emit_trace_hook(const Plan& plan) {
+  return fmt::format(
+      "extern void (*{0}_trace)(int task, const char* part);\n"
+      "void (*{0}_trace)(int task, const char* part) = nullptr;\n\n",
+      plan.name);
+}
+
 std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
   loop::VectorTypes types;
@@ -137,6 +144,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text += emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
+  if (instruments.trace) text += emit_trace_hook(plan);
   for (const Entry& entry : plan.entries)
     text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry, instruments)
                                                : bounds_function(plan, entry, instruments);

@@ -44,12 +44,15 @@ std::string StepEmitter::text() {
   }
   for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {
     const Task& task = entry_.tasks[t];
+    task_ = static_cast<int>(t);
     text_ += "\n";
     open_part(task.steps.front());
     line(fmt::format("// Task {}: {}.{}", t + 1, task.name, origin(task)));
     for (const int step : task.steps) emit_step(step);
     close_part(task.steps.back() + 1);
   }
+  task_ = -1;
+  mark("");
   return std::move(text_);
 }
 
@@ -104,6 +107,12 @@ std::string StepEmitter::origin(const Task& task) const {
   return fmt::format(" {}: [{}] -> [{}].", region.origin, fmt::join(sizes, "], ["), region.out);
 }
 
+void StepEmitter::mark(const std::string& part) {
+  if (instruments_.trace)
+    line(
+        fmt::format("if ({0}_trace != nullptr) {0}_trace({1}, \"{2}\");", plan_.name, task_, part));
+}
+
 void StepEmitter::line(const std::string& text) {
   text_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + text + "\n";
 }
@@ -128,6 +137,7 @@ void StepEmitter::emit(const BindBox& step) {
   if (kernel(step.kernel).kind == KernelKind::kBindFloat)
     arguments.push_back(literal_up(step.gamma));
   arguments.insert(arguments.end(), {name(step.centre), name(step.radius)});
+  mark("bind_box");
   call("bf::bind_box", arguments);
 }
 
@@ -146,6 +156,7 @@ void StepEmitter::emit(const IntervalAffine& step) {
     arguments.insert(arguments.end(),
                      {literal_up(step.gamma), name(step.centre_out), name(step.radius_out)});
   }
+  mark(step.kernel);
   call(kernel(step.kernel).function, arguments);
 }
 
@@ -155,12 +166,15 @@ void StepEmitter::emit(const CentreAffine& step) {
   arguments.insert(arguments.end(),
                    {table(step.layer, TableKind::kBiasDouble), name(step.centre_in),
                     name(step.radius_in), name(step.centre_out), name(step.radius_out)});
+  mark(step.kernel);
   call(kernel(step.kernel).function, arguments);
   const Layer& region = layer(step.layer);
+  mark("centre_slack");
   call("bf::centre_slack",
        {name(step.centre_in), name(step.radius_in), std::to_string(region.in),
         double_literal(step.centre_relative), double_literal(step.row_norm),
         double_literal(step.bias_norm), double_literal(step.absolute), name(step.slack)});
+  mark("interval_around");
   call("bf::interval_around",
        {name(step.radius_out), std::to_string(region.out), double_literal(step.inflate),
         name(step.slack) + "[0]", name(step.below), name(step.above)});
@@ -168,6 +182,7 @@ void StepEmitter::emit(const CentreAffine& step) {
 
 void StepEmitter::emit(const Relax& step) {
   const Layer& region = layer(step.layer);
+  mark(step.kernel);
   const std::string activation =
       region.function ? function_table_name(plan_, *region.function) : truth(region.relu);
   Arguments arguments = {std::to_string(region.out), activation, name(step.centre),
@@ -191,6 +206,7 @@ void StepEmitter::emit(const Relax& step) {
 
 void StepEmitter::emit(const WriteBounds& step) {
   const Layer& region = layer(step.layer);
+  mark("write_bounds");
   call("bf::write_bounds",
        {std::to_string(region.out), truth(region.relu), name(step.centre), name(step.below),
         name(step.above), at_position("out_lower", step.position),
@@ -198,6 +214,7 @@ void StepEmitter::emit(const WriteBounds& step) {
 }
 
 void StepEmitter::emit(const EvaluateAffine& step) {
+  mark(step.kernel);
   call(kernel(step.kernel).function,
        {table(step.layer, TableKind::kWeight), table(step.layer, TableKind::kBiasFloat),
         step.in == BufferId::kNone ? "x" : name(step.in),
@@ -206,6 +223,7 @@ void StepEmitter::emit(const EvaluateAffine& step) {
 
 void StepEmitter::emit(const WriteValues& step) {
   const Layer& region = layer(step.layer);
+  mark("write_values");
   call("bf::write_values", {std::to_string(region.out), truth(region.relu), name(step.centre),
                             at_position("y", step.position)});
 }

@@ -160,16 +160,20 @@ void StepEmitter::emit(const CentreSum& step) {
   const Layer& region = layer(step.layer);
   const std::string out = std::to_string(region.out);
   const std::string slack = name(step.slack);
+  mark("sum");
   call("bf::start_sum", {table(step.layer, TableKind::kBiasDouble), out, name(step.centre_out),
                          name(step.radius_out)});
   call("bf::clear_slack", {slack});
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
     const CentreSum::Part& part = step.parts[static_cast<std::size_t>(t)];
     const Term& each = term(step.layer, t);
+    mark(part.kernel);
     centre_term(step, t);
+    mark("centre_slack");
     call("bf::add_centre_slack", {name(part.centre_in), name(part.radius_in),
                                   std::to_string(each.in), double_literal(each.row_norm), slack});
   }
+  mark("sum");
   call("bf::finish_slack", {double_literal(step.centre_relative), double_literal(step.bias_norm),
                             double_literal(step.absolute), slack});
   call("bf::interval_around", {name(step.radius_out), out, double_literal(step.inflate),
@@ -177,6 +181,7 @@ void StepEmitter::emit(const CentreSum& step) {
 }
 
 void StepEmitter::emit(const RelaxProduct& step) {
+  mark(step.kernel);
   call("bf::relax_product",
        {std::to_string(layer(step.layer).out), sources(step.layer, 0), sources(step.layer, 1),
         name(step.centre_x), name(step.radius_x), name(step.centre_y), name(step.radius_y),
@@ -187,6 +192,7 @@ void StepEmitter::emit(const RelaxProduct& step) {
 }
 
 void StepEmitter::emit(const RelaxMax& step) {
+  mark(step.kernel);
   call("bf::relax_max",
        {std::to_string(layer(step.layer).out), term_table(step.layer, 0, TableKind::kRowStart),
         term_table(step.layer, 0, TableKind::kColumn), name(step.centre_in), name(step.radius_in),

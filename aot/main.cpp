@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"check", "bf-aot check", bf::cli::check_command},
     {"inspect", "bf-aot inspect", bf::cli::inspect_command},
     {"ablate", "bf-aot ablate", bf::cli::ablate_command},
+    {"profile", "bf-aot profile", bf::cli::profile_command},
 };
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".

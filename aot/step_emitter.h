@@ -50,6 +50,9 @@ class StepEmitter {
   void poison_dead(int op, bool in_a_round = false);
   void poison(const Buffer& buffer);
   bool lives_in_a_round(const Buffer& buffer) const;
+  // In an instrumented verifier: the call that follows belongs to this part of the task.
+  void mark(const std::string& part);
+  void mark(KernelId id) { mark(kernel(id).function); }
 
   // emit_steps.cpp: dense layers and what all networks have
   void emit(const BindBox& step);
@@ -91,6 +94,7 @@ class StepEmitter {
   std::map<std::pair<int, int>, std::string> shapes_;  // of convolutions, by layer and term
   std::string text_;
   int depth_ = 1;
+  int task_ = -1;
 };
 
 }  // namespace bf

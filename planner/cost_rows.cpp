@@ -66,11 +66,6 @@ void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, do
   const Term& term = region.terms[static_cast<std::size_t>(out.term)];
   const Kernel& code = kernel(out.kernel);
   const double pairs = step.tile / 2.0;
-  if (!out.add) {
-    Work clear;
-    clear.items = term.in * row_vectors(step.tile);
-    add(Family::kClear, "clear_rows", -1, tiles, clear);
-  }
   Work work;
   work.items = pairs;
   Family family = Family::kGatherStart;
@@ -83,6 +78,14 @@ void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, do
     work.items = pairs * static_cast<double>(sparse->column.size()) / region.out;
   }
   add(family, code.function, out.kernel, tiles, work, lanes_, rows_set_);
+  if (!out.add) clear(step, term.in, tiles);
+}
+
+// What a routine that adds to its result does first.
+void StepCoster::clear(const BackwardRows& step, int elements, double tiles) {
+  Work work;
+  work.items = elements * row_vectors(step.tile);
+  also(Family::kClear, tiles, work);
 }
 
 void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, double tiles) {
@@ -116,10 +119,9 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
   product.bytes =
       bytes_of_layer(link.layer) + tile_bytes(step, code.in) + tile_bytes(step, code.out);
   product.items = blocks * code.in * row_vectors(code.rows);
-  // One call does both.
-  add(Family::kRelaxation, code.function + " relaxation", -1, tiles, relaxation, lanes, rows_set_);
   add(code.wide ? Family::kBackwardWide : Family::kBackwardAffine, code.function, link.kernel,
       tiles, product, lanes, rows_set_);
+  also(Family::kRelaxation, tiles, relaxation);
   if (link.sum == BufferId::kNone) return;
   Work sum;
   sum.items = layer(link.layer).in * row_vectors(step.tile);
@@ -164,11 +166,6 @@ void StepCoster::term_back(const BackwardRows& step, const Term& term, const Lay
         work, lanes_, rows_set_);
     return;
   }
-  if (!target.add) {
-    Work clear;
-    clear.items = term.in * vectors;
-    add(Family::kClear, "clear_rows", -1, tiles, clear);
-  }
   Family family = Family::kGatherBackward;
   double entries = region.out;
   if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
@@ -183,6 +180,7 @@ void StepCoster::term_back(const BackwardRows& step, const Term& term, const Lay
   work.items = entries * vectors;
   work.groups = entries;
   add(family, code.function, target.kernel, tiles, work, lanes_, rows_set_);
+  if (!target.add) clear(step, term.in, tiles);
 }
 
 }  // namespace bf

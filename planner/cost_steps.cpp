@@ -92,39 +92,51 @@ double StepCoster::bytes_of_layer(int index) const {
   return static_cast<double>(plan_.layouts[static_cast<std::size_t>(index)].bytes);
 }
 
-void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
-                     const Work& work, int lanes, double working_set) {
-  if (calls <= 0) return;
+double StepCoster::seconds_of(Family family, const Work& work, int lanes,
+                              double working_set) const {
   const FamilyCost& rate = profile_.of(family);
   const double slots32 = work.slots32 < 0 ? work.float32 : work.slots32;
   const double slots64 = work.slots64 < 0 ? work.float64 : work.slots64;
   const double compute =
       (slots32 / peak(false, lanes) + slots64 / peak(true, lanes)) / rate.efficiency;
   const double memory = work.bytes / bandwidth(profile_, working_set);
-  const double seconds =
-      profile_.call + work.items * rate.item + work.groups * rate.group + std::max(compute, memory);
-  TaskPart part;
-  part.name = name;
-  part.kernel = kernel;
-  part.calls = calls;
-  part.flops = calls * (work.float32 + work.float64);
-  part.bytes = calls * work.bytes;
-  part.seconds = calls * seconds;
-  made_.total += {part.flops, part.bytes, part.seconds};
-  for (TaskPart& same : made_.parts)
-    if (same.name == name && same.kernel == kernel) {
-      same.calls += part.calls;
-      same.flops += part.flops;
-      same.bytes += part.bytes;
-      same.seconds += part.seconds;
-      return;
-    }
-  made_.parts.push_back(std::move(part));
+  return work.items * rate.item + work.groups * rate.group + std::max(compute, memory);
+}
+
+void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
+                     const Work& work, int lanes, double working_set) {
+  if (calls <= 0) return;
+  last_ = 0;
+  while (last_ < made_.parts.size() &&
+         (made_.parts[last_].name != name || made_.parts[last_].kernel != kernel))
+    ++last_;
+  if (last_ == made_.parts.size()) {
+    TaskPart part;
+    part.name = name;
+    part.kernel = kernel;
+    made_.parts.push_back(std::move(part));
+  }
+  made_.parts[last_].calls += calls;
+  const double seconds = profile_.call + seconds_of(family, work, lanes, working_set);
+  count(calls, work, seconds);
 }
 
 void StepCoster::add(Family family, const std::string& name, KernelId kernel, double calls,
                      const Work& work) {
   add(family, name, kernel, calls, work, lanes_, working_set_);
+}
+
+void StepCoster::also(Family family, double calls, const Work& work) {
+  if (calls > 0) count(calls, work, seconds_of(family, work, lanes_, working_set_));
+}
+
+void StepCoster::count(double calls, const Work& work, double seconds) {
+  const Cost cost{calls * (work.float32 + work.float64), calls * work.bytes, calls * seconds};
+  TaskPart& part = made_.parts[last_];
+  part.flops += cost.flops;
+  part.bytes += cost.bytes;
+  part.seconds += cost.seconds;
+  made_.total += cost;
 }
 
 void StepCoster::visit(const BindBox& step, double) {
@@ -250,7 +262,7 @@ void StepCoster::visit(const RelaxProduct& step, double) {
   Work work;
   work.items = layer(step.layer).out;
   work.float64 = 40 * work.items;
-  work.slots64 = 0;
+  work.slots64 = 0;  // in the item
   add(Family::kRelaxProduct, kernel(step.kernel).function, step.kernel, 1, work);
 }
 

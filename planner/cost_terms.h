@@ -38,11 +38,16 @@ class StepCoster {
   double row_vectors(int rows) const;  // vectors that hold so many rows
   double peak(bool wide, int lanes) const;
   double bytes_of_layer(int index) const;  // weights
+  double seconds_of(Family family, const Work& work, int lanes, double working_set) const;
 
   // `calls` of a part; lanes: of the code's vectors, 1 for scalar code.
   void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work,
            int lanes, double working_set);
   void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work);
+
+  void count(double calls, const Work& work, double seconds);
+  // More work of the calls that add() was last given.
+  void also(Family family, double calls, const Work& work);
 
   // One overload per step: cost_steps.cpp
   void visit(const BindBox& step, double);
@@ -62,6 +67,7 @@ class StepCoster {
   // cost_rows.cpp
   void visit(const BackwardRows& step, double neurons);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
+  void clear(const BackwardRows& step, int elements, double tiles);
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void term_back(const BackwardRows& step, const Term& term, const Layer& region,
@@ -74,6 +80,7 @@ class StepCoster {
   double working_set_ = 0;  // bytes that a call of the entry touches
   double rows_set_ = 0;     // bytes that a tile of the step at hand touches
   StepCost made_;
+  std::size_t last_ = 0;  // part that add() went to
 };
 
 }  // namespace bf

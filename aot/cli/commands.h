@@ -13,5 +13,6 @@ int supports_command(int argc, const char* const* argv);
 int check_command(int argc, const char* const* argv);
 int inspect_command(int argc, const char* const* argv);
 int ablate_command(int argc, const char* const* argv);
+int profile_command(int argc, const char* const* argv);
 
 }  // namespace bf::cli

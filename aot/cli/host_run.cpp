@@ -37,6 +37,7 @@ void* HostVerifier::symbol(const std::string& name) const {
 
 HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& plan)
     : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),
+      name_(plan.name),
       outputs_(plan.output_count),
       spec_rows_(plan.spec_rows) {
   if (library_ == nullptr) {

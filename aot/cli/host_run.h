@@ -16,6 +16,14 @@ struct Bounds {
   std::vector<double> lower, upper;  // float32 numbers, but for the reference
 };
 
+// A part of a task (see TaskPart), as measured in one call of a verifier.
+struct TracedPart {
+  int task = 0;
+  std::string part;
+  double calls = 0;
+  double seconds = 0;
+};
+
 // A compiled verifier, loaded into this process, with its workspace.
 class HostVerifier {
  public:
@@ -35,6 +43,12 @@ class HostVerifier {
 
   // The measurements themselves; see sample_calls().
   std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const;
+  // Where the time of time() goes, of a verifier made with CompileOptions::trace: medians over
+  // `repeats` calls, without what the clock itself takes. Not reentrant.
+  // Throws: BF3305 when the library is not instrumented.
+  std::vector<TracedPart> trace(const FloatBox& box, int repeats) const;
+  // The same summed by task of the entry.
+  std::vector<double> task_seconds(const FloatBox& box, int repeats) const;
 
  private:
   using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
@@ -55,6 +69,7 @@ class HostVerifier {
   std::unique_ptr<void, Close> library_;
   std::unique_ptr<void, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
+  std::string name_;
   int outputs_ = 0, spec_rows_ = 0;
   BoundsFunction bounds_ = nullptr;
   BoundsFunction spec_bounds_ = nullptr;

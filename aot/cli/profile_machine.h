@@ -1,0 +1,13 @@
+#pragma once
+
+#include "aot/cli/library.h"
+#include "planner/machine_profile.h"
+
+namespace bf::cli {
+
+// Measures what loops on registers and reads of memory reach on this core, with code made for
+// `target`: peaks, bandwidths and the cost of a call. Other members stay as they are.
+// Throws: CompileError when there is no compiler.
+void measure_machine(const CompilerOptions& options, const Target& target, MachineProfile& profile);
+
+}  // namespace bf::cli
