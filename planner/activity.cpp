@@ -12,6 +12,14 @@ constexpr std::size_t kMostBoxes = 3;
 constexpr double kMostFlops = 2e9;  // of the reference on one box: about a second
 constexpr std::size_t kFewRows = 8;
 
+const Layer& layer_at(const Plan& plan, int index) {
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
+bool bends(const Plan& plan, const Relax& step) {
+  return layer_at(plan, step.layer).relu || layer_at(plan, step.layer).function;
+}
+
 double total_flops(const Plan& plan, const Entry& entry, double share) {
   return predict_entry(plan, entry, assumed_activity(plan, entry, share), profile_of(plan.config))
       .total.flops;
@@ -23,17 +31,20 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share) {
   Activity made;
   made.source = fmt::format("{:.0f} % of the neurons, assumed", 100 * share);
   for (const Step& step : entry.steps) {
-    const auto* const rows = std::get_if<BackwardRows>(&step);
-    const double all = rows == nullptr ? 0 : plan.layers[static_cast<std::size_t>(rows->layer)].out;
-    made.neurons.push_back(rows != nullptr && rows->unstable_only ? share * all : all);
+    double neurons = 0;
+    if (const auto* const rows = std::get_if<BackwardRows>(&step))
+      neurons = layer_at(plan, rows->layer).out * (rows->unstable_only ? share : 1);
+    if (const auto* const relax = std::get_if<Relax>(&step);
+        relax != nullptr && bends(plan, *relax))
+      neurons = layer_at(plan, relax->layer).out * share;
+    made.neurons.push_back(neurons);
   }
   return made;
 }
 
 Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const Box> samples) {
   const bool open = std::ranges::any_of(entry.steps, [](const Step& step) {
-    const auto* const rows = std::get_if<BackwardRows>(&step);
-    return rows != nullptr && rows->unstable_only;
+    return std::holds_alternative<BackwardRows>(step) || std::holds_alternative<Relax>(step);
   });
   if (samples.empty() || !open || total_flops(plan, entry, 0) > kMostFlops)
     return assumed_activity(plan, entry);
@@ -46,11 +57,15 @@ Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const 
     // Spread over the list, which may have boxes of one kind next to each other.
     const Box& box = samples[i * samples.size() / boxes];
     const reference::Estimator::Result one = estimator.run(entry, estimator.add_box(box));
-    for (std::size_t s = 0; s < entry.steps.size(); ++s)
+    for (std::size_t s = 0; s < entry.steps.size(); ++s) {
+      double neurons = 0;
       if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps[s]);
           rows != nullptr && rows->unstable_only)
-        made.neurons[s] += static_cast<double>(one.rows[static_cast<std::size_t>(rows->layer)]) /
-                           static_cast<double>(boxes);
+        neurons = static_cast<double>(one.rows[static_cast<std::size_t>(rows->layer)]);
+      if (const auto* const relax = std::get_if<Relax>(&entry.steps[s]))
+        neurons = static_cast<double>(one.bent[static_cast<std::size_t>(relax->layer)]);
+      made.neurons[s] += neurons / static_cast<double>(boxes);
+    }
   }
   return made;
 }

@@ -26,8 +26,9 @@ struct StepCost {
   std::vector<TaskPart> parts;  // in the order of the first call of each; they sum up to `total`
 };
 
-// How many neurons each step of an entry bounds by backward rows; 0 for steps of other kinds. That
-// depends on the box: of a hidden layer only the unstable ones go back.
+// What depends on the box: how many neurons a step bounds by backward rows, of a hidden layer only
+// the unstable ones; and how many of those that it relaxes have no exact relaxation. 0 for steps of
+// other kinds.
 struct Activity {
   std::vector<double> neurons;  // by step
   std::string source;           // "mean of 3 boxes", "half of the neurons"

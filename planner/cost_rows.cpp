@@ -12,6 +12,7 @@ namespace {
 constexpr int kChain = 32;       // products of one float32 sum of conv_backward
 constexpr int kConvColumns = 4;  // channels that conv_backward takes together
 constexpr int kWideColumns = 2;
+constexpr int kPage = 4096;
 
 double divided_up(double value, double unit) {
   return std::ceil(value / unit);
@@ -28,6 +29,7 @@ void StepCoster::visit(const BackwardRows& step, double neurons) {
   const Layer& region = layer(step.layer);
   Work list;
   list.items = region.out;
+  list.groups = step.unstable_only ? neurons : 0;
   add(step.unstable_only && region.function ? Family::kListBent : Family::kListRows, "list_rows",
       -1, 1, list);
   if (neurons <= 0) return;
@@ -153,13 +155,21 @@ void StepCoster::term_back(const BackwardRows& step, const Term& term, const Lay
     const ConvWork runs = conv_work(g);
     const double group = static_cast<double>(g.in_group());
     const double readers = static_cast<double>(g.out_channels / g.groups);
-    const int most = profile_.vector_bytes == 4 ? 1 : code.wide ? kWideColumns : kConvColumns;
-    const double columns = std::floor(group / most) + std::fmod(group, most);
+    const int most = lanes_ == 1 ? 1 : code.wide ? kWideColumns : kConvColumns;
+    const double blocks = std::floor(group / most), single = std::fmod(group, most);
+    const double columns = blocks + single;
     const double chains = code.wide ? 1 : divided_up(readers, kChain);
     const double flops = 2 * runs.products * step.tile;
     (code.wide ? work.float64 : work.float32) = flops;
-    const double share = std::max(1.0, profile_.chains / (most * vectors * (code.wide ? 2 : 1)));
-    (code.wide ? work.slots64 : work.slots32) = flops * share;
+    // Blocks of `most` channels, then one by one: sums that may be too few to hide the latency.
+    const double sums = vectors * (code.wide ? 2 : 1);
+    const double slots = blocks * std::max(most * sums, 1.0 * profile_.chains) +
+                         single * std::max(sums, 1.0 * profile_.chains);
+    (code.wide ? work.slots64 : work.slots32) = flops * slots / (group * sums);
+    // Channels that lie a multiple of a page apart fall into the same few lines of the first cache:
+    // every block reads the coefficients of all its products from further away.
+    if (4 * step.tile * g.out.channel % kPage == 0)
+      work.bytes = std::max(work.bytes, flops / 2 * 4 / group * columns);
     work.groups = static_cast<double>(g.batch * g.groups) * columns * runs.taps * chains;
     work.items = term.in * vectors;
     add(code.wide ? Family::kConvWide : Family::kConvBackward, code.function, target.kernel, tiles,

@@ -247,10 +247,11 @@ void StepCoster::visit(const CentreSum& step, double) {
   }
 }
 
-void StepCoster::visit(const Relax& step, double) {
+void StepCoster::visit(const Relax& step, double bent) {
   const Layer& region = layer(step.layer);
   Work work;
   work.items = region.out;
+  work.groups = bent;
   const Family family = is_smooth(region)               ? Family::kFunction
                         : region.function               ? Family::kPieces
                         : step.table == BufferId::kNone ? Family::kRelaxBox

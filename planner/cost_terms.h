@@ -54,7 +54,7 @@ class StepCoster {
   void visit(const IntervalAffine& step, double);
   void visit(const CentreAffine& step, double);
   void visit(const CentreSum& step, double);
-  void visit(const Relax& step, double);
+  void visit(const Relax& step, double bent);
   void visit(const RelaxProduct& step, double);
   void visit(const RelaxMax& step, double);
   void visit(const WriteBounds& step, double);

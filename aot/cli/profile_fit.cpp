@@ -154,12 +154,14 @@ Observation observe(const FrontendResult& front, const std::string& name,
   const HostVerifier host(cached_verifier(seen.verifier, compiler).library, plan);
   seen.parts = host.trace(box, kRepeats);
   const Entry& entry = seen.entry();
-  seen.activity = assumed_activity(plan, entry, 0);
+  const Box sample{{box.lower.begin(), box.lower.end()}, {box.upper.begin(), box.upper.end()}};
+  seen.activity = sampled_activity(plan, entry, {&sample, 1});
   for (const TracedPart& part : seen.parts) {
     if (part.part != "tighten_rows") continue;
     const auto s =
         static_cast<std::size_t>(entry.tasks.at(static_cast<std::size_t>(part.task)).steps.at(0));
-    if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s)))
+    if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s));
+        rows != nullptr && rows->unstable_only)
       seen.activity.neurons[s] = part.calls * rows->tile / 2;
   }
   return seen;

@@ -1,15 +1,17 @@
 #include "aot/cli/profile_machine.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 
 #include "aot/cli/cache.h"
 #include "aot/cli/files.h"
@@ -27,26 +29,24 @@ struct Of { typedef T type __attribute__((vector_size(kBytes))); };
 template <typename T>
 struct Of<T, sizeof(T)> { typedef T type; };
 
-constexpr int kChains = 12;
+#define BF_EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11)
+#define BF_START(i) V chain##i = term * static_cast<T>(i);
+#define BF_STEP(i) chain##i = chain##i * factor + term;
+#define BF_SUM(i) sum += chain##i;
 
 template <typename T, int kBytes>
 __attribute__((noinline)) double multiply_add(long steps, double seed) {
   using V = typename Of<T, kBytes>::type;
-  V chain[kChains];
   const V factor = V{} + static_cast<T>(0.999 * seed), term = V{} + static_cast<T>(0.001 * seed);
-  for (int i = 0; i < kChains; ++i) chain[i] = term * static_cast<T>(i);
+  BF_EACH(BF_START)
   for (long step = 0; step < steps; ++step) {
-#pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) {
-      chain[i] = chain[i] * factor + term;
-      __asm__("" : BF_REGISTER(chain[i]));
-    }
+    BF_EACH(BF_STEP)
   }
-  V sum = chain[0];
-  for (int i = 1; i < kChains; ++i) sum += chain[i];
+  V sum = V{};
+  BF_EACH(BF_SUM)
   volatile V keep = sum;
   (void)keep;
-  return 2.0 * kChains * static_cast<double>(kBytes / sizeof(T)) * static_cast<double>(steps);
+  return 24.0 * static_cast<double>(kBytes / sizeof(T)) * static_cast<double>(steps);
 }
 
 __attribute__((noinline)) void nothing(const void* volatile*, int, long) { __asm__ volatile(""); }
@@ -92,13 +92,6 @@ class Probe {
     toolchain.flags.insert(toolchain.flags.end(),
                            {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"});
     toolchain.flags.push_back("-DBF_BYTES=" + std::to_string(target.vector_bytes));
-#if defined(__x86_64__)
-    toolchain.flags.emplace_back("-DBF_REGISTER(x)=\"+v\"(x)");
-#elif defined(__aarch64__)
-    toolchain.flags.emplace_back("-DBF_REGISTER(x)=\"+w\"(x)");
-#else
-    toolchain.flags.emplace_back("-DBF_REGISTER(x)=\"+m\"(x)");
-#endif
     const Staging staging(cache_folder());
     const std::vector<EmittedFile> files = {{".cpp", kProbe}};
     staging.write("probe.cpp", kProbe);
@@ -131,18 +124,28 @@ double best_rate(const std::function<double()>& run) {
   return units / timing.min;
 }
 
-double level_size(int name, double otherwise) {
-  const long bytes = sysconf(name);
-  return bytes > 0 ? static_cast<double>(bytes) : otherwise;
+// The data cache of a level, as Linux reports it of the first core: "32768K".
+double level_size(int level, double otherwise) {
+  for (int i = 0; i < 8; ++i) {
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", i);
+    std::string type;
+    int number = 0;
+    double size = 0;
+    char unit = ' ';
+    if (!(std::ifstream(folder + "level") >> number) || !(std::ifstream(folder + "type") >> type) ||
+        !(std::ifstream(folder + "size") >> size >> unit) || number != level ||
+        type == "Instruction")
+      continue;
+    return size * (unit == 'K' ? 1024 : unit == 'M' ? 1048576 : 1);
+  }
+  return otherwise;
 }
 
 void measure_levels(const Probe& probe, MachineProfile& profile) {
   const auto read = probe.get<double(const void*, long)>("bf_probe_read");
   constexpr double kKilo = 1024, kMega = kKilo * kKilo;
-  const double sizes[] = {level_size(_SC_LEVEL1_DCACHE_SIZE, 32 * kKilo),
-                          level_size(_SC_LEVEL2_CACHE_SIZE, 512 * kKilo),
-                          level_size(_SC_LEVEL3_CACHE_SIZE, 8 * kMega),
-                          std::numeric_limits<double>::infinity()};
+  const double sizes[] = {level_size(1, 32 * kKilo), level_size(2, 512 * kKilo),
+                          level_size(3, 8 * kMega), std::numeric_limits<double>::infinity()};
   profile.levels.clear();
   for (std::size_t i = 0; i < std::size(sizes); ++i) {
     if (!profile.levels.empty() && !(sizes[i] > profile.levels.back().bytes)) continue;
