@@ -13,6 +13,7 @@ constexpr int kChain = 32;       // products of one float32 sum of conv_backward
 constexpr int kConvColumns = 4;  // channels that conv_backward takes together
 constexpr int kWideColumns = 2;
 constexpr int kPage = 4096;
+constexpr double kWays = 16;  // lines of one place in a cache
 
 double divided_up(double value, double unit) {
   return std::ceil(value / unit);
@@ -29,7 +30,7 @@ void StepCoster::visit(const BackwardRows& step, double neurons) {
   const Layer& region = layer(step.layer);
   Work list;
   list.items = region.out;
-  list.groups = step.unstable_only ? neurons : 0;
+  list.groups = step.unstable_only ? 2 * neurons * (region.out - neurons) / region.out : 0;
   add(step.unstable_only && region.function ? Family::kListBent : Family::kListRows, "list_rows",
       -1, 1, list);
   if (neurons <= 0) return;
@@ -95,14 +96,14 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
   const int lanes = code.schedule.lanes;
   const double vectors =
       code.wide && lanes > 1 ? 2.0 * code.schedule.vectors : 1.0 * code.rows / lanes;
-  const double blocks = divided_up(code.out, code.schedule.chunk);
+  const double blocks = divided_up(code.out, std::max(1, code.schedule.chunk));
   Work relaxation;
   relaxation.items = code.out * row_vectors(code.rows);
   relaxation.float32 = 5.0 * code.out * code.rows;
   relaxation.slots32 = 0;
 
   // Full register tiles, then what is left: fewer accumulators than hide the latency.
-  const int columns = code.schedule.columns;
+  const int columns = std::max(1, code.schedule.columns);
   const double full = std::floor(1.0 * code.in / columns);
   const double rest = code.in - full * columns;
   const auto tile_slots = [&](double width) {
@@ -163,12 +164,15 @@ void StepCoster::term_back(const BackwardRows& step, const Term& term, const Lay
     (code.wide ? work.float64 : work.float32) = flops;
     // Blocks of `most` channels, then one by one: sums that may be too few to hide the latency.
     const double sums = vectors * (code.wide ? 2 : 1);
-    const double slots = blocks * std::max(most * sums, 1.0 * profile_.chains) +
-                         single * std::max(sums, 1.0 * profile_.chains);
+    // Half of the latency (in the logarithm) is hidden by work on the next pixel.
+    const auto time_of = [&](double count) {
+      return count * std::sqrt(std::max(1.0, profile_.chains / count));
+    };
+    const double slots = blocks * time_of(most * sums) + single * time_of(sums);
     (code.wide ? work.slots64 : work.slots32) = flops * slots / (group * sums);
     // Channels that lie a multiple of a page apart fall into the same few lines of the first cache:
     // every block reads the coefficients of all its products from further away.
-    if (4 * step.tile * g.out.channel % kPage == 0)
+    if (readers > kWays && 4 * step.tile * g.out.channel % kPage == 0)
       work.bytes = std::max(work.bytes, flops / 2 * 4 / group * columns);
     work.groups = static_cast<double>(g.batch * g.groups) * columns * runs.taps * chains;
     work.items = term.in * vectors;

@@ -35,6 +35,12 @@ bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
 
+// What `chosen` of n neurons cost that go another way than the others: themselves, and the branches
+// that are mispredicted where both kinds are mixed.
+double mixed(double chosen, double n) {
+  return chosen + 2 * chosen * (n - chosen) / n;
+}
+
 // Layers that an entry's steps read.
 std::set<int> layers_of(const Entry& entry) {
   std::set<int> used;
@@ -86,7 +92,7 @@ double StepCoster::peak(bool wide, int lanes) const {
 double StepCoster::bytes_of_layer(int index) const {
   const Layer& region = layer(index);
   if (region.kind == LayerKind::kDense) {
-    const int panel = plan_.layouts[static_cast<std::size_t>(index)].panel;
+    const int panel = std::max(1, plan_.layouts[static_cast<std::size_t>(index)].panel);
     return 4.0 * region.in * divided_up(region.out, panel) * panel;
   }
   return static_cast<double>(plan_.layouts[static_cast<std::size_t>(index)].bytes);
@@ -126,8 +132,10 @@ void StepCoster::add(Family family, const std::string& name, KernelId kernel, do
   add(family, name, kernel, calls, work, lanes_, working_set_);
 }
 
-void StepCoster::also(Family family, double calls, const Work& work) {
-  if (calls > 0) count(calls, work, seconds_of(family, work, lanes_, working_set_));
+void StepCoster::also(Family family, double calls, const Work& work, double working_set) {
+  if (calls > 0)
+    count(calls, work,
+          seconds_of(family, work, lanes_, working_set > 0 ? working_set : working_set_));
 }
 
 void StepCoster::count(double calls, const Work& work, double seconds) {
@@ -150,21 +158,24 @@ namespace {
 
 // A panel's sums are `per_weight` multiply-adds for each vector: as many accumulators as that has
 // vectors must hide the latency of one multiply-add.
-double slots(const Kernel& kernel, int lanes, int per_weight, int chains) {
-  const double vectors = static_cast<double>(kernel.panel) / lanes;
-  const double panels = divided_up(kernel.out, kernel.panel);
-  return 2 * panels * kernel.in * lanes * std::max(per_weight * vectors, 1.0 * chains);
+double panels(const Kernel& kernel) {
+  return divided_up(kernel.out, std::max(1, kernel.panel));
 }
 
 double padded_weights(const Kernel& kernel) {
-  return 1.0 * kernel.in * divided_up(kernel.out, kernel.panel) * kernel.panel;
+  return panels(kernel) * kernel.in * std::max(1, kernel.panel);
+}
+
+double slots(const Kernel& kernel, int lanes, int per_weight, int chains) {
+  const double vectors = static_cast<double>(std::max(1, kernel.panel)) / lanes;
+  return 2 * panels(kernel) * kernel.in * lanes * std::max(per_weight * vectors, 1.0 * chains);
 }
 
 // Vectors of outputs that the end of a kernel stores, times the chunks that went into them.
 double panel_vectors(const Kernel& kernel) {
   const double chunks =
       kernel.schedule.chunk > 0 ? divided_up(kernel.in, kernel.schedule.chunk) : 1;
-  return divided_up(kernel.out, kernel.panel) * kernel.panel / kernel.schedule.lanes * chunks;
+  return padded_weights(kernel) / kernel.in / kernel.schedule.lanes * chunks;
 }
 
 }  // namespace
@@ -181,19 +192,25 @@ void StepCoster::visit(const IntervalAffine& step, double) {
       working_set_);
 }
 
+// Per panel of outputs one pass over its weights for the radius and another for the centre, which
+// finds them in the level that holds a panel.
 void StepCoster::visit(const CentreAffine& step, double) {
   const Kernel& code = kernel(step.kernel);
   const int lanes = code.schedule.lanes;
-  Work work;
-  work.float32 = 2.0 * code.in * code.out;
-  work.float64 = work.float32;
-  work.slots32 = slots(code, lanes, 1, profile_.chains);
-  // Twice the vectors in double, of half the lanes; scalar code has one of each.
-  work.slots64 =
-      lanes > 1 ? slots(code, lanes / 2, 1, profile_.chains) : slots(code, 1, 1, profile_.chains);
-  work.bytes = (code.residual ? 8 : 4) * padded_weights(code);
-  work.groups = panel_vectors(code);
-  add(Family::kCentreAffine, code.function, step.kernel, 1, work, lanes, working_set_);
+  Work radius, centre;
+  radius.float32 = 2.0 * code.in * code.out;
+  radius.slots32 = slots(code, lanes, 1, profile_.chains);
+  radius.bytes = 4 * padded_weights(code);
+  radius.groups = panel_vectors(code);
+  add(Family::kCentreAffine, code.function, step.kernel, 1, radius, lanes, working_set_);
+  // Twice the vectors in double, of half the lanes; scalar code has one of each. Remainders are
+  // loaded, widened and added besides.
+  const double operations = code.residual ? 2 : 1;
+  centre.float64 = radius.float32;
+  centre.slots64 =
+      operations * (lanes > 1 ? slots(code, lanes / 2, 1, profile_.chains) : radius.slots32);
+  centre.bytes = operations * radius.bytes;
+  also(Family::kCentreAffine, 1, centre, code.residual ? working_set_ : 4.0 * code.in * code.panel);
   Work slack, around;
   slack.items = layer(step.layer).in;
   around.items = layer(step.layer).out;
@@ -242,6 +259,7 @@ void StepCoster::visit(const CentreSum& step, double) {
       work.bytes = 8 * work.items;
       add(Family::kSparseCentre, kernel(id).function, id, 1, work, 1, working_set_);
     } else {
+      work.groups = t > 0 ? region.out : 0;  // added to what other terms gave
       add(Family::kGatherCentre, kernel(id).function, id, 1, work);
     }
   }
@@ -251,7 +269,9 @@ void StepCoster::visit(const Relax& step, double bent) {
   const Layer& region = layer(step.layer);
   Work work;
   work.items = region.out;
-  work.groups = bent;
+  work.groups = mixed(bent, region.out);
+  // Lines around a smooth function are made for a table alone.
+  if (is_smooth(region)) work.groups = step.table == BufferId::kNone ? 0 : bent;
   const Family family = is_smooth(region)               ? Family::kFunction
                         : region.function               ? Family::kPieces
                         : step.table == BufferId::kNone ? Family::kRelaxBox

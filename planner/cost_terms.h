@@ -47,7 +47,7 @@ class StepCoster {
 
   void count(double calls, const Work& work, double seconds);
   // More work of the calls that add() was last given.
-  void also(Family family, double calls, const Work& work);
+  void also(Family family, double calls, const Work& work, double working_set = 0);
 
   // One overload per step: cost_steps.cpp
   void visit(const BindBox& step, double);

@@ -48,23 +48,6 @@ double empty_seconds() {
   return median(std::move(gaps));
 }
 
-using Key = std::pair<int, std::string>;
-struct Sum {
-  double calls = 0;
-  double seconds = 0;
-};
-
-std::map<Key, Sum> sums(double empty) {
-  std::map<Key, Sum> made;
-  const std::vector<Event>& list = events();
-  for (std::size_t i = 0; i + 1 < list.size(); ++i) {
-    Sum& sum = made[{list[i].task, list[i].part}];
-    sum.calls += 1;
-    sum.seconds += std::max(0.0, seconds_between(list[i], list[i + 1]) - empty);
-  }
-  return made;
-}
-
 }  // namespace
 
 std::vector<TracedPart> HostVerifier::trace(const FloatBox& box, int repeats) const {
@@ -74,22 +57,32 @@ std::vector<TracedPart> HostVerifier::trace(const FloatBox& box, int repeats) co
   const int count = spec_bounds_ != nullptr ? spec_rows_ : outputs_;
   call(function, count, box);
   const double empty = empty_seconds();
-  std::map<Key, std::vector<double>> seconds;
-  std::map<Key, double> calls;
+  // Event i of every call is the same: the steps depend on the box alone. Its median leaves out the
+  // moments at which something else had the processor.
+  std::vector<std::vector<double>> gaps;
+  std::vector<Event> sequence;
   *hook = &record_event;
   for (int i = 0; i < repeats; ++i) {
     events().clear();
     call(function, count, box);
-    for (const auto& [key, sum] : sums(empty)) {
-      seconds[key].push_back(sum.seconds);
-      calls[key] = sum.calls;
-    }
+    sequence = events();
+    gaps.resize(sequence.size());
+    for (std::size_t e = 0; e + 1 < sequence.size(); ++e)
+      gaps[e].push_back(seconds_between(sequence[e], sequence[e + 1]));
   }
   *hook = nullptr;
-  std::vector<TracedPart> parts;
-  for (auto& [key, values] : seconds)
-    parts.push_back({key.first, key.second, calls[key], median(std::move(values))});
-  return parts;
+  std::map<std::pair<int, std::string>, TracedPart> parts;
+  for (std::size_t e = 0; e + 1 < sequence.size(); ++e) {
+    const Event& event = sequence[e];
+    TracedPart& part = parts[{event.task, event.part}];
+    part.task = event.task;
+    part.part = event.part;
+    part.calls += 1;
+    part.seconds += std::max(0.0, median(std::move(gaps[e])) - empty);
+  }
+  std::vector<TracedPart> list;
+  for (auto& [key, part] : parts) list.push_back(std::move(part));
+  return list;
 }
 
 std::vector<double> HostVerifier::task_seconds(const FloatBox& box, int repeats) const {

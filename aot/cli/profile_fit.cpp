@@ -101,11 +101,13 @@ double predicted(const Sample& sample, const MachineProfile& profile) {
 }
 
 double error(const std::vector<Sample>& samples, const MachineProfile& profile) {
+  constexpr double kWellResolved = 2e-6;
   double sum = 0;
   for (const Sample& sample : samples) {
+    const double weight = sample.measured >= kWellResolved ? 1 : 0.2;
     const double ratio = std::log(std::max(predicted(sample, profile), 1e-12) / sample.measured);
     // A part that the model does not understand must not bend the others.
-    sum += std::min(ratio * ratio, 1 + std::fabs(ratio));
+    sum += weight * std::min(ratio * ratio, 1 + std::fabs(ratio));
   }
   return sum;
 }

@@ -177,11 +177,13 @@ std::vector<ProfileNetwork> profile_networks() {
   add("dense_large", chain(512, 1500, 2, 10), Method::kCrownIbp, 0.01);
   add("dense_large_ibp", chain(512, 1500, 2, 10), Method::kIbp, 0.01);
   add("convolutions", convolutions(), Method::kCrown, 0.02);
+  add("convolutions_ibp", convolutions(), Method::kIbp, 0.02);
   add("wide_convolutions", wide_convolutions(), Method::kCrown, 0.005);
   add("residual", residual(), Method::kCrown, 0.05);
   add("residual_image", residual_image(), Method::kCrown, 0.02);
   add("pools", pools(), Method::kCrown, 0.02);
   add("products", products(), Method::kCrown, 0.02);
+  add("sigmoid_ibp", functions(FunctionKind::kSigmoid, 0), Method::kIbp, 0.1);
   add("sigmoid", functions(FunctionKind::kSigmoid, 0), Method::kCrown, 0.1);
   add("leaky_relu", functions(FunctionKind::kLeakyRelu, 0.01), Method::kCrown, 0.1);
   return list;
