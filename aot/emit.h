@@ -42,8 +42,8 @@ struct Instruments {
 std::string emit_source(const Plan& plan, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});
 
-// The hook of a traced verifier: NAME_trace(task, part), a pointer that the host program sets. `part`
-// is the name of the TaskPart whose call follows; task -1: the entry point is done.
+// The hook of a traced verifier: NAME_trace(task, part), a pointer that the host program sets.
+// `part` is the name of the TaskPart whose call follows; task -1: the entry point is done.
 std::string emit_trace_hook(const Plan& plan);
 
 // Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.

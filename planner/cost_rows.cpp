@@ -30,7 +30,7 @@ void StepCoster::visit(const BackwardRows& step, double neurons) {
   const Layer& region = layer(step.layer);
   Work list;
   list.items = region.out;
-  list.groups = step.unstable_only ? 2 * neurons * (region.out - neurons) / region.out : 0;
+  list.groups = step.unstable_only ? surprises(neurons, region.out) : 0;
   add(step.unstable_only && region.function ? Family::kListBent : Family::kListRows, "list_rows",
       -1, 1, list);
   if (neurons <= 0) return;
@@ -61,6 +61,7 @@ void StepCoster::visit(const BackwardRows& step, double neurons) {
   add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
   Work tighten;
   tighten.items = std::min(neurons / tiles, step.tile / 2.0);
+  tighten.groups = 2 * surprises(neurons / 2, neurons) / tiles;  // either bound may get tighter
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
 }
 

@@ -35,12 +35,6 @@ bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
 
-// What `chosen` of n neurons cost that go another way than the others: themselves, and the branches
-// that are mispredicted where both kinds are mixed.
-double mixed(double chosen, double n) {
-  return chosen + 2 * chosen * (n - chosen) / n;
-}
-
 // Layers that an entry's steps read.
 std::set<int> layers_of(const Entry& entry) {
   std::set<int> used;
@@ -54,6 +48,12 @@ std::set<int> layers_of(const Entry& entry) {
 }
 
 }  // namespace
+
+double surprises(double chosen, double n) {
+  constexpr double kLearned = 512;
+  const double some = std::clamp(chosen, 0.0, n);
+  return 2 * some * (n - some) / n * std::min(1.0, n / kLearned);
+}
 
 ConvWork conv_work(const ConvGeometry& g) {
   ConvWork made;
@@ -247,6 +247,7 @@ void StepCoster::visit(const CentreSum& step, double) {
       const ConvWork runs = conv_work(g);
       const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
       work.float64 = 4 * runs.products;
+      if (!dense) work.slots64 = 2 * work.float64;  // gathered and scattered one by one
       work.bytes = 4.0 * static_cast<double>(term.weight.size());
       work.groups = static_cast<double>(g.batch * g.out_channels * g.in_group()) *
                     runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
@@ -269,7 +270,7 @@ void StepCoster::visit(const Relax& step, double bent) {
   const Layer& region = layer(step.layer);
   Work work;
   work.items = region.out;
-  work.groups = mixed(bent, region.out);
+  work.groups = bent + surprises(bent, region.out);
   // Lines around a smooth function are made for a table alone.
   if (is_smooth(region)) work.groups = step.table == BufferId::kNone ? 0 : bent;
   const Family family = is_smooth(region)               ? Family::kFunction

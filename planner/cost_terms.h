@@ -25,6 +25,10 @@ struct ConvWork {
 };
 ConvWork conv_work(const ConvGeometry& geometry);
 
+// Branches that go either way for `chosen` of n neurons and are mispredicted; the pattern of a
+// short layer is learned when calls repeat.
+double surprises(double chosen, double n);
+
 // Costs of an entry's steps.
 class StepCoster {
  public:

@@ -32,12 +32,12 @@ enum class Family : std::uint8_t {
   kBackwardAffine,   // item: a vector of rows of an input, written once per block of neurons
   kBackwardWide,     // the same with sums in double
   kConcretize,       // item: a vector of rows of an input
-  kTighten,          // item: a neuron
+  kTighten,          // item: a neuron; group: a branch mispredicted
   kWrite,            // item: an output
   kSumLayer,         // item: a neuron; a sum layer apart from its terms
   kConvCentre,       // item: an output; group: a run of pixels under one weight
   kSparseCentre,     // item: an entry; group: an output
-  kGatherCentre,     // item: an output
+  kGatherCentre,     // item: an output; group: one that another term gave a part of
   kClear,            // item: a vector of rows of an input
   kConvStart,        // item: a weight of a neuron
   kSparseStart,      // item: a weight of a neuron

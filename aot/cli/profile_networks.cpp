@@ -125,6 +125,12 @@ Graph convolutions() {
   return builder.dense(100).relu().dense(10).graph();
 }
 
+Graph image() {
+  Builder builder(std::int64_t{1} * 28 * 28);
+  builder.conv(1, 16, 28, 3, 1).relu().conv(16, 8, 28, 2, 2).relu();
+  return builder.dense(10).graph();
+}
+
 Graph wide_convolutions() {
   Builder builder(std::int64_t{3} * 32 * 32);
   builder.conv(3, 32, 32, 3, 2).relu().conv(32, 64, 16, 3, 2).relu();
@@ -178,6 +184,7 @@ std::vector<ProfileNetwork> profile_networks() {
   add("dense_large_ibp", chain(512, 1500, 2, 10), Method::kIbp, 0.01);
   add("convolutions", convolutions(), Method::kCrown, 0.02);
   add("convolutions_ibp", convolutions(), Method::kIbp, 0.02);
+  add("image_ibp", image(), Method::kIbp, 0.02);
   add("wide_convolutions", wide_convolutions(), Method::kCrown, 0.005);
   add("residual", residual(), Method::kCrown, 0.05);
   add("residual_image", residual_image(), Method::kCrown, 0.02);
@@ -185,6 +192,7 @@ std::vector<ProfileNetwork> profile_networks() {
   add("products", products(), Method::kCrown, 0.02);
   add("sigmoid_ibp", functions(FunctionKind::kSigmoid, 0), Method::kIbp, 0.1);
   add("sigmoid", functions(FunctionKind::kSigmoid, 0), Method::kCrown, 0.1);
+  add("tanh", functions(FunctionKind::kTanh, 0), Method::kCrown, 0.4);
   add("leaky_relu", functions(FunctionKind::kLeakyRelu, 0.01), Method::kCrown, 0.1);
   return list;
 }

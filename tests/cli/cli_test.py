@@ -253,6 +253,27 @@ class Inspect(Case):
         output, _ = self.run_tool("inspect", TINY, "--plan", "--disable-pass", "exact-centres")
         self.assertEqual(json.loads(output)["options"]["disabled_passes"], ["exact-centres"])
 
+    def test_machine_profile(self):
+        output, _ = self.run_tool("inspect", TINY, "--plan", "--profile", "cortex-m4")
+        plan = json.loads(output)
+        self.assertEqual(plan["prediction"]["profile"], "cortex-m4")
+        slow = sum(task["predicted_seconds"] for task in plan["tasks"])
+        output, _ = self.run_tool("inspect", TINY, "--plan", "--profile", "zen5")
+        fast = sum(task["predicted_seconds"] for task in json.loads(output)["tasks"])
+        self.assertGreater(slow, fast)
+        self.assert_refused("BF2131", "inspect", TINY, "--profile", "abacus")
+        self.write("p.json", {"name": "mine"})
+        self.assert_refused("BF2132", "inspect", TINY, "--profile", "p.json")
+        output, _ = self.run_tool("inspect", TINY, "--plan", "--disable-pass", "predict-costs")
+        plan = json.loads(output)
+        self.assertEqual(plan["prediction"], {"profile": "", "activity": ""})
+        self.assertTrue(all(task["predicted_seconds"] == 0 for task in plan["tasks"]))
+
+    def test_check_of_predictions(self):
+        output, _ = self.run_tool("profile", "--check", TINY, "--method", "crown", "--all")
+        for text in ("bind_box", "start_rows", "tighten_rows", "write_bounds", "within 1.5x"):
+            self.assertIn(text, output)
+
     def test_config_file(self):
         config = self.write("c.json", {"method": "ibp", "row-tile": 8,
                                        "disable-pass": ["exact-centres", "merge-affine"]})
