@@ -14,12 +14,11 @@ const char* truth(bool value) {
   return value ? "true" : "false";
 }
 
-// "bf::sparse_backward<32>"
-std::string routine(const std::string& function, const BackwardRows& step) {
+}  // namespace
+
+std::string row_routine(const std::string& function, const BackwardRows& step) {
   return fmt::format("bf::{}<{}>", function, step.tile);
 }
-
-}  // namespace
 
 // The neurons to bound, and what every row of theirs loses.
 void StepEmitter::list_rows(const BackwardRows& step) {
@@ -47,16 +46,30 @@ void StepEmitter::list_rows(const BackwardRows& step) {
 }
 
 void StepEmitter::emit(const BackwardRows& step) {
-  const Layer& region = layer(step.layer);
-  const int pairs = step.tile / 2;
-  const std::string rows = name(step.neurons);
   const int end = op_count(step) - 1;
   line("{");
   ++depth_;
   poison_new(0);
   list_rows(step);
-  line(fmt::format("for (int first = 0; first < count; first += {}) {{", pairs));
+  line(fmt::format("for (int first = 0; first < count; first += {}) {{", step.tile / 2));
   ++depth_;
+  if (step.iterations > 0)
+    optimise(step);
+  else
+    rows_once(step);
+  --depth_;
+  line("}");
+  poison_dead(end);
+  --depth_;
+  line("}");
+}
+
+// One tile's rows: from the weights to tighter bounds.
+void StepEmitter::rows_once(const BackwardRows& step) {
+  const Layer& region = layer(step.layer);
+  const int pairs = step.tile / 2;
+  const std::string rows = name(step.neurons);
+  const int end = op_count(step) - 1;
   poison_new(0, true);
   if (region.kind == LayerKind::kDense) mark(step.start);
   if (region.kind == LayerKind::kDense)
@@ -66,7 +79,7 @@ void StepEmitter::emit(const BackwardRows& step) {
   for (const BackwardOut& out : step.starts) start_term(step, out);
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * step.tile, name(step.sums)));
   poison_dead(0, true);
-  for (int i = 0; i + 1 < end; ++i) {
+  for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
     poison_new(i + 1, true);
     link(step, step.links[static_cast<std::size_t>(i)]);
     poison_dead(i + 1, true);
@@ -82,11 +95,6 @@ void StepEmitter::emit(const BackwardRows& step) {
   line(fmt::format("                 {}, {}, {});", name(step.radius), name(step.below),
                    name(step.above)));
   poison_dead(end, true);
-  --depth_;
-  line("}");
-  poison_dead(end);
-  --depth_;
-  line("}");
 }
 
 void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
@@ -103,7 +111,7 @@ void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
     arguments = {sources(step.layer, out.term), std::to_string(each.in)};
   arguments.insert(arguments.end(), {neurons, truth(out.add), name(out.coefficients)});
   mark(out.kernel);
-  call(routine(kernel(out.kernel).map + "_start", step), arguments);
+  call(row_routine(kernel(out.kernel).map + "_start", step), arguments);
 }
 
 void StepEmitter::link(const BackwardRows& step, const BackwardLink& link) {
@@ -122,28 +130,31 @@ void StepEmitter::link(const BackwardRows& step, const BackwardLink& link) {
 
 void StepEmitter::dense_link(const BackwardRows& step, const BackwardLink& link) {
   mark(link.kernel);
-  line(fmt::format("{}({}, {}, {}, {}, {});", kernel(link.kernel).function,
-                   table(link.layer, TableKind::kWeight), name(link.table),
-                   name(link.coefficients_in), name(step.sums), name(link.coefficients_out)));
+  if (step.iterations > 0) {
+    const std::string from = relax_link(step, link, kernel(link.relax));
+    line(fmt::format("{}({}, {}, {});", kernel(link.kernel).function,
+                     table(link.layer, TableKind::kWeight), from, name(link.coefficients_out)));
+  } else {
+    line(fmt::format("{}({}, {}, {}, {}, {});", kernel(link.kernel).function,
+                     table(link.layer, TableKind::kWeight), name(link.table),
+                     name(link.coefficients_in), name(step.sums), name(link.coefficients_out)));
+  }
   if (link.sum == BufferId::kNone) return;
   mark("add_rows");
-  call(routine("add_rows", step),
+  call(row_routine("add_rows", step),
        {std::to_string(layer(link.layer).in), name(link.coefficients_out), name(link.sum)});
 }
 
 void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
   const Layer& region = layer(link.layer);
-  const int price = (kernel(link.kernel).wide ? kErrorWide : kError) * region.out;
   mark(link.kernel);
-  call(routine("relax_rows", step), {std::to_string(region.out), name(link.table),
-                                     fmt::format("{} + {}", name(link.table), price),
-                                     name(link.coefficients_in), name(step.sums)});
+  const std::string from = relax_link(step, link, kernel(link.kernel));
   for (const BackwardOut& out : link.outs) {
     const Term& each = term(link.layer, out.term);
     const auto table = [&](TableKind kind) { return term_table(link.layer, out.term, kind); };
     const std::string rows = std::to_string(region.out);
     const std::string in = std::to_string(each.in);
-    std::string function = routine(kernel(out.kernel).map + "_backward", step);
+    std::string function = row_routine(kernel(out.kernel).map + "_backward", step);
     Arguments arguments;
     if (std::holds_alternative<ConvMap>(each.map)) {
       function = fmt::format("bf::conv_backward<{}, {}>", step.tile, kernel(out.kernel).wide);
@@ -154,24 +165,43 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
     } else {
       arguments = {rows, sources(link.layer, out.term), in};
     }
-    arguments.insert(arguments.end(),
-                     {name(link.coefficients_in), truth(out.add), name(out.coefficients)});
+    arguments.insert(arguments.end(), {from, truth(out.add), name(out.coefficients)});
     mark(out.kernel);
     call(function, arguments);
   }
 }
 
+std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink& link,
+                                    const Kernel& how) {
+  const int n = layer(link.layer).out;
+  const std::string from = name(link.coefficients_in);
+  const std::string to = link.relaxed == BufferId::kNone ? from : name(link.relaxed);
+  const auto row = [&](BufferId id, int number) {
+    return fmt::format("{} + {}", name(id), std::int64_t{number} * n);
+  };
+  if (link.slopes.table == BufferId::kNone)
+    call(row_routine("relax_rows", step),
+         {std::to_string(n), name(link.table), row(link.table, how.wide ? kErrorWide : kError),
+          from, to, name(step.sums)});
+  else
+    call(row_routine("relax_free_rows", step),
+         {std::to_string(n), name(link.slopes.table),
+          row(link.slopes.table, how.wide ? kFreeWideUpper : kFreePriceUpper),
+          name(link.slopes.slope), from, to, name(step.sums)});
+  return to;
+}
+
 void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& link) {
   const std::string rows = std::to_string(layer(link.layer).out);
   mark(link.kernel);
-  call(routine("product_rows", step),
+  call(row_routine("product_rows", step),
        {rows, name(link.table), name(link.coefficients_in), name(step.sums)});
   for (const BackwardOut& out : link.outs) {
     const std::string slopes =
         out.term == 0 ? name(link.table)
                       : fmt::format("{} + {}", name(link.table), kSlopeY * layer(link.layer).out);
     call(
-        routine("product_backward", step),
+        row_routine("product_backward", step),
         {rows, sources(link.layer, out.term), slopes, std::to_string(term(link.layer, out.term).in),
          name(link.coefficients_in), truth(out.add), name(out.coefficients)});
   }
@@ -180,7 +210,7 @@ void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& lin
 void StepEmitter::max_link(const BackwardRows& step, const BackwardLink& link) {
   const BackwardOut& out = link.outs.at(0);
   mark(out.kernel);
-  call(routine("max_backward", step),
+  call(row_routine("max_backward", step),
        {std::to_string(layer(link.layer).out), name(link.table), name(link.choice),
         std::to_string(term(link.layer, out.term).in), name(link.coefficients_in), truth(out.add),
         name(out.coefficients), name(step.sums)});

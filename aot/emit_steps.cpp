@@ -180,6 +180,21 @@ void StepEmitter::emit(const CentreAffine& step) {
         name(step.slack) + "[0]", name(step.below), name(step.above)});
 }
 
+std::string StepEmitter::relax_errors(const Relax& step, double offset) const {
+  std::string errors;
+  for (const double error :
+       {step.product, step.wide_product, step.stored, step.slope, offset, step.inflate})
+    errors += (errors.empty() ? "bf::RelaxErrors{" : ", ") + double_literal(error);
+  return errors + "}";
+}
+
+void StepEmitter::relax_slopes(const Relax& step) {
+  call("bf::relax_slopes",
+       {std::to_string(layer(step.layer).out), name(step.centre), name(step.below),
+        name(step.above), name(step.radius), relax_errors(step, step.free_offset), name(step.slack),
+        name(step.table), name(step.centre_out), name(step.radius_out), name(step.slopes)});
+}
+
 void StepEmitter::emit(const Relax& step) {
   const Layer& region = layer(step.layer);
   mark(step.kernel);
@@ -193,15 +208,12 @@ void StepEmitter::emit(const Relax& step) {
     call("bf::relax_box", arguments);
     return;
   }
-  std::string errors;
-  for (const double error :
-       {step.product, step.wide_product, step.stored, step.slope, step.offset, step.inflate})
-    errors += (errors.empty() ? "bf::RelaxErrors{" : ", ") + double_literal(error);
-  errors += "}";
+  const std::string errors = relax_errors(step, step.offset);
   arguments.insert(arguments.end(), {boxes ? "nullptr" : name(step.radius), errors,
                                      boxes ? "nullptr" : name(step.slack), name_or_null(step.table),
                                      name(step.centre_out), name(step.radius_out)});
   call("bf::relax", arguments);
+  if (step.slopes != BufferId::kNone) relax_slopes(step);
 }
 
 void StepEmitter::emit(const WriteBounds& step) {

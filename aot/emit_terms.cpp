@@ -104,7 +104,7 @@ std::string emit_conv_shapes(const Plan& plan) {
 }
 
 std::string runtime_includes(const Plan& plan) {
-  bool sums = false, rows = false, planes = false;
+  bool sums = false, rows = false, planes = false, slopes = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
@@ -115,6 +115,7 @@ std::string runtime_includes(const Plan& plan) {
                std::holds_alternative<RelaxMax>(step);
       if (const auto* bounded = std::get_if<BackwardRows>(&step)) {
         rows = rows || !bounded->starts.empty();
+        slopes = slopes || bounded->iterations > 0;
         for (const BackwardLink& link : bounded->links)
           rows = rows || !link.outs.empty() || link.sum != BufferId::kNone;
       }
@@ -122,6 +123,7 @@ std::string runtime_includes(const Plan& plan) {
   std::string text;
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
   if (planes) text += "#include \"planes.h\"\n";
+  if (slopes) text += "#include \"slopes.h\"\n";
   if (rows) text += "#include \"starts.h\"\n";
   if (sums) text += "#include \"terms.h\"\n";
   return text;

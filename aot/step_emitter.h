@@ -14,6 +14,9 @@ namespace bf {
 // The least float that is at least `value`, as a literal: error terms only grow.
 std::string literal_up(double value);
 
+// "bf::sparse_backward<32>": a routine for the rows of a tile.
+std::string row_routine(const std::string& function, const BackwardRows& step);
+
 // Prints the steps of an entry point as calls of kernels and of the runtime, a block per task.
 class StepEmitter {
  public:
@@ -59,6 +62,8 @@ class StepEmitter {
   void emit(const IntervalAffine& step);
   void emit(const CentreAffine& step);
   void emit(const Relax& step);
+  void relax_slopes(const Relax& step);
+  std::string relax_errors(const Relax& step, double offset) const;
   void emit(const WriteBounds& step);
   void emit(const EvaluateAffine& step);
 
@@ -79,12 +84,22 @@ class StepEmitter {
   // emit_rows.cpp
   void emit(const BackwardRows& step);
   void list_rows(const BackwardRows& step);
+  void rows_once(const BackwardRows& step);
   void start_term(const BackwardRows& step, const BackwardOut& out);
   void link(const BackwardRows& step, const BackwardLink& link);
   void dense_link(const BackwardRows& step, const BackwardLink& link);
   void sum_link(const BackwardRows& step, const BackwardLink& link);
   void product_link(const BackwardRows& step, const BackwardLink& link);
   void max_link(const BackwardRows& step, const BackwardLink& link);
+  // The relaxation of a dense or sum layer, apart from its products; returns what these read.
+  std::string relax_link(const BackwardRows& step, const BackwardLink& link, const Kernel& how);
+
+  // emit_slopes.cpp: rows with slopes of their own
+  void optimise(const BackwardRows& step);
+  void walk(const BackwardRows& step, const BackwardLink& link);
+  void forward(const BackwardRows& step, const BackwardLink& link);
+  const std::string& values_of(const BackwardRows& step, int tensor) const;
+  void follow_lines(const BackwardRows& step, const BackwardLink& link);
 
   const Plan& plan_;
   const Entry& entry_;

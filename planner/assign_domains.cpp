@@ -22,6 +22,20 @@ bool feeds_nonlinear(const Plan& plan, int index) {
   });
 }
 
+// A ReLU that the layer's bounds depend on: backward rows have slopes to choose.
+bool has_slopes(const Plan& plan, int index) {
+  std::vector<bool> cone(plan.layers.size(), false);
+  cone[static_cast<std::size_t>(index)] = true;
+  for (int i = index; i >= 0; --i) {
+    if (!cone[static_cast<std::size_t>(i)]) continue;
+    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+    if (i != index && layer.relu) return true;
+    for (const int input : inputs_of(layer))
+      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
+  }
+  return false;
+}
+
 // Over the box itself, each input once: the interval is the range.
 bool is_exact(const Layer& layer) {
   const std::vector<int> inputs = inputs_of(layer);
@@ -45,11 +59,14 @@ DomainChoice choose(const Plan& plan, int index) {
       if (!head) return interval(index, "crown-ibp: hidden layer");
       break;
     case Method::kCrown:
+    case Method::kAlphaCrown:
     case Method::kAuto:  // a search goes on from here
       if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
       break;
   }
   if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+  if (head && plan.config.method == Method::kAlphaCrown && has_slopes(plan, index))
+    return {index, Domain::kOptimised, false, "slopes chosen for each of its rows", 0};
   if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
   return {index, Domain::kBackward, true,
           layer.relu ? "backward bounds of its unstable neurons"

@@ -55,6 +55,7 @@ Purpose purpose(const Relax& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
 Purpose purpose(const BackwardRows& step) {
+  if (step.iterations > 0) return {"optimise", step.layer, Domain::kOptimised};
   return {"backward", step.layer, Domain::kBackward};
 }
 Purpose purpose(const WriteBounds& step) {
@@ -119,6 +120,10 @@ Cost cost(const Plan& plan, const BackwardRows& step) {
     const Cost pass = one_pass(plan, link.layer, 2);
     total.flops += pass.flops * rows;
     total.bytes += pass.bytes * tiles;
+  }
+  if (step.iterations > 0) {  // backward, and forward but for the last time
+    total.flops *= 2 * step.iterations - 1;
+    total.bytes *= 2 * step.iterations - 1;
   }
   return total;
 }

@@ -151,6 +151,11 @@ double EntryBuilder::offset_gamma(int index) const {
   return gamma_float(2 + blocks) + gamma_double(region.out + 4);
 }
 
+// Of rows with slopes of their own: two products per neuron, in double for every kind of layer.
+double EntryBuilder::free_offset_gamma(int index) const {
+  return gamma_float(2 + layer_count()) + gamma_double(2 * layer(index).out + 4);
+}
+
 EntryBuilder::Activation EntryBuilder::add_activation(int index) {
   const Layer& region = layer(index);
   return {buffer(region.name + "_activation", Element::kFloat64, region.out),
@@ -162,6 +167,9 @@ void EntryBuilder::relax(int index, Relaxed& state) {
   if (keeps_tables())
     state.table = buffer(region.name + "_relaxation", Element::kFloat32,
                          std::int64_t{kRelaxRows} * region.out);
+  if (free_slopes_[static_cast<std::size_t>(index)])
+    state.slopes =
+        buffer(region.name + "_slopes", Element::kFloat32, std::int64_t{kSlopeRows} * region.out);
   const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
   Relax step;
   step.layer = index;
@@ -171,6 +179,7 @@ void EntryBuilder::relax(int index, Relaxed& state) {
   step.radius = state.radius;
   step.slack = state.slack;
   step.table = state.table;
+  step.slopes = state.slopes;
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   const double weights = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
@@ -179,6 +188,8 @@ void EntryBuilder::relax(int index, Relaxed& state) {
   step.stored = drop(ErrorTerm::kCoefficient, kUnitFloat);
   step.slope = drop(ErrorTerm::kCoefficient, kUnitFloat);
   step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
+  if (state.slopes != BufferId::kNone)
+    step.free_offset = drop(ErrorTerm::kOffset, free_offset_gamma(index));
   step.inflate = radius_inflate(index);
   step.kernel = lowering_.relax(index);
   entry_.steps.push_back(step);
@@ -240,6 +251,7 @@ void EntryBuilder::build_centred() {
   entry_.steps.push_back(
       BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble)});
   const bool point = entry_.kind == EntryKind::kEvaluate;
+  mark_free_slopes();
   for (int i = 0; i < layer_count(); ++i) {
     if (!is_needed(i)) continue;
     Relaxed& state = relaxed_[static_cast<std::size_t>(i)];
@@ -256,7 +268,8 @@ void EntryBuilder::build_centred() {
     else
       centre_sum(i, state);
     const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
-    if (domain == Domain::kBackward && !point) tighten(i, state);
+    if (domain != Domain::kInterval && !point) tighten(i, state);
+    if (domain == Domain::kOptimised && !point) tighten_optimised(i, state);
     if (is_head(i) && point)
       entry_.steps.push_back(WriteValues{i, position(i), state.centre});
     else if (is_head(i))

@@ -14,14 +14,16 @@ namespace bf {
 
 // What is asked for.
 
-enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAuto };
+enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kAuto };
 enum class Lowering : std::uint8_t { kReference, kGeneric, kVector };
 enum class Semantics : std::uint8_t { kReal };
 
 // The bounds kept for one pre-activation.
 enum class Domain : std::uint8_t {
-  kInterval,  // one forward pass (IBP)
-  kBackward,  // interval, then backward linear bounds (CROWN)
+  kInterval,   // one forward pass (IBP)
+  kBackward,   // interval, then backward linear bounds (CROWN)
+  kOptimised,  // the same, then again with lower slopes of ReLUs improved for each row
+               // (alpha-CROWN)
 };
 
 // What one task of a plan covers.
@@ -58,7 +60,8 @@ struct PlannerConfig {
   Semantics semantics = Semantics::kReal;
   Lowering lowering = Lowering::kVector;
   Target target;
-  int row_tile = 0;  // rows of a backward tile; 0: chosen by the planner
+  int row_tile = 0;     // rows of a backward tile; 0: chosen by the planner
+  int iterations = 20;  // of optimised slopes: backward passes of each row, 1 to 1000
 
   Granularity granularity = Granularity::kRegion;
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's

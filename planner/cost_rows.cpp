@@ -34,7 +34,11 @@ void StepCoster::visit(const BackwardRows& step, double neurons) {
   add(step.unstable_only && region.function ? Family::kListBent : Family::kListRows, "list_rows",
       -1, 1, list);
   if (neurons <= 0) return;
-  const double tiles = divided_up(neurons, step.tile / 2.0);
+  // Rows that choose slopes pass as often, and walk forward as far in between: a pass of the same
+  // products.
+  const double passes = step.iterations > 0 ? 2.0 * step.iterations - 1 : 1;
+  const double once = divided_up(neurons, step.tile / 2.0);
+  const double tiles = once * passes;
 
   rows_set_ = tile_bytes(step, plan_.input_count + region.out);
   for (const BackwardLink& link : step.links)
@@ -60,8 +64,8 @@ void StepCoster::visit(const BackwardRows& step, double neurons) {
   end.items = plan_.input_count * row_vectors(step.tile);
   add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
   Work tighten;
-  tighten.items = std::min(neurons / tiles, step.tile / 2.0);
-  tighten.groups = 2 * surprises(neurons / 2, neurons) / tiles;  // either bound may get tighter
+  tighten.items = std::min(neurons / once, step.tile / 2.0);
+  tighten.groups = 2 * surprises(neurons / 2, neurons) / once;  // either bound may get tighter
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
 }
 

@@ -27,10 +27,13 @@ class EntryBuilder {
     BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
     BufferId radius = BufferId::kNone, slack = BufferId::kNone, table = BufferId::kNone;
     BufferId choice = BufferId::kNone;
+    BufferId slopes = BufferId::kNone;
   };
 
   // Buffers for the coefficients of one BackwardRows.
   class CoefficientSlots;
+  // And for the values of tensors on the way forward.
+  class ValueSlots;
 
   const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
   int layer_count() const { return static_cast<int>(plan_.layers.size()); }
@@ -70,6 +73,7 @@ class EntryBuilder {
   int backward_depth(int index) const;
   double wide_gamma(int index) const;
   double offset_gamma(int index) const;
+  double free_offset_gamma(int index) const;
   Activation add_activation(int index);
   void relax(int index, Relaxed& state);
   template <typename NonlinearStep>
@@ -80,10 +84,15 @@ class EntryBuilder {
   // backward_steps.cpp: note [backward pass]
   void tighten(int index, const Relaxed& state);
   bool tightens_hidden() const;  // some hidden layer has backward bounds
+  void tighten_optimised(int index, const Relaxed& state);
+  BackwardRows begin_rows(int index, const Relaxed& state, const std::string& name);
   std::vector<bool> cone_of(int index) const;
   int longest_path(int index) const;
   void start(int index, BackwardRows& step, CoefficientSlots& slots);
   BackwardLink link(int index, const BackwardRows& step, CoefficientSlots& slots);
+  void choose_slopes(const std::string& name, BackwardRows& step);
+  void walk_forward(const std::string& name, BackwardRows& step);
+  void mark_free_slopes();
   std::vector<BackwardOut> outs(KernelKind kind, int index, const BackwardRows& step,
                                 CoefficientSlots& slots);
   void add_row_errors(int index, const std::vector<bool>& cone, BackwardRows& step);
@@ -96,6 +105,7 @@ class EntryBuilder {
   std::vector<int> position_;
   std::vector<int> readers_;  // of the box, then of each layer
   std::vector<Relaxed> relaxed_;
+  std::vector<bool> free_slopes_;  // ReLU layers below rows that choose slopes
   std::vector<Activation> activations_;
   Activation box_;
 };

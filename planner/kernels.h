@@ -27,6 +27,9 @@ enum class KernelKind : std::uint8_t {
   kRelaxRows,     // relaxation of a layer applied to backward coefficients
   kRelaxProduct,  // boxes of the factors -> planes
   kRelaxMax,      // box of the candidates -> the chosen one
+  // and for rows with optimised slopes:
+  kForwardRows,  // one term, or a dense layer, at each row's own point
+  kStepSlopes,   // the chosen lines at that point; better slopes
 };
 
 // How a kernel's loops are arranged; see aot/loop. lanes x vectors values are computed at a time.
@@ -53,8 +56,9 @@ struct Kernel {
   int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
   bool relu = false;
   bool residual = false;
-  bool wide = false;  // backward: sums in double, rounded once to float32
-  bool head = false;  // writes bounds (or values) to the caller's arrays
+  bool wide = false;   // backward: sums in double, rounded once to float32
+  bool plain = false;  // backward: the product alone, of coefficients that are relaxed already
+  bool head = false;   // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
   int depth = 0;                 // longest chain of float32 roundings of one sum

@@ -29,6 +29,7 @@ std::string variant(const Kernel& kernel, char separator) {
   if (kernel.residual) text += separator + std::string("residual");
   if (kernel.head) text += separator + std::string("head");
   if (kernel.wide) text += separator + std::string("wide");
+  if (kernel.plain) text += separator + std::string("plain");
   return text;
 }
 
@@ -191,7 +192,7 @@ int LoweringPlanner::backward_depth(int index) const {
   return backward_chunk(index) + backward_blocks(index) + 1;
 }
 
-KernelId LoweringPlanner::backward(int index, int tile, bool wide) {
+KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   Kernel kernel;
   kernel.kind = KernelKind::kBackwardAffine;
@@ -200,6 +201,7 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide) {
   kernel.rows = tile;
   kernel.panel = panel_of(index);
   kernel.wide = wide;
+  kernel.plain = plain;
   const int vectors = tile / lanes_;
   // A double vector holds half as many rows.
   const int product_vectors = wide && lanes_ > 1 ? 2 * vectors : vectors;
@@ -260,6 +262,46 @@ KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
   kernel.in = layer.out;
   kernel.rows = tile;
   kernel.wide = wide;
+  kernel.schedule.lanes = lanes_;
+  kernel.schedule.vectors = tile / lanes_;
+  kernel.reason = "a routine of the runtime";
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_free_rows(int index, int tile, bool wide) {
+  return rows_routine(KernelKind::kRelaxRows, "slopes",
+                      plan_.layers[static_cast<std::size_t>(index)].out, 0, tile, wide);
+}
+
+KernelId LoweringPlanner::forward_rows(int index, int number, int tile) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  if (number < 0)
+    return rows_routine(KernelKind::kForwardRows, "dense", layer.in, layer.out, tile, false);
+  const Term& term = layer.terms.at(static_cast<std::size_t>(number));
+  return rows_routine(KernelKind::kForwardRows, std::string(std::visit(MapName{}, term.map)),
+                      term.in, layer.out, tile, false);
+}
+
+// What follows a layer's products: chosen slopes, or the lines of its table, planes or choices.
+KernelId LoweringPlanner::step_slopes(int index, int tile, bool chosen) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  const char* map = layer.kind == LayerKind::kProduct ? "product"
+                    : layer.kind == LayerKind::kMax   ? "max"
+                    : chosen                          ? ""
+                                                      : "lines";
+  return rows_routine(KernelKind::kStepSlopes, map, layer.out, 0, tile, false);
+}
+
+KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, int in, int out,
+                                       int tile, bool wide) {
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.map = map;
+  kernel.in = in;
+  kernel.out = out;
+  kernel.rows = tile;
+  kernel.wide = wide;
+  kernel.panel = 1;
   kernel.schedule.lanes = lanes_;
   kernel.schedule.vectors = tile / lanes_;
   kernel.reason = "a routine of the runtime";

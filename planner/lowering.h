@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "planner/plan.h"
 
 namespace bf {
@@ -19,7 +21,8 @@ class LoweringPlanner {
   KernelId relax(int layer);
   KernelId start_rows(int layer, int tile);
   // wide: sums in double, rounded once.
-  KernelId backward(int layer, int tile, bool wide);
+  // plain: of coefficients that are relaxed already.
+  KernelId backward(int layer, int tile, bool wide, bool plain);
   KernelId concretize(int tile);
 
   // Routines of the runtime for the other kinds of layers; `kind` is kTermCentre, kTermStart or
@@ -27,6 +30,11 @@ class LoweringPlanner {
   KernelId term(KernelKind kind, int layer, int term, int tile, bool wide);
   KernelId relax_rows(int layer, int tile, bool wide);
   KernelId relax_nonlinear(int layer);  // of a product or max layer
+  // Of rows that choose their slopes: relax_rows with them, the walk forward through a term (-1: of
+  // a dense layer), and the step of the slopes.
+  KernelId relax_free_rows(int layer, int tile, bool wide);
+  KernelId forward_rows(int layer, int term, int tile);
+  KernelId step_slopes(int layer, int tile, bool chosen);
 
   // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers
   // of its input adding to the same coefficients.
@@ -44,6 +52,8 @@ class LoweringPlanner {
   int panel_of(int layer) const;
   int backward_chunk(int layer) const;
   int forward_chunk(KernelKind kind, int layer) const;
+  KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
+                        bool wide);
   KernelId intern(Kernel kernel);
 
   Plan& plan_;

@@ -70,6 +70,8 @@ std::string_view to_string(Method method) {
       return "crown-ibp";
     case Method::kCrown:
       return "crown";
+    case Method::kAlphaCrown:
+      return "alpha-crown";
     case Method::kAuto:
       return "auto";
   }
@@ -83,6 +85,8 @@ std::string_view to_string(Domain domain) {
       return "interval";
     case Domain::kBackward:
       return "backward";
+    case Domain::kOptimised:
+      return "optimised";
   }
   BF_CHECK(!"a Domain");
   return {};
@@ -193,6 +197,10 @@ std::string_view to_string(KernelKind kind) {
       return "relax_product";
     case KernelKind::kRelaxMax:
       return "relax_max";
+    case KernelKind::kForwardRows:
+      return "forward_rows";
+    case KernelKind::kStepSlopes:
+      return "step_slopes";
   }
   BF_CHECK(!"a KernelKind");
   return {};

@@ -94,6 +94,7 @@ Json fields(const Names& names, const Relax& step) {
           {"radius", names.buffer(step.radius)},
           {"slack", names.buffer(step.slack)},
           {"table", names.buffer(step.table)},
+          {"slopes", names.buffer(step.slopes)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"product", step.product},
@@ -101,6 +102,7 @@ Json fields(const Names& names, const Relax& step) {
           {"stored", step.stored},
           {"slope", step.slope},
           {"offset", step.offset},
+          {"free_offset", step.free_offset},
           {"inflate", step.inflate},
           {"kernel", names.kernel(step.kernel)}};
 }
@@ -144,7 +146,25 @@ Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
   return list;
 }
 
-Json link_json(const Names& names, const BackwardLink& link) {
+// What a link has besides, when its rows choose slopes.
+Json link_slopes_json(const Names& names, const BackwardLink& link) {
+  Json forward = Json::array();
+  for (const KernelId kernel : link.forward) forward.push_back(names.kernel(kernel));
+  const bool dense =
+      names.plan.layers.at(static_cast<std::size_t>(link.layer)).kind == LayerKind::kDense;
+  const bool values = link.values != BufferId::kNone;
+  return {{"relaxed", names.buffer(link.relaxed)},
+          {"relax", dense ? names.kernel(link.relax) : Json(nullptr)},
+          {"table", names.buffer(link.slopes.table)},
+          {"slope", names.buffer(link.slopes.slope)},
+          {"mean", names.buffer(link.slopes.mean)},
+          {"square", names.buffer(link.slopes.square)},
+          {"values", names.buffer(link.values)},
+          {"forward", std::move(forward)},
+          {"step", values ? names.kernel(link.step) : Json(nullptr)}};
+}
+
+Json link_json(const Names& names, const BackwardLink& link, bool optimised) {
   return {{"layer", names.layer(link.layer)},
           {"table", names.buffer(link.table)},
           {"slack", names.buffer(link.slack)},
@@ -153,7 +173,8 @@ Json link_json(const Names& names, const BackwardLink& link) {
           {"coefficients_out", names.buffer(link.coefficients_out)},
           {"sum", names.buffer(link.sum)},
           {"kernel", names.kernel(link.kernel)},
-          {"outs", outs_json(names, link.outs)}};
+          {"outs", outs_json(names, link.outs)},
+          {"optimised", optimised ? link_slopes_json(names, link) : Json(nullptr)}};
 }
 
 // `start` is the kernel of a dense layer's rows, `starts` stands for it in a sum.
@@ -161,9 +182,11 @@ Json fields(const Names& names, const BackwardRows& step) {
   const bool dense =
       names.plan.layers.at(static_cast<std::size_t>(step.layer)).kind == LayerKind::kDense;
   Json links = Json::array();
-  for (const BackwardLink& link : step.links) links.push_back(link_json(names, link));
+  for (const BackwardLink& link : step.links)
+    links.push_back(link_json(names, link, step.iterations > 0));
   return {{"layer", names.layer(step.layer)},
           {"unstable_only", step.unstable_only},
+          {"iterations", step.iterations},
           {"tile", step.tile},
           {"wide", step.wide},
           {"centre", names.buffer(step.centre)},
@@ -176,6 +199,7 @@ Json fields(const Names& names, const BackwardRows& step) {
           {"radius", names.buffer(step.radius)},
           {"input_radius", names.buffer(step.input_radius)},
           {"input_coefficients", names.buffer(step.input_coefficients)},
+          {"input_values", names.buffer(step.input_values)},
           {"starts", outs_json(names, step.starts)},
           {"links", std::move(links)},
           {"sum_inflate", step.sum_inflate},

@@ -19,6 +19,7 @@ enum class Role : std::uint8_t {
   kAbove,
   kSlackTerms,
   kTable,
+  kSlopes,  // table of a ReLU for rows that choose its lower slopes
   kChoice,  // of a max layer
   kValue,   // plain inference
   kLow,     // the anchor's bounds of a pre-activation; of the outputs (layer -1)

@@ -109,12 +109,45 @@ void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink
   const Kernel& kernel =
       kernel_of(plan, link.kernel, KernelKind::kBackwardAffine, layer.in, layer.out);
   BF_CHECK(kernel.rows == step.tile && kernel.wide == step.wide);
+  BF_CHECK(kernel.plain == (step.iterations > 0));
   BF_CHECK(link.outs.empty());
   if (link.sum == BufferId::kNone) {
     flow.contribute(layer.input, link.coefficients_out, false);
   } else {
     flow.pass_through(layer.input, link.coefficients_out);
     flow.contribute(layer.input, link.sum, true);
+  }
+}
+
+// What a link of rows with slopes of their own has besides. Its coefficients stay as they are: the
+// walk forward reads them.
+void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
+                   Uses& uses) {
+  const Layer& layer = layer_at(plan, link.layer);
+  const std::int64_t count = std::int64_t{layer.out} * step.tile;
+  const LinkSlopes& slopes = link.slopes;
+  const bool optimised = step.iterations > 0;
+  BF_CHECK((link.relaxed != BufferId::kNone) == (optimised && layer.is_affine()));
+  BF_CHECK((slopes.table != BufferId::kNone) == (optimised && layer.relu));
+  BF_CHECK((slopes.slope != BufferId::kNone) == (slopes.table != BufferId::kNone));
+  const bool steps = slopes.slope != BufferId::kNone && step.iterations > 1;
+  BF_CHECK((slopes.mean != BufferId::kNone) == steps);
+  BF_CHECK((slopes.square != BufferId::kNone) == steps);
+  BF_CHECK(!steps || link.values != BufferId::kNone);
+  if (link.relaxed != BufferId::kNone) {
+    const KernelId relax = layer.kind == LayerKind::kDense ? link.relax : link.kernel;
+    const Kernel& kernel = kernel_at(plan, relax, KernelKind::kRelaxRows);
+    BF_CHECK(kernel.rows == step.tile && kernel.wide == step.wide);
+    uses.scratch(link.relaxed, kFloat, count);
+  }
+  if (slopes.table != BufferId::kNone) {
+    uses.read(slopes.table, Role::kSlopes, link.layer, kFloat,
+              kSlopeRows * std::int64_t{layer.out});
+    uses.scratch(slopes.slope, kFloat, count);
+  }
+  if (steps) {
+    uses.scratch(slopes.mean, kFloat, count);
+    uses.scratch(slopes.square, kFloat, count);
   }
 }
 
@@ -129,6 +162,7 @@ void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink&
   BF_CHECK(max == (link.choice != BufferId::kNone));
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
+  follow_slopes(plan, step, link, uses);
   BF_CHECK(link.coefficients_in == flow.holder(link.layer));
   uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);
   if (layer.kind == LayerKind::kDense) {
@@ -141,13 +175,69 @@ void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink&
   flow.release(link.layer);
 }
 
+// The walk forward: every value that a layer reads was made, and is still there; coefficients,
+// slopes and their moments are not overwritten by it.
+void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
+  std::set<BufferId> others = {step.neurons, step.sums};
+  std::set<BufferId> single;  // one tensor's alone, from link to link
+  const auto alone = [&](BufferId id) {
+    if (id == BufferId::kNone) return;
+    BF_CHECK(single.insert(id).second);
+    others.insert(id);
+  };
+  for (const BackwardLink& link : step.links) {
+    alone(link.coefficients_in);
+    alone(link.slopes.slope);
+    alone(link.slopes.mean);
+    alone(link.slopes.square);
+    if (link.relaxed != BufferId::kNone) others.insert(link.relaxed);
+  }
+  alone(step.input_coefficients);
+  for (const BackwardLink& link : step.links) {
+    BF_CHECK(single.count(link.relaxed) == 0);
+    BF_CHECK(link.sum == BufferId::kNone || single.count(link.coefficients_out) == 0);
+  }
+  BF_CHECK((step.input_values != BufferId::kNone) == (step.iterations > 1));
+  if (step.iterations <= 1) return;
+  std::map<BufferId, int> holds;  // the tensor whose values it holds
+  const auto make = [&](int tensor, BufferId id) {
+    BF_CHECK(others.count(id) == 0);
+    const std::int64_t size = tensor < 0 ? plan.input_count : layer_at(plan, tensor).out;
+    uses.scratch(id, kFloat, size * step.tile);
+    holds[id] = tensor;
+  };
+  std::map<int, BufferId> of_tensor = {{-1, step.input_values}};
+  make(-1, step.input_values);
+  for (auto link = step.links.rbegin(); link != step.links.rend(); ++link) {
+    if (link->values == BufferId::kNone) continue;
+    const Layer& layer = layer_at(plan, link->layer);
+    const std::vector<int> inputs = inputs_of(layer);
+    const std::size_t products = layer.is_affine() ? inputs.size() : 0;
+    BF_CHECK(link->forward.size() == products);
+    for (std::size_t i = 0; i < products; ++i) {
+      const int in = layer.kind == LayerKind::kDense ? layer.in : layer.terms[i].in;
+      BF_CHECK(kernel_of(plan, link->forward[i], KernelKind::kForwardRows, in, layer.out).rows ==
+               step.tile);
+    }
+    BF_CHECK(kernel_at(plan, link->step, KernelKind::kStepSlopes).rows == step.tile);
+    make(link->layer, link->values);
+    for (const int input : inputs) {  // after make(): nothing is read from where it writes
+      const auto found = of_tensor.find(input);
+      BF_CHECK(found != of_tensor.end() && holds.at(found->second) == input);
+    }
+    of_tensor[link->layer] = link->values;
+  }
+}
+
 }  // namespace
 
 std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.is_affine());
   const DomainChoice& domain = plan.domains.at(static_cast<std::size_t>(step.layer));
-  BF_CHECK(domain.domain == Domain::kBackward && domain.unstable_only == step.unstable_only);
+  BF_CHECK(domain.domain == Domain::kBackward || domain.domain == Domain::kOptimised);
+  BF_CHECK(domain.unstable_only == step.unstable_only);
+  BF_CHECK(step.iterations == 0 || (step.iterations > 0 && domain.domain == Domain::kOptimised));
   BF_CHECK(step.tile >= 2 && step.tile % 2 == 0);
   check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
                      step.weight_relative, step.inflate});
@@ -165,18 +255,27 @@ std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
   Coefficients flow(plan, step, uses);
   flow.keep_off(step.neurons);
   flow.keep_off(step.sums);
+  for (const BackwardLink& link : step.links)
+    for (const BufferId id :
+         {link.relaxed, link.slopes.slope, link.slopes.mean, link.slopes.square})
+      if (id != BufferId::kNone) flow.keep_off(id);
   follow_start(plan, step, flow);
   // A link's coefficients are complete: its readers in the cone have larger numbers.
   const std::vector<int> cone = cone_of(plan, step.layer);
   BF_CHECK(step.links.size() == cone.size());  // else the rows pass some layer by
   for (std::size_t i = 0; i < cone.size(); ++i) {
     BF_CHECK(step.links[i].layer == cone[i]);
-    follow_link(plan, step, step.links[i], static_cast<int>(i) + 1, flow, uses);
+    const int op = step.iterations > 0 ? 0 : static_cast<int>(i) + 1;
+    follow_link(plan, step, step.links[i], op, flow, uses);
   }
   BF_CHECK(flow.only(-1));  // else the rows end above the inputs
   BF_CHECK(flow.holder(-1) == step.input_coefficients);
   uses.scratch(step.input_coefficients, kFloat, std::int64_t{plan.input_count} * step.tile,
-               static_cast<int>(cone.size()) + 1);
+               step.iterations > 0 ? 0 : static_cast<int>(cone.size()) + 1);
+  if (step.iterations > 0)
+    follow_walk(plan, step, uses);
+  else
+    BF_CHECK(step.input_values == BufferId::kNone);
   return uses.list;
 }
 

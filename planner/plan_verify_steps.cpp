@@ -78,9 +78,10 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
 std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.is_affine());
-  check_error_terms(
-      {step.product, step.wide_product, step.stored, step.slope, step.offset, step.inflate});
+  check_error_terms({step.product, step.wide_product, step.stored, step.slope, step.offset,
+                     step.free_offset, step.inflate});
   kernel_at(plan, step.kernel, KernelKind::kRelax);
+  BF_CHECK(step.slopes == BufferId::kNone || (layer.relu && step.table != BufferId::kNone));
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
@@ -90,6 +91,13 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
     uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
     uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
     uses.write(step.table, Role::kTable, step.layer, kFloat, kRelaxRows * std::int64_t{layer.out});
+  }
+  if (step.slopes != BufferId::kNone) {  // made last, of all that the relaxation read
+    uses.write(step.slopes, Role::kSlopes, step.layer, kFloat,
+               kSlopeRows * std::int64_t{layer.out});
+    uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
+    uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+    return uses.list;
   }
   uses.overwrite(step.centre_out, step.centre, Role::kCentre, step.layer, kDouble, layer.out);
   uses.overwrite(step.radius_out, table ? step.radius : step.below, Role::kRadius, step.layer,

@@ -26,7 +26,9 @@ class Spans {
   std::vector<BufferSpan> list;
 };
 
+// Rows with slopes of their own go back and forth: what they touch stays from round to round.
 int ops(const BackwardRows& step) {
+  if (step.iterations > 0) return 1;
   return static_cast<int>(step.links.size()) + 2;
 }
 
@@ -52,7 +54,9 @@ void touch_coefficients(const BackwardRows& step, Spans& spans) {
 // relax() of runtime/bounds.h and functions.h, and relax_box() of terms.h: neuron j's centre,
 // below, above and radius are read, then its table, and last its centre_out and radius_out are
 // written. Nothing is read of j afterwards.
+// relax_slopes() follows, and reads them all again.
 std::vector<InPlace> in_place(const Relax& step) {
+  if (step.slopes != BufferId::kNone) return {};
   const BufferId spread = step.table == BufferId::kNone ? step.below : step.radius;
   return {{step.centre, step.centre_out}, {spread, step.radius_out}};
 }
@@ -96,7 +100,7 @@ class Renaming {
   }
   void operator()(Relax& step) const {
     rename({&step.centre, &step.below, &step.above, &step.radius, &step.slack, &step.table,
-            &step.centre_out, &step.radius_out});
+            &step.slopes, &step.centre_out, &step.radius_out});
   }
   void operator()(RelaxProduct& step) const {
     rename({&step.centre_x, &step.radius_x, &step.centre_y, &step.radius_y, &step.table,
@@ -108,11 +112,13 @@ class Renaming {
   }
   void operator()(BackwardRows& step) const {
     rename({&step.centre, &step.below, &step.above, &step.slack, &step.neurons, &step.coefficients,
-            &step.sums, &step.radius, &step.input_radius, &step.input_coefficients});
+            &step.sums, &step.radius, &step.input_radius, &step.input_coefficients,
+            &step.input_values});
     for (BackwardOut& out : step.starts) rename({&out.coefficients});
     for (BackwardLink& link : step.links) {
       rename({&link.table, &link.slack, &link.choice, &link.coefficients_in, &link.coefficients_out,
-              &link.sum});
+              &link.sum, &link.relaxed, &link.slopes.table, &link.slopes.slope,
+              &link.slopes.mean, &link.slopes.square, &link.values});
       for (BackwardOut& out : link.outs) rename({&out.coefficients});
     }
   }
@@ -145,7 +151,7 @@ int op_count(const Step& step) {
 std::vector<BufferSpan> spans_of(const Step& step) {
   Spans spans;
   const auto* rows = std::get_if<BackwardRows>(&step);
-  if (rows != nullptr) touch_coefficients(*rows, spans);
+  if (rows != nullptr && rows->iterations == 0) touch_coefficients(*rows, spans);
   const std::vector<BufferSpan> coefficients = spans.list;
   const Access access = access_of(step);
   for (const auto& list : {access.reads, access.writes})

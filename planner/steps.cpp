@@ -49,7 +49,7 @@ Access access(const Relax& step) {
   if (step.table == BufferId::kNone)
     return make_access({step.centre, step.below, step.above}, {step.centre_out, step.radius_out});
   return make_access({step.centre, step.below, step.above, step.radius, step.slack},
-                     {step.table, step.centre_out, step.radius_out, step.slack});
+                     {step.table, step.slopes, step.centre_out, step.radius_out, step.slack});
 }
 
 Access access(const RelaxProduct& step) {
@@ -76,8 +76,13 @@ Access access(const BackwardRows& step) {
     add(access.writes, link.coefficients_out);
     add(access.writes, link.sum);
     for (const BackwardOut& out : link.outs) add(access.writes, out.coefficients);
+    add(access.reads, link.slopes.table);
+    for (const BufferId id :
+         {link.relaxed, link.slopes.slope, link.slopes.mean, link.slopes.square, link.values})
+      add(access.writes, id);
   }
   add(access.writes, step.input_coefficients);
+  add(access.writes, step.input_values);
   return access;
 }
 

@@ -57,6 +57,23 @@ enum RelaxRow : std::uint8_t {
 };
 constexpr int kRelaxRows = 6;
 
+// Rows of a ReLU layer's table for backward rows that choose its lower slopes; see Relax::slopes.
+// Price rows stand together, in the order of the narrow ones.
+enum SlopeRow : std::uint8_t {
+  kFreeUpper,        // slope of the upper line
+  kFreeLower,        // slope of the lower line where it is fixed, else -1
+  kFreeOffsetUpper,  // of the upper line, as in the relaxation table
+  kFreeOffsetLower,  // of the lower line, relative to the activation's centre
+  kFreeCentre,       // times the slope chosen: what else the lower line's offset is
+  kFreePriceUpper,   // of |A|, A < 0
+  kFreePriceLower,   // of A >= 0
+  kFreePriceSlope,   // of A times the slope chosen, A >= 0
+  kFreeWideUpper,    // the same for wide products
+  kFreeWideLower,
+  kFreeWideSlope,
+};
+constexpr int kSlopeRows = 11;
+
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
   int layer = 0;
@@ -103,12 +120,15 @@ struct Relax {
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
+  // kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
+  BufferId slopes = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
   double product = 0;       // gamma of the product Lambda W, plus weight_relative
   double wide_product = 0;  // the same for wide products: gamma of double, plus weight_relative
   double stored = 0;        // rounding of a wide sum to float32, relative
   double slope = 0;         // rounding of Lambda = A slope, relative
   double offset = 0;        // gamma of sum_j A_j offset_j
+  double free_offset = 0;   // `offset` of rows with slopes of their own, whose sums are in double
   double inflate = 0;       // on the stored interval radius
   KernelId kernel = 0;
   bool operator==(const Relax&) const = default;
@@ -174,6 +194,15 @@ struct BackwardOut {
   bool operator==(const BackwardOut&) const = default;
 };
 
+// The lower slopes of a ReLU layer that rows choose: [neurons][tile] floats each.
+struct LinkSlopes {
+  BufferId table = BufferId::kNone;   // Relax::slopes; kNone: the layer's lines are fixed
+  BufferId slope = BufferId::kNone;   // in [0, 1]
+  BufferId mean = BufferId::kNone;    // running means of the gradient
+  BufferId square = BufferId::kNone;  // and of its square
+  bool operator==(const LinkSlopes&) const = default;
+};
+
 // One backward link: coefficients over the activations of `layer` -> over its inputs, through its
 // relaxation and its weights. coefficients: [neurons][tile] floats.
 struct BackwardLink {
@@ -187,6 +216,15 @@ struct BackwardLink {
   BufferId sum = BufferId::kNone;
   KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
   std::vector<BackwardOut> outs;  // of the other kinds: one per term
+
+  // Of rows with slopes of their own. coefficients_in is kept; what passes on is `relaxed`.
+  BufferId relaxed = BufferId::kNone;  // of dense and sum layers: coefficients over z
+  KernelId relax = 0;                  // of dense layers: the relaxation, apart from the product
+  LinkSlopes slopes;                   // of ReLU layers
+  // The layer at each row's point: first z - centre, then a' - centre; kNone: nobody asks for it.
+  BufferId values = BufferId::kNone;
+  std::vector<KernelId> forward;  // with `values`: one of a dense layer, one per term of others
+  KernelId step = 0;              // with `values`: the lines, and better slopes
   bool operator==(const BackwardLink&) const = default;
 };
 
@@ -194,9 +232,14 @@ struct BackwardLink {
 // time: row r of a tile is a lower bound of +z_i, row tile / 2 + r one of -z_i.
 // Hidden layers: of the neurons whose relaxation is not exact. Heads and factors of products: of
 // all. below and above are tightened in place and never loosened.
+//
+// With iterations > 0 the rows choose the lower slopes of the ReLUs that they pass: note
+// [optimised slopes] in DESIGN.md. Each iteration makes the rows and tightens, then walks forward
+// from the corner of the box where a row is least and moves its slopes along the gradient.
 struct BackwardRows {
   int layer = 0;
   bool unstable_only = true;
+  int iterations = 0;
   int tile = 0;  // rows at a time; even
   bool wide = false;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
@@ -209,6 +252,7 @@ struct BackwardRows {
   BufferId radius = BufferId::kNone;        // interval radius of z
   BufferId input_radius = BufferId::kNone;
   BufferId input_coefficients = BufferId::kNone;  // over the network's inputs, after all links
+  BufferId input_values = BufferId::kNone;        // [inputs][tile]: the rows' corners; or kNone
   std::vector<BackwardLink> links;                // in falling order of their layers
   double sum_inflate = 0;                         // on the computed error sum
   double concretize_inflate = 0;                  // on the computed sum_k |A_k| radius_k

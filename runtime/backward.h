@@ -132,10 +132,10 @@ struct RowSums {
 };
 
 // Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
-// as relax() makes it; price: its row of prices for the products that follow.
+// as relax() makes it; price: its row of prices for the products that follow. In place, or not.
 template <int kRows>
-BF_ROUTINE relax_rows(int n, const float* table, const float* price,
-                      float* BF_RESTRICT coefficients, float* sums) {
+BF_ROUTINE relax_rows(int n, const float* table, const float* price, const float* from, float* to,
+                      float* sums) {
   using Sums = RowSums<kRows>;
   using Floats = typename Sums::Floats;
   Sums made;
@@ -143,10 +143,10 @@ BF_ROUTINE relax_rows(int n, const float* table, const float* price,
     const Floats slope_upper = Sums::all(table[j]), slope_lower = Sums::all(table[n + j]);
     const Floats offset_upper = Sums::all(table[2 * n + j]);
     const Floats offset_lower = Sums::all(table[3 * n + j]);
-    float* const row = coefficients + std::ptrdiff_t{j} * kRows;
+    const std::ptrdiff_t row = std::ptrdiff_t{j} * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
-      const Floats a = load_rows<Floats>(row + v * Sums::kLanes);
-      store_rows(row + v * Sums::kLanes, a * (a < Floats{} ? slope_upper : slope_lower));
+      const Floats a = load_rows<Floats>(from + row + v * Sums::kLanes);
+      store_rows(to + row + v * Sums::kLanes, a * (a < Floats{} ? slope_upper : slope_lower));
       made.add(v, a, offset_upper, offset_lower, price[j]);
     }
   }

@@ -203,8 +203,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->required()
       ->type_name("FILE");
   app.add_option("-m,--method", arguments.methods,
-                 "ibp, crown-ibp or crown; may be repeated (default: all three)")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown"}))
+                 "ibp, crown-ibp, crown or alpha-crown; may be repeated (default: the first three)")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown"}))
       ->allow_extra_args(false);
   app.add_option("--tolerance", arguments.tolerances.max_ratio, "largest ratio of widths")
       ->check(CLI::PositiveNumber)
@@ -250,8 +250,8 @@ std::vector<BoxCheck> check_all(const Arguments& arguments, CompileOptions optio
   std::vector<BoxCheck> checks;
   for (Method method : kAllMethods) {
     const auto& chosen = arguments.methods;
-    if (!chosen.empty() &&
-        std::find(chosen.begin(), chosen.end(), to_string(method)) == chosen.end())
+    if (chosen.empty() ? method == Method::kAlphaCrown
+                       : std::find(chosen.begin(), chosen.end(), to_string(method)) == chosen.end())
       continue;
     options.planner.method = method;
     const Subject subject(arguments, options);

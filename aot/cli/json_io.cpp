@@ -108,7 +108,7 @@ GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count)
     expect_count(box.rows[0].size(), output_count, object.where + ".C[0]", "outputs");
   if (!box.rows.empty() && object.has("rhs") && object.has("dnf")) add_clauses(object, box);
   if (object.has("forward")) box.forward = counted(object.key("forward"), outputs);
-  for (Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown}) {
+  for (Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
     const std::string key = golden_key(method);
     if (object.has(key))
       box.methods.emplace_back(bounds_at(object.key(key), outputs, box.rows.size()));
@@ -121,6 +121,7 @@ GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count)
 }  // namespace
 
 std::string golden_key(Method method) {
+  if (method == Method::kAlphaCrown) return "alpha_crown_fixed";
   std::string key(to_string(method));
   for (char& c : key)
     if (c == '-') c = '_';

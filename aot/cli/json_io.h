@@ -58,7 +58,7 @@ struct Golden {
 // The format is that of models/golden. Checks all lengths against the plan's counts.
 Golden read_golden(const std::filesystem::path& path, int input_count, int output_count);
 
-// "ibp", "crown_ibp", "crown"
+// "ibp", "crown_ibp", "crown", "alpha_crown_fixed": hidden layers keep their crown bounds.
 std::string golden_key(Method method);
 
 }  // namespace bf::cli

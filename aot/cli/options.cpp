@@ -15,9 +15,9 @@ namespace bf::cli {
 void add_method_option(CLI::App& app, ModelArguments& arguments) {
   app.add_option("-m,--method", arguments.method,
                  "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
-                 "crown: backward bounds of every unstable neuron; auto: the best mix of them "
-                 "within the budgets")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "auto"}))
+                 "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
+                 "outputs' slopes optimised; auto: the best mix of the others within the budgets")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "auto"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
   add_search_options(app, arguments.search);
@@ -77,6 +77,12 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST")
+      ->group(kPlannerGroup);
+  app.add_option("--iterations", arguments.iterations,
+                 "alpha-crown: times that each row's slopes are tried and improved")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->type_name("N")
       ->group(kPlannerGroup);
   app.add_option("--disable-pass", arguments.disabled_passes,
                  "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
@@ -141,6 +147,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.profile = profile_option(arguments);
   options.planner.reuse = {has(arguments.cache, "reuse-ibp"), has(arguments.cache, "cache-bounds"),
                            has(arguments.cache, "reuse-alpha")};
+  options.planner.iterations = arguments.iterations;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

@@ -28,6 +28,7 @@ struct ModelArguments {
   std::vector<std::string> cache;
   std::string granularity = "region";
   std::string profile;                       // a name or a file; empty: of the target
+  int iterations = 20;
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
   SearchArguments search;
   std::string config;  // read by parse()
@@ -45,8 +46,8 @@ CompileOptions compile_options(const ModelArguments& arguments);
 CompilerOptions compiler_options(const ModelArguments& arguments);
 
 Method method_of(const std::string& text);
-inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp,
-                                         Method::kCrown};  // single ones
+inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
+                                         Method::kAlphaCrown};  // single ones
 
 // Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say
 // and returns the exit code, 0 or 2. Throws: CompileError for the configuration.

@@ -130,11 +130,17 @@ Nest wide_product(const Kernel& kernel, std::int64_t begin, std::int64_t end,
 
 KernelNests backward_affine_nests(const Kernel& kernel) {
   KernelNests made;
-  made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT table",
-                     "float* BF_RESTRICT coefficients", "float* BF_RESTRICT sums",
-                     "float* BF_RESTRICT result"};
-  made.formula = "coefficients over relu(z) -> slopes x coefficients over z -> result over a";
-  made.nests.push_back(relaxation(kernel));
+  if (kernel.plain) {
+    made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT coefficients",
+                       "float* BF_RESTRICT result"};
+    made.formula = "coefficients over z -> result over a";
+  } else {
+    made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT table",
+                       "float* BF_RESTRICT coefficients", "float* BF_RESTRICT sums",
+                       "float* BF_RESTRICT result"};
+    made.formula = "coefficients over relu(z) -> slopes x coefficients over z -> result over a";
+    made.nests.push_back(relaxation(kernel));
+  }
   const std::int64_t columns = kernel.schedule.columns;
   const std::int64_t main = kernel.in / columns * columns;
   const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t width) {

@@ -30,6 +30,8 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kRelaxRows:
     case KernelKind::kRelaxProduct:
     case KernelKind::kRelaxMax:
+    case KernelKind::kForwardRows:
+    case KernelKind::kStepSlopes:
       break;
   }
   BF_CHECK(false);
@@ -63,6 +65,8 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kRelaxRows:
     case KernelKind::kRelaxProduct:
     case KernelKind::kRelaxMax:
+    case KernelKind::kForwardRows:
+    case KernelKind::kStepSlopes:
       return false;
   }
   return false;

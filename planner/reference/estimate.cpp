@@ -47,7 +47,8 @@ double work_of(const Plan& plan, const Step& step, std::size_t rows) {
   if (const auto* const backward = std::get_if<BackwardRows>(&step)) {
     double once = products(layer);
     for (const BackwardLink& link : backward->links) once += products(at(link.layer));
-    return 4 * static_cast<double>(rows) * once;
+    const int passes = backward->iterations > 0 ? 2 * backward->iterations - 1 : 1;
+    return 4 * passes * static_cast<double>(rows) * once;
   }
   return 4 * products(layer);
 }
@@ -92,6 +93,8 @@ class Estimator::Runs {
   using Key = std::vector<std::size_t>;
   Key key_of(const Step& step, int index, std::size_t box, std::size_t writes) const {
     Key key = {box, step.index(), static_cast<std::size_t>(index), writes};
+    if (const auto* const rows = std::get_if<BackwardRows>(&step))
+      key.push_back(static_cast<std::size_t>(rows->iterations));
     const bool before =
         std::holds_alternative<CentreAffine>(step) || std::holds_alternative<CentreSum>(step);
     const auto layer = static_cast<std::size_t>(index);

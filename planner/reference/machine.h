@@ -13,6 +13,7 @@
 #include "planner/reference/numbers.h"
 #include "planner/reference/relaxation.h"
 #include "planner/reference/rows.h"
+#include "planner/reference/tighten.h"
 
 // The reference machine, over any ordered field: double in executor.cpp, rationals in exact.cpp.
 // It follows the steps and their buffers, and ignores offsets, kernels, tiles and error terms.

@@ -33,14 +33,35 @@ class MapCache {
   std::map<int, AffineMap<Scalar>> maps_;
 };
 
+// Lower slopes of ReLUs that the rows choose, [neuron][row], and what the rows' coefficients over
+// each layer's activations were.
+template <typename Scalar>
+struct RowSlopes {
+  std::map<int, Matrix<Scalar>> slope, coefficients;
+
+  const Matrix<Scalar>* find(int layer) const {
+    const auto found = slope.find(layer);
+    return found == slope.end() ? nullptr : &found->second;
+  }
+};
+
+// Whether a ReLU's lower line is the only one: its sign is known.
+template <typename Scalar>
+bool is_fixed(const Vector<Scalar>& table, Eigen::Index n, Eigen::Index j) {
+  return table(kSlopeUpper * n + j) == table(kSlopeLower * n + j) &&
+         table(kOffsetUpper * n + j) == table(kOffsetLower * n + j);
+}
+
 // Lower bounds of linear forms: the sum over tensors of coefficients times the tensor, + constant.
 // Coefficients are [neuron][row]; each tensor's are complete when its link reads them, because its
 // readers have larger numbers. Keyed by tensor, not by buffer.
 template <typename Scalar>
 class RowSet {
  public:
-  RowSet(const Plan& plan, MapCache<Scalar>& maps, Eigen::Index rows)
-      : plan_(plan), maps_(maps), constant_(zeros<Scalar>(rows)) {}
+  // slopes: the rows' own, and room for the coefficients; or null.
+  RowSet(const Plan& plan, MapCache<Scalar>& maps, Eigen::Index rows,
+         RowSlopes<Scalar>* slopes = nullptr)
+      : plan_(plan), maps_(maps), slopes_(slopes), constant_(zeros<Scalar>(rows)) {}
 
   const Vector<Scalar>& constant() const { return constant_; }
   Matrix<Scalar>& of(int tensor) {
@@ -67,12 +88,13 @@ class RowSet {
     BF_CHECK(found != held_.end());
     Matrix<Scalar> from = std::move(found->second);
     held_.erase(found);
+    if (slopes_ != nullptr) slopes_->coefficients[link.layer] = from;
     const Layer& target = layer(link.layer);
     const Vector<Scalar>& table = memory(link.table);
     switch (target.kind) {
       case LayerKind::kDense:
       case LayerKind::kSum:
-        relax(table, from);
+        relax(link.layer, table, from);
         return through_affine(link.layer, from);
       case LayerKind::kProduct:
         return through_product(target, table, from);
@@ -86,13 +108,20 @@ class RowSet {
   const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
 
   // The line of the coefficient's sign. An infinite intercept counts where a coefficient meets it.
-  void relax(const Vector<Scalar>& table, Matrix<Scalar>& rows) {
+  void relax(int index, const Vector<Scalar>& table, Matrix<Scalar>& rows) {
     const Eigen::Index n = rows.rows();
+    const Matrix<Scalar>* const chosen = slopes_ == nullptr ? nullptr : slopes_->find(index);
     for (Eigen::Index j = 0; j < n; ++j)
       for (Eigen::Index i = 0; i < rows.cols(); ++i) {
         Scalar& a = rows(j, i);
         if (a == 0) continue;
         const bool lower = a > 0;
+        if (lower && chosen != nullptr) {  // through the origin, or as the table has it
+          if (!is_fixed(table, n, j)) {
+            a *= (*chosen)(j, i);
+            continue;
+          }
+        }
         constant_(i) += a * table((lower ? kOffsetLower : kOffsetUpper) * n + j);
         a *= table((lower ? kSlopeLower : kSlopeUpper) * n + j);
       }
@@ -141,6 +170,7 @@ class RowSet {
 
   const Plan& plan_;
   MapCache<Scalar>& maps_;
+  RowSlopes<Scalar>* slopes_;
   std::map<int, Matrix<Scalar>> held_;  // by layer; -1: the input
   Vector<Scalar> constant_;
 };
@@ -167,62 +197,44 @@ inline std::size_t neurons_at_once(const Plan& plan) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(kNumbers / widest / 2, 1, 256));
 }
 
-// Rows +z_j and -z_j of the chosen neurons, passed down all links; keeps what is tighter. A NaN
-// tightens nothing.
+// Rows +z_j and -z_j of the chosen neurons, passed down all links.
 template <typename Scalar, typename Memory>
-void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>& box,
-             const std::vector<Eigen::Index>& chosen, MapCache<Scalar>& maps, const Memory& memory,
-             Interval<Scalar>& bounds) {
-  const std::size_t unit = neurons_at_once(plan);
-  for (std::size_t first = 0; first < chosen.size(); first += unit) {
-    const std::size_t pairs = std::min(unit, chosen.size() - first);
-    const auto count = static_cast<Eigen::Index>(pairs);
-    Matrix<Scalar> start = zeros<Scalar>(bounds.lower.size(), 2 * count);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Eigen::Index j = chosen[first + static_cast<std::size_t>(i)];
-      start(j, i) = 1;
-      start(j, count + i) = -1;
-    }
-    RowSet<Scalar> rows(plan, maps, 2 * count);
-    rows.through_affine(step.layer, start);
-    for (const BackwardLink& link : step.links) rows.through(link, memory);
-    const Vector<Scalar> least = concretize(rows, box);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Eigen::Index j = chosen[first + static_cast<std::size_t>(i)];
-      bounds.lower(j) = larger<Scalar>(bounds.lower(j), least(i));
-      bounds.upper(j) = smaller<Scalar>(bounds.upper(j), -least(count + i));
-    }
+RowSet<Scalar> rows_of(const Plan& plan, const BackwardRows& step,
+                       const std::vector<Eigen::Index>& chosen, MapCache<Scalar>& maps,
+                       const Memory& memory, RowSlopes<Scalar>* slopes) {
+  const auto count = static_cast<Eigen::Index>(chosen.size());
+  const int neurons = plan.layers.at(static_cast<std::size_t>(step.layer)).out;
+  Matrix<Scalar> start = zeros<Scalar>(neurons, 2 * count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    start(chosen[static_cast<std::size_t>(i)], i) = 1;
+    start(chosen[static_cast<std::size_t>(i)], count + i) = -1;
+  }
+  RowSet<Scalar> rows(plan, maps, 2 * count, slopes);
+  rows.through_affine(step.layer, start);
+  for (const BackwardLink& link : step.links) rows.through(link, memory);
+  return rows;
+}
+
+// Keeps what is tighter. A NaN tightens nothing.
+template <typename Scalar>
+void keep_tighter(const std::vector<Eigen::Index>& chosen, const Vector<Scalar>& least,
+                  Interval<Scalar>& bounds) {
+  const auto count = static_cast<Eigen::Index>(chosen.size());
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const Eigen::Index j = chosen[static_cast<std::size_t>(i)];
+    bounds.lower(j) = larger<Scalar>(bounds.lower(j), least(i));
+    bounds.upper(j) = smaller<Scalar>(bounds.upper(j), -least(count + i));
   }
 }
 
-// `most` of the neurons, evenly spread.
-inline std::vector<Eigen::Index> spread(const std::vector<Eigen::Index>& chosen, std::size_t most) {
-  std::vector<Eigen::Index> some;
-  for (std::size_t i = 0; i < most; ++i) some.push_back(chosen[i * chosen.size() / most]);
-  return some;
-}
-
-// As tighten(), with at most `most` rows of each sign. Where that is not all of them, the result is
-// an estimate and no bound: every other neuron's interval shrinks at both ends by the same share as
-// that of its nearest neighbour below with rows.
-template <typename Scalar, typename Memory>
-void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>& box,
-             const std::vector<Eigen::Index>& chosen, std::size_t most, MapCache<Scalar>& maps,
-             const Memory& memory, Interval<Scalar>& bounds) {
-  if (chosen.size() <= most) return tighten(plan, step, box, chosen, maps, memory, bounds);
-  const std::vector<Eigen::Index> some = spread(chosen, most);
-  const Interval<Scalar> before = bounds;
-  tighten(plan, step, box, some, maps, memory, bounds);
-  std::size_t at = 0;
-  for (const Eigen::Index j : chosen) {
-    if (at + 1 < some.size() && some[at + 1] <= j) ++at;
-    const Eigen::Index model = some[at];
-    if (j == model || !before.is_finite(model) || !before.is_finite(j)) continue;
-    const Scalar width = before.upper(model) - before.lower(model);
-    if (!(width > 0)) continue;
-    const Scalar scale = Scalar((before.upper(j) - before.lower(j)) / width);
-    bounds.lower(j) += Scalar((bounds.lower(model) - before.lower(model)) * scale);
-    bounds.upper(j) -= Scalar((before.upper(model) - bounds.upper(model)) * scale);
+// The chosen neurons, some at a time.
+template <typename Visit>
+void for_each_tile(const Plan& plan, const std::vector<Eigen::Index>& chosen, const Visit& visit) {
+  const std::size_t unit = neurons_at_once(plan);
+  for (std::size_t first = 0; first < chosen.size(); first += unit) {
+    const std::size_t end = std::min(first + unit, chosen.size());
+    visit(std::vector<Eigen::Index>(chosen.begin() + static_cast<std::ptrdiff_t>(first),
+                                    chosen.begin() + static_cast<std::ptrdiff_t>(end)));
   }
 }
 

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "planner/reference/rows.h"
+
+// Rows with lower slopes of their own, in double: note [optimised slopes] in DESIGN.md.
+namespace bf::reference {
+
+// The values that the rows' lines have where the rows are least.
+template <typename Memory>
+class RowPoints {
+ public:
+  RowPoints(const Plan& plan, const BackwardRows& step, MapCache<double>& maps,
+            const Memory& memory, const RowSlopes<double>& slopes)
+      : plan_(plan), step_(step), maps_(maps), memory_(memory), slopes_(slopes) {}
+
+  // visit(link, z) for each layer with slopes.
+  template <typename Visit>
+  void walk(const Matrix<double>& input_coefficients, const Interval<double>& box,
+            const Visit& visit) {
+    Matrix<double> corner(input_coefficients.rows(), input_coefficients.cols());
+    for (Eigen::Index k = 0; k < corner.rows(); ++k)
+      for (Eigen::Index i = 0; i < corner.cols(); ++i)
+        corner(k, i) = input_coefficients(k, i) > 0 ? box.lower(k) : box.upper(k);
+    values_[-1] = std::move(corner);
+    for (auto link = step_.links.rbegin(); link != step_.links.rend(); ++link) {
+      if (link->values == BufferId::kNone) continue;
+      const Matrix<double> z = forward(*link);
+      Matrix<double> a = z;
+      if (layer(link->layer).is_affine()) follow_lines(*link, a);
+      if (slopes_.find(link->layer) != nullptr) visit(*link, z);  // may change the slopes
+      values_[link->layer] = std::move(a);
+    }
+  }
+
+ private:
+  const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
+  double coefficient(int index, Eigen::Index j, Eigen::Index i) const {
+    return slopes_.coefficients.at(index)(j, i);
+  }
+
+  Matrix<double> forward(const BackwardLink& link) {
+    const Layer& target = layer(link.layer);
+    const Eigen::Index rows = values_.at(-1).cols();
+    Matrix<double> z = zeros<double>(target.out, rows);
+    if (target.is_affine()) {
+      const AffineMap<double>& map = maps_.of(link.layer);
+      const std::vector<int> inputs = inputs_of(target);
+      for (Eigen::Index i = 0; i < rows; ++i) {
+        Vector<double> column = map.bias;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+          const Vector<double> from = values_.at(inputs[k]).col(i);
+          map.parts[k]->apply(from, column);
+        }
+        z.col(i) = column;
+      }
+      return z;
+    }
+    const Vector<double>& table = memory_(link.table);
+    const Matrix<double>& x = values_.at(target.terms[0].input);
+    const Eigen::Index n = target.out;
+    for (Eigen::Index j = 0; j < n; ++j)
+      for (Eigen::Index i = 0; i < rows; ++i) {
+        const bool lower = coefficient(link.layer, j, i) >= 0;
+        if (target.kind == LayerKind::kProduct) {
+          const Matrix<double>& y = values_.at(target.terms[1].input);
+          z(j, i) = table(kSlopeX * n + j) *
+                        x(source_of(std::get<GatherMap>(target.terms[0].map), j), i) +
+                    table(kSlopeY * n + j) *
+                        y(source_of(std::get<GatherMap>(target.terms[1].map), j), i) +
+                    table((lower ? kProductLower : kProductUpper) * n + j);
+        } else {
+          const bool constant = !lower && table(kMaxConstant * n + j) == 1;
+          z(j, i) = constant ? table(kMaxUpper * n + j)
+                             : x(static_cast<Eigen::Index>(memory_(link.choice)(j)), i);
+        }
+      }
+    return z;
+  }
+
+  void follow_lines(const BackwardLink& link, Matrix<double>& z) const {
+    const Vector<double>& table = memory_(link.table);
+    const Matrix<double>* const chosen = slopes_.find(link.layer);
+    const Eigen::Index n = z.rows();
+    for (Eigen::Index j = 0; j < n; ++j)
+      for (Eigen::Index i = 0; i < z.cols(); ++i) {
+        const bool lower = coefficient(link.layer, j, i) >= 0;
+        if (lower && chosen != nullptr && !is_fixed(table, n, j))
+          z(j, i) *= (*chosen)(j, i);
+        else
+          z(j, i) = table((lower ? kSlopeLower : kSlopeUpper) * n + j) * z(j, i) +
+                    table((lower ? kOffsetLower : kOffsetUpper) * n + j);
+      }
+  }
+
+  const Plan& plan_;
+  const BackwardRows& step_;
+  MapCache<double>& maps_;
+  const Memory& memory_;
+  const RowSlopes<double>& slopes_;
+  std::map<int, Matrix<double>> values_;
+};
+
+// Adam, as in Kingma and Ba 2015, arXiv:1412.6980, with the rate that falls by 2 % each time and
+// projected on [0, 1]: what auto_LiRPA does.
+class SlopeAscent {
+ public:
+  void next() {
+    rate_ = steps_ == 0 ? kRate : rate_ * kDecay;
+    ++steps_;
+    correction_ = rate_ * std::sqrt(1 - std::pow(kSquare, steps_)) / (1 - std::pow(kMean, steps_));
+  }
+
+  // The slope moves along the gradient of the row's bound.
+  void step(double gradient, double& mean, double& square, double& slope) const {
+    if (!is_finite(gradient)) return;
+    mean = kMean * mean + (1 - kMean) * gradient;
+    square = kSquare * square + (1 - kSquare) * gradient * gradient;
+    if (square > 0) slope = std::clamp(slope + correction_ * mean / std::sqrt(square), 0.0, 1.0);
+  }
+
+ private:
+  static constexpr double kRate = 0.1, kDecay = 0.98, kMean = 0.9, kSquare = 0.999;
+  int steps_ = 0;
+  double rate_ = 0, correction_ = 0;
+};
+
+template <typename Memory>
+void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<double>& box,
+                   const std::vector<Eigen::Index>& chosen, MapCache<double>& maps,
+                   const Memory& memory, Interval<double>& bounds) {
+  const Eigen::Index rows = 2 * static_cast<Eigen::Index>(chosen.size());
+  RowSlopes<double> slopes;
+  std::map<int, std::pair<Matrix<double>, Matrix<double>>> moments;
+  for (const BackwardLink& link : step.links) {
+    if (link.slopes.table == BufferId::kNone) continue;
+    const Eigen::Index n = plan.layers[static_cast<std::size_t>(link.layer)].out;
+    const Vector<double> first = memory(link.table).segment(kSlopeLower * n, n);
+    slopes.slope[link.layer] = first.replicate(1, rows);
+    moments[link.layer] = {zeros<double>(n, rows), zeros<double>(n, rows)};
+  }
+  SlopeAscent ascent;
+  for (int iteration = 0; iteration < step.iterations; ++iteration) {
+    RowSet<double> set = rows_of<double>(plan, step, chosen, maps, memory, &slopes);
+    keep_tighter<double>(chosen, concretize(set, box), bounds);
+    if (iteration + 1 == step.iterations) break;
+    ascent.next();
+    RowPoints<Memory> points(plan, step, maps, memory, slopes);
+    points.walk(set.of(-1), box, [&](const BackwardLink& link, const Matrix<double>& z) {
+      auto& [mean, square] = moments.at(link.layer);
+      Matrix<double>& slope = slopes.slope.at(link.layer);
+      const Matrix<double>& a = slopes.coefficients.at(link.layer);
+      for (Eigen::Index j = 0; j < z.rows(); ++j)
+        for (Eigen::Index i = 0; i < z.cols(); ++i)
+          ascent.step(a(j, i) > 0 ? a(j, i) * z(j, i) : 0, mean(j, i), square(j, i), slope(j, i));
+    });
+  }
+}
+
+}  // namespace bf::reference
