@@ -56,7 +56,7 @@ class Verify(Case):
         self.assertIsNone(found["counterexample"])
 
     def test_every_method_agrees(self):
-        for method in ("auto", "ibp", "crown-ibp", "crown"):
+        for method in ("auto", "ibp", "crown-ibp", "crown", "alpha-crown"):
             found = self.run_json("verify", TINY, HOLDS, "--method", method)
             self.assertEqual(found["verdict"], "verified")
             self.assertEqual(found["methods"], ["crown" if method == "auto" else method])

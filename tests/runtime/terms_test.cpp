@@ -310,7 +310,8 @@ void check_relax(unsigned seed) {
   const std::vector<float> sums_before = random.numbers(3 * kRows, kind);
   const std::size_t price_row = seed % 2 == 0 ? 4 : 5;
   std::vector<float> a = before, sums = sums_before;
-  bf::relax_rows<kRows>(n, table.data(), table.data() + price_row * count, a.data(), sums.data());
+  bf::relax_rows<kRows>(n, table.data(), table.data() + price_row * count, a.data(), a.data(),
+                        sums.data());
   for (std::size_t r = 0; r < kRows; ++r) {
     mpq_class offset = exact(static_cast<double>(sums_before[r])), size = abs(offset);
     mpq_class price = exact(static_cast<double>(sums_before[kRows + r])), price_size = abs(price);

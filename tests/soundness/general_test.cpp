@@ -54,6 +54,18 @@ const Configuration kConfigurations[] = {
      "g++",
      {"-O2", "-ffp-contract=fast"}},
     {"crown_generic_gcc", Method::kCrown, Lowering::kGeneric, "generic", "g++", {"-O1"}},
+    {"alpha_crown_host_gcc",
+     Method::kAlphaCrown,
+     Lowering::kVector,
+     "host",
+     "g++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"alpha_crown_generic_clang",
+     Method::kAlphaCrown,
+     Lowering::kGeneric,
+     "generic",
+     "clang++",
+     {"-O1", "-ffp-contract=off"}},
 };
 
 using Point = std::vector<mpq_class>;

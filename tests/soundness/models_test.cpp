@@ -211,7 +211,7 @@ TEST_P(RealNetworks, BoundsHoldAndAreTight) {
 INSTANTIATE_TEST_SUITE_P(Models, RealNetworks,
                          ::testing::Combine(::testing::ValuesIn(kModels),
                                             ::testing::Values(Method::kIbp, Method::kCrownIbp,
-                                                              Method::kCrown)),
+                                                              Method::kCrown, Method::kAlphaCrown)),
                          [](const auto& test) { return test_name(test.param); });
 
 }  // namespace

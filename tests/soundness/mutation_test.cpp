@@ -217,6 +217,7 @@ Case hidden_prices(Random& random, int variant) {
 
 constexpr Method kIbp = Method::kIbp;
 constexpr Method kCrown = Method::kCrown;
+constexpr Method kAlpha = Method::kAlphaCrown;
 
 const Exposure kExposures[] = {
     {"summation", kIbp, cancelling_sum},
@@ -240,6 +241,9 @@ const Exposure kExposures[] = {
     {"underflow", kIbp, tiny_products},
     {"underflow", kIbp, tiny_radii},
     {"underflow", kCrown, tiny_radii},
+    {"product", kAlpha, hidden_product},
+    {"offset", kAlpha, dropped_offsets},
+    {"error-summation", kAlpha, hidden_prices},
 };
 
 // The same networks as convolutions and as compressed rows: their routines make other errors. Sums

@@ -82,6 +82,20 @@ const Configuration kConfigurations[] = {
      "x86-64",
      "clang++",
      {"-O2", "-ffp-contract=off"}},
+    {"alpha_crown_generic_gcc", Method::kAlphaCrown, Lowering::kGeneric, "generic", "g++", {"-O1"}},
+    {"alpha_crown_host_clang",
+     Method::kAlphaCrown,
+     Lowering::kVector,
+     "host",
+     "clang++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"alpha_crown_v3_gcc",
+     Method::kAlphaCrown,
+     Lowering::kVector,
+     "x86-64-v3",
+     "g++",
+     {"-O3", "-ffp-contract=fast"}},
+    {"alpha_crown_sse_gcc", Method::kAlphaCrown, Lowering::kVector, "x86-64", "g++", {"-O1"}},
 };
 
 std::uint64_t seed() {

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 SIZE_LIMIT = 1 << 20
-METHODS = ("ibp", "crown_ibp", "crown")
+METHODS = ("ibp", "crown_ibp", "crown", "alpha_crown_fixed")
 ROUNDING = 1e-12  # the goldens are float64 results of at most some thousand operations
 BOX_KEYS = {"desc", "lower", "upper", "C", "rhs", "dnf", "forward", *METHODS}
 BOX_KEYS |= {"unstable_per_relu", "size_per_relu"}

@@ -178,7 +178,7 @@ TEST(Storage, PlansOfRealWidthsReachTheBound) {
       {5, 50, 50, 50, 50, 50, 50, 5}, {64, 64, 64, 10}, {2, 3, 2}, {200, 64, 32, 16, 8, 1}};
   std::mt19937 random(5);
   for (const auto& widths : networks) {
-    for (Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown}) {
+    for (Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
       const Plan plan = testing::toy_plan(method, testing::random_chain(widths, random));
       verify(plan);
       for (const Entry& entry : plan.entries)
