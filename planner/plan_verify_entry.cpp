@@ -138,7 +138,8 @@ class EntryVerifier {
     if (!has(PlanStage::kStorage)) return;
     const Step& step = entry_.steps[static_cast<std::size_t>(index)];
     const auto* rows = std::get_if<BackwardRows>(&step);
-    const int ops = rows == nullptr ? 1 : static_cast<int>(rows->links.size()) + 2;
+    const bool rounds = rows != nullptr && rows->iterations == 0;  // else one op: see op_count
+    const int ops = rounds ? static_cast<int>(rows->links.size()) + 2 : 1;
     const std::pair first(index, use.op < 0 ? 0 : use.op);
     const std::pair last(index, use.op < 0 ? ops - 1 : use.op);
     const Buffer& b = entry_.buffer(use.id);
