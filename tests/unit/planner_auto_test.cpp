@@ -304,7 +304,8 @@ TEST(TightenSelectively, KeepsIntervalsWhereBackwardBoundsDoNotMatter) {
 TEST(TightenSelectively, LeavesOtherMethodsAlone) {
   const Graph graph = chain(kWidths, 4);
   for (const Method method : {Method::kIbp, Method::kCrownIbp})
-    EXPECT_EQ(make(graph, config_of(method), 0x1p-12), make(graph, config_of(method), 0));
+    EXPECT_EQ(make(graph, config_of(method), 0x1p-12).domains,  // predicted times may differ
+              make(graph, config_of(method), 0).domains);
 }
 
 }  // namespace
