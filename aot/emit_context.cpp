@@ -63,6 +63,7 @@ std::string promise(const Plan& plan) {
         " * anchor; a box that is not inside becomes it) the bounds are intersected with those "
         "there,\n"
         " * and are never looser than the anchor's.";
+  if (reuse.alpha) text += " Slopes are improved\n * from where the call before left them.";
   return text + " */\n";
 }
 
@@ -185,8 +186,12 @@ std::string emit_begin_call(const Plan& plan, const Entry& entry) {
       is_spec(entry.kind) ? 1 : 0);
 }
 
-std::string emit_end_call() {
-  return "  bf::end_call(state, boxes, call);\n";
+std::string emit_end_call(const Entry& entry) {
+  bool improves = false;
+  for (const Step& step : entry.steps)
+    if (const auto* rows = std::get_if<BackwardRows>(&step))
+      improves = improves || rows->warm_iterations > 0;
+  return fmt::format("  bf::end_call(state, boxes, call{});\n", improves ? ", true" : "");
 }
 
 }  // namespace bf

@@ -21,6 +21,6 @@ std::string emit_context_functions(const Plan& plan);
 
 // The lines of a cached entry point that decide what it may leave out, and those at its end.
 std::string emit_begin_call(const Plan& plan, const Entry& entry);
-std::string emit_end_call();
+std::string emit_end_call(const Entry& entry);
 
 }  // namespace bf

@@ -187,7 +187,7 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
     call(row_routine("relax_free_rows", step),
          {std::to_string(n), name(link.slopes.table),
           row(link.slopes.table, how.wide ? kFreeWideUpper : kFreePriceUpper),
-          name(link.slopes.slope), from, to, name(step.sums)});
+          slopes_of(step, link), from, to, name(step.sums)});
   return to;
 }
 

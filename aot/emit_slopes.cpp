@@ -8,21 +8,49 @@
 
 namespace bf {
 
-void StepEmitter::optimise(const BackwardRows& step) {
-  for (const BackwardLink& link : step.links) {
-    const LinkSlopes& slopes = link.slopes;
-    if (slopes.table == BufferId::kNone) continue;
-    const std::string n = std::to_string(layer(link.layer).out);
-    call(row_routine("start_slopes", step), {n, name(link.table), name(slopes.slope)});
-    if (slopes.mean != BufferId::kNone)
-      call(row_routine("clear_moments", step), {n, name(slopes.mean), name(slopes.square)});
+// Slopes that are kept lie apart for each tile.
+std::string StepEmitter::slopes_of(const BackwardRows& step, const BackwardLink& link) const {
+  const std::string& slope = name(link.slopes.slope);
+  if (step.warm_iterations == 0) return slope;
+  return fmt::format("{} + std::ptrdiff_t{{first}} * {}", slope, 2 * layer(link.layer).out);
+}
+
+// Returns how many iterations there are, as an expression.
+std::string StepEmitter::begin_slopes(const BackwardRows& step) {
+  const auto each = [&](const auto& print) {
+    for (const BackwardLink& link : step.links)
+      if (link.slopes.table != BufferId::kNone) print(link, std::to_string(layer(link.layer).out));
+  };
+  const bool warm = step.warm_iterations > 0;
+  if (warm) {
+    line("const bool warm = (state.starts & call.own) != 0;");
+    line("if (!warm) {");
+    ++depth_;
   }
+  each([&](const BackwardLink& link, const std::string& n) {
+    call(row_routine("start_slopes", step), {n, name(link.table), slopes_of(step, link)});
+  });
+  if (warm) {
+    --depth_;
+    line("}");
+  }
+  each([&](const BackwardLink& link, const std::string& n) {
+    if (link.slopes.mean != BufferId::kNone)
+      call(row_routine("clear_moments", step),
+           {n, name(link.slopes.mean), name(link.slopes.square)});
+  });
+  return warm ? fmt::format("(warm ? {} : {})", step.warm_iterations, step.iterations)
+              : std::to_string(step.iterations);
+}
+
+void StepEmitter::optimise(const BackwardRows& step) {
+  const std::string iterations = begin_slopes(step);
   if (step.iterations == 1) return rows_once(step);
   line("bf::SlopeAscent ascent;");
   line("for (int iteration = 1;; ++iteration) {");
   ++depth_;
   rows_once(step);
-  line(fmt::format("if (iteration == {}) break;", step.iterations));
+  line(fmt::format("if (iteration == {}) break;", iterations));
   line("ascent.next();");
   call(row_routine("corner_values", step),
        {std::to_string(plan_.input_count), name(step.input_radius), name(step.input_coefficients),
@@ -96,7 +124,7 @@ void StepEmitter::follow_lines(const BackwardRows& step, const BackwardLink& lin
          {n, name(link.table), name(link.coefficients_in), name(link.values)});
   else
     call(row_routine("step_slopes", step),
-         {n, name(slopes.table), "ascent", name(link.coefficients_in), name(slopes.slope),
+         {n, name(slopes.table), "ascent", name(link.coefficients_in), slopes_of(step, link),
           name(slopes.mean), name(slopes.square), name(link.values)});
 }
 

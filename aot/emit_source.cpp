@@ -82,7 +82,7 @@ std::string bounds_function(const Plan& plan, const Entry& entry, const Instrume
       upper_case(plan.name));
   if (cached) text += emit_begin_call(plan, entry);
   text += emit_steps(plan, entry, instruments);
-  if (cached) text += emit_end_call();
+  if (cached) text += emit_end_call(entry);
   return text + "  return BF_OK;\n}\n\n";
 }
 

@@ -96,6 +96,8 @@ class StepEmitter {
 
   // emit_slopes.cpp: rows with slopes of their own
   void optimise(const BackwardRows& step);
+  std::string slopes_of(const BackwardRows& step, const BackwardLink& link) const;
+  std::string begin_slopes(const BackwardRows& step);
   void walk(const BackwardRows& step, const BackwardLink& link);
   void forward(const BackwardRows& step, const BackwardLink& link);
   const std::string& values_of(const BackwardRows& step, int tensor) const;

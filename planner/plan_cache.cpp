@@ -126,6 +126,29 @@ void add_anchor(const Plan& plan, const std::vector<int>& layers, Entry& entry) 
   entry.steps = std::move(steps);
 }
 
+// ---- Slopes
+
+// Rows that choose slopes keep them, each tile its own: any in [0, 1] are sound, so those of an
+// earlier call are a start on every box.
+bool keep_slopes(const Plan& plan, Entry& entry) {
+  bool found = false;
+  for (Step& step : entry.steps) {
+    auto* const rows = std::get_if<BackwardRows>(&step);
+    if (rows == nullptr || rows->iterations < 2 || rows->unstable_only) continue;
+    found = true;
+    rows->warm_iterations = (rows->iterations + 1) / 2;
+    const int pairs = rows->tile / 2;
+    const int tiles = (plan.layers[static_cast<std::size_t>(rows->layer)].out + pairs - 1) / pairs;
+    for (const BackwardLink& link : rows->links) {
+      if (link.slopes.slope == BufferId::kNone) continue;
+      Buffer& buffer = entry.buffers[static_cast<std::size_t>(link.slopes.slope)];
+      buffer.count *= tiles;
+      buffer.scope = CacheScope::kPersistent;
+    }
+  }
+  return found;
+}
+
 // ---- The context
 
 void add_box(Plan& plan, const std::string& name, CacheScope scope) {
@@ -174,7 +197,9 @@ void lay_out(Plan& plan) {
 
 // ---- The list of what is kept
 
-BoxMatch match_of(const Step& step) {
+BoxMatch match_of(const Step& step, CacheScope scope) {
+  if (scope == CacheScope::kPersistent && std::holds_alternative<BackwardRows>(step))
+    return BoxMatch::kAny;
   return std::holds_alternative<KeepAnchor>(step) || std::holds_alternative<MeetOutputs>(step)
              ? BoxMatch::kInside
              : BoxMatch::kSame;
@@ -210,7 +235,7 @@ void list_kept(Plan& plan) {
       if (layer >= 0) made.domain = plan.domains[static_cast<std::size_t>(layer)].domain;
       const auto at = static_cast<int>(step - entry.steps.data());
       made.spec = is_spec(entry.kind) && at >= entry.shared_steps;
-      made.box = match_of(*step);
+      made.box = match_of(*step, buffer.scope);
       plan.cache.push_back(std::move(made));
     }
   }
@@ -231,6 +256,12 @@ void plan_cache(Plan& plan) {
     const std::vector<int> layers = anchored_layers(plan, cached);
     for (Entry& entry : cached) add_anchor(plan, layers, entry);
   }
+  if (reuse.alpha)
+    for (Entry& entry : cached)
+      if (!keep_slopes(plan, entry))
+        reject(plan, fmt::format("slopes of {}", to_string(entry.kind)),
+               "none are improved from call to call: that takes method alpha-crown and two "
+               "iterations or more");
   if (reuse.ibp) split_into_parts(plan, cached);
   for (Entry& entry : cached) plan.entries.push_back(std::move(entry));
   lay_out(plan);

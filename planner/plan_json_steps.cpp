@@ -187,6 +187,7 @@ Json fields(const Names& names, const BackwardRows& step) {
   return {{"layer", names.layer(step.layer)},
           {"unstable_only", step.unstable_only},
           {"iterations", step.iterations},
+          {"warm_iterations", step.warm_iterations},
           {"tile", step.tile},
           {"wide", step.wide},
           {"centre", names.buffer(step.centre)},

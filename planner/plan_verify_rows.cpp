@@ -119,6 +119,11 @@ void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink
   }
 }
 
+std::int64_t tiles_of(const Plan& plan, const BackwardRows& step) {
+  const int pairs = step.tile / 2;
+  return (layer_at(plan, step.layer).out + pairs - 1) / pairs;
+}
+
 // What a link of rows with slopes of their own has besides. Its coefficients stay as they are: the
 // walk forward reads them.
 void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
@@ -127,6 +132,7 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   const std::int64_t count = std::int64_t{layer.out} * step.tile;
   const LinkSlopes& slopes = link.slopes;
   const bool optimised = step.iterations > 0;
+  BF_CHECK(step.warm_iterations >= 0 && step.warm_iterations <= step.iterations);
   BF_CHECK((link.relaxed != BufferId::kNone) == (optimised && layer.is_affine()));
   BF_CHECK((slopes.table != BufferId::kNone) == (optimised && layer.relu));
   BF_CHECK((slopes.slope != BufferId::kNone) == (slopes.table != BufferId::kNone));
@@ -143,7 +149,8 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   if (slopes.table != BufferId::kNone) {
     uses.read(slopes.table, Role::kSlopes, link.layer, kFloat,
               kSlopeRows * std::int64_t{layer.out});
-    uses.scratch(slopes.slope, kFloat, count);
+    uses.scratch(slopes.slope, kFloat,
+                 step.warm_iterations > 0 ? tiles_of(plan, step) * count : count);
   }
   if (steps) {
     uses.scratch(slopes.mean, kFloat, count);

@@ -240,6 +240,9 @@ struct BackwardRows {
   int layer = 0;
   bool unstable_only = true;
   int iterations = 0;
+  // Of cached entries, or 0: iterations of a call that begins with the slopes of the one before.
+  // Slopes are then kept for every tile.
+  int warm_iterations = 0;
   int tile = 0;  // rows at a time; even
   bool wide = false;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z

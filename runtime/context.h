@@ -162,8 +162,14 @@ static inline CachedCall begin_call(Context& state, const KeptBoxes& boxes, cons
   return call;
 }
 
-// All that the call left out or made is there.
-static inline void end_call(Context& state, const KeptBoxes& boxes, const CachedCall& call) {
+// All that the call left out or made is there. `improves`: its slopes can be where another begins.
+// They need no mark while they change: each is a float in [0, 1] at any time, and any serve.
+static inline void end_call(Context& state, const KeptBoxes& boxes, const CachedCall& call,
+                            bool improves = false) {
+  if (improves && !call.kept) {
+    if ((state.starts & call.own) != 0) ++state.counters.warm_starts;
+    mark(state.starts, call.own);
+  }
   if (boxes.last_lower != nullptr) mark(state.last, 1u | call.own);
   if (boxes.anchor_lower != nullptr) mark(state.anchor, 1);
 }

@@ -18,7 +18,16 @@ constexpr float kUntouched = 7777.0F;
 // Two networks of one shape and specification, by several methods and sets of what is kept.
 class Cache : public ::testing::Test {
  protected:
-  enum Which : std::size_t { kBoth, kOther, kIbpMethod, kSameBox, kAnchor, kGeneric, kNone };
+  enum Which : std::size_t {
+    kBoth,
+    kOther,
+    kIbpMethod,
+    kSameBox,
+    kAnchor,
+    kGeneric,
+    kNone,
+    kAlpha
+  };
 
   static void SetUpTestSuite() {
     batch_ = std::make_unique<Batch>();
@@ -29,6 +38,7 @@ class Cache : public ::testing::Test {
     add({3, 40, 17, 21, 2}, 3, Method::kCrown, Lowering::kVector, {false, true, false});
     add({3, 40, 17, 21, 2}, 3, Method::kCrown, Lowering::kGeneric, {true, true, false});
     add({3, 40, 17, 21, 2}, 3, Method::kCrown, Lowering::kVector, {});
+    add({3, 40, 17, 21, 2}, 3, Method::kAlphaCrown, Lowering::kVector, {false, false, true});
     batch_->build({"g++", {"-O2"}});
   }
   static void TearDownTestSuite() { batch_.reset(); }
@@ -232,6 +242,30 @@ TEST_F(Cache, BoundsAreNeverLooserThanTheAnchors) {
   }
   EXPECT_EQ(verifier.counters().anchor_hits, 3U);
   EXPECT_GT(verifier.counters().intersections, 0U);
+}
+
+// A call begins where the one before ended, so that its bounds get better on one box; each entry
+// point has slopes of its own. A blob carries them.
+TEST_F(Cache, SlopesGoOnFromCallToCall) {
+  CachedVerifier verifier = open(kAlpha);
+  const FloatBox one = box(0.25F, 1);
+  const Outcome first = verifier.bounds(one);
+  expect_same(first, verifier.plain(false, one));
+  Outcome last;
+  for (int i = 0; i < 8; ++i) last = verifier.bounds(one);
+  double before = 0, after = 0;
+  for (std::size_t j = 0; j < first.lower.size(); ++j) {
+    before += static_cast<double>(first.upper[j]) - static_cast<double>(first.lower[j]);
+    after += static_cast<double>(last.upper[j]) - static_cast<double>(last.lower[j]);
+  }
+  EXPECT_LT(after, before);
+  EXPECT_EQ(verifier.counters().warm_starts, 8U);
+  expect_same(verifier.spec_bounds(one), verifier.plain(true, one));
+  EXPECT_EQ(verifier.counters().warm_starts, 8U);
+  CachedVerifier other(*batch_, kAlpha);
+  ASSERT_EQ(other.load(verifier.save()), BF_OK);
+  expect_same(other.bounds(one), verifier.bounds(one));
+  EXPECT_EQ(other.counters().warm_starts, 1U);
 }
 
 TEST_F(Cache, ABlobBringsTheAnchorBack) {

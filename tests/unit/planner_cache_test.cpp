@@ -157,6 +157,37 @@ TEST(PlanCache, FingerprintsChangeWithEveryWeight) {
   }
 }
 
+TEST(PlanCache, SlopesArePersistentAndTakeHalfTheIterations) {
+  Plan plan = with_spec(Method::kAlphaCrown, {true, true, true});
+  for (const EntryKind kind : {EntryKind::kBoundsCached, EntryKind::kSpecBoundsCached}) {
+    int optimised = 0;
+    const Entry& entry = entry_of(plan, kind);
+    for (const Step& step : entry.steps) {
+      const auto* const rows = std::get_if<BackwardRows>(&step);
+      if (rows == nullptr || rows->iterations == 0) continue;
+      ++optimised;
+      EXPECT_EQ(rows->warm_iterations, rows->iterations / 2);
+      for (const BackwardLink& link : rows->links) {
+        if (link.slopes.slope == BufferId::kNone) continue;
+        const Buffer& slopes = entry.buffer(link.slopes.slope);
+        EXPECT_EQ(slopes.scope, CacheScope::kPersistent);
+        EXPECT_GE(slopes.count,
+                  2 * plan.layers[static_cast<std::size_t>(rows->layer)].out *
+                      std::int64_t{plan.layers[static_cast<std::size_t>(link.layer)].out});
+      }
+    }
+    EXPECT_EQ(optimised, 1);
+  }
+  EXPECT_TRUE(std::ranges::any_of(
+      plan.cache, [](const CacheEntry& entry) { return entry.box == BoxMatch::kAny; }));
+}
+
+TEST(PlanCache, OtherMethodsHaveNoSlopesToKeep) {
+  const Plan plan = with_spec(Method::kCrown, {false, false, true});
+  EXPECT_TRUE(plan.cache.empty());
+  EXPECT_EQ(std::ranges::count(plan.rejected, "cache", &Rejected::slot), 2);
+}
+
 // ---- what verify() must notice
 
 TEST(PlanCacheVerify, OverlappingPlaces) {
