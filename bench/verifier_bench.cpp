@@ -49,8 +49,12 @@ BaselineMethod baseline_method(Method method) {
       return BaselineMethod::kCrownIbp;
     case Method::kCrown:
       return BaselineMethod::kCrown;
+    case Method::kAlphaCrown:
+    case Method::kAuto:
+      break;  // the baseline has the three methods that it is compared on
   }
-  return BaselineMethod::kIbp;
+  BF_CHECK(!"a method of the baseline");
+  return BaselineMethod::kCrown;
 }
 
 // A network compiled for one method; made when its first benchmark runs.
