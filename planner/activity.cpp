@@ -20,6 +20,14 @@ bool bends(const Plan& plan, const Relax& step) {
   return layer_at(plan, step.layer).relu || layer_at(plan, step.layer).function;
 }
 
+// Plain inference runs on points.
+Box centre_of(const Box& box) {
+  Box made = box;
+  for (std::size_t i = 0; i < box.lower.size(); ++i)
+    made.lower[i] = made.upper[i] = 0.5 * box.lower[i] + 0.5 * box.upper[i];
+  return made;
+}
+
 double total_flops(const Plan& plan, const Entry& entry, double share) {
   return predict_entry(plan, entry, assumed_activity(plan, entry, share), profile_of(plan.config))
       .total.flops;
@@ -55,7 +63,8 @@ Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const 
   if (total_flops(plan, entry, 1) > kMostFlops) estimator.set_most_rows(kFewRows);
   for (std::size_t i = 0; i < boxes; ++i) {
     // Spread over the list, which may have boxes of one kind next to each other.
-    const Box& box = samples[i * samples.size() / boxes];
+    const Box& sample = samples[i * samples.size() / boxes];
+    const Box box = entry.kind == EntryKind::kEvaluate ? centre_of(sample) : sample;
     const reference::Estimator::Result one = estimator.run(entry, estimator.add_box(box));
     for (std::size_t s = 0; s < entry.steps.size(); ++s) {
       double neurons = 0;

@@ -170,7 +170,7 @@ void lay_out(Plan& plan) {
     for (const Buffer& buffer : entry.buffers)
       if (buffer.scope != CacheScope::kRun && context.find(buffer.name) == nullptr)
         context.buffers.push_back(buffer);
-  std::ranges::stable_partition(context.buffers, [](const Buffer& buffer) {
+  std::stable_partition(context.buffers.begin(), context.buffers.end(), [](const Buffer& buffer) {
     return buffer.scope == CacheScope::kPersistent;
   });
   const std::int64_t align = plan.config.target.align;

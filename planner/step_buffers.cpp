@@ -117,8 +117,8 @@ class Renaming {
     for (BackwardOut& out : step.starts) rename({&out.coefficients});
     for (BackwardLink& link : step.links) {
       rename({&link.table, &link.slack, &link.choice, &link.coefficients_in, &link.coefficients_out,
-              &link.sum, &link.relaxed, &link.slopes.table, &link.slopes.slope,
-              &link.slopes.mean, &link.slopes.square, &link.values});
+              &link.sum, &link.relaxed, &link.slopes.table, &link.slopes.slope, &link.slopes.mean,
+              &link.slopes.square, &link.values});
       for (BackwardOut& out : link.outs) rename({&out.coefficients});
     }
   }

@@ -27,7 +27,7 @@ struct ModelArguments {
   int row_tile = 0;
   std::vector<std::string> cache;
   std::string granularity = "region";
-  std::string profile;                       // a name or a file; empty: of the target
+  std::string profile;  // a name or a file; empty: of the target
   int iterations = 20;
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
   SearchArguments search;

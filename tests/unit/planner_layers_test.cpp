@@ -28,10 +28,10 @@ class Reversed {
     graph_.outputs.push_back(y);
   }
 
-  Plan plan() const {
+  Plan plan(const PlanOptions& options = {}) const {
     PlannerConfig config;
     config.target = find_target("generic");
-    return bf::plan(graph_, {}, "net", false, config);
+    return bf::plan(graph_, {}, "net", false, config, options);
   }
 
  private:
@@ -51,6 +51,15 @@ TEST(PlannerLayers, ReadersOfMovedElementsGatherThemInPlace) {
     EXPECT_EQ(layer.terms[0].input, -1);
     EXPECT_EQ(std::get<GatherMap>(layer.terms[0].map).source, (std::vector<std::int32_t>{3, 2}));
   }
+}
+
+// Plain inference of such a network is a forward pass on points, also where costs are predicted.
+TEST(PlannerLayers, SampleBoxesServeNetworksWithFunctions) {
+  Reversed net;
+  net.add_output(Unary{Function{FunctionKind::kSigmoid}}, "sigmoid");
+  PlanOptions options;
+  options.samples = {{{-1, -1, -1, -1}, {1, 1, 1, 1}}};
+  EXPECT_EQ(net.plan(options).prediction.activity, "mean of 1 box");
 }
 
 // Matrices read whole tensors: what is moved for one of them is a layer, and the other readers
