@@ -77,16 +77,14 @@ void check_domains(const Plan& plan) {
 }
 
 void check_layouts(const Plan& plan) {
-  std::vector<int> layouts(plan.layers.size(), 0);
-  for (const WeightLayout& layout : plan.layouts) {
-    require(in_range(layout.layer, layouts.size()), "layout of layer {}", layout.layer);
-    ++layouts[static_cast<std::size_t>(layout.layer)];
+  require(plan.layouts.size() == plan.layers.size(), "{} layouts for {} layers",
+          plan.layouts.size(), plan.layers.size());
+  for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
+    const WeightLayout& layout = plan.layouts[i];
+    require(layout.layer == static_cast<int>(i), "layout {} is of layer {}", i, layout.layer);
     require(layout.panel >= 1 && layout.bytes >= 0, "layout of layer {}: panel {}, {} bytes",
             layout.layer, layout.panel, layout.bytes);
   }
-  for (std::size_t i = 0; i < plan.layers.size(); ++i)
-    require(layouts[i] >= 1 || plan.layers[i].kind != LayerKind::kDense, "layer {} has no layout",
-            plan.layers[i].name);
 }
 
 void check_notes(const Plan& plan) {

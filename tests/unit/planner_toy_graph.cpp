@@ -30,7 +30,7 @@ class GraphBuilder {
       const bool active = made.relu || made.function;
       plan_.domains.push_back({i, rows ? Domain::kBackward : Domain::kInterval,
                                !rows || (active && i != head()), "a toy"});
-      if (made.is_affine()) plan_.layouts.push_back({i, 1, 8 * std::int64_t{made.out}});
+      plan_.layouts.push_back({i, 1, made.is_affine() ? 8 * std::int64_t{made.out} : 0});
     }
   }
 

@@ -244,7 +244,7 @@ TEST(PlanVerifyNetwork, CatchesIncompleteSlots) {
   EXPECT_DEATH(verify(plan), "2 domains for 3 layers");
   plan = good;
   plan.layouts.pop_back();
-  EXPECT_DEATH(verify(plan), "layer fc2 has no layout");
+  EXPECT_DEATH(verify(plan), "2 layouts for 3 layers");
   plan = good;
   plan.rejected.push_back({"domain", "fc2: backward", ""});
   EXPECT_DEATH(verify(plan), "has no slot or reason");
