@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -329,11 +330,19 @@ bool works_on_flattened(const Graph& graph, const Node& node) {
                      [&](ValueId id) { return element_count(graph.value(id).shape) == count; });
 }
 
+// Importers lay out images before their size is checked: what does not fit 64 bits is the most that
+// does, and the tensor is refused.
+static std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                : product;
+}
+
 ImageLayout dense_layout(std::int64_t channels, const Extent& size) {
   ImageLayout layout;
-  layout.spatial = {size[1] * size[2], size[2], 1};
-  layout.channel = size[0] * size[1] * size[2];
-  layout.batch = channels * layout.channel;
+  layout.spatial = {saturating_product(size[1], size[2]), size[2], 1};
+  layout.channel = saturating_product(size[0], layout.spatial[0]);
+  layout.batch = saturating_product(channels, layout.channel);
   return layout;
 }
 
