@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -80,6 +81,8 @@ enum class LayerKind : std::uint8_t {
   kProduct,  // z_i = x_{g_i} y_{h_i}: two terms with gather maps, every element present
   kMax,      // z_i = the largest of x over row i of a sparse map without weights: one term
 };
+
+std::string_view to_string(LayerKind kind);
 
 // A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
 // have no activation; a sum that reads them has.

@@ -131,6 +131,21 @@ std::string_view to_string(Granularity granularity) {
   return {};
 }
 
+std::string_view to_string(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kDense:
+      return "dense";
+    case LayerKind::kSum:
+      return "sum";
+    case LayerKind::kProduct:
+      return "product";
+    case LayerKind::kMax:
+      return "max";
+  }
+  BF_CHECK(!"a LayerKind");
+  return {};
+}
+
 std::string_view to_string(PlanStage stage) {
   switch (stage) {
     case PlanStage::kLayers:

@@ -132,21 +132,6 @@ Json arena_json(const Plan& plan) {
   return json;
 }
 
-std::string_view kind_name(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::kDense:
-      return "dense";
-    case LayerKind::kSum:
-      return "sum";
-    case LayerKind::kProduct:
-      return "product";
-    case LayerKind::kMax:
-      return "max";
-  }
-  BF_CHECK(!"a LayerKind");
-  return {};
-}
-
 Json layout_json(const ImageLayout& layout) {
   return {{"offset", layout.offset},
           {"batch", layout.batch},
@@ -219,7 +204,7 @@ Json errors_json(const AffineErrors& errors) {
 Json layers_json(const Plan& plan) {
   Json list = Json::array();
   for (const Layer& layer : plan.layers) {
-    Json item = {{"name", layer.name}, {"origin", layer.origin}, {"kind", kind_name(layer.kind)}};
+    Json item = {{"name", layer.name}, {"origin", layer.origin}, {"kind", to_string(layer.kind)}};
     if (layer.kind == LayerKind::kDense)
       item.update(Json{{"input", layer_name(plan, layer.input)},
                        {"in", layer.in},

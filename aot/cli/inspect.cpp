@@ -9,20 +9,6 @@
 namespace bf::cli {
 namespace {
 
-std::string_view kind_name(LayerKind kind) {
-  switch (kind) {
-    case LayerKind::kDense:
-      return "dense";
-    case LayerKind::kSum:
-      return "sum";
-    case LayerKind::kProduct:
-      return "product";
-    case LayerKind::kMax:
-      return "max";
-  }
-  return "";
-}
-
 std::string activation_name(const Layer& layer) {
   if (layer.function) return std::string(name_of(layer.function->kind));
   return layer.relu ? "relu" : "-";
@@ -63,7 +49,7 @@ std::string layer_table(const Plan& plan) {
     for (const DomainChoice& choice : plan.domains)
       if (choice.layer == static_cast<int>(i)) domain = to_string(choice.domain);
     text += fmt::format("  {:<3} {:<20} {:<8} {:>14} {:>8} {:<12} {:<9} {}\n", i, layer.name,
-                        kind_name(layer.kind), inputs_text(layer), layer.out,
+                        to_string(layer.kind), inputs_text(layer), layer.out,
                         activation_name(layer), domain, layer.origin);
   }
   return text;

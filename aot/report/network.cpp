@@ -13,20 +13,6 @@ namespace {
 constexpr int kRowHeight = 30;
 constexpr std::size_t kNameLength = 34;
 
-std::string_view kind_of(const Layer& layer) {
-  switch (layer.kind) {
-    case LayerKind::kDense:
-      return "dense";
-    case LayerKind::kSum:
-      return "sum";
-    case LayerKind::kProduct:
-      return "product";
-    case LayerKind::kMax:
-      return "max";
-  }
-  return "";
-}
-
 // "conv", "sparse + gather": the maps of a layer's terms.
 std::string maps_of(const Layer& layer) {
   std::string text;
@@ -37,7 +23,7 @@ std::string maps_of(const Layer& layer) {
     if (text.find(name) == std::string::npos)
       text += (text.empty() ? "" : " + ") + std::string(name);
   }
-  return layer.kind == LayerKind::kSum ? text : std::string(kind_of(layer));
+  return layer.kind == LayerKind::kSum ? text : std::string(to_string(layer.kind));
 }
 
 std::string activation_of(const Layer& layer) {
@@ -141,7 +127,7 @@ std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
       "<tr><td class=\"g\">{}</td><td title=\"{}\"><span class=\"box mono {}\">{}</span></td>"
       "<td>{}{}</td><td class=\"r\">{}</td><td>{}</td>{}<td class=\"clip\" "
       "title=\"{}\">{}</td></tr>\n",
-      rail, escape(layer.name + ": " + layer.origin), kind_of(layer),
+      rail, escape(layer.name + ": " + layer.origin), to_string(layer.kind),
       escape(shorten(layer.name, kNameLength)), maps_of(layer), escape(activation_of(layer)),
       extents(layer), domain,
       findings.samples.empty() ? "" : sample_cells(sample_of(findings, i), scale), reason, reason);
