@@ -296,34 +296,30 @@ void StepCoster::visit(const RelaxMax& step, double) {
   add(Family::kRelaxMax, kernel(step.kernel).function, step.kernel, 1, work);
 }
 
-void StepCoster::visit(const WriteBounds& step, double) {
+void StepCoster::add_writes(const char* name, int elements) {
   Work work;
-  work.items = layer(step.layer).out;
-  add(Family::kWrite, "write_bounds", -1, 1, work);
+  work.items = elements;
+  add(Family::kWrite, name, -1, 1, work);
+}
+
+void StepCoster::visit(const WriteBounds& step, double) {
+  add_writes("write_bounds", layer(step.layer).out);
 }
 
 void StepCoster::visit(const WriteValues& step, double) {
-  Work work;
-  work.items = layer(step.layer).out;
-  add(Family::kWrite, "write_values", -1, 1, work);
+  add_writes("write_values", layer(step.layer).out);
 }
 
 void StepCoster::visit(const MeetAnchor& step, double) {
-  Work work;
-  work.items = layer(step.layer).out;
-  add(Family::kWrite, "meet_anchor", -1, 1, work);
+  add_writes("meet_anchor", layer(step.layer).out);
 }
 
 void StepCoster::visit(const KeepAnchor& step, double) {
-  Work work;
-  work.items = layer(step.layer).out;
-  add(Family::kWrite, "keep_anchor", -1, 1, work);
+  add_writes("keep_anchor", layer(step.layer).out);
 }
 
 void StepCoster::visit(const MeetOutputs&, double) {
-  Work work;
-  work.items = is_spec(entry_.kind) ? plan_.spec_rows : plan_.output_count;
-  add(Family::kWrite, "meet_outputs", -1, 1, work);
+  add_writes("meet_outputs", is_spec(entry_.kind) ? plan_.spec_rows : plan_.output_count);
 }
 
 }  // namespace bf

@@ -48,6 +48,7 @@ class StepCoster {
   void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work,
            int lanes, double working_set);
   void add(Family family, const std::string& name, KernelId kernel, double calls, const Work& work);
+  void add_writes(const char* name, int elements);
 
   void count(double calls, const Work& work, double seconds);
   // More work of the calls that add() was last given.
