@@ -176,8 +176,9 @@ BackwardLink EntryBuilder::link(int index, const BackwardRows& step, Coefficient
   return made;
 }
 
-void EntryBuilder::add_row_errors(int index, const std::vector<bool>& cone, BackwardRows& step) {
+void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
   const Layer& region = layer(index);
+  const std::vector<bool> cone = cone_of(index);
   int terms = 0;
   double in_double = 1;
   for (int i = 0; i < layer_count(); ++i) {
@@ -237,10 +238,8 @@ BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std
   return step;
 }
 
-void EntryBuilder::tighten(int index, const Relaxed& state) {
-  const std::string& name = layer(index).name;
-  BackwardRows step = begin_rows(index, state, name);
-  CoefficientSlots slots(*this, name, step.tile);
+// Coefficients from the rows' layer through all links to the box.
+void EntryBuilder::pass_back(int index, BackwardRows& step, CoefficientSlots& slots) {
   start(index, step, slots);
   const std::vector<bool> cone = cone_of(index);
   for (int i = index - 1; i >= 0; --i)
@@ -248,7 +247,14 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   BF_CHECK(slots.holds(-1));
   step.input_coefficients = slots.of(-1);
   step.concretize = lowering_.concretize(step.tile);
-  add_row_errors(index, cone, step);
+}
+
+void EntryBuilder::tighten(int index, const Relaxed& state) {
+  const std::string& name = layer(index).name;
+  BackwardRows step = begin_rows(index, state, name);
+  CoefficientSlots slots(*this, name, step.tile);
+  pass_back(index, step, slots);
+  add_row_errors(index, step);
   entry_.steps.push_back(std::move(step));
 }
 
@@ -274,16 +280,10 @@ void EntryBuilder::tighten_optimised(int index, const Relaxed& state) {
   BackwardRows step = begin_rows(index, state, name);
   step.iterations = config_.iterations;
   CoefficientSlots slots(*this, name, step.tile);
-  start(index, step, slots);
-  const std::vector<bool> cone = cone_of(index);
-  for (int i = index - 1; i >= 0; --i)
-    if (cone[static_cast<std::size_t>(i)]) step.links.push_back(link(i, step, slots));
-  BF_CHECK(slots.holds(-1));
-  step.input_coefficients = slots.of(-1);
-  step.concretize = lowering_.concretize(step.tile);
+  pass_back(index, step, slots);
   choose_slopes(name, step);
   if (step.iterations > 1) walk_forward(name, step);
-  add_row_errors(index, cone, step);
+  add_row_errors(index, step);
   entry_.steps.push_back(std::move(step));
 }
 

@@ -95,7 +95,8 @@ class EntryBuilder {
   void mark_free_slopes();
   std::vector<BackwardOut> outs(KernelKind kind, int index, const BackwardRows& step,
                                 CoefficientSlots& slots);
-  void add_row_errors(int index, const std::vector<bool>& cone, BackwardRows& step);
+  void pass_back(int index, BackwardRows& step, CoefficientSlots& slots);
+  void add_row_errors(int index, BackwardRows& step);
 
   Plan& plan_;
   const PlannerConfig& config_;
