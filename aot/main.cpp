@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"inspect", "bf-aot inspect", bf::cli::inspect_command},
     {"ablate", "bf-aot ablate", bf::cli::ablate_command},
     {"profile", "bf-aot profile", bf::cli::profile_command},
+    {"bench", "bf-aot bench", bf::cli::bench_command},
 };
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".

@@ -9,6 +9,7 @@
 
 #include "aot/cli/cache.h"
 #include "aot/cli/check.h"
+#include "aot/cli/footprint.h"
 #include "aot/cli/process.h"
 #include "aot/cli/progress.h"
 #include "frontend/diagnostic.h"
@@ -49,28 +50,6 @@ void add_plan(const Plan& plan, AblationRow& row) {
   row.set(Column::kSteps, static_cast<std::int64_t>(timed.steps.size()));
   row.set(Column::kTasks, static_cast<std::int64_t>(timed.tasks.size()));
   row.set(Column::kKernels, static_cast<std::int64_t>(plan.kernels.size()));
-}
-
-// Bytes of the library's section .text; nothing when `size` does not say.
-std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
-                                       const CompilerOptions& options, const Target& target) {
-  const Toolchain toolchain = find_toolchain(options, target);
-  const ProcessResult result =
-      run_process({find_utility(toolchain, "size"), "-A", "-d", library.string()});
-  std::istringstream lines(result.output);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string section;
-    std::int64_t bytes = 0;
-    if (fields >> section >> bytes && section == ".text") return bytes;
-  }
-  return std::nullopt;
-}
-
-double mean_width(const Bounds& bounds) {
-  double sum = 0;
-  for (std::size_t i = 0; i < bounds.lower.size(); ++i) sum += bounds.upper[i] - bounds.lower[i];
-  return sum / static_cast<double>(bounds.lower.size());
 }
 
 // What the unstable neurons depend on.

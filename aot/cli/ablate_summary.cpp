@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 
+#include "aot/cli/profile_machine.h"
 #include "aot/cli/report.h"
 #include "runtime/bf.h"
 
@@ -178,16 +178,6 @@ std::string failure_section(const std::vector<AblationRow>& rows) {
                           escaped(row.text(Column::kConfig)), escaped(row.text(Column::kMessage)));
   if (text.empty()) return text;
   return "## Failures\n\n| model | configuration | message |\n|---|---|---|\n" + text + "\n";
-}
-
-std::string processor_name() {
-  std::ifstream stream("/proc/cpuinfo");
-  for (std::string line; std::getline(stream, line);)
-    if (line.starts_with("model name")) {
-      const std::size_t colon = line.find(": ");
-      if (colon != std::string::npos) return line.substr(colon + 2);
-    }
-  return {};
 }
 
 }  // namespace

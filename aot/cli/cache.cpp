@@ -70,10 +70,7 @@ std::filesystem::path cache_folder() {
 
 CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& options) {
   const Target& target = verifier.plan.config.target;
-  if (!runs_here(target))
-    fail("BF3304", "--target",
-         fmt::format("code for '{}' does not run on this machine", target.name),
-         "leave --target out");
+  expect_runs_here(target);
   const Toolchain toolchain = find_toolchain(options, target);
   const std::filesystem::path cache = cache_folder();
   const std::string key = content_key(verifier, toolchain);

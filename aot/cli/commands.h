@@ -14,5 +14,6 @@ int check_command(int argc, const char* const* argv);
 int inspect_command(int argc, const char* const* argv);
 int ablate_command(int argc, const char* const* argv);
 int profile_command(int argc, const char* const* argv);
+int bench_command(int argc, const char* const* argv);
 
 }  // namespace bf::cli

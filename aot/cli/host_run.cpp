@@ -19,6 +19,12 @@ void expect_ok(bf_status status, const std::string& function) {
 
 }  // namespace
 
+double mean_width(const Bounds& bounds) {
+  double sum = 0;
+  for (std::size_t i = 0; i < bounds.lower.size(); ++i) sum += bounds.upper[i] - bounds.lower[i];
+  return sum / static_cast<double>(bounds.lower.size());
+}
+
 void HostVerifier::Close::operator()(void* library) const {
   dlclose(library);
 }

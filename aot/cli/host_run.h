@@ -16,6 +16,8 @@ struct Bounds {
   std::vector<double> lower, upper;  // float32 numbers, but for the reference
 };
 
+double mean_width(const Bounds& bounds);
+
 // A part of a task (see TaskPart), as measured in one call of a verifier.
 struct TracedPart {
   int task = 0;

@@ -201,11 +201,14 @@ std::string find_utility(const Toolchain& toolchain, const std::string& name) {
   fail("BF3202", name, "not found beside the compiler", "install binutils");
 }
 
-bool runs_here(const Target& target) {
+void expect_runs_here(const Target& target) {
   const std::string host = find_target("host").name;
-  if (target.name == host || target.name == "generic") return true;
-  return rank_on_x86(host) > 0 && rank_on_x86(target.name) >= 0 &&
-         rank_on_x86(target.name) <= rank_on_x86(host);
+  if (target.name == host || target.name == "generic") return;
+  const int here = rank_on_x86(host), there = rank_on_x86(target.name);
+  if (here <= 0 || there < 0 || there > here)
+    fail("BF3304", "--target",
+         fmt::format("code for '{}' does not run on this machine", target.name),
+         "leave --target out");
 }
 
 void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,

@@ -16,9 +16,10 @@ struct SampleLimits {
   int repeats = 0;           // measurements; 0 chooses
   double total_seconds = 1;  // of the measurements, when they are chosen
   int least = 3;             // measurements, when they are chosen
+  int warm_up = 1;           // calls that are not measured
 };
 
-// Seconds per call of each measurement on this core, rising, after one call that is not measured.
+// Seconds per call of each measurement on this core, rising, after some calls that are not measured.
 // A call shorter than the clock resolves is repeated within a measurement.
 template <class Call>
 std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
@@ -29,7 +30,7 @@ std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
     for (int i = 0; i < calls; ++i) call();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  call();
+  for (int i = 0; i < limits.warm_up; ++i) call();
   int calls = 1;
   while (calls < (1 << 24) && seconds_of(calls) < kMeasurementSeconds) calls *= 2;
 
@@ -52,7 +53,7 @@ std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
 // The same, for about a second in all unless `repeats` says otherwise.
 template <class Call>
 Timing measure(const Call& call, int repeats) {
-  const std::vector<double> samples = sample_calls(call, {repeats, 1, 3});
+  const std::vector<double> samples = sample_calls(call, {repeats, 1, 3, 1});
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
 }
 

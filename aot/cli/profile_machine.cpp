@@ -165,6 +165,7 @@ void measure_levels(const Probe& probe, MachineProfile& profile) {
 
 void measure_machine(const CompilerOptions& options, const Target& target,
                      MachineProfile& profile) {
+  expect_runs_here(target);
   const Probe probe(options, target);
   const auto flops = probe.get<double(int, long, double)>("bf_probe_flops");
   double* const peaks[] = {&profile.float32_vector, &profile.float32_scalar,
@@ -176,6 +177,16 @@ void measure_machine(const CompilerOptions& options, const Target& target,
   measure_levels(probe, profile);
   profile.vector_bytes = target.vector_bytes;
   profile.target = target.name;
+}
+
+std::string processor_name() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with("model name")) {
+      const std::size_t colon = line.find(": ");
+      if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+  return {};
 }
 
 }  // namespace bf::cli

@@ -1,0 +1,327 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "aot/cli/bench_measure.h"
+#include "aot/cli/bench_peers.h"
+#include "aot/cli/commands.h"
+#include "aot/cli/files.h"
+#include "aot/cli/json_io.h"
+#include "aot/cli/options.h"
+#include "aot/cli/profile_machine.h"
+#include "aot/cli/progress.h"
+#include "aot/cli/report.h"
+#include "frontend/diagnostic.h"
+
+namespace bf::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr char kFooter[] =
+    "Times one call that bounds the box, of the rows of C y when there is a --spec, else of the\n"
+    "outputs. The peak and the bandwidths are measured first: the share of the roofline compares\n"
+    "the time with what this core can do in the same minute. Operations and bytes are counted "
+    "from\n"
+    "the plan, for the neurons that are unstable on this box.\n"
+    "\n"
+    "A --peer is a program that is called as COMMAND MODEL BOX.json METHOD SECONDS and prints one\n"
+    "JSON object {\"name\", \"seconds\": [..]}, or ends with 77 and a reason; see bench/peers.\n"
+    "\n"
+    "Examples:\n"
+    "  bf-aot bench model.onnx --box box.json --method crown-ibp\n"
+    "  bf-aot bench model.onnx --compare vector,generic,reference --out results\n"
+    "  bf-aot bench model.onnx --box box.json --peer bench/peers/auto_lirpa.py";
+
+struct Arguments {
+  ModelArguments model;
+  std::string box;
+  std::optional<std::size_t> index;
+  double centre = 0.5, radius = 0.01;
+  std::vector<std::string> compare;
+  std::vector<std::string> peers;
+  BenchLimits limits;
+  bool no_kernels = false;
+  bool json = false;
+  std::string output;
+};
+
+void add_options(CLI::App& app, Arguments& arguments) {
+  add_model_options(app, arguments.model, true);
+  add_method_option(app, arguments.model);
+  add_spec_option(app, arguments.model);
+  add_compiler_options(app, arguments.model);
+  auto* const box =
+      app.add_option("--box", arguments.box, "JSON file with a box, or a golden file with several")
+          ->type_name("FILE");
+  app.add_option("--index", arguments.index, "which box of a golden file, from 0")
+      ->type_name("K")
+      ->needs(box);
+  app.add_option("--centre", arguments.centre, "without --box: of every input")
+      ->capture_default_str()
+      ->excludes(box);
+  app.add_option("--radius", arguments.radius, "without --box: of every input")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->excludes(box);
+  app.add_option("--compare", arguments.compare,
+                 "also time these lowerings: vector, generic, reference; separated by commas")
+      ->check(CLI::IsMember({"vector", "generic", "reference"}))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  app.add_option("--peer", arguments.peers, "also time this program on the same box")
+      ->type_name("COMMAND");
+  app.add_option("--warm-up", arguments.limits.warm_up, "calls before the first measurement")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--repeats", arguments.limits.repeats,
+                 "measurements of each strategy (default: for --seconds)")
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--seconds", arguments.limits.seconds, "of measurements of each strategy")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->capture_default_str();
+  app.add_flag("--no-kernels", arguments.no_kernels, "do not measure where the time goes");
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  app.add_option("--out", arguments.output,
+                 "folder for bench.json, the verifier's sources, its library, plan and weights")
+      ->type_name("DIR");
+  app.footer(kFooter);
+}
+
+struct Result {
+  ModelInfo model;
+  Method method = Method::kCrown;
+  std::string target;
+  FloatBox box;
+  MachineProfile machine;
+  std::vector<Strategy> strategies;
+  std::vector<KernelTime> kernels;
+  std::vector<PeerTime> peers;
+};
+
+// ---- JSON
+
+Json statistics_json(const Statistics& times) {
+  return {{"min", times.min}, {"mean", times.mean}, {"std", times.deviation},
+          {"p50", times.p50}, {"p95", times.p95},   {"count", times.count}};
+}
+
+Json rates_json(double flops, double bytes, double limit, double seconds) {
+  return {{"flops", flops},
+          {"bytes", bytes},
+          {"gflops_per_second", flops / seconds * 1e-9},
+          {"gbytes_per_second", bytes / seconds * 1e-9},
+          {"roofline", limit / seconds}};
+}
+
+Json strategy_json(const Strategy& strategy) {
+  Json made = {{"lowering", to_string(strategy.lowering)},
+               {"seconds", statistics_json(strategy.times)}};
+  if (strategy.limit > 0)
+    made.update(rates_json(strategy.flops, strategy.bytes, strategy.limit, strategy.times.p50));
+  made["mean_width"] = number_json(strategy.width);
+  made["arena_bytes"] = strategy.arena_bytes;
+  made["weights_bytes"] = strategy.weights_bytes;
+  if (strategy.code_bytes) made["code_bytes"] = *strategy.code_bytes;
+  made["compile_seconds"] = strategy.compile_seconds;
+  return made;
+}
+
+// Shorter times are not much more than the clock's resolution.
+bool is_measurable(const Work& work) {
+  return work.seconds >= 200e-9;
+}
+
+Json kernel_json(const KernelTime& kernel) {
+  const Work& work = kernel.work;
+  Json made = {{"name", kernel.name}, {"calls", work.calls}, {"seconds", work.seconds}};
+  if (is_measurable(work))
+    made.update(rates_json(work.flops, work.bytes, work.limit, work.seconds));
+  return made;
+}
+
+Json machine_json(const MachineProfile& machine) {
+  Json levels = Json::array();
+  for (const MemoryLevel& level : machine.levels)
+    levels.push_back({{"bytes", number_json(level.bytes)},
+                      {"gbytes_per_second", level.bytes_per_second * 1e-9}});
+  return {{"processor", processor_name()},
+          {"float32_gflops_per_second", machine.float32_vector * 1e-9},
+          {"float64_gflops_per_second", machine.float64_vector * 1e-9},
+          {"reads", std::move(levels)}};
+}
+
+Json peer_json(const PeerTime& peer) {
+  Json made = {{"command", peer.command}, {"name", peer.name}};
+  if (peer.times)
+    made["seconds"] = statistics_json(*peer.times);
+  else
+    made["skipped"] = peer.reason;
+  return made;
+}
+
+Json to_json(const Result& result) {
+  Json made = {{"format", 1},
+               {"bf_aot", BF_VERSION_STRING},
+               {"model", result.model.file_name},
+               {"sha256", result.model.sha256},
+               {"method", to_string(result.method)},
+               {"target", result.target},
+               {"box", {{"lower", result.box.lower}, {"upper", result.box.upper}}},
+               {"machine", machine_json(result.machine)}};
+  made["strategies"] = Json::array();
+  for (const Strategy& each : result.strategies) made["strategies"].push_back(strategy_json(each));
+  made["kernels"] = Json::array();
+  for (const KernelTime& each : result.kernels) made["kernels"].push_back(kernel_json(each));
+  made["peers"] = Json::array();
+  for (const PeerTime& each : result.peers) made["peers"].push_back(peer_json(each));
+  return made;
+}
+
+// ---- text
+
+void print_times(const std::string& name, const Statistics& times, const std::string& rest) {
+  fmt::print("{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6}{}\n", name, duration(times.mean),
+             duration(times.min), duration(times.deviation), duration(times.p50),
+             duration(times.p95), times.count, rest);
+}
+
+void print(const Result& result) {
+  const MachineProfile& machine = result.machine;
+  fmt::print("model    {}, method {} on {}\n", result.model.file_name, to_string(result.method),
+             result.target);
+  fmt::print("machine  {}; peak {:.4g} GFLOP/s in float32, {:.4g} in float64; reads",
+             processor_name(), machine.float32_vector * 1e-9, machine.float64_vector * 1e-9);
+  for (const MemoryLevel& level : machine.levels)
+    fmt::print(" {:.4g}", level.bytes_per_second * 1e-9);
+  fmt::print(" GB/s, nearest memory first\n\n");
+  fmt::print("{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6} {:>9} {:>8} {:>9} {:>10} {:>10}\n",
+             "lowering", "mean", "least", "std", "p50", "p95", "count", "GFLOP/s", "GB/s",
+             "roofline", "compiled", "width");
+  for (const Strategy& each : result.strategies) {
+    const double seconds = each.times.p50;
+    const std::string rates =
+        each.limit > 0 ? fmt::format(" {:>9.4g} {:>8.4g} {:>7.1f} %", each.flops / seconds * 1e-9,
+                                     each.bytes / seconds * 1e-9, 100 * each.limit / seconds)
+                       : fmt::format(" {:>9} {:>8} {:>9}", "-", "-", "-");
+    print_times(
+        std::string(to_string(each.lowering)), each.times,
+        rates + fmt::format(" {:>10} {:>10.4g}", duration(each.compile_seconds), each.width));
+  }
+  for (const PeerTime& peer : result.peers) {
+    if (peer.times)
+      print_times(peer.name, *peer.times, "");
+    else
+      fmt::print("{:<24} skipped: {}\n", peer.name, peer.reason);
+  }
+  if (result.kernels.empty()) return;
+  double total = 0;
+  for (const KernelTime& each : result.kernels) total += each.work.seconds;
+  fmt::print("\n{:<48} {:>8} {:>10} {:>7} {:>9} {:>8} {:>9}\n", "kernel or routine", "calls",
+             "time", "share", "GFLOP/s", "GB/s", "roofline");
+  for (const KernelTime& each : result.kernels) {
+    const Work& work = each.work;
+    std::string rates = fmt::format("{:>9} {:>8} {:>9}", "-", "-", "-");
+    if (is_measurable(work))
+      rates = fmt::format("{:>9.4g} {:>8.4g} {:>7.1f} %", work.flops / work.seconds * 1e-9,
+                          work.bytes / work.seconds * 1e-9, 100 * work.roofline());
+    fmt::print("{:<48} {:>8.0f} {:>10} {:>5.1f} % {}\n", each.name, work.calls,
+               duration(work.seconds), 100 * work.seconds / std::max(total, 1e-12), rates);
+  }
+}
+
+// ---- the command
+
+FloatBox box_of(const Arguments& arguments, int inputs) {
+  if (!arguments.box.empty())
+    return round_outward(read_box(arguments.box, arguments.index), inputs);
+  const auto count = static_cast<std::size_t>(inputs);
+  BoxFile file;
+  file.box.lower.assign(count, arguments.centre - arguments.radius);
+  file.box.upper.assign(count, arguments.centre + arguments.radius);
+  file.where = "--centre and --radius";
+  return round_outward(file, inputs);
+}
+
+std::vector<Lowering> lowerings_of(const Arguments& arguments) {
+  constexpr Lowering kAll[] = {Lowering::kVector, Lowering::kGeneric, Lowering::kReference};
+  std::vector<std::string> names = {arguments.model.lowering};
+  names.insert(names.end(), arguments.compare.begin(), arguments.compare.end());
+  std::vector<Lowering> made;
+  for (const std::string& name : names)
+    for (const Lowering each : kAll)
+      if (to_string(each) == name && std::ranges::find(made, each) == made.end())
+        made.push_back(each);
+  return made;
+}
+
+int count_inputs(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const ValueId id : graph.inputs) count += element_count(graph.value(id).shape);
+  return static_cast<int>(count);
+}
+
+void write_artefacts(const fs::path& folder, const Result& result, const BenchSubject& subject) {
+  make_folder(folder);
+  Staging staging(folder);
+  std::vector<std::string> names = {"bench.json"};
+  staging.write("bench.json", to_json(result).dump(1) + "\n");
+  CompileOptions options = subject.options;
+  if (options.planner.lowering == Lowering::kReference)
+    options.planner.lowering = Lowering::kVector;  // the reference has no code
+  const Verifier verifier = compile(
+      subject.front, symbol_prefix(subject.front.info.file_name, options), "verifier", options);
+  const Toolchain toolchain = find_toolchain(subject.compiler, options.planner.target);
+  for (const EmittedFile& file : verifier.files) {
+    names.push_back("verifier" + file.suffix);
+    const bool manifest = file.suffix == ".json";
+    staging.write(names.back(), manifest ? add_build_record(file.bytes, &toolchain) : file.bytes);
+  }
+  build_archive(toolchain, staging.folder(), "verifier", verifier.files);
+  names.emplace_back("libverifier.a");
+  staging.publish(names);
+}
+
+}  // namespace
+
+int bench_command(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Times a verifier on this machine, as a whole and by kernel.", argv[0]);
+  add_options(app, arguments);
+  if (const auto code = parse(app, argc, argv)) return *code;
+
+  const CompileOptions options = compile_options(arguments.model);
+  const FrontendResult front = run_frontend(arguments.model.model, options);
+  BenchSubject subject{front, box_of(arguments, count_inputs(front.graph)), options,
+                       compiler_options(arguments.model), host_profile()};
+  {
+    const Progress progress("measure the machine");
+    measure_machine(subject.compiler, options.planner.target, subject.machine);
+  }
+  Result result{front.info,
+                options.planner.method,
+                options.planner.target.name,
+                subject.box,
+                subject.machine,
+                {},
+                {},
+                {}};
+  result.strategies = time_strategies(subject, lowerings_of(arguments), arguments.limits);
+  if (!arguments.no_kernels && options.planner.lowering != Lowering::kReference)
+    result.kernels = time_kernels(subject);
+  for (const std::string& command : arguments.peers)
+    result.peers.push_back(time_peer(command, {arguments.model.model, subject.box,
+                                               options.planner.method, arguments.limits.seconds}));
+  if (!arguments.output.empty()) write_artefacts(arguments.output, result, subject);
+  if (arguments.json)
+    fmt::print("{}\n", to_json(result).dump());
+  else
+    print(result);
+  return 0;
+}
+
+}  // namespace bf::cli
