@@ -19,8 +19,8 @@ struct SampleLimits {
   int warm_up = 1;           // calls that are not measured
 };
 
-// Seconds per call of each measurement on this core, rising, after some calls that are not measured.
-// A call shorter than the clock resolves is repeated within a measurement.
+// Seconds per call of each measurement on this core, rising, after some calls that are not
+// measured. A call shorter than the clock resolves is repeated within a measurement.
 template <class Call>
 std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
   constexpr double kMeasurementSeconds = 200e-6;
