@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aot/compile.h"
+#include "aot/emit.h"
 #include "planner/planner.h"
 
 namespace bf {
@@ -106,6 +107,29 @@ TEST_P(GeneratedFiles, Match) {
     EXPECT_FALSE(expected.empty()) << path << ": run with BF_UPDATE_GOLDEN=1 to write it";
     EXPECT_TRUE(expected == actual) << path << " " << difference(expected, actual);
   }
+}
+
+// Without its hook and calls an instrumented verifier is the plain one.
+TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
+  CompileOptions options = options_of(GetParam());
+  const std::string plain = file(compile_tiny("verifier", options), ".cpp");
+  EXPECT_EQ(plain.find("_trace"), std::string::npos);
+  options.trace = true;
+  const Verifier verifier = compile_tiny("verifier", options);
+  std::string traced = file(verifier, ".cpp");
+  const std::string hook = emit_trace_hook(verifier.plan);
+  const std::size_t at = traced.find(hook);
+  ASSERT_NE(at, std::string::npos);
+  traced.erase(at, hook.size());
+  std::string rest;
+  int calls = 0;
+  for (const std::string& line : lines_of(traced)) {
+    const bool call = line.find("_trace != nullptr") != std::string::npos;
+    calls += call ? 1 : 0;
+    if (!call) rest += line + "\n";
+  }
+  EXPECT_GT(calls, 5);
+  EXPECT_TRUE(rest == plain) << difference(plain, rest);
 }
 
 TEST_P(GeneratedFiles, AreTheSameEachTime) {
