@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "aot/cli/commands.h"
 #include "aot/cli/files.h"
@@ -9,6 +10,7 @@
 #include "aot/cli/progress.h"
 #include "aot/cli/project.h"
 #include "aot/cli/report_findings.h"
+#include "aot/emit_verify.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
 
@@ -117,6 +119,19 @@ void write_project(const fs::path& folder, const std::string& stem, const Verifi
   staging.publish(names);
 }
 
+struct Made {
+  FrontendResult front;
+  Verifier verifier;
+};
+
+Made make_verifier(const fs::path& model, const std::string& stem, const CompileOptions& options) {
+  const Progress progress("generate");
+  if (options.property) check_emittable(*options.property);
+  Made made{run_frontend(model, options), {}};
+  made.verifier = compile(made.front, symbol_prefix(model, options), stem, options);
+  return made;
+}
+
 }  // namespace
 
 int compile_command(int argc, const char* const* argv) {
@@ -141,18 +156,21 @@ int compile_command(int argc, const char* const* argv) {
   if (!arguments.no_library)
     toolchain = find_toolchain(compiler_options(arguments.model), options.planner.target);
 
-  const Verifier verifier = [&] {
-    const Progress progress("generate");
-    return compile(arguments.model.model, stem, options);
-  }();
+  const Made made = make_verifier(arguments.model.model, stem, options);
+  const Verifier& verifier = made.verifier;
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
   if (!arguments.output.empty()) write_outputs(output.parent_path(), stem, verifier, found);
   if (!arguments.project.empty()) write_project(arguments.project, stem, verifier, found);
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();
-    write_report(arguments.report, verifier.plan, options, app,
-                 found != nullptr ? folder / ("lib" + stem + ".a") : fs::path());
+    report::Findings findings;
+    if (found != nullptr) {
+      const Progress progress("measure");
+      findings = findings_of(made.front, verifier, options, compiler_options(arguments.model),
+                             folder / ("lib" + stem + ".a"));
+    }
+    write_report(arguments.report, verifier.plan, options, app, std::move(findings));
   }
   return 0;
 }

@@ -46,11 +46,9 @@ class HostVerifier {
   // The measurements themselves; see sample_calls().
   std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const;
   // Where the time of time() goes, of a verifier made with CompileOptions::trace: of every call of
-  // a kernel or routine the median over `repeats` calls of the verifier, without what the clock
-  // itself takes. Not reentrant. Throws: BF3305 when the library is not instrumented.
+  // a kernel or routine the lower quartile over `repeats` calls of the verifier, without what the
+  // clock itself takes. Not reentrant. Throws: BF3305 when the library is not instrumented.
   std::vector<TracedPart> trace(const FloatBox& box, int repeats) const;
-  // The same summed by task of the entry.
-  std::vector<double> task_seconds(const FloatBox& box, int repeats) const;
 
  private:
   using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,

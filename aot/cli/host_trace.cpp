@@ -32,9 +32,10 @@ double seconds_between(const Event& first, const Event& second) {
   return std::chrono::duration<double>(second.time - first.time).count();
 }
 
-double median(std::vector<double> values) {
+// Of what varies only upwards, by what else the machine does.
+double lower_quartile(std::vector<double> values) {
   std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
+  return values.empty() ? 0 : values[values.size() / 4];
 }
 
 // Between two calls of the hook with nothing in between.
@@ -45,7 +46,7 @@ double empty_seconds() {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < events().size(); ++i)
     gaps.push_back(seconds_between(events()[i - 1], events()[i]));
-  return median(std::move(gaps));
+  return lower_quartile(std::move(gaps));
 }
 
 }  // namespace
@@ -57,8 +58,8 @@ std::vector<TracedPart> HostVerifier::trace(const FloatBox& box, int repeats) co
   const int count = spec_bounds_ != nullptr ? spec_rows_ : outputs_;
   call(function, count, box);
   const double empty = empty_seconds();
-  // Event i of every call is the same: the steps depend on the box alone. Its median leaves out the
-  // moments at which something else had the processor.
+  // Event i of every call is the same: the steps depend on the box alone. Their lower
+  // quartile leaves out the moments at which something else had the processor.
   std::vector<std::vector<double>> gaps;
   std::vector<Event> sequence;
   *hook = &record_event;
@@ -78,22 +79,11 @@ std::vector<TracedPart> HostVerifier::trace(const FloatBox& box, int repeats) co
     part.task = event.task;
     part.part = event.part;
     part.calls += 1;
-    part.seconds += std::max(0.0, median(std::move(gaps[e])) - empty);
+    part.seconds += std::max(0.0, lower_quartile(std::move(gaps[e])) - empty);
   }
   std::vector<TracedPart> list;
   for (auto& [key, part] : parts) list.push_back(std::move(part));
   return list;
-}
-
-std::vector<double> HostVerifier::task_seconds(const FloatBox& box, int repeats) const {
-  std::vector<double> seconds;
-  for (const TracedPart& part : trace(box, repeats)) {
-    if (part.task < 0) continue;
-    const auto task = static_cast<std::size_t>(part.task);
-    if (seconds.size() <= task) seconds.resize(task + 1);
-    seconds[task] += part.seconds;
-  }
-  return seconds;
 }
 
 }  // namespace bf::cli

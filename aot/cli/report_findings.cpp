@@ -7,8 +7,10 @@
 #include <map>
 #include <set>
 
+#include "aot/cli/cache.h"
 #include "aot/cli/config_file.h"
 #include "aot/cli/files.h"
+#include "aot/cli/host_run.h"
 #include "planner/reference/executor.h"
 #include "runtime/bf.h"
 
@@ -55,7 +57,49 @@ std::vector<std::pair<std::string, std::string>> option_list(const CLI::App& app
   return list;
 }
 
+std::vector<Box> boxes_of(const CompileOptions& options) {
+  std::vector<Box> boxes = options.planning.samples;
+  if (boxes.empty() && options.property)
+    for (const PropertyCase& one : options.property->cases) boxes.push_back(one.box);
+  return boxes;
+}
+
+// The tasks of the entry that HostVerifier::trace() calls, and their parts.
+void measure(const FrontendResult& front, const Verifier& verifier, const CompileOptions& options,
+             const CompilerOptions& compiler, const Box& box, report::Findings& findings) {
+  constexpr int kRepeats = 15;
+  const Plan& plan = verifier.plan;
+  CompileOptions traced = options;
+  traced.trace = true;
+  const Verifier instrumented = compile(front, plan.name, "verifier", traced);
+  const HostVerifier host(cached_verifier(instrumented, compiler).library, plan);
+  const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
+  findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
+  findings.task_seconds.resize(plan.entries.size());
+  std::vector<double>& seconds = findings.task_seconds[findings.measured_entry];
+  seconds.resize(plan.entries[findings.measured_entry].tasks.size());
+  const FloatBox rounded = round_outward({box, "the first sample box"}, plan.input_count);
+  for (TracedPart& part : host.trace(rounded, kRepeats)) {
+    if (part.task < 0) continue;
+    seconds.at(static_cast<std::size_t>(part.task)) += part.seconds;
+    findings.parts.push_back({part.task, std::move(part.part), part.seconds});
+  }
+}
+
 }  // namespace
+
+report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
+                             const CompileOptions& options, const CompilerOptions& compiler,
+                             const std::filesystem::path& library) {
+  report::Findings findings;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(library, error);
+  if (!error) findings.library_bytes = static_cast<std::int64_t>(bytes);
+  const std::vector<Box> boxes = boxes_of(options);
+  if (!boxes.empty() && runs_here(options.planner.target))
+    measure(front, verifier, options, compiler, boxes.front(), findings);
+  return findings;
+}
 
 void add_samples(const Plan& plan, const std::vector<Box>& boxes, report::Findings& findings) {
   std::vector<const Entry*> entries;
@@ -90,18 +134,10 @@ void add_report_option(CLI::App& app, std::string& path) {
 }
 
 void write_report(const std::filesystem::path& path, const Plan& plan,
-                  const CompileOptions& options, const CLI::App& app,
-                  const std::filesystem::path& library) {
-  report::Findings findings;
+                  const CompileOptions& options, const CLI::App& app, report::Findings findings) {
   findings.version = BF_VERSION_STRING;
   findings.options = option_list(app);
-  std::vector<Box> boxes = options.planning.samples;
-  if (boxes.empty() && options.property)
-    for (const PropertyCase& one : options.property->cases) boxes.push_back(one.box);
-  add_samples(plan, boxes, findings);
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(library, error);
-  if (!library.empty() && !error) findings.library_bytes = static_cast<std::int64_t>(bytes);
+  add_samples(plan, boxes_of(options), findings);
   write_file(path, report::page(plan, findings));
 }
 

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "aot/cli/library.h"
 #include "aot/cli/options.h"
+#include "aot/compile.h"
 #include "aot/report/report.h"
 #include "frontend/property.h"
 
@@ -14,11 +16,16 @@ namespace bf::cli {
 void add_report_option(CLI::App& app, std::string& path);
 
 // Writes the report of a plan: its layers' bounds on the options' sample boxes, or on those of the
-// property, and the options that were given. `library`: of which the size is stated; may be empty.
-// Throws: BF3102.
+// property, and the options that were given. Throws: BF3102.
 void write_report(const std::filesystem::path& path, const Plan& plan,
-                  const CompileOptions& options, const CLI::App& app,
-                  const std::filesystem::path& library);
+                  const CompileOptions& options, const CLI::App& app, report::Findings findings);
+
+// What is known of a verifier that was compiled: its library's size, and, when its code runs here
+// and there is a sample box, the times of its tasks' parts. For these an instrumented verifier is
+// compiled into the cache. Throws: CompileError.
+report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
+                             const CompileOptions& options, const CompilerOptions& compiler,
+                             const std::filesystem::path& library);
 
 // Per-layer counts and widths on boxes, by executing the plan in double. Boxes beyond the first few
 // are left out, and all of them for plans that this would take long for.

@@ -38,8 +38,9 @@ std::string cards(const Plan& plan, const Findings& findings) {
     unstable += static_cast<double>(sample.unstable);
     judged += static_cast<double>(sample.active + sample.inactive + sample.unstable);
   }
-  if (!findings.task_seconds.empty())
-    for (const double task : findings.task_seconds.front()) seconds += task;
+  for (std::size_t i = 0; i < findings.task_seconds.size(); ++i)
+    if (plan.entries.at(i).kind == EntryKind::kBounds)
+      for (const double task : findings.task_seconds[i]) seconds += task;
   std::string text = "<div class=\"cards\">\n" + memory_card(plan);
   text += card(bytes_text(static_cast<double>(plan.weights_bytes())), "weight and bias tables");
   if (findings.library_bytes)
@@ -87,7 +88,7 @@ std::string page(const Plan& plan, const Findings& findings) {
       "<a href=\"#memory\">Workspace</a><a href=\"#kernels\">Kernels</a>"
       "<a href=\"#rejected\">Not taken</a></div></nav>\n<main>\n";
   text += network_part(plan, findings) + task_part(plan, findings) + memory_part(plan) +
-          context_part(plan) + kernel_part(plan) + rejected_part(plan);
+          context_part(plan) + kernel_part(plan, findings) + rejected_part(plan);
   return text + fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n",
                             escape(findings.version));
 }

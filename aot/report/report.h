@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,13 @@ struct LayerSample {
   double max_width = 0;
 };
 
+// A part of a task (see TaskPart) as measured.
+struct MeasuredPart {
+  int task = 0;
+  std::string name;
+  double seconds = 0;
+};
+
 // What is measured or counted apart from the plan.
 struct Findings {
   std::string version;                                       // of bf-aot
@@ -28,6 +36,9 @@ struct Findings {
   std::vector<LayerSample> samples;  // in layer order; empty without boxes
   std::optional<std::int64_t> library_bytes;
   std::vector<std::vector<double>> task_seconds;  // measured, per entry and task; may be empty
+  // Of the tasks' parts, as measured, in a call of plan.entries[measured_entry]; may be empty.
+  std::vector<MeasuredPart> parts;
+  std::size_t measured_entry = 0;
 };
 
 // One self-contained page about a plan: no script, nothing loaded from anywhere. The same plan and
@@ -39,7 +50,7 @@ std::string network_part(const Plan& plan, const Findings& findings);
 std::string task_part(const Plan& plan, const Findings& findings);
 std::string memory_part(const Plan& plan);
 std::string context_part(const Plan& plan);  // empty when nothing is kept between calls
-std::string kernel_part(const Plan& plan);
+std::string kernel_part(const Plan& plan, const Findings& findings);
 std::string rejected_part(const Plan& plan);
 
 }  // namespace bf::report

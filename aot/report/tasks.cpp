@@ -112,10 +112,12 @@ std::string times_text(const Values& values, const Entry& entry) {
 
 std::string task_part(const Plan& plan, const Findings& findings) {
   std::string body;
+  bool timed = false;
   for (std::size_t i = 0; i < plan.entries.size(); ++i) {
     const Entry& entry = plan.entries[i];
     const std::vector<double> measured = measured_of(findings, i, entry.tasks.size());
     const Values values(plan, entry, measured);
+    timed = timed || values.measured;
     body += fmt::format(
         "<details{}><summary>{} <span>· {} tasks, {} steps{}</span></summary>{}</details>\n",
         i == 0 ? " open" : "", to_string(entry.kind), entry.tasks.size(), entry.steps.size(),
@@ -128,6 +130,10 @@ std::string task_part(const Plan& plan, const Findings& findings) {
   if (!plan.prediction.profile.empty())
     lead += fmt::format(" Times are predicted for {} ({}).", escape(plan.prediction.profile),
                         escape(plan.prediction.activity));
+  if (timed)
+    lead +=
+        " Times are measured on the first of the boxes, each call of a kernel by the lower "
+        "quartile of several; the clock's own time is taken off.";
   return section("plan", "Tasks", lead, body);
 }
 

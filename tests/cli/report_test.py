@@ -125,6 +125,20 @@ class Report(ReportCase):
         self.assertIn("<b>method</b> ibp", text)
         self.assertIn("r.html", self.names())
 
+    def test_times_beside_predictions(self):
+        """Of a verifier that runs here, on a box: of every task, predicted and measured."""
+        self.run_tool(CONTROLLER, "--property", PROPERTY, "-o", "v.cpp", "--report", "r.html")
+        text = (self.work / "r.html").read_text(encoding="utf-8")
+        tasks = re.search(r'id="plan".*?</section>', text, re.DOTALL).group(0)
+        self.assertRegex(tasks, r"[0-9.]+ [nµm]?s predicted, [0-9.]+ [nµm]?s measured")
+        self.assertEqual(tasks.count('<th class="r">measured</th>'), 1, "one entry is called")
+        kernels = re.search(r'id="kernels".*?</section>', text, re.DOTALL).group(0)
+        self.assertIn('<th class="r">measured</th>', kernels)
+        Page(text)
+        self.run_tool(CONTROLLER, "-o", "w.cpp", "--report", "without.html")
+        without = (self.work / "without.html").read_text(encoding="utf-8")
+        self.assertNotIn("measured</th>", without, "there is no box")
+
     def test_unwritable(self):
         self.assert_refused("BF3102", "inspect", TINY, "--report", "no/such/folder/r.html")
 

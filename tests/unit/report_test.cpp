@@ -91,6 +91,27 @@ TEST(ReportTasks, MeasuredTimesStandBesideTheTasks) {
   EXPECT_EQ(task_part(plan, findings).find("measured"), std::string::npos);
 }
 
+TEST(ReportKernels, MeasuredTimesStandBesideThePredicted) {
+  Plan plan = small_plan();
+  plan.prediction.profile = "some machine";
+  plan.kernels.resize(1);
+  plan.kernels[0].key = plan.kernels[0].function = "kernel_a";
+  TaskPart part;
+  part.name = "kernel_a";
+  part.kernel = 0;
+  part.calls = 2;
+  part.seconds = 5e-6;
+  plan.entries[0].tasks[1].parts = {part};
+  EXPECT_NE(kernel_part(plan, {}).find("5.0 µs"), std::string::npos);
+  EXPECT_EQ(kernel_part(plan, {}).find("measured"), std::string::npos);
+  Findings findings;
+  findings.parts = {{0, "kernel_a", 1e-6}, {1, "kernel_a", 7e-6}, {1, "other", 2e-6}};
+  const std::string text = kernel_part(plan, findings);
+  EXPECT_NE(text.find("5.0 µs"), std::string::npos);
+  EXPECT_NE(text.find("7.0 µs"), std::string::npos) << "of the task that calls it alone";
+  EXPECT_NE(text.find("measured"), std::string::npos);
+}
+
 TEST(ReportMemory, TheAxisIsCutForWhatIsFarAbove) {
   Plan plan = small_plan();
   EXPECT_EQ(memory_part(plan).find("class=\"break\""), std::string::npos);
