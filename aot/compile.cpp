@@ -25,6 +25,29 @@ nlohmann::ordered_json property_json(const Property& property) {
           {"rows", property.rows.size()}};
 }
 
+// A condition fails where sign row y > limit - inputs x; of its inputs, which bounds do not know,
+// the least demand on the box counts. A clause with a condition that its inputs alone refute needs
+// no bound.
+MarginClauses margins_of(const PropertyCase& one) {
+  MarginClauses clauses;
+  for (const Clause& clause : one.clauses) {
+    std::vector<MarginBound> bounds;
+    bool refuted = false;
+    for (const Condition& condition : clause) {
+      double limit = condition.limit.get_d();
+      for (const auto& [index, factor] : condition.inputs) {
+        const auto k = static_cast<std::size_t>(index);
+        limit -= factor.get_d() * (factor < 0 ? one.box.upper[k] : one.box.lower[k]);
+      }
+      if (condition.row >= 0)
+        bounds.push_back({static_cast<std::size_t>(condition.row), condition.negated, limit});
+      refuted = refuted || (condition.row < 0 && limit < 0);
+    }
+    if (!refuted) clauses.push_back(std::move(bounds));
+  }
+  return clauses;
+}
+
 }  // namespace
 
 std::string identifier_from(std::string_view text) {
@@ -70,7 +93,10 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
                  const CompileOptions& options) {
   PlanOptions planning = options.planning;
   if (planning.samples.empty() && options.property)
-    for (const PropertyCase& one : options.property->cases) planning.samples.push_back(one.box);
+    for (const PropertyCase& one : options.property->cases) {
+      planning.samples.push_back(one.box);
+      planning.margins.push_back(margins_of(one));
+    }
   return plan(front.graph, front.info, name, spec_of(options).has_value(), options.planner,
               planning);
 }

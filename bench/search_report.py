@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 
-METHODS = ("ibp", "crown-ibp", "crown")
+METHODS = ("ibp", "crown-ibp", "crown", "alpha-crown")
 BUDGETS = (None, 0.5, 0.2)  # of crown's predicted time
 NOISE = 1.1  # of measured times: less proves nothing
 ROUNDING = 1.002  # of widths: plans that differ less count as equally tight

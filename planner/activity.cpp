@@ -39,13 +39,38 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share) {
   Activity made;
   made.source = fmt::format("{:.0f} % of the neurons, assumed", 100 * share);
   for (const Step& step : entry.steps) {
-    double neurons = 0;
+    StepActivity activity;
     if (const auto* const rows = std::get_if<BackwardRows>(&step))
-      neurons = layer_at(plan, rows->layer).out * (rows->unstable_only ? share : 1);
+      activity.neurons = layer_at(plan, rows->layer).out * (rows->unstable_only ? share : 1);
     if (const auto* const relax = std::get_if<Relax>(&step);
-        relax != nullptr && bends(plan, *relax))
-      neurons = layer_at(plan, relax->layer).out * share;
-    made.neurons.push_back(neurons);
+        relax != nullptr && bends(plan, *relax)) {
+      const int out = layer_at(plan, relax->layer).out;
+      activity = {out * share, out * (1 - share) / 2, out * share};
+    }
+    made.steps.push_back(activity);
+  }
+  return made;
+}
+
+Activity activity_of(const Plan& plan, const Entry& entry,
+                     std::span<const reference::Estimator::Result> runs) {
+  if (runs.empty()) return assumed_activity(plan, entry);
+  Activity made = assumed_activity(plan, entry, 0);
+  made.source = fmt::format("mean of {} box{}", runs.size(), runs.size() == 1 ? "" : "es");
+  const auto mean = [&](std::vector<std::size_t> reference::Estimator::Result::*what, int layer) {
+    double sum = 0;
+    for (const auto& run : runs)
+      sum += static_cast<double>((run.*what)[static_cast<std::size_t>(layer)]);
+    return sum / static_cast<double>(runs.size());
+  };
+  using Result = reference::Estimator::Result;
+  for (std::size_t s = 0; s < entry.steps.size(); ++s) {
+    if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps[s]);
+        rows != nullptr && rows->unstable_only)
+      made.steps[s].neurons = mean(&Result::rows, rows->layer);
+    if (const auto* const relax = std::get_if<Relax>(&entry.steps[s]))
+      made.steps[s] = {mean(&Result::bent, relax->layer), mean(&Result::positive, relax->layer),
+                       mean(&Result::turned, relax->layer)};
   }
   return made;
 }
@@ -57,26 +82,16 @@ Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const 
   if (samples.empty() || !open || total_flops(plan, entry, 0) > kMostFlops)
     return assumed_activity(plan, entry);
   const std::size_t boxes = std::min(samples.size(), kMostBoxes);
-  Activity made = assumed_activity(plan, entry, 0);
-  made.source = fmt::format("mean of {} box{}", boxes, boxes == 1 ? "" : "es");
   reference::Estimator estimator(plan);
   if (total_flops(plan, entry, 1) > kMostFlops) estimator.set_most_rows(kFewRows);
+  std::vector<reference::Estimator::Result> runs;
   for (std::size_t i = 0; i < boxes; ++i) {
     // Spread over the list, which may have boxes of one kind next to each other.
     const Box& sample = samples[i * samples.size() / boxes];
     const Box box = entry.kind == EntryKind::kEvaluate ? centre_of(sample) : sample;
-    const reference::Estimator::Result one = estimator.run(entry, estimator.add_box(box));
-    for (std::size_t s = 0; s < entry.steps.size(); ++s) {
-      double neurons = 0;
-      if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps[s]);
-          rows != nullptr && rows->unstable_only)
-        neurons = static_cast<double>(one.rows[static_cast<std::size_t>(rows->layer)]);
-      if (const auto* const relax = std::get_if<Relax>(&entry.steps[s]))
-        neurons = static_cast<double>(one.bent[static_cast<std::size_t>(relax->layer)]);
-      made.neurons[s] += neurons / static_cast<double>(boxes);
-    }
+    runs.push_back(estimator.run(entry, estimator.add_box(box)));
   }
-  return made;
+  return activity_of(plan, entry, runs);
 }
 
 }  // namespace bf

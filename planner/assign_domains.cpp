@@ -22,20 +22,6 @@ bool feeds_nonlinear(const Plan& plan, int index) {
   });
 }
 
-// A ReLU that the layer's bounds depend on: backward rows have slopes to choose.
-bool has_slopes(const Plan& plan, int index) {
-  std::vector<bool> cone(plan.layers.size(), false);
-  cone[static_cast<std::size_t>(index)] = true;
-  for (int i = index; i >= 0; --i) {
-    if (!cone[static_cast<std::size_t>(i)]) continue;
-    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
-    if (i != index && layer.relu) return true;
-    for (const int input : inputs_of(layer))
-      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
-  }
-  return false;
-}
-
 // Over the box itself, each input once: the interval is the range.
 bool is_exact(const Layer& layer) {
   const std::vector<int> inputs = inputs_of(layer);
@@ -75,6 +61,19 @@ DomainChoice choose(const Plan& plan, int index) {
 }
 
 }  // namespace
+
+bool has_slopes(const Plan& plan, int index) {
+  std::vector<bool> cone(plan.layers.size(), false);
+  cone[static_cast<std::size_t>(index)] = true;
+  for (int i = index; i >= 0; --i) {
+    if (!cone[static_cast<std::size_t>(i)]) continue;
+    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+    if (i != index && layer.relu) return true;
+    for (const int input : inputs_of(layer))
+      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
+  }
+  return false;
+}
 
 void assign_domains(Plan& plan) {
   for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {

@@ -12,19 +12,19 @@ Cost& Cost::operator+=(const Cost& other) {
   return *this;
 }
 
-StepCost predict(const Plan& plan, const Entry& entry, const Step& step, double neurons,
-                 const MachineProfile& profile) {
+StepCost predict(const Plan& plan, const Entry& entry, const Step& step,
+                 const StepActivity& activity, const MachineProfile& profile) {
   StepCoster coster(plan, entry, profile);
-  return coster.cost(step, neurons);
+  return coster.cost(step, activity);
 }
 
 EntryCost predict_entry(const Plan& plan, const Entry& entry, const Activity& activity,
                         const MachineProfile& profile) {
-  BF_CHECK(activity.neurons.size() == entry.steps.size());
+  BF_CHECK(activity.steps.size() == entry.steps.size());
   StepCoster coster(plan, entry, profile);
   EntryCost made;
   for (std::size_t s = 0; s < entry.steps.size(); ++s) {
-    made.steps.push_back(coster.cost(entry.steps[s], activity.neurons[s]));
+    made.steps.push_back(coster.cost(entry.steps[s], activity.steps[s]));
     for (TaskPart& part : made.steps.back().parts) part.step = static_cast<int>(s);
     made.total += made.steps.back().total;
   }

@@ -7,6 +7,7 @@
 #include "frontend/property.h"
 #include "planner/machine_profile.h"
 #include "planner/plan.h"
+#include "planner/reference/estimate.h"
 
 namespace bf {
 
@@ -26,12 +27,19 @@ struct StepCost {
   std::vector<TaskPart> parts;  // in the order of the first call of each; they sum up to `total`
 };
 
-// What depends on the box: how many neurons a step bounds by backward rows, of a hidden layer only
-// the unstable ones; and how many of those that it relaxes have no exact relaxation. 0 for steps of
-// other kinds.
+// What of a step's work depends on the box. All 0 for steps of other kinds.
+struct StepActivity {
+  double neurons = 0;   // bounded by backward rows, of a hidden layer only the unstable ones; or
+                        // relaxed, but not exactly
+  double positive = 0;  // relaxed by the identity: inputs of a ReLU that are never negative
+  double turned = 0;    // of a smooth function: whose interval holds a turning point of it, so that
+                        // its lines must be searched
+  bool operator==(const StepActivity&) const = default;
+};
+
 struct Activity {
-  std::vector<double> neurons;  // by step
-  std::string source;           // "mean of 3 boxes", "half of the neurons"
+  std::vector<StepActivity> steps;
+  std::string source;  // "mean of 3 boxes", "half of the neurons"
 };
 
 // The share of a layer's neurons that counts as unstable when nothing is known of the boxes. Of the
@@ -44,9 +52,13 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share = k
 // would take long). No samples, or a network too large even so: as assumed.
 Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const Box> samples);
 
-// One step. `neurons`: as in Activity.
-StepCost predict(const Plan& plan, const Entry& entry, const Step& step, double neurons,
-                 const MachineProfile& profile);
+// From what runs on boxes found: the mean over them. Empty: as assumed.
+Activity activity_of(const Plan& plan, const Entry& entry,
+                     std::span<const reference::Estimator::Result> runs);
+
+// One step.
+StepCost predict(const Plan& plan, const Entry& entry, const Step& step,
+                 const StepActivity& activity, const MachineProfile& profile);
 
 // All steps of an entry, in order. Sums are over the steps.
 struct EntryCost {

@@ -26,7 +26,8 @@ double tile_bytes(const BackwardRows& step, double n) {
 
 }  // namespace
 
-void StepCoster::visit(const BackwardRows& step, double neurons) {
+void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
+  const double neurons = activity.neurons;
   const Layer& region = layer(step.layer);
   Work list;
   list.items = region.out;

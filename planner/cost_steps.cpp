@@ -55,6 +55,11 @@ double surprises(double chosen, double n) {
   return 2 * some * (n - some) / n * std::min(1.0, n / kLearned);
 }
 
+double surprises(double first, double second, double n) {
+  const double rest = n - first;
+  return surprises(first, n) + (rest > 0 ? surprises(second, rest) : 0);
+}
+
 ConvWork conv_work(const ConvGeometry& g) {
   ConvWork made;
   const double z = valid_pairs(g, 0), y = valid_pairs(g, 1), x = valid_pairs(g, 2);
@@ -72,9 +77,9 @@ StepCoster::StepCoster(const Plan& plan, const Entry& entry, const MachineProfil
     working_set_ += static_cast<double>(plan.layouts[static_cast<std::size_t>(index)].bytes);
 }
 
-StepCost StepCoster::cost(const Step& step, double neurons) {
+StepCost StepCoster::cost(const Step& step, const StepActivity& activity) {
   made_ = {};
-  std::visit([&](const auto& x) { visit(x, neurons); }, step);
+  std::visit([&](const auto& x) { visit(x, activity); }, step);
   return std::move(made_);
 }
 
@@ -147,7 +152,7 @@ void StepCoster::count(double calls, const Work& work, double seconds) {
   made_.total += cost;
 }
 
-void StepCoster::visit(const BindBox& step, double) {
+void StepCoster::visit(const BindBox& step, const StepActivity&) {
   Work work;
   work.float64 = 4.0 * plan_.input_count;
   work.items = plan_.input_count;
@@ -180,7 +185,7 @@ double panel_vectors(const Kernel& kernel) {
 
 }  // namespace
 
-void StepCoster::visit(const IntervalAffine& step, double) {
+void StepCoster::visit(const IntervalAffine& step, const StepActivity&) {
   const Kernel& code = kernel(step.kernel);
   Work work;
   work.float32 = 4.0 * code.in * code.out;
@@ -194,7 +199,7 @@ void StepCoster::visit(const IntervalAffine& step, double) {
 
 // Per panel of outputs one pass over its weights for the radius and another for the centre, which
 // finds them in the level that holds a panel.
-void StepCoster::visit(const CentreAffine& step, double) {
+void StepCoster::visit(const CentreAffine& step, const StepActivity&) {
   const Kernel& code = kernel(step.kernel);
   const int lanes = code.schedule.lanes;
   Work radius, centre;
@@ -218,7 +223,7 @@ void StepCoster::visit(const CentreAffine& step, double) {
   add(Family::kAround, "interval_around", -1, 1, around);
 }
 
-void StepCoster::visit(const EvaluateAffine& step, double) {
+void StepCoster::visit(const EvaluateAffine& step, const StepActivity&) {
   const Kernel& code = kernel(step.kernel);
   Work work;
   work.float32 = 2.0 * code.in * code.out;
@@ -229,7 +234,7 @@ void StepCoster::visit(const EvaluateAffine& step, double) {
       working_set_);
 }
 
-void StepCoster::visit(const CentreSum& step, double) {
+void StepCoster::visit(const CentreSum& step, const StepActivity&) {
   const Layer& region = layer(step.layer);
   Work own;
   own.items = region.out;
@@ -249,9 +254,12 @@ void StepCoster::visit(const CentreSum& step, double) {
       work.float64 = 4 * runs.products;
       if (!dense) work.slots64 = 2 * work.float64;  // gathered and scattered one by one
       work.bytes = 4.0 * static_cast<double>(term.weight.size());
-      work.groups = static_cast<double>(g.batch * g.out_channels * g.in_group()) *
-                    runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
-                    divided_up(static_cast<double>(g.out_size[2]), kStrip);
+      // Where a run begins and ends is computed, but for rows whose runs are all of them.
+      const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
+      work.groups = whole ? 0
+                          : static_cast<double>(g.batch * g.out_channels * g.in_group()) *
+                                runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
+                                divided_up(static_cast<double>(g.out_size[2]), kStrip);
       add(Family::kConvCentre, kernel(id).function, id, 1, work, dense ? lanes_ : 1, working_set_);
     } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
       work.groups = region.out;
@@ -266,11 +274,12 @@ void StepCoster::visit(const CentreSum& step, double) {
   }
 }
 
-void StepCoster::visit(const Relax& step, double bent) {
+void StepCoster::visit(const Relax& step, const StepActivity& activity) {
   const Layer& region = layer(step.layer);
+  const double bent = activity.neurons;
   Work work;
   work.items = region.out;
-  work.groups = bent + surprises(bent, region.out);
+  work.groups = bent + surprises(activity.positive, bent, region.out);
   // Lines around a smooth function are made for a table alone.
   if (is_smooth(region)) work.groups = step.table == BufferId::kNone ? 0 : bent;
   const Family family = is_smooth(region)               ? Family::kFunction
@@ -278,9 +287,14 @@ void StepCoster::visit(const Relax& step, double bent) {
                         : step.table == BufferId::kNone ? Family::kRelaxBox
                                                         : Family::kRelax;
   add(family, kernel(step.kernel).function, step.kernel, 1, work);
+  if (is_smooth(region) && step.table != BufferId::kNone) {
+    Work searched;
+    searched.items = activity.turned;
+    also(Family::kFunctionTurn, 1, searched);
+  }
 }
 
-void StepCoster::visit(const RelaxProduct& step, double) {
+void StepCoster::visit(const RelaxProduct& step, const StepActivity&) {
   Work work;
   work.items = layer(step.layer).out;
   work.float64 = 40 * work.items;
@@ -288,7 +302,7 @@ void StepCoster::visit(const RelaxProduct& step, double) {
   add(Family::kRelaxProduct, kernel(step.kernel).function, step.kernel, 1, work);
 }
 
-void StepCoster::visit(const RelaxMax& step, double) {
+void StepCoster::visit(const RelaxMax& step, const StepActivity&) {
   const Layer& region = layer(step.layer);
   Work work;
   work.groups = region.out;
@@ -302,23 +316,23 @@ void StepCoster::add_writes(const char* name, int elements) {
   add(Family::kWrite, name, -1, 1, work);
 }
 
-void StepCoster::visit(const WriteBounds& step, double) {
+void StepCoster::visit(const WriteBounds& step, const StepActivity&) {
   add_writes("write_bounds", layer(step.layer).out);
 }
 
-void StepCoster::visit(const WriteValues& step, double) {
+void StepCoster::visit(const WriteValues& step, const StepActivity&) {
   add_writes("write_values", layer(step.layer).out);
 }
 
-void StepCoster::visit(const MeetAnchor& step, double) {
+void StepCoster::visit(const MeetAnchor& step, const StepActivity&) {
   add_writes("meet_anchor", layer(step.layer).out);
 }
 
-void StepCoster::visit(const KeepAnchor& step, double) {
+void StepCoster::visit(const KeepAnchor& step, const StepActivity&) {
   add_writes("keep_anchor", layer(step.layer).out);
 }
 
-void StepCoster::visit(const MeetOutputs&, double) {
+void StepCoster::visit(const MeetOutputs&, const StepActivity&) {
   add_writes("meet_outputs", is_spec(entry_.kind) ? plan_.spec_rows : plan_.output_count);
 }
 

@@ -28,13 +28,15 @@ ConvWork conv_work(const ConvGeometry& geometry);
 // Branches that go either way for `chosen` of n neurons and are mispredicted; the pattern of a
 // short layer is learned when calls repeat.
 double surprises(double chosen, double n);
+// The same of two branches: whether a neuron is one of `first`, else whether it is one of `second`.
+double surprises(double first, double second, double n);
 
 // Costs of an entry's steps.
 class StepCoster {
  public:
   StepCoster(const Plan& plan, const Entry& entry, const MachineProfile& profile);
 
-  StepCost cost(const Step& step, double neurons);
+  StepCost cost(const Step& step, const StepActivity& activity);
 
  private:
   const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
@@ -55,22 +57,22 @@ class StepCoster {
   void also(Family family, double calls, const Work& work, double working_set = 0);
 
   // One overload per step: cost_steps.cpp
-  void visit(const BindBox& step, double);
-  void visit(const IntervalAffine& step, double);
-  void visit(const CentreAffine& step, double);
-  void visit(const CentreSum& step, double);
-  void visit(const Relax& step, double bent);
-  void visit(const RelaxProduct& step, double);
-  void visit(const RelaxMax& step, double);
-  void visit(const WriteBounds& step, double);
-  void visit(const EvaluateAffine& step, double);
-  void visit(const WriteValues& step, double);
-  void visit(const MeetAnchor& step, double);
-  void visit(const KeepAnchor& step, double);
-  void visit(const MeetOutputs& step, double);
+  void visit(const BindBox& step, const StepActivity&);
+  void visit(const IntervalAffine& step, const StepActivity&);
+  void visit(const CentreAffine& step, const StepActivity&);
+  void visit(const CentreSum& step, const StepActivity&);
+  void visit(const Relax& step, const StepActivity& activity);
+  void visit(const RelaxProduct& step, const StepActivity&);
+  void visit(const RelaxMax& step, const StepActivity&);
+  void visit(const WriteBounds& step, const StepActivity&);
+  void visit(const EvaluateAffine& step, const StepActivity&);
+  void visit(const WriteValues& step, const StepActivity&);
+  void visit(const MeetAnchor& step, const StepActivity&);
+  void visit(const KeepAnchor& step, const StepActivity&);
+  void visit(const MeetOutputs& step, const StepActivity&);
 
   // cost_rows.cpp
-  void visit(const BackwardRows& step, double neurons);
+  void visit(const BackwardRows& step, const StepActivity& activity);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
   void clear(const BackwardRows& step, int elements, double tiles);
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);

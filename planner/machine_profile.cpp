@@ -32,6 +32,7 @@ constexpr std::string_view kNames[] = {
     "relax",
     "relax_box",
     "function",
+    "function_turn",
     "pieces",
     "list_rows",
     "list_bent",

@@ -24,6 +24,7 @@ enum class Family : std::uint8_t {
   kRelax,           // item: a neuron; ReLU or none, with its table; group: unstable or mispredicted
   kRelaxBox,        // the same without a table
   kFunction,        // item: a neuron of a smooth function; group: lines around it
+  kFunctionTurn,    // item: lines over a turning point of a smooth function
   kPieces,          // item: a neuron of steps or linear pieces; group: as kRelax
   kListRows,        // item: a neuron; group: a branch mispredicted
   kListBent,        // the same of a layer with a function

@@ -11,10 +11,21 @@
 
 namespace bf {
 
+// What must be shown on a sample box: in each clause one of the bounds, that of a row or of its
+// negative, must exceed a limit. Of a property, its case there; limits are rounded.
+struct MarginBound {
+  std::size_t row = 0;
+  bool negated = false;
+  double limit = 0;
+};
+using MarginClauses = std::vector<std::vector<MarginBound>>;
+
 struct PlanOptions {
   // Boxes like those that the verifier will see, a property's or the user's: on them a plan's
   // tightness is estimated. No bound depends on them, only choices do.
   std::vector<Box> samples;
+  // By sample; empty: the widths of all rows count, not a property's margin.
+  std::vector<MarginClauses> margins;
   // Called after each pass that ran, with the seconds that it took.
   std::function<void(std::string_view pass, const Plan& plan, double seconds)> after_pass;
 };

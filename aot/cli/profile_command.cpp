@@ -33,6 +33,7 @@ constexpr char kFooter[] =
     "\n"
     "Examples:\n"
     "  bf-aot profile -o machine.json\n"
+    "  bf-aot profile -o machine.json --fit model.onnx --box box.json\n"
     "  bf-aot model.onnx -o verifier.cpp --profile machine.json\n"
     "  bf-aot profile --check model.onnx --box box.json --method crown";
 
@@ -42,7 +43,7 @@ constexpr double kWithin = 1.5;
 struct Arguments {
   std::string output;
   std::string name = "this machine";
-  std::vector<std::string> models, boxes, methods;
+  std::vector<std::string> checked, fitted, boxes, methods;
   std::string profile;
   std::string cxx;
   std::vector<std::string> cxx_flags;
@@ -134,14 +135,13 @@ std::vector<Method> methods_of(const Arguments& arguments) {
   return methods;
 }
 
-int check_models(const Arguments& arguments) {
-  const MachineProfile profile =
-      arguments.profile.empty() ? host_profile() : read_profile(arguments.profile);
-  fmt::print("profile {}: {}\n\n", profile.name, profile.source);
-  Share total;
-  for (std::size_t i = 0; i < arguments.models.size(); ++i)
+// visit(observation) for each model by each method.
+template <typename Visit>
+void observe_models(const std::vector<std::string>& models, const Arguments& arguments,
+                    const Visit& visit) {
+  for (std::size_t i = 0; i < models.size(); ++i)
     for (const Method method : methods_of(arguments)) {
-      const std::string& model = arguments.models[i];
+      const std::string& model = models[i];
       const CompileOptions options = options_for(method);
       const FrontendResult front = run_frontend(model, options);
       const int inputs = inputs_of(front.graph);
@@ -149,9 +149,17 @@ int check_models(const Arguments& arguments) {
                                ? round_outward(read_box(arguments.boxes[i], std::nullopt), inputs)
                                : cube(inputs, 0.5, 0.01);
       const std::string name = fmt::format("{}, {}", model, to_string(method));
-      const Observation seen = observe(front, name, options, compiler_of(arguments), box);
-      total += report(seen, profile, arguments.all);
+      visit(observe(front, name, options, compiler_of(arguments), box));
     }
+}
+
+int check_models(const Arguments& arguments) {
+  const MachineProfile profile =
+      arguments.profile.empty() ? host_profile() : read_profile(arguments.profile);
+  fmt::print("profile {}: {}\n\n", profile.name, profile.source);
+  Share total;
+  observe_models(arguments.checked, arguments,
+                 [&](const Observation& seen) { total += report(seen, profile, arguments.all); });
   fmt::print("all: {}\n", total.text());
   return 0;
 }
@@ -181,6 +189,10 @@ int write_profile(const Arguments& arguments) {
     observations.push_back(observe(front, network.name, options_for(network.method), compiler,
                                    cube(inputs_of(front.graph), network.centre, network.radius)));
   }
+  observe_models(arguments.fitted, arguments, [&](Observation seen) {
+    const Progress progress(seen.name);
+    observations.push_back(std::move(seen));
+  });
   fit(observations, profile);
   profile.name = arguments.name;
   profile.source = "measured by bf-aot profile";
@@ -207,15 +219,16 @@ int profile_command(int argc, const char* const* argv) {
       ->type_name("FILE.json");
   app.add_option("--name", arguments.name, "of the profile")->capture_default_str();
   auto* const check =
-      app.add_option("--check", arguments.models, "compare predicted and measured times of models")
+      app.add_option("--check", arguments.checked, "compare predicted and measured times of models")
           ->type_name("MODEL");
+  app.add_option("--fit", arguments.fitted, "measure these models besides the random networks")
+      ->type_name("MODEL")
+      ->excludes(check);
   app.add_option("--box", arguments.boxes,
                  "JSON files with a box each, one per model (default: every input 0.5 +- 0.01)")
-      ->type_name("FILE")
-      ->needs(check);
-  app.add_option("--method", arguments.methods, "to check (default: all)")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown"}))
-      ->needs(check);
+      ->type_name("FILE");
+  app.add_option("--method", arguments.methods, "of the models (default: all single ones)")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "auto"}));
   app.add_option("--profile", arguments.profile,
                  "to check: a name or a file (default: of this machine)")
       ->type_name("NAME|FILE")
@@ -225,7 +238,7 @@ int profile_command(int argc, const char* const* argv) {
   app.add_option("--cxx-flags", arguments.cxx_flags, "more flags for it")->type_name("FLAGS");
   app.footer(kFooter);
   if (const auto code = parse(app, argc, argv)) return *code;
-  return arguments.models.empty() ? write_profile(arguments) : check_models(arguments);
+  return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);
 }
 
 }  // namespace bf::cli

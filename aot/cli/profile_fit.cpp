@@ -11,7 +11,7 @@
 namespace bf::cli {
 namespace {
 
-constexpr int kRepeats = 15;
+constexpr int kRepeats = 25;
 constexpr double kLeastSeconds = 200e-9;  // of a part that is fitted: the clock resolves less
 
 // How the prediction of a part depends on the profile: with the costs c of the families
@@ -164,7 +164,7 @@ Observation observe(const FrontendResult& front, const std::string& name,
         static_cast<std::size_t>(entry.tasks.at(static_cast<std::size_t>(part.task)).steps.at(0));
     if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s));
         rows != nullptr && rows->unstable_only)
-      seen.activity.neurons[s] = part.calls * rows->tile / 2;
+      seen.activity.steps[s].neurons = part.calls * rows->tile / 2;
   }
   return seen;
 }

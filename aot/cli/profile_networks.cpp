@@ -137,6 +137,13 @@ Graph wide_convolutions() {
   return builder.dense(10).graph();
 }
 
+// A channel at a time, and sums over channels at one pixel.
+Graph thin_convolutions() {
+  Builder builder(std::int64_t{1} * 32 * 32);
+  builder.conv(1, 12, 32, 1, 1).relu().conv(12, 1, 32, 1, 1).relu().conv(1, 8, 32, 5, 2).relu();
+  return builder.dense(10).graph();
+}
+
 Graph residual() {
   Builder builder(64);
   builder.dense(128).relu();
@@ -186,6 +193,12 @@ std::vector<ProfileNetwork> profile_networks() {
   add("convolutions_ibp", convolutions(), Method::kIbp, 0.02);
   add("image_ibp", image(), Method::kIbp, 0.02);
   add("wide_convolutions", wide_convolutions(), Method::kCrown, 0.005);
+  add("thin_convolutions", thin_convolutions(), Method::kCrownIbp, 0.05);
+  // Few neurons open, the others of either sign.
+  add("dense_stable", chain(784, 256, 3, 10), Method::kCrown, 0.0005);
+  add("dense_stable_ibp", chain(100, 1000, 3, 10), Method::kIbp, 0.0001);
+  add("convolutions_stable", convolutions(), Method::kCrownIbp, 0.0005);
+  add("image_stable_ibp", image(), Method::kIbp, 0.0005);
   add("residual", residual(), Method::kCrown, 0.05);
   add("residual_image", residual_image(), Method::kCrown, 0.02);
   add("pools", pools(), Method::kCrown, 0.02);
@@ -193,6 +206,8 @@ std::vector<ProfileNetwork> profile_networks() {
   add("sigmoid_ibp", functions(FunctionKind::kSigmoid, 0), Method::kIbp, 0.1);
   add("sigmoid", functions(FunctionKind::kSigmoid, 0), Method::kCrown, 0.1);
   add("tanh", functions(FunctionKind::kTanh, 0), Method::kCrown, 0.4);
+  add("sigmoid_narrow", functions(FunctionKind::kSigmoid, 0), Method::kCrown, 0.005);
+  add("sigmoid_wide", functions(FunctionKind::kSigmoid, 0), Method::kCrownIbp, 1);
   add("leaky_relu", functions(FunctionKind::kLeakyRelu, 0.01), Method::kCrown, 0.1);
   return list;
 }

@@ -1,6 +1,7 @@
 #include "planner/reference/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -33,6 +34,16 @@ int layer_of(const Step& step) {
 
 bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
+}
+
+// Whether a smooth function bends another way at the one end than at the other.
+bool turns(const Function& f, double low, double high) {
+  if (!(low < high) || !std::isfinite(low) || !std::isfinite(high)) return false;
+  const double h = (high - low) / 16;
+  const auto curvature = [&](double x) {
+    return value_of(f, x - h) - 2 * value_of(f, x) + value_of(f, x + h);
+  };
+  return curvature(low + h) * curvature(high - h) < 0;
 }
 
 }  // namespace
@@ -88,15 +99,15 @@ class Estimator::Runs {
 
  private:
   // What a step's result depends on: the box, the step's kind and layer, what it writes, and the
-  // domains of all layers that the layer is made of. A step that tightens knows its own layer's
-  // domain, one before it does not.
+  // domains of all layers that the layer is made of. Steps after the layer's rows depend on its own
+  // domain; rows on how often they choose slopes.
   using Key = std::vector<std::size_t>;
   Key key_of(const Step& step, int index, std::size_t box, std::size_t writes) const {
     Key key = {box, step.index(), static_cast<std::size_t>(index), writes};
-    if (const auto* const rows = std::get_if<BackwardRows>(&step))
-      key.push_back(static_cast<std::size_t>(rows->iterations));
-    const bool before =
-        std::holds_alternative<CentreAffine>(step) || std::holds_alternative<CentreSum>(step);
+    const auto* const rows = std::get_if<BackwardRows>(&step);
+    if (rows != nullptr) key.push_back(static_cast<std::size_t>(rows->iterations));
+    const bool before = rows != nullptr || std::holds_alternative<CentreAffine>(step) ||
+                        std::holds_alternative<CentreSum>(step);
     const auto layer = static_cast<std::size_t>(index);
     for (std::size_t k = 0; k <= layer; ++k)
       if (cones_[layer][k] && (k < layer || !before))
@@ -136,10 +147,23 @@ class Estimator::Runs {
   Result collect(const Machine<double>& machine) const {
     Result result;
     const Interval<double>& outputs = machine.outputs();
+    result.lower.assign(outputs.lower.begin(), outputs.lower.end());
+    result.upper.assign(outputs.upper.begin(), outputs.upper.end());
     for (Eigen::Index j = 0; j < outputs.lower.size(); ++j)
       result.widths.push_back(outputs.upper(j) - outputs.lower(j));
     result.rows.assign(plan_.layers.size(), 0);
     result.bent.assign(plan_.layers.size(), 0);
+    result.positive.assign(plan_.layers.size(), 0);
+    result.turned.assign(plan_.layers.size(), 0);
+    for (const auto& [index, bounds] : machine.layers()) {
+      const auto i = static_cast<std::size_t>(index);
+      const Layer& layer = plan_.layers[i];
+      for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
+        result.positive[i] += layer.relu && bounds.lower(j) >= 0 ? 1 : 0;
+        result.turned[i] +=
+            is_smooth(layer) && turns(*layer.function, bounds.lower(j), bounds.upper(j)) ? 1 : 0;
+      }
+    }
     for (const auto& [index, rows] : machine.rows())
       result.rows[static_cast<std::size_t>(index)] = rows;
     for (const auto& [index, bent] : machine.bent())

@@ -24,9 +24,14 @@ class Estimator {
   void set_most_rows(std::size_t most);
 
   struct Result {
-    std::vector<double> widths;     // of the entry's heads' elements, in order
-    std::vector<std::size_t> rows;  // per layer, neurons that backward rows bound
-    std::vector<std::size_t> bent;  // per layer, neurons whose relaxation is not exact
+    std::vector<double> widths;  // of the entry's heads' elements, in order
+    std::vector<double> lower;   // of the same, and their upper bounds
+    std::vector<double> upper;
+    std::vector<std::size_t> rows;      // per layer, neurons that backward rows bound
+    std::vector<std::size_t> bent;      // per layer, neurons whose relaxation is not exact
+    std::vector<std::size_t> positive;  // per layer with a ReLU, those that are never negative
+    std::vector<std::size_t> turned;    // per layer with a smooth function, those in whose interval
+                                        // its curvature changes sign; by samples
     bool operator==(const Result&) const = default;
   };
   // An entry that bounds, of the plan as it is now.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
+#include "planner/build_entries.h"
 #include "planner/entry_builder.h"
 #include "planner/lowering.h"
 #include "planner/search/predict.h"
@@ -26,36 +27,9 @@ EntryKind timed_kind(const Plan& plan) {
   return plan.spec_heads.empty() ? EntryKind::kBounds : EntryKind::kSpecBounds;
 }
 
-const std::vector<int>& timed_heads(const Plan& plan) {
-  return plan.spec_heads.empty() ? plan.output_heads : plan.spec_heads;
-}
-
-std::vector<bool> needed_for(const Plan& plan, const std::vector<int>& heads) {
-  std::vector<bool> needed(plan.layers.size(), false);
-  for (const int head : heads) needed[static_cast<std::size_t>(head)] = true;
-  for (std::size_t i = needed.size(); i-- > 0;)
-    if (needed[i])
-      for (const int input : inputs_of(plan.layers[i]))
-        if (input >= 0) needed[static_cast<std::size_t>(input)] = true;
-  return needed;
-}
-
-bool contains(const std::vector<int>& list, int value) {
-  return std::ranges::count(list, value) > 0;
-}
-
 bool is_dense(const Plan& plan) {
   return std::ranges::all_of(plan.layers,
                              [](const Layer& layer) { return layer.kind == LayerKind::kDense; });
-}
-
-// Rows of a tile: 1 to 4 vectors, the planner's own choice first.
-std::vector<int> tile_options(const Plan& plan) {
-  const PlannerConfig& config = plan.config;
-  if (config.row_tile > 0) return {};
-  const bool vector = config.lowering == Lowering::kVector && config.target.vector_bytes > 4;
-  const int unit = vector ? config.target.vector_bytes / 4 : 2;
-  return {0, unit, 3 * unit, 4 * unit};
 }
 
 // Bytes alive in one op, at most. Placement may need a little more.
@@ -64,6 +38,12 @@ double live_bytes(Entry& entry, const PlannerConfig& config) {
   place_apart(entry, config.target.align);
   return static_cast<double>(is_enabled(config, "share-storage") ? entry.storage.lower_bound_bytes
                                                                  : entry.storage.planned_bytes);
+}
+
+// As the reference runs a step. More iterations never make bounds looser.
+void limit_iterations(Step& step, int most) {
+  if (auto* const rows = std::get_if<BackwardRows>(&step))
+    rows->iterations = std::min(rows->iterations, most);
 }
 
 double mean(const std::vector<double>& numbers) {
@@ -82,76 +62,29 @@ double ratio(double width, double reference, double intervals) {
                                   : std::numeric_limits<double>::infinity();
 }
 
+// By how much the bounds pass the limits: the clause that comes off worst, each by its best bound.
+double margin(const MarginClauses& clauses, const reference::Estimator::Result& result) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  double least = kInf;
+  for (const auto& clause : clauses) {
+    double best = -kInf;
+    for (const MarginBound& bound : clause) {
+      const double low = bound.negated ? -result.upper.at(bound.row) : result.lower.at(bound.row);
+      best = std::max(best, low - bound.limit);
+    }
+    least = std::min(least, best);
+  }
+  return least;
+}
+
 }  // namespace
 
-std::vector<int> SearchSpace::options() const {
-  std::vector<int> counts;
-  for (const Decision& d : decisions) counts.push_back(static_cast<int>(d.options.size()));
-  if (!tiles.empty()) counts.push_back(static_cast<int>(tiles.size()));
-  return counts;
-}
-
-int Decision::find(Domain domain) const {
-  const auto found = std::ranges::find(options, domain, &DomainChoice::domain);
-  BF_CHECK(found != options.end());
-  return static_cast<int>(found - options.begin());
-}
-
-Candidate SearchSpace::ibp() const {
-  return Candidate(options().size(), 0);
-}
-
-Candidate SearchSpace::crown_ibp() const {
-  Candidate candidate = ibp();
-  for (std::size_t i = 0; i < decisions.size(); ++i)
-    if (decisions[i].head) candidate[i] = decisions[i].find(Domain::kBackward);
-  return candidate;
-}
-
-Candidate SearchSpace::crown() const {
-  Candidate candidate = ibp();
-  for (std::size_t i = 0; i < decisions.size(); ++i)
-    candidate[i] = decisions[i].find(Domain::kBackward);
-  return candidate;
-}
-
-SearchSpace make_space(const Plan& plan) {
-  SearchSpace space;
-  const std::vector<bool> needed = needed_for(plan, timed_heads(plan));
-  for (const DomainChoice& choice : plan.domains) {
-    if (choice.domain == Domain::kInterval || !needed[static_cast<std::size_t>(choice.layer)])
-      continue;
-    DomainChoice interval = choice;
-    interval.domain = Domain::kInterval;
-    interval.unstable_only = true;
-    space.decisions.push_back(
-        {choice.layer, contains(timed_heads(plan), choice.layer), {interval, choice}});
-  }
-  if (!space.decisions.empty()) space.tiles = tile_options(plan);
-  return space;
-}
-
-void apply(const SearchSpace& space, const Candidate& candidate, Plan& plan) {
-  bool any_head = std::ranges::none_of(space.decisions, &Decision::head);
-  for (std::size_t i = 0; i < space.decisions.size(); ++i) {
-    const Decision& decision = space.decisions[i];
-    const DomainChoice& taken = decision.options.at(static_cast<std::size_t>(candidate[i]));
-    plan.domains[static_cast<std::size_t>(decision.layer)] = taken;
-    any_head = any_head || (decision.head && taken.domain != Domain::kInterval);
-  }
-  for (DomainChoice& choice : plan.domains) {
-    if (!space.tiles.empty())
-      choice.row_tile = space.tiles.at(static_cast<std::size_t>(candidate.back()));
-    const bool searched = std::ranges::any_of(
-        space.decisions, [&](const Decision& d) { return d.layer == choice.layer; });
-    if (searched || any_head || choice.domain == Domain::kInterval) continue;
-    choice.domain = Domain::kInterval;
-    choice.reason = "as the rows that are asked for";
-  }
-}
-
-Meter::Meter(PlanState& state, const SearchSpace& space)
-    : plan_(state.plan), space_(space), original_(state.plan.domains), estimator_(state.plan) {
+Meter::Meter(PlanState& state, SearchSpace& space)
+    : plan_(state.plan),
+      space_(space),
+      original_(state.plan.domains),
+      estimator_(state.plan),
+      iterations_(state.plan.config.iterations) {
   build(space.ibp());
   choose_effort(state.options);
   build(space.crown());
@@ -183,7 +116,8 @@ void Meter::build(const Candidate& candidate) {
 // intervals leave bent.
 double Meter::box_work(std::size_t most_rows) const {
   double work = 0;
-  for (const Step& step : plan_.entries.front().steps) {
+  for (Step step : plan_.entries.front().steps) {
+    limit_iterations(step, iterations_);
     std::size_t rows = 0;
     if (const auto* const backward = std::get_if<BackwardRows>(&step)) {
       const auto layer = static_cast<std::size_t>(backward->layer);
@@ -201,21 +135,67 @@ double Meter::box_work(std::size_t most_rows) const {
 // Operations of all candidates that a greedy search is likely to measure. Half of a candidate's
 // layers come before the choice in which it differs from one that was measured.
 double Meter::planned_work(std::size_t boxes, std::size_t most_rows) const {
-  const double candidates = 2 + 0.75 * static_cast<double>(space_.decisions.size());
+  double neighbours = 0;
+  for (const Decision& d : space_.decisions)
+    neighbours += static_cast<double>(d.options.size()) - 1;
+  const double candidates = 2 + 0.75 * neighbours;
   return box_work(most_rows) * candidates * static_cast<double>(boxes);
+}
+
+// Three times the work of a search without them: all layers and iterations, else heads alone, else
+// with fewer iterations, which leave bounds looser. When even that is too much, none.
+void Meter::choose_optimised() {
+  constexpr int kFewIterations = 4;
+  if (!space_.has(Domain::kOptimised)) return;
+  const double limit = 3 * work_limit_;
+  const auto affordable = [&] {
+    build(space_.tightest());
+    return planned_work(boxes_, most_rows_) <= limit;
+  };
+  bool possible = affordable();
+  if (!possible) {
+    leave_out_optimised(space_, false);
+    possible = space_.has(Domain::kOptimised) && affordable();
+  }
+  if (!possible && iterations_ > kFewIterations) {
+    iterations_ = kFewIterations;
+    possible = space_.has(Domain::kOptimised) && affordable();
+    if (possible)
+      method_ += fmt::format(
+          ", with {} iterations of optimised slopes, from which more only make bounds tighter",
+          iterations_);
+  }
+  if (possible) {
+    work_limit_ = limit;
+  } else {
+    leave_out_optimised(space_, true);
+    method_ += "; optimised slopes were left out: to measure them takes too long";
+  }
 }
 
 void Meter::count_layers() {
   measured_ = false;
+  leave_out_optimised(space_, true);
   method_ =
       "the number of layers without backward bounds: to bound the network on a box takes too long "
       "for comparing plans by it";
 }
 
-// All boxes and rows when that is affordable; else one box, then fewer rows. When even that is too
-// much, layers are counted.
+// Fewer rows of each layer, until that is affordable; false when it is not with `fewest`.
+bool Meter::limit_rows(std::size_t fewest) {
+  most_rows_ = kAllRows;
+  if (planned_work(boxes_, most_rows_) <= work_limit_) return true;
+  most_rows_ = std::size_t{1} << 20;
+  while (most_rows_ > fewest && planned_work(boxes_, most_rows_) > work_limit_) most_rows_ /= 2;
+  return planned_work(boxes_, most_rows_) <= work_limit_;
+}
+
+// All boxes and rows when that is affordable; else fewer rows, then one box: what one box takes may
+// be far from the others' times. When even that is too much, layers are counted.
 void Meter::choose_effort(const PlanOptions& options) {
-  constexpr std::size_t kFewestRows = 8;
+  constexpr std::size_t kFewRows = 16, kFewestRows = 8;
+  SearchSpace full = space_;
+  leave_out_optimised(space_, true);
   work_limit_ = is_dense(plan_) ? kDenseWork : kOtherWork;
   check_boxes(plan_, options);
   const double forward = box_work(0);
@@ -223,25 +203,52 @@ void Meter::choose_effort(const PlanOptions& options) {
   const SampleBoxes samples = sample_boxes(plan_, options, plan_.entries.front(),
                                            static_cast<int>(work_limit_ / forward / 4));
   for (const Box& box : samples.boxes) {
-    const auto result = estimator_.run(plan_.entries.front(), estimator_.add_box(box));
+    const auto result = run(estimator_.add_box(box));
     bent_.push_back(result.bent);
     interval_widths_.push_back(mean(result.widths));
   }
   build(space_.crown());
   boxes_ = samples.boxes.size();
-  std::size_t rows = kAllRows;
-  if (planned_work(boxes_, rows) > work_limit_) boxes_ = 1;
-  if (planned_work(boxes_, rows) > work_limit_) rows = std::size_t{1} << 20;
-  while (rows > kFewestRows && planned_work(boxes_, rows) > work_limit_) rows /= 2;
-  if (planned_work(boxes_, rows) > work_limit_) return count_layers();
-  method_ = fmt::format("mean width on {}", samples.source);
-  if (boxes_ < samples.boxes.size()) method_ += ", the first of them alone";
-  if (rows != kAllRows) {
-    estimator_.set_most_rows(rows);
-    method_ += fmt::format(", with {} backward rows a layer for all of its neurons", rows);
+  if (!limit_rows(kFewRows)) {
+    boxes_ = 1;
+    if (!limit_rows(kFewestRows)) return count_layers();
   }
-  for (std::size_t box = 0; box < boxes_; ++box)
-    crown_widths_.push_back(mean(estimator_.run(plan_.entries.front(), box).widths));
+  for (const std::size_t number : samples.numbers)
+    if (number < options.margins.size()) margins_.push_back(options.margins[number]);
+  method_ = fmt::format("{} on {}", margins_.empty() ? "mean width" : "the property's margin",
+                        samples.source);
+  if (boxes_ < samples.boxes.size()) method_ += ", the first of them alone";
+  if (most_rows_ != kAllRows) {
+    estimator_.set_most_rows(most_rows_);
+    method_ += fmt::format(", with {} backward rows a layer for all of its neurons", most_rows_);
+  }
+  for (std::size_t box = 0; box < boxes_; ++box) {
+    const auto result = run(box);
+    crown_widths_.push_back(mean(result.widths));
+    if (!margins_.empty()) crown_margins_.push_back(margin(margins_[box], result));
+  }
+  space_ = std::move(full);
+  choose_optimised();
+}
+
+// Of the entry as it is built.
+reference::Estimator::Result Meter::run(std::size_t box) {
+  const Entry& entry = plan_.entries.front();
+  if (iterations_ >= plan_.config.iterations) return estimator_.run(entry, box);
+  Entry limited = entry;
+  for (Step& step : limited.steps) limit_iterations(step, iterations_);
+  return estimator_.run(limited, box);
+}
+
+// Relative to crown's: of widths the ratio; of margins e to the loss, in mean widths of crown's
+// rows, which is near the ratio and positive.
+double Meter::looseness_on(std::size_t box, const reference::Estimator::Result& result) const {
+  if (margins_.empty())
+    return ratio(mean(result.widths), crown_widths_[box], interval_widths_[box]);
+  const double reached = margin(margins_[box], result);
+  if (reached == crown_margins_[box]) return 1;
+  if (std::isinf(crown_widths_[box])) return 0;
+  return std::exp((crown_margins_[box] - reached) / crown_widths_[box]);
 }
 
 bool Meter::may_measure() const {
@@ -262,17 +269,16 @@ double Meter::counted_looseness(const Candidate& candidate) const {
 Metrics Meter::measure(const Candidate& candidate) {
   build(candidate);
   const Entry& entry = plan_.entries.front();
-  std::vector<double> neurons(plan_.layers.size(), 0), ratios;
+  std::vector<reference::Estimator::Result> runs;
+  std::vector<double> ratios;
   if (measured_) {
     for (std::size_t box = 0; box < boxes_; ++box) {
-      const auto result = estimator_.run(entry, box);
-      for (std::size_t i = 0; i < neurons.size(); ++i)
-        neurons[i] += static_cast<double>(result.rows[i]) / static_cast<double>(boxes_);
-      ratios.push_back(ratio(mean(result.widths), crown_widths_[box], interval_widths_[box]));
+      runs.push_back(run(box));
+      ratios.push_back(looseness_on(box, runs.back()));
     }
   }
   Metrics metrics;
-  metrics.seconds = predicted_seconds(plan_, entry, measured_ ? &neurons : nullptr);
+  metrics.seconds = predicted_seconds(plan_, entry, runs);
   metrics.looseness = measured_ ? mean(ratios) : counted_looseness(candidate);
   metrics.compile = predicted_compile_seconds(plan_);
   metrics.bytes = live_bytes(plan_.entries.front(), plan_.config);  // moves buffers: last

@@ -4,13 +4,10 @@
 
 namespace bf {
 
-double predicted_seconds(const Plan& plan, const Entry& entry, const std::vector<double>* neurons) {
-  Activity activity = assumed_activity(plan, entry);
-  if (neurons != nullptr)
-    for (std::size_t s = 0; s < entry.steps.size(); ++s)
-      if (const auto* const backward = std::get_if<BackwardRows>(&entry.steps[s]))
-        activity.neurons[s] = (*neurons)[static_cast<std::size_t>(backward->layer)];
-  return predict_entry(plan, entry, activity, profile_of(plan.config)).total.seconds;
+double predicted_seconds(const Plan& plan, const Entry& entry,
+                         std::span<const reference::Estimator::Result> runs) {
+  return predict_entry(plan, entry, activity_of(plan, entry, runs), profile_of(plan.config))
+      .total.seconds;
 }
 
 // GCC 12 -O3 on nine networks of 5 to 27 kernels by three methods: within a factor of two of most.

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "planner/plan.h"
+#include "planner/reference/estimate.h"
 
 namespace bf {
 
-// Seconds of one call of an entry. neurons: per layer, how many of them backward rows bound; null:
-// not known.
-double predicted_seconds(const Plan& plan, const Entry& entry, const std::vector<double>* neurons);
+// Seconds of one call of an entry, by what runs of it on boxes found; empty: nothing is known.
+double predicted_seconds(const Plan& plan, const Entry& entry,
+                         std::span<const reference::Estimator::Result> runs);
 
 // Seconds that a C++ compiler takes for the plan's kernels.
 double predicted_compile_seconds(const Plan& plan);

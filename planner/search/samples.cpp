@@ -40,11 +40,13 @@ SampleBoxes half_unstable_box(const Plan& plan, const Entry& intervals, int most
     if (share < 0) break;  // smooth functions bend on every box
     if (share <= 0.5)
       return {{box},
+              {},
               fmt::format("a box around 0 of radius 2^{}, on which intervals leave {:.0f} % of the "
                           "neurons unstable: no box or property was given",
                           exponent, 100 * share)};
   }
   return {{around_zero(plan, std::ldexp(1, kDefault))},
+          {},
           fmt::format("a box around 0 of radius 2^{}: no box or property was given", kDefault)};
 }
 
@@ -64,7 +66,10 @@ SampleBoxes sample_boxes(const Plan& plan, const PlanOptions& options, const Ent
   if (given.empty()) return half_unstable_box(plan, intervals, most_runs);
   SampleBoxes taken;
   const std::size_t count = std::min(given.size(), kMostBoxes);
-  for (std::size_t i = 0; i < count; ++i) taken.boxes.push_back(given[i * given.size() / count]);
+  for (std::size_t i = 0; i < count; ++i) {
+    taken.numbers.push_back(i * given.size() / count);
+    taken.boxes.push_back(given[taken.numbers.back()]);
+  }
   taken.source = count == given.size()
                      ? fmt::format("the {} box{} given", count, count == 1 ? "" : "es")
                      : fmt::format("{} of the {} boxes given", count, given.size());

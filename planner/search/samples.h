@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace bf {
 // The boxes that candidates are compared on.
 struct SampleBoxes {
   std::vector<Box> boxes;
-  std::string source;  // "2 of 17 boxes given", "a box around 0 of radius 2^-3: .."
+  std::vector<std::size_t> numbers;  // of boxes that were given, in PlanOptions::samples
+  std::string source;                // "2 of 17 boxes given", "a box around 0 of radius 2^-3: .."
 };
 
 // A few of the boxes given, evenly spread; without any, a box around 0 of a radius at which about

@@ -117,6 +117,8 @@ void Session::reject_methods(const Candidate& chosen) {
                                                                  {"crown", space_.crown()}};
   if (std::ranges::any_of(space_.decisions, &Decision::head))
     methods.emplace_back("ibp", space_.ibp());
+  if (space_.alpha_crown() != space_.crown())
+    methods.emplace_back("alpha-crown", space_.alpha_crown());
   for (const auto& [name, candidate] : methods) {
     if (candidate == chosen) continue;
     plan_.rejected.push_back({"domain", fmt::format("all layers as {}", name),
@@ -281,8 +283,8 @@ void search_domains(PlanState& state) {
   if (space.decisions.empty()) return;
   check_size(config.search, space);
   Session session(state, std::move(space));
-  for (const Candidate& method :
-       {session.space().ibp(), session.space().crown_ibp(), session.space().crown()})
+  for (const Candidate& method : {session.space().ibp(), session.space().crown_ibp(),
+                                  session.space().crown(), session.space().alpha_crown()})
     session.landscape().start_from(method);
   const Budgets budgets = budgets_of(config);
   if (config.search.kind != SearchKind::kExhaustive) tour(session, budgets.limits);

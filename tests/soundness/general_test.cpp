@@ -66,6 +66,18 @@ const Configuration kConfigurations[] = {
      "generic",
      "clang++",
      {"-O1", "-ffp-contract=off"}},
+    {"auto_host_gcc",
+     Method::kAuto,
+     Lowering::kVector,
+     "host",
+     "g++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"auto_generic_clang",
+     Method::kAuto,
+     Lowering::kGeneric,
+     "generic",
+     "clang++",
+     {"-O1", "-ffp-contract=off"}},
 };
 
 using Point = std::vector<mpq_class>;

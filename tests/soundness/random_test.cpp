@@ -96,6 +96,13 @@ const Configuration kConfigurations[] = {
      "g++",
      {"-O3", "-ffp-contract=fast"}},
     {"alpha_crown_sse_gcc", Method::kAlphaCrown, Lowering::kVector, "x86-64", "g++", {"-O1"}},
+    {"auto_host_gcc",
+     Method::kAuto,
+     Lowering::kVector,
+     "host",
+     "g++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"auto_generic_clang", Method::kAuto, Lowering::kGeneric, "generic", "clang++", {"-O2"}},
 };
 
 std::uint64_t seed() {

@@ -86,7 +86,8 @@ TEST(Auto, WithoutBudgetsIsAsTightAsAnySingleMethod) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     const Graph graph = chain(kWidths, seed);
     const Plan found = automatic(graph, {});
-    for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown})
+    for (const Method method :
+         {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown})
       EXPECT_LE(width(found), width(make(graph, config_of(method))) * 1.0011) << seed;
     ASSERT_TRUE(found.search);
     EXPECT_TRUE(found.search->complete);
@@ -99,7 +100,7 @@ TEST(Auto, KeepsATimeBudgetAndIsTheTighterTheLargerItIs) {
   const Graph graph = chain(kWidths, 7);
   const Plan free = automatic(graph, {});
   double last = 0;
-  for (const double share : {1.0, 0.5, 0.25, 0.1}) {
+  for (const double share : {1.0, 0.1, 0.02, 0.01, 0.005}) {
     SearchConfig search;
     search.kind = SearchKind::kExhaustive;
     search.time_budget = free.search->seconds * share;
@@ -273,6 +274,90 @@ TEST(Auto, GivesReasonsForWhatItTookAndRejected) {
   }
   EXPECT_EQ(reasons, 3);   // one layer is affine in the box
   EXPECT_GE(rejected, 6);  // an alternative for each layer, and whole methods
+}
+
+TEST(Auto, OptimisesSlopesOnlyWhereTimeAllowsIt) {
+  const Graph graph = chain(kWidths, 7);
+  const auto optimised = [](const Plan& plan) {
+    return std::ranges::count(domains(plan), Domain::kOptimised);
+  };
+  const Plan free = automatic(graph, {});
+  EXPECT_GT(optimised(free), 0);
+  EXPECT_LT(width(free), width(make(graph, config_of(Method::kCrown))));
+  PlannerConfig crown = config_of(Method::kCrown);
+  crown.disabled_passes = {"tighten-selectively"};
+  double seconds = 0;
+  for (const Task& task : make(graph, crown).find_entry(EntryKind::kBounds)->tasks)
+    seconds += task.predicted_seconds;
+  SearchConfig search;
+  search.time_budget = 1.01 * seconds;
+  const Plan fast = automatic(graph, search);
+  EXPECT_EQ(optimised(fast), 0);
+  EXPECT_LE(fast.search->looseness, 1.0011);
+}
+
+// Slopes of a large layer's rows take long to try: those of heads are measured alone, then with
+// fewer iterations, then not at all.
+TEST(Auto, SaysWhenOptimisedSlopesWereTooDearToMeasure) {
+  const auto said = [](std::int64_t width, std::int64_t outputs) {
+    return automatic(chain({4, width, width, width, width, outputs}, 3), {}).search->looseness_of;
+  };
+  EXPECT_EQ(said(16, 10), "mean width on the 1 box given");
+  const std::string fewer = said(256, 40), none = said(256, 1000);
+  EXPECT_NE(fewer.find("iterations of optimised slopes"), std::string::npos) << fewer;
+  EXPECT_NE(none.find("optimised slopes were left out"), std::string::npos) << none;
+}
+
+// ---- margins
+
+Plan with_margin(const Graph& graph, Method method, double radius, const MarginClauses& clauses) {
+  PlanOptions options;
+  options.samples = {box_of(4, radius)};
+  options.margins = {clauses};
+  return plan(graph, {}, "net", false, config_of(method), options);
+}
+
+// Backward rows that tighten bounds which the property does not ask for are left out.
+TEST(Margins, OnlyBoundsThatArePartOfTheMarginCount) {
+  // Two networks side by side: outputs 0 and 1 of layers of their own.
+  const auto split = [](int part) {
+    Graph graph = chain({4, 16, 16, 2}, 7);
+    // The other output does not depend on the hidden layers: its row is 0.
+    auto& last = std::get<Affine>(graph.nodes.back().op);
+    for (int k = 0; k < 16; ++k) last.weight.data[static_cast<std::size_t>(part * 16 + k)] = 0;
+    return graph;
+  };
+  for (const int part : {0, 1}) {
+    const Graph graph = split(part);
+    const auto hidden = [&](std::size_t row) {
+      const Plan found = with_margin(graph, Method::kCrown, 0.25, {{{row, false, 0}}});
+      EXPECT_NE(found.search->looseness_of.find("the property's margin"), std::string::npos);
+      return std::ranges::count(domains(found), Domain::kBackward);
+    };
+    const auto constant = static_cast<std::size_t>(part),
+               other = static_cast<std::size_t>(1 - part);
+    EXPECT_EQ(hidden(constant), 1) << "only the head, of which selective tightening keeps rows";
+    EXPECT_EQ(hidden(other), 2);
+  }
+}
+
+TEST(Margins, AreThoseOfTheWorstClauseByItsBestBound) {
+  const Graph graph = chain(kWidths, 7);
+  const auto looseness = [&](const MarginClauses& clauses) {
+    PlannerConfig config = config_of(Method::kAuto);
+    config.search.objective = Objective{1, 0, 0, 0};  // intervals
+    PlanOptions options;
+    options.samples = {box_of(4, 0.25)};
+    options.margins = {clauses};
+    return plan(graph, {}, "net", false, config, options).search->looseness;
+  };
+  const double first = looseness({{{0, false, 0}}}), second = looseness({{{1, true, 0}}});
+  EXPECT_GT(first, 1);
+  EXPECT_GT(second, 1);
+  // A limit that is hard to pass makes its clause the worst, and its bound no help in a clause.
+  EXPECT_EQ(looseness({{{0, false, 1e9}}, {{1, true, 0}}}), looseness({{{0, false, 1e9}}}));
+  EXPECT_EQ(looseness({{{0, false, 0}, {1, true, 1e9}}}), first);
+  EXPECT_EQ(looseness({}), 1) << "nothing is to be shown";
 }
 
 TEST(Auto, WithoutTheSearchIsCrown) {

@@ -145,10 +145,10 @@ TEST(CostModel, MoreRowsCostMore) {
     if (!std::holds_alternative<BackwardRows>(step)) continue;
     ++found;
     const MachineProfile& profile = find_profile("generic");
-    double before = predict(plan, entry, step, 0, profile).total.seconds;
+    double before = predict(plan, entry, step, {}, profile).total.seconds;
     EXPECT_GT(before, 0);
     for (const double neurons : {1.0, 40.0, 400.0, 4000.0}) {
-      const double now = predict(plan, entry, step, neurons, profile).total.seconds;
+      const double now = predict(plan, entry, step, {neurons, 0, 0}, profile).total.seconds;
       EXPECT_GT(now, before) << neurons;
       before = now;
     }
@@ -178,7 +178,7 @@ TEST(CostModel, SamplesDecideTheRows) {
     const Activity activity = sampled_activity(plan, entry, {&box, 1});
     EXPECT_EQ(activity.source, "mean of 1 box");
     double sum = 0;
-    for (const double n : activity.neurons) sum += n;
+    for (const StepActivity& step : activity.steps) sum += step.neurons;
     return sum;
   };
   EXPECT_GT(neurons(100), neurons(0));
