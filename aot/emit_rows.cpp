@@ -141,7 +141,7 @@ void StepEmitter::dense_link(const BackwardRows& step, const BackwardLink& link)
   }
   if (link.sum == BufferId::kNone) return;
   mark("add_rows");
-  call(row_routine("add_rows", step),
+  call(fmt::format("bf::add_rows<{}>", step.tile * entry_.boxes),
        {std::to_string(layer(link.layer).in), name(link.coefficients_out), name(link.sum)});
 }
 

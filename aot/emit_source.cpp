@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "aot/emit.h"
+#include "aot/emit_batch.h"
 #include "aot/emit_context.h"
 #include "aot/emit_terms.h"
 #include "aot/emit_verify.h"
@@ -128,7 +129,8 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   const std::string kernel_text = kernels(plan, types);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
-  text += "#include \"bounds.h\"\n" + context_includes(plan) + runtime_includes(plan);
+  text += "#include \"bounds.h\"\n" + batch_includes(plan) + context_includes(plan) +
+          runtime_includes(plan);
   if (property != nullptr) text += "#include \"verdict.h\"\n";
   text += "\n";
   text +=
@@ -145,11 +147,14 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   if (property != nullptr) text += emit_verify_tables(*property, stem);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   if (instruments.trace) text += emit_trace_hook(plan);
-  for (const Entry& entry : plan.entries)
+  for (const Entry& entry : plan.entries) {
+    if (is_batch(entry.kind)) continue;
     text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry, instruments)
                                                : bounds_function(plan, entry, instruments);
+  }
   text += emit_context_functions(plan);
   if (property != nullptr) text += emit_verify_functions(plan);
+  text += emit_batch_functions(plan, property, instruments);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";
   return wrap_lines(text);

@@ -11,15 +11,15 @@
 namespace bf {
 namespace {
 
-std::string at_position(const std::string& array, int position) {
-  return position == 0 ? array : fmt::format("{} + {}", array, position);
-}
-
 const char* truth(bool value) {
   return value ? "true" : "false";
 }
 
 }  // namespace
+
+std::string at_position(const std::string& array, int position) {
+  return position == 0 ? array : fmt::format("{} + {}", array, position);
+}
 
 std::string literal_up(double value) {
   auto narrow = static_cast<float>(value);
@@ -42,6 +42,11 @@ std::string StepEmitter::text() {
     line("// The arena.");
     for (const Buffer& buffer : entry_.buffers) declare(buffer);
   }
+  if (entry_.boxes > 1) {
+    line(fmt::format("bf::BoxGroup<{}> group;", entry_.boxes));
+    line("while (group.next(count, statuses)) {");
+    ++depth_;
+  }
   for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {
     const Task& task = entry_.tasks[t];
     task_ = static_cast<int>(t);
@@ -52,6 +57,10 @@ std::string StepEmitter::text() {
     close_part(task.steps.back() + 1);
   }
   task_ = -1;
+  if (entry_.boxes > 1) {
+    --depth_;
+    line("}");
+  }
   mark("");
   return std::move(text_);
 }
@@ -62,7 +71,10 @@ void StepEmitter::emit_step(int step) {
   const Step& what = entry_.steps[static_cast<std::size_t>(step)];
   const bool rows = std::holds_alternative<BackwardRows>(what);
   if (!rows) poison_new(0);
-  std::visit([&](const auto& x) { emit(x); }, what);
+  if (entry_.boxes > 1)
+    std::visit([&](const auto& x) { boxed(x); }, what);
+  else
+    std::visit([&](const auto& x) { emit(x); }, what);
   if (!rows) poison_dead(0);
 }
 
@@ -149,7 +161,9 @@ void StepEmitter::emit(const IntervalAffine& step) {
                          literal_up(step.inflate),
                          literal_up(step.magnitude),
                          literal_up(step.absolute)};
-  if (kernel(step.kernel).head) {
+  if (step.low != BufferId::kNone) {
+    arguments.insert(arguments.end(), {name(step.low), name(step.high)});
+  } else if (kernel(step.kernel).head) {
     arguments.push_back(at_position("out_lower", step.position));
     arguments.push_back(at_position("out_upper", step.position));
   } else {
@@ -160,7 +174,7 @@ void StepEmitter::emit(const IntervalAffine& step) {
   call(kernel(step.kernel).function, arguments);
 }
 
-void StepEmitter::emit(const CentreAffine& step) {
+void StepEmitter::call_centre(const CentreAffine& step) {
   Arguments arguments = {table(step.layer, TableKind::kWeight)};
   if (kernel(step.kernel).residual) arguments.push_back(table(step.layer, TableKind::kResidual));
   arguments.insert(arguments.end(),
@@ -168,6 +182,10 @@ void StepEmitter::emit(const CentreAffine& step) {
                     name(step.radius_in), name(step.centre_out), name(step.radius_out)});
   mark(step.kernel);
   call(kernel(step.kernel).function, arguments);
+}
+
+void StepEmitter::emit(const CentreAffine& step) {
+  call_centre(step);
   const Layer& region = layer(step.layer);
   mark("centre_slack");
   call("bf::centre_slack",

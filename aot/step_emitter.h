@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/emit.h"
+#include "frontend/diagnostic.h"
 #include "planner/plan.h"
 #include "planner/weight_tables.h"
 
@@ -13,6 +14,9 @@ namespace bf {
 
 // The least float that is at least `value`, as a literal: error terms only grow.
 std::string literal_up(double value);
+
+// "out_lower + 3": a place in the caller's arrays.
+std::string at_position(const std::string& array, int position);
 
 // "bf::sparse_backward<32>": a routine for the rows of a tile.
 std::string row_routine(const std::string& function, const BackwardRows& step);
@@ -61,6 +65,7 @@ class StepEmitter {
   void emit(const BindBox& step);
   void emit(const IntervalAffine& step);
   void emit(const CentreAffine& step);
+  void call_centre(const CentreAffine& step);
   void emit(const Relax& step);
   void relax_slopes(const Relax& step);
   std::string relax_errors(const Relax& step, double offset) const;
@@ -102,6 +107,22 @@ class StepEmitter {
   void forward(const BackwardRows& step, const BackwardLink& link);
   const std::string& values_of(const BackwardRows& step, int tensor) const;
   void follow_lines(const BackwardRows& step, const BackwardLink& link);
+
+  // emit_boxes.cpp: several boxes side by side
+  std::string box_routine(const char* function) const;
+  std::string stride() const;
+  void boxed(const BindBox& step);
+  void boxed(const IntervalAffine& step);
+  void boxed(const CentreAffine& step);
+  void boxed(const Relax& step);
+  void boxed(const BackwardRows& step);
+  void boxed(const WriteBounds& step);
+  template <typename OtherStep>
+  void boxed(const OtherStep&) {
+    BF_CHECK(!"a step of several boxes");
+  }
+  void list_box_rows(const BackwardRows& step);
+  void box_rows_once(const BackwardRows& step);
 
   const Plan& plan_;
   const Entry& entry_;

@@ -11,14 +11,15 @@ constexpr double kUnitFloat = 0x1p-24;
 
 }  // namespace
 
-EntryBuilder::EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind)
+EntryBuilder::EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes)
     : plan_(plan), config_(plan.config), lowering_(lowering) {
   entry_.kind = kind;
+  entry_.boxes = boxes;
 }
 
 Entry EntryBuilder::build() {
-  const std::vector<int>& heads =
-      entry_.kind == EntryKind::kSpecBounds ? plan_.spec_heads : plan_.output_heads;
+  lowering_.use_boxes(entry_.boxes);
+  const std::vector<int>& heads = is_spec(entry_.kind) ? plan_.spec_heads : plan_.output_heads;
   mark_needed(heads);
   const bool dense = is_dense();
   if (entry_.kind == EntryKind::kEvaluate && dense)
@@ -63,13 +64,15 @@ BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t co
     name += "_";
   made.name = std::move(name);
   made.element = element;
-  made.count = count;
+  made.count = element == Element::kInt32 ? count : count * entry_.boxes;
   entry_.buffers.push_back(std::move(made));
   return static_cast<BufferId>(entry_.buffers.size() - 1);
 }
 
-// Neurons of a layer as the lanes of its kernels write them: padded to whole panels.
+// Neurons of a layer as the lanes of its kernels write them: padded to whole panels, when lanes are
+// neurons.
 int EntryBuilder::padded(int index) const {
+  if (entry_.boxes > 1) return layer(index).out;
   const int panel = plan_.layouts[static_cast<std::size_t>(index)].panel;
   return (layer(index).out + panel - 1) / panel * panel;
 }
@@ -128,6 +131,10 @@ void EntryBuilder::interval_affine(int index, const Activation& in, const Activa
   step.position = head ? position(index) : 0;
   step.gamma = head ? 0 : reader_gamma(index);
   step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head);
+  if (head && entry_.boxes > 1) {
+    step.low = buffer(region.name + "_low", Element::kFloat32, region.out);
+    step.high = buffer(region.name + "_high", Element::kFloat32, region.out);
+  }
   const int depth = lowering_.kernel(step.kernel).depth;
   step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
                  (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
@@ -168,6 +175,11 @@ void build_entries(LoweringPlanner& lowering, Plan& plan) {
   for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds, EntryKind::kEvaluate}) {
     if (kind == EntryKind::kSpecBounds && plan.spec_heads.empty()) continue;
     plan.entries.push_back(EntryBuilder(plan, lowering, kind).build());
+  }
+  if (plan.batch.side_by_side == 1) return;
+  for (const EntryKind kind : {EntryKind::kBoundsBatch, EntryKind::kSpecBoundsBatch}) {
+    if (kind == EntryKind::kSpecBoundsBatch && plan.spec_heads.empty()) continue;
+    plan.entries.push_back(EntryBuilder(plan, lowering, kind, plan.batch.side_by_side).build());
   }
 }
 

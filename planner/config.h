@@ -55,6 +55,8 @@ struct Reuse {
   bool operator==(const Reuse&) const = default;
 };
 
+constexpr int kMostBatch = 1 << 16;  // boxes
+
 struct PlannerConfig {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
@@ -66,6 +68,7 @@ struct PlannerConfig {
   Granularity granularity = Granularity::kRegion;
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
   Reuse reuse;
+  int batch = 1;  // boxes per call of the batch entry points; 1: there are none
 
   SearchConfig search;                       // of method auto
   std::int64_t memory_budget = 0;            // bytes of workspace; 0: none

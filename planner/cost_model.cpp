@@ -61,6 +61,7 @@ void predict_costs(Plan& plan, std::span<const Box> samples) {
   std::vector<double> calls(plan.kernels.size()), seconds(plan.kernels.size());
   plan.prediction.profile = profile.name;
   for (Entry& entry : plan.entries) {
+    if (is_batch(entry.kind)) continue;  // no profile holds times of boxes side by side
     const Activity activity = sampled_activity(plan, entry, samples);
     if (entry.kind == EntryKind::kBounds) plan.prediction.activity = activity.source;
     store_parts(plan, predict_entry(plan, entry, activity, profile), entry, calls, seconds);

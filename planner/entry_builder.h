@@ -12,7 +12,8 @@ namespace bf {
 // constant pays for, with proofs: the notes that the parts below name, in DESIGN.md.
 class EntryBuilder {
  public:
-  EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind);
+  // boxes: side by side; see Entry::boxes.
+  EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes = 1);
 
   Entry build();
 

@@ -16,21 +16,6 @@
 namespace bf {
 namespace {
 
-// The plan with its entries placed, by the passes that are enabled.
-Plan placed(Plan plan) {
-  LoweringPlanner lowering(plan);
-  build_entries(lowering, plan);
-  if (is_enabled(plan.config, "plan-cache")) plan_cache(plan);
-  for (Entry& entry : plan.entries) {
-    if (is_enabled(plan.config, "reuse-in-place")) reuse_in_place(entry);
-    place_apart(entry, plan.config.target.align);
-    if (!is_enabled(plan.config, "share-storage")) continue;
-    share_storage(entry, plan.rejected);
-    if (is_enabled(plan.config, "search-offsets")) search_offsets(entry, plan.rejected);
-  }
-  return plan;
-}
-
 // Bytes alive at the fullest op of a step.
 std::int64_t peak_of(const Entry& entry, int step) {
   std::int64_t peak = 0;
@@ -75,6 +60,20 @@ std::optional<Shrink> next_shrink(Plan& plan) {
 }
 
 }  // namespace
+
+Plan placed(Plan plan) {
+  LoweringPlanner lowering(plan);
+  build_entries(lowering, plan);
+  if (is_enabled(plan.config, "plan-cache")) plan_cache(plan);
+  for (Entry& entry : plan.entries) {
+    if (is_enabled(plan.config, "reuse-in-place")) reuse_in_place(entry);
+    place_apart(entry, plan.config.target.align);
+    if (!is_enabled(plan.config, "share-storage")) continue;
+    share_storage(entry, plan.rejected);
+    if (is_enabled(plan.config, "search-offsets")) search_offsets(entry, plan.rejected);
+  }
+  return plan;
+}
 
 void fit_memory(PlanState& state) {
   Plan& plan = state.plan;

@@ -10,4 +10,7 @@ namespace bf {
 // CompileError BF2105 with the smallest budget that works.
 void fit_memory(PlanState& state);
 
+// The plan with its entries made and placed, by the passes that are enabled: what it would need.
+Plan placed(Plan plan);
+
 }  // namespace bf

@@ -52,7 +52,8 @@ struct Kernel {
       map;  // of a term: "conv", "sparse", "gather"; of other routines what tells them apart
   int in = 0;
   int out = 0;
-  int rows = 0;   // backward kernels: rows in a tile
+  int rows = 0;   // backward kernels: rows in a tile, of all boxes
+  int boxes = 1;  // side by side, in the lanes of vectors: see Entry::boxes
   int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
   bool relu = false;
   bool residual = false;

@@ -30,6 +30,7 @@ std::string variant(const Kernel& kernel, char separator) {
   if (kernel.head) text += separator + std::string("head");
   if (kernel.wide) text += separator + std::string("wide");
   if (kernel.plain) text += separator + std::string("plain");
+  if (kernel.boxes > 1) text += separator + fmt::format("boxes{}", kernel.boxes);
   return text;
 }
 
@@ -59,6 +60,7 @@ int LoweringPlanner::panel_of(int layer) const {
 }
 
 int LoweringPlanner::row_tile(int neurons, int asked) const {
+  if (boxes_ > 1) return 2;  // of one neuron: the boxes fill the lanes
   const int vectors = lanes_ == 1 ? 4 : 2;
   const int unit = std::max(2, lanes_);
   int tile = lanes_ * vectors;
@@ -68,6 +70,8 @@ int LoweringPlanner::row_tile(int neurons, int asked) const {
 }
 
 KernelId LoweringPlanner::intern(Kernel kernel) {
+  kernel.boxes = boxes_;
+  kernel.rows *= boxes_;
   const bool routine = !kernel.reason.empty();
   kernel.strategy = lanes_ > 1 && !routine ? Lowering::kVector : Lowering::kGeneric;
   if (!routine)
@@ -119,6 +123,13 @@ int LoweringPlanner::forward_depth(KernelKind kind, int index) const {
   return chunk + ceil_div(plan_.layers[static_cast<std::size_t>(index)].in, chunk) + 1;
 }
 
+// Outputs computed together, when lanes are boxes: accumulators of a centre and a radius each,
+// which hide the latency; panels are whole numbers of them.
+int LoweringPlanner::box_columns(int index) const {
+  const int most = plan_.config.target.vector_registers >= 32 ? 8 : 4;
+  return std::min(most, panel_of(index));
+}
+
 KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool head) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   Kernel kernel;
@@ -130,6 +141,7 @@ KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool he
   kernel.head = head;
   kernel.residual = kind == KernelKind::kCentreAffine && !layer.residual.empty();
   kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
+  if (boxes_ > 1) kernel.schedule = {lanes_, 1, box_columns(index), forward_chunk(kind, index)};
   kernel.depth = forward_depth(kind, index);
   return intern(kernel);
 }
@@ -152,7 +164,7 @@ KernelId LoweringPlanner::start_rows(int index, int tile) {
   kernel.rows = tile;
   kernel.panel = panel_of(index);
   kernel.schedule.lanes = lanes_;
-  kernel.schedule.vectors = tile / lanes_;
+  kernel.schedule.vectors = tile * boxes_ / lanes_;
   return intern(kernel);
 }
 
@@ -202,7 +214,7 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain) {
   kernel.panel = panel_of(index);
   kernel.wide = wide;
   kernel.plain = plain;
-  const int vectors = tile / lanes_;
+  const int vectors = tile * boxes_ / lanes_;
   // A double vector holds half as many rows.
   const int product_vectors = wide && lanes_ > 1 ? 2 * vectors : vectors;
   kernel.schedule = {lanes_, vectors,
@@ -218,7 +230,7 @@ KernelId LoweringPlanner::concretize(int tile) {
   kernel.in = plan_.input_count;
   kernel.rows = tile;
   kernel.schedule.lanes = lanes_;
-  kernel.schedule.vectors = tile / lanes_;
+  kernel.schedule.vectors = tile * boxes_ / lanes_;
   kernel.depth = plan_.input_count + 2;
   return intern(kernel);
 }

@@ -12,6 +12,12 @@ class LoweringPlanner {
  public:
   explicit LoweringPlanner(Plan& plan);
 
+  // From here on kernels are of so many boxes side by side.
+  void use_boxes(int boxes) { boxes_ = boxes; }
+
+  // Lanes of a vector of floats; 1: scalar code.
+  int lanes() const { return lanes_; }
+
   // Rows of a backward tile whose target has `neurons` candidates (both signs are rows). asked: 0
   // for the configured number or, without one, the planner's own.
   int row_tile(int neurons, int asked) const;
@@ -52,12 +58,14 @@ class LoweringPlanner {
   int panel_of(int layer) const;
   int backward_chunk(int layer) const;
   int forward_chunk(KernelKind kind, int layer) const;
+  int box_columns(int layer) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
                         bool wide);
   KernelId intern(Kernel kernel);
 
   Plan& plan_;
   int lanes_ = 1;
+  int boxes_ = 1;
 };
 
 }  // namespace bf

@@ -21,6 +21,13 @@ bool live_together(const Buffer& a, const Buffer& b) {
 
 std::int64_t Plan::arena_bytes() const {
   std::int64_t bytes = 0;
+  for (const Entry& entry : entries)
+    if (!is_batch(entry.kind)) bytes = std::max(bytes, entry.storage.planned_bytes);
+  return bytes;
+}
+
+std::int64_t Plan::batch_bytes() const {
+  std::int64_t bytes = 0;
   for (const Entry& entry : entries) bytes = std::max(bytes, entry.storage.planned_bytes);
   return bytes;
 }
@@ -175,6 +182,10 @@ std::string_view to_string(EntryKind kind) {
       return "bounds_cached";
     case EntryKind::kSpecBoundsCached:
       return "spec_bounds_cached";
+    case EntryKind::kBoundsBatch:
+      return "bounds_batch";
+    case EntryKind::kSpecBoundsBatch:
+      return "spec_bounds_batch";
   }
   BF_CHECK(!"an EntryKind");
   return {};

@@ -50,13 +50,20 @@ enum class EntryKind : std::uint8_t {
   // The same with a context: what calls keep for each other lies there.
   kBoundsCached,
   kSpecBoundsCached,
+  // The same of several boxes side by side; see BatchPlan.
+  kBoundsBatch,
+  kSpecBoundsBatch,
 };
 
 constexpr bool is_spec(EntryKind kind) {
-  return kind == EntryKind::kSpecBounds || kind == EntryKind::kSpecBoundsCached;
+  return kind == EntryKind::kSpecBounds || kind == EntryKind::kSpecBoundsCached ||
+         kind == EntryKind::kSpecBoundsBatch;
 }
 constexpr bool is_cached(EntryKind kind) {
   return kind == EntryKind::kBoundsCached || kind == EntryKind::kSpecBoundsCached;
+}
+constexpr bool is_batch(EntryKind kind) {
+  return kind == EntryKind::kBoundsBatch || kind == EntryKind::kSpecBoundsBatch;
 }
 
 // One function of the verifier: its steps, their tasks, and its use of the arena.
@@ -71,6 +78,10 @@ struct Entry {
   // those up to `kept_steps` if that call, or one since, was of this entry.
   int shared_steps = 0;
   int kept_steps = 0;
+
+  // Side by side: element i of box b is element i boxes + b of a buffer, in the lanes of vectors.
+  // Lists of neurons serve all boxes.
+  int boxes = 1;
 
   const Buffer& buffer(BufferId id) const { return buffers.at(static_cast<std::size_t>(id)); }
   bool operator==(const Entry&) const = default;
@@ -151,6 +162,13 @@ struct WeightLayout {
   bool operator==(const WeightLayout&) const = default;
 };
 
+// How the batch entry points, with PlannerConfig::batch boxes per call, do their work.
+struct BatchPlan {
+  int side_by_side = 1;  // boxes; 1: one after the other, by the entries of one box
+  std::string reason;    // empty without batch entry points
+  bool operator==(const BatchPlan&) const = default;
+};
+
 // A candidate that a pass considered and did not take.
 struct Rejected {
   std::string slot;  // "domain", "layout", "lowering", "storage"
@@ -177,12 +195,14 @@ struct Plan {
   std::vector<WeightLayout> layouts;
   std::vector<CacheEntry> cache;
   ContextPlan context;
+  BatchPlan batch;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::vector<Rejected> rejected;
   Prediction prediction;
 
-  std::int64_t arena_bytes() const;    // largest planned_bytes of the entries
+  std::int64_t arena_bytes() const;    // largest planned_bytes of the entries of one box
+  std::int64_t batch_bytes() const;    // and of those of several; at least arena_bytes()
   std::int64_t weights_bytes() const;  // sum of layouts
 
   const Entry* find_entry(EntryKind kind) const;  // null when the plan has none

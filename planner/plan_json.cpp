@@ -43,6 +43,7 @@ Json entry_json(const Plan& plan, const Entry& entry) {
     json["shared_steps"] = entry.shared_steps;
     json["kept_steps"] = entry.kept_steps;
   }
+  if (is_batch(entry.kind)) json["boxes"] = entry.boxes;
   json["steps"] = std::move(steps);
   return json;
 }
@@ -122,11 +123,12 @@ Json values_json(const std::vector<Value>& values) {
   return list;
 }
 
-// Totals of the entry that needs most.
+// Totals of the entry of one box that needs most.
 Json arena_json(const Plan& plan) {
   StorageTotals largest;
   for (const Entry& entry : plan.entries)
-    if (entry.storage.planned_bytes > largest.planned_bytes) largest = entry.storage;
+    if (!is_batch(entry.kind) && entry.storage.planned_bytes > largest.planned_bytes)
+      largest = entry.storage;
   Json json = storage_json(largest);
   json["align"] = plan.config.target.align;
   return json;
@@ -238,6 +240,7 @@ Json kernels_json(const Plan& plan) {
                     {"in", kernel.in},
                     {"out", kernel.out},
                     {"rows", kernel.rows},
+                    {"boxes", kernel.boxes},
                     {"panel", kernel.panel},
                     {"relu", kernel.relu},
                     {"residual", kernel.residual},
@@ -308,6 +311,10 @@ Json choices_json(const Plan& plan) {
                              {"box", to_string(entry.box)},
                              {"key", cache_key(entry)}});
   if (plan.context.bytes > 0) json["context"] = context_json(plan.context);
+  if (plan.config.batch > 1)
+    json["batch"] = {{"side_by_side", plan.batch.side_by_side},
+                     {"reason", plan.batch.reason},
+                     {"workspace_bytes", plan.batch_bytes()}};
   json["rejected"] = Json::array();
   for (const Rejected& rejected : plan.rejected)
     json["rejected"].push_back(
@@ -320,6 +327,7 @@ Json options_json(const PlannerConfig& config) {
                {"row_tile", config.row_tile},
                {"granularity", to_string(config.granularity)},
                {"cache", reuse_json(config.reuse)},
+               {"batch", config.batch},
                {"memory_budget", config.memory_budget},
                {"search", to_json(config.search)},
                {"iterations", config.iterations},

@@ -37,17 +37,22 @@ Json fields(const Names& names, const BindBox& step) {
 }
 
 Json fields(const Names& names, const IntervalAffine& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"centre_in", names.buffer(step.centre_in)},
-          {"radius_in", names.buffer(step.radius_in)},
-          {"centre_out", names.buffer(step.centre_out)},
-          {"radius_out", names.buffer(step.radius_out)},
-          {"inflate", step.inflate},
-          {"magnitude", step.magnitude},
-          {"absolute", step.absolute},
-          {"gamma", step.gamma},
-          {"position", step.position},
-          {"kernel", names.kernel(step.kernel)}};
+  Json json = {{"layer", names.layer(step.layer)},
+               {"centre_in", names.buffer(step.centre_in)},
+               {"radius_in", names.buffer(step.radius_in)},
+               {"centre_out", names.buffer(step.centre_out)},
+               {"radius_out", names.buffer(step.radius_out)},
+               {"inflate", step.inflate},
+               {"magnitude", step.magnitude},
+               {"absolute", step.absolute},
+               {"gamma", step.gamma},
+               {"position", step.position},
+               {"kernel", names.kernel(step.kernel)}};
+  if (step.low != BufferId::kNone) {
+    json["low"] = names.buffer(step.low);
+    json["high"] = names.buffer(step.high);
+  }
+  return json;
 }
 
 Json fields(const Names& names, const CentreAffine& step) {

@@ -97,6 +97,21 @@ void check_notes(const Plan& plan) {
             rejected.slot);
 }
 
+void check_batch(const Plan& plan) {
+  const int lanes = plan.batch.side_by_side;
+  require(plan.config.batch >= 1 && lanes >= 1, "a batch of {} boxes, {} side by side",
+          plan.config.batch, lanes);
+  require((plan.config.batch > 1) == !plan.batch.reason.empty(), "a batch has no reason");
+  const bool side_by_side = plan.config.batch > 1 && lanes > 1;
+  require((plan.find_entry(EntryKind::kBoundsBatch) != nullptr) == side_by_side &&
+              (plan.find_entry(EntryKind::kSpecBoundsBatch) != nullptr) ==
+                  (side_by_side && plan.spec_rows > 0),
+          "the entries of several boxes are not those of the batch");
+  for (const Entry& entry : plan.entries)
+    require(entry.boxes == (is_batch(entry.kind) ? lanes : 1), "{}: {} boxes side by side",
+            to_string(entry.kind), entry.boxes);
+}
+
 void check_entries(const Plan& plan, PlanStage stage) {
   std::set<EntryKind> kinds;
   for (const Entry& entry : plan.entries) {
@@ -106,6 +121,7 @@ void check_entries(const Plan& plan, PlanStage stage) {
   require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
   require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
           "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
+  check_batch(plan);
   verify_cache(plan);
 }
 

@@ -106,9 +106,11 @@ class EntryVerifier {
       const auto id = static_cast<std::size_t>(use.id);
       require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
       const Buffer& b = entry_.buffers[id];
-      require(b.element == use.element && b.count >= use.count,
+      const std::int64_t count =
+          use.element == Element::kInt32 ? use.count : use.count * entry_.boxes;
+      require(b.element == use.element && b.count >= count,
               "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
-              b.count, to_string(b.element), use.count, to_string(use.element));
+              b.count, to_string(b.element), count, to_string(use.element));
       check_lifetime(index, use);
       const bool is_scratch = use.role == Role::kScratch;
       require((!is_scratch && !use.writes) || reads.count(use.id) == 0 || use.id == use.in_place_of,

@@ -13,8 +13,12 @@ constexpr Element kFloat = Element::kFloat32;
 // Which buffer holds whose coefficients while the links are followed. Tensors are layers, or -1.
 class Coefficients {
  public:
-  Coefficients(const Plan& plan, const BackwardRows& step, Uses& uses)
-      : plan_(plan), step_(step), uses_(uses) {}
+  Coefficients(const Plan& plan, const BackwardRows& step, int boxes, Uses& uses)
+      : plan_(plan), step_(step), boxes_(boxes), uses_(uses) {}
+
+  bool is_of_rows(const Kernel& kernel) const {
+    return kernel.rows == step_.tile * boxes_ && kernel.boxes == boxes_;
+  }
 
   // Buffers that serve the step in another way.
   void keep_off(BufferId id) { others_.insert(id); }
@@ -62,6 +66,7 @@ class Coefficients {
 
   const Plan& plan_;
   const BackwardRows& step_;
+  int boxes_;
   Uses& uses_;
   int op_ = 0;
   std::map<int, BufferId> held_;
@@ -98,8 +103,8 @@ void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow
     return follow_outs(plan, layer, step.starts, KernelKind::kTermStart, step.tile, flow);
   }
   BF_CHECK(step.starts.empty());
-  BF_CHECK(kernel_of(plan, step.start, KernelKind::kStartRows, layer.in, layer.out).rows ==
-           step.tile);
+  const Kernel& kernel = kernel_of(plan, step.start, KernelKind::kStartRows, layer.in, layer.out);
+  BF_CHECK(flow.is_of_rows(kernel));
   flow.contribute(layer.input, step.coefficients, false);
 }
 
@@ -108,7 +113,7 @@ void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink
   const Layer& layer = layer_at(plan, link.layer);
   const Kernel& kernel =
       kernel_of(plan, link.kernel, KernelKind::kBackwardAffine, layer.in, layer.out);
-  BF_CHECK(kernel.rows == step.tile && kernel.wide == step.wide);
+  BF_CHECK(flow.is_of_rows(kernel) && kernel.wide == step.wide);
   BF_CHECK(kernel.plain == (step.iterations > 0));
   BF_CHECK(link.outs.empty());
   if (link.sum == BufferId::kNone) {
@@ -238,7 +243,7 @@ void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
 
 }  // namespace
 
-std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
+std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.is_affine());
   const DomainChoice& domain = plan.domains.at(static_cast<std::size_t>(step.layer));
@@ -248,7 +253,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
   BF_CHECK(step.tile >= 2 && step.tile % 2 == 0);
   check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
                      step.weight_relative, step.inflate});
-  BF_CHECK(kernel_at(plan, step.concretize, KernelKind::kConcretize).rows == step.tile);
+  BF_CHECK(entry.boxes == 1 || step.iterations == 0);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, Element::kFloat64, layer.out);
   uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
@@ -259,7 +264,8 @@ std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step) {
   uses.scratch(step.neurons, Element::kInt32, layer.out);
   uses.scratch(step.sums, kFloat, 3 * std::int64_t{step.tile});
 
-  Coefficients flow(plan, step, uses);
+  Coefficients flow(plan, step, entry.boxes, uses);
+  BF_CHECK(flow.is_of_rows(kernel_at(plan, step.concretize, KernelKind::kConcretize)));
   flow.keep_off(step.neurons);
   flow.keep_off(step.sums);
   for (const BackwardLink& link : step.links)

@@ -19,7 +19,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const BindBox& step) {
   return uses.list;
 }
 
-std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalAffine& step) {
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
@@ -28,21 +28,29 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalAffine& step
   BF_CHECK(kernel.relu == layer.relu);
   BF_CHECK(kernel.head == (step.centre_out == BufferId::kNone));
   BF_CHECK((step.centre_out == BufferId::kNone) == (step.radius_out == BufferId::kNone));
+  BF_CHECK(kernel.boxes == entry.boxes);
+  const bool given = kernel.head && entry.boxes > 1;  // to the caller, from the lanes
+  BF_CHECK((step.low != BufferId::kNone) == given && (step.high != BufferId::kNone) == given);
   Uses uses;
   uses.read(step.centre_in, Role::kCentre, layer.input, kFloat, layer.in);
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
-  if (step.centre_out == BufferId::kNone) return uses.list;
+  if (given) {
+    uses.scratch(step.low, kFloat, layer.out);
+    uses.scratch(step.high, kFloat, layer.out);
+  }
+  if (kernel.head) return uses.list;
   uses.write(step.centre_out, Role::kCentre, step.layer, kFloat, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
   return uses.list;
 }
 
-std::vector<Use> uses(const Plan& plan, const Entry&, const CentreAffine& step) {
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense);
   check_error_terms(
       {step.inflate, step.centre_relative, step.absolute, step.row_norm, step.bias_norm});
-  kernel_of(plan, step.kernel, KernelKind::kCentreAffine, layer.in, layer.out);
+  BF_CHECK(kernel_of(plan, step.kernel, KernelKind::kCentreAffine, layer.in, layer.out).boxes ==
+           entry.boxes);
   Uses uses;
   uses.read(step.centre_in, Role::kCentre, layer.input, kDouble, layer.in);
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
@@ -150,8 +158,8 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   return uses.list;
 }
 
-std::vector<Use> uses(const Plan& plan, const Entry&, const BackwardRows& step) {
-  return uses_of_rows(plan, step);
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const BackwardRows& step) {
+  return uses_of_rows(plan, entry, step);
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteBounds& step) {

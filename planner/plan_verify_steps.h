@@ -70,6 +70,6 @@ class Uses {
 };
 
 // See plan_verify_rows.cpp.
-std::vector<Use> uses_of_rows(const Plan& plan, const BackwardRows& step);
+std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step);
 
 }  // namespace bf

@@ -12,6 +12,7 @@
 #include "planner/exact_centre.h"
 #include "planner/fit_memory.h"
 #include "planner/lowering.h"
+#include "planner/plan_batch.h"
 #include "planner/plan_cache.h"
 #include "planner/search/search_domains.h"
 #include "planner/storage.h"
@@ -40,6 +41,8 @@ void run_assign_domains(PlanState& state) {
 void run_build_entries(PlanState& state) {
   Plan& plan = state.plan;
   LoweringPlanner lowering(plan);
+  if (plan.config.batch > 1 && plan.batch.reason.empty())
+    plan.batch.reason = "the pass batch-lanes is left out";
   build_entries(lowering, plan);
   for (const WeightTable& table : weight_tables(plan))
     if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
@@ -91,6 +94,8 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kDomains, tighten_selectively},
     {"fit-memory", "storage", "make tiles of rows smaller until the memory budget is kept", true,
      PlanStage::kDomains, fit_memory},
+    {"batch-lanes", "batch", "compute the boxes of a batch side by side in the lanes of vectors",
+     true, PlanStage::kDomains, plan_batch},
     {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",
      false, PlanStage::kEntries, run_build_entries},
     {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",

@@ -88,7 +88,8 @@ class Renaming {
 
   void operator()(BindBox& step) const { rename({&step.centre, &step.radius}); }
   void operator()(IntervalAffine& step) const {
-    rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out});
+    rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out, &step.low,
+            &step.high});
   }
   void operator()(CentreAffine& step) const {
     rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out, &step.below,

@@ -25,7 +25,8 @@ Access access(const BindBox& step) {
 }
 
 Access access(const IntervalAffine& step) {
-  return make_access({step.centre_in, step.radius_in}, {step.centre_out, step.radius_out});
+  return make_access({step.centre_in, step.radius_in},
+                     {step.centre_out, step.radius_out, step.low, step.high});
 }
 
 Access access(const CentreAffine& step) {

@@ -30,6 +30,8 @@ struct IntervalAffine {
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId centre_out = BufferId::kNone,
            radius_out = BufferId::kNone;  // kNone for the last: bounds go to the caller
+  // Of several boxes side by side, the last: bounds before they go to the caller.
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
   double inflate = 0;                     // factor on the computed radius
   double magnitude = 0;                   // times |z|: roundings of the scalar part
   double absolute = 0;                    // bias error and underflow

@@ -48,6 +48,8 @@ const char* bf_status_text(bf_status status) {
       return "blob of another version, method or set of options";
     case BF_BLOB_CORRUPT:
       return "blob with a wrong checksum";
+    case BF_BAD_COUNT:
+      return "no boxes, or more than a call takes";
   }
   return "unrecognised status";
 }

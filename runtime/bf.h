@@ -42,7 +42,8 @@ typedef enum bf_status {
   BF_BLOB_TOO_SMALL,        ///< fewer bytes than NAME_BLOB_BYTES
   BF_BLOB_FOREIGN,          ///< no blob, or of another model
   BF_BLOB_STALE,            ///< of this model, but another version, method or set of options
-  BF_BLOB_CORRUPT           ///< the checksum is not that of the contents
+  BF_BLOB_CORRUPT,          ///< the checksum is not that of the contents
+  BF_BAD_COUNT              ///< a call for no boxes, or for more than NAME_BATCH
 } bf_status;
 
 /// What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs.

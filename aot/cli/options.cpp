@@ -78,6 +78,12 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->allow_extra_args(false)
       ->type_name("LIST")
       ->group(kPlannerGroup);
+  app.add_option("--batch", arguments.batch,
+                 "also emit functions that bound up to N boxes in a call")
+      ->check(CLI::Range(1, kMostBatch))
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(kPlannerGroup);
   app.add_option("--iterations", arguments.iterations,
                  "alpha-crown: times that each row's slopes are tried and improved")
       ->check(CLI::Range(1, 1000))
@@ -147,6 +153,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.profile = profile_option(arguments);
   options.planner.reuse = {has(arguments.cache, "reuse-ibp"), has(arguments.cache, "cache-bounds"),
                            has(arguments.cache, "reuse-alpha")};
+  options.planner.batch = arguments.batch;
   options.planner.iterations = arguments.iterations;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",

@@ -26,6 +26,7 @@ struct ModelArguments {
   std::vector<std::string> cxx_flags;
   int row_tile = 0;
   std::vector<std::string> cache;
+  int batch = 1;
   std::string granularity = "region";
   std::string profile;  // a name or a file; empty: of the target
   int iterations = 20;

@@ -15,9 +15,20 @@ using loop::Store;
 using loop::Sum;
 using loop::Type;
 
-loop::Index table_row(int row, int out) {
-  loop::Index index = loop::axis("j");
-  index.constant = static_cast<std::int64_t>(row) * out;
+// The box of a row, when lanes are boxes: rows are [sign][box].
+loop::Index box_of_row(const Kernel& kernel) {
+  return loop::axis("r") + loop::floor("r", kernel.boxes, -1);
+}
+
+// Number `axis` of what all rows share, or of what the rows of each box share.
+loop::Index shared(const Kernel& kernel, const std::string& axis) {
+  if (kernel.boxes == 1) return loop::axis(axis);
+  return loop::axis(axis, kernel.boxes) + box_of_row(kernel);
+}
+
+loop::Index table_row(const Kernel& kernel, int row) {
+  loop::Index index = shared(kernel, "j");
+  index.constant = static_cast<std::int64_t>(row) * kernel.out * kernel.boxes;
   return index;
 }
 
@@ -40,7 +51,7 @@ void unroll_rows(Nest& nest, const Kernel& kernel) {
 Nest relaxation(const Kernel& kernel) {
   loop::Expression what;
   what.axes = {{"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
-  const auto table = [&](int row) { return loop::load("table", table_row(row, kernel.out)); };
+  const auto table = [&](int row) { return loop::load("table", table_row(kernel, row)); };
   what.body = {Let{"slope_upper", table(kSlopeUpper)},
                Let{"slope_lower", table(kSlopeLower)},
                Let{"offset_upper", table(kOffsetUpper)},
@@ -156,7 +167,7 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
 KernelNests concretize_nests(const Kernel& kernel) {
   loop::Expression what;
   what.axes = {{"k", 0, kernel.in, true}, {"r", 0, kernel.rows, false}};
-  what.body = {Let{"radius_k", loop::load("radius", loop::axis("k"))},
+  what.body = {Let{"radius_k", loop::load("radius", shared(kernel, "k"))},
                Let{"a", loop::load("coefficients", coefficient("k", kernel.rows))}};
   what.sums = {
       Sum{"sum", loop::abs(local("a")) * local("radius_k"), "spread", loop::axis("r"), false}};

@@ -24,24 +24,76 @@ std::int64_t padded_out(const Kernel& kernel) {
   return (kernel.out + kernel.panel - 1) / kernel.panel * kernel.panel;
 }
 
-// Element (o, i) of a table [out / panel][in][panel].
-loop::Index table_index(const Kernel& kernel) {
-  return loop::axis("i", kernel.panel) + loop::axis("o") +
-         loop::floor("o", kernel.panel, kernel.in - 1);
+// Outputs begin .. end - 1: axis o counts from begin. All of them, or, when lanes are boxes, those
+// whose register tiles are full and those that are left over.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+};
+
+loop::Index at(loop::Index index, std::int64_t constant) {
+  index.constant += constant;
+  return index;
 }
 
-std::vector<Axis> axes(const Kernel& kernel) {
-  return {{"o", 0, padded_out(kernel), false}, {"i", 0, kernel.in, true}};
+// Element (o, i) of a table [out / panel][in][panel]. A range that does not begin with a panel lies
+// in one.
+loop::Index table_index(const Kernel& kernel, const Range& range) {
+  const std::int64_t inside = range.begin % kernel.panel;
+  return at(loop::axis("i", kernel.panel) + loop::axis("o") +
+                loop::floor("o", kernel.panel, kernel.in - 1),
+            (range.begin - inside) * kernel.in + inside);
 }
 
-Store store(const Kernel& kernel, const std::string& buffer, ExprPtr value) {
-  Store made{buffer, loop::axis("o"), std::move(value), {}};
-  if (kernel.head) made.limit = {"o", kernel.out};
+// Number i of a tensor: of the box, or of each of the boxes.
+loop::Index element(const Kernel& kernel, const char* axis) {
+  if (kernel.boxes == 1) return loop::axis(axis);
+  return loop::axis(axis, kernel.boxes) + loop::axis("b");
+}
+
+loop::Index output(const Kernel& kernel, const Range& range) {
+  return at(element(kernel, "o"), range.begin * kernel.boxes);
+}
+
+std::vector<Axis> axes(const Kernel& kernel, const Range& range) {
+  std::vector<Axis> made = {{"o", 0, range.end - range.begin, false}, {"i", 0, kernel.in, true}};
+  if (kernel.boxes > 1) made.push_back({"b", 0, kernel.boxes, false});
   return made;
+}
+
+std::vector<Range> ranges(const Kernel& kernel) {
+  if (kernel.boxes == 1) return {{0, padded_out(kernel)}};
+  const std::int64_t full = kernel.out / kernel.schedule.columns * kernel.schedule.columns;
+  std::vector<Range> made;
+  if (full > 0) made.push_back({0, full});
+  if (full < kernel.out) made.push_back({full, kernel.out});
+  return made;
+}
+
+Store store(const Kernel& kernel, const Range& range, const std::string& buffer, ExprPtr value) {
+  Store made{buffer, output(kernel, range), std::move(value), {}};
+  if (kernel.head && kernel.boxes == 1) made.limit = {"o", kernel.out};
+  return made;
+}
+
+// A register tile of `columns` outputs, each of all boxes.
+Nest schedule_boxes(const Kernel& kernel, loop::Expression expression, int lanes) {
+  Nest nest(std::move(expression));
+  const int columns = kernel.schedule.columns;
+  nest.split("o", columns, "tile");
+  nest.split("tile", kernel.panel / columns, "panel");
+  nest.split("i", kernel.schedule.chunk, "chunk");
+  nest.split("b", lanes, "v");
+  nest.reorder({"panel", "tile", "chunk", "i", "o", "v", "b"});
+  nest.unroll("o");
+  nest.unroll("v");
+  nest.vectorize("b");
+  nest.partial_sums("chunk");
+  return nest;
 }
 
 // Panels of outputs; in each, chunks of inputs; a register tile of `vectors` x `lanes` outputs.
 Nest schedule(const Kernel& kernel, loop::Expression expression, int lanes) {
+  if (kernel.boxes > 1) return schedule_boxes(kernel, std::move(expression), lanes);
   Nest nest(std::move(expression));
   nest.split("o", lanes, "v");
   nest.split("v", kernel.panel / lanes, "panel");
@@ -59,19 +111,21 @@ ExprPtr number(double value) {
 
 }  // namespace
 
-KernelNests interval_affine_nests(const Kernel& kernel) {
+namespace {
+
+loop::Expression interval_affine(const Kernel& kernel, const Range& range) {
   using loop::local;
   loop::Expression what;
-  what.axes = axes(kernel);
-  what.body = {Let{"w", loop::load("weight", table_index(kernel))},
-               Let{"c", loop::load("centre", loop::axis("i"))},
-               Let{"r", loop::load("radius", loop::axis("i"))}};
+  what.axes = axes(kernel, range);
+  what.body = {Let{"w", loop::load("weight", table_index(kernel, range))},
+               Let{"c", loop::load("centre", element(kernel, "i"))},
+               Let{"r", loop::load("radius", element(kernel, "i"))}};
   what.sums = {Sum{"mid", local("w") * local("c"), "", {}, false},
                Sum{"rad", loop::abs(local("w")) * local("r"), "", {}, false}};
   const ExprPtr z = local("z");
   const ExprPtr spread = local("spread");
   what.epilogue = {
-      Let{"z", local("mid") + loop::load("bias", loop::axis("o"))},
+      Let{"z", local("mid") + loop::load("bias", at(loop::axis("o"), range.begin))},
       Let{"spread", local("rad") * loop::scalar("inflate") +
                         (loop::abs(z) * loop::scalar("relative") + loop::scalar("absolute"))},
       // False for NaN: such a neuron keeps the interval that claims nothing.
@@ -87,6 +141,26 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
     low = local("active_low");
     high = local("active_high");
   }
+  if (kernel.head) {
+    what.epilogue.emplace_back(store(kernel, range, "lower", low));
+    what.epilogue.emplace_back(store(kernel, range, "upper", high));
+    return what;
+  }
+  // Any float serves as the new centre; the radius is measured from it, then takes the reader's
+  // summation error with it.
+  const ExprPtr centre = local("new_centre");
+  what.epilogue.emplace_back(Let{"new_centre", number(0.5) * low + number(0.5) * high});
+  what.epilogue.emplace_back(Let{"distance", loop::max(high - centre, centre - low)});
+  what.epilogue.emplace_back(store(kernel, range, "out_centre", centre));
+  what.epilogue.emplace_back(
+      store(kernel, range, "out_radius",
+            local("distance") * number(1 + 0x1p-22) + loop::abs(centre) * loop::scalar("gamma")));
+  return what;
+}
+
+}  // namespace
+
+KernelNests interval_affine_nests(const Kernel& kernel) {
   KernelNests made;
   made.parameters = {"const float* BF_RESTRICT weight",
                      "const float* BF_RESTRICT bias",
@@ -96,41 +170,33 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
                      "float relative",
                      "float absolute"};
   if (kernel.head) {
-    what.epilogue.emplace_back(store(kernel, "lower", low));
-    what.epilogue.emplace_back(store(kernel, "upper", high));
     made.parameters.insert(made.parameters.end(),
                            {"float* BF_RESTRICT lower", "float* BF_RESTRICT upper"});
     made.formula = "lower <= W a + b <= upper for |a - centre| <= radius";
   } else {
-    // Any float serves as the new centre; the radius is measured from it, then takes the reader's
-    // summation error with it.
-    const ExprPtr centre = local("new_centre");
-    what.epilogue.emplace_back(Let{"new_centre", number(0.5) * low + number(0.5) * high});
-    what.epilogue.emplace_back(Let{"distance", loop::max(high - centre, centre - low)});
-    what.epilogue.emplace_back(store(kernel, "out_centre", centre));
-    what.epilogue.emplace_back(
-        store(kernel, "out_radius",
-              local("distance") * number(1 + 0x1p-22) + loop::abs(centre) * loop::scalar("gamma")));
     made.parameters.insert(made.parameters.end(), {"float gamma", "float* BF_RESTRICT out_centre",
                                                    "float* BF_RESTRICT out_radius"});
     made.formula = "centre and radius of W a + b for |a - centre| <= radius";
   }
   if (kernel.relu) made.formula += ", after ReLU";
-  made.nests.push_back(schedule(kernel, std::move(what), kernel.schedule.lanes));
-  made.nests.back().keep_in_register("w");
+  for (const Range& range : ranges(kernel)) {
+    made.nests.push_back(schedule(kernel, interval_affine(kernel, range), kernel.schedule.lanes));
+    if (kernel.boxes == 1) made.nests.back().keep_in_register("w");
+  }
   return made;
 }
 
 KernelNests evaluate_affine_nests(const Kernel& kernel) {
   using loop::local;
+  const Range all = ranges(kernel).front();
   loop::Expression what;
-  what.axes = axes(kernel);
-  what.body = {Let{"w", loop::load("weight", table_index(kernel))},
+  what.axes = axes(kernel, all);
+  what.body = {Let{"w", loop::load("weight", table_index(kernel, all))},
                Let{"a", loop::load("x", loop::axis("i"))}};
   what.sums = {Sum{"sum", local("w") * local("a"), "", {}, false}};
   ExprPtr value = local("sum") + loop::load("bias", loop::axis("o"));
   if (kernel.relu) value = loop::max(value, number(0));
-  what.epilogue = {store(kernel, "y", value)};
+  what.epilogue = {store(kernel, all, "y", value)};
   KernelNests made;
   made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT bias",
                      "const float* BF_RESTRICT x", "float* BF_RESTRICT y"};
@@ -139,28 +205,39 @@ KernelNests evaluate_affine_nests(const Kernel& kernel) {
   return made;
 }
 
-// Two nests per panel: the radius in float, the centre in double on vectors of half as many lanes.
-KernelNests centre_affine_nests(const Kernel& kernel) {
+namespace {
+
+loop::Expression radius_of(const Kernel& kernel, const Range& range) {
   using loop::local;
   loop::Expression radius;
-  radius.axes = axes(kernel);
-  radius.body = {Let{"w", loop::load("weight", table_index(kernel))},
-                 Let{"r", loop::load("radius", loop::axis("i"))}};
+  radius.axes = axes(kernel, range);
+  radius.body = {Let{"w", loop::load("weight", table_index(kernel, range))},
+                 Let{"r", loop::load("radius", element(kernel, "i"))}};
   radius.sums = {Sum{"rad", loop::abs(local("w")) * local("r"), "", {}, false}};
-  radius.epilogue = {store(kernel, "out_radius", local("rad"))};
+  radius.epilogue = {store(kernel, range, "out_radius", local("rad"))};
+  return radius;
+}
 
+loop::Expression centre_of(const Kernel& kernel, const Range& range) {
+  using loop::local;
   loop::Expression centre;
-  centre.axes = axes(kernel);
-  ExprPtr weight = loop::to_double(loop::load("weight", table_index(kernel)));
+  centre.axes = axes(kernel, range);
+  ExprPtr weight = loop::to_double(loop::load("weight", table_index(kernel, range)));
   if (kernel.residual)
-    weight = weight + loop::to_double(loop::load("residual", table_index(kernel)));
-  centre.body = {Let{"w", weight}, Let{"c", loop::load("centre", loop::axis("i"), Type::kFloat64)}};
+    weight = weight + loop::to_double(loop::load("residual", table_index(kernel, range)));
+  centre.body = {Let{"w", weight},
+                 Let{"c", loop::load("centre", element(kernel, "i"), Type::kFloat64)}};
   const ExprPtr w = local("w", Type::kFloat64);
   centre.sums = {Sum{"mid", w * local("c", Type::kFloat64), "", {}, false}};
-  centre.epilogue = {
-      store(kernel, "out_centre",
-            local("mid", Type::kFloat64) + loop::load("bias", loop::axis("o"), Type::kFloat64))};
+  const ExprPtr bias = loop::load("bias", at(loop::axis("o"), range.begin), Type::kFloat64);
+  centre.epilogue = {store(kernel, range, "out_centre", local("mid", Type::kFloat64) + bias)};
+  return centre;
+}
 
+}  // namespace
+
+// Two nests per panel: the radius in float, the centre in double on vectors of half as many lanes.
+KernelNests centre_affine_nests(const Kernel& kernel) {
   KernelNests made;
   made.parameters = {"const float* BF_RESTRICT weight"};
   if (kernel.residual) made.parameters.emplace_back("const float* BF_RESTRICT residual");
@@ -169,9 +246,11 @@ KernelNests centre_affine_nests(const Kernel& kernel) {
                           "const float* BF_RESTRICT radius", "double* BF_RESTRICT out_centre",
                           "float* BF_RESTRICT out_radius"});
   const int lanes = kernel.schedule.lanes;
-  made.nests.push_back(schedule(kernel, std::move(radius), lanes));
-  made.nests.push_back(schedule(kernel, std::move(centre), lanes > 1 ? lanes / 2 : 1));
-  made.shared = "panel";
+  for (const Range& range : ranges(kernel)) {
+    made.nests.push_back(schedule(kernel, radius_of(kernel, range), lanes));
+    made.nests.push_back(schedule(kernel, centre_of(kernel, range), lanes > 1 ? lanes / 2 : 1));
+  }
+  if (kernel.boxes == 1) made.shared = "panel";
   made.formula = "out_centre = W centre + b in double, out_radius = |W| radius";
   return made;
 }

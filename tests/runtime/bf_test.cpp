@@ -9,10 +9,10 @@ namespace {
 
 TEST(Runtime, EveryStatusHasItsOwnText) {
   std::set<std::string> texts;
-  for (int status = BF_OK; status <= BF_BLOB_CORRUPT; ++status) {
+  for (int status = BF_OK; status <= BF_BAD_COUNT; ++status) {
     texts.insert(bf_status_text(static_cast<bf_status>(status)));
   }
-  EXPECT_EQ(texts.size(), 16u);
+  EXPECT_EQ(texts.size(), 17u);
   EXPECT_EQ(texts.count("unrecognised status"), 0u);
   EXPECT_STREQ(bf_status_text(BF_OK), "ok");
 }
@@ -42,6 +42,7 @@ TEST(Runtime, CodesAreStable) {
   EXPECT_EQ(BF_BLOB_FOREIGN, 13);
   EXPECT_EQ(BF_BLOB_STALE, 14);
   EXPECT_EQ(BF_BLOB_CORRUPT, 15);
+  EXPECT_EQ(BF_BAD_COUNT, 16);
   EXPECT_EQ(BF_UNKNOWN, 0);
   EXPECT_EQ(BF_BUDGET, 3);
 }

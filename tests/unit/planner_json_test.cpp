@@ -138,6 +138,10 @@ TEST(Manifest, EveryKeyIsDocumented) {
     plan.config.dropped_error_terms = {"centre"};
     plan.config.reuse = {true, true, true};
     plan_cache(plan);
+    plan.config.batch = 4;
+    plan.batch = {2, "full lanes"};
+    plan.entries.push_back(plan.entries.front());
+    plan.entries.back().kind = EntryKind::kBoundsBatch;
     collect_keys(to_json(plan), keys);
     collect_keys(to_json(testing::graph_plan(method)), keys);
   }

@@ -27,6 +27,7 @@ struct Case {
   Lowering lowering;
   const char* target;
   std::vector<std::string> kept;  // suffixes of the files that are compared
+  int batch = 1;
 };
 
 void PrintTo(const Case& golden, std::ostream* out) {
@@ -37,6 +38,8 @@ const Case kCases[] = {
     {"tiny_ibp_generic", Method::kIbp, Lowering::kGeneric, "generic", {".cpp", ".h", ".json"}},
     {"tiny_crown_generic", Method::kCrown, Lowering::kGeneric, "generic", {".cpp"}},
     {"tiny_ibp_vector", Method::kIbp, Lowering::kVector, "x86-64-v3", {".cpp"}},
+    {"tiny_boxes_generic", Method::kIbp, Lowering::kGeneric, "generic", {".h"}, 8},
+    {"tiny_boxes_vector", Method::kCrown, Lowering::kVector, "x86-64", {".cpp"}, 8},
 };
 
 CompileOptions options_of(const Case& golden) {
@@ -44,6 +47,7 @@ CompileOptions options_of(const Case& golden) {
   options.planner.method = golden.method;
   options.planner.lowering = golden.lowering;
   options.planner.target = find_target(golden.target);
+  options.planner.batch = golden.batch;
   return options;
 }
 

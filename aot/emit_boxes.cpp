@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include "aot/literals.h"
+#include "aot/step_emitter.h"
+#include "frontend/diagnostic.h"
+
+// Steps of entries that compute boxes side by side: calls of the routines of runtime/boxes.h, and
+// of kernels whose lanes are boxes. The steps are those of one box.
+
+namespace bf {
+namespace {
+
+const char* truth(bool value) {
+  return value ? "true" : "false";
+}
+
+}  // namespace
+
+std::string StepEmitter::box_routine(const char* function) const {
+  return fmt::format("bf::{}<{}>", function, entry_.boxes);
+}
+
+// "NAME_OUTPUTS": numbers of a box in the caller's arrays.
+std::string StepEmitter::stride() const {
+  return upper_case(plan_.name) + (is_spec(entry_.kind) ? "_SPEC_ROWS" : "_OUTPUTS");
+}
+
+void StepEmitter::boxed(const BindBox& step) {
+  Arguments arguments = {"group", "lower", "upper", std::to_string(plan_.input_count)};
+  if (kernel(step.kernel).kind == KernelKind::kBindFloat)
+    arguments.push_back(literal_up(step.gamma));
+  arguments.insert(arguments.end(), {name(step.centre), name(step.radius)});
+  mark("bind_box");
+  call("bf::bind_boxes", arguments);
+}
+
+void StepEmitter::boxed(const IntervalAffine& step) {
+  emit(step);
+  if (!kernel(step.kernel).head) return;
+  mark("write_bounds");
+  call("bf::write_boxes",
+       {"group", std::to_string(layer(step.layer).out), name(step.low), name(step.high), stride(),
+        at_position("out_lower", step.position), at_position("out_upper", step.position)});
+}
+
+void StepEmitter::boxed(const CentreAffine& step) {
+  const Layer& region = layer(step.layer);
+  call_centre(step);
+  mark("centre_slack");
+  call(box_routine("slack_of_boxes"),
+       {name(step.centre_in), name(step.radius_in), std::to_string(region.in),
+        double_literal(step.centre_relative), double_literal(step.row_norm),
+        double_literal(step.bias_norm), double_literal(step.absolute), name(step.slack)});
+  mark("interval_around");
+  call(box_routine("interval_around_boxes"),
+       {name(step.radius_out), std::to_string(region.out), double_literal(step.inflate),
+        name(step.slack), name(step.below), name(step.above)});
+}
+
+void StepEmitter::boxed(const Relax& step) {
+  const Layer& region = layer(step.layer);
+  BF_CHECK(!region.function && step.slopes == BufferId::kNone);
+  const bool table = step.table != BufferId::kNone;
+  mark(step.kernel);
+  call(box_routine("relax_boxes"),
+       {std::to_string(region.out), truth(region.relu), name(step.centre), name(step.below),
+        name(step.above), table ? name(step.radius) : "nullptr", relax_errors(step, step.offset),
+        table ? name(step.slack) : "nullptr", name_or_null(step.table), name(step.centre_out),
+        name(step.radius_out)});
+}
+
+// The neurons to bound, and what every row loses in each box.
+void StepEmitter::list_box_rows(const BackwardRows& step) {
+  const int boxes = entry_.boxes;
+  const std::string rows = name(step.neurons);
+  const std::string out = std::to_string(layer(step.layer).out);
+  mark("list_rows");
+  if (step.unstable_only) {
+    line("int listed = 0;");
+    call(box_routine("list_unstable_boxes"),
+         {name(step.centre), name(step.below), name(step.above), out, rows, "&listed"});
+  } else {
+    line(fmt::format("const int listed = bf::list_all({}, {});", out, rows));
+  }
+  line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {}, 0}};",
+                   double_literal(step.sum_inflate), double_literal(step.concretize_inflate),
+                   double_literal(step.weight_relative), double_literal(step.inflate)));
+  std::string underflow = std::to_string(plan_.input_count);
+  for (const BackwardLink& link : step.links)
+    underflow += fmt::format(" + {}[b + {}]", name(link.slack), 2 * boxes);
+  line(fmt::format("double absolute[{}];", boxes));
+  line(fmt::format("for (int b = 0; b < {}; ++b)", boxes));
+  line(fmt::format("  absolute[b] = {}[b] + {} * ({});", name(step.slack),
+                   double_literal(step.underflow), underflow));
+}
+
+void StepEmitter::boxed(const BackwardRows& step) {
+  const int end = op_count(step) - 1;
+  line("{");
+  ++depth_;
+  poison_new(0);
+  list_box_rows(step);
+  line("for (int r = 0; r < listed; ++r) {");
+  ++depth_;
+  box_rows_once(step);
+  --depth_;
+  line("}");
+  poison_dead(end);
+  --depth_;
+  line("}");
+}
+
+// One neuron's rows in all boxes.
+void StepEmitter::box_rows_once(const BackwardRows& step) {
+  const Layer& region = layer(step.layer);
+  const int rows = step.tile * entry_.boxes;
+  const int end = op_count(step) - 1;
+  BF_CHECK(region.kind == LayerKind::kDense && step.tile == 2);
+  line(fmt::format("const int neuron = {}[r];", name(step.neurons)));
+  poison_new(0, true);
+  mark(step.start);
+  call(box_routine("start_boxes"),
+       {table(step.layer, TableKind::kWeight), std::to_string(region.in),
+        std::to_string(kernel(step.start).panel), "neuron", name(step.coefficients)});
+  line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * rows, name(step.sums)));
+  poison_dead(0, true);
+  for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
+    poison_new(i + 1, true);
+    link(step, step.links[static_cast<std::size_t>(i)]);
+    poison_dead(i + 1, true);
+  }
+  poison_new(end, true);
+  mark(step.concretize);
+  line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
+                   name(step.input_coefficients), name(step.input_radius), name(step.sums),
+                   2 * rows));
+  mark("tighten_rows");
+  const auto of_neuron = [&](BufferId id) {
+    return fmt::format("{} + {} * neuron", name(id), entry_.boxes);
+  };
+  call(box_routine("tighten_boxes"),
+       {truth(!step.unstable_only), of_neuron(step.centre), name(step.sums), "errors", "absolute",
+        of_neuron(step.radius), of_neuron(step.below), of_neuron(step.above)});
+  poison_dead(end, true);
+}
+
+void StepEmitter::boxed(const WriteBounds& step) {
+  const Layer& region = layer(step.layer);
+  mark("write_bounds");
+  call("bf::write_boxes",
+       {"group", std::to_string(region.out), truth(region.relu), name(step.centre),
+        name(step.below), name(step.above), stride(), at_position("out_lower", step.position),
+        at_position("out_upper", step.position)});
+}
+
+}  // namespace bf

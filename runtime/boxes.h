@@ -1,0 +1,449 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backward.h"
+#include "bf.h"
+#include "bounds.h"
+
+// The routines of bounds.h for kBoxes boxes side by side: element i of box b is element
+// i kBoxes + b. Each lane goes through the operations of bounds.h on one box, in their order, so
+// the proofs there hold lane by lane; what is said here is only why an operation on lanes is the
+// scalar one. No lane reads another: bounds of a box do not depend on the boxes beside it. (But for
+// the list of neurons that get backward rows, which is that of all boxes: what a row says of a
+// neuron that its box does not list is thrown away.)
+
+#define BF_LANES __attribute__((always_inline)) static inline
+
+namespace bf {
+
+// ---- which boxes
+
+// The status of every box; returns the first that is not BF_OK.
+static inline bf_status check_boxes(std::size_t count, const float* lower, const float* upper,
+                                    int n, bf_status* statuses) {
+  bf_status first = BF_OK;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i * static_cast<std::size_t>(n);
+    statuses[i] = check_box(lower + at, upper + at, n);
+    if (first == BF_OK) first = statuses[i];
+  }
+  return first;
+}
+
+// The next boxes with BF_OK, one for each lane. Lanes that are left over repeat the last box: all
+// of them compute something defined.
+template <int kBoxes>
+struct BoxGroup {
+  std::size_t box[kBoxes] = {};
+  int used = 0;
+  std::size_t from = 0;  // the first box that no group has held
+
+  bool next(std::size_t count, const bf_status* statuses) {
+    used = 0;
+    for (; from < count && used < kBoxes; ++from)
+      if (statuses[from] == BF_OK) box[used++] = from;
+    for (int b = used; used > 0 && b < kBoxes; ++b) box[b] = box[used - 1];
+    return used > 0;
+  }
+};
+
+// ---- lanes: vectors of doubles, of as many floats, and of the integers that hold their bits
+
+template <int kBoxes>
+struct BoxLanes {
+  static constexpr int kLanes = lanes_of<double>(kBoxes);
+  static constexpr int kVectors = kBoxes / kLanes;
+  static_assert(kLanes > 1, "bf: boxes side by side need vectors");
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  using Floats = typename VectorOf<float, kLanes>::type;
+  using Longs = typename VectorOf<std::int64_t, kLanes>::type;
+  using Ints = typename VectorOf<std::int32_t, kLanes>::type;
+
+  BF_LANES Doubles all(double x) { return x - Doubles{}; }
+  BF_LANES Doubles wide(Floats x) { return __builtin_convertvector(x, Doubles); }
+  BF_LANES Doubles wide(const float* from) { return wide(load_rows<Floats>(from)); }
+  BF_LANES Doubles size(Doubles x) {
+    const Longs bits = load_rows<Longs>(&x) & 0x7fffffffffffffff;
+    return load_rows<Doubles>(&bits);
+  }
+  BF_LANES Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
+
+  // next_up of rounding.h: the same case distinction on the same integers.
+  BF_LANES Doubles next_up(Doubles x) {
+    constexpr std::int64_t kInfinite = 0x7ff0000000000000;
+    const Longs bits = load_rows<Longs>(&x);
+    const Longs magnitude = bits & 0x7fffffffffffffff;
+    Longs next = bits + 1 + 2 * Longs(bits < 0);  // a true comparison is -1
+    next = magnitude == 0 ? Longs{} + 1 : next;
+    next = ((magnitude > kInfinite) | (bits == kInfinite)) ? Longs{} + kInfinite : next;
+    return load_rows<Doubles>(&next);
+  }
+  BF_LANES Floats next_up(Floats x) {
+    constexpr std::int32_t kInfinite = 0x7f800000;
+    const Ints bits = load_rows<Ints>(&x);
+    const Ints magnitude = bits & 0x7fffffff;
+    Ints next = bits + 1 + 2 * Ints(bits < 0);
+    next = magnitude == 0 ? Ints{} + 1 : next;
+    next = ((magnitude > kInfinite) | (bits == kInfinite)) ? Ints{} + kInfinite : next;
+    return load_rows<Floats>(&next);
+  }
+  BF_LANES Doubles add_up(Doubles a, Doubles b) {
+    const Doubles sum = a + b;
+    return sum == 0 ? sum : next_up(sum);
+  }
+  BF_LANES Doubles sub_up(Doubles a, Doubles b) { return add_up(a, -b); }
+  BF_LANES Doubles add_down(Doubles a, Doubles b) {
+    const Doubles sum = a + b;
+    return sum == 0 ? sum : -next_up(-sum);
+  }
+  BF_LANES Doubles sub_down(Doubles a, Doubles b) { return add_down(a, -b); }
+  BF_LANES Doubles mul_up(Doubles a, Doubles b) {
+    const Doubles product = a * b;
+    return ((product == 0) & ((a == 0) | (b == 0))) ? product : next_up(product);
+  }
+  BF_LANES Floats float_up(Doubles x) {
+    const Floats nearest = __builtin_convertvector(x, Floats);
+    const Ints up = __builtin_convertvector(wide(nearest) >= x, Ints);
+    return up ? nearest : next_up(nearest);
+  }
+  BF_LANES Floats float_down(Doubles x) {
+    const Floats nearest = __builtin_convertvector(x, Floats);
+    const Ints down = __builtin_convertvector(wide(nearest) <= x, Ints);
+    return down ? nearest : -next_up(-nearest);
+  }
+};
+
+// ---- the boxes
+
+constexpr int kBoxStrip = 16;  // inputs that are brought into lanes together
+
+// Inputs first .. first + count - 1 of all boxes, in lanes.
+template <int kBoxes>
+BF_LANES void gather_inputs(const BoxGroup<kBoxes>& group, const float* from, int n, int first,
+                            int count, float* to) {
+  for (int b = 0; b < kBoxes; ++b) {
+    const float* const x = from + group.box[b] * static_cast<std::size_t>(n) + first;
+    for (int i = 0; i < count; ++i) to[i * kBoxes + b] = x[i];
+  }
+}
+
+// bind_box, interval method.
+template <int kBoxes>
+BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const float* upper, int n,
+                      float gamma, float* centre, float* radius) {
+  constexpr int kLanes = lanes_of<float>(kBoxes);
+  using Floats = typename VectorOf<float, kLanes>::type;
+  for (int first = 0; first < n; first += kBoxStrip) {
+    const int count = n - first < kBoxStrip ? n - first : kBoxStrip;
+    alignas(64) float low[kBoxStrip * kBoxes];
+    alignas(64) float high[kBoxStrip * kBoxes];
+    gather_inputs(group, lower, n, first, count, low);
+    gather_inputs(group, upper, n, first, count, high);
+    for (int i = 0; i < count * kBoxes; i += kLanes) {
+      const Floats l = load_rows<Floats>(low + i);
+      const Floats h = load_rows<Floats>(high + i);
+      const Floats c = 0.5f * l + 0.5f * h;
+      const Floats right = h - c;
+      const Floats left = c - l;
+      const Floats distance = right > left ? right : left;
+      const Floats size = c < 0 ? -c : c;
+      store_rows(centre + first * kBoxes + i, c);
+      store_rows(radius + first * kBoxes + i, Floats(distance * 0x1.000004p0f + size * gamma));
+    }
+  }
+}
+
+// bind_box, backward methods.
+template <int kBoxes>
+BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const float* upper, int n,
+                      double* centre, float* radius) {
+  using L = BoxLanes<kBoxes>;
+  for (int first = 0; first < n; first += kBoxStrip) {
+    const int count = n - first < kBoxStrip ? n - first : kBoxStrip;
+    alignas(64) float low[kBoxStrip * kBoxes];
+    alignas(64) float high[kBoxStrip * kBoxes];
+    gather_inputs(group, lower, n, first, count, low);
+    gather_inputs(group, upper, n, first, count, high);
+    for (int i = 0; i < count * kBoxes; i += L::kLanes) {
+      const auto l = L::wide(low + i);
+      const auto h = L::wide(high + i);
+      const typename L::Doubles c = 0.5 * l + 0.5 * h;
+      store_rows(centre + first * kBoxes + i, c);
+      store_rows(radius + first * kBoxes + i,
+                 L::float_up(L::larger(L::sub_up(h, c), L::sub_up(c, l))));
+    }
+  }
+}
+
+// ---- the interval around a double centre
+
+// centre_slack; slack: [3][kBoxes].
+template <int kBoxes>
+BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, double relative,
+                          double row_norm, double bias_norm, double absolute, double* slack) {
+  using L = BoxLanes<kBoxes>;
+  using Doubles = typename L::Doubles;
+  for (int v = 0; v < kBoxes; v += L::kLanes) {
+    Doubles largest[4] = {};
+    Doubles sums[4] = {};
+    for (int k = 0; k < n; ++k) {
+      const std::ptrdiff_t at = std::ptrdiff_t{k} * kBoxes + v;
+      largest[k & 3] = L::larger(L::size(load_rows<Doubles>(centre + at)), largest[k & 3]);
+      sums[k & 3] += L::wide(radius + at);
+    }
+    for (int s = 1; s < 4; ++s) {
+      largest[0] = L::larger(largest[s], largest[0]);
+      sums[0] += sums[s];
+    }
+    store_rows(slack + v,
+               Doubles((relative * (row_norm * largest[0] + bias_norm) + absolute) * kDoubleSlack));
+    store_rows(slack + kBoxes + v, Doubles(sums[0] * (1 + 0x1p-20)));
+  }
+}
+
+// interval_around.
+template <int kBoxes>
+BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, const double* slack,
+                                 float* below, float* above) {
+  using L = BoxLanes<kBoxes>;
+  for (int v = 0; v < kBoxes; v += L::kLanes) {
+    const auto own = load_rows<typename L::Doubles>(slack + v);
+    for (int j = 0; j < n; ++j) {
+      const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
+      const auto reach = L::float_up(L::wide(radius + at) * inflate + own);
+      store_rows(below + at, reach);
+      store_rows(above + at, reach);
+    }
+  }
+}
+
+// ---- linear relaxation
+
+// One neuron's Relaxation in some boxes.
+template <int kBoxes>
+struct BoxRelaxation {
+  using L = BoxLanes<kBoxes>;
+  typename L::Floats slope_upper, slope_lower, offset_upper, offset_lower;
+  typename L::Doubles centre;
+  typename L::Floats radius;
+};
+
+// relax_identity.
+template <int kBoxes>
+BF_LANES BoxRelaxation<kBoxes> relax_identity(typename BoxLanes<kBoxes>::Doubles centre,
+                                              typename BoxLanes<kBoxes>::Doubles low,
+                                              typename BoxLanes<kBoxes>::Doubles high) {
+  using L = BoxLanes<kBoxes>;
+  BoxRelaxation<kBoxes> made;
+  made.slope_upper = made.slope_lower = typename L::Floats{} + 1.0f;
+  made.centre = 0.5 * low + 0.5 * high;
+  made.offset_upper = L::float_up(L::sub_up(centre, made.centre));
+  made.offset_lower = L::float_down(L::sub_down(centre, made.centre));
+  made.radius = L::float_up(L::larger(L::sub_up(high, made.centre), L::sub_up(made.centre, low)));
+  return made;
+}
+
+// relax_unstable where both ends are finite.
+template <int kBoxes>
+BF_LANES BoxRelaxation<kBoxes> relax_finite(typename BoxLanes<kBoxes>::Doubles centre,
+                                            typename BoxLanes<kBoxes>::Doubles low,
+                                            typename BoxLanes<kBoxes>::Doubles high) {
+  using L = BoxLanes<kBoxes>;
+  using Doubles = typename L::Doubles;
+  BoxRelaxation<kBoxes> made;
+  made.slope_upper = __builtin_convertvector(high / (high - low), typename L::Floats);
+  const Doubles steep = high > -low ? L::all(1) : L::all(0);
+  made.slope_lower = __builtin_convertvector(steep, typename L::Floats);
+  const Doubles slope = L::wide(made.slope_upper);
+  const Doubles intercept =
+      L::larger(L::mul_up(slope, -low), L::mul_up(L::sub_up(L::all(1), slope), high));
+  made.centre = 0.5 * high;
+  made.offset_upper =
+      L::float_up(L::sub_up(L::add_up(L::mul_up(slope, centre), intercept), made.centre));
+  made.offset_lower = L::float_down(L::sub_down(steep * centre, made.centre));
+  made.radius = L::float_up(L::sub_up(high, made.centre));
+  return made;
+}
+
+template <int kBoxes>
+BF_LANES BoxRelaxation<kBoxes> choose(typename BoxLanes<kBoxes>::Longs condition,
+                                      const BoxRelaxation<kBoxes>& a,
+                                      const BoxRelaxation<kBoxes>& b) {
+  const auto narrow = __builtin_convertvector(condition, typename BoxLanes<kBoxes>::Ints);
+  return {narrow ? a.slope_upper : b.slope_upper,   narrow ? a.slope_lower : b.slope_lower,
+          narrow ? a.offset_upper : b.offset_upper, narrow ? a.offset_lower : b.offset_lower,
+          condition ? a.centre : b.centre,          narrow ? a.radius : b.radius};
+}
+
+// relax_relu: all of its cases, of which each lane takes its own.
+template <int kBoxes>
+BF_LANES BoxRelaxation<kBoxes> relax_relu(typename BoxLanes<kBoxes>::Doubles centre,
+                                          typename BoxLanes<kBoxes>::Doubles low,
+                                          typename BoxLanes<kBoxes>::Doubles high) {
+  using Made = BoxRelaxation<kBoxes>;
+  constexpr float kInfinite = __builtin_inff();
+  const Made zero = {};
+  Made unknown = {};
+  unknown.offset_upper = unknown.radius = kInfinite + typename BoxLanes<kBoxes>::Floats{};
+  Made made = choose<kBoxes>((low >= -__DBL_MAX__) & (high <= __DBL_MAX__),
+                             relax_finite<kBoxes>(centre, low, high), unknown);
+  made = choose<kBoxes>(high <= 0, zero, made);
+  return choose<kBoxes>((low >= 0) & (high <= __DBL_MAX__),
+                        relax_identity<kBoxes>(centre, low, high), made);
+}
+
+// relax(); table: [6][n][kBoxes], or null.
+template <int kBoxes>
+BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* below,
+                       const float* above, const float* radius, const RelaxErrors& errors,
+                       double* slack, float* table, double* centre_out, float* radius_out) {
+  using L = BoxLanes<kBoxes>;
+  using Doubles = typename L::Doubles;
+  const std::ptrdiff_t row = std::ptrdiff_t{n} * kBoxes;
+  for (int v = 0; v < kBoxes; v += L::kLanes) {
+    Doubles reach_sum = {};
+    const Doubles own = table == nullptr ? Doubles{} : load_rows<Doubles>(slack + v);
+    for (int j = 0; j < n; ++j) {
+      const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
+      const Doubles middle = load_rows<Doubles>(centre + at);
+      const Doubles low = L::sub_down(middle, L::wide(below + at));
+      const Doubles high = L::add_up(middle, L::wide(above + at));
+      const BoxRelaxation<kBoxes> line =
+          relu ? relax_relu<kBoxes>(middle, low, high) : relax_identity<kBoxes>(middle, low, high);
+      if (table != nullptr) {
+        const Doubles b = L::size(L::wide(below + at));
+        const Doubles a = L::size(L::wide(above + at));
+        const Doubles reach = L::larger(b, a);
+        const Doubles up = L::wide(line.slope_upper);
+        const Doubles down = L::wide(line.slope_lower);
+        const Doubles steep = L::larger(up, down);
+        const Doubles offset =
+            L::larger(L::size(L::wide(line.offset_upper)), L::size(L::wide(line.offset_lower)));
+        const Doubles inexact = up == down ? Doubles{} : up;
+        const Doubles spread = L::wide(radius + at) * errors.inflate;
+        const Doubles product = steep == 0 ? Doubles{} : steep * (errors.product * spread + own);
+        const Doubles wide = steep == 0 ? Doubles{} : steep * (errors.wide * spread + own);
+        const Doubles slope = inexact == 0 ? Doubles{} : errors.slope * inexact * reach;
+        const Doubles common = slope + errors.offset * offset;
+        const Doubles stored = errors.stored * L::wide(line.radius);
+        store_rows(table + at, line.slope_upper);
+        store_rows(table + row + at, line.slope_lower);
+        store_rows(table + 2 * row + at, line.offset_upper);
+        store_rows(table + 3 * row + at, line.offset_lower);
+        store_rows(table + 4 * row + at, L::float_up((product + common) * kDoubleSlack));
+        store_rows(table + 5 * row + at, L::float_up((wide + common + stored) * kDoubleSlack));
+        reach_sum += reach + spread + own;
+      }
+      store_rows(centre_out + at, line.centre);
+      store_rows(radius_out + at, line.radius);
+    }
+    if (table == nullptr) continue;
+    const Doubles radii = load_rows<Doubles>(slack + kBoxes + v);
+    store_rows(slack + 2 * kBoxes + v,
+               Doubles((static_cast<double>(n) * (1 + radii) + reach_sum) * (1 + 0x1p-20)));
+  }
+}
+
+// ---- backward rows: of one neuron, its sign + in the first kBoxes lanes, - in the others
+
+// The lanes in which the bounds leave the neuron's sign open.
+template <int kBoxes>
+BF_LANES typename BoxLanes<kBoxes>::Longs is_unstable(const double* centre, const float* below,
+                                                      const float* above) {
+  using L = BoxLanes<kBoxes>;
+  const auto middle = load_rows<typename L::Doubles>(centre);
+  return (L::sub_down(middle, L::wide(below)) < 0) & (L::add_up(middle, L::wide(above)) > 0);
+}
+
+// The neurons that are unstable in one of the boxes.
+template <int kBoxes>
+BF_ROUTINE list_unstable_boxes(const double* centre, const float* below, const float* above, int n,
+                               std::int32_t* neurons, int* count) {
+  using L = BoxLanes<kBoxes>;
+  *count = 0;
+  for (int j = 0; j < n; ++j) {
+    typename L::Longs open = {};
+    for (int v = 0; v < kBoxes; v += L::kLanes) {
+      const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
+      open |= is_unstable<kBoxes>(centre + at, below + at, above + at);
+    }
+    std::int64_t any = 0;
+    for (int b = 0; b < L::kLanes; ++b) any |= open[b];
+    if (any != 0) neurons[(*count)++] = j;
+  }
+}
+
+// start_rows of one neuron: every box has the same rows.
+template <int kBoxes>
+BF_ROUTINE start_boxes(const float* weight, int in, int panel, int neuron, float* coefficients) {
+  using Floats = typename VectorOf<float, lanes_of<float>(kBoxes)>::type;
+  const float* w =
+      weight + static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+  for (int k = 0; k < in; ++k, w += panel, coefficients += 2 * kBoxes)
+    for (int b = 0; b < kBoxes; b += lanes_of<float>(kBoxes)) {
+      store_rows(coefficients + b, Floats(*w - Floats{}));
+      store_rows(coefficients + kBoxes + b, Floats(-*w - Floats{}));
+    }
+}
+
+// tighten_rows of one neuron; errors.absolute is left out, `absolute` is that of each box. Bounds
+// of boxes in which the neuron is stable stay, unless `all`. centre, radius, below, above: of the
+// neuron.
+template <int kBoxes>
+BF_ROUTINE tighten_boxes(bool all, const double* centre, const float* sums, const RowErrors& errors,
+                         const double* absolute, const float* radius, float* below, float* above) {
+  using L = BoxLanes<kBoxes>;
+  using Doubles = typename L::Doubles;
+  using Floats = typename L::Floats;
+  constexpr int kRows = 2 * kBoxes;
+  for (int v = 0; v < kBoxes; v += L::kLanes) {
+    const Doubles own = errors.weight_relative * L::wide(radius + v) * errors.inflate +
+                        load_rows<Doubles>(absolute + v);
+    const auto reach = [&](int row) {
+      const Doubles loss = (L::wide(sums + kRows + row) * errors.sum_inflate +
+                            L::wide(sums + 2 * kRows + row) * errors.concretize_inflate + own) *
+                           kDoubleSlack;
+      return L::float_up(L::sub_up(loss, L::wide(sums + row)));
+    };
+    const Floats down = reach(v);
+    const Floats up = reach(kBoxes + v);
+    const Floats old_below = load_rows<Floats>(below + v);
+    const Floats old_above = load_rows<Floats>(above + v);
+    const typename L::Ints open =
+        all ? typename L::Ints{} - 1
+            : __builtin_convertvector(is_unstable<kBoxes>(centre + v, below + v, above + v),
+                                      typename L::Ints);
+    store_rows(below + v, Floats(((down < old_below) & open) ? down : old_below));
+    store_rows(above + v, Floats(((up < old_above) & open) ? up : old_above));
+  }
+}
+
+// ---- to the caller: arrays of `stride` numbers per box, from the position of the head in them
+
+// write_bounds.
+template <int kBoxes>
+BF_ROUTINE write_boxes(const BoxGroup<kBoxes>& group, int n, bool relu, const double* centre,
+                       const float* below, const float* above, std::size_t stride, float* lower,
+                       float* upper) {
+  for (int j = 0; j < n; ++j)
+    for (int b = 0; b < group.used; ++b) {
+      const std::size_t to = group.box[b] * stride + static_cast<std::size_t>(j);
+      const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + b;
+      write_bounds(1, relu, centre + at, below + at, above + at, lower + to, upper + to);
+    }
+}
+
+template <int kBoxes>
+BF_ROUTINE write_boxes(const BoxGroup<kBoxes>& group, int n, const float* low, const float* high,
+                       std::size_t stride, float* lower, float* upper) {
+  for (int b = 0; b < group.used; ++b)
+    for (int j = 0; j < n; ++j) {
+      const std::size_t to = group.box[b] * stride + static_cast<std::size_t>(j);
+      lower[to] = low[std::ptrdiff_t{j} * kBoxes + b];
+      upper[to] = high[std::ptrdiff_t{j} * kBoxes + b];
+    }
+}
+
+}  // namespace bf

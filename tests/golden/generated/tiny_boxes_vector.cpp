@@ -1,0 +1,570 @@
+// tiny: guaranteed bounds on a network's outputs. Do not edit.
+//
+//   made by    bf-aot 0.1.0 from tiny.onnx
+//   sha256     4616919cd2d1c35cf2c1fcbee30afbeb656c57832eff2fa7a25dbbc93f1aa30f
+//   opset      13
+//   method     crown, semantics real, vector code for x86-64
+//   inputs     x [1, 2]
+//   outputs    y [1, 2]
+//   workspace  336 bytes
+//   weights    160 bytes
+//   tasks      3
+//
+// This file and the headers that it includes may be used, changed and shipped by anyone,
+// for any purpose, without attribution and without warranty (0BSD).
+
+#include "tiny_boxes_vector.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bounds.h"
+#include "boxes.h"
+
+static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
+
+#if !defined(__SSE2__)
+#error "this verifier is scheduled for x86-64: compile it with -march=x86-64"
+#endif
+
+#define BF_RESTRICT __restrict
+#define BF_KERNEL __attribute__((noinline)) void
+#if defined(__clang__)
+#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_TEXT(text) _Pragma(#text)
+#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
+#endif
+// A value that is used twice stays in its register: one load instead of two.
+#if defined(__clang__)
+#define BF_KEEP(x)
+#else
+#define BF_KEEP(x) __asm__("" : "+x"(x))
+#endif
+
+namespace {
+
+[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
+
+[[maybe_unused]] constexpr int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+[[maybe_unused]] inline float larger(float a, float b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline float magnitude(float x) {
+  return __builtin_fabsf(x);
+}
+
+// Stores one of `count` remaining elements; none when none remains.
+[[maybe_unused]] inline void store_first(float* to, float x, int count) {
+  if (count > 0) *to = x;
+}
+
+template <typename T>
+inline T* at(void* arena, std::size_t offset) {
+  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
+}
+
+template <typename V, typename T>
+inline V load(const T* from) {
+  V x;
+  __builtin_memcpy(&x, from, sizeof x);
+  return x;
+}
+
+template <typename V, typename T>
+inline void store(T* to, V x) {
+  __builtin_memcpy(to, &x, sizeof x);
+}
+
+template <typename V, typename T>
+inline V broadcast(T x) {
+  return x - V{};
+}
+
+// Between floats and as many doubles.
+template <typename To, typename V>
+inline To convert(V x) {
+  return __builtin_convertvector(x, To);
+}
+
+using f32x2 = float __attribute__((vector_size(8)));
+using i32x2 = std::int32_t __attribute__((vector_size(8)));
+
+[[maybe_unused]] inline f32x2 larger(f32x2 a, f32x2 b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline f32x2 magnitude(f32x2 x) {
+  return (f32x2)((i32x2)x & 0x7fffffff);
+}
+
+// Stores the first `count` elements; all when count is larger.
+[[maybe_unused]] inline void store_first(float* to, f32x2 x, int count) {
+  float elements[2];
+  __builtin_memcpy(elements, &x, sizeof x);
+  for (int i = 0; i < smaller(2, count); ++i) to[i] = elements[i];
+}
+
+using f32x4 = float __attribute__((vector_size(16)));
+using i32x4 = std::int32_t __attribute__((vector_size(16)));
+
+[[maybe_unused]] inline f32x4 larger(f32x4 a, f32x4 b) {
+  return a > b ? a : b;
+}
+
+[[maybe_unused]] inline f32x4 magnitude(f32x4 x) {
+  return (f32x4)((i32x4)x & 0x7fffffff);
+}
+
+// Stores the first `count` elements; all when count is larger.
+[[maybe_unused]] inline void store_first(float* to, f32x4 x, int count) {
+  float elements[4];
+  __builtin_memcpy(elements, &x, sizeof x);
+  for (int i = 0; i < smaller(4, count); ++i) to[i] = elements[i];
+}
+
+using f64x2 = double __attribute__((vector_size(16)));
+
+// ---- constants
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2], as [1][2][4]
+alignas(16) constexpr float h_weight[8] = {
+    0x1p+0f, 0x1p-1f, 0x0p+0f, 0x0p+0f,
+    -0x1p+1f, 0x1.8p+1f, 0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2]
+alignas(16) constexpr float h_bias[4] = {
+    0x0p+0f, 0x1p+0f, 0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc1' + Relu 'relu1': [2, 2]
+alignas(16) constexpr double h_bias_double[4] = {
+    0x0p+0, 0x1p+0, 0x0p+0, 0x0p+0,
+};
+
+// Gemm 'fc2': [2, 2], as [1][2][4]
+alignas(16) constexpr float y_weight[8] = {
+    0x1p+0f, -0x1p-1f, 0x0p+0f, 0x0p+0f,
+    -0x1p+0f, 0x1p-2f, 0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc2': [2, 2]
+alignas(16) constexpr float y_bias[4] = {
+    0x1p-1f, -0x1p+0f, 0x0p+0f, 0x0p+0f,
+};
+
+// Gemm 'fc2': [2, 2]
+alignas(16) constexpr double y_bias_double[4] = {
+    0x1p-1, -0x1p+0, 0x0p+0, 0x0p+0,
+};
+
+// ---- kernels
+
+// centre_affine/2x2/f32/panel4/lanes4/x86-64
+//   out_centre = W centre + b in double, out_radius = |W| radius
+//   schedule: 4 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL centre_affine_2x2(const float* BF_RESTRICT weight, const double* BF_RESTRICT bias,
+    const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
+    double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
+  {
+    f32x4 rad = {};
+    for (int i = 0; i < 2; ++i) {
+      const f32x4 r = broadcast<f32x4>(radius[i]);
+      const f32x4 w = load<f32x4>(weight + 4 * i);
+      rad += magnitude(w) * r;
+    }
+    store(out_radius, rad);
+  }
+  {
+    f64x2 mid[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      const f64x2 c = broadcast<f64x2>(centre[i]);
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        const f64x2 w = convert<f64x2>(load<f32x2>(weight + 4 * i + 2 * v));
+        mid[v] += w * c;
+      }
+    }
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      store(out_centre + 2 * v, mid[v] + load<f64x2>(bias + 2 * v));
+    }
+  }
+}
+
+// backward_affine/2x2/rows4/f32/panel4/lanes4/x86-64
+//   coefficients over relu(z) -> slopes x coefficients over z -> result over a
+//   schedule: 4 lanes x 1 vectors x 2 columns, chunks of 4; longest sum: 6 roundings
+BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
+    const float* BF_RESTRICT table, float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
+    float* BF_RESTRICT result) {
+  {
+    f32x4 offset = {};
+    f32x4 error = {};
+    for (int j = 0; j < 2; ++j) {
+      const f32x4 slope_upper = broadcast<f32x4>(table[j]);
+      const f32x4 slope_lower = broadcast<f32x4>(table[j + 2]);
+      const f32x4 offset_upper = broadcast<f32x4>(table[j + 4]);
+      const f32x4 offset_lower = broadcast<f32x4>(table[j + 6]);
+      const f32x4 price = broadcast<f32x4>(table[j + 8]);
+      const f32x4 a = load<f32x4>(coefficients + 4 * j);
+      const auto negative = a < broadcast<f32x4>(0x0p+0f);
+      store(coefficients + 4 * j, a * (negative ? slope_upper : slope_lower));
+      offset += a * (negative ? offset_upper : offset_lower);
+      error += magnitude(a) * price;
+    }
+    store(sums, load<f32x4>(sums) + offset);
+    store(sums + 4, load<f32x4>(sums + 4) + error);
+  }
+  {
+    f32x4 sum[2] = {};
+    for (int j = 0; j < 2; ++j) {
+      BF_UNROLL(2)
+      for (int k = 0; k < 2; ++k) {
+        const f32x4 w = broadcast<f32x4>(weight[4 * k + j]);
+        const f32x4 a = load<f32x4>(coefficients + 4 * j);
+        sum[k] += w * a;
+      }
+    }
+    BF_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      store(result + 4 * k, sum[k]);
+    }
+  }
+}
+
+// concretize/2/rows4/f32/panel0/lanes4/x86-64
+//   spread = sum_k |coefficients_k| radius_k
+//   schedule: 4 lanes x 1 vectors; longest sum: 4 roundings
+BF_KERNEL concretize_2_rows4(const float* BF_RESTRICT coefficients,
+    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
+  f32x4 sum = {};
+  for (int k = 0; k < 2; ++k) {
+    const f32x4 radius_k = broadcast<f32x4>(radius[k]);
+    const f32x4 a = load<f32x4>(coefficients + 4 * k);
+    sum += magnitude(a) * radius_k;
+  }
+  store(spread, sum);
+}
+
+// evaluate_affine.relu/2x2/f32/panel4/lanes4/x86-64
+//   y = relu(W x + b)
+//   schedule: 4 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  f32x4 sum = {};
+  for (int i = 0; i < 2; ++i) {
+    const f32x4 a = broadcast<f32x4>(x[i]);
+    const f32x4 w = load<f32x4>(weight + 4 * i);
+    sum += w * a;
+  }
+  store(y, larger(sum + load<f32x4>(bias), broadcast<f32x4>(0x0p+0f)));
+}
+
+// evaluate_affine.head/2x2/f32/panel4/lanes4/x86-64
+//   y = W x + b
+//   schedule: 4 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
+BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
+    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+  f32x4 sum = {};
+  for (int i = 0; i < 2; ++i) {
+    const f32x4 a = broadcast<f32x4>(x[i]);
+    const f32x4 w = load<f32x4>(weight + 4 * i);
+    sum += w * a;
+  }
+  store_first(y, sum + load<f32x4>(bias), 2 - 0);
+}
+
+// centre_affine.boxes4/2x2/f32/panel4/lanes4/x86-64
+//   out_centre = W centre + b in double, out_radius = |W| radius
+//   schedule: 4 lanes x 1 vectors x 4 columns, chunks of 2; longest sum: 4 roundings
+BF_KERNEL centre_affine_boxes4_2x2(const float* BF_RESTRICT weight, const double* BF_RESTRICT bias,
+    const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
+    double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
+  {
+    f32x4 rad[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      BF_UNROLL(2)
+      for (int o = 0; o < 2; ++o) {
+        const f32x4 w = broadcast<f32x4>(weight[4 * i + o]);
+        const f32x4 r = load<f32x4>(radius + 4 * i);
+        rad[o] += magnitude(w) * r;
+      }
+    }
+    BF_UNROLL(2)
+    for (int o = 0; o < 2; ++o) {
+      store(out_radius + 4 * o, rad[o]);
+    }
+  }
+  {
+    f64x2 mid[2][2] = {};
+    for (int i = 0; i < 2; ++i) {
+      BF_UNROLL(2)
+      for (int o = 0; o < 2; ++o) {
+        const f64x2 w = broadcast<f64x2>(static_cast<double>(weight[4 * i + o]));
+        BF_UNROLL(2)
+        for (int v = 0; v < 2; ++v) {
+          const f64x2 c = load<f64x2>(centre + 4 * i + 2 * v);
+          mid[o][v] += w * c;
+        }
+      }
+    }
+    BF_UNROLL(2)
+    for (int o = 0; o < 2; ++o) {
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        store(out_centre + 4 * o + 2 * v, mid[o][v] + broadcast<f64x2>(bias[o]));
+      }
+    }
+  }
+}
+
+// backward_affine.boxes4/2x2/rows8/f32/panel4/lanes4/x86-64
+//   coefficients over relu(z) -> slopes x coefficients over z -> result over a
+//   schedule: 4 lanes x 2 vectors x 2 columns, chunks of 4; longest sum: 6 roundings
+BF_KERNEL backward_affine_boxes4_2x2_rows8(const float* BF_RESTRICT weight,
+    const float* BF_RESTRICT table, float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
+    float* BF_RESTRICT result) {
+  {
+    f32x4 offset[2] = {};
+    f32x4 error[2] = {};
+    for (int j = 0; j < 2; ++j) {
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        const f32x4 slope_upper = load<f32x4>(table + 4 * j);
+        const f32x4 slope_lower = load<f32x4>(table + 4 * j + 8);
+        const f32x4 offset_upper = load<f32x4>(table + 4 * j + 16);
+        const f32x4 offset_lower = load<f32x4>(table + 4 * j + 24);
+        const f32x4 price = load<f32x4>(table + 4 * j + 32);
+        const f32x4 a = load<f32x4>(coefficients + 8 * j + 4 * v);
+        const auto negative = a < broadcast<f32x4>(0x0p+0f);
+        store(coefficients + 8 * j + 4 * v, a * (negative ? slope_upper : slope_lower));
+        offset[v] += a * (negative ? offset_upper : offset_lower);
+        error[v] += magnitude(a) * price;
+      }
+    }
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      store(sums + 4 * v, load<f32x4>(sums + 4 * v) + offset[v]);
+      store(sums + 4 * v + 8, load<f32x4>(sums + 4 * v + 8) + error[v]);
+    }
+  }
+  {
+    f32x4 sum[2][2] = {};
+    for (int j = 0; j < 2; ++j) {
+      BF_UNROLL(2)
+      for (int k = 0; k < 2; ++k) {
+        const f32x4 w = broadcast<f32x4>(weight[4 * k + j]);
+        BF_UNROLL(2)
+        for (int v = 0; v < 2; ++v) {
+          const f32x4 a = load<f32x4>(coefficients + 8 * j + 4 * v);
+          sum[k][v] += w * a;
+        }
+      }
+    }
+    BF_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        store(result + 8 * k + 4 * v, sum[k][v]);
+      }
+    }
+  }
+}
+
+// concretize.boxes4/2/rows8/f32/panel0/lanes4/x86-64
+//   spread = sum_k |coefficients_k| radius_k
+//   schedule: 4 lanes x 2 vectors; longest sum: 4 roundings
+BF_KERNEL concretize_boxes4_2_rows8(const float* BF_RESTRICT coefficients,
+    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
+  f32x4 sum[2] = {};
+  for (int k = 0; k < 2; ++k) {
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      const f32x4 radius_k = load<f32x4>(radius + 4 * k);
+      const f32x4 a = load<f32x4>(coefficients + 8 * k + 4 * v);
+      sum[v] += magnitude(a) * radius_k;
+    }
+  }
+  BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    store(spread + 4 * v, sum[v]);
+  }
+}
+
+}  // namespace
+
+// ---- entry points
+
+extern "C" {
+
+bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
+    void* workspace, std::size_t workspace_bytes) {
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr
+      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
+
+  // The arena.
+  double* const box_centre = at<double>(workspace, 0);  // [2]
+  float* const box_radius = at<float>(workspace, 256);  // [2]
+  double* const h_centre = at<double>(workspace, 48);  // [4]
+  float* const h_radius = at<float>(workspace, 80);  // [4]
+  float* const h_below = at<float>(workspace, 128);  // [4]
+  double* const h_slack = at<double>(workspace, 96);  // [3]
+  float* const h_relaxation = at<float>(workspace, 0);  // [12]
+  double* const y_centre = at<double>(workspace, 128);  // [4]
+  float* const y_radius = at<float>(workspace, 272);  // [4]
+  float* const y_below = at<float>(workspace, 288);  // [4]
+  float* const y_above = at<float>(workspace, 304);  // [4]
+  double* const y_slack = at<double>(workspace, 160);  // [3]
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 320);  // [2]
+  float* const y_sums = at<float>(workspace, 48);  // [12]
+  float* const y_over_h = at<float>(workspace, 192);  // [8]
+  float* const y_over_box = at<float>(workspace, 224);  // [8]
+
+  // Task 1: bind box.
+  bf::bind_box(lower, upper, 2, box_centre, box_radius);
+
+  // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
+  bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
+      0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
+  bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_below);
+  bf::relax(2, true, h_centre, h_below, h_below, h_radius,
+      bf::RelaxErrors{0x1.8000090000367p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
+      0x1.0000080000405p-21, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_centre, h_radius);
+
+  // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
+  centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
+  bf::centre_slack(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
+      0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+  bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
+  {
+    const int count = bf::list_all(2, y_rows);
+    bf::pad_list(y_rows, count, 2);
+    const bf::RowErrors errors{0x1.0000060000485p+0, 0x1.0000040000205p+0, 0x0p+0,
+        0x1.0000040001205p+0,
+                               y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
+    for (int first = 0; first < count; first += 2) {
+      bf::start_rows(y_weight, 2, 4, y_rows + first, 2, y_over_h);
+      for (int i = 0; i < 8; ++i) y_sums[i] = 0;
+      backward_affine_2x2_rows4(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
+      concretize_2_rows4(y_over_box, box_radius, y_sums + 8);
+      bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors,
+                       y_radius, y_below, y_above);
+    }
+  }
+  bf::write_bounds(2, false, y_centre, y_below, y_above, out_lower, out_upper);
+  return BF_OK;
+}
+
+bf_status tiny_evaluate(const float* x, float* y, void* workspace,
+    std::size_t workspace_bytes) {
+  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const h_value = at<float>(workspace, 0);  // [4]
+
+  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
+
+  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
+  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
+  return BF_OK;
+}
+
+bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* upper,
+    float* out_lower, float* out_upper, bf_status* statuses, void* workspace,
+    std::size_t workspace_bytes) {
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr
+      || statuses == nullptr) return BF_NULL_ARGUMENT;
+  if (count == 0 || count > TINY_BATCH) return BF_BAD_COUNT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_BATCH_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  const bf_status first = bf::check_boxes(count, lower, upper, TINY_INPUTS, statuses);
+
+  // The arena.
+  double* const box_centre = at<double>(workspace, 0);  // [8]
+  float* const box_radius = at<float>(workspace, 672);  // [8]
+  double* const h_centre = at<double>(workspace, 384);  // [8]
+  float* const h_radius = at<float>(workspace, 448);  // [8]
+  float* const h_below = at<float>(workspace, 288);  // [8]
+  double* const h_slack = at<double>(workspace, 192);  // [12]
+  float* const h_relaxation = at<float>(workspace, 0);  // [48]
+  double* const y_centre = at<double>(workspace, 480);  // [8]
+  float* const y_radius = at<float>(workspace, 704);  // [8]
+  float* const y_below = at<float>(workspace, 736);  // [8]
+  float* const y_above = at<float>(workspace, 768);  // [8]
+  double* const y_slack = at<double>(workspace, 288);  // [12]
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 800);  // [2]
+  float* const y_sums = at<float>(workspace, 384);  // [24]
+  float* const y_over_h = at<float>(workspace, 544);  // [16]
+  float* const y_over_box = at<float>(workspace, 608);  // [16]
+  bf::BoxGroup<4> group;
+  while (group.next(count, statuses)) {
+
+    // Task 1: bind box.
+    bf::bind_boxes(group, lower, upper, 2, box_centre, box_radius);
+
+    // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+    centre_affine_boxes4_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
+    bf::slack_of_boxes<4>(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
+        0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
+    bf::interval_around_boxes<4>(h_radius, 2, 0x1.0000040001205p+0, h_slack, h_below, h_below);
+    bf::relax_boxes<4>(2, true, h_centre, h_below, h_below, h_radius,
+        bf::RelaxErrors{0x1.8000090000367p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
+        0x1.0000080000405p-21, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_centre, h_radius);
+
+    // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
+    centre_affine_boxes4_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
+    bf::slack_of_boxes<4>(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
+        0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+    bf::interval_around_boxes<4>(y_radius, 2, 0x1.0000040001205p+0, y_slack, y_below, y_above);
+    {
+      const int listed = bf::list_all(2, y_rows);
+      const bf::RowErrors errors{0x1.0000060000485p+0, 0x1.0000040000205p+0, 0x0p+0,
+          0x1.0000040001205p+0, 0};
+      double absolute[4];
+      for (int b = 0; b < 4; ++b)
+        absolute[b] = y_slack[b] + 0x1p-147 * (2 + h_slack[b + 8]);
+      for (int r = 0; r < listed; ++r) {
+        const int neuron = y_rows[r];
+        bf::start_boxes<4>(y_weight, 2, 4, neuron, y_over_h);
+        for (int i = 0; i < 16; ++i) y_sums[i] = 0;
+        backward_affine_boxes4_2x2_rows8(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
+        concretize_boxes4_2_rows8(y_over_box, box_radius, y_sums + 16);
+        bf::tighten_boxes<4>(true, y_centre + 4 * neuron, y_sums, errors, absolute, y_radius + 4
+            * neuron, y_below + 4 * neuron, y_above + 4 * neuron);
+      }
+    }
+    bf::write_boxes(group, 2, false, y_centre, y_below, y_above, TINY_OUTPUTS, out_lower,
+        out_upper);
+  }
+  return first;
+}
+
+const bf_model_info* tiny_info(void) {
+  static constexpr bf_model_info info = {
+      "tiny", TINY_MODEL_SHA256, "crown", "real", "0.1.0",
+      TINY_INPUTS, TINY_OUTPUTS, TINY_SPEC_ROWS,
+      TINY_WORKSPACE_BYTES, TINY_WORKSPACE_ALIGN, TINY_WEIGHTS_BYTES, BF_ABI_VERSION};
+  return &info;
+}
+
+}  // extern "C"
