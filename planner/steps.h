@@ -32,11 +32,11 @@ struct IntervalAffine {
            radius_out = BufferId::kNone;  // kNone for the last: bounds go to the caller
   // Of several boxes side by side, the last: bounds before they go to the caller.
   BufferId low = BufferId::kNone, high = BufferId::kNone;
-  double inflate = 0;                     // factor on the computed radius
-  double magnitude = 0;                   // times |z|: roundings of the scalar part
-  double absolute = 0;                    // bias error and underflow
-  double gamma = 0;                       // folded into radius_out for its reader
-  int position = 0;  // of its first element in the caller's arrays, when it is a head
+  double inflate = 0;    // factor on the computed radius
+  double magnitude = 0;  // times |z|: roundings of the scalar part
+  double absolute = 0;   // bias error and underflow
+  double gamma = 0;      // folded into radius_out for its reader
+  int position = 0;      // of its first element in the caller's arrays, when it is a head
   KernelId kernel = 0;
   bool operator==(const IntervalAffine&) const = default;
 };
