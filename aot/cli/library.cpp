@@ -201,11 +201,15 @@ std::string find_utility(const Toolchain& toolchain, const std::string& name) {
   fail("BF3202", name, "not found beside the compiler", "install binutils");
 }
 
-void expect_runs_here(const Target& target) {
+bool runs_here(const Target& target) {
   const std::string host = find_target("host").name;
-  if (target.name == host || target.name == "generic") return;
+  if (target.name == host || target.name == "generic") return true;
   const int here = rank_on_x86(host), there = rank_on_x86(target.name);
-  if (here <= 0 || there < 0 || there > here)
+  return here > 0 && there >= 0 && there <= here;
+}
+
+void expect_runs_here(const Target& target) {
+  if (!runs_here(target))
     fail("BF3304", "--target",
          fmt::format("code for '{}' does not run on this machine", target.name),
          "leave --target out");

@@ -30,6 +30,9 @@ Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
 // A program of the compiler's binary utilities: "ar", "size".
 std::string find_utility(const Toolchain& toolchain, const std::string& name);
 
+// True when code for `target` runs on this machine.
+bool runs_here(const Target& target);
+
 // Throws: BF3304 when code for `target` does not run on this machine.
 void expect_runs_here(const Target& target);
 
