@@ -3,6 +3,7 @@
 #include <cctype>
 #include <chrono>
 
+#include "aot/dispatch.h"
 #include "aot/emit.h"
 #include "aot/emit_verify.h"
 #include "frontend/diagnostic.h"
@@ -109,9 +110,11 @@ Verifier compile(const std::filesystem::path& model, const std::string& stem,
 
 Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
                  const CompileOptions& options) {
+  if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
   const Property* const property = options.property ? &*options.property : nullptr;
   Verifier verifier;
   verifier.plan = run_planner(front, name, options);
+  verifier.weights_bytes = verifier.plan.weights_bytes();
   Instruments traced;
   traced.trace = options.trace;
   auto manifest = to_json(verifier.plan);

@@ -25,6 +25,10 @@ struct CompileOptions {
   /// point, it calls *NAME_trace where that is not null; see emit_trace_hook. For measurements.
   bool trace = false;
 
+  /// Not empty: code for each of these instead of planner.target, chosen by the processor at run
+  /// time; see aot/dispatch.h.
+  std::vector<Target> levels;
+
   /// Boxes like those that will be asked for, and what to call after each planner pass. Without
   /// boxes those of the property serve.
   PlanOptions planning;
@@ -38,6 +42,7 @@ struct CompileOptions {
 struct EmittedFile {
   std::string suffix;  ///< ".cpp", ".h", ".json", "_weights.S", "_weights.bin"
   std::string bytes;
+  std::vector<std::string> flags = {};  ///< of the compiler, besides those of all files
 };
 
 /// A compiled verifier, not yet written. Deterministic: the same model and options give the same
@@ -45,6 +50,7 @@ struct EmittedFile {
 struct Verifier {
   Plan plan;
   std::vector<EmittedFile> files;
+  std::int64_t weights_bytes = 0;  ///< of all tables
 };
 
 /// The rows that the options ask for: those of the spec or of the property.

@@ -10,6 +10,7 @@
 #include "aot/cli/progress.h"
 #include "aot/cli/project.h"
 #include "aot/cli/report_findings.h"
+#include "aot/dispatch.h"
 #include "aot/emit_verify.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
@@ -47,6 +48,7 @@ struct Arguments {
   std::string project;
   std::string report;
   bool no_library = false;
+  bool dispatch = false;
 };
 
 bool is_plain_stem(const std::string& stem) {
@@ -81,6 +83,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("DIR");
   add_report_option(app, arguments.report);
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
+  app.add_flag("--dispatch", arguments.dispatch,
+               "code for each x86-64 level up to --target in one library; calls go to the highest "
+               "that the processor offers");
   app.footer(kFooter);
 }
 
@@ -90,7 +95,7 @@ std::vector<std::string> stage(const Staging& staging, const Verifier& verifier,
   std::vector<std::string> names;
   for (const EmittedFile& file : verifier.files) {
     names.push_back(stem + file.suffix);
-    const bool manifest = file.suffix == ".json";
+    const bool manifest = file.suffix.ends_with(".json");
     staging.write(names.back(), manifest ? add_build_record(file.bytes, toolchain) : file.bytes);
   }
   if (toolchain != nullptr) {
@@ -149,12 +154,22 @@ int compile_command(int argc, const char* const* argv) {
     return 2;
   }
 
-  const CompileOptions options = compile_options(arguments.model);
+  CompileOptions options = compile_options(arguments.model);
+  if (arguments.dispatch) {
+    options.levels = dispatch_levels(options.planner.target);
+    if (options.levels.empty())
+      fail("BF3104", "--dispatch",
+           fmt::format("'{}' is no level of x86-64", options.planner.target.name),
+           "choose --target x86-64-v4 or x86-64-v3, or leave --dispatch out");
+  }
   const fs::path output(arguments.output);
   const std::string stem = arguments.output.empty() ? "verifier" : output.stem().string();
   std::optional<Toolchain> toolchain;
   if (!arguments.no_library)
-    toolchain = find_toolchain(compiler_options(arguments.model), options.planner.target);
+    toolchain =
+        find_toolchain(compiler_options(arguments.model),
+                       arguments.dispatch ? options.levels.back()  // the others' flags follow
+                                          : options.planner.target);
 
   const Made made = make_verifier(arguments.model.model, stem, options);
   const Verifier& verifier = made.verifier;

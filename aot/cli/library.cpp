@@ -111,24 +111,18 @@ void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& mo
          "check --cxx, --cxx-flags and --target; --no-library writes the source alone");
 }
 
-// Sources that the compiler translates, each named after the verifier.
-std::vector<std::string> source_suffixes(const std::vector<EmittedFile>& files) {
-  std::vector<std::string> suffixes;
-  for (const EmittedFile& file : files)
-    if (file.suffix.ends_with(".cpp") || file.suffix.ends_with(".S"))
-      suffixes.push_back(file.suffix);
-  return suffixes;
-}
-
 // Objects of all sources. Compiled by name in their own folder, so that no path gets into them.
 std::vector<std::string> compile_objects(const Toolchain& toolchain,
                                          const std::filesystem::path& folder,
                                          const std::string& stem,
                                          const std::vector<EmittedFile>& files) {
   std::vector<std::string> objects;
-  for (const std::string& suffix : source_suffixes(files)) {
-    const std::string object = stem + suffix.substr(0, suffix.rfind('.')) + ".o";
-    run_compiler(toolchain, {"-I.", "-c", "./" + stem + suffix, "-o", object}, folder);
+  for (const EmittedFile& file : files) {
+    if (!is_source(file)) continue;
+    const std::string object = stem + file.suffix.substr(0, file.suffix.rfind('.')) + ".o";
+    std::vector<std::string> arguments = file.flags;
+    arguments.insert(arguments.end(), {"-I.", "-c", "./" + stem + file.suffix, "-o", object});
+    run_compiler(toolchain, arguments, folder);
     objects.push_back(object);
   }
   return objects;
@@ -141,6 +135,10 @@ int rank_on_x86(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_source(const EmittedFile& file) {
+  return file.suffix.ends_with(".cpp") || file.suffix.ends_with(".S");
+}
 
 std::vector<std::string> split_words(const std::string& text) {
   std::istringstream stream(text);

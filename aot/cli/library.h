@@ -36,6 +36,9 @@ bool runs_here(const Target& target);
 // Throws: BF3304 when code for `target` does not run on this machine.
 void expect_runs_here(const Target& target);
 
+// Whether the compiler translates the file: C++ or assembler.
+bool is_source(const EmittedFile& file);
+
 // Writes lib<stem>.a from the verifier's files in `folder`.
 // Throws: BF3203 with what the compiler says; Interrupted.
 void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,

@@ -52,9 +52,10 @@ std::string shapes(const std::vector<Value>& values) {
   return text;
 }
 
-std::string size_table(const Plan& plan, const std::optional<Footprint>& footprint) {
+std::string size_table(const Verifier& verifier, const std::optional<Footprint>& footprint) {
+  const Plan& plan = verifier.plan;
   std::string text = "| what | bytes |\n|---|---|\n";
-  const std::int64_t weights = plan.weights_bytes();
+  const std::int64_t weights = verifier.weights_bytes;
   if (footprint) {
     text += fmt::format("| flash: code and constants of the library | {} |\n",
                         footprint->text + footprint->data);
@@ -82,36 +83,57 @@ std::string spec_text(const Plan& plan) {
       plan.name, plan.spec_rows);
 }
 
-bool has_assembly(const Verifier& verifier) {
-  return std::any_of(verifier.files.begin(), verifier.files.end(),
-                     [](const EmittedFile& file) { return file.suffix == "_weights.S"; });
+// What CMakeLists.txt says of the verifier's sources.
+struct Sources {
+  std::string list;     // indented lines
+  std::string weights;  // properties of those that include the weights
+  std::string levels;   // properties of those for a level of processors
+};
+
+Sources sources_of(const Verifier& verifier, const std::string& stem) {
+  Sources made;
+  for (const EmittedFile& file : verifier.files) {
+    if (!is_source(file)) continue;
+    const std::string name = stem + file.suffix;
+    made.list += "  " + name + "\n";
+    if (name.ends_with(".S"))
+      made.weights += fill(kWeightsProperties, {{"file", name.substr(0, name.size() - 2)}});
+    else if (!file.flags.empty())
+      made.levels +=
+          fill(kLevelProperties,
+               {{"file", name}, {"flags", fmt::format("{}", fmt::join(file.flags, ";"))}});
+  }
+  return made;
 }
 
 Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                         const Toolchain* toolchain, const std::optional<Footprint>& footprint) {
   const Plan& plan = verifier.plan;
-  const bool assembly = has_assembly(verifier);
+  const Sources sources = sources_of(verifier, stem);
   const std::string built = toolchain == nullptr
                                 ? "The library was not built: these are the planner's figures."
                                 : fmt::format("Compiled with {}, flags `{}`.", toolchain->version,
                                               fmt::join(toolchain->flags, " "));
-  return {{"name", plan.name},
-          {"NAME", upper_case(plan.name)},
-          {"stem", stem},
-          {"version", BF_VERSION_STRING},
-          {"model", plan.model.file_name},
-          {"sha256", plan.model.sha256},
-          {"method", std::string(to_string(plan.config.method))},
-          {"target", plan.config.target.name},
-          {"inputs", shapes(plan.inputs)},
-          {"outputs", shapes(plan.outputs)},
-          {"sizes", size_table(plan, footprint)},
-          {"built", built},
-          {"spec", spec_text(plan)},
-          {"languages", assembly ? "C CXX ASM" : "C CXX"},
-          {"sources", stem + ".cpp" + (assembly ? " " + stem + "_weights.S" : "")},
-          {"flags", fmt::format("{}", fmt::join(plan.config.target.flags, " "))},
-          {"weights", assembly ? fill(kWeightsProperties, {{"stem", stem}}) : ""}};
+  return {
+      {"name", plan.name},
+      {"NAME", upper_case(plan.name)},
+      {"stem", stem},
+      {"version", BF_VERSION_STRING},
+      {"model", plan.model.file_name},
+      {"sha256", plan.model.sha256},
+      {"method", std::string(to_string(plan.config.method))},
+      {"target", plan.config.target.name},
+      {"inputs", shapes(plan.inputs)},
+      {"outputs", shapes(plan.outputs)},
+      {"sizes", size_table(verifier, footprint)},
+      {"built", built},
+      {"spec", spec_text(plan)},
+      {"languages", sources.weights.empty() ? "C CXX" : "C CXX ASM"},
+      {"sources", sources.list},
+      {"flags",
+       sources.levels.empty() ? fmt::format("{}", fmt::join(plan.config.target.flags, " ")) : ""},
+      {"weights", sources.weights},
+      {"levels", sources.levels}};
 }
 
 }  // namespace

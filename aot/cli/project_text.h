@@ -51,11 +51,12 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 # The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math. Fused
 # multiply-adds make it faster; its bounds hold with and without them.
 separate_arguments(target_flags UNIX_COMMAND "@flags@")
-add_library(@stem@ STATIC @sources@ bf.cpp)
+add_library(@stem@ STATIC
+@sources@  bf.cpp)
 target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(@stem@ PRIVATE ${target_flags}
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=fast>)
-@weights@
+@weights@@levels@
 if(NOT CMAKE_CROSSCOMPILING)
   add_executable(example example.c)
   target_link_libraries(example PRIVATE @stem@)
@@ -64,9 +65,13 @@ endif()
 
 inline constexpr std::string_view kWeightsProperties =
     R"(# The assembler source includes the weights as bytes.
-set_source_files_properties(@stem@_weights.S PROPERTIES
+set_source_files_properties(@file@.S PROPERTIES
   COMPILE_OPTIONS "-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}"
-  OBJECT_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/@stem@_weights.bin")
+  OBJECT_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/@file@.bin")
+)";
+
+inline constexpr std::string_view kLevelProperties =
+    R"(set_source_files_properties(@file@ PROPERTIES COMPILE_OPTIONS "@flags@")
 )";
 
 inline constexpr std::string_view kReadme = R"(# Verifier of @model@

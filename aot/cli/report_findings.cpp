@@ -71,6 +71,8 @@ void measure(const FrontendResult& front, const Verifier& verifier, const Compil
   const Plan& plan = verifier.plan;
   CompileOptions traced = options;
   traced.trace = true;
+  traced.levels.clear();  // of several levels, the one that the plan is for
+  traced.planner.target = plan.config.target;
   const Verifier instrumented = compile(front, plan.name, "verifier", traced);
   const HostVerifier host(cached_verifier(instrumented, compiler).library, plan);
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
@@ -96,7 +98,7 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
   const auto bytes = std::filesystem::file_size(library, error);
   if (!error) findings.library_bytes = static_cast<std::int64_t>(bytes);
   const std::vector<Box> boxes = boxes_of(options);
-  if (!boxes.empty() && runs_here(options.planner.target))
+  if (!boxes.empty() && runs_here(verifier.plan.config.target))
     measure(front, verifier, options, compiler, boxes.front(), findings);
   return findings;
 }
