@@ -225,17 +225,18 @@ std::vector<Prototype> read_prototypes(const std::string& header) {
 
 std::string merge_headers(const std::vector<std::string>& headers) {
   std::vector<std::string> merged = lines_of(headers.front());
-  const auto guard = [](const std::vector<std::string>& lines) {
-    const auto at = std::ranges::find_if(
-        lines, [](const std::string& line) { return line.starts_with("#ifndef BF_VERIFIER_"); });
-    BF_CHECK(at != lines.end());
-    return static_cast<std::size_t>(at - lines.begin());
-  };
-  for (const std::string& header : headers) {
-    const std::vector<std::string> lines = lines_of(header);
-    BF_CHECK(lines.size() - guard(lines) == merged.size() - guard(merged));
-    for (std::size_t i = guard(merged), j = guard(lines); i < merged.size(); ++i, ++j)
-      if (&header != &headers.front()) merged[i] = merge_lines(merged[i], lines[j]);
+  for (std::size_t i = 1; i < headers.size(); ++i) {
+    BF_CHECK(read_prototypes(headers[i]) == read_prototypes(headers.front()));
+    const std::vector<std::string> lines = lines_of(headers[i]);
+    auto next = lines.begin();
+    const auto is_define = [](const std::string& line) { return line.starts_with("#define "); };
+    for (std::string& line : merged) {
+      if (!is_define(line)) continue;
+      next = std::find_if(next, lines.end(), is_define);
+      BF_CHECK(next != lines.end());
+      line = merge_lines(line, *next++);
+    }
+    BF_CHECK(std::find_if(next, lines.end(), is_define) == lines.end());
   }
   std::string text;
   for (const std::string& line : merged) text += line + "\n";
@@ -254,7 +255,14 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
     plan.name = name;
     headers.push_back(emit_header(plan, property));
   }
-  const std::string header = merge_headers(headers);
+  std::string header = merge_headers(headers);
+  const std::size_t guard = header.find("#ifndef BF_VERIFIER_");
+  BF_CHECK(guard != std::string::npos);
+  header.insert(guard,
+                fmt::format("/* Calls go to the first of {} that the processor offers. Sizes "
+                            "suit each; what\n * comments say of the code is of the "
+                            "first. */\n",
+                            level_names(options.levels)));
   Verifier verifier;
   verifier.plan = std::ranges::max_element(levels, {}, [](const Verifier& level) {
                     return level.plan.arena_bytes();

@@ -79,13 +79,14 @@ class Dispatch(Case):
     def test_every_function_is_forwarded(self):
         self.run_tool(CONTROLLER, "--name", "avoid", "-o", "avoid.cpp", "--dispatch", "--property",
                       PROPERTY, "--method", "alpha-crown", "--cache",
-                      "reuse-ibp,cache-bounds,reuse-alpha", "--no-library")
+                      "reuse-ibp,cache-bounds,reuse-alpha", "--batch", "16", "--no-library")
         subprocess.run([*CXX, "-std=c++17", *STRICT, f"-I{SOURCE / 'runtime'}", "-I.", "-c",
                         "avoid.cpp"], cwd=self.work, check=True)
         source = (self.work / "avoid.cpp").read_text()
         for function in ("bounds", "spec_bounds", "verify", "property_box", "context_init",
                          "cache_counters", "bounds_cached", "spec_bounds_cached", "verify_cached",
-                         "context_save", "context_load", "evaluate", "info"):
+                         "context_save", "context_load", "evaluate", "info", "bounds_batch",
+                         "spec_bounds_batch", "verify_batch"):
             self.assertIn(f"avoid_{function}(", source)
             self.assertIn(f"return avoid_x86_64_{function}(", source)
 
@@ -112,6 +113,16 @@ class Dispatch(Case):
         output = subprocess.run(["demo/build/example"], cwd=self.work, check=True,
                                 capture_output=True, text=True).stdout
         self.assertIn("output 0: [", output)
+
+    def test_boxes_side_by_side(self):
+        self.run_tool(TINY, "--name", "avoid", "-o", "avoid.cpp", "--dispatch", "--method", "ibp",
+                      "--batch", "16", "--target", "x86-64-v4")
+        self.assertEqual(self.define("BATCH"), 16)
+        sizes = [int(line.split()[2]) for level in LEVELS
+                 for line in (self.work / f"avoid_{level}.h").read_text().splitlines()
+                 if line.startswith(f"#define AVOID_{level.upper()}_BATCH_WORKSPACE_BYTES ")]
+        self.assertEqual(len(sizes), 3)
+        self.assertEqual(self.define("BATCH_WORKSPACE_BYTES"), max(sizes))
 
     def test_reports(self):
         self.run_tool(CONTROLLER, "-o", "avoid.cpp", "--name", "avoid", "--dispatch", "--property",
