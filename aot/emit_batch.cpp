@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "aot/step_emitter.h"
 #include "frontend/diagnostic.h"
 
@@ -39,7 +42,7 @@ bf_status {0}_spec_bounds_batch(size_t count, const float *lower, const float *u
 )";
 
 constexpr const char* kVerify = R"(/* {0}_verify of each box. */
-#define {1}_VERIFY_BATCH_WORKSPACE_BYTES {1}_VERIFY_WORKSPACE_BYTES
+#define {1}_VERIFY_BATCH_WORKSPACE_BYTES {2}
 bf_status {0}_verify_batch(size_t count, const float *lower, const float *upper,
                            bf_result *results, bf_status *statuses, void *workspace,
                            size_t workspace_bytes);
@@ -72,7 +75,7 @@ constexpr const char* kByTurns = R"(  bf_status first = BF_OK;
 
 )";
 
-constexpr const char* kVerifyByTurns =
+constexpr const char* kVerifyHead =
     R"(bf_status {0}_verify_batch(std::size_t count, const float* lower, const float* upper,
     bf_result* results, bf_status* statuses, void* workspace, std::size_t workspace_bytes) {{
   if (lower == nullptr || upper == nullptr || results == nullptr || statuses == nullptr)
@@ -82,7 +85,9 @@ constexpr const char* kVerifyByTurns =
                                                    {1}_VERIFY_BATCH_WORKSPACE_BYTES,
                                                    {1}_WORKSPACE_ALIGN))
     return status;
-  bf_status first = BF_OK;
+)";
+
+constexpr const char* kVerifyByTurns = R"(  bf_status first = BF_OK;
   for (std::size_t i = 0; i < count; ++i) {{
     statuses[i] = {0}_verify(lower + i * {1}_INPUTS, upper + i * {1}_INPUTS, results + i,
                              workspace, workspace_bytes);
@@ -92,6 +97,35 @@ constexpr const char* kVerifyByTurns =
 }}
 
 )";
+
+constexpr const char* kVerifyTogether =
+    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses);
+  const auto bounds = [workspace](const float* low, const float* high, float* row_low,
+                                  float* row_high) {{
+    return {0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES);
+  }};
+  const auto together = [workspace](std::size_t parts, const float* low, const float* high,
+                                    float* row_low, float* row_high, bf_status* part_statuses) {{
+    return {0}_spec_bounds_batch(parts, low, high, row_low, row_high, part_statuses, workspace,
+                                 {1}_BATCH_WORKSPACE_BYTES);
+  }};
+  if (const bf_status status =
+          bf::verify_boxes(property::tables, count, lower, upper, results, statuses,
+                           at<float>(workspace, {1}_BATCH_WORKSPACE_BYTES), together, bounds))
+    return status;
+  return first;
+}}
+
+)";
+
+// Side by side: what verify_boxes of runtime/verdict.h asks for comes after the bounds' workspace.
+std::string verify_bytes(const Plan& plan, const std::string& upper) {
+  if (plan.batch.side_by_side == 1) return upper + "_VERIFY_WORKSPACE_BYTES";
+  const std::int64_t boxes = plan.config.batch, inputs = plan.input_count;
+  const std::int64_t rows = std::max(plan.spec_rows, 1);
+  return fmt::format("({}_BATCH_WORKSPACE_BYTES + {})", upper,
+                     4 * (boxes * (2 * inputs + 2 * rows + 2) + inputs));
+}
 
 std::string bounds_function(const Plan& plan, bool spec, const Instruments& instruments) {
   const std::string upper = upper_case(plan.name);
@@ -120,7 +154,8 @@ std::string emit_batch_declarations(const Plan& plan, const Property* property) 
   std::string text = fmt::format(fmt::runtime(kHead + 1), upper, plan.name, plan.config.batch,
                                  plan.batch_bytes(), groups);
   if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kSpec), plan.name, plan.spec_rows);
-  if (property != nullptr) text += fmt::format(fmt::runtime(kVerify), plan.name, upper);
+  if (property != nullptr)
+    text += fmt::format(fmt::runtime(kVerify), plan.name, upper, verify_bytes(plan, upper));
   return text;
 }
 
@@ -133,9 +168,11 @@ std::string emit_batch_functions(const Plan& plan, const Property* property,
   if (plan.config.batch == 1) return {};
   std::string text = bounds_function(plan, false, instruments);
   if (plan.spec_rows > 0) text += bounds_function(plan, true, instruments);
-  if (property != nullptr)
-    text += fmt::format(fmt::runtime(kVerifyByTurns), plan.name, upper_case(plan.name));
-  return text;
+  if (property == nullptr) return text;
+  const std::string upper = upper_case(plan.name);
+  text += fmt::format(fmt::runtime(kVerifyHead), plan.name, upper);
+  const char* const how = plan.batch.side_by_side == 1 ? kVerifyByTurns : kVerifyTogether;
+  return text + fmt::format(fmt::runtime(how), plan.name, upper);
 }
 
 }  // namespace bf

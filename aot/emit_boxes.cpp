@@ -75,13 +75,12 @@ void StepEmitter::list_box_rows(const BackwardRows& step) {
   const std::string rows = name(step.neurons);
   const std::string out = std::to_string(layer(step.layer).out);
   mark("list_rows");
-  if (step.unstable_only) {
-    line("int listed = 0;");
-    call(box_routine("list_unstable_boxes"),
-         {name(step.centre), name(step.below), name(step.above), out, rows, "&listed"});
-  } else {
-    line(fmt::format("const int listed = bf::list_all({}, {});", out, rows));
-  }
+  const std::string list =
+      step.unstable_only
+          ? fmt::format("{}({}, {}, {}, {}, {})", box_routine("list_unstable_boxes"),
+                        name(step.centre), name(step.below), name(step.above), out, rows)
+          : fmt::format("{}({}, {})", box_routine("list_all_boxes"), out, rows);
+  line(fmt::format("const bf::BoxRows<{}> rows = {};", boxes, list));
   line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {}, 0}};",
                    double_literal(step.sum_inflate), double_literal(step.concretize_inflate),
                    double_literal(step.weight_relative), double_literal(step.inflate)));
@@ -100,7 +99,7 @@ void StepEmitter::boxed(const BackwardRows& step) {
   ++depth_;
   poison_new(0);
   list_box_rows(step);
-  line("for (int r = 0; r < listed; ++r) {");
+  line("for (int round = 0; round < rows.rounds; ++round) {");
   ++depth_;
   box_rows_once(step);
   --depth_;
@@ -110,18 +109,19 @@ void StepEmitter::boxed(const BackwardRows& step) {
   line("}");
 }
 
-// One neuron's rows in all boxes.
+// A round: the rows of a neuron of each box.
 void StepEmitter::box_rows_once(const BackwardRows& step) {
   const Layer& region = layer(step.layer);
   const int rows = step.tile * entry_.boxes;
   const int end = op_count(step) - 1;
   BF_CHECK(region.kind == LayerKind::kDense && step.tile == 2);
-  line(fmt::format("const int neuron = {}[r];", name(step.neurons)));
+  line(fmt::format("const std::int32_t* const neurons = {} + {} * round;", name(step.neurons),
+                   entry_.boxes));
   poison_new(0, true);
   mark(step.start);
-  call(box_routine("start_boxes"),
-       {table(step.layer, TableKind::kWeight), std::to_string(region.in),
-        std::to_string(kernel(step.start).panel), "neuron", name(step.coefficients)});
+  call("bf::start_rows", {table(step.layer, TableKind::kWeight), std::to_string(region.in),
+                          std::to_string(kernel(step.start).panel), "neurons",
+                          std::to_string(entry_.boxes), name(step.coefficients)});
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * rows, name(step.sums)));
   poison_dead(0, true);
   for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
@@ -135,12 +135,9 @@ void StepEmitter::box_rows_once(const BackwardRows& step) {
                    name(step.input_coefficients), name(step.input_radius), name(step.sums),
                    2 * rows));
   mark("tighten_rows");
-  const auto of_neuron = [&](BufferId id) {
-    return fmt::format("{} + {} * neuron", name(id), entry_.boxes);
-  };
   call(box_routine("tighten_boxes"),
-       {truth(!step.unstable_only), of_neuron(step.centre), name(step.sums), "errors", "absolute",
-        of_neuron(step.radius), of_neuron(step.below), of_neuron(step.above)});
+       {"rows", "round", "neurons", name(step.sums), "errors", "absolute", name(step.radius),
+        name(step.below), name(step.above)});
   poison_dead(end, true);
 }
 

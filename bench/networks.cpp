@@ -80,12 +80,25 @@ void Networks::add_shared() {
   }
 }
 
-double peer_nanoseconds(const std::string& network, const std::string& method) {
-  static const nlohmann::json table = [] {
-    std::ifstream file(fs::path(BF_SOURCE_DIR) / "bench" / "peer_times.json");
-    return nlohmann::json::parse(file).at("milliseconds");
+namespace {
+
+double peer(const char* section, const std::string& network, const std::string& method) {
+  static const nlohmann::json file = [] {
+    std::ifstream in(fs::path(BF_SOURCE_DIR) / "bench" / "peer_times.json");
+    return nlohmann::json::parse(in);
   }();
+  const nlohmann::json& table = file.at(section);
   return table.contains(network) ? table.at(network).value(method, 0.0) * 1e6 : 0.0;
+}
+
+}  // namespace
+
+double peer_nanoseconds(const std::string& network, const std::string& method) {
+  return peer("milliseconds", network, method);
+}
+
+double peer_batch_nanoseconds(const std::string& network, const std::string& method) {
+  return peer("milliseconds_of_64_boxes", network, method);
 }
 
 }  // namespace bf::bench

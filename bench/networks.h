@@ -37,4 +37,7 @@ class Networks {
 // nanoseconds; 0 where there is none. See peer_times.json for its conditions.
 double peer_nanoseconds(const std::string& network, const std::string& method);
 
+// The same for 64 boxes in a call, lower bounds of the property's rows alone.
+double peer_batch_nanoseconds(const std::string& network, const std::string& method);
+
 }  // namespace bf::bench

@@ -64,7 +64,7 @@ BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t co
     name += "_";
   made.name = std::move(name);
   made.element = element;
-  made.count = element == Element::kInt32 ? count : count * entry_.boxes;
+  made.count = count * entry_.boxes;
   entry_.buffers.push_back(std::move(made));
   return static_cast<BufferId>(entry_.buffers.size() - 1);
 }

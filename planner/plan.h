@@ -80,7 +80,6 @@ struct Entry {
   int kept_steps = 0;
 
   // Side by side: element i of box b is element i boxes + b of a buffer, in the lanes of vectors.
-  // Lists of neurons serve all boxes.
   int boxes = 1;
 
   const Buffer& buffer(BufferId id) const { return buffers.at(static_cast<std::size_t>(id)); }

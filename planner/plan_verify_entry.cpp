@@ -106,8 +106,7 @@ class EntryVerifier {
       const auto id = static_cast<std::size_t>(use.id);
       require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
       const Buffer& b = entry_.buffers[id];
-      const std::int64_t count =
-          use.element == Element::kInt32 ? use.count : use.count * entry_.boxes;
+      const std::int64_t count = use.count * entry_.boxes;
       require(b.element == use.element && b.count >= count,
               "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
               b.count, to_string(b.element), count, to_string(use.element));

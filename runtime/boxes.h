@@ -11,9 +11,7 @@
 // The routines of bounds.h for kBoxes boxes side by side: element i of box b is element
 // i kBoxes + b. Each lane goes through the operations of bounds.h on one box, in their order, so
 // the proofs there hold lane by lane; what is said here is only why an operation on lanes is the
-// scalar one. No lane reads another: bounds of a box do not depend on the boxes beside it. (But for
-// the list of neurons that get backward rows, which is that of all boxes: what a row says of a
-// neuron that its box does not list is thrown away.)
+// scalar one. No lane reads another: bounds of a box do not depend on the boxes beside it.
 
 namespace bf {
 
@@ -279,60 +277,69 @@ BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* belo
   }
 }
 
-// ---- backward rows: of one neuron, its sign + in the first kBoxes lanes, - in the others
+// ---- backward rows: each box has a list of its own, and in each round a neuron of it in its lane.
+// Rows of +z are in the first kBoxes lanes, of -z in the others.
 
-// The lanes in which the bounds leave the neuron's sign open.
+// How many neurons each box lists; a list [rounds][kBoxes] is filled up with a box's last neuron.
 template <int kBoxes>
-BF_LANES typename BoxLanes<kBoxes>::Longs is_unstable(const double* centre, const float* below,
-                                                      const float* above) {
-  using L = BoxLanes<kBoxes>;
-  const auto middle = load_rows<typename L::Doubles>(centre);
-  return (L::sub_down(middle, L::wide(below)) < 0) & (L::add_up(middle, L::wide(above)) > 0);
-}
+struct BoxRows {
+  int count[kBoxes] = {};
+  int rounds = 0;
 
-// The neurons that are unstable in one of the boxes.
+  void fill(std::int32_t* neurons) {
+    for (int b = 0; b < kBoxes; ++b) rounds = count[b] > rounds ? count[b] : rounds;
+    for (int b = 0; b < kBoxes; ++b)
+      for (int r = count[b]; r < rounds; ++r)
+        neurons[r * kBoxes + b] = r > 0 ? neurons[(r - 1) * kBoxes + b] : 0;
+  }
+};
+
+// list_unstable of each box.
 template <int kBoxes>
-BF_ROUTINE list_unstable_boxes(const double* centre, const float* below, const float* above, int n,
-                               std::int32_t* neurons, int* count) {
+static inline BoxRows<kBoxes> list_unstable_boxes(const double* centre, const float* below,
+                                                  const float* above, int n,
+                                                  std::int32_t* neurons) {
   using L = BoxLanes<kBoxes>;
-  *count = 0;
-  for (int j = 0; j < n; ++j) {
-    typename L::Longs open = {};
+  BoxRows<kBoxes> rows;
+  for (int j = 0; j < n; ++j)
     for (int v = 0; v < kBoxes; v += L::kLanes) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
-      open |= is_unstable<kBoxes>(centre + at, below + at, above + at);
+      const auto middle = load_rows<typename L::Doubles>(centre + at);
+      const auto low = L::sub_down(middle, L::wide(below + at));
+      const auto high = L::add_up(middle, L::wide(above + at));
+      const typename L::Longs open = (low < 0) & (high > 0);
+      for (int b = 0; b < L::kLanes; ++b) {  // a place that stays free is written over, or filled
+        neurons[rows.count[v + b] * kBoxes + v + b] = j;
+        rows.count[v + b] += open[b] != 0 ? 1 : 0;
+      }
     }
-    std::int64_t any = 0;
-    for (int b = 0; b < L::kLanes; ++b) any |= open[b];
-    if (any != 0) neurons[(*count)++] = j;
-  }
+  rows.fill(neurons);
+  return rows;
 }
 
-// start_rows of one neuron: every box has the same rows.
+// list_all of each box.
 template <int kBoxes>
-BF_ROUTINE start_boxes(const float* weight, int in, int panel, int neuron, float* coefficients) {
-  using Floats = typename VectorOf<float, lanes_of<float>(kBoxes)>::type;
-  const float* w =
-      weight + static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
-  for (int k = 0; k < in; ++k, w += panel, coefficients += 2 * kBoxes)
-    for (int b = 0; b < kBoxes; b += lanes_of<float>(kBoxes)) {
-      store_rows(coefficients + b, Floats(*w - Floats{}));
-      store_rows(coefficients + kBoxes + b, Floats(-*w - Floats{}));
-    }
+static inline BoxRows<kBoxes> list_all_boxes(int n, std::int32_t* neurons) {
+  BoxRows<kBoxes> rows;
+  rows.rounds = n;
+  for (int b = 0; b < kBoxes; ++b) rows.count[b] = n;
+  for (int i = 0; i < n * kBoxes; ++i) neurons[i] = i / kBoxes;
+  return rows;
 }
 
-// tighten_rows of one neuron; errors.absolute is left out, `absolute` is that of each box. Bounds
-// of boxes in which the neuron is stable stay, unless `all`. centre, radius, below, above: of the
-// neuron.
+// tighten_rows of a round: its `neurons`, one per box. errors.absolute is left out, `absolute` is
+// that of each box. Boxes whose list has ended keep what they have.
 template <int kBoxes>
-BF_ROUTINE tighten_boxes(bool all, const double* centre, const float* sums, const RowErrors& errors,
-                         const double* absolute, const float* radius, float* below, float* above) {
+BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int32_t* neurons,
+                         const float* sums, const RowErrors& errors, const double* absolute,
+                         const float* radius, float* below, float* above) {
   using L = BoxLanes<kBoxes>;
   using Doubles = typename L::Doubles;
-  using Floats = typename L::Floats;
   constexpr int kRows = 2 * kBoxes;
+  float own_radius[kBoxes], down[kBoxes], up[kBoxes];
+  for (int b = 0; b < kBoxes; ++b) own_radius[b] = radius[neurons[b] * kBoxes + b];
   for (int v = 0; v < kBoxes; v += L::kLanes) {
-    const Doubles own = errors.weight_relative * L::wide(radius + v) * errors.inflate +
+    const Doubles own = errors.weight_relative * L::wide(own_radius + v) * errors.inflate +
                         load_rows<Doubles>(absolute + v);
     const auto reach = [&](int row) {
       const Doubles loss = (L::wide(sums + kRows + row) * errors.sum_inflate +
@@ -340,16 +347,14 @@ BF_ROUTINE tighten_boxes(bool all, const double* centre, const float* sums, cons
                            kDoubleSlack;
       return L::float_up(L::sub_up(loss, L::wide(sums + row)));
     };
-    const Floats down = reach(v);
-    const Floats up = reach(kBoxes + v);
-    const Floats old_below = load_rows<Floats>(below + v);
-    const Floats old_above = load_rows<Floats>(above + v);
-    const typename L::Ints open =
-        all ? typename L::Ints{} - 1
-            : __builtin_convertvector(is_unstable<kBoxes>(centre + v, below + v, above + v),
-                                      typename L::Ints);
-    store_rows(below + v, Floats(((down < old_below) & open) ? down : old_below));
-    store_rows(above + v, Floats(((up < old_above) & open) ? up : old_above));
+    store_rows(down + v, reach(v));
+    store_rows(up + v, reach(kBoxes + v));
+  }
+  for (int b = 0; b < kBoxes; ++b) {
+    if (round >= rows.count[b]) continue;
+    const int at = neurons[b] * kBoxes + b;
+    if (down[b] < below[at]) below[at] = down[b];
+    if (up[b] < above[at]) above[at] = up[b];
   }
 }
 

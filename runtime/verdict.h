@@ -144,6 +144,25 @@ static inline bf_status find_violation(const PropertyTables& property, std::int3
   return BF_OK;
 }
 
+// What bounds of C y on a part of a case's box say of it, into `found`: the verdict on the cases
+// before. The part, its bounds and `point` (of as many numbers as inputs) are used up.
+template <class Bounds>
+static inline bf_status decide_case(const PropertyTables& property, std::int32_t index,
+                                    float* box_lower, float* box_upper, float* row_lower,
+                                    float* row_upper, float* point, bf_result* found,
+                                    const Bounds& bounds) {
+  const std::uint32_t begin = property.case_clauses[index];
+  const std::uint32_t end = property.case_clauses[index + 1];
+  std::uint32_t open = begin;
+  while (open < end && is_excluded(property, open, row_lower, row_upper)) ++open;
+  if (open == end) return BF_OK;
+  if (found->verdict == BF_VERIFIED)
+    *found = {BF_UNKNOWN, static_cast<std::uint32_t>(index), open - begin, found->counterexample};
+  if (!shrink_to_exact(property, index, box_lower, box_upper)) return BF_OK;
+  return find_violation(property, index, box_lower, box_upper, row_lower, row_upper, point, found,
+                        bounds);
+}
+
 // The verdict on a box that check_box accepts. bounds(lower, upper, row_lower, row_upper) bounds C
 // y. scratch: 3 inputs + 2 rows floats.
 //
@@ -164,20 +183,52 @@ static inline bf_status verify_property(const PropertyTables& property, const fl
   for (std::int32_t index = 0; index < property.cases; ++index) {
     if (!intersect_case(property, index, lower, upper, box_lower, box_upper)) continue;
     if (const bf_status status = bounds(box_lower, box_upper, row_lower, row_upper)) return status;
-    const std::uint32_t begin = property.case_clauses[index];
-    const std::uint32_t end = property.case_clauses[index + 1];
-    std::uint32_t open = begin;
-    while (open < end && is_excluded(property, open, row_lower, row_upper)) ++open;
-    if (open == end) continue;
-    if (found.verdict == BF_VERIFIED)
-      found = {BF_UNKNOWN, static_cast<std::uint32_t>(index), open - begin, found.counterexample};
-    if (!shrink_to_exact(property, index, box_lower, box_upper)) continue;
-    if (const bf_status status = find_violation(property, index, box_lower, box_upper, row_lower,
-                                                row_upper, point, &found, bounds))
+    if (const bf_status status = decide_case(property, index, box_lower, box_upper, row_lower,
+                                             row_upper, point, &found, bounds))
       return status;
     if (found.verdict == BF_FALSIFIED) break;
   }
   *result = found;
+  return BF_OK;
+}
+
+// verify_property of each box with BF_OK, the same results: case after case, whose parts of the
+// boxes together(count, lower, upper, row_lower, row_upper, statuses) bounds in one call. scratch:
+// count (2 inputs + 2 rows + 2) + inputs floats.
+template <class Together, class Bounds>
+static inline bf_status verify_boxes(const PropertyTables& property, std::size_t count,
+                                     const float* lower, const float* upper, bf_result* results,
+                                     const bf_status* statuses, float* scratch,
+                                     const Together& together, const Bounds& bounds) {
+  static_assert(sizeof(bf_status) == 4, "bf: a status is as large as a float");
+  const auto inputs = static_cast<std::size_t>(property.inputs);
+  const auto rows = static_cast<std::size_t>(property.rows);
+  float* const box_lower = scratch;
+  float* const box_upper = box_lower + count * inputs;
+  float* const row_lower = box_upper + count * inputs;
+  float* const row_upper = row_lower + count * rows;
+  float* const point = row_upper + count * rows;
+  auto* const box = reinterpret_cast<std::uint32_t*>(point + inputs);  // of each part
+  auto* const part_statuses = reinterpret_cast<bf_status*>(box + count);
+  for (std::size_t i = 0; i < count; ++i)
+    if (statuses[i] == BF_OK) results[i] = {BF_VERIFIED, 0, 0, results[i].counterexample};
+  for (std::int32_t index = 0; index < property.cases; ++index) {
+    std::size_t parts = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (statuses[i] == BF_OK && results[i].verdict != BF_FALSIFIED &&
+          intersect_case(property, index, lower + i * inputs, upper + i * inputs,
+                         box_lower + parts * inputs, box_upper + parts * inputs))
+        box[parts++] = static_cast<std::uint32_t>(i);
+    if (parts == 0) continue;
+    if (const bf_status status =
+            together(parts, box_lower, box_upper, row_lower, row_upper, part_statuses))
+      return status;
+    for (std::size_t k = 0; k < parts; ++k)
+      if (const bf_status status = decide_case(
+              property, index, box_lower + k * inputs, box_upper + k * inputs, row_lower + k * rows,
+              row_upper + k * rows, point, &results[box[k]], bounds))
+        return status;
+  }
   return BF_OK;
 }
 

@@ -512,7 +512,7 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
   float* const y_below = at<float>(workspace, 736);  // [8]
   float* const y_above = at<float>(workspace, 768);  // [8]
   double* const y_slack = at<double>(workspace, 288);  // [12]
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 800);  // [2]
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 800);  // [8]
   float* const y_sums = at<float>(workspace, 384);  // [24]
   float* const y_over_h = at<float>(workspace, 544);  // [16]
   float* const y_over_box = at<float>(workspace, 608);  // [16]
@@ -537,20 +537,20 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
         0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
     bf::interval_around_boxes<4>(y_radius, 2, 0x1.0000040001205p+0, y_slack, y_below, y_above);
     {
-      const int listed = bf::list_all(2, y_rows);
+      const bf::BoxRows<4> rows = bf::list_all_boxes<4>(2, y_rows);
       const bf::RowErrors errors{0x1.0000060000485p+0, 0x1.0000040000205p+0, 0x0p+0,
           0x1.0000040001205p+0, 0};
       double absolute[4];
       for (int b = 0; b < 4; ++b)
         absolute[b] = y_slack[b] + 0x1p-147 * (2 + h_slack[b + 8]);
-      for (int r = 0; r < listed; ++r) {
-        const int neuron = y_rows[r];
-        bf::start_boxes<4>(y_weight, 2, 4, neuron, y_over_h);
+      for (int round = 0; round < rows.rounds; ++round) {
+        const std::int32_t* const neurons = y_rows + 4 * round;
+        bf::start_rows(y_weight, 2, 4, neurons, 4, y_over_h);
         for (int i = 0; i < 16; ++i) y_sums[i] = 0;
         backward_affine_boxes4_2x2_rows8(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
         concretize_boxes4_2_rows8(y_over_box, box_radius, y_sums + 16);
-        bf::tighten_boxes<4>(true, y_centre + 4 * neuron, y_sums, errors, absolute, y_radius + 4
-            * neuron, y_below + 4 * neuron, y_above + 4 * neuron);
+        bf::tighten_boxes<4>(rows, round, neurons, y_sums, errors, absolute, y_radius, y_below,
+            y_above);
       }
     }
     bf::write_boxes(group, 2, false, y_centre, y_below, y_above, TINY_OUTPUTS, out_lower,
