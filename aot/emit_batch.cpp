@@ -42,7 +42,7 @@ bf_status {0}_spec_bounds_batch(size_t count, const float *lower, const float *u
 )";
 
 constexpr const char* kVerify = R"(/* {0}_verify of each box. */
-#define {1}_VERIFY_BATCH_WORKSPACE_BYTES {2}
+#define {1}_VERIFY_BATCH_WORKSPACE_BYTES ({1}_BATCH_WORKSPACE_BYTES + {2})
 bf_status {0}_verify_batch(size_t count, const float *lower, const float *upper,
                            bf_result *results, bf_status *statuses, void *workspace,
                            size_t workspace_bytes);
@@ -118,13 +118,12 @@ constexpr const char* kVerifyTogether =
 
 )";
 
-// Side by side: what verify_boxes of runtime/verdict.h asks for comes after the bounds' workspace.
-std::string verify_bytes(const Plan& plan, const std::string& upper) {
-  if (plan.batch.side_by_side == 1) return upper + "_VERIFY_WORKSPACE_BYTES";
+// What NAME_verify, or verify_boxes of runtime/verdict.h, asks for besides the bounds' workspace.
+std::int64_t verify_scratch(const Plan& plan) {
   const std::int64_t boxes = plan.config.batch, inputs = plan.input_count;
   const std::int64_t rows = std::max(plan.spec_rows, 1);
-  return fmt::format("({}_BATCH_WORKSPACE_BYTES + {})", upper,
-                     4 * (boxes * (2 * inputs + 2 * rows + 2) + inputs));
+  if (plan.batch.side_by_side == 1) return 4 * (3 * inputs + 2 * rows);
+  return 4 * (boxes * (2 * inputs + 2 * rows + 2) + inputs);
 }
 
 std::string bounds_function(const Plan& plan, bool spec, const Instruments& instruments) {
@@ -155,7 +154,7 @@ std::string emit_batch_declarations(const Plan& plan, const Property* property) 
                                  plan.batch_bytes(), groups);
   if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kSpec), plan.name, plan.spec_rows);
   if (property != nullptr)
-    text += fmt::format(fmt::runtime(kVerify), plan.name, upper, verify_bytes(plan, upper));
+    text += fmt::format(fmt::runtime(kVerify), plan.name, upper, verify_scratch(plan));
   return text;
 }
 

@@ -95,7 +95,8 @@ std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
   if (base.method == "auto") configs.push_back({"auto", {{"method", "auto"}}, "", ""});
   std::vector<std::string> planner;
   for (const PlannerPass& pass : planner_passes())
-    if (pass.optional) planner.emplace_back(pass.name);
+    if (pass.optional && (base.batch > 1 || pass.name != "batch-lanes"))
+      planner.emplace_back(pass.name);
   add_passes(configs, base, base.method, planner);
   add_passes(configs, base, base.method, graph_passes());
   add_settings(configs, base.method);

@@ -251,6 +251,37 @@ TEST_F(BoxesContract, NoneWithoutTheOption) {
   EXPECT_FALSE(batch.has_symbol(0, "_bounds_batch"));
 }
 
+// A convolution goes box by box, with the same promises.
+TEST_F(BoxesContract, OtherLayersGoByTurns) {
+  Random random(9);
+  Net net = random_net(random, Family::kTrained);
+  Batch batch;
+  PlannerConfig config = planner_config(Method::kCrown, Lowering::kVector, "x86-64");
+  config.batch = kBatch;
+  batch.add(to_graph(net, Form::kConv), false, config);
+  batch.build({"g++", {"-O1"}});
+  const Plan& made = batch.plan(0);
+  EXPECT_EQ(made.batch.side_by_side, 1);
+  EXPECT_NE(made.batch.reason.find("is no dense layer"), std::string::npos) << made.batch.reason;
+  std::vector<FloatBox> asked;
+  for (int i = 0; i < kBatch; ++i) asked.push_back(random_box(random, net.inputs(), i));
+  asked[3].lower[0] = kInfinity;
+  BatchCall call(made, static_cast<std::size_t>(made.output_count), asked);
+  EXPECT_EQ(call.run(reinterpret_cast<BoundsBatch>(batch.symbol(0, "_bounds_batch"))),
+            BF_EMPTY_BOX);
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    const Outcome alone = batch.run(0, asked[i]), got = call.outcome(i);
+    EXPECT_EQ(got.status, i == 3 ? BF_EMPTY_BOX : BF_OK);
+    EXPECT_EQ(got.status, alone.status);
+    if (i == 3) {
+      EXPECT_TRUE(call.untouched(i));
+      continue;
+    }
+    EXPECT_EQ(std::memcmp(got.lower.data(), alone.lower.data(), 4 * got.lower.size()), 0);
+    EXPECT_EQ(std::memcmp(got.upper.data(), alone.upper.data(), 4 * got.upper.size()), 0);
+  }
+}
+
 TEST_F(BoxesContract, ABudgetKeepsBoxesApart) {
   PlannerConfig config = planner_config(Method::kIbp, Lowering::kVector, "x86-64");
   config.batch = kBatch;
