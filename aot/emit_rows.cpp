@@ -81,6 +81,8 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   poison_dead(0, true);
   for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
     poison_new(i + 1, true);
+    for (const RepeatedStep& repeated : step.links[static_cast<std::size_t>(i)].remake)
+      std::visit([this](const auto& s) { emit(s); }, repeated);
     link(step, step.links[static_cast<std::size_t>(i)]);
     poison_dead(i + 1, true);
   }

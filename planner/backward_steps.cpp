@@ -254,6 +254,7 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   BackwardRows step = begin_rows(index, state, name);
   CoefficientSlots slots(*this, name, step.tile);
   pass_back(index, step, slots);
+  remake_tables(name, step);
   add_row_errors(index, step);
   entry_.steps.push_back(std::move(step));
 }

@@ -120,6 +120,11 @@ Cost cost(const Plan& plan, const BackwardRows& step) {
     const Cost pass = one_pass(plan, link.layer, 2);
     total.flops += pass.flops * rows;
     total.bytes += pass.bytes * tiles;
+    for (const RepeatedStep& repeated : link.remake) {
+      const Cost again = std::visit([&](const auto& s) { return cost(plan, s); }, repeated);
+      total.flops += again.flops * tiles;
+      total.bytes += again.bytes * tiles;
+    }
   }
   if (step.iterations > 0) {  // backward, and forward but for the last time
     total.flops *= 2 * step.iterations - 1;

@@ -192,6 +192,7 @@ void EntryBuilder::relax(int index, Relaxed& state) {
     step.free_offset = drop(ErrorTerm::kOffset, free_offset_gamma(index));
   step.inflate = radius_inflate(index);
   step.kernel = lowering_.relax(index);
+  relax_step_[static_cast<std::size_t>(index)] = static_cast<int>(entry_.steps.size());
   entry_.steps.push_back(step);
 }
 
@@ -246,6 +247,8 @@ void EntryBuilder::relax_max(int index, Relaxed& state) {
 void EntryBuilder::build_centred() {
   relaxed_.assign(plan_.layers.size(), {});
   activations_.assign(plan_.layers.size(), {});
+  centre_step_.assign(plan_.layers.size(), -1);
+  relax_step_.assign(plan_.layers.size(), -1);
   box_ = {buffer("box_centre", Element::kFloat64, plan_.input_count),
           buffer("box_radius", Element::kFloat32, plan_.input_count)};
   entry_.steps.push_back(
@@ -263,6 +266,7 @@ void EntryBuilder::build_centred() {
       relax_max(i, state);
       continue;
     }
+    centre_step_[static_cast<std::size_t>(i)] = static_cast<int>(entry_.steps.size());
     if (layer(i).kind == LayerKind::kDense)
       centre_affine(i, state);
     else

@@ -54,6 +54,7 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
   }
   for (const BackwardOut& out : step.starts) start_term(step, out, tiles);
   for (const BackwardLink& link : step.links) {
+    for (const RepeatedStep& repeated : link.remake) repeat(repeated, tiles);
     if (layer(link.layer).kind == LayerKind::kDense)
       dense_link(step, link, tiles);
     else
@@ -68,6 +69,38 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
   tighten.items = std::min(neurons / once, step.tile / 2.0);
   tighten.groups = 2 * surprises(neurons / 2, neurons) / once;  // either bound may get tighter
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
+}
+
+// A forward step of every tile.
+void StepCoster::repeat(const RepeatedStep& step, double tiles) {
+  StepCost rows = std::move(made_);
+  made_ = {};
+  const auto* const relaxed = std::get_if<Relax>(&step);
+  StepActivity activity;
+  if (relaxed != nullptr) {
+    const double share = kUnstableShare * layer(relaxed->layer).out;
+    activity = {share, share / 2, share};
+  }
+  std::visit([&](const auto& x) { visit(x, activity); }, step);
+  for (TaskPart& part : made_.parts) {
+    const auto same = std::ranges::find_if(rows.parts, [&](const TaskPart& other) {
+      return other.name == part.name && other.kernel == part.kernel;
+    });
+    part.calls *= tiles;
+    part.flops *= tiles;
+    part.bytes *= tiles;
+    part.seconds *= tiles;
+    if (same == rows.parts.end()) {
+      rows.parts.push_back(std::move(part));
+      continue;
+    }
+    same->calls += part.calls;
+    same->flops += part.flops;
+    same->bytes += part.bytes;
+    same->seconds += part.seconds;
+  }
+  rows.total += {made_.total.flops * tiles, made_.total.bytes * tiles, made_.total.seconds * tiles};
+  made_ = std::move(rows);
 }
 
 void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, double tiles) {

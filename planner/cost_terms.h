@@ -73,6 +73,7 @@ class StepCoster {
 
   // cost_rows.cpp
   void visit(const BackwardRows& step, const StepActivity& activity);
+  void repeat(const RepeatedStep& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
   void clear(const BackwardRows& step, int elements, double tiles);
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);

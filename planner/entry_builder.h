@@ -35,6 +35,8 @@ class EntryBuilder {
   class CoefficientSlots;
   // And for the values of tensors on the way forward.
   class ValueSlots;
+  // And for tables that are made anew.
+  class Repeats;
 
   const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
   int layer_count() const { return static_cast<int>(plan_.layers.size()); }
@@ -98,6 +100,7 @@ class EntryBuilder {
                                 CoefficientSlots& slots);
   void pass_back(int index, BackwardRows& step, CoefficientSlots& slots);
   void add_row_errors(int index, BackwardRows& step);
+  void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
 
   Plan& plan_;
   const PlannerConfig& config_;
@@ -109,6 +112,7 @@ class EntryBuilder {
   std::vector<Relaxed> relaxed_;
   std::vector<bool> free_slopes_;  // ReLU layers below rows that choose slopes
   std::vector<Activation> activations_;
+  std::vector<int> centre_step_, relax_step_;  // that made a layer's centres, and its relaxation
   Activation box_;
 };
 

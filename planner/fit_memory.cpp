@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "frontend/diagnostic.h"
 #include "planner/build_entries.h"
+#include "planner/cost_model.h"
 #include "planner/lowering.h"
 #include "planner/placement.h"
 #include "planner/plan_cache.h"
@@ -31,37 +33,8 @@ std::int64_t peak_of(const Entry& entry, int step) {
   return peak;
 }
 
-struct Shrink {
-  int layer = 0;
-  int tile = 0;  // from
-  int to = 0;
-};
-
-// The rows whose tiles must shrink for the largest entry to need less; nothing where its fullest
-// step has none that can.
-std::optional<Shrink> next_shrink(Plan& plan) {
-  const Entry& entry = *std::ranges::max_element(
-      plan.entries, {}, [](const Entry& e) { return e.storage.planned_bytes; });
-  std::optional<Shrink> shrink;
-  std::int64_t most = 0;
-  const LoweringPlanner lowering(plan);
-  for (int i = 0; i < static_cast<int>(entry.steps.size()); ++i) {
-    const std::int64_t peak = peak_of(entry, i);
-    if (peak <= most) continue;
-    most = peak;
-    shrink.reset();
-    const auto* rows = std::get_if<BackwardRows>(&entry.steps[static_cast<std::size_t>(i)]);
-    if (rows == nullptr || rows->tile <= 2) continue;
-    const int out = plan.layers[static_cast<std::size_t>(rows->layer)].out;
-    const int to = lowering.row_tile(out, rows->tile / 2);
-    if (to < rows->tile) shrink = Shrink{rows->layer, rows->tile, to};
-  }
-  return shrink;
-}
-
-}  // namespace
-
-Plan placed(Plan plan) {
+// Makes and places entries, by the passes that are enabled.
+void place_entries(Plan& plan) {
   LoweringPlanner lowering(plan);
   build_entries(lowering, plan);
   if (is_enabled(plan.config, "plan-cache")) plan_cache(plan);
@@ -72,34 +45,199 @@ Plan placed(Plan plan) {
     share_storage(entry, plan.rejected);
     if (is_enabled(plan.config, "search-offsets")) search_offsets(entry, plan.rejected);
   }
+}
+
+struct Shrink {
+  int layer = 0;
+  int tile = 0;  // from
+  int to = 0;
+};
+
+// Tries plans of the same network with other choices: the later passes' members are made on the
+// plan itself, which would be large to copy, and cleared in the end.
+class Fitting {
+ public:
+  explicit Fitting(Plan& plan) : plan_(plan), notes_(plan.rejected.size()) {}
+  ~Fitting() { clear(); }
+  Fitting(const Fitting&) = delete;
+  Fitting& operator=(const Fitting&) = delete;
+
+  void run();
+
+ private:
+  DomainChoice& choice(int layer) { return plan_.domains[static_cast<std::size_t>(layer)]; }
+  const std::string& name(int layer) const {
+    return plan_.layers[static_cast<std::size_t>(layer)].name;
+  }
+  bool fits() const { return plan_.arena_bytes() <= plan_.config.memory_budget; }
+
+  void clear();
+  void build();
+  std::int64_t place();
+  std::optional<Shrink> next_shrink();
+  void shrink_tiles();
+  double seconds();
+  std::vector<int> remakeable() const;
+  std::vector<int> by_gain();
+  void note(std::string candidate, std::string reason);
+
+  Plan& plan_;
+  std::size_t notes_;           // of passes before, then of this one
+  std::int64_t smallest_ = -1;  // workspace of all that was tried
+};
+
+void Fitting::note(std::string candidate, std::string reason) {
+  plan_.rejected.resize(notes_);  // others are of plans that are being tried
+  plan_.rejected.push_back({"storage", std::move(candidate), std::move(reason)});
+  ++notes_;
+}
+
+void Fitting::clear() {
+  plan_.entries.clear();
+  plan_.kernels.clear();
+  plan_.layouts.clear();
+  plan_.cache.clear();
+  plan_.context = {};
+  plan_.rejected.resize(notes_);
+}
+
+void Fitting::build() {
+  clear();
+  LoweringPlanner lowering(plan_);
+  build_entries(lowering, plan_);
+}
+
+// The workspace, as the passes that are enabled make it.
+std::int64_t Fitting::place() {
+  clear();
+  place_entries(plan_);
+  const std::int64_t bytes = plan_.arena_bytes();
+  smallest_ = smallest_ < 0 ? bytes : std::min(smallest_, bytes);
+  return bytes;
+}
+
+// The rows whose tiles must shrink for the largest entry to need less; nothing where its fullest
+// step has none that can.
+std::optional<Shrink> Fitting::next_shrink() {
+  const Entry& entry = *std::ranges::max_element(
+      plan_.entries, {}, [](const Entry& e) { return e.storage.planned_bytes; });
+  std::optional<Shrink> shrink;
+  std::int64_t most = 0;
+  const LoweringPlanner lowering(plan_);
+  for (int i = 0; i < static_cast<int>(entry.steps.size()); ++i) {
+    const std::int64_t peak = peak_of(entry, i);
+    if (peak <= most) continue;
+    most = peak;
+    shrink.reset();
+    const auto* rows = std::get_if<BackwardRows>(&entry.steps[static_cast<std::size_t>(i)]);
+    if (rows == nullptr || rows->tile <= 2) continue;
+    const int out = plan_.layers[static_cast<std::size_t>(rows->layer)].out;
+    const int to = lowering.row_tile(out, rows->tile / 2);
+    if (to < rows->tile) shrink = Shrink{rows->layer, rows->tile, to};
+  }
+  return shrink;
+}
+
+void Fitting::shrink_tiles() {
+  std::int64_t needed = place();
+  while (!fits()) {
+    const std::optional<Shrink> shrink = next_shrink();
+    if (!shrink) return;
+    choice(shrink->layer).row_tile = shrink->to;
+    note(
+        fmt::format("{}: rows in tiles of {}", name(shrink->layer), shrink->tile),
+        fmt::format("the workspace needs {} bytes; the budget is {}, so that tiles of {} are tried",
+                    needed, plan_.config.memory_budget, shrink->to));
+    needed = place();
+  }
+}
+
+// Layers whose tables some rows could make anew: affine ones that stand on affine ones alone, and
+// whose slopes no rows choose.
+std::vector<int> Fitting::remakeable() const {
+  std::vector<bool> affine(plan_.layers.size()), passed(plan_.layers.size());
+  for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
+    affine[i] = plan_.layers[i].is_affine();
+    for (const int input : inputs_of(plan_.layers[i]))
+      affine[i] = affine[i] && (input < 0 || affine[static_cast<std::size_t>(input)]);
+  }
+  for (const Entry& entry : plan_.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* rows = std::get_if<BackwardRows>(&step))
+        for (const BackwardLink& link : rows->links)
+          if (rows->iterations == 0) passed[static_cast<std::size_t>(link.layer)] = true;
+  for (const Entry& entry : plan_.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* rows = std::get_if<BackwardRows>(&step))
+        for (const BackwardLink& link : rows->links)
+          if (rows->iterations > 0) passed[static_cast<std::size_t>(link.layer)] = false;
+  std::vector<int> layers;
+  for (std::size_t i = 0; i < plan_.layers.size(); ++i)
+    if (affine[i] && passed[i]) layers.push_back(static_cast<int>(i));
+  return layers;
+}
+
+// Predicted, of all entries.
+double Fitting::seconds() {
+  build();
+  double sum = 0;
+  for (const Entry& entry : plan_.entries)
+    sum += predict_entry(plan_, entry, assumed_activity(plan_, entry), profile_of(plan_.config))
+               .total.seconds;
+  return sum;
+}
+
+// By falling bytes per second: a table that is not stored against the steps that are repeated.
+std::vector<int> Fitting::by_gain() {
+  std::vector<int> layers = remakeable();
+  std::vector<double> gain(plan_.layers.size());
+  const double before = seconds();
+  for (const int layer : layers) {
+    choice(layer).remade = true;
+    const double spent = std::max(seconds() - before, 1e-12);
+    choice(layer).remade = false;
+    const bool tightened = choice(layer).domain != Domain::kInterval;
+    const double rows = kRelaxRows - (tightened ? 2 : 0);  // its bounds are stored instead
+    gain[static_cast<std::size_t>(layer)] =
+        rows * plan_.layers[static_cast<std::size_t>(layer)].out / spent;
+  }
+  std::ranges::stable_sort(layers, [&](int a, int b) {
+    return gain[static_cast<std::size_t>(a)] > gain[static_cast<std::size_t>(b)];
+  });
+  return layers;
+}
+
+void Fitting::run() {
+  shrink_tiles();
+  if (fits()) return;
+  for (const int layer : by_gain()) {
+    const std::int64_t needed = place();
+    choice(layer).remade = true;
+    note(fmt::format("{}: its relaxation is stored", name(layer)),
+         fmt::format("the workspace needs {} bytes; the budget is {}, so that each tile of rows "
+                     "makes it anew",
+                     needed, plan_.config.memory_budget));
+    shrink_tiles();
+    if (fits()) return;
+  }
+  fail("BF2105", fmt::format("a memory budget of {} bytes", plan_.config.memory_budget),
+       fmt::format("the workspace needs {} bytes with the smallest tiles of rows and with "
+                   "relaxations made anew where that saves some",
+                   smallest_),
+       fmt::format("--memory-budget {} is the smallest that works; --method ibp needs less, and "
+                   "--lowering generic has smaller tiles",
+                   smallest_));
+}
+
+}  // namespace
+
+Plan placed(Plan plan) {
+  place_entries(plan);
   return plan;
 }
 
 void fit_memory(PlanState& state) {
-  Plan& plan = state.plan;
-  const std::int64_t budget = plan.config.memory_budget;
-  if (budget == 0) return;
-  Plan trial = placed(plan);
-  while (trial.arena_bytes() > budget) {
-    const std::int64_t needed = trial.arena_bytes();
-    const std::optional<Shrink> shrink = next_shrink(trial);
-    if (!shrink)
-      fail(
-          "BF2105", fmt::format("a memory budget of {} bytes", budget),
-          fmt::format("the workspace needs {} bytes with the smallest tiles of rows", needed),
-          fmt::format("--memory-budget {} is the smallest that works; --method ibp needs less, and "
-                      "--lowering generic has smaller tiles",
-                      needed));
-    plan.domains[static_cast<std::size_t>(shrink->layer)].row_tile = shrink->to;
-    plan.rejected.push_back(
-        {"storage",
-         fmt::format("{}: rows in tiles of {}",
-                     plan.layers[static_cast<std::size_t>(shrink->layer)].name, shrink->tile),
-         fmt::format(
-             "the workspace needs {} bytes; the budget is {}, so that tiles of {} are tried",
-             needed, budget, shrink->to)});
-    trial = placed(plan);
-  }
+  if (state.plan.config.memory_budget > 0) Fitting(state.plan).run();
 }
 
 }  // namespace bf

@@ -92,6 +92,9 @@ struct DomainChoice {
   bool unstable_only = true;  // backward: of the neurons whose relaxation is not exact, or of all
   std::string reason;
   int row_tile = 0;  // rows of a backward tile; 0: as configured
+  // The layer's relaxation is not stored: rows that pass it make it anew for each tile. Not where
+  // rows choose its slopes.
+  bool remade = false;
   bool operator==(const DomainChoice&) const = default;
 };
 

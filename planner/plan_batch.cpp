@@ -25,6 +25,8 @@ std::string obstacle(const Plan& plan) {
       return fmt::format("{} is no dense layer with ReLU or without", layer.name);
   for (const DomainChoice& choice : plan.domains)
     if (choice.domain == Domain::kOptimised) return "slopes are chosen for one box at a time";
+  for (const DomainChoice& choice : plan.domains)
+    if (choice.remade) return "relaxations are made anew for one box at a time";
   return {};
 }
 

@@ -295,6 +295,7 @@ Json choices_json(const Plan& plan) {
                                {"domain", to_string(choice.domain)},
                                {"unstable_only", choice.unstable_only},
                                {"row_tile", choice.row_tile},
+                               {"remade", choice.remade},
                                {"reason", choice.reason}});
   json["search"] = plan.search ? to_json(*plan.search) : Json(nullptr);
   json["layouts"] = Json::array();

@@ -170,6 +170,8 @@ Json link_slopes_json(const Names& names, const BackwardLink& link) {
 }
 
 Json link_json(const Names& names, const BackwardLink& link, bool optimised) {
+  Json remake = Json::array();
+  for (const RepeatedStep& step : link.remake) remake.push_back(step_json(names, widened(step)));
   return {{"layer", names.layer(link.layer)},
           {"table", names.buffer(link.table)},
           {"slack", names.buffer(link.slack)},
@@ -179,6 +181,7 @@ Json link_json(const Names& names, const BackwardLink& link, bool optimised) {
           {"sum", names.buffer(link.sum)},
           {"kernel", names.kernel(link.kernel)},
           {"outs", outs_json(names, link.outs)},
+          {"remake", std::move(remake)},
           {"optimised", optimised ? link_slopes_json(names, link) : Json(nullptr)}};
 }
 

@@ -163,13 +163,18 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   }
 }
 
-void follow_link(const Plan& plan, const BackwardRows& step, const BackwardLink& link, int op,
-                 Coefficients& flow, Uses& uses) {
+void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
+                 const BackwardLink& link, int op, Coefficients& flow, Uses& uses) {
   flow.enter(op);
   const Layer& layer = layer_at(plan, link.layer);
   const bool max = layer.kind == LayerKind::kMax;
   const int rows = max ? kMaxRows : layer.kind == LayerKind::kProduct ? kProductRows : kRelaxRows;
-  uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
+  const bool stored = !plan.domains.at(static_cast<std::size_t>(link.layer)).remade;
+  BF_CHECK(link.remake.empty() == (stored || step.iterations > 0));
+  if (link.remake.empty())
+    uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
+  else
+    follow_remake(plan, entry, step, link, op, uses);
   uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64, kSlack);
   BF_CHECK(max == (link.choice != BufferId::kNone));
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
@@ -272,6 +277,9 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
     for (const BufferId id :
          {link.relaxed, link.slopes.slope, link.slopes.mean, link.slopes.square})
       if (id != BufferId::kNone) flow.keep_off(id);
+  for (const BackwardLink& link : step.links)
+    for (const RepeatedStep& repeated : link.remake)
+      for (const BufferId id : access_of(widened(repeated)).writes) flow.keep_off(id);
   follow_start(plan, step, flow);
   // A link's coefficients are complete: its readers in the cone have larger numbers.
   const std::vector<int> cone = cone_of(plan, step.layer);
@@ -279,7 +287,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   for (std::size_t i = 0; i < cone.size(); ++i) {
     BF_CHECK(step.links[i].layer == cone[i]);
     const int op = step.iterations > 0 ? 0 : static_cast<int>(i) + 1;
-    follow_link(plan, step, step.links[i], op, flow, uses);
+    follow_link(plan, entry, step, step.links[i], op, flow, uses);
   }
   BF_CHECK(flow.only(-1));  // else the rows end above the inputs
   BF_CHECK(flow.holder(-1) == step.input_coefficients);

@@ -72,4 +72,9 @@ class Uses {
 // See plan_verify_rows.cpp.
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step);
 
+// See plan_verify_remake.cpp: the steps of BackwardLink::remake make the table that the layer's own
+// relaxation made. `op`: of the link. Adds their uses.
+void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& step,
+                   const BackwardLink& link, int op, Uses& uses);
+
 }  // namespace bf

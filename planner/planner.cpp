@@ -92,7 +92,7 @@ constexpr PlannerPass kPasses[] = {
     {"tighten-selectively", "domain",
      "keep intervals where backward bounds do not move the result on the sample boxes", true,
      PlanStage::kDomains, tighten_selectively},
-    {"fit-memory", "storage", "make tiles of rows smaller until the memory budget is kept", true,
+    {"fit-memory", "storage", "keep the memory budget by smaller tiles of rows and relaxations made anew", true,
      PlanStage::kDomains, fit_memory},
     {"batch-lanes", "batch", "compute the boxes of a batch side by side in the lanes of vectors",
      true, PlanStage::kDomains, plan_batch},

@@ -45,6 +45,8 @@ void touch_coefficients(const BackwardRows& step, Spans& spans) {
     for (const BufferId id : {link.coefficients_in, link.coefficients_out, link.sum})
       spans.touch(id, i + 1, i + 1);
     for (const BackwardOut& out : link.outs) spans.touch(out.coefficients, i + 1, i + 1);
+    for (const RepeatedStep& repeated : link.remake)
+      for (const BufferId id : access_of(widened(repeated)).writes) spans.touch(id, i + 1, i + 1);
   }
   spans.touch(step.input_coefficients, ops(step) - 1, ops(step) - 1);
 }
@@ -121,6 +123,7 @@ class Renaming {
               &link.sum, &link.relaxed, &link.slopes.table, &link.slopes.slope, &link.slopes.mean,
               &link.slopes.square, &link.values});
       for (BackwardOut& out : link.outs) rename({&out.coefficients});
+      for (RepeatedStep& repeated : link.remake) std::visit(*this, repeated);
     }
   }
   void operator()(WriteBounds& step) const { rename({&step.centre, &step.below, &step.above}); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
+#include <utility>
 
 namespace bf {
 namespace {
@@ -63,6 +65,20 @@ Access access(const RelaxMax& step) {
                      {step.table, step.choice, step.slack, step.centre_out, step.radius_out});
 }
 
+// Buffers of the steps that a link repeats: those that it reads, and those that it makes itself.
+std::vector<std::pair<BufferId, bool>> remade_of(const BackwardLink& link) {
+  std::vector<std::pair<BufferId, bool>> used;
+  std::set<BufferId> made;
+  for (const RepeatedStep& step : link.remake) {
+    const Access access = access_of(widened(step));
+    for (const BufferId id : access.reads)
+      if (!made.contains(id)) used.emplace_back(id, true);
+    made.insert(access.writes.begin(), access.writes.end());
+  }
+  for (const BufferId id : made) used.emplace_back(id, false);
+  return used;
+}
+
 // The list of neurons, the coefficients and the sums are scratch: written, then read, inside.
 Access access(const BackwardRows& step) {
   Access access =
@@ -70,7 +86,8 @@ Access access(const BackwardRows& step) {
                   {step.below, step.above, step.neurons, step.coefficients, step.sums});
   for (const BackwardOut& out : step.starts) add(access.writes, out.coefficients);
   for (const BackwardLink& link : step.links) {
-    add(access.reads, link.table);
+    if (link.remake.empty()) add(access.reads, link.table);
+    for (const auto& [id, reads] : remade_of(link)) add(reads ? access.reads : access.writes, id);
     add(access.reads, link.slack);
     add(access.reads, link.choice);
     add(access.writes, link.coefficients_in);
@@ -158,6 +175,10 @@ std::string_view name(const MeetOutputs&) {
 }
 
 }  // namespace
+
+Step widened(const RepeatedStep& step) {
+  return std::visit([](const auto& s) { return Step(s); }, step);
+}
 
 std::string_view step_name(const Step& step) {
   return std::visit([](const auto& s) { return name(s); }, step);

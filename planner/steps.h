@@ -205,6 +205,9 @@ struct LinkSlopes {
   bool operator==(const LinkSlopes&) const = default;
 };
 
+// Steps that rows may repeat, on buffers of their own: see BackwardLink::remake.
+using RepeatedStep = std::variant<CentreAffine, CentreSum, Relax>;
+
 // One backward link: coefficients over the activations of `layer` -> over its inputs, through its
 // relaxation and its weights. coefficients: [neurons][tile] floats.
 struct BackwardLink {
@@ -218,6 +221,11 @@ struct BackwardLink {
   BufferId sum = BufferId::kNone;
   KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
   std::vector<BackwardOut> outs;  // of the other kinds: one per term
+
+  // What makes `table` anew for each tile, where it is not stored: the steps that made it, and
+  // those that their inputs come from, with other buffers. Run before the link; what they write
+  // lives during its op alone. They read the box and tightened bounds, which are stored.
+  std::vector<RepeatedStep> remake;
 
   // Of rows with slopes of their own. coefficients_in is kept; what passes on is `relaxed`.
   BufferId relaxed = BufferId::kNone;  // of dense and sum layers: coefficients over z
@@ -325,6 +333,7 @@ using Step = std::variant<BindBox, IntervalAffine, CentreAffine, CentreSum, Rela
                           MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
+Step widened(const RepeatedStep& step);
 
 // Buffers that a step reads, and those that it writes.
 struct Access {

@@ -78,7 +78,8 @@ void add_search_options(CLI::App& app, SearchArguments& arguments) {
       ->group(kPlannerGroup);
   app.add_option("--memory-budget", arguments.memory_budget,
                  "most bytes of workspace, as 65536, 64K or 2M: rows go through in smaller tiles "
-                 "where they must; auto looks for plans within it")
+                 "where they must, and compute again what is stored otherwise; auto looks for "
+                 "plans within it")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES")
       ->group(kPlannerGroup);

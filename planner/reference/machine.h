@@ -62,6 +62,7 @@ class Machine {
     const std::vector<BufferId> writes = access_of(step).writes;
     BF_CHECK(writes.size() == made.buffers.size());
     for (std::size_t i = 0; i < writes.size(); ++i) memory(writes[i]) = made.buffers[i];
+    if (const auto* relaxed = std::get_if<Relax>(&step)) keep_table(*relaxed);
     if (made.bounds.lower.size() > 0) layers_[layer] = made.bounds;
     if (made.rows > 0) rows_[layer] = made.rows;
   }
@@ -191,6 +192,7 @@ class Machine {
       bounds.upper(j) = made.high;
     }
     if (step.table != BufferId::kNone) memory(step.table) = std::move(table);
+    keep_table(step);
     store(step.centre_out, step.radius_out, bounds);
   }
 
@@ -269,12 +271,31 @@ class Machine {
     layers_[step.layer] = std::move(bounds);
   }
 
+  // For rows that make it anew, which verify() has compared with the step that made it first.
+  void keep_table(const Relax& step) {
+    if (step.table != BufferId::kNone &&
+        plan_.domains.at(static_cast<std::size_t>(step.layer)).remade)
+      tables_[step.layer] = memory(step.table);
+  }
+
+  // What rows read.
+  struct RowMemory {
+    const Machine& machine;
+
+    const Vector<Scalar>& operator()(BufferId id) const {
+      return machine.memory_.at(static_cast<std::size_t>(id));
+    }
+    const Vector<Scalar>& table(const BackwardLink& link) const {
+      return link.remake.empty() ? (*this)(link.table) : machine.tables_.at(link.layer);
+    }
+  };
+
   void execute(const BackwardRows& step) {
     Interval<Scalar> bounds = load(step.centre, step.below, step.above);
     std::vector<Eigen::Index> chosen;
     for (Eigen::Index j = 0; j < bounds.lower.size(); ++j)
       if (!step.unstable_only || is_unstable(layer(step.layer), bounds, j)) chosen.push_back(j);
-    const auto memory_of = [this](BufferId id) -> const Vector<Scalar>& { return memory(id); };
+    const RowMemory memory_of{*this};
     rows_[step.layer] = chosen.size();
     tighten<Scalar>(plan_, step, box_, chosen, most_rows_, maps_, memory_of, bounds);
     memory(step.below) = memory(step.centre) - bounds.lower;
@@ -315,6 +336,7 @@ class Machine {
   std::size_t most_rows_;
   std::map<int, Interval<Scalar>> layers_;
   std::map<int, std::size_t> rows_;
+  std::map<int, Vector<Scalar>> tables_;
 };
 
 // Runs an entry and moves its results to Bounds or ExactBounds.

@@ -90,7 +90,7 @@ class RowSet {
     held_.erase(found);
     if (slopes_ != nullptr) slopes_->coefficients[link.layer] = from;
     const Layer& target = layer(link.layer);
-    const Vector<Scalar>& table = memory(link.table);
+    const Vector<Scalar>& table = memory.table(link);
     switch (target.kind) {
       case LayerKind::kDense:
       case LayerKind::kSum:

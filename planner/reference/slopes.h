@@ -61,7 +61,7 @@ class RowPoints {
       }
       return z;
     }
-    const Vector<double>& table = memory_(link.table);
+    const Vector<double>& table = memory_.table(link);
     const Matrix<double>& x = values_.at(target.terms[0].input);
     const Eigen::Index n = target.out;
     for (Eigen::Index j = 0; j < n; ++j)
@@ -84,7 +84,7 @@ class RowPoints {
   }
 
   void follow_lines(const BackwardLink& link, Matrix<double>& z) const {
-    const Vector<double>& table = memory_(link.table);
+    const Vector<double>& table = memory_.table(link);
     const Matrix<double>* const chosen = slopes_.find(link.layer);
     const Eigen::Index n = z.rows();
     for (Eigen::Index j = 0; j < n; ++j)
@@ -140,7 +140,7 @@ void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<do
   for (const BackwardLink& link : step.links) {
     if (link.slopes.table == BufferId::kNone) continue;
     const Eigen::Index n = plan.layers[static_cast<std::size_t>(link.layer)].out;
-    const Vector<double> first = memory(link.table).segment(kSlopeLower * n, n);
+    const Vector<double> first = memory.table(link).segment(kSlopeLower * n, n);
     slopes.slope[link.layer] = first.replicate(1, rows);
     moments[link.layer] = {zeros<double>(n, rows), zeros<double>(n, rows)};
   }

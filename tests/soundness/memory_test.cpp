@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
+#include "tests/property/passes_random_graph.h"
 #include "tests/soundness/batch.h"
 
 namespace bf {
@@ -123,6 +128,129 @@ TEST(MemoryBudget, ChangesNoBound) {
     }
   }
 }
+
+// ---- relaxations that are made anew
+
+int count_remade(const Plan& plan) {
+  return static_cast<int>(std::ranges::count(plan.domains, true, &DomainChoice::remade));
+}
+
+TEST(MemoryBudget, MakesRelaxationsAnewWhereTilesAreNotEnough) {
+  const Graph graph = chain({5, 50, 50, 50, 50, 50, 50, 5});
+  for (const char* target : {"generic", "x86-64-v4"}) {
+    for (const Method method : {Method::kCrownIbp, Method::kCrown}) {
+      PlannerConfig config;
+      config.method = method;
+      config.target = find_target(target);
+      config.row_tile = 2;
+      ModelInfo info;
+      info.sha256 = std::string(64, '0');
+      const std::int64_t stored = plan(graph, info, "net", false, config).arena_bytes();
+      const std::int64_t least = smallest_budget(graph, method, target);
+      EXPECT_LT(least, stored);
+      EXPECT_EQ(count_remade(plan_within(graph, method, target, stored)), 0);
+      int before = 1 << 20;
+      for (int k = 0; k <= 8; ++k) {  // more memory, no more to make anew
+        const Plan fits = plan_within(graph, method, target, least + (stored - least) * k / 8);
+        EXPECT_LE(count_remade(fits), before);
+        before = count_remade(fits);
+        EXPECT_EQ(k<8, before> 0);
+      }
+    }
+  }
+}
+
+TEST(MemoryBudget, SaysWhatIsMadeAnew) {
+  const Graph graph = chain({5, 50, 50, 50, 50, 50, 50, 5});
+  const std::int64_t least = smallest_budget(graph, Method::kCrownIbp, "generic");
+  const Plan tight = plan_within(graph, Method::kCrownIbp, "generic", least);
+  int told = 0;
+  for (const Rejected& rejected : tight.rejected)
+    told += rejected.candidate.find("its relaxation is stored") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(told, count_remade(tight));
+  for (const DomainChoice& choice : tight.domains) {
+    if (!choice.remade) continue;
+    const std::string table = tight.layers[static_cast<std::size_t>(choice.layer)].name;
+    for (const Buffer& buffer : tight.entries[0].buffers)
+      if (buffer.name == table + "_relaxation") EXPECT_EQ(buffer.first, buffer.last);
+  }
+}
+
+// With the smallest workspace, as planned and with all dead memory overwritten, the bounds of
+// random networks are those of the workspace that was asked for, to the bit.
+class RemadeRelaxations : public ::testing::TestWithParam<Method> {};
+
+std::optional<PlannerConfig> tightest(const Graph& graph, PlannerConfig config) {
+  ModelInfo info;
+  info.sha256 = std::string(64, '0');
+  config.memory_budget = 1;
+  try {
+    plan(graph, info, "net", false, config);
+  } catch (const CompileError& error) {
+    const Diagnostic& what = error.diagnostics().front();
+    if (what.code != "BF2105") return std::nullopt;
+    config.memory_budget = std::stoll(what.hint.substr(what.hint.find("--memory-budget ") + 16));
+    return config;
+  }
+  return std::nullopt;
+}
+
+TEST_P(RemadeRelaxations, ChangeNoBound) {
+  constexpr int kNets = 8;
+  std::mt19937_64 random(3);
+  soundness::Batch batch;
+  std::vector<Graph> graphs = {chain({6, 40, 30, 40, 20, 4}), chain({3, 24, 24, 24, 24, 24, 5})};
+  while (graphs.size() < 200) {
+    graphs.push_back(
+        testing::random_graph(random, testing::Numbers::kFloats, testing::pick(random, 8, 20)));
+    try {
+      normalise(graphs.back());
+    } catch (const CompileError&) {
+      graphs.pop_back();
+    }
+  }
+  const auto lowering = [&] {
+    return batch.size() % 8 == 0 ? Lowering::kGeneric : Lowering::kVector;
+  };
+  for (const Graph& graph : graphs) {
+    const PlannerConfig config = soundness::planner_config(
+        GetParam(), lowering(), lowering() == Lowering::kGeneric ? "generic" : "x86-64");
+    const std::optional<PlannerConfig> tight = tightest(graph, config);
+    if (!tight || batch.size() >= 4 * kNets) continue;
+    ModelInfo info;
+    info.sha256 = std::string(64, '0');
+    if (count_remade(plan(graph, info, "net", false, *tight)) == 0) continue;
+    batch.add(graph, false, config);
+    batch.add(graph, false, *tight);
+    for (const unsigned char poison : {0xaa, 0x7f}) batch.add(graph, false, *tight, {poison});
+  }
+  ASSERT_EQ(batch.size(), 4 * kNets);
+  batch.build({"g++", {"-O2"}});
+  std::uniform_real_distribution<float> unit(-1, 1);
+  for (std::size_t net = 0; net < batch.size(); net += 4) {
+    for (int k = 0; k < 10; ++k) {
+      const float radius = std::ldexp(1.0F, testing::pick(random, -8, 0));
+      soundness::FloatBox box;
+      for (int i = 0; i < batch.plan(net).input_count; ++i) {
+        const float centre = unit(random);
+        box.lower.push_back(centre - radius);
+        box.upper.push_back(centre + radius);
+      }
+      const soundness::Outcome expected = batch.run(net, box);
+      for (std::size_t v = 1; v < 4; ++v) {
+        const soundness::Outcome outcome = batch.run(net + v, box);
+        EXPECT_EQ(outcome.status, expected.status);
+        ASSERT_EQ(outcome.lower.size(), expected.lower.size());
+        const std::size_t bytes = 4 * expected.lower.size();
+        EXPECT_EQ(0, std::memcmp(outcome.lower.data(), expected.lower.data(), bytes));
+        EXPECT_EQ(0, std::memcmp(outcome.upper.data(), expected.upper.data(), bytes));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, RemadeRelaxations,
+                         ::testing::Values(Method::kCrownIbp, Method::kCrown));
 
 }  // namespace
 }  // namespace bf

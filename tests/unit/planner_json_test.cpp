@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
 
+#include "frontend/import/importer.h"
+#include "frontend/passes/pipeline.h"
 #include "planner/plan_cache.h"
 #include "planner/plan_json.h"
+#include "planner/planner.h"
 #include "tests/unit/planner_toy.h"
 #include "tests/unit/planner_verify_graph.h"
 
@@ -128,6 +132,18 @@ TEST(Manifest, SaysWhenErrorTermsWereDropped) {
 }
 
 // docs/manifest.md names every key, as `key`.
+// All that calls can keep for each other, slopes included.
+Plan cached_alpha_plan() {
+  ImportedModel model =
+      import_model(std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx");
+  normalise(model.graph);
+  PlannerConfig config;
+  config.method = Method::kAlphaCrown;
+  config.target = find_target("generic");
+  config.reuse = {true, true, true};
+  return plan(model.graph, model.info, "net", false, config);
+}
+
 TEST(Manifest, EveryKeyIsDocumented) {
   std::ifstream file(std::string(BF_SOURCE_DIR) + "/docs/manifest.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -145,6 +161,12 @@ TEST(Manifest, EveryKeyIsDocumented) {
     collect_keys(to_json(plan), keys);
     collect_keys(to_json(testing::graph_plan(method)), keys);
   }
+  const Plan plan = cached_alpha_plan();
+  EXPECT_GT(std::ranges::count(plan.cache, BoxMatch::kAny, &CacheEntry::box), 0);
+  EXPECT_GT(plan.context.persistent_bytes, 0);
+  collect_keys(to_json(plan), keys);
+  for (const char* key : {"relaxed", "square", "values", "forward", "context", "remake"})
+    EXPECT_TRUE(keys.contains(key)) << key;
   EXPECT_GT(keys.size(), 80U);
   for (const std::string& key : keys)
     EXPECT_NE(text.find('`' + key + '`'), std::string::npos) << key << " is not documented";
