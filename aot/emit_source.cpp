@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "aot/contraction.h"
 #include "aot/emit.h"
 #include "aot/emit_batch.h"
 #include "aot/emit_context.h"
@@ -123,12 +124,24 @@ std::string emit_trace_hook(const Plan& plan) {
       plan.name);
 }
 
+// Before the runtime's functions, which it is for as well.
+std::string emit_contraction(const Plan& plan) {
+  bool remakes = false;
+  for (const DomainChoice& choice : plan.domains) remakes = remakes || choice.remade;
+  if (!remakes) return {};
+  return fmt::format(
+      "// Relaxations are made anew with the same bits: compile this file with {}.\n"
+      "#if defined(__clang__)\n{}#else\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n",
+      kNoContractionFlag, kNoContraction);
+}
+
 std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
   loop::VectorTypes types;
   const std::string kernel_text = kernels(plan, types);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
+  text += emit_contraction(plan);
   text += "#include \"bounds.h\"\n" + batch_includes(plan) + context_includes(plan) +
           runtime_includes(plan);
   if (property != nullptr) text += "#include \"verdict.h\"\n";

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "aot/cli/process.h"
+#include "aot/contraction.h"
 #include "frontend/diagnostic.h"
 
 namespace bf::cli {
@@ -122,6 +123,8 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
     const std::string object = stem + file.suffix.substr(0, file.suffix.rfind('.')) + ".o";
     std::vector<std::string> arguments = file.flags;
     arguments.insert(arguments.end(), {"-I.", "-c", "./" + stem + file.suffix, "-o", object});
+    if (file.bytes.find(kNoContraction) != std::string::npos)
+      arguments.emplace(arguments.begin(), kNoContractionFlag);
     run_compiler(toolchain, arguments, folder);
     objects.push_back(object);
   }

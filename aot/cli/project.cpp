@@ -12,6 +12,7 @@
 
 #include "aot/cli/footprint.h"
 #include "aot/cli/project_text.h"
+#include "aot/contraction.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "runtime/bf.h"
@@ -110,6 +111,9 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                         const Toolchain* toolchain, const std::optional<Footprint>& footprint) {
   const Plan& plan = verifier.plan;
   const Sources sources = sources_of(verifier, stem);
+  const bool separate = std::ranges::any_of(verifier.files, [](const EmittedFile& file) {
+    return file.bytes.find(kNoContraction) != std::string::npos;
+  });
   const std::string built = toolchain == nullptr
                                 ? "The library was not built: these are the planner's figures."
                                 : fmt::format("Compiled with {}, flags `{}`.", toolchain->version,
@@ -128,6 +132,7 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
       {"sizes", size_table(verifier, footprint)},
       {"built", built},
       {"spec", spec_text(plan)},
+      {"contract", separate ? "off" : "fast"},
       {"languages", sources.weights.empty() ? "C CXX" : "C CXX ASM"},
       {"sources", sources.list},
       {"flags",

@@ -55,7 +55,7 @@ add_library(@stem@ STATIC
 @sources@  bf.cpp)
 target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_compile_options(@stem@ PRIVATE ${target_flags}
-  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=fast>)
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=@contract@>)
 @weights@@levels@
 if(NOT CMAKE_CROSSCOMPILING)
   add_executable(example example.c)

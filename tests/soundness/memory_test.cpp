@@ -171,8 +171,11 @@ TEST(MemoryBudget, SaysWhatIsMadeAnew) {
   for (const DomainChoice& choice : tight.domains) {
     if (!choice.remade) continue;
     const std::string table = tight.layers[static_cast<std::size_t>(choice.layer)].name;
-    for (const Buffer& buffer : tight.entries[0].buffers)
-      if (buffer.name == table + "_relaxation") EXPECT_EQ(buffer.first, buffer.last);
+    for (const Buffer& buffer : tight.entries[0].buffers) {
+      if (buffer.name == table + "_relaxation") {
+        EXPECT_EQ(buffer.first, buffer.last);
+      }
+    }
   }
 }
 
@@ -247,6 +250,44 @@ TEST_P(RemadeRelaxations, ChangeNoBound) {
       }
     }
   }
+}
+
+// A compiler that may fuse products into sums does not where steps stand twice.
+TEST_P(RemadeRelaxations, ForbidFusing) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    GTEST_SKIP() << "no fused multiply-adds on this machine";
+  const Graph graph = chain({6, 40, 30, 40, 20, 40, 4});
+  PlannerConfig config = soundness::planner_config(GetParam(), Lowering::kGeneric, "generic");
+  const std::optional<PlannerConfig> tight = tightest(graph, config);
+  ASSERT_TRUE(tight);
+  soundness::Batch stored, remade, fused;
+  stored.add(graph, false, config);
+  remade.add(graph, false, *tight);
+  fused.add(graph, false, config);
+  ASSERT_GT(count_remade(remade.plan(0)), 0);
+  stored.build({"g++", {"-O3", "-mavx2", "-mfma", "-ffp-contract=off"}});
+  for (soundness::Batch* batch : {&remade, &fused})
+    batch->build({"g++", {"-O3", "-mavx2", "-mfma", "-ffp-contract=fast"}});
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<float> unit(-1, 1);
+  int other = 0;  // without the pragma results do change: the flags do what they should
+  for (int k = 0; k < 20; ++k) {
+    soundness::FloatBox box;
+    for (int i = 0; i < 6; ++i) {
+      const float centre = unit(random);
+      box.lower.push_back(centre - 0.05F);
+      box.upper.push_back(centre + 0.05F);
+    }
+    const soundness::Outcome a = stored.run(0, box), b = remade.run(0, box), c = fused.run(0, box);
+    EXPECT_EQ(a.lower, b.lower);
+    EXPECT_EQ(a.upper, b.upper);
+    other += a.lower != c.lower || a.upper != c.upper ? 1 : 0;
+  }
+  EXPECT_GT(other, 0);
+#else
+  GTEST_SKIP() << "for x86-64";
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, RemadeRelaxations,
