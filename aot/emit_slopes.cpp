@@ -44,6 +44,7 @@ std::string StepEmitter::begin_slopes(const BackwardRows& step) {
 }
 
 void StepEmitter::optimise(const BackwardRows& step) {
+  mark("choose_slopes");
   const std::string iterations = begin_slopes(step);
   if (step.iterations == 1) return rows_once(step);
   line("bf::SlopeAscent ascent;");
@@ -51,6 +52,7 @@ void StepEmitter::optimise(const BackwardRows& step) {
   ++depth_;
   rows_once(step);
   line(fmt::format("if (iteration == {}) break;", iterations));
+  mark("choose_slopes");
   line("ascent.next();");
   call(row_routine("corner_values", step),
        {std::to_string(plan_.input_count), name(step.input_radius), name(step.input_coefficients),

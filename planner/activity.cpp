@@ -40,12 +40,16 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share) {
   made.source = fmt::format("{:.0f} % of the neurons, assumed", 100 * share);
   for (const Step& step : entry.steps) {
     StepActivity activity;
-    if (const auto* const rows = std::get_if<BackwardRows>(&step))
-      activity.neurons = layer_at(plan, rows->layer).out * (rows->unstable_only ? share : 1);
+    if (const auto* const rows = std::get_if<BackwardRows>(&step)) {
+      const int out = layer_at(plan, rows->layer).out;
+      activity.neurons = out * (rows->unstable_only ? share : 1);
+      activity.changes = rows->unstable_only ? 2 * share * (1 - share) * out : 0;
+    }
     if (const auto* const relax = std::get_if<Relax>(&step);
         relax != nullptr && bends(plan, *relax)) {
       const int out = layer_at(plan, relax->layer).out;
-      activity = {out * share, out * (1 - share) / 2, out * share};
+      const double sign = (1 - share) / 2;  // of either
+      activity = {out * share, out * (1 - share * share - 2 * sign * sign), out * share};
     }
     made.steps.push_back(activity);
   }
@@ -67,9 +71,9 @@ Activity activity_of(const Plan& plan, const Entry& entry,
   for (std::size_t s = 0; s < entry.steps.size(); ++s) {
     if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps[s]);
         rows != nullptr && rows->unstable_only)
-      made.steps[s].neurons = mean(&Result::rows, rows->layer);
+      made.steps[s] = {mean(&Result::rows, rows->layer), mean(&Result::changes, rows->layer), 0};
     if (const auto* const relax = std::get_if<Relax>(&entry.steps[s]))
-      made.steps[s] = {mean(&Result::bent, relax->layer), mean(&Result::positive, relax->layer),
+      made.steps[s] = {mean(&Result::bent, relax->layer), mean(&Result::changes, relax->layer),
                        mean(&Result::turned, relax->layer)};
   }
   return made;

@@ -3,6 +3,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/cost_terms.h"
+#include "planner/linear_terms.h"
 
 // Backward rows: per tile a start, a call or two per link, and a bound per row.
 
@@ -31,15 +32,12 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
   const Layer& region = layer(step.layer);
   Work list;
   list.items = region.out;
-  list.groups = step.unstable_only ? surprises(neurons, region.out) : 0;
   add(step.unstable_only && region.function ? Family::kListBent : Family::kListRows, "list_rows",
       -1, 1, list);
+  also_branches(1, surprises(activity.changes, region.out));
   if (neurons <= 0) return;
-  // Rows that choose slopes pass as often, and walk forward as far in between: a pass of the same
-  // products.
-  const double passes = step.iterations > 0 ? 2.0 * step.iterations - 1 : 1;
   const double once = divided_up(neurons, step.tile / 2.0);
-  const double tiles = once * passes;
+  const double tiles = once * std::max(1, step.iterations);
 
   rows_set_ = tile_bytes(step, plan_.input_count + region.out);
   for (const BackwardLink& link : step.links)
@@ -60,6 +58,7 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
     else
       sum_link(step, link, tiles);
   }
+  if (step.iterations > 0) choose_slopes(step, once);
   Work end;
   end.float32 = 2.0 * plan_.input_count * step.tile;
   end.slots32 = 0;
@@ -67,8 +66,27 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
   add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
   Work tighten;
   tighten.items = std::min(neurons / once, step.tile / 2.0);
-  tighten.groups = 2 * surprises(neurons / 2, neurons) / once;  // either bound may get tighter
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
+  // Either bound of a neuron may get tighter or not, of half of them.
+  also_branches(tiles, surprises(tighten.items, neurons));
+}
+
+// Between the passes each row's point goes forward through the same maps, and steps are taken at
+// its ReLUs.
+void StepCoster::choose_slopes(const BackwardRows& step, double tiles) {
+  Work walk;
+  walk.float32 = 0;
+  for (const BackwardLink& link : step.links) {
+    const Layer& region = layer(link.layer);
+    double products = region.out;
+    if (region.kind == LayerKind::kDense) products = 1.0 * region.in * region.out;
+    for (const Term& term : region.terms)
+      products += static_cast<double>(term_products(region.out, term));
+    walk.float32 += 2 * products * step.tile;
+    walk.bytes += bytes_of_layer(link.layer) + 2 * tile_bytes(step, region.out);
+    walk.items += region.out * row_vectors(step.tile);
+  }
+  add(Family::kSlopes, "choose_slopes", -1, tiles * (step.iterations - 1), walk, lanes_, rows_set_);
 }
 
 // A forward step of every tile.
@@ -79,7 +97,7 @@ void StepCoster::repeat(const RepeatedStep& step, double tiles) {
   StepActivity activity;
   if (relaxed != nullptr) {
     const double share = kUnstableShare * layer(relaxed->layer).out;
-    activity = {share, share / 2, share};
+    activity = {share, 1.25 * share, share};
   }
   std::visit([&](const auto& x) { visit(x, activity); }, step);
   for (TaskPart& part : made_.parts) {

@@ -49,15 +49,9 @@ std::set<int> layers_of(const Entry& entry) {
 
 }  // namespace
 
-double surprises(double chosen, double n) {
-  constexpr double kLearned = 512;
-  const double some = std::clamp(chosen, 0.0, n);
-  return 2 * some * (n - some) / n * std::min(1.0, n / kLearned);
-}
-
-double surprises(double first, double second, double n) {
-  const double rest = n - first;
-  return surprises(first, n) + (rest > 0 ? surprises(second, rest) : 0);
+double surprises(double changes, double n) {
+  constexpr double kLearned = 128;
+  return changes * std::min(1.0, n / kLearned);
 }
 
 ConvWork conv_work(const ConvGeometry& g) {
@@ -141,6 +135,12 @@ void StepCoster::also(Family family, double calls, const Work& work, double work
   if (calls > 0)
     count(calls, work,
           seconds_of(family, work, lanes_, working_set > 0 ? working_set : working_set_));
+}
+
+void StepCoster::also_branches(double calls, double surprises) {
+  Work work;
+  work.items = surprises;
+  also(Family::kBranch, calls, work);
 }
 
 void StepCoster::count(double calls, const Work& work, double seconds) {
@@ -252,7 +252,6 @@ void StepCoster::visit(const CentreSum& step, const StepActivity&) {
       const ConvWork runs = conv_work(g);
       const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
       work.float64 = 4 * runs.products;
-      if (!dense) work.slots64 = 2 * work.float64;  // gathered and scattered one by one
       work.bytes = 4.0 * static_cast<double>(term.weight.size());
       // Where a run begins and ends is computed, but for rows whose runs are all of them.
       const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
@@ -279,7 +278,7 @@ void StepCoster::visit(const Relax& step, const StepActivity& activity) {
   const double bent = activity.neurons;
   Work work;
   work.items = region.out;
-  work.groups = bent + surprises(activity.positive, bent, region.out);
+  work.groups = bent;
   // Lines around a smooth function are made for a table alone.
   if (is_smooth(region)) work.groups = step.table == BufferId::kNone ? 0 : bent;
   const Family family = is_smooth(region)               ? Family::kFunction
@@ -287,6 +286,12 @@ void StepCoster::visit(const Relax& step, const StepActivity& activity) {
                         : step.table == BufferId::kNone ? Family::kRelaxBox
                                                         : Family::kRelax;
   add(family, kernel(step.kernel).function, step.kernel, 1, work);
+  also_branches(1, surprises(activity.changes, region.out));
+  if (step.slopes != BufferId::kNone) {
+    Work table;
+    table.groups = region.out;
+    also(Family::kSlopes, 1, table);
+  }
   if (is_smooth(region) && step.table != BufferId::kNone) {
     Work searched;
     searched.items = activity.turned;

@@ -25,11 +25,9 @@ struct ConvWork {
 };
 ConvWork conv_work(const ConvGeometry& geometry);
 
-// Branches that go either way for `chosen` of n neurons and are mispredicted; the pattern of a
-// short layer is learned when calls repeat.
-double surprises(double chosen, double n);
-// The same of two branches: whether a neuron is one of `first`, else whether it is one of `second`.
-double surprises(double first, double second, double n);
+// Of branches that go another way than the time before, those that are mispredicted: the pattern of
+// a short layer of n neurons is learned when calls repeat.
+double surprises(double changes, double n);
 
 // Costs of an entry's steps.
 class StepCoster {
@@ -55,6 +53,7 @@ class StepCoster {
   void count(double calls, const Work& work, double seconds);
   // More work of the calls that add() was last given.
   void also(Family family, double calls, const Work& work, double working_set = 0);
+  void also_branches(double calls, double surprises);  // mispredicted in each
 
   // One overload per step: cost_steps.cpp
   void visit(const BindBox& step, const StepActivity&);
@@ -74,6 +73,7 @@ class StepCoster {
   // cost_rows.cpp
   void visit(const BackwardRows& step, const StepActivity& activity);
   void repeat(const RepeatedStep& step, double tiles);
+  void choose_slopes(const BackwardRows& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
   void clear(const BackwardRows& step, int elements, double tiles);
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);

@@ -15,47 +15,50 @@ namespace bf {
 // A kind of work, with what its items and groups are. A vector of rows is what one vector of
 // coefficients [element][row] holds: `lanes` of the schedule.
 enum class Family : std::uint8_t {
-  kBind,            // item: an input
-  kIntervalAffine,  // group: vector of outputs, a chunk of inputs summed
-  kCentreAffine,    // group: vector of outputs
-  kEvaluateAffine,  // group: vector of outputs, a chunk of inputs summed
-  kCentreSlack,     // item: an element of the layer's input
-  kAround,          // item: a neuron
-  kRelax,           // item: a neuron; ReLU or none, with its table; group: unstable or mispredicted
-  kRelaxBox,        // the same without a table
-  kFunction,        // item: a neuron of a smooth function; group: lines around it
-  kFunctionTurn,    // item: lines over a turning point of a smooth function
-  kPieces,          // item: a neuron of steps or linear pieces; group: as kRelax
-  kListRows,        // item: a neuron; group: a branch mispredicted
-  kListBent,        // the same of a layer with a function
-  kStartRows,       // item: a coefficient, written scalar by scalar
-  kRelaxation,      // item: a vector of rows of a neuron; within a dense kernel
-  kBackwardAffine,  // item: a vector of rows of an input, written once per block of neurons
-  kBackwardWide,    // the same with sums in double
-  kConcretize,      // item: a vector of rows of an input
-  kTighten,         // item: a neuron; group: a branch mispredicted
-  kWrite,           // item: an output
-  kSumLayer,        // item: a neuron; a sum layer apart from its terms
-  kConvCentre,      // item: an output; group: a run of pixels under one weight
-  kSparseCentre,    // item: an entry; group: an output
-  kGatherCentre,    // item: an output; group: one that another term gave a part of
-  kClear,           // item: a vector of rows of an input
-  kConvStart,       // item: a weight of a neuron
-  kSparseStart,     // item: a weight of a neuron
-  kGatherStart,     // item: a neuron
-  kRelaxRows,       // item: a vector of rows of a neuron; relaxation of layers that are not dense
-  kConvBackward,    // item: a vector of rows of an input; group: a run of products
-  kConvWide,        // the same with sums in double
-  kSparseBackward,  // item: a vector of rows of an entry; group: an entry
-  kGatherBackward,  // item: a vector of rows of a neuron; group: a neuron
-  kAddRows,         // item: a vector of rows
-  kRelaxProduct,    // item: a neuron
-  kRelaxMax,        // item: a candidate; group: a neuron
-  kProductRows,     // item: a vector of rows of a neuron
+  kBind,             // item: an input
+  kBranch,           // item: a branch mispredicted
+  kIntervalAffine,   // group: vector of outputs, a chunk of inputs summed
+  kCentreAffine,     // group: vector of outputs
+  kEvaluateAffine,   // group: vector of outputs, a chunk of inputs summed
+  kCentreSlack,      // item: an element of the layer's input
+  kAround,           // item: a neuron
+  kRelax,            // item: a neuron; ReLU or none, with its table; group: an unstable one
+  kRelaxBox,         // the same without a table
+  kFunction,         // item: a neuron of a smooth function; group: lines around it
+  kFunctionTurn,     // item: lines over a turning point of a smooth function
+  kPieces,           // item: a neuron of steps or linear pieces; group: as kRelax
+  kListRows,         // item: a neuron
+  kListBent,         // the same of a layer with a function
+  kStartRows,        // item: a coefficient, written scalar by scalar
+  kRelaxation,       // item: a vector of rows of a neuron; within a dense kernel
+  kBackwardAffine,   // item: a vector of rows of an input, written once per block of neurons
+  kBackwardWide,     // the same with sums in double
+  kConcretize,       // item: a vector of rows of an input
+  kTighten,          // item: a neuron
+  kWrite,            // item: an output
+  kSumLayer,         // item: a neuron; a sum layer apart from its terms
+  kConvCentre,       // item: an output; group: a run of pixels under one weight
+  kSparseCentre,     // item: an entry; group: an output
+  kGatherCentre,     // item: an output; group: one that another term gave a part of
+  kClear,            // item: a vector of rows of an input
+  kConvStart,        // item: a weight of a neuron
+  kSparseStart,      // item: a weight of a neuron
+  kGatherStart,      // item: a neuron
+  kRelaxRows,        // item: a vector of rows of a neuron; relaxation of layers that are not dense
+  kConvBackward,     // item: a vector of rows of an input; group: a run of products
+  kConvWide,         // the same with sums in double
+  kSparseBackward,   // item: a vector of rows of an entry; group: an entry
+  kGatherBackward,   // item: a vector of rows of a neuron; group: a neuron
+  kAddRows,          // item: a vector of rows
+  kRelaxProduct,     // item: a neuron
+  kRelaxMax,         // item: a candidate; group: a neuron
+  kProductRows,      // item: a vector of rows of a neuron
   kProductBackward,  // item: a vector of rows of a neuron
   kMaxBackward,      // item: a vector of rows of a neuron
+  kSlopes,           // item: a vector of rows of a neuron, walked forward and stepped; group: a
+                     // neuron that they may relax by slopes of their own
 };
-constexpr std::size_t kFamilies = static_cast<std::size_t>(Family::kMaxBackward) + 1;
+constexpr std::size_t kFamilies = static_cast<std::size_t>(Family::kSlopes) + 1;
 
 // Seconds of a call: seconds_per_call of the profile + items x item + groups x group
 //   + max(flops / (peak x efficiency), bytes / bandwidth).

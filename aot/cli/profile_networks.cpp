@@ -193,6 +193,9 @@ std::vector<ProfileNetwork> profile_networks() {
   add("convolutions_ibp", convolutions(), Method::kIbp, 0.02);
   add("image_ibp", image(), Method::kIbp, 0.02);
   add("wide_convolutions", wide_convolutions(), Method::kCrown, 0.005);
+  add("dense_slopes", chain(784, 256, 3, 10), Method::kAlphaCrown, 0.02);
+  add("dense_small_slopes", chain(5, 50, 5, 5), Method::kAlphaCrown, 0.2);
+  add("convolutions_slopes", convolutions(), Method::kAlphaCrown, 0.005);
   add("thin_convolutions", thin_convolutions(), Method::kCrownIbp, 0.05);
   // Few neurons open, the others of either sign.
   add("dense_stable", chain(784, 256, 3, 10), Method::kCrown, 0.0005);

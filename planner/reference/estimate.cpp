@@ -46,6 +46,25 @@ bool turns(const Function& f, double low, double high) {
   return curvature(low + h) * curvature(high - h) < 0;
 }
 
+// How a neuron is relaxed: 0 to a constant, 1 by the identity, 2 otherwise.
+int kind_of(const Layer& layer, double low, double high) {
+  if (layer.function) return is_bent(*layer.function, low, high) ? 2 : 1;
+  if (!layer.relu) return 1;
+  return low >= 0 ? 1 : high <= 0 ? 0 : 2;
+}
+
+void count_kinds(const Layer& layer, const Interval<double>& bounds, std::size_t& changes,
+                 std::size_t& turned) {
+  int before = -1;
+  for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
+    const double low = bounds.lower(j), high = bounds.upper(j);
+    const int kind = kind_of(layer, low, high);
+    changes += j > 0 && kind != std::exchange(before, kind) ? 1 : 0;
+    if (j == 0) before = kind;
+    turned += is_smooth(layer) && turns(*layer.function, low, high) ? 1 : 0;
+  }
+}
+
 }  // namespace
 
 double work_of(const Plan& plan, const Step& step, std::size_t rows) {
@@ -153,17 +172,12 @@ class Estimator::Runs {
       result.widths.push_back(outputs.upper(j) - outputs.lower(j));
     result.rows.assign(plan_.layers.size(), 0);
     result.bent.assign(plan_.layers.size(), 0);
-    result.positive.assign(plan_.layers.size(), 0);
+    result.changes.assign(plan_.layers.size(), 0);
     result.turned.assign(plan_.layers.size(), 0);
-    for (const auto& [index, bounds] : machine.layers()) {
-      const auto i = static_cast<std::size_t>(index);
-      const Layer& layer = plan_.layers[i];
-      for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
-        result.positive[i] += layer.relu && bounds.lower(j) >= 0 ? 1 : 0;
-        result.turned[i] +=
-            is_smooth(layer) && turns(*layer.function, bounds.lower(j), bounds.upper(j)) ? 1 : 0;
-      }
-    }
+    for (const auto& [index, bounds] : machine.layers())
+      count_kinds(plan_.layers[static_cast<std::size_t>(index)], bounds,
+                  result.changes[static_cast<std::size_t>(index)],
+                  result.turned[static_cast<std::size_t>(index)]);
     for (const auto& [index, rows] : machine.rows())
       result.rows[static_cast<std::size_t>(index)] = rows;
     for (const auto& [index, bent] : machine.bent())

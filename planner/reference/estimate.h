@@ -27,11 +27,12 @@ class Estimator {
     std::vector<double> widths;  // of the entry's heads' elements, in order
     std::vector<double> lower;   // of the same, and their upper bounds
     std::vector<double> upper;
-    std::vector<std::size_t> rows;      // per layer, neurons that backward rows bound
-    std::vector<std::size_t> bent;      // per layer, neurons whose relaxation is not exact
-    std::vector<std::size_t> positive;  // per layer with a ReLU, those that are never negative
-    std::vector<std::size_t> turned;    // per layer with a smooth function, those in whose interval
-                                        // its curvature changes sign; by samples
+    std::vector<std::size_t> rows;     // per layer, neurons that backward rows bound
+    std::vector<std::size_t> bent;     // per layer, neurons whose relaxation is not exact
+    std::vector<std::size_t> changes;  // per layer with an activation, those that are relaxed in
+                                       // another way than the one before: see StepActivity
+    std::vector<std::size_t> turned;   // per layer with a smooth function, those in whose interval
+                                       // its curvature changes sign; by samples
     bool operator==(const Result&) const = default;
   };
   // An entry that bounds, of the plan as it is now.
