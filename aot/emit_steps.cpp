@@ -43,8 +43,8 @@ std::string StepEmitter::text() {
     for (const Buffer& buffer : entry_.buffers) declare(buffer);
   }
   if (entry_.boxes > 1) {
-    line(fmt::format("bf::BoxGroup<{}> group;", entry_.boxes));
-    line("while (group.next(count, statuses)) {");
+    line(fmt::format("bf::BoxGroup<{}> group = {{}};", entry_.boxes));
+    line("while (bf::next_group(group, count, statuses)) {");
     ++depth_;
   }
   for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {

@@ -29,22 +29,28 @@ static inline bf_status check_boxes(std::size_t count, const float* lower, const
   return first;
 }
 
-// The next boxes with BF_OK, one for each lane. Lanes that are left over repeat the last box: all
-// of them compute something defined.
+// The boxes in the lanes. Starts as zeros.
 template <int kBoxes>
 struct BoxGroup {
-  std::size_t box[kBoxes] = {};
-  int used = 0;
-  std::size_t from = 0;  // the first box that no group has held
-
-  bool next(std::size_t count, const bf_status* statuses) {
-    used = 0;
-    for (; from < count && used < kBoxes; ++from)
-      if (statuses[from] == BF_OK) box[used++] = from;
-    for (int b = used; used > 0 && b < kBoxes; ++b) box[b] = box[used - 1];
-    return used > 0;
-  }
+  std::size_t box[kBoxes];
+  int used;
+  std::size_t from;  // the first box that no group has held
 };
+
+// The next boxes with BF_OK, one for each lane; false when there is none. Lanes that are left over
+// repeat the last box: all of them compute something defined.
+//
+// A function with internal linkage, as all here that may not be inlined: see rounding.h.
+template <int kBoxes>
+static inline bool next_group(BoxGroup<kBoxes>& group, std::size_t count,
+                              const bf_status* statuses) {
+  group.used = 0;
+  for (; group.from < count && group.used < kBoxes; ++group.from)
+    if (statuses[group.from] == BF_OK) group.box[group.used++] = group.from;
+  for (int b = group.used; group.used > 0 && b < kBoxes; ++b)
+    group.box[b] = group.box[group.used - 1];
+  return group.used > 0;
+}
 
 // ---- the boxes
 
@@ -280,19 +286,22 @@ BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* belo
 // ---- backward rows: each box has a list of its own, and in each round a neuron of it in its lane.
 // Rows of +z are in the first kBoxes lanes, of -z in the others.
 
-// How many neurons each box lists; a list [rounds][kBoxes] is filled up with a box's last neuron.
+// How many neurons each box lists. A list is [rounds][kBoxes].
 template <int kBoxes>
 struct BoxRows {
-  int count[kBoxes] = {};
-  int rounds = 0;
-
-  void fill(std::int32_t* neurons) {
-    for (int b = 0; b < kBoxes; ++b) rounds = count[b] > rounds ? count[b] : rounds;
-    for (int b = 0; b < kBoxes; ++b)
-      for (int r = count[b]; r < rounds; ++r)
-        neurons[r * kBoxes + b] = r > 0 ? neurons[(r - 1) * kBoxes + b] : 0;
-  }
+  int count[kBoxes];
+  int rounds;
 };
+
+// As many rounds as the longest list has; the others are filled up with their last neuron.
+template <int kBoxes>
+static inline void fill_lists(BoxRows<kBoxes>& rows, std::int32_t* neurons) {
+  for (int b = 0; b < kBoxes; ++b)
+    rows.rounds = rows.count[b] > rows.rounds ? rows.count[b] : rows.rounds;
+  for (int b = 0; b < kBoxes; ++b)
+    for (int r = rows.count[b]; r < rows.rounds; ++r)
+      neurons[r * kBoxes + b] = r > 0 ? neurons[(r - 1) * kBoxes + b] : 0;
+}
 
 // list_unstable of each box.
 template <int kBoxes>
@@ -300,7 +309,7 @@ static inline BoxRows<kBoxes> list_unstable_boxes(const double* centre, const fl
                                                   const float* above, int n,
                                                   std::int32_t* neurons) {
   using L = BoxLanes<kBoxes>;
-  BoxRows<kBoxes> rows;
+  BoxRows<kBoxes> rows = {};
   for (int j = 0; j < n; ++j)
     for (int v = 0; v < kBoxes; v += L::kLanes) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
@@ -313,14 +322,14 @@ static inline BoxRows<kBoxes> list_unstable_boxes(const double* centre, const fl
         rows.count[v + b] += open[b] != 0 ? 1 : 0;
       }
     }
-  rows.fill(neurons);
+  fill_lists(rows, neurons);
   return rows;
 }
 
 // list_all of each box.
 template <int kBoxes>
 static inline BoxRows<kBoxes> list_all_boxes(int n, std::int32_t* neurons) {
-  BoxRows<kBoxes> rows;
+  BoxRows<kBoxes> rows = {};
   rows.rounds = n;
   for (int b = 0; b < kBoxes; ++b) rows.count[b] = n;
   for (int i = 0; i < n * kBoxes; ++i) neurons[i] = i / kBoxes;

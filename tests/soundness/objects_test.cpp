@@ -147,6 +147,7 @@ class Objects : public ::testing::TestWithParam<Code> {
     info.sha256 = std::string(64, '0');
     PlannerConfig config = planner_config(method, GetParam().lowering, GetParam().target);
     if (name == "second") config.reuse = {true, true, false};
+    config.batch = 6;
     const Plan plan = bf::plan(to_graph(net), info, name, false, config);
     std::ofstream(folder() / (name + ".cpp")) << emit_source(plan, name);
     std::ofstream(folder() / (name + ".h")) << emit_header(plan);
@@ -209,8 +210,8 @@ TEST_P(Objects, NeedOnlyMemcpyAndMemset) {
         EXPECT_TRUE(symbol == "memcpy" || symbol == "memset") << symbol << " is needed";
       }
     }
-    EXPECT_EQ(entry_points, std::string(name) == "first.o" ? 3 : 8)
-        << "bounds, evaluate and info; with a context its five";
+    EXPECT_EQ(entry_points, std::string(name) == "first.o" ? 4 : 9)
+        << "bounds, of one box and of several, evaluate and info; with a context its five";
   }
 }
 

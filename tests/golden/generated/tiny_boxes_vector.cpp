@@ -516,8 +516,8 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
   float* const y_sums = at<float>(workspace, 384);  // [24]
   float* const y_over_h = at<float>(workspace, 544);  // [16]
   float* const y_over_box = at<float>(workspace, 608);  // [16]
-  bf::BoxGroup<4> group;
-  while (group.next(count, statuses)) {
+  bf::BoxGroup<4> group = {};
+  while (bf::next_group(group, count, statuses)) {
 
     // Task 1: bind box.
     bf::bind_boxes(group, lower, upper, 2, box_centre, box_radius);
