@@ -59,7 +59,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
 }
 
 std::string all_passes() {
-  std::string text = "of the graph\n" + list_passes() + "\nof the plan (* cannot be left out)\n";
+  std::string text = "of the graph (* cannot be left out)\n" + list_passes() + "\nof the plan\n";
   for (const PlannerPass& pass : planner_passes())
     text += fmt::format("{:<22}  {}{} [{}]\n", pass.name, pass.optional ? "" : "* ", pass.summary,
                         pass.slot);

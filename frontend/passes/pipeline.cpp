@@ -27,6 +27,15 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
          options.disabled.end();
 }
 
+void check_disabled(const PassOptions& options) {
+  for (const std::string& name : options.disabled) check_pass_name(name);
+  for (const Pass& pass : normalisation_passes())
+    if (!pass.optional && is_disabled(options, pass.name))
+      fail("BF2104", fmt::format("pass '{}'", pass.name),
+           "the other passes leave to it what nobody reads: it cannot be left out",
+           "--list-passes says which passes can");
+}
+
 // Each of them shrinks the graph or moves a node towards an end; the limit is for what nobody
 // thought of.
 void settle(Graph& graph, const PassOptions& options) {
@@ -45,7 +54,7 @@ constexpr Pass kPasses[] = {
     {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
      without_options<lower_affine>},
     {"join-inputs", "make one input of several", without_options<join_inputs>},
-    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
+    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
     {"expand-constants", "make the constants that are left results of the network",
      without_options<expand_constants>},
     {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
@@ -67,7 +76,7 @@ constexpr Pass kPasses[] = {
     {"settle", "repeat merge-affine, fold-scale and eliminate-permutes until nothing changes",
      settle},
     // Cleans up after the others.
-    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>},
+    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
 };
 
 }  // namespace
@@ -84,7 +93,7 @@ void check_pass_name(std::string_view name) {
 }
 
 void normalise(Graph& graph, const PassOptions& options) {
-  for (const std::string& name : options.disabled) check_pass_name(name);
+  check_disabled(options);
   if (options.spec != nullptr && is_disabled(options, "fold-output-spec"))
     fail("BF2010", "pass 'fold-output-spec'", "there are no rows of a specification without it",
          "enable it, or leave out the specification");
@@ -114,7 +123,8 @@ std::function<void(std::string_view, const Graph&, double)> dump_after(std::stri
 
 std::string list_passes() {
   std::string text;
-  for (const Pass& pass : kPasses) text += fmt::format("{:<22}  {}\n", pass.name, pass.summary);
+  for (const Pass& pass : kPasses)
+    text += fmt::format("{:<22}  {}{}\n", pass.name, pass.optional ? "" : "* ", pass.summary);
   return text;
 }
 

@@ -15,7 +15,8 @@ namespace bf {
 struct PassOptions {
   // Folded into the last affine layer; null: the network's own outputs.
   const LinearSpec* spec = nullptr;
-  // Names of passes to leave out, in all their rows; an unknown one fails with BF2001.
+  // Names of passes to leave out, in all their rows; an unknown one fails with BF2001, one
+  // that is not optional with BF2104.
   std::vector<std::string> disabled;
   // Called after each pass that ran, with the seconds that it took.
   std::function<void(std::string_view pass, const Graph& graph, double seconds)> after_pass;
@@ -25,6 +26,7 @@ struct Pass {
   std::string_view name;
   std::string_view summary;  // what --list-passes prints
   void (*run)(Graph&, const PassOptions&);
+  bool optional = true;  // may be left out
 };
 
 // In order; a pass may occur more than once.

@@ -177,6 +177,22 @@ TEST_F(Passes, AgainIsNoWorse) {
   EXPECT_LT(changed, 25);
 }
 
+// What one round of the rewrites leaves, more rounds may fold: fewer layers.
+TEST_F(Passes, SettleLeavesFewerLayers) {
+  int fewer = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Graph with = testing::random_graph(random_, Numbers::kSmallIntegers, random_size());
+    Graph without = with;
+    normalise(with);
+    PassOptions options;
+    options.disabled = {"settle"};
+    normalise(without, options);
+    ASSERT_LE(with.nodes.size(), without.nodes.size()) << to_string(with) << to_string(without);
+    fewer += with.nodes.size() < without.nodes.size() ? 1 : 0;
+  }
+  EXPECT_GT(fewer, 20);
+}
+
 // What folding rounds, the constants' error bounds cover: the original's exact outputs lie in the
 // outputs of the folded graph evaluated over all constants that it may stand for.
 TEST_F(Passes, CarryRigorousErrorBounds) {
