@@ -118,9 +118,15 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                                 ? "The library was not built: these are the planner's figures."
                                 : fmt::format("Compiled with {}, flags `{}`.", toolchain->version,
                                               fmt::join(toolchain->flags, " "));
+  const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}};
+  const bool keeps = plan.context.bytes > 0;
   return {
       {"name", plan.name},
       {"NAME", upper_case(plan.name)},
+      {"context_memory", keeps ? fill(kContextMemory, names) : ""},
+      {"context_calls", keeps ? fill(kContextCalls, names) : ""},
+      {"contexts", keeps ? fill(kContextUse, names) : ""},
+      {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
       {"stem", stem},
       {"version", BF_VERSION_STRING},
       {"model", plan.model.file_name},

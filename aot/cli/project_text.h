@@ -15,7 +15,7 @@ inline constexpr std::string_view kExample =
 
 /* Room to align the workspace: C99 has no way to ask for an alignment. */
 static unsigned char memory[@NAME@_WORKSPACE_BYTES + @NAME@_WORKSPACE_ALIGN];
-
+@context_memory@
 int main(void) {
   float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
   float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
@@ -35,8 +35,47 @@ int main(void) {
   }
   for (i = 0; i < @NAME@_OUTPUTS; ++i)
     printf("output %d: [%.9g, %.9g]\n", i, (double)out_lower[i], (double)out_upper[i]);
-  return 0;
+@context_calls@  return 0;
 }
+)";
+
+// What the example has besides when the verifier keeps things between calls.
+inline constexpr std::string_view kContextMemory =
+    R"(/* What calls keep for each other. */
+static unsigned char kept[@NAME@_CONTEXT_BYTES + @NAME@_CONTEXT_ALIGN];
+)";
+
+inline constexpr std::string_view kContextCalls = R"(
+  {
+    const uintptr_t rest = (uintptr_t)kept % @NAME@_CONTEXT_ALIGN;
+    unsigned char *context = kept + (rest ? @NAME@_CONTEXT_ALIGN - rest : 0);
+    bf_cache_counters counters;
+    status = @name@_context_init(context, @NAME@_CONTEXT_BYTES);
+    for (i = 0; i < 2 && status == BF_OK; ++i)
+      status = @name@_bounds_cached(context, @NAME@_CONTEXT_BYTES, lower, upper, out_lower, out_upper,
+                                   workspace, @NAME@_WORKSPACE_BYTES);
+    if (status == BF_OK) status = @name@_cache_counters(context, @NAME@_CONTEXT_BYTES, &counters);
+    if (status != BF_OK) {
+      fprintf(stderr, "%s\n", bf_status_text(status));
+      return 1;
+    }
+    printf("%d calls with a context, %d of them on the box of the call before\n",
+           (int)counters.calls, (int)counters.hits);
+  }
+)";
+
+inline constexpr std::string_view kContextUse =
+    R"(`@name@_bounds_cached` and the other functions called so have a context besides: `@NAME@_CONTEXT_BYTES`
+bytes of yours, aligned to `@NAME@_CONTEXT_ALIGN`, which `@name@_context_init` prepares and one call at a
+time uses. What a call finds there it need not compute; `example.c` shows it.
+
+)";
+
+inline constexpr std::string_view kBatchUse =
+    R"(`@name@_bounds_batch` and the other functions called so take up to `@NAME@_BATCH` boxes, one after the
+other in the arrays, and give each a status of its own. Their workspace has
+`@NAME@_BATCH_WORKSPACE_BYTES` bytes.
+
 )";
 
 inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
@@ -104,7 +143,7 @@ says what was wrong with the arguments; the outputs are not written then.
 The workspace is yours: `@NAME@_WORKSPACE_BYTES` bytes, aligned to `@NAME@_WORKSPACE_ALIGN`. It holds
 nothing between calls. Calls with different workspaces may run at the same time.
 
-@spec@`@name@_evaluate` runs the network itself, `@name@_info` describes it; see `@stem@.h`.
+@spec@@contexts@@batches@`@name@_evaluate` runs the network itself, `@name@_info` describes it; see `@stem@.h`.
 `@stem@.json` is the manifest: what was compiled, how, and where each buffer lies.
 
 ## Size

@@ -350,6 +350,23 @@ class Project(Case):
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertEqual(output.stdout.count("output "), 5)
 
+    def test_contexts_and_batches(self):
+        self.run_tool(CONTROLLER, "--project", "demo", "--name", "net", "--cache", "reuse-ibp",
+                      "--batch", "4")
+        folder = self.work / "demo"
+        readme = (folder / "README.md").read_text()
+        self.assertIn("`net_bounds_cached`", readme)
+        self.assertIn("`NET_BATCH`", readme)
+        self.assertNotIn("@", readme + (folder / "example.c").read_text())
+        compiler = os.environ.get("CXX", "c++")
+        subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                        "-c", "example.c", "-o", "example.o"], cwd=folder, check=True)
+        subprocess.run([compiler, "example.o", "bf.cpp", "libverifier.a", "-o", "example"],
+                       cwd=folder, check=True)
+        output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
+        self.assertIn("2 calls with a context, 1 of them on the box of the call before",
+                      output.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -262,6 +262,78 @@ int main(void) {
         self.assertEqual(self.build_and_run(VIOLATED), ["2"])
         self.assertEqual(len(self.build_and_run(PROPERTIES / "tiny_cases.vnnlib")), 3)
 
+    # Parts of the first case's box in an order that repeats some: verdicts of NAME_verify and of
+    # NAME_verify_cached, "verified falsified differ" of each, then the counters.
+    CACHED = r"""
+#include <stdio.h>
+#include "v.h"
+static _Alignas(V_WORKSPACE_ALIGN) unsigned char workspace[V_VERIFY_WORKSPACE_BYTES];
+static _Alignas(V_CONTEXT_ALIGN) unsigned char context[V_CONTEXT_BYTES];
+static unsigned state = 1;
+static unsigned next(unsigned n) { return (state = state * 1664525u + 1013904223u) / 65536u % n; }
+int main(void) {
+  float low[V_INPUTS], high[V_INPUTS], lower[V_INPUTS], upper[V_INPUTS];
+  float point[V_INPUTS], other[V_INPUTS];
+  int counts[3] = {0, 0, 0}, stronger = 0;
+  bf_cache_counters counters;
+  if (v_property_box(0, low, high) != BF_OK) return 1;
+  bf_result plain = {BF_UNKNOWN, 0, 0, point}, cached = {BF_UNKNOWN, 0, 0, other};
+  if (v_verify_cached(context, sizeof context, low, high, &cached, workspace, sizeof workspace)
+      != BF_CONTEXT_FOREIGN) return 2;
+  if (v_context_init(context, sizeof context) != BF_OK) return 3;
+  for (int call = 0; call < 300; ++call) {
+    if (next(3) != 0)  /* else the same box again */
+      for (int i = 0; i < V_INPUTS; ++i) {
+        const float step = (high[i] - low[i]) / 8;
+        const unsigned begin = next(7), size = 1 + next(8 - begin);
+        lower[i] = low[i] + step * (float)begin;
+        upper[i] = lower[i] + step * (float)size;
+        if (upper[i] > high[i]) upper[i] = high[i];
+      }
+    else if (call == 0)
+      continue;
+    if (v_verify(lower, upper, &plain, workspace, sizeof workspace) != BF_OK) return 4;
+    if (v_verify_cached(context, sizeof context, lower, upper, &cached, workspace,
+                        sizeof workspace) != BF_OK) return 5;
+    ++counts[plain.verdict];
+    if (plain.verdict == BF_UNKNOWN && cached.verdict == BF_VERIFIED) ++stronger;
+    else if (plain.verdict != cached.verdict) return 6;
+    if (cached.verdict == BF_FALSIFIED)
+      for (int i = 0; i < V_INPUTS; ++i)
+        if (!(lower[i] <= other[i] && other[i] <= upper[i])) return 7;
+  }
+  if (v_cache_counters(context, sizeof context, &counters) != BF_OK) return 8;
+  printf("%d %d %d %d %d\n", counts[BF_VERIFIED], counts[BF_FALSIFIED], counts[BF_UNKNOWN],
+         stronger, counters.hits > 0);
+  return 0;
+}
+"""
+
+    def run_cached(self, model, property_file, cache):
+        self.run_tool(model, "--property", property_file, "--name", "v", "-o", "v.cpp", "--cache",
+                      cache)
+        self.write("main.c", self.CACHED)
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I.",
+                        f"-I{SOURCE}/runtime", "main.c", "libv.a", "-o", "main"], cwd=self.work,
+                       check=True)
+        result = subprocess.run(["./main"], cwd=self.work, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0)
+        return [int(number) for number in result.stdout.split()]
+
+    def test_verdicts_with_a_context(self):
+        for cache in ("reuse-ibp", "reuse-ibp,cache-bounds"):
+            with self.subTest(cache):
+                verified, falsified, unknown, stronger, hits = self.run_cached(
+                    TINY, VIOLATED, cache)
+                self.assertGreater(verified, 0)
+                self.assertGreater(falsified, 0)
+                self.assertLessEqual(stronger, unknown)
+                self.assertTrue(hits)
+        verified, _, _, _, hits = self.run_cached(
+            CONTROLLER, PROPERTIES / "collision_avoidance_6x50.vnnlib", "reuse-ibp")
+        self.assertGreater(verified, 0)
+        self.assertTrue(hits)
+
     def test_manifest(self):
         self.run_tool(TINY, "--property", VIOLATED, "-o", "v.cpp", "--no-library")
         manifest = json.loads((self.work / "v.json").read_text())
