@@ -4,6 +4,7 @@
 #include "aot/literals.h"
 #include "aot/step_emitter.h"
 #include "frontend/diagnostic.h"
+#include "planner/row_images.h"
 
 // Backward rows: a loop over tiles of neurons, with a call or two per link.
 
@@ -20,23 +21,36 @@ std::string row_routine(const std::string& function, const BackwardRows& step) {
   return fmt::format("bf::{}<{}>", function, step.tile);
 }
 
+// Lists the neurons to bound: neighbours in an image together, where rows have windows.
+std::string StepEmitter::row_list(const BackwardRows& step) const {
+  const Layer& region = layer(step.layer);
+  const std::string n = std::to_string(region.out);
+  const std::string rows = name(step.neurons);
+  const std::string bounds =
+      fmt::format("{}, {}, {}", name(step.centre), name(step.below), name(step.above));
+  const bool inexact = step.unstable_only && region.function;
+  const std::string function =
+      inexact ? function_table_name(plan_, *region.function) + ", " : std::string();
+  if (find_image(step, step.layer) == nullptr) {
+    if (!step.unstable_only) return fmt::format("bf::list_all({}, {})", n, rows);
+    return fmt::format("bf::list_{}({}{}, {}, {})", inexact ? "inexact" : "unstable", function,
+                       bounds, n, rows);
+  }
+  std::string open = "[](int) { return true; }";
+  if (step.unstable_only)
+    open = fmt::format("[&](int j) {{ return bf::is_{}({}{}, j); }}",
+                       inexact ? "inexact" : "unstable", function, bounds);
+  return fmt::format("bf::list_image(image{}, {}, {})", step.layer + 1, open, rows);
+}
+
 // The neurons to bound, and what every row of theirs loses.
 void StepEmitter::list_rows(const BackwardRows& step) {
-  const Layer& region = layer(step.layer);
   const std::string rows = name(step.neurons);
   std::string underflow = std::to_string(plan_.input_count);
   for (const BackwardLink& link : step.links)
     underflow += fmt::format(" + {}[2]", name(link.slack));
-  std::string list = fmt::format("bf::list_all({}, {})", region.out, rows);
-  if (step.unstable_only && region.function)
-    list = fmt::format("bf::list_inexact({}, {}, {}, {}, {}, {})",
-                       function_table_name(plan_, *region.function), name(step.centre),
-                       name(step.below), name(step.above), region.out, rows);
-  else if (step.unstable_only)
-    list = fmt::format("bf::list_unstable({}, {}, {}, {}, {})", name(step.centre), name(step.below),
-                       name(step.above), region.out, rows);
   mark("list_rows");
-  line(fmt::format("const int count = {};", list));
+  line(fmt::format("const int count = {};", row_list(step)));
   line(fmt::format("bf::pad_list({}, count, {});", rows, step.tile / 2));
   line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {},", double_literal(step.sum_inflate),
                    double_literal(step.concretize_inflate), double_literal(step.weight_relative),
@@ -50,6 +64,7 @@ void StepEmitter::emit(const BackwardRows& step) {
   line("{");
   ++depth_;
   poison_new(0);
+  declare_images(step);
   list_rows(step);
   line(fmt::format("for (int first = 0; first < count; first += {}) {{", step.tile / 2));
   ++depth_;
@@ -71,6 +86,7 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   const std::string rows = name(step.neurons);
   const int end = op_count(step) - 1;
   poison_new(0, true);
+  find_windows(step);
   if (region.kind == LayerKind::kDense) mark(step.start);
   if (region.kind == LayerKind::kDense)
     line(fmt::format("bf::start_rows({}, {}, {}, {} + first, {}, {});",
@@ -88,9 +104,14 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   }
   poison_new(end, true);
   mark(step.concretize);
-  line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
-                   name(step.input_coefficients), name(step.input_radius), name(step.sums),
-                   2 * step.tile));
+  const std::string window = window_of(step, -1);
+  const std::string spread = fmt::format("{} + {}", name(step.sums), 2 * step.tile);
+  if (window.empty())
+    call(kernel(step.concretize).function,
+         {name(step.input_coefficients), name(step.input_radius), spread});
+  else
+    call(row_routine("concretize_window", step),
+         {window, name(step.input_coefficients), name(step.input_radius), spread});
   mark("tighten_rows");
   line(fmt::format("bf::tighten_rows({0} + first, smaller({1}, count - first), {1}, {2}, errors,",
                    rows, pairs, name(step.sums)));
@@ -105,14 +126,19 @@ void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
   const std::string neurons = name(step.neurons) + " + first";
   Arguments arguments;
   if (std::holds_alternative<ConvMap>(each.map))
-    arguments = {shapes_.at({step.layer, out.term}), table(TableKind::kWeight)};
+    arguments = {rows_shape(step, step.layer, out.term, true), table(TableKind::kWeight)};
   else if (std::holds_alternative<SparseMap>(each.map))
     arguments = {table(TableKind::kRowStart), table(TableKind::kColumn), table(TableKind::kWeight),
                  std::to_string(each.in)};
   else
     arguments = {sources(step.layer, out.term), std::to_string(each.in)};
-  arguments.insert(arguments.end(), {neurons, truth(out.add), name(out.coefficients)});
   mark(out.kernel);
+  const bool window = clear_window(step, each.input, out);
+  if (window && std::holds_alternative<GatherMap>(each.map))
+    return call(row_routine("identity_start", step),
+                {fmt::format("image{}", each.input + 1), neurons, name(out.coefficients)});
+  const bool add = window || out.add;
+  arguments.insert(arguments.end(), {neurons, truth(add), name(out.coefficients)});
   call(row_routine(kernel(out.kernel).map + "_start", step), arguments);
 }
 
@@ -157,20 +183,40 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
     const std::string rows = std::to_string(region.out);
     const std::string in = std::to_string(each.in);
     std::string function = row_routine(kernel(out.kernel).map + "_backward", step);
-    Arguments arguments;
+    mark(out.kernel);
     if (std::holds_alternative<ConvMap>(each.map)) {
-      function = fmt::format("bf::conv_backward<{}, {}>", step.tile, kernel(out.kernel).wide);
-      arguments = {shapes_.at({link.layer, out.term}), table(TableKind::kWeight)};
-    } else if (std::holds_alternative<SparseMap>(each.map)) {
+      conv_link(step, link, out, from);
+      continue;
+    }
+    const std::string window = window_of(step, link.layer);
+    if (!window.empty()) {  // the identity
+      const bool same = clear_window(step, each.input, out);
+      if (!same && !out.add) call(row_routine("clear_rows", step), {in, name(out.coefficients)});
+      call(row_routine(same ? "add_window" : "spread_window", step),
+           {window, from, name(out.coefficients)});
+      continue;
+    }
+    Arguments arguments;
+    if (std::holds_alternative<SparseMap>(each.map)) {
       arguments = {rows, table(TableKind::kRowStart), table(TableKind::kColumn),
                    table(TableKind::kWeight), in};
     } else {
       arguments = {rows, sources(link.layer, out.term), in};
     }
     arguments.insert(arguments.end(), {from, truth(out.add), name(out.coefficients)});
-    mark(out.kernel);
     call(function, arguments);
   }
+}
+
+void StepEmitter::conv_link(const BackwardRows& step, const BackwardLink& link,
+                            const BackwardOut& out, const std::string& from) {
+  const std::string shape = rows_shape(step, link.layer, out.term, false);
+  call(fmt::format("bf::conv_backward<{}, {}>", step.tile, kernel(out.kernel).wide),
+       {fmt::format("bf::FixedShape<{}>{{}}", shape),
+        term_table(link.layer, out.term, TableKind::kWeight), from,
+        window_or_whole(step, link.layer, shape + ".out_size"), truth(out.add),
+        name(out.coefficients),
+        window_or_whole(step, term(link.layer, out.term).input, shape + ".in_size")});
 }
 
 std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink& link,
@@ -181,7 +227,12 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
   const auto row = [&](BufferId id, int number) {
     return fmt::format("{} + {}", name(id), std::int64_t{number} * n);
   };
-  if (link.slopes.table == BufferId::kNone)
+  const std::string window = window_of(step, link.layer);
+  if (!window.empty())
+    call(row_routine("relax_window", step),
+         {window, std::to_string(n), name(link.table),
+          row(link.table, how.wide ? kErrorWide : kError), from, to, name(step.sums)});
+  else if (link.slopes.table == BufferId::kNone)
     call(row_routine("relax_rows", step),
          {std::to_string(n), name(link.table), row(link.table, how.wide ? kErrorWide : kError),
           from, to, name(step.sums)});

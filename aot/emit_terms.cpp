@@ -4,26 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "aot/emit_functions.h"
 #include "aot/literals.h"
 #include "aot/step_emitter.h"
 #include "frontend/diagnostic.h"
+#include "planner/row_images.h"
 
 // Steps of sums, products and maxima, and the shapes of convolutions.
 
 namespace bf {
 namespace {
-
-std::string extent(const Extent& sizes) {
-  return fmt::format("{{{}, {}, {}}}", sizes[0], sizes[1], sizes[2]);
-}
-
-std::string strides(const ImageLayout& image) {
-  return fmt::format("{{{}, {}, {}, {}}}", image.offset, image.batch, image.channel,
-                     extent(image.spatial));
-}
 
 std::string shape_literal(const ConvGeometry& g) {
   return fmt::format(
@@ -31,9 +24,10 @@ std::string shape_literal(const ConvGeometry& g) {
       "    {}, {}, {},  // sizes in and out, kernel\n"
       "    {}, {}, {}, {},  // stride, dilation, pad, transposed\n"
       "    {}, {}}};\n",
-      g.batch, g.groups, g.in_channels, g.out_channels, extent(g.in_size), extent(g.out_size),
-      extent(g.kernel), extent(g.stride), extent(g.dilation), extent(g.pad), g.transposed,
-      strides(g.in), strides(g.out));
+      g.batch, g.groups, g.in_channels, g.out_channels, extent_literal(g.in_size),
+      extent_literal(g.out_size), extent_literal(g.kernel), extent_literal(g.stride),
+      extent_literal(g.dilation), extent_literal(g.pad), g.transposed, strides_literal(g.in),
+      strides_literal(g.out));
 }
 
 // Distinct, in the order of their layers.
@@ -46,6 +40,15 @@ std::vector<Function> functions_of(const Plan& plan) {
 }
 
 }  // namespace
+
+std::string extent_literal(const Extent& sizes) {
+  return fmt::format("{{{}, {}, {}}}", sizes[0], sizes[1], sizes[2]);
+}
+
+std::string strides_literal(const ImageLayout& image) {
+  return fmt::format("{{{}, {}, {}, {}}}", image.offset, image.batch, image.channel,
+                     extent_literal(image.spatial));
+}
 
 std::string function_table_name(const Plan& plan, const Function& function) {
   int number = 0;  // among those of its kind
@@ -92,19 +95,58 @@ std::vector<ConvShapeName> conv_shapes(const Plan& plan) {
   return made;
 }
 
+RowsOrder rows_order(const Plan& plan, const BackwardRows& step, int layer, int term, bool start) {
+  const Layer& region = plan.layers[static_cast<std::size_t>(layer)];
+  const int input = region.terms[static_cast<std::size_t>(term)].input;
+  return {find_image(step, input) != nullptr, !start && find_image(step, layer) != nullptr};
+}
+
+std::string rows_shape_name(const std::string& shape, RowsOrder order) {
+  if (!order.in && !order.out) return shape;
+  return shape + (order.in && order.out ? "_pixels" : order.in ? "_pixels_in" : "_pixels_out");
+}
+
+namespace {
+
+// The orders in which rows go through each shape.
+std::map<std::string, std::set<RowsOrder>> rows_orders(const Plan& plan) {
+  std::map<std::string, std::set<RowsOrder>> made;
+  for (const ConvShapeName& shape : conv_shapes(plan))
+    for (const Entry& entry : plan.entries)
+      for (const Step& step : entry.steps) {
+        const auto* const rows = std::get_if<BackwardRows>(&step);
+        if (rows == nullptr) continue;
+        if (rows->layer == shape.layer)
+          made[shape.name].insert(rows_order(plan, *rows, shape.layer, shape.term, true));
+        for (const BackwardLink& link : rows->links)
+          if (link.layer == shape.layer)
+            made[shape.name].insert(rows_order(plan, *rows, shape.layer, shape.term, false));
+      }
+  return made;
+}
+
+}  // namespace
+
 std::string emit_conv_shapes(const Plan& plan) {
   std::string text;
+  const auto orders = rows_orders(plan);
   for (const ConvShapeName& shape : conv_shapes(plan)) {
     if (shape.repeated) continue;
     text += fmt::format("// {}\nconstexpr bf::ConvShape {} = {}\n",
                         plan.layers[static_cast<std::size_t>(shape.layer)].origin, shape.name,
                         shape_literal(*shape.geometry));
+    const auto found = orders.find(shape.name);
+    if (found == orders.end()) continue;
+    for (const RowsOrder order : found->second)
+      if (order.in || order.out)
+        text += fmt::format("constexpr bf::ConvShape {} =\n    bf::by_pixels({}, {}, {});\n\n",
+                            rows_shape_name(shape.name, order), shape.name, order.in, order.out);
   }
   return text;
 }
 
 std::string runtime_includes(const Plan& plan) {
-  bool sums = false, rows = false, planes = false, slopes = false;
+  bool sums = false, rows = false, planes = false, slopes = false, windows = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
@@ -116,6 +158,7 @@ std::string runtime_includes(const Plan& plan) {
       if (const auto* bounded = std::get_if<BackwardRows>(&step)) {
         rows = rows || !bounded->starts.empty();
         slopes = slopes || bounded->iterations > 0;
+        windows = windows || !bounded->images.empty();
         for (const BackwardLink& link : bounded->links)
           rows = rows || !link.outs.empty() || link.sum != BufferId::kNone;
       }
@@ -126,6 +169,7 @@ std::string runtime_includes(const Plan& plan) {
   if (slopes) text += "#include \"slopes.h\"\n";
   if (rows) text += "#include \"starts.h\"\n";
   if (sums) text += "#include \"terms.h\"\n";
+  if (windows) text += "#include \"windows.h\"\n";
   return text;
 }
 

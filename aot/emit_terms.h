@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,24 @@ struct ConvShapeName {
 
 std::vector<ConvShapeName> conv_shapes(const Plan& plan);
 
-// Their definitions.
+// Whether coefficients over a convolution's inputs and outputs lie pixel by pixel in rows of a
+// step. start: of the first coefficients, whose outputs are neurons.
+struct RowsOrder {
+  bool in = false, out = false;
+  auto operator<=>(const RowsOrder&) const = default;
+};
+
+RowsOrder rows_order(const Plan& plan, const BackwardRows& step, int layer, int term, bool start);
+
+// "conv1_shape", "conv1_shape_pixels", ...
+std::string rows_shape_name(const std::string& shape, RowsOrder order);
+
+// Their definitions, and of what rows make of them.
 std::string emit_conv_shapes(const Plan& plan);
+
+// "{8, 8, 1}" and "{offset, batch, channel, {..}}".
+std::string extent_literal(const Extent& sizes);
+std::string strides_literal(const ImageLayout& image);
 
 // The constant that shows a function of the plan to the runtime, "f_sigmoid", and the definitions
 // of all.

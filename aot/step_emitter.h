@@ -88,16 +88,30 @@ class StepEmitter {
 
   // emit_rows.cpp
   void emit(const BackwardRows& step);
+  std::string row_list(const BackwardRows& step) const;
   void list_rows(const BackwardRows& step);
   void rows_once(const BackwardRows& step);
   void start_term(const BackwardRows& step, const BackwardOut& out);
   void link(const BackwardRows& step, const BackwardLink& link);
   void dense_link(const BackwardRows& step, const BackwardLink& link);
   void sum_link(const BackwardRows& step, const BackwardLink& link);
+  void conv_link(const BackwardRows& step, const BackwardLink& link, const BackwardOut& out,
+                 const std::string& from);
   void product_link(const BackwardRows& step, const BackwardLink& link);
   void max_link(const BackwardRows& step, const BackwardLink& link);
   // The relaxation of a dense or sum layer, apart from its products; returns what these read.
   std::string relax_link(const BackwardRows& step, const BackwardLink& link, const Kernel& how);
+
+  // emit_windows.cpp: rows that see a part of their images
+  void declare_images(const BackwardRows& step);
+  void find_windows(const BackwardRows& step);
+  // "image3, window3" of a tensor that has a window; else empty.
+  std::string window_of(const BackwardRows& step, int tensor) const;
+  // The shape of a convolution between rows; of the first coefficients, outputs are neurons.
+  std::string rows_shape(const BackwardRows& step, int index, int number, bool start) const;
+  std::string window_or_whole(const BackwardRows& step, int tensor, const std::string& size) const;
+  // Before the first share of a tensor with a window; returns whether it did so.
+  bool clear_window(const BackwardRows& step, int tensor, const BackwardOut& out);
 
   // emit_slopes.cpp: rows with slopes of their own
   void optimise(const BackwardRows& step);

@@ -5,6 +5,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entry_builder.h"
+#include "planner/row_images.h"
 
 // Backward rows over the graph of tensors. Proof of every constant: note [backward pass] in
 // DESIGN.md.
@@ -187,6 +188,8 @@ void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
       terms += layer(i).out;
     } else {  // summed in double, rounded when added to the others
       terms += 2;
+      if (layer(i).kind != LayerKind::kMax && layer(i).kind != LayerKind::kProduct)
+        terms += LoweringPlanner::kLineChain + 1;
       const int products = step.iterations > 0 ? 2 : 1;  // of a neuron, in one sum
       in_double = std::max(in_double, 1 + gamma_double(products * layer(i).out + 4));
     }
@@ -255,6 +258,7 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   CoefficientSlots slots(*this, name, step.tile);
   pass_back(index, step, slots);
   remake_tables(name, step);
+  step.images = row_images(plan_, step);
   add_row_errors(index, step);
   entry_.steps.push_back(std::move(step));
 }

@@ -141,14 +141,16 @@ double EntryBuilder::wide_gamma(int index) const {
 }
 
 // The offset sum of a dense layer has a chain per block of neurons; of other layers it is kept in
-// double and rounded once. Then one chain over the blocks of all links.
+// double, for sum layers after short chains, and rounded once. Then one chain over the blocks of
+// all links.
 double EntryBuilder::offset_gamma(int index) const {
   const Layer& region = layer(index);
   int blocks = 0;
   for (int i = 0; i < layer_count(); ++i) blocks += lowering_.backward_blocks(i);
   if (region.kind == LayerKind::kDense)
     return gamma_float(lowering_.backward_depth(index) + blocks);
-  return gamma_float(2 + blocks) + gamma_double(region.out + 4);
+  const int chain = region.kind == LayerKind::kSum ? LoweringPlanner::kLineChain + 1 : 0;
+  return gamma_float(2 + chain + blocks) + gamma_double(region.out + 4);
 }
 
 // Of rows with slopes of their own: two products per neuron, in double for every kind of layer.

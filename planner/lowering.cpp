@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "frontend/diagnostic.h"
 
 namespace bf {
 namespace {
 
-constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
-constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
-constexpr int kBackwardChunk = 64;  // the same for backward products
-constexpr int kTermChunk = 32;      // conv_backward in runtime/terms.h
+constexpr int kForwardVectors = 4;       // accumulator pairs that hide the FMA latency
+constexpr int kForwardChunk = 32;        // terms per accumulator: keeps gamma small, costs nothing
+constexpr int kBackwardChunk = 64;       // the same for backward products
+constexpr std::int64_t kConvChain = 64;  // products: note [conv depth] in runtime/conv_backward.h
 constexpr int kElementBytes = 4;
 
 int round_up(int value, int unit) {
@@ -331,11 +332,32 @@ KernelId LoweringPlanner::relax_nonlinear(int index) {
   return intern(kernel);
 }
 
+namespace {
+
+// Roundings of one sum of runtime/conv_backward.h: those of the longest chain of products, then one
+// addition for each chain.
+int conv_depth(const ConvGeometry& g) {
+  std::int64_t chain = std::min(g.out_group(), kConvChain);
+  std::int64_t chains = (g.out_group() + kConvChain - 1) / kConvChain;
+  for (std::size_t d = 3; d-- > 0;) {
+    const std::int64_t step = g.transposed ? 1 : g.stride[d] / std::gcd(g.stride[d], g.dilation[d]);
+    const std::int64_t taps = (g.kernel[d] + step - 1) / step;
+    if (chains == 1 && chain * taps <= kConvChain)
+      chain *= taps;
+    else
+      chains *= taps;
+  }
+  const std::int64_t depth = chain + chains + 1;
+  BF_CHECK(depth < std::int64_t{1} << 22);
+  return static_cast<int>(depth);
+}
+
+}  // namespace
+
 int LoweringPlanner::term_depth(const Term& term, int readers) {
   const int adds = readers - 1;
-  if (std::holds_alternative<ConvMap>(term.map))
-    return std::min(kTermChunk, term.column_entries) + ceil_div(term.column_entries, kTermChunk) +
-           1 + adds;
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map))
+    return conv_depth(conv->geometry) + adds;
   return term.column_entries + 1 + adds;
 }
 

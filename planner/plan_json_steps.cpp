@@ -185,6 +185,16 @@ Json link_json(const Names& names, const BackwardLink& link, bool optimised) {
           {"optimised", optimised ? link_slopes_json(names, link) : Json(nullptr)}};
 }
 
+Json images_json(const Names& names, const std::vector<RowImage>& images) {
+  Json list = Json::array();
+  for (const RowImage& image : images)
+    list.push_back({{"tensor", image.tensor < 0 ? Json(nullptr) : Json(names.layer(image.tensor))},
+                    {"batch", image.batch},
+                    {"channels", image.channels},
+                    {"image_size", image.size}});
+  return list;
+}
+
 // `start` is the kernel of a dense layer's rows, `starts` stands for it in a sum.
 Json fields(const Names& names, const BackwardRows& step) {
   const bool dense =
@@ -198,6 +208,7 @@ Json fields(const Names& names, const BackwardRows& step) {
           {"warm_iterations", step.warm_iterations},
           {"tile", step.tile},
           {"wide", step.wide},
+          {"images", images_json(names, step.images)},
           {"centre", names.buffer(step.centre)},
           {"below", names.buffer(step.below)},
           {"above", names.buffer(step.above)},

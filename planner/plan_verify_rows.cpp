@@ -259,6 +259,8 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
                      step.weight_relative, step.inflate});
   BF_CHECK(entry.boxes == 1 || step.iterations == 0);
+  BF_CHECK(entry.boxes == 1 || step.images.empty());
+  check_windows(plan, step);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, Element::kFloat64, layer.out);
   uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);

@@ -77,4 +77,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
 void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& step,
                    const BackwardLink& link, int op, Uses& uses);
 
+// See plan_verify_windows.cpp.
+void check_windows(const Plan& plan, const BackwardRows& step);
+
 }  // namespace bf

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/graph.h"
 #include "planner/buffers.h"
 #include "planner/kernels.h"
 
@@ -238,6 +239,16 @@ struct BackwardLink {
   bool operator==(const BackwardLink&) const = default;
 };
 
+// A tensor as images: each element is at one place of the layout. See ConvGeometry.
+struct RowImage {
+  int tensor = -1;  // a layer, or the network's input
+  std::int64_t batch = 1;
+  std::int64_t channels = 1;
+  Extent size = {1, 1, 1};
+  ImageLayout layout;
+  bool operator==(const RowImage&) const = default;
+};
+
 // Backward linear bounds of neurons of layer `layer`, a dense or sum layer, tile / 2 neurons at a
 // time: row r of a tile is a lower bound of +z_i, row tile / 2 + r one of -z_i.
 // Hidden layers: of the neurons whose relaxation is not exact. Heads and factors of products: of
@@ -255,6 +266,9 @@ struct BackwardRows {
   int warm_iterations = 0;
   int tile = 0;  // rows at a time; even
   bool wide = false;
+  // Tensors of which a tile touches a window alone, the rows' own layer first: note [windows] in
+  // runtime/windows.h. Empty: whole tensors. See row_images.h.
+  std::vector<RowImage> images;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
   BufferId slack = BufferId::kNone;
   BufferId neurons = BufferId::kNone;       // int32 list of the neurons to bound

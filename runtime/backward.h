@@ -14,15 +14,17 @@
 // until it is stored; the planner's gamma is of at least that many. N: most products that read one
 // input (column_entries). Every addition of another term or reader to the same buffer (`add`)
 // rounds once more what is there.
-//   conv_backward          min(32, N) + ceil(N / 32): chains of 32 products, the last one shorter,
-//                          then one addition per chain; the first of each is to zero, and exact.
+//   conv_backward          note [conv depth] in conv_backward.h: a chain of products, then one
+//                          addition per chain; the first of each is to zero, and exact.
 //   conv_backward, wide    exact products, sums in double, n <= N roundings of double, then one to
 //                          float when stored.
 //   sparse_backward        N + 1, gather_backward N.
-//   relax_rows, product_rows, max_backward: products with offsets and prices are exact in double;
+//   product_rows, max_backward: products with offsets and prices are exact in double;
 //                          a layer's sum of at most 2^22 of them costs less than one float
 //                          rounding, its addition to the row's float sum another, and every later
 //                          layer's addition one more.
+//   relax_rows             the same after chains of kSumChain products in float: one rounding for
+//                          the product, one for each addition.
 // A product below the normal range loses at most 2^-150, as does a sum when it is stored there;
 // additions of floats do not. slack[2] of the layer counts them.
 
@@ -131,32 +133,98 @@ struct RowSums {
   }
 };
 
+// The same with float chains of kSumChain neurons before the double sums.
+constexpr int kSumChain = 8;
+
+template <int kRows>
+struct LineSums {
+  static constexpr int kLanes = lanes_of<float>(kRows);
+  static constexpr int kVectors = kRows / kLanes;
+  using Floats = typename VectorOf<float, kLanes>::type;
+  Floats offset[kVectors] = {};
+  Floats price[kVectors] = {};
+  double offsets[kRows] = {};
+  double prices[kRows] = {};
+  int used = 0;  // neurons in the chain
+
+  static Floats all(float x) { return x - Floats{}; }
+
+  void flush() {
+    float chain[2][kRows];
+    __builtin_memcpy(chain[0], offset, sizeof chain[0]);
+    __builtin_memcpy(chain[1], price, sizeof chain[1]);
+    for (int r = 0; r < kRows; ++r) {
+      offsets[r] += static_cast<double>(chain[0][r]);
+      prices[r] += static_cast<double>(chain[1][r]);
+    }
+    BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) offset[v] = price[v] = Floats{};
+    used = 0;
+  }
+
+  void store(float* sums) {
+    flush();
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offsets[r]);
+      sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + prices[r]);
+    }
+  }
+};
+
+// Neurons first + k step, k < count, of the n of relax_rows(); at most kSumChain of them. from, to:
+// coefficients of the first, the others follow.
+template <int kRows>
+static inline void relax_chain(int n, const float* table, const float* price, int first, int step,
+                               int count, const float* from, float* to, LineSums<kRows>& made) {
+  using Sums = LineSums<kRows>;
+  using Floats = typename Sums::Floats;
+  constexpr int kLanes = Sums::kLanes;
+  Floats offset[Sums::kVectors], cost[Sums::kVectors];
+  BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
+    offset[v] = made.offset[v];
+    cost[v] = made.price[v];
+  }
+  for (int k = 0, j = first; k < count; ++k, j += step) {
+    const Floats slope_upper = Sums::all(table[j]), slope_lower = Sums::all(table[n + j]);
+    const Floats offset_upper = Sums::all(table[2 * n + j]);
+    const Floats offset_lower = Sums::all(table[3 * n + j]);
+    const Floats price_j = Sums::all(price[j]);
+    const std::ptrdiff_t row = std::ptrdiff_t{k} * kRows;
+    BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
+      const Floats a = load_rows<Floats>(from + row + v * kLanes);
+      const auto negative = a < Floats{};
+      store_rows(to + row + v * kLanes, a * (negative ? slope_upper : slope_lower));
+      offset[v] += a * (negative ? offset_upper : offset_lower);
+      cost[v] += (negative ? -a : a) * price_j;
+    }
+  }
+  BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
+    made.offset[v] = offset[v];
+    made.price[v] = cost[v];
+  }
+  made.used += count;
+}
+
+template <int kRows>
+static inline void relax_run(int n, const float* table, const float* price, int first, int step,
+                             int count, const float* from, float* to, LineSums<kRows>& made) {
+  for (int done = 0, some; done < count; done += some) {
+    if (made.used == kSumChain) made.flush();
+    const int room = kSumChain - made.used;
+    some = count - done < room ? count - done : room;
+    const std::ptrdiff_t row = std::ptrdiff_t{done} * kRows;
+    relax_chain(n, table, price, first + done * step, step, some, from + row, to + row, made);
+  }
+}
+
 // Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
 // as relax() makes it; price: its row of prices for the products that follow. In place, or not.
 template <int kRows>
 BF_ROUTINE relax_rows(int n, const float* table, const float* price, const float* from, float* to,
                       float* sums) {
-  using Sums = RowSums<kRows>;
-  using Floats = typename Sums::Floats;
-  Sums made;
-  for (int j = 0; j < n; ++j) {
-    const Floats slope_upper = Sums::all(table[j]), slope_lower = Sums::all(table[n + j]);
-    const Floats offset_upper = Sums::all(table[2 * n + j]);
-    const Floats offset_lower = Sums::all(table[3 * n + j]);
-    const std::ptrdiff_t row = std::ptrdiff_t{j} * kRows;
-    BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
-      const Floats a = load_rows<Floats>(from + row + v * Sums::kLanes);
-      store_rows(to + row + v * Sums::kLanes, a * (a < Floats{} ? slope_upper : slope_lower));
-      made.add(v, a, offset_upper, offset_lower, price[j]);
-    }
-  }
+  LineSums<kRows> made;
+  relax_run(n, table, price, 0, 1, n, from, to, made);
   made.store(sums);
 }
-
-// ---- convolutions
-
-constexpr int kChain = 32;  // products in one float32 sum: note [depths]
-
 template <bool kWide>
 struct SumOf {
   typedef float type;
@@ -165,121 +233,6 @@ template <>
 struct SumOf<true> {
   typedef double type;
 };
-
-// sums[c][r] += sum over j < count of weight[j weight_step + c column_step] * row j of
-// coefficients, rows `step` apart.
-template <int kRows, int kColumns, typename Sum>
-static inline void add_products(const float* weight, std::ptrdiff_t weight_step, int column_step,
-                                const float* coefficients, std::ptrdiff_t step, int count,
-                                Sum* sums) {
-  constexpr int kLanes = lanes_of<Sum>(kRows);
-  constexpr int kVectors = kRows / kLanes;
-  using Vector = typename VectorOf<Sum, kLanes>::type;
-  Vector sum[kColumns][kVectors];
-  BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
-      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[c][v] =
-          load_rows<Vector>(sums + c * kRows + v * kLanes);
-  for (int j = 0; j < count; ++j, weight += weight_step, coefficients += step) {
-    Vector a[kVectors];
-    BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) a[v] = convert_rows<Vector, kLanes>(
-        load_rows<typename VectorOf<float, kLanes>::type>(coefficients + v * kLanes));
-    BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
-      const Sum w = static_cast<Sum>(weight[c * column_step]);
-      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[c][v] += a[v] * w;
-    }
-  }
-  BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
-      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v)
-          store_rows(sums + c * kRows + v * kLanes, sum[c][v]);
-}
-
-// Two levels of sums for kColumns x kRows coefficients.
-template <int kRows, int kColumns, bool kWide>
-struct ConvSums {
-  using Sum = typename SumOf<kWide>::type;
-  Sum chain[kColumns * kRows] = {};
-  Sum total[kColumns * kRows] = {};
-  int used = 0;  // products in the chain
-
-  void flush() {
-    for (int i = 0; i < kColumns * kRows; ++i) {
-      total[i] += chain[i];
-      chain[i] = 0;
-    }
-    used = 0;
-  }
-
-  // Columns `distance` apart in `out`.
-  void store(bool add, float* out, std::ptrdiff_t distance) {
-    flush();
-    for (int c = 0; c < kColumns; ++c)
-      for (int r = 0; r < kRows; ++r) {
-        float& to = out[c * distance + r];
-        const Sum sum = total[c * kRows + r];
-        to = static_cast<float>(add ? static_cast<Sum>(to) + sum : sum);
-      }
-  }
-};
-
-// Input (n, c, q) and kColumns - 1 channels after it, all of one group: everything that reads them.
-template <int kRows, int kColumns, bool kWide>
-static inline void conv_pixel(const ConvShape& shape, const float* weight,
-                              const float* coefficients_in, bool add, int n, int c,
-                              const int (&q)[3], float* coefficients_out) {
-  const int group = in_group(shape), readers = out_group(shape), tap_count = taps(shape);
-  const int first = c / group * readers;  // the group's first output channel
-  const std::ptrdiff_t weight_step = std::ptrdiff_t{group} * tap_count;
-  const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
-  ConvSums<kRows, kColumns, kWide> sums;
-  int p[3] = {0, 0, 0};
-  int tap = 0;
-  for (int tz = 0; tz < shape.kernel[0]; ++tz) {
-    p[0] = reader_of(shape, 0, q[0], tz);
-    for (int ty = 0; ty < shape.kernel[1]; ++ty) {
-      p[1] = reader_of(shape, 1, q[1], ty);
-      for (int tx = 0; tx < shape.kernel[2]; ++tx, ++tap) {
-        p[2] = reader_of(shape, 2, q[2], tx);
-        if (p[0] < 0 || p[1] < 0 || p[2] < 0) continue;
-        const float* w = weight + first * weight_step + c % group * tap_count + tap;
-        const float* a = coefficients_in + element(shape.out, n, first, p) * kRows;
-        for (int o = 0, count; o < readers; o += count) {
-          if (!kWide && sums.used == kChain) sums.flush();
-          const int room = kWide ? readers : kChain - sums.used;
-          count = readers - o < room ? readers - o : room;
-          sums.used += count;
-          add_products<kRows, kColumns>(w + o * weight_step, weight_step, tap_count, a + o * step,
-                                        step, count, sums.chain);
-        }
-      }
-    }
-  }
-  sums.store(add, coefficients_out + element(shape.in, n, c, q) * kRows,
-             std::ptrdiff_t{shape.in.channel} * kRows);
-}
-
-// coefficients_out (=, or += when `add`) W^T coefficients_in.
-template <int kRows, bool kWide>
-BF_ROUTINE conv_backward(const ConvShape& shape, const float* weight,
-                         const float* BF_RESTRICT coefficients_in, bool add,
-                         float* BF_RESTRICT coefficients_out) {
-  // Channels whose sums share a load of the coefficients; scalar code has too few registers.
-  constexpr int kColumns = kVectorBytes == 4 ? 1 : kWide ? 2 : 4;
-  const int group = in_group(shape);
-  int q[3] = {0, 0, 0};
-  for (int n = 0; n < shape.batch; ++n)
-    for (q[0] = 0; q[0] < shape.in_size[0]; ++q[0])
-      for (q[1] = 0; q[1] < shape.in_size[1]; ++q[1])
-        for (q[2] = 0; q[2] < shape.in_size[2]; ++q[2])
-          for (int c = 0, end = group; c < shape.in_channels; end += group) {
-            for (; c + kColumns <= end; c += kColumns)
-              conv_pixel<kRows, kColumns, kWide>(shape, weight, coefficients_in, add, n, c, q,
-                                                 coefficients_out);
-            if constexpr (kColumns > 1)
-              for (; c < end; ++c)
-                conv_pixel<kRows, 1, kWide>(shape, weight, coefficients_in, add, n, c, q,
-                                            coefficients_out);
-          }
-}
 
 // ---- sparse matrices and gathers: every entry adds to the input that it reads
 

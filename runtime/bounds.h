@@ -251,15 +251,19 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
 
 // ---- backward rows
 
-// The neurons whose sign the bounds leave open, in order; returns their number.
+// Whether the bounds leave the sign of neuron j open.
+static inline bool is_unstable(const double* centre, const float* below, const float* above,
+                               int j) {
+  return sub_down(centre[j], static_cast<double>(below[j])) < 0 &&
+         add_up(centre[j], static_cast<double>(above[j])) > 0;
+}
+
+// The neurons of unknown sign, in order; returns their number.
 static inline int list_unstable(const double* centre, const float* below, const float* above, int n,
                                 std::int32_t* neurons) {
   int count = 0;
-  for (int j = 0; j < n; ++j) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
-    if (low < 0 && high > 0) neurons[count++] = j;
-  }
+  for (int j = 0; j < n; ++j)
+    if (is_unstable(centre, below, above, j)) neurons[count++] = j;
   return count;
 }
 

@@ -114,24 +114,24 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
 }
 
-// The neurons whose relaxation a tighter interval may improve, in order; returns their number. Not
-// those at a point, nor where f is a line or a constant.
+// Whether a tighter interval may improve the relaxation of neuron j. Not at a point, nor where f is
+// a line or a constant.
+static inline bool is_inexact(const FunctionView& f, const double* centre, const float* below,
+                              const float* above, int j) {
+  const double low = sub_down(centre[j], static_cast<double>(below[j]));
+  const double high = add_up(centre[j], static_cast<double>(above[j]));
+  if (!(low < high)) return false;
+  if (is_staircase(f)) return stair_at(f, low) != stair_at(f, high);
+  const int run = find_run(f, low);
+  return f.run[run].kind != FunctionRunKind::kLine || run != find_run(f, high);
+}
+
+// These neurons, in order; returns their number.
 static inline int list_inexact(const FunctionView& f, const double* centre, const float* below,
                                const float* above, int n, std::int32_t* neurons) {
   int count = 0;
-  for (int j = 0; j < n; ++j) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
-    if (!(low < high)) continue;
-    bool straight = false;
-    if (is_staircase(f)) {
-      straight = stair_at(f, low) == stair_at(f, high);
-    } else {
-      const int run = find_run(f, low);
-      straight = f.run[run].kind == FunctionRunKind::kLine && run == find_run(f, high);
-    }
-    if (!straight) neurons[count++] = j;
-  }
+  for (int j = 0; j < n; ++j)
+    if (is_inexact(f, centre, below, above, j)) neurons[count++] = j;
   return count;
 }
 

@@ -4,48 +4,15 @@
 #include <cstdint>
 
 #include "backward.h"
+#include "conv_backward.h"
 #include "terms.h"
+#include "windows.h"
 
 namespace bf {
 
 // The first coefficients of backward rows of a sum layer: rows +z_i and -z_i of one term for kRows
 // / 2 neurons. The weights are exact; an addition to another term's on the same tensor (`add`)
 // rounds.
-
-// The position of an element in one dimension of an image, by its place in memory: takes off
-// `place` what the dimension adds to it. The dimensions fill the tensor, each element once, so the
-// largest stride that is left tells its coordinate.
-struct ImageDimension {
-  int size, stride;
-  int* coordinate;
-};
-
-static inline void locate(const ImageStrides& image, int batch, int channels, const int (&size)[3],
-                          int place, int* n, int* c, int (&p)[3]) {
-  ImageDimension dimensions[5] = {{batch, image.batch, n},
-                                  {channels, image.channel, c},
-                                  {size[0], image.spatial[0], &p[0]},
-                                  {size[1], image.spatial[1], &p[1]},
-                                  {size[2], image.spatial[2], &p[2]}};
-  place -= image.offset;
-  for (ImageDimension& each : dimensions) {
-    *each.coordinate = 0;
-    if (each.size > 1 && each.stride < 0) place -= each.stride * (each.size - 1);
-  }
-  for (int step = 0; step < 5; ++step) {
-    ImageDimension* largest = nullptr;
-    for (ImageDimension& each : dimensions)
-      if (each.size > 1 &&
-          (largest == nullptr || __builtin_abs(each.stride) > __builtin_abs(largest->stride)))
-        largest = &each;
-    if (largest == nullptr) return;
-    const int stride = __builtin_abs(largest->stride);
-    const int steps = place / stride;
-    place -= steps * stride;
-    *largest->coordinate = largest->stride < 0 ? largest->size - 1 - steps : steps;
-    largest->size = 1;
-  }
-}
 
 // Adds weight w of input k to row r and its negation.
 template <int kRows>

@@ -78,8 +78,32 @@ constexpr int reader_of(const ConvShape& shape, int d, int input, int t) {
   return paired(shape, shape.transposed, d, input, t, shape.out_size[d]);
 }
 
+// Element (n, c, z, y, x) of an image that lies pixel by pixel, all channels of each together.
+constexpr ImageStrides by_pixels(int channels, const int (&size)[3]) {
+  return {0,
+          channels * size[0] * size[1] * size[2],
+          1,
+          {channels * size[1] * size[2], channels * size[2], channels}};
+}
+
+// A convolution between such images.
+constexpr ConvShape by_pixels(ConvShape shape, bool in, bool out) {
+  if (in) shape.in = by_pixels(shape.in_channels, shape.in_size);
+  if (out) shape.out = by_pixels(shape.out_channels, shape.out_size);
+  return shape;
+}
+
 constexpr int ceil_div(int a, int b) {  // b > 0
   return a / b + (a % b > 0 ? 1 : 0);
+}
+
+// Positions begin <= p < end of an image, in each dimension; note [windows] in windows.h.
+struct Window {
+  int begin[3], end[3];
+};
+
+constexpr Window whole(const int (&size)[3]) {
+  return {{0, 0, 0}, {size[0], size[1], size[2]}};
 }
 
 // Adds to z's centres and radii what one term gives them. `entries`: the products of the sum

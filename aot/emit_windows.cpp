@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include "aot/emit_terms.h"
+#include "aot/step_emitter.h"
+#include "frontend/diagnostic.h"
+#include "planner/row_images.h"
+
+// Windows of backward rows: note [windows] in runtime/windows.h.
+
+namespace bf {
+namespace {
+
+// Numbers, since names of layers are taken by buffers.
+std::string image_name(int tensor) {
+  return fmt::format("image{}", tensor + 1);
+}
+std::string window_name(int tensor) {
+  return fmt::format("window{}", tensor + 1);
+}
+
+}  // namespace
+
+void StepEmitter::declare_images(const BackwardRows& step) {
+  for (const RowImage& image : step.images)
+    line(fmt::format("constexpr bf::Image {}{{{}, {}, {}, {}}};  // {}", image_name(image.tensor),
+                     image.batch, image.channels, extent_literal(image.size),
+                     strides_literal(image.layout),
+                     image.tensor < 0 ? "the box" : layer(image.tensor).name));
+}
+
+// What the readers of each tensor read, from the tile's neurons on.
+void StepEmitter::find_windows(const BackwardRows& step) {
+  if (step.images.empty()) return;
+  mark("windows");
+  for (const RowImage& image : step.images) {
+    std::string window;
+    const auto add = [&](const std::string& read) {
+      window = window.empty() ? read : fmt::format("bf::unite({}, {})", window, read);
+    };
+    const auto add_reads = [&](int reader) {
+      const std::vector<Term>& terms = layer(reader).terms;
+      for (int t = 0; t < static_cast<int>(terms.size()); ++t) {
+        const Term& each = terms[static_cast<std::size_t>(t)];
+        if (each.input != image.tensor) continue;
+        const bool conv = std::holds_alternative<ConvMap>(each.map);
+        if (find_image(step, reader) == nullptr)
+          add(fmt::format("bf::whole({}.in_size)", shapes_.at({reader, t})));
+        else if (conv)
+          add(fmt::format("bf::read_window({}, {})", shapes_.at({reader, t}), window_name(reader)));
+        else
+          add(window_name(reader));
+      }
+    };
+    if (image.tensor == step.layer)
+      add(fmt::format("bf::window_of({}, {} + first, {})", image_name(image.tensor),
+                      name(step.neurons), step.tile / 2));
+    else
+      add_reads(step.layer);
+    for (const BackwardLink& link : step.links) add_reads(link.layer);
+    line(fmt::format("const bf::Window {} = {};", window_name(image.tensor), window));
+  }
+}
+
+std::string StepEmitter::window_of(const BackwardRows& step, int tensor) const {
+  if (find_image(step, tensor) == nullptr) return {};
+  return image_name(tensor) + ", " + window_name(tensor);
+}
+
+std::string StepEmitter::rows_shape(const BackwardRows& step, int index, int number,
+                                    bool start) const {
+  return rows_shape_name(shapes_.at({index, number}),
+                         rows_order(plan_, step, index, number, start));
+}
+
+std::string StepEmitter::window_or_whole(const BackwardRows& step, int tensor,
+                                         const std::string& size) const {
+  if (find_image(step, tensor) != nullptr) return window_name(tensor);
+  return fmt::format("bf::whole({})", size);
+}
+
+bool StepEmitter::clear_window(const BackwardRows& step, int tensor, const BackwardOut& out) {
+  const std::string window = window_of(step, tensor);
+  if (window.empty()) return false;
+  if (!out.add) call(row_routine("clear_window", step), {window, name(out.coefficients)});
+  return true;
+}
+
+}  // namespace bf

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace bf {
+
+// The tensors whose coefficients go by windows of pixels: sums and the network's input that
+// convolutions and identities alone read, all as one and the same image; of a layer without a
+// window, its convolutions read the whole image. The rows' own layer comes first, when it has
+// neurons in an image, then the others in falling order. Empty for rows that choose slopes: they
+// walk forward through tensors in the order of their elements.
+std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step);
+
+// Null when the tensor has no window.
+const RowImage* find_image(const BackwardRows& step, int tensor);
+
+// The images that a convolution reads and makes.
+RowImage image_read(const ConvGeometry& geometry, int tensor);
+RowImage image_made(const ConvGeometry& geometry, int tensor);
+
+}  // namespace bf

@@ -1,0 +1,365 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backward.h"
+#include "terms.h"
+
+// Backward rows through a convolution, as a gather: an input's coefficients are the sum over all
+// products that read it. Lanes are rows. A register tile is some channels of some pixels of a row
+// of the image that the same taps read, one output position after the other: every weight that is
+// loaded serves all of its pixels, every coefficient all of its channels.
+//
+// Note [conv depth]. The sum of one input has taps of three dimensions, at most m0, m1, m2 of them,
+// times the output channels of its group. Float sums are kept in two levels: a chain is what one
+// accumulator takes in, of at most kConvChain products, then chains are added up. A chain holds
+// all taps, or those of two dimensions, or of one, or some channels of one tap, the longest that
+// fits. conv_chain() says how many products it has and how many chains there are; a term passes
+// through at most chain + chains roundings, that of its product included. The planner counts the
+// same: LoweringPlanner::term_depth.
+
+namespace bf {
+
+constexpr int kConvChain = 64;
+
+// Shapes of generated verifiers are constants of the code: what depends on them alone is folded.
+template <const ConvShape& kShape>
+struct FixedShape {
+  constexpr operator const ConvShape&() const { return kShape; }
+};
+
+constexpr int gcd(int a, int b) {
+  return b == 0 ? a : gcd(b, a % b);
+}
+
+// Taps that read one input follow each other in steps, as do the outputs that they pair it with.
+constexpr int tap_step(const ConvShape& shape, int d) {
+  return shape.transposed ? 1 : shape.stride[d] / gcd(shape.stride[d], shape.dilation[d]);
+}
+constexpr int position_step(const ConvShape& shape, int d) {
+  return shape.transposed ? shape.dilation[d]
+                          : -(shape.dilation[d] / gcd(shape.stride[d], shape.dilation[d]));
+}
+
+// How a sum is walked through. loops: those that one chain covers, 3 for all taps, 2, 1, or 0 for
+// channels of one tap.
+struct ConvSteps {
+  int tap[3], position[3];
+  int loops;
+};
+
+constexpr ConvSteps steps_of(const ConvShape& shape) {
+  ConvSteps made = {};
+  int products = out_group(shape);
+  for (int d = 2; d >= 0; --d) {
+    made.tap[d] = tap_step(shape, d);
+    made.position[d] = position_step(shape, d);
+    if (products > kConvChain) continue;
+    products *= ceil_div(shape.kernel[d], made.tap[d]);
+    if (products <= kConvChain) ++made.loops;
+  }
+  return made;
+}
+
+template <const ConvShape& kShape>
+constexpr ConvSteps kSteps = steps_of(kShape);
+
+template <const ConvShape& kShape>
+constexpr ConvSteps steps(FixedShape<kShape>) {
+  return kSteps<kShape>;
+}
+static inline ConvSteps steps(const ConvShape& shape) {
+  return steps_of(shape);
+}
+
+// Taps of one dimension that read an input: `first`, and count - 1 after it; `position`: the output
+// that the first pairs it with. Inputs a `period` apart have the same taps, and outputs that are
+// `shift` apart, but for what borders cut off.
+struct TapRange {
+  int first, count, position;
+};
+
+constexpr int period(const ConvShape& shape, int d) {
+  return shape.transposed ? 1 : shape.stride[d];
+}
+constexpr int shift(const ConvShape& shape, int d) {
+  return shape.transposed ? shape.stride[d] : 1;
+}
+
+// Of an image without borders.
+constexpr TapRange all_taps(const ConvShape& shape, const ConvSteps& how, int d, int q) {
+  TapRange made = {0, 0, 0};
+  if (shape.transposed) {
+    made.position = q * shape.stride[d] - shape.pad[d];
+  } else {
+    int rest = q + shape.pad[d];  // >= 0
+    while (made.first < how.tap[d] && rest % shape.stride[d] != 0) {
+      ++made.first;
+      rest -= shape.dilation[d];
+    }
+    if (rest % shape.stride[d] != 0) return {0, 0, 0};
+    made.position = rest / shape.stride[d];
+  }
+  const int left = shape.kernel[d] - made.first;
+  made.count = left <= 0 ? 0 : ceil_div(left, how.tap[d]);
+  return made;
+}
+
+// Those whose outputs are in the window.
+constexpr TapRange clip(const ConvSteps& how, const Window& from, int d, TapRange taps) {
+  const int step = how.position[d], size = step < 0 ? -step : step;
+  // The first is `before` positions outside of the window, the last `after`.
+  const int last = taps.position + (taps.count - 1) * step;
+  const int before = step < 0 ? taps.position - (from.end[d] - 1) : from.begin[d] - taps.position;
+  const int after = step < 0 ? from.begin[d] - last : last - (from.end[d] - 1);
+  if (before > 0) {
+    const int cut = ceil_div(before, size);
+    taps.first += cut * how.tap[d];
+    taps.position += cut * step;
+    taps.count -= cut;
+  }
+  if (after > 0) taps.count -= ceil_div(after, size);
+  if (taps.count < 0) taps.count = 0;
+  return taps;
+}
+
+// The register tile: as many accumulators as leave room for operands, in channels first.
+constexpr int kTileVectors = kVectorBytes == 64 ? 24 : kVectorBytes == 4 ? 4 : 12;
+constexpr int kTileColumns = kVectorBytes == 4 ? 1 : 8;
+
+template <int kRows, bool kWide>
+constexpr int kSumVectors = kRows / lanes_of<typename SumOf<kWide>::type>(kRows);
+
+// Channels of a group that go together with `pixels` pixels, at most.
+template <int kRows, bool kWide>
+constexpr int tile_columns(int pixels) {
+  const int columns = kTileVectors / (pixels * kSumVectors<kRows, kWide>);
+  return columns < 1 ? 1 : columns > kTileColumns ? kTileColumns : columns;
+}
+
+template <int kRows, bool kWide>
+constexpr int tile_pixels(int group) {
+  const int columns = group < tile_columns<kRows, kWide>(1) ? group : tile_columns<kRows, kWide>(1);
+  const int pixels = kTileVectors / (columns * kSumVectors<kRows, kWide>);
+  return kVectorBytes == 4 || pixels < 1 ? 1 : pixels > 4 ? 4 : pixels;
+}
+
+template <int kRows, bool kWide, typename Shape>
+struct PixelsOf {
+  static constexpr int value = tile_pixels<kRows, kWide>(2);
+};
+template <int kRows, bool kWide, const ConvShape& kShape>
+struct PixelsOf<kRows, kWide, FixedShape<kShape>> {
+  static constexpr int value = tile_pixels<kRows, kWide>(in_group(kShape));
+};
+
+template <int kRows, int kColumns, int kPixels, typename Sum>
+struct ConvTile {
+  static constexpr int kLanes = lanes_of<Sum>(kRows);
+  static constexpr int kVectors = kRows / kLanes;
+  using Vector = typename VectorOf<Sum, kLanes>::type;
+  Vector sum[kPixels][kColumns][kVectors];
+
+  __attribute__((always_inline)) void clear() {
+    BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+        BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+            BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[x][c][v] = Vector{};
+  }
+
+  // Adds a chain and clears it.
+  __attribute__((always_inline)) void take(ConvTile& chain) {
+    BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+        BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+            BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
+      sum[x][c][v] += chain.sum[x][c][v];
+      chain.sum[x][c][v] = Vector{};
+    }
+  }
+};
+
+template <int kValue>
+struct Count {
+  static constexpr int value = kValue;
+};
+
+// A vector of sums as floats, to nearest.
+template <typename Floats, int kLanes, typename Vector>
+static inline Floats narrow_rows(Vector sum) {
+  if constexpr (kLanes == 1)
+    return static_cast<Floats>(sum);
+  else
+    return __builtin_convertvector(sum, Floats);
+}
+
+// `count` output channels of one tap. weight: of the first; a: coefficients of the first.
+template <int kRows, int kColumns, int kPixels, typename Sum>
+__attribute__((always_inline)) static inline void conv_products(
+    const float* weight, std::ptrdiff_t weight_step, int column_step, const float* a,
+    std::ptrdiff_t step, std::ptrdiff_t pixel_step, int count,
+    ConvTile<kRows, kColumns, kPixels, Sum>& tile) {
+  using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
+  using Vector = typename Tile::Vector;
+  constexpr int kLanes = Tile::kLanes;
+  for (int o = 0; o < count; ++o, weight += weight_step, a += step) {
+    Vector in[kPixels][Tile::kVectors];
+    BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+        BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) in[x][v] =
+            convert_rows<Vector, kLanes>(
+                load_rows<typename VectorOf<float, kLanes>::type>(a + x * pixel_step + v * kLanes));
+    BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
+      const Vector w = static_cast<Sum>(weight[c * column_step]) - Vector{};
+      BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+          BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) tile.sum[x][c][v] += in[x][v] * w;
+    }
+  }
+}
+
+// What a tile of inputs reads.
+struct ConvReads {
+  const float* weight;  // of tap 0, the first channel of the group's outputs
+  const float* a;       // coefficients of the image at position 0
+  TapRange range[3];
+};
+
+template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape>
+__attribute__((always_inline)) static inline void conv_tile(Shape fixed, const ConvReads& reads,
+                                                            bool add, float* to,
+                                                            std::ptrdiff_t channel,
+                                                            std::ptrdiff_t pixel) {
+  using Sum = typename SumOf<kWide>::type;
+  using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
+  const ConvShape& shape = fixed;
+  const ConvSteps how = steps(fixed);
+  const int tap_count = taps(shape), readers = out_group(shape);
+  const std::ptrdiff_t weight_step = std::ptrdiff_t{in_group(shape)} * tap_count;
+  const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
+  const std::ptrdiff_t pixel_step = std::ptrdiff_t{shape.out.spatial[2]} * kRows * shift(shape, 2);
+  const int loops = kWide ? 3 : how.loops;
+  const auto tap_at = [&](int d, int i) { return reads.range[d].first + i * how.tap[d]; };
+  const auto place_at = [&](int d, int i) {
+    const int p = reads.range[d].position + i * how.position[d];
+    return std::ptrdiff_t{p} * shape.out.spatial[d] * kRows;
+  };
+  Tile chain, total;
+  chain.clear();
+  if (loops < 3) total.clear();
+  for (int z = 0; z < reads.range[0].count; ++z) {
+    for (int y = 0; y < reads.range[1].count; ++y) {
+      const int row = (tap_at(0, z) * shape.kernel[1] + tap_at(1, y)) * shape.kernel[2];
+      const float* const a = reads.a + place_at(0, z) + place_at(1, y);
+      for (int x = 0; x < reads.range[2].count; ++x) {
+        const float* const w = reads.weight + row + tap_at(2, x);
+        const float* const from = a + place_at(2, x);
+        for (int o = 0, some; o < readers; o += some) {
+          some = loops > 0 || readers - o < kConvChain ? readers - o : kConvChain;
+          conv_products(w + o * weight_step, weight_step, tap_count, from + o * step, step,
+                        pixel_step, some, chain);
+          if (loops == 0) total.take(chain);
+        }
+        if (loops == 1) total.take(chain);
+      }
+      if (loops == 2) total.take(chain);
+    }
+  }
+  const Tile& sums = loops == 3 ? chain : total;
+  BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x) BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+      BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
+    using Floats = typename VectorOf<float, Tile::kLanes>::type;
+    using Vector = typename Tile::Vector;
+    float* const at = to + x * pixel + c * channel + v * Tile::kLanes;
+    Vector sum = sums.sum[x][c][v];
+    if (add) sum += convert_rows<Vector, Tile::kLanes>(load_rows<Floats>(at));
+    store_rows(at, narrow_rows<Floats, Tile::kLanes>(sum));
+  }
+}
+
+// All channels of a group, at one pixel or some.
+template <int kRows, bool kWide, int kPixels, typename Shape>
+__attribute__((always_inline)) static inline void conv_channels(Shape fixed, ConvReads reads,
+                                                                bool add, float* to,
+                                                                std::ptrdiff_t channel,
+                                                                std::ptrdiff_t pixel) {
+  constexpr int kMost = tile_columns<kRows, kWide>(kPixels);
+  const ConvShape& shape = fixed;
+  int left = in_group(shape);
+  const auto some = [&](auto width) __attribute__((always_inline)) {
+    constexpr int kColumns = decltype(width)::value;
+    for (; left >= kColumns; left -= kColumns) {
+      conv_tile<kRows, kColumns, kPixels, kWide>(fixed, reads, add, to, channel, pixel);
+      reads.weight += std::ptrdiff_t{kColumns} * taps(shape);
+      to += kColumns * channel;
+    }
+  };
+  if constexpr (kMost >= 8) some(Count<8>{});
+  if constexpr (kMost >= 6) some(Count<6>{});
+  if constexpr (kMost >= 4) some(Count<4>{});
+  if constexpr (kMost >= 3) some(Count<3>{});
+  if constexpr (kMost >= 2) some(Count<2>{});
+  some(Count<1>{});
+}
+
+// A row of pixels of one image and group. Pixels a stride apart are read by the same taps, but for
+// borders; `pixels` of them go together.
+template <int kRows, bool kWide, int kPixels, typename Shape>
+static inline void conv_row(Shape fixed, ConvReads reads, const Window& from, bool add,
+                            const Window& window, float* to) {
+  const ConvShape& shape = fixed;
+  const ConvSteps how = steps(fixed);
+  const int step = period(shape, 2);
+  const std::ptrdiff_t channel = std::ptrdiff_t{shape.in.channel} * kRows;
+  const std::ptrdiff_t pixel = std::ptrdiff_t{shape.in.spatial[2]} * kRows;
+  for (int lane = 0; lane < step; ++lane) {
+    TapRange taps = all_taps(shape, how, 2, window.begin[2] + lane);
+    for (int x = window.begin[2] + lane; x < window.end[2];) {
+      float* const at = to + x * pixel;
+      reads.range[2] = clip(how, from, 2, taps);
+      int done = 1;
+      if constexpr (kPixels > 1) {
+        TapRange last = taps;
+        last.position += (kPixels - 1) * shift(shape, 2);
+        last = clip(how, from, 2, last);
+        // The first tap and the last one rise from pixel to pixel: what is the same at both ends is
+        // the same between them, unless it is nothing.
+        if (x + (kPixels - 1) * step < window.end[2] && last.count > 0 &&
+            last.count == reads.range[2].count && last.first == reads.range[2].first)
+          done = kPixels;
+      }
+      if (done == kPixels)
+        conv_channels<kRows, kWide, kPixels>(fixed, reads, add, at, channel, step * pixel);
+      else
+        conv_channels<kRows, kWide, 1>(fixed, reads, add, at, channel, pixel);
+      x += done * step;
+      taps.position += done * shift(shape, 2);
+    }
+  }
+}
+
+// coefficients_out (=, or += when `add`) W^T coefficients_in, for the inputs in the window `to`.
+// What is outside of the window `from` of outputs counts as zero. Shape: ConvShape or FixedShape.
+template <int kRows, bool kWide, typename Shape>
+BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
+                         const Window& from, bool add, float* BF_RESTRICT coefficients_out,
+                         const Window& to) {
+  constexpr int kPixels = PixelsOf<kRows, kWide, Shape>::value;
+  const ConvShape& shape = fixed;
+  const ConvSteps how = steps(fixed);
+  const int group = in_group(shape), readers = out_group(shape);
+  for (int n = 0; n < shape.batch; ++n)
+    for (int z = to.begin[0]; z < to.end[0]; ++z)
+      for (int y = to.begin[1]; y < to.end[1]; ++y)
+        for (int g = 0; g < shape.groups; ++g) {
+          const int origin[3] = {0, 0, 0}, row[3] = {z, y, 0};
+          const ConvReads reads = {
+              weight + std::ptrdiff_t{g} * readers * group * taps(shape),
+              coefficients_in + element(shape.out, n, g * readers, origin) * kRows,
+              {clip(how, from, 0, all_taps(shape, how, 0, z)),
+               clip(how, from, 1, all_taps(shape, how, 1, y)),
+               {}}};
+          conv_row<kRows, kWide, kPixels>(
+              fixed, reads, from, add, to,
+              coefficients_out + element(shape.in, n, g * group, row) * kRows);
+        }
+}
+
+}  // namespace bf

@@ -1,0 +1,238 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backward.h"
+#include "bounds.h"
+#include "terms.h"
+
+// Backward rows of neurons of an image see a part of each image below: the window of the tile's
+// rows. Coefficients outside of it are zero, and are neither stored nor read.
+//
+// Note [windows]. A tile's windows are rectangles of positions, for all images and channels of a
+// tensor: of the rows' layer the smallest that holds its neurons, of any other tensor the smallest
+// that holds what its readers read from within their own windows. So a coefficient outside of a
+// tensor's window is a sum without terms: zero, exactly. What is left out of sums are zeros, each
+// sum has at most as many roundings as the whole image's, and a row claims the same.
+
+namespace bf {
+
+// Element (n, c, z, y, x) of a tensor is at the place that `at` says; each element is one of them.
+struct Image {
+  int batch, channels;
+  int size[3];
+  ImageStrides at;
+};
+
+// ---- windows
+
+// The smallest window that holds both.
+static inline Window unite(Window a, const Window& b) {
+  for (int d = 0; d < 3; ++d) {
+    a.begin[d] = b.begin[d] < a.begin[d] ? b.begin[d] : a.begin[d];
+    a.end[d] = b.end[d] > a.end[d] ? b.end[d] : a.end[d];
+  }
+  return a;
+}
+
+// The smallest window of a convolution's inputs that holds all that a window of outputs reads; not
+// empty, even where that is nothing.
+static inline Window read_window(const ConvShape& shape, const Window& out) {
+  Window in = {};
+  for (int d = 0; d < 3; ++d) {
+    const int reach = (shape.kernel[d] - 1) * shape.dilation[d];
+    int begin = out.begin[d] * shape.stride[d] - shape.pad[d];
+    int end = (out.end[d] - 1) * shape.stride[d] - shape.pad[d] + reach + 1;
+    if (shape.transposed) {  // q stride - pad + t dilation lies within
+      begin = ceil_div(out.begin[d] + shape.pad[d] - reach, shape.stride[d]);
+      end = ceil_div(out.end[d] + shape.pad[d], shape.stride[d]);
+    }
+    const int last = shape.in_size[d] - 1;
+    in.begin[d] = begin < 0 ? 0 : begin > last ? last : begin;
+    in.end[d] = end > last + 1 ? last + 1 : end <= in.begin[d] ? in.begin[d] + 1 : end;
+  }
+  return in;
+}
+
+// The position of an element in one dimension of an image, by its place in memory: takes off
+// `place` what the dimension adds to it. The dimensions fill the tensor, each element once, so the
+// largest stride that is left tells its coordinate.
+struct ImageDimension {
+  int size, stride;
+  int* coordinate;
+};
+
+static inline void locate(const ImageStrides& image, int batch, int channels, const int (&size)[3],
+                          int place, int* n, int* c, int (&p)[3]) {
+  ImageDimension dimensions[5] = {{batch, image.batch, n},
+                                  {channels, image.channel, c},
+                                  {size[0], image.spatial[0], &p[0]},
+                                  {size[1], image.spatial[1], &p[1]},
+                                  {size[2], image.spatial[2], &p[2]}};
+  place -= image.offset;
+  for (ImageDimension& each : dimensions) {
+    *each.coordinate = 0;
+    if (each.size > 1 && each.stride < 0) place -= each.stride * (each.size - 1);
+  }
+  for (int step = 0; step < 5; ++step) {
+    ImageDimension* largest = nullptr;
+    for (ImageDimension& each : dimensions)
+      if (each.size > 1 &&
+          (largest == nullptr || __builtin_abs(each.stride) > __builtin_abs(largest->stride)))
+        largest = &each;
+    if (largest == nullptr) return;
+    const int stride = __builtin_abs(largest->stride);
+    const int steps = place / stride;
+    place -= steps * stride;
+    *largest->coordinate = largest->stride < 0 ? largest->size - 1 - steps : steps;
+    largest->size = 1;
+  }
+}
+
+// The smallest window that holds `count` >= 1 neurons.
+static inline Window window_of(const Image& image, const std::int32_t* neurons, int count) {
+  Window window = {};
+  for (int r = 0; r < count; ++r) {
+    int n = 0, c = 0;
+    int p[3] = {0, 0, 0};
+    locate(image.at, image.batch, image.channels, image.size, neurons[r], &n, &c, p);
+    const Window own = {{p[0], p[1], p[2]}, {p[0] + 1, p[1] + 1, p[2] + 1}};
+    window = r == 0 ? own : unite(window, own);
+  }
+  return window;
+}
+
+// Coefficients of a tensor with a window lie pixel by pixel: by_pixels() of its image. The elements
+// of a tensor with the pixel (n, z, y, x), channel 0, and where its coefficients are:
+static inline int element_of(const Image& image, int n, const int (&p)[3]) {
+  return static_cast<int>(element(image.at, n, 0, p));
+}
+static inline std::ptrdiff_t row_of(const Image& image, int n, const int (&p)[3]) {
+  return ((static_cast<std::ptrdiff_t>(n) * image.size[0] + p[0]) * image.size[1] + p[1]) *
+             image.size[2] * image.channels +
+         static_cast<std::ptrdiff_t>(p[2]) * image.channels;
+}
+
+// Calls run(n, p) for the first pixel of each row of a window.
+template <typename Run>
+static inline void for_pixel_rows(const Image& image, const Window& window, const Run& run) {
+  int p[3] = {0, 0, window.begin[2]};
+  for (int n = 0; n < image.batch; ++n)
+    for (p[0] = window.begin[0]; p[0] < window.end[0]; ++p[0])
+      for (p[1] = window.begin[1]; p[1] < window.end[1]; ++p[1]) run(n, p);
+}
+
+// Calls run(first, row) for each pixel of a window: its first element and coefficient.
+template <typename Run>
+static inline void for_pixels(const Image& image, const Window& window, const Run& run) {
+  for_pixel_rows(image, window, [&](int n, const int(&p)[3]) {
+    const int first = element_of(image, n, p);
+    const std::ptrdiff_t row = row_of(image, n, p);
+    for (int x = 0; x < window.end[2] - window.begin[2]; ++x)
+      run(first + x * image.at.spatial[2], row + std::ptrdiff_t{x} * image.channels);
+  });
+}
+
+// Lists the neurons j with open(j) so that neighbours in the list are neighbours in the image: by
+// squares of pixels, all channels of a pixel together. Returns their number.
+template <typename Open>
+static inline int list_image(const Image& image, const Open& open, std::int32_t* neurons) {
+  constexpr int kSquare = 4;
+  const ImageStrides& at = image.at;
+  int count = 0;
+  for (int n = 0; n < image.batch; ++n)
+    for (int z = 0; z < image.size[0]; ++z)
+      for (int top = 0; top < image.size[1]; top += kSquare)
+        for (int left = 0; left < image.size[2]; left += kSquare)
+          for (int y = top; y < top + kSquare && y < image.size[1]; ++y)
+            for (int x = left; x < left + kSquare && x < image.size[2]; ++x)
+              for (int c = 0; c < image.channels; ++c) {
+                const int j = at.offset + n * at.batch + c * at.channel + z * at.spatial[0] +
+                              y * at.spatial[1] + x * at.spatial[2];
+                if (open(j)) neurons[count++] = j;
+              }
+  return count;
+}
+
+// ---- rows
+
+template <int kRows>
+BF_ROUTINE clear_window(const Image& image, const Window& window, float* coefficients) {
+  const int count = (window.end[2] - window.begin[2]) * image.channels;
+  for_pixel_rows(image, window, [&](int n, const int(&p)[3]) {
+    clear_rows<kRows>(count, coefficients + row_of(image, n, p) * kRows);
+  });
+}
+
+// to += from: through the identity.
+template <int kRows>
+BF_ROUTINE add_window(const Image& image, const Window& window, const float* BF_RESTRICT from,
+                      float* BF_RESTRICT to) {
+  const int count = (window.end[2] - window.begin[2]) * image.channels;
+  for_pixel_rows(image, window, [&](int n, const int(&p)[3]) {
+    const std::ptrdiff_t row = row_of(image, n, p) * kRows;
+    for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{count} * kRows; ++i) to[row + i] += from[row + i];
+  });
+}
+
+// The same where `to` is in the order of the tensor's elements.
+template <int kRows>
+BF_ROUTINE spread_window(const Image& image, const Window& window, const float* BF_RESTRICT from,
+                         float* BF_RESTRICT to) {
+  for_pixels(image, window, [&](int first, std::ptrdiff_t row) {
+    for (int c = 0; c < image.channels; ++c)
+      for (int r = 0; r < kRows; ++r)
+        to[(std::ptrdiff_t{first} + std::ptrdiff_t{c} * image.at.channel) * kRows + r] +=
+            from[(row + c) * kRows + r];
+  });
+}
+
+// The first coefficients of rows +z_i and -z_i of kRows / 2 neurons, through the identity: added to
+// what is there.
+template <int kRows>
+BF_ROUTINE identity_start(const Image& image, const std::int32_t* neurons, float* coefficients) {
+  for (int r = 0; r < kRows / 2; ++r) {
+    int n = 0, c = 0;
+    int p[3] = {0, 0, 0};
+    locate(image.at, image.batch, image.channels, image.size, neurons[r], &n, &c, p);
+    float* const to = coefficients + (row_of(image, n, p) + c) * kRows + r;
+    to[0] += 1;
+    to[kRows / 2] -= 1;
+  }
+}
+
+// relax_rows() on the window of a layer of n neurons.
+template <int kRows>
+BF_ROUTINE relax_window(const Image& image, const Window& window, int n, const float* table,
+                        const float* price, const float* from, float* to, float* sums) {
+  LineSums<kRows> made;
+  for_pixels(image, window, [&](int first, std::ptrdiff_t row) {
+    relax_run(n, table, price, first, image.at.channel, image.channels, from + row * kRows,
+              to + row * kRows, made);
+  });
+  made.store(sums);
+}
+
+// spread_r = the sum of |A_kr| radius_k over the window: a chain of at most as many roundings as
+// the elements of the image.
+template <int kRows>
+BF_ROUTINE concretize_window(const Image& image, const Window& window, const float* coefficients,
+                             const float* radius, float* spread) {
+  constexpr int kLanes = lanes_of<float>(kRows);
+  constexpr int kVectors = kRows / kLanes;
+  using Floats = typename VectorOf<float, kLanes>::type;
+  Floats sum[kVectors] = {};
+  for_pixels(image, window, [&](int first, std::ptrdiff_t row) {
+    for (int c = 0; c < image.channels; ++c) {
+      const Floats r = radius[first + c * image.at.channel] - Floats{};
+      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
+        const Floats a = load_rows<Floats>(coefficients + (row + c) * kRows + v * kLanes);
+        sum[v] += (a < Floats{} ? -a : a) * r;
+      }
+    }
+  });
+  BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) store_rows(spread + v * kLanes, sum[v]);
+}
+
+}  // namespace bf
