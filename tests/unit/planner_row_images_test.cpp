@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "planner/row_images.h"
+#include "tests/unit/planner_toy.h"
+#include "tests/unit/planner_toy_graph.h"
+
+// Tensors of which backward rows need windows, and what verify() says of wrong ones.
+namespace bf {
+namespace {
+
+using namespace bf::testing;
+
+enum : int { kFirst, kSecond, kBlock, kHead };
+
+// [1][1][n][n] -> [1][1][n][n].
+ConvGeometry square_conv(std::int64_t size) {
+  ConvGeometry g;
+  g.in_size = g.out_size = {1, size, size};
+  g.kernel = {1, 3, 3};
+  g.pad = {0, 1, 1};
+  g.in = dense_layout(1, g.in_size);
+  g.out = dense_layout(1, g.out_size);
+  return g;
+}
+
+Layer relu_sum(const char* name, std::vector<Term> terms) {
+  Layer layer = sum(name, std::move(terms), std::vector<double>(16, 0.0));
+  layer.relu = true;
+  return layer;
+}
+
+// A convolution, a residual block behind it, and a dense head.
+std::vector<Layer> residual_layers() {
+  const std::vector<float> weight = {1, -1, 2, 0.5F, 1, -2, 1, 1, -1};
+  const std::vector<std::vector<float>> ones = {std::vector<float>(16, 1.0F)};
+  return {relu_sum("first", {conv(-1, square_conv(4), weight)}),
+          relu_sum("second", {conv(kFirst, square_conv(4), weight)}),
+          relu_sum("block", {conv(kSecond, square_conv(4), weight), identity(kFirst, 16)}),
+          dense("head", kBlock, ones, {0})};
+}
+
+BackwardRows& rows_of(Plan& plan, int layer) {
+  for (Step& step : plan.entries[0].steps)
+    if (auto* const rows = std::get_if<BackwardRows>(&step); rows && rows->layer == layer)
+      return *rows;
+  ADD_FAILURE() << "no rows of layer " << layer;
+  return std::get<BackwardRows>(plan.entries[0].steps[0]);
+}
+
+Plan residual_plan(std::vector<Layer> layers = residual_layers()) {
+  return toy_graph_plan(Method::kCrown, 16, std::move(layers));
+}
+
+std::vector<int> tensors_of(const Plan& plan, int layer) {
+  Plan copy = plan;
+  std::vector<int> tensors;
+  for (const RowImage& image : row_images(plan, rows_of(copy, layer)))
+    tensors.push_back(image.tensor);
+  return tensors;
+}
+
+TEST(RowImages, FollowConvolutionsAndIdentities) {
+  const Plan plan = residual_plan();
+  EXPECT_EQ(tensors_of(plan, kSecond), (std::vector<int>{kSecond, kFirst, -1}));
+  EXPECT_EQ(tensors_of(plan, kBlock), (std::vector<int>{kBlock, kSecond, kFirst, -1}));
+  // The head reads all of the block, which reads the first layer through the identity.
+  EXPECT_EQ(tensors_of(plan, kHead), (std::vector<int>{kSecond, -1}));
+}
+
+TEST(RowImages, EndWhereATensorIsReadInAnotherWay) {
+  std::vector<Layer> layers = residual_layers();
+  layers[kBlock].terms[1] =
+      gather(kFirst, 16, {3, 2, 1, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<int>{kBlock, kSecond, -1}));
+
+  layers = residual_layers();  // coefficients over it go through a sparse map
+  layers[kSecond].terms.push_back(sparse(-1, 16, SparseRows(16, {{0, 1.0F}})));
+  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<int>{kBlock, kFirst}));
+
+  layers = residual_layers();  // two convolutions see different images
+  auto& other = std::get<ConvMap>(layers[kSecond].terms[0].map).geometry;
+  std::swap(other.in.spatial[1], other.in.spatial[2]);
+  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<int>{kBlock, kSecond, -1}));
+}
+
+TEST(RowImages, NoneForRowsThatWalkForward) {
+  Plan plan = residual_plan();
+  BackwardRows& rows = rows_of(plan, kBlock);
+  rows.iterations = 2;
+  EXPECT_TRUE(row_images(plan, rows).empty());
+}
+
+TEST(RowImages, FoundByTensor) {
+  Plan plan = residual_plan();
+  BackwardRows& rows = rows_of(plan, kBlock);
+  rows.images = row_images(plan, rows);
+  EXPECT_EQ(find_image(rows, kFirst)->tensor, kFirst);
+  EXPECT_EQ(find_image(rows, kHead), nullptr);
+}
+
+// ---- verify()
+
+Plan windowed_plan() {
+  Plan plan = residual_plan();
+  for (const int layer : {kSecond, kBlock, kHead}) {
+    BackwardRows& rows = rows_of(plan, layer);
+    rows.images = row_images(plan, rows);
+  }
+  return plan;
+}
+
+void expect_windows_death(const std::function<void(Plan&)>& breakage, const char* message) {
+  Plan plan = windowed_plan();
+  breakage(plan);
+  EXPECT_DEATH(verify(plan), message);
+}
+
+TEST(RowImages, VerifyAcceptsGoodPlans) {
+  verify(windowed_plan());
+}
+
+TEST(RowImages, VerifyCatchesImagesOfOtherTensors) {
+  expect_windows_death(
+      [](Plan& p) {
+        rows_of(p, kBlock).images[2].size = {1, 2, 8};
+      },
+      "same_image");
+  expect_windows_death([](Plan& p) { rows_of(p, kBlock).images[2].channels = 2; }, "places");
+  expect_windows_death([](Plan& p) { rows_of(p, kBlock).images[2].layout.offset = 1; }, "places");
+  expect_windows_death(
+      [](Plan& p) { std::swap(rows_of(p, kBlock).images[1], rows_of(p, kBlock).images[2]); },
+      "image.tensor < last");
+}
+
+// Window or not, a reader must leave zeros outside.
+TEST(RowImages, VerifyCatchesReadersWithoutWindows) {
+  // The identity of a block without a window reads all of the first layer, by elements.
+  expect_windows_death(
+      [](Plan& p) {
+        auto& images = rows_of(p, kHead).images;
+        images.insert(images.begin() + 1, rows_of(p, kBlock).images[2]);
+      },
+      "reader != nullptr");
+  expect_windows_death(
+      [](Plan& p) {
+        p.layers[kBlock].terms[1] =
+            gather(kFirst, 16, {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+      },
+      "gather->source.empty");
+}
+
+TEST(RowImages, VerifyCatchesDenseReaders) {
+  expect_windows_death(
+      [](Plan& p) {
+        auto& images = rows_of(p, kHead).images;
+        RowImage image = rows_of(p, kBlock).images[0];
+        image.tensor = kBlock;
+        images.insert(images.begin(), image);
+      },
+      "layer.kind == LayerKind::kSum");
+}
+
+}  // namespace
+}  // namespace bf
