@@ -125,7 +125,8 @@ TEST(RowImages, VerifyAcceptsGoodPlans) {
 TEST(RowImages, VerifyCatchesImagesOfOtherTensors) {
   expect_windows_death(
       [](Plan& p) {
-        rows_of(p, kBlock).images[2].size = {1, 2, 8};
+        RowImage& image = rows_of(p, kBlock).images[2];
+        std::swap(image.layout.spatial[1], image.layout.spatial[2]);
       },
       "same_image");
   expect_windows_death([](Plan& p) { rows_of(p, kBlock).images[2].channels = 2; }, "places");
@@ -146,8 +147,8 @@ TEST(RowImages, VerifyCatchesReadersWithoutWindows) {
       "reader != nullptr");
   expect_windows_death(
       [](Plan& p) {
-        p.layers[kBlock].terms[1] =
-            gather(kFirst, 16, {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+        auto& source = std::get<GatherMap>(p.layers[kBlock].terms[1].map).source;
+        for (int i = 0; i < 16; ++i) source.push_back(15 - i);
       },
       "gather->source.empty");
 }
