@@ -164,6 +164,7 @@ std::string runtime_includes(const Plan& plan) {
       }
     }
   std::string text;
+  if (!conv_shapes(plan).empty()) text += "#include \"conv_forward.h\"\n";
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
   if (planes) text += "#include \"planes.h\"\n";
   if (slopes) text += "#include \"slopes.h\"\n";
@@ -189,8 +190,8 @@ void StepEmitter::centre_term(const CentreSum& step, int number) {
   Arguments arguments;
   const LinearMap& map = term(step.layer, number).map;
   if (std::holds_alternative<ConvMap>(map))
-    arguments = {shapes_.at({step.layer, number}), table(TableKind::kWeight),
-                 table(TableKind::kResidual)};
+    arguments = {fmt::format("bf::FixedShape<{}>{{}}", shapes_.at({step.layer, number})),
+                 table(TableKind::kWeight), table(TableKind::kResidual)};
   else if (std::holds_alternative<SparseMap>(map))
     arguments = {std::to_string(region.out), table(TableKind::kRowStart), table(TableKind::kColumn),
                  table(TableKind::kWeight), table(TableKind::kResidual)};

@@ -70,6 +70,28 @@ const std::vector<std::int32_t>& indices_of(const Layer& layer, const WeightTabl
   return table.kind == TableKind::kRowStart ? sparse.row_start : sparse.column;
 }
 
+// How a convolution's weights [out][in of the group][tap] are packed: weight_place() in
+// runtime/terms.h. One of each for other terms.
+struct ConvPacking {
+  std::int64_t in = 1, taps = 1, out = 1;  // of a group
+
+  // Where the table's element i is in the layer's weights.
+  std::int64_t source(std::int64_t i) const {
+    const std::int64_t o = i % out, tap = i / out % taps, channel = i / (out * taps) % in;
+    const std::int64_t group = i / (out * taps * in);
+    return ((group * out + o) * in + channel) * taps + tap;
+  }
+  bool operator==(const ConvPacking&) const = default;
+};
+
+ConvPacking packing_of(const Layer& layer, const WeightTable& table) {
+  if (table.term < 0) return {};
+  const LinearMap& map = layer.terms[static_cast<std::size_t>(table.term)].map;
+  const auto* const conv = std::get_if<ConvMap>(&map);
+  if (conv == nullptr) return {};
+  return {conv->geometry.in_group(), conv->geometry.taps(), conv->geometry.out_group()};
+}
+
 class TableList {
  public:
   explicit TableList(const Plan& plan) : plan_(plan) {}
@@ -146,7 +168,8 @@ class TableList {
     const Layer& left = layer_at(a.layer);
     const Layer& right = layer_at(b.layer);
     if (element_of(a.kind) == Element::kInt32) return indices_of(left, a) == indices_of(right, b);
-    return weights_of(left, a) == weights_of(right, b);
+    return packing_of(left, a) == packing_of(right, b) &&
+           weights_of(left, a) == weights_of(right, b);
   }
 
   std::string unique_name(int index, int term, TableKind kind) {
@@ -205,7 +228,10 @@ double table_element(const Plan& plan, const WeightTable& table, std::int64_t i)
   if (element_of(table.kind) == Element::kInt32)
     return indices_of(layer, table)[static_cast<std::size_t>(i)];
   const std::vector<float>& source = weights_of(layer, table);
-  if (table.term >= 0) return static_cast<double>(source[static_cast<std::size_t>(i)]);
+  if (table.term >= 0) {
+    const std::int64_t at = packing_of(layer, table).source(i);
+    return static_cast<double>(source[static_cast<std::size_t>(at)]);
+  }
   const std::int64_t panel = table.panel;
   const std::int64_t in = layer.in;
   const std::int64_t row = i / (panel * in) * panel + i % panel;

@@ -5,6 +5,7 @@
 
 #include "bounds.h"
 #include "terms.h"
+#include "vectors.h"
 
 // Backward rows through layers that are not dense: coefficients over a layer's activations become
 // coefficients over the tensors that its terms read. Coefficients are [element][kRows] floats; a
@@ -28,65 +29,7 @@
 // A product below the normal range loses at most 2^-150, as does a sum when it is stored there;
 // additions of floats do not. slack[2] of the layer counts them.
 
-#define BF_RESTRICT __restrict
-#if defined(__clang__)
-#define BF_UNROLL_ROWS _Pragma("clang loop unroll(full)")
-#else
-#define BF_UNROLL_ROWS _Pragma("GCC unroll 16")
-#endif
-
 namespace bf {
-
-// ---- vectors of rows
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#elif defined(__SSE2__) || defined(__ARM_NEON)
-constexpr int kVectorBytes = 16;
-#else
-constexpr int kVectorBytes = 4;
-#endif
-
-// Lanes of a native vector that divide the rows.
-template <typename T>
-constexpr int lanes_of(int rows) {
-  int lanes =
-      kVectorBytes > static_cast<int>(sizeof(T)) ? kVectorBytes / static_cast<int>(sizeof(T)) : 1;
-  while (rows % lanes != 0) lanes /= 2;
-  return lanes;
-}
-
-template <typename T, int kLanes>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(kLanes * sizeof(T))));
-};
-template <typename T>
-struct VectorOf<T, 1> {
-  typedef T type;
-};
-
-template <typename V>
-static inline V load_rows(const void* from) {
-  V value;
-  __builtin_memcpy(&value, from, sizeof value);
-  return value;
-}
-
-template <typename V>
-static inline void store_rows(void* to, V value) {
-  __builtin_memcpy(to, &value, sizeof value);
-}
-
-// A vector of floats as one of `To`, of as many lanes.
-template <typename To, int kLanes>
-static inline To convert_rows(typename VectorOf<float, kLanes>::type value) {
-  if constexpr (kLanes == 1)
-    return static_cast<To>(value);
-  else
-    return __builtin_convertvector(value, To);
-}
 
 // ---- rows
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backward.h"
+#include "conv_taps.h"
 #include "terms.h"
 
 // Backward rows through a convolution, as a gather: an input's coefficients are the sum over all
@@ -23,105 +24,26 @@ namespace bf {
 
 constexpr int kConvChain = 64;
 
-// Shapes of generated verifiers are constants of the code: what depends on them alone is folded.
-template <const ConvShape& kShape>
-struct FixedShape {
-  constexpr operator const ConvShape&() const { return kShape; }
-};
-
-constexpr int gcd(int a, int b) {
-  return b == 0 ? a : gcd(b, a % b);
-}
-
-// Taps that read one input follow each other in steps, as do the outputs that they pair it with.
-constexpr int tap_step(const ConvShape& shape, int d) {
-  return shape.transposed ? 1 : shape.stride[d] / gcd(shape.stride[d], shape.dilation[d]);
-}
-constexpr int position_step(const ConvShape& shape, int d) {
-  return shape.transposed ? shape.dilation[d]
-                          : -(shape.dilation[d] / gcd(shape.stride[d], shape.dilation[d]));
-}
-
-// How a sum is walked through. loops: those that one chain covers, 3 for all taps, 2, 1, or 0 for
-// channels of one tap.
-struct ConvSteps {
-  int tap[3], position[3];
-  int loops;
-};
-
-constexpr ConvSteps steps_of(const ConvShape& shape) {
-  ConvSteps made = {};
+// Loops that one chain covers: 3 for all taps, 2, 1, or 0 for channels of one tap.
+static constexpr int chain_loops(const ConvShape& shape) {
   int products = out_group(shape);
-  for (int d = 2; d >= 0; --d) {
-    made.tap[d] = tap_step(shape, d);
-    made.position[d] = position_step(shape, d);
-    if (products > kConvChain) continue;
-    products *= ceil_div(shape.kernel[d], made.tap[d]);
-    if (products <= kConvChain) ++made.loops;
+  int loops = 0;
+  for (int d = 2; d >= 0 && products <= kConvChain; --d) {
+    products *= ceil_div(shape.kernel[d], tap_steps(shape, shape.transposed).tap[d]);
+    if (products <= kConvChain) ++loops;
   }
-  return made;
+  return loops;
 }
 
 template <const ConvShape& kShape>
-constexpr ConvSteps kSteps = steps_of(kShape);
+constexpr int kChainLoops = chain_loops(kShape);
 
 template <const ConvShape& kShape>
-constexpr ConvSteps steps(FixedShape<kShape>) {
-  return kSteps<kShape>;
+constexpr int loops_of(FixedShape<kShape>) {
+  return kChainLoops<kShape>;
 }
-static inline ConvSteps steps(const ConvShape& shape) {
-  return steps_of(shape);
-}
-
-// Taps of one dimension that read an input: `first`, and count - 1 after it; `position`: the output
-// that the first pairs it with. Inputs a `period` apart have the same taps, and outputs that are
-// `shift` apart, but for what borders cut off.
-struct TapRange {
-  int first, count, position;
-};
-
-constexpr int period(const ConvShape& shape, int d) {
-  return shape.transposed ? 1 : shape.stride[d];
-}
-constexpr int shift(const ConvShape& shape, int d) {
-  return shape.transposed ? shape.stride[d] : 1;
-}
-
-// Of an image without borders.
-constexpr TapRange all_taps(const ConvShape& shape, const ConvSteps& how, int d, int q) {
-  TapRange made = {0, 0, 0};
-  if (shape.transposed) {
-    made.position = q * shape.stride[d] - shape.pad[d];
-  } else {
-    int rest = q + shape.pad[d];  // >= 0
-    while (made.first < how.tap[d] && rest % shape.stride[d] != 0) {
-      ++made.first;
-      rest -= shape.dilation[d];
-    }
-    if (rest % shape.stride[d] != 0) return {0, 0, 0};
-    made.position = rest / shape.stride[d];
-  }
-  const int left = shape.kernel[d] - made.first;
-  made.count = left <= 0 ? 0 : ceil_div(left, how.tap[d]);
-  return made;
-}
-
-// Those whose outputs are in the window.
-constexpr TapRange clip(const ConvSteps& how, const Window& from, int d, TapRange taps) {
-  const int step = how.position[d], size = step < 0 ? -step : step;
-  // The first is `before` positions outside of the window, the last `after`.
-  const int last = taps.position + (taps.count - 1) * step;
-  const int before = step < 0 ? taps.position - (from.end[d] - 1) : from.begin[d] - taps.position;
-  const int after = step < 0 ? from.begin[d] - last : last - (from.end[d] - 1);
-  if (before > 0) {
-    const int cut = ceil_div(before, size);
-    taps.first += cut * how.tap[d];
-    taps.position += cut * step;
-    taps.count -= cut;
-  }
-  if (after > 0) taps.count -= ceil_div(after, size);
-  if (taps.count < 0) taps.count = 0;
-  return taps;
+static inline int loops_of(const ConvShape& shape) {
+  return chain_loops(shape);
 }
 
 // The register tile: as many accumulators as leave room for operands, in channels first.
@@ -178,30 +100,15 @@ struct ConvTile {
   }
 };
 
-template <int kValue>
-struct Count {
-  static constexpr int value = kValue;
-};
-
-// A vector of sums as floats, to nearest.
-template <typename Floats, int kLanes, typename Vector>
-static inline Floats narrow_rows(Vector sum) {
-  if constexpr (kLanes == 1)
-    return static_cast<Floats>(sum);
-  else
-    return __builtin_convertvector(sum, Floats);
-}
-
 // `count` output channels of one tap. weight: of the first; a: coefficients of the first.
 template <int kRows, int kColumns, int kPixels, typename Sum>
 __attribute__((always_inline)) static inline void conv_products(
-    const float* weight, std::ptrdiff_t weight_step, int column_step, const float* a,
-    std::ptrdiff_t step, std::ptrdiff_t pixel_step, int count,
-    ConvTile<kRows, kColumns, kPixels, Sum>& tile) {
+    const float* weight, int column_step, const float* a, std::ptrdiff_t step,
+    std::ptrdiff_t pixel_step, int count, ConvTile<kRows, kColumns, kPixels, Sum>& tile) {
   using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
   using Vector = typename Tile::Vector;
   constexpr int kLanes = Tile::kLanes;
-  for (int o = 0; o < count; ++o, weight += weight_step, a += step) {
+  for (int o = 0; o < count; ++o, ++weight, a += step) {
     Vector in[kPixels][Tile::kVectors];
     BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
         BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) in[x][v] =
@@ -217,7 +124,7 @@ __attribute__((always_inline)) static inline void conv_products(
 
 // What a tile of inputs reads.
 struct ConvReads {
-  const float* weight;  // of tap 0, the first channel of the group's outputs
+  const float* weight;  // of tap 0, the first input channel and the group's first output
   const float* a;       // coefficients of the image at position 0
   TapRange range[3];
 };
@@ -230,12 +137,13 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
   using Sum = typename SumOf<kWide>::type;
   using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
   const ConvShape& shape = fixed;
-  const ConvSteps how = steps(fixed);
+  const TapSteps how = steps(fixed, shape.transposed);
   const int tap_count = taps(shape), readers = out_group(shape);
-  const std::ptrdiff_t weight_step = std::ptrdiff_t{in_group(shape)} * tap_count;
+  const int column_step = tap_count * readers;
   const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
-  const std::ptrdiff_t pixel_step = std::ptrdiff_t{shape.out.spatial[2]} * kRows * shift(shape, 2);
-  const int loops = kWide ? 3 : how.loops;
+  const std::ptrdiff_t pixel_step =
+      std::ptrdiff_t{shape.out.spatial[2]} * kRows * tap_shift(shape, shape.transposed, 2);
+  const int loops = kWide ? 3 : loops_of(fixed);
   const auto tap_at = [&](int d, int i) { return reads.range[d].first + i * how.tap[d]; };
   const auto place_at = [&](int d, int i) {
     const int p = reads.range[d].position + i * how.position[d];
@@ -249,12 +157,11 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
       const int row = (tap_at(0, z) * shape.kernel[1] + tap_at(1, y)) * shape.kernel[2];
       const float* const a = reads.a + place_at(0, z) + place_at(1, y);
       for (int x = 0; x < reads.range[2].count; ++x) {
-        const float* const w = reads.weight + row + tap_at(2, x);
+        const float* const w = reads.weight + (row + tap_at(2, x)) * readers;
         const float* const from = a + place_at(2, x);
         for (int o = 0, some; o < readers; o += some) {
           some = loops > 0 || readers - o < kConvChain ? readers - o : kConvChain;
-          conv_products(w + o * weight_step, weight_step, tap_count, from + o * step, step,
-                        pixel_step, some, chain);
+          conv_products(w + o, column_step, from + o * step, step, pixel_step, some, chain);
           if (loops == 0) total.take(chain);
         }
         if (loops == 1) total.take(chain);
@@ -287,7 +194,7 @@ __attribute__((always_inline)) static inline void conv_channels(Shape fixed, Con
     constexpr int kColumns = decltype(width)::value;
     for (; left >= kColumns; left -= kColumns) {
       conv_tile<kRows, kColumns, kPixels, kWide>(fixed, reads, add, to, channel, pixel);
-      reads.weight += std::ptrdiff_t{kColumns} * taps(shape);
+      reads.weight += kColumns * taps(shape) * out_group(shape);
       to += kColumns * channel;
     }
   };
@@ -305,32 +212,26 @@ template <int kRows, bool kWide, int kPixels, typename Shape>
 static inline void conv_row(Shape fixed, ConvReads reads, const Window& from, bool add,
                             const Window& window, float* to) {
   const ConvShape& shape = fixed;
-  const ConvSteps how = steps(fixed);
-  const int step = period(shape, 2);
+  const TapSteps how = steps(fixed, shape.transposed);
+  const int step = tap_period(shape, shape.transposed, 2);
   const std::ptrdiff_t channel = std::ptrdiff_t{shape.in.channel} * kRows;
   const std::ptrdiff_t pixel = std::ptrdiff_t{shape.in.spatial[2]} * kRows;
   for (int lane = 0; lane < step; ++lane) {
-    TapRange taps = all_taps(shape, how, 2, window.begin[2] + lane);
+    TapRange taps = all_taps(shape, how, shape.transposed, 2, window.begin[2] + lane);
     for (int x = window.begin[2] + lane; x < window.end[2];) {
       float* const at = to + x * pixel;
       reads.range[2] = clip(how, from, 2, taps);
       int done = 1;
-      if constexpr (kPixels > 1) {
-        TapRange last = taps;
-        last.position += (kPixels - 1) * shift(shape, 2);
-        last = clip(how, from, 2, last);
-        // The first tap and the last one rise from pixel to pixel: what is the same at both ends is
-        // the same between them, unless it is nothing.
-        if (x + (kPixels - 1) * step < window.end[2] && last.count > 0 &&
-            last.count == reads.range[2].count && last.first == reads.range[2].first)
+      if constexpr (kPixels > 1)
+        if (x + (kPixels - 1) * step < window.end[2] &&
+            have_same_taps(shape, how, shape.transposed, from, taps, kPixels))
           done = kPixels;
-      }
       if (done == kPixels)
         conv_channels<kRows, kWide, kPixels>(fixed, reads, add, at, channel, step * pixel);
       else
         conv_channels<kRows, kWide, 1>(fixed, reads, add, at, channel, pixel);
       x += done * step;
-      taps.position += done * shift(shape, 2);
+      taps.position += done * tap_shift(shape, shape.transposed, 2);
     }
   }
 }
@@ -343,7 +244,7 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
                          const Window& to) {
   constexpr int kPixels = PixelsOf<kRows, kWide, Shape>::value;
   const ConvShape& shape = fixed;
-  const ConvSteps how = steps(fixed);
+  const TapSteps how = steps(fixed, shape.transposed);
   const int group = in_group(shape), readers = out_group(shape);
   for (int n = 0; n < shape.batch; ++n)
     for (int z = to.begin[0]; z < to.end[0]; ++z)
@@ -353,8 +254,8 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
           const ConvReads reads = {
               weight + std::ptrdiff_t{g} * readers * group * taps(shape),
               coefficients_in + element(shape.out, n, g * readers, origin) * kRows,
-              {clip(how, from, 0, all_taps(shape, how, 0, z)),
-               clip(how, from, 1, all_taps(shape, how, 1, y)),
+              {clip(how, from, 0, all_taps(shape, how, shape.transposed, 0, z)),
+               clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),
                {}}};
           conv_row<kRows, kWide, kPixels>(
               fixed, reads, from, add, to,

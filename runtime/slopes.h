@@ -183,7 +183,6 @@ static inline void conv_outputs(const ConvShape& shape, const float* weight, con
   using Floats = typename VectorOf<float, kLanes>::type;
   const int group = in_group(shape), tap_count = taps(shape);
   const int first = o / out_group(shape) * group;  // the group's first input channel
-  const std::ptrdiff_t distance = std::ptrdiff_t{group} * tap_count;
   const std::ptrdiff_t step = std::ptrdiff_t{shape.in.channel} * kRows;
   Floats sum[kOuts][kVectors] = {};
   int q[3] = {0, 0, 0};
@@ -195,12 +194,12 @@ static inline void conv_outputs(const ConvShape& shape, const float* weight, con
       for (int tx = 0; tx < shape.kernel[2]; ++tx, ++tap) {
         q[2] = read_by(shape, 2, p[2], tx);
         if (q[0] < 0 || q[1] < 0 || q[2] < 0) continue;
-        const float* w = weight + o * distance + tap;
+        const float* w = weight + weight_place(shape, o, 0, tap);
         const float* x = from + element(shape.in, n, first, q) * kRows;
-        for (int i = 0; i < group; ++i, w += tap_count, x += step)
+        for (int i = 0; i < group; ++i, w += tap_count * out_group(shape), x += step)
           BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
             const Floats value = load_rows<Floats>(x + v * kLanes);
-            BF_UNROLL_ROWS for (int c = 0; c < kOuts; ++c) sum[c][v] += value * w[c * distance];
+            BF_UNROLL_ROWS for (int c = 0; c < kOuts; ++c) sum[c][v] += value * w[c];
           }
       }
     }

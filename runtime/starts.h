@@ -31,11 +31,11 @@ BF_ROUTINE conv_start(const ConvShape& shape, const float* weight, const std::in
     int n = 0, o = 0;
     int p[3] = {0, 0, 0}, q[3] = {0, 0, 0};
     locate(shape.out, shape.batch, shape.out_channels, shape.out_size, neurons[r], &n, &o, p);
-    const float* w = weight + std::ptrdiff_t{o} * group * taps(shape);
+    const float* w = weight + weight_place(shape, o, 0, 0);
     for (int i = 0; i < group; ++i)
       for (int tz = 0; tz < shape.kernel[0]; ++tz)
         for (int ty = 0; ty < shape.kernel[1]; ++ty)
-          for (int tx = 0; tx < shape.kernel[2]; ++tx, ++w) {
+          for (int tx = 0; tx < shape.kernel[2]; ++tx, w += out_group(shape)) {
             q[0] = read_by(shape, 0, p[0], tz);
             q[1] = read_by(shape, 1, p[1], ty);
             q[2] = read_by(shape, 2, p[2], tx);

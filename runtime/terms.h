@@ -78,6 +78,15 @@ constexpr int reader_of(const ConvShape& shape, int d, int input, int t) {
   return paired(shape, shape.transposed, d, input, t, shape.out_size[d]);
 }
 
+// Weights lie as [group][in][tap][out]: neighbours are output channels. That of the output o, of
+// the input channel i of its group and of tap t is at
+constexpr std::ptrdiff_t weight_place(const ConvShape& shape, int o, int i, int t) {
+  const int readers = out_group(shape);
+  return ((static_cast<std::ptrdiff_t>(o / readers) * in_group(shape) + i) * taps(shape) + t) *
+             readers +
+         o % readers;
+}
+
 // Element (n, c, z, y, x) of an image that lies pixel by pixel, all channels of each together.
 constexpr ImageStrides by_pixels(int channels, const int (&size)[3]) {
   return {0,
@@ -115,103 +124,6 @@ static inline void add_term(double centre, double radius, int entries, double ro
   const bool exact = entries <= 1 && before == 0;
   *centre_out += centre;
   *radius_out = float_up(exact ? radius : (before + radius) * rounding);
-}
-
-constexpr int kStrip = 32;  // outputs of a row of pixels that are summed together
-
-// The pixels of a row that tap t pairs: input from + k from_step with output to + k to_step, k <
-// count; outputs from `first`, at most `most` of them.
-struct PixelRun {
-  int from, to, from_step, to_step, count;
-};
-
-static inline PixelRun pixel_run(const ConvShape& shape, int t, int first, int most) {
-  // Position s of the strided side pairs with s step + shift of the other, which is in [far, end).
-  const int step = shape.stride[2];
-  const int shift = t * shape.dilation[2] - shape.pad[2];
-  const bool up = !shape.transposed;
-  const int near = up ? first : 0, near_end = up ? first + most : shape.in_size[2];
-  const int far = up ? 0 : first, far_end = up ? shape.in_size[2] : first + most;
-  int s = ceil_div(far - shift, step);
-  int end = ceil_div(far_end - shift, step);
-  s = s < near ? near : s;
-  end = end > near_end ? near_end : end;
-  const int other = s * step + shift;
-  return {up ? other : s, (up ? s : other) - first, up ? step : 1, up ? 1 : step, end - s};
-}
-
-// centre and radius: sums of the run's outputs. c, r: the row's first pixel, `pixel` apart.
-static inline void add_run(const PixelRun& run, double w, double size, const double* c,
-                           const float* r, std::ptrdiff_t pixel, double* centre, double* radius) {
-  if (run.count <= 0) return;
-  c += run.from * pixel;
-  r += run.from * pixel;
-  centre += run.to;
-  radius += run.to;
-  const std::ptrdiff_t step = run.from_step * pixel;
-  if (step == 1 && run.to_step == 1) {
-    for (int k = 0; k < run.count; ++k) {
-      centre[k] += w * c[k];
-      radius[k] += size * static_cast<double>(r[k]);
-    }
-  } else {
-    for (std::ptrdiff_t k = 0; k < run.count; ++k) {
-      centre[k * run.to_step] += w * c[k * step];
-      radius[k * run.to_step] += size * static_cast<double>(r[k * step]);
-    }
-  }
-}
-
-// Adds to `centre` and `radius` the sums of the outputs (n, o, p) to (n, o, p + count - 1).
-static inline void conv_strip(const ConvShape& shape, const float* weight, const float* residual,
-                              const double* centre_in, const float* radius_in, int n, int o,
-                              const int (&p)[3], int count, double* centre, double* radius) {
-  const int group = in_group(shape);
-  int q[3] = {0, 0, 0};
-  for (int i = 0; i < group; ++i) {
-    std::ptrdiff_t at = static_cast<std::ptrdiff_t>(o * group + i) * taps(shape);
-    for (int tz = 0; tz < shape.kernel[0]; ++tz) {
-      q[0] = read_by(shape, 0, p[0], tz);
-      for (int ty = 0; ty < shape.kernel[1]; ++ty) {
-        q[1] = read_by(shape, 1, p[1], ty);
-        if (q[0] < 0 || q[1] < 0) {
-          at += shape.kernel[2];
-          continue;
-        }
-        const std::ptrdiff_t row = element(shape.in, n, o / out_group(shape) * group + i, q);
-        for (int tx = 0; tx < shape.kernel[2]; ++tx, ++at) {
-          const double narrow = static_cast<double>(weight[at]);
-          const double w = residual ? narrow + static_cast<double>(residual[at]) : narrow;
-          add_run(pixel_run(shape, tx, p[2], count), w, __builtin_fabs(narrow), centre_in + row,
-                  radius_in + row, shape.in.spatial[2], centre, radius);
-        }
-      }
-    }
-  }
-}
-
-// weight, residual: [out_channels][in_group][taps]; residual may be null.
-BF_ROUTINE conv_centre(const ConvShape& shape, const float* weight, const float* residual,
-                       const double* centre_in, const float* radius_in, double rounding,
-                       double* centre_out, float* radius_out) {
-  int p[3] = {0, 0, 0};
-  for (int n = 0; n < shape.batch; ++n)
-    for (int o = 0; o < shape.out_channels; ++o)
-      for (p[0] = 0; p[0] < shape.out_size[0]; ++p[0])
-        for (p[1] = 0; p[1] < shape.out_size[1]; ++p[1])
-          for (p[2] = 0; p[2] < shape.out_size[2]; p[2] += kStrip) {
-            const int left = shape.out_size[2] - p[2];
-            const int count = left < kStrip ? left : kStrip;
-            double centre[kStrip] = {};
-            double radius[kStrip] = {};
-            conv_strip(shape, weight, residual, centre_in, radius_in, n, o, p, count, centre,
-                       radius);
-            const std::ptrdiff_t at = element(shape.out, n, o, p);
-            for (int x = 0; x < count; ++x) {
-              const std::ptrdiff_t to = at + static_cast<std::ptrdiff_t>(x) * shape.out.spatial[2];
-              add_term(centre[x], radius[x], 2, rounding, centre_out + to, radius_out + to);
-            }
-          }
 }
 
 // ---- sparse matrices and gathers

@@ -189,6 +189,18 @@ inline std::vector<float> some_residuals(Random& random, const std::vector<float
   return made;
 }
 
+// Weights [out][in of the group][tap] as routines read them.
+inline std::vector<float> packed(const bf::ConvShape& shape, const std::vector<float>& weight) {
+  std::vector<float> made(weight.size());
+  const int group = bf::in_group(shape), taps = bf::taps(shape);
+  std::size_t next = 0;
+  for (int o = 0; o < shape.out_channels && !weight.empty(); ++o)
+    for (int i = 0; i < group; ++i)
+      for (int t = 0; t < taps; ++t)
+        made[static_cast<std::size_t>(bf::weight_place(shape, o, i, t))] = weight[next++];
+  return made;
+}
+
 inline RandomTerm random_conv_term(Random& random, Numbers kind) {
   RandomTerm term;
   const bf::ConvGeometry g = random_conv(random);
@@ -202,6 +214,8 @@ inline RandomTerm random_conv_term(Random& random, Numbers kind) {
     term.products.push_back({static_cast<std::size_t>(out), static_cast<std::size_t>(in),
                              term.weight[i], term.residual.empty() ? 0 : term.residual[i]});
   });
+  term.weight = packed(term.shape, term.weight);
+  term.residual = packed(term.shape, term.residual);
   return term;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/backward.h"
+#include "runtime/conv_forward.h"
 #include "runtime/starts.h"
 #include "terms_random.h"
 

@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
+#include "runtime/conv_forward.h"
 #include "runtime/starts.h"
 #include "tests/runtime/terms_random.h"
 
@@ -239,8 +242,56 @@ void check_fixed(unsigned seed) {
   EXPECT_EQ(fixed, expected);
 }
 
+// Sums of integers are exact: tiles of pixels and channels make what rows of pixels make.
+template <const bf::ConvShape& kShape>
+void check_centres(unsigned seed) {
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  const int in = bf::elements(1, kShape.in_channels, kShape.in_size);
+  const int out = bf::elements(1, kShape.out_channels, kShape.out_size);
+  const int count = kShape.out_channels * bf::in_group(kShape) * bf::taps(kShape);
+  const std::vector<float> weight = random.numbers(count, Numbers::kIntegers);
+  const std::vector<float> residual = random.numbers(count, Numbers::kIntegers);
+  const float* const rest = seed % 2 == 0 ? residual.data() : nullptr;
+  const std::vector<double> centre = random.centres(in, Numbers::kIntegers);
+  const std::vector<float> radius = random.radii(in, Numbers::kIntegers);
+  std::vector<double> made = random.centres(out, Numbers::kIntegers), expected = made;
+  std::vector<float> spread = random.radii(out, Numbers::kIntegers), expected_spread = spread;
+  bf::conv_centre(bf::FixedShape<kShape>{}, weight.data(), rest, centre.data(), radius.data(), 1,
+                  made.data(), spread.data());
+  bf::conv_strips(kShape, weight.data(), rest, centre.data(), radius.data(), 1, expected.data(),
+                  expected_spread.data());
+  EXPECT_EQ(made, expected);
+  EXPECT_EQ(spread, expected_spread);
+}
+
+// Radii round up whether the nearest float is too small or not; what is no number is infinite.
+TEST(Windows, RadiiOfVectorsRoundUp) {
+  constexpr int kLanes = bf::kCentreLanes;
+  using Doubles = bf::VectorOf<double, kLanes>::type;
+  Random random(1);
+  const double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> sums = {
+      0,           0x1p-160,        1,        1 + 0x1p-30,
+      1 + 0x1p-24, 0x1.fffffefp127, infinity, std::numeric_limits<double>::quiet_NaN()};
+  for (int i = 0; i < 1000; ++i)
+    sums.push_back(std::ldexp(random.unit(), random.between(-160, 130)));
+  for (const double sum : sums)
+    for (const float before : {0.0F, 1.5F, 0x1p-149F}) {
+      std::vector<double> centre(kLanes, 0.0);
+      std::vector<float> radius(kLanes, before);
+      float expected = before;
+      double ignored = 0;
+      bf::add_terms<kLanes>(Doubles{}, sum + Doubles{}, bf::kSumSlack, 1, centre.data(),
+                            radius.data());
+      bf::add_term(0, sum, 2, bf::kSumSlack, &ignored, &expected);
+      for (const float made : radius) EXPECT_EQ(made, expected) << sum;
+    }
+}
+
 template <const bf::ConvShape& kShape>
 void check_all() {
+  for (unsigned seed = 0; seed < 12; ++seed) check_centres<kShape>(seed);
   for (unsigned seed = 0; seed < 12; ++seed) {
     check_fixed<kShape, 32, false>(seed);
     check_fixed<kShape, 16, false>(seed);

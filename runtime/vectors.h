@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Vectors of the target's native width: lanes are rows, or output channels.
+
+#define BF_RESTRICT __restrict
+#if defined(__clang__)
+#define BF_UNROLL_ROWS _Pragma("clang loop unroll(full)")
+#else
+#define BF_UNROLL_ROWS _Pragma("GCC unroll 16")
+#endif
+
+namespace bf {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#elif defined(__SSE2__) || defined(__ARM_NEON)
+constexpr int kVectorBytes = 16;
+#else
+constexpr int kVectorBytes = 4;
+#endif
+
+// Lanes of a native vector that divide the rows.
+template <typename T>
+constexpr int lanes_of(int rows) {
+  int lanes =
+      kVectorBytes > static_cast<int>(sizeof(T)) ? kVectorBytes / static_cast<int>(sizeof(T)) : 1;
+  while (rows % lanes != 0) lanes /= 2;
+  return lanes;
+}
+
+template <typename T, int kLanes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kLanes * sizeof(T))));
+};
+template <typename T>
+struct VectorOf<T, 1> {
+  typedef T type;
+};
+
+template <typename V>
+static inline V load_rows(const void* from) {
+  V value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+
+template <typename V>
+static inline void store_rows(void* to, V value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+// A vector of floats as one of `To`, of as many lanes.
+template <typename To, int kLanes>
+static inline To convert_rows(typename VectorOf<float, kLanes>::type value) {
+  if constexpr (kLanes == 1) return static_cast<To>(value);
+#if defined(__AVX512F__) && !defined(__clang__)
+  // GCC 12 converts the halves apart and joins them.
+  else if constexpr (sizeof(To) == 64 && kLanes == 8)
+    return __builtin_ia32_cvtps2pd512_mask(value, To{}, -1, 4);  // exact
+#endif
+  else
+    return __builtin_convertvector(value, To);
+}
+
+template <int kValue>
+struct Count {
+  static constexpr int value = kValue;
+};
+
+// A vector of sums as floats, to nearest.
+template <typename Floats, int kLanes, typename Vector>
+static inline Floats narrow_rows(Vector sum) {
+  if constexpr (kLanes == 1)
+    return static_cast<Floats>(sum);
+  else
+    return __builtin_convertvector(sum, Floats);
+}
+
+}  // namespace bf
