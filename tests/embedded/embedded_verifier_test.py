@@ -6,6 +6,7 @@
   library    the library that bf-aot builds with the target's compiler gives the same bits
   spec       the same for the rows of a specification
   faults     a wrong bound, other bits, too much code or memory are noticed
+  context    calls with a context give the same bits, the second without work
   evaluate   plain inference gives the host's bits and lies within the bounds
 
 The host compiles the same sources; where the target's sources hold vectors, it compiles those of
@@ -243,6 +244,51 @@ def test_spec(case):
     check_limits(case, result)
 
 
+# Appended to a verifier with a context: every box twice, and what the counters must say then.
+CALLS_WITH_A_CONTEXT = """
+extern "C" bf_status {name}_bounds_kept(const float* lower, const float* upper, float* out_lower,
+                                        float* out_upper, void* workspace,
+                                        std::size_t workspace_bytes) {{
+  alignas({upper}_CONTEXT_ALIGN) static unsigned char context[{upper}_CONTEXT_BYTES];
+  static bool ready = false;
+  float again_lower[{upper}_OUTPUTS], again_upper[{upper}_OUTPUTS];
+  bf_cache_counters before, after;
+  if (!ready) {{
+    if (const bf_status status = {name}_context_init(context, sizeof context)) return status;
+    ready = true;
+  }}
+  if (const bf_status status = {name}_bounds_cached(context, sizeof context, lower, upper, out_lower,
+                                                    out_upper, workspace, workspace_bytes))
+    return status;
+  {name}_cache_counters(context, sizeof context, &before);
+  if (const bf_status status = {name}_bounds_cached(context, sizeof context, lower, upper,
+                                                    again_lower, again_upper, workspace,
+                                                    workspace_bytes))
+    return status;
+  {name}_cache_counters(context, sizeof context, &after);
+  if (after.full_hits != before.full_hits + 1) return BF_CONTEXT_FOREIGN;
+  for (int i = 0; i < {upper}_OUTPUTS; ++i)
+    if (again_lower[i] != out_lower[i] || again_upper[i] != out_upper[i]) return BF_NAN_INPUT;
+  return BF_OK;
+}}
+"""
+
+
+def test_context(case):
+    name = re.sub(r"\W", "_", case.options.network.lower())
+    plain, _, _, same = case.on_target_and_host()
+    check(same, "bits are compared on targets without vectors")
+    sources = case.compile(TARGETS[case.cpu], "--cache", "reuse-ibp", "--no-library")
+    with open(sources / "verifier.cpp", "a", encoding="utf-8") as file:
+        file.write(CALLS_WITH_A_CONTEXT.format(name=name, upper=name.upper()))
+    with open(sources / "verifier.h", "a", encoding="utf-8") as file:
+        file.write('#ifdef __cplusplus\nextern "C"\n#endif\n'
+                   f"bf_status {name}_bounds_kept(const float *, const float *, float *, float *,\n"
+                   "                              void *, size_t);\n")
+    kept = case.measure(case.cpu, sources, NO_CONTRACTION, "--entry", "bounds_kept")
+    check_same(kept, plain)
+
+
 def test_evaluate(case):
     result, host, _, same = case.on_target_and_host(options=["--evaluate"])
     if same:
@@ -291,7 +337,7 @@ def test_faults(case):
 
 
 TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
-         "evaluate": test_evaluate}
+         "context": test_context, "evaluate": test_evaluate}
 
 
 def main():

@@ -4,10 +4,10 @@
 //   -DVERIFIER_HEADER="\"net.h\"" -DVERIFIER=net -DVERIFIER_UPPER=NET
 //   -DVERIFIER_ENTRY=_bounds -DVERIFIER_ROWS=_OUTPUTS (or _spec_bounds, _SPEC_ROWS)
 //   -DEVALUATE: call net_evaluate too
-// boxes.h is made from JSON.
+// test_boxes.h is made from JSON.
 
 #include VERIFIER_HEADER
-#include "boxes.h"  // kBoxCount, kLower[][inputs], kUpper[][inputs]
+#include "test_boxes.h"  // kBoxCount, kLower[][inputs], kUpper[][inputs]
 #include "port.h"
 #include "print.h"
 
