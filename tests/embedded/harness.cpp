@@ -7,9 +7,9 @@
 // test_boxes.h is made from JSON.
 
 #include VERIFIER_HEADER
-#include "test_boxes.h"  // kBoxCount, kLower[][inputs], kUpper[][inputs]
 #include "port.h"
 #include "print.h"
+#include "test_boxes.h"  // kBoxCount, kLower[][inputs], kUpper[][inputs]
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
