@@ -4,15 +4,18 @@
 #include "frontend/diagnostic.h"
 #include "planner/cost_terms.h"
 #include "planner/linear_terms.h"
+#include "planner/window_shares.h"
 
 // Backward rows: per tile a start, a call or two per link, and a bound per row.
 
 namespace bf {
 namespace {
 
-constexpr int kChain = 32;       // products of one float32 sum of conv_backward
-constexpr int kConvColumns = 4;  // channels that conv_backward takes together
-constexpr int kWideColumns = 2;
+// Of runtime/conv_backward.h: products of one float32 sum, accumulators, channels and pixels that
+// go together.
+constexpr int kChain = 64;
+constexpr double kTileVectors = 12, kTileVectors512 = 24;
+constexpr double kTileColumns = 8, kTilePixels = 4;
 constexpr int kPage = 4096;
 constexpr double kWays = 16;  // lines of one place in a cache
 
@@ -39,9 +42,11 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
   const double once = divided_up(neurons, step.tile / 2.0);
   const double tiles = once * std::max(1, step.iterations);
 
-  rows_set_ = tile_bytes(step, plan_.input_count + region.out);
+  shares_ = window_shares(plan_, step);
+  rows_set_ = tile_bytes(step, share(-1) * plan_.input_count + region.out);
   for (const BackwardLink& link : step.links)
-    rows_set_ += bytes_of_layer(link.layer) + tile_bytes(step, layer(link.layer).out);
+    rows_set_ +=
+        bytes_of_layer(link.layer) + tile_bytes(step, share(link.layer) * layer(link.layer).out);
 
   if (region.kind == LayerKind::kDense) {
     Work start;
@@ -60,9 +65,9 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
   }
   if (step.iterations > 0) choose_slopes(step, once);
   Work end;
-  end.float32 = 2.0 * plan_.input_count * step.tile;
+  end.float32 = 2.0 * share(-1) * plan_.input_count * step.tile;
   end.slots32 = 0;
-  end.items = plan_.input_count * row_vectors(step.tile);
+  end.items = share(-1) * plan_.input_count * row_vectors(step.tile);
   add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
   Work tighten;
   tighten.items = std::min(neurons / once, step.tile / 2.0);
@@ -138,11 +143,16 @@ void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, do
     work.items = pairs * static_cast<double>(sparse->column.size()) / region.out;
   }
   add(family, code.function, out.kernel, tiles, work, lanes_, rows_set_);
-  if (!out.add) clear(step, term.in, tiles);
+  if (!out.add) clear(step, share(term.input) * term.in, tiles);
+}
+
+double StepCoster::share(int tensor) const {
+  const auto found = shares_.find(tensor);
+  return found == shares_.end() ? 1 : found->second;
 }
 
 // What a routine that adds to its result does first.
-void StepCoster::clear(const BackwardRows& step, int elements, double tiles) {
+void StepCoster::clear(const BackwardRows& step, double elements, double tiles) {
   Work work;
   work.items = elements * row_vectors(step.tile);
   also(Family::kClear, tiles, work);
@@ -197,53 +207,71 @@ void StepCoster::sum_link(const BackwardRows& step, const BackwardLink& link, do
   const Layer& region = layer(link.layer);
   const Kernel& code = kernel(link.kernel);
   Work relaxation;
-  relaxation.items = region.out * row_vectors(step.tile);
-  relaxation.bytes = 2 * tile_bytes(step, region.out);
+  relaxation.items = share(link.layer) * region.out * row_vectors(step.tile);
+  relaxation.bytes = 2 * tile_bytes(step, share(link.layer) * region.out);
   if (region.kind != LayerKind::kMax)
     add(region.kind == LayerKind::kProduct ? Family::kProductRows : Family::kRelaxRows,
         code.function, link.kernel, tiles, relaxation, lanes_, rows_set_);
-  for (const BackwardOut& out : link.outs)
-    term_back(step, region.terms[static_cast<std::size_t>(out.term)], region, out, tiles);
+  for (const BackwardOut& out : link.outs) term_back(step, link.layer, out, tiles);
 }
 
-void StepCoster::term_back(const BackwardRows& step, const Term& term, const Layer& region,
-                           const BackwardOut& target, double tiles) {
+// Products pair outputs in the window of the layer with inputs in that of the tensor.
+void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOut& target,
+                           double tiles) {
+  const Layer& region = layer(index);
+  const Term& term = region.terms[static_cast<std::size_t>(target.term)];
+  const ConvGeometry& g = std::get<ConvMap>(term.map).geometry;
+  const Kernel& code = kernel(target.kernel);
+  const ConvWork runs = conv_work(g);
+  const double of_out = share(index), of_in = share(term.input);
+  const double group = static_cast<double>(g.in_group());
+  const double readers = static_cast<double>(g.out_channels / g.groups);
+  const double vectors = row_vectors(step.tile);
+  const double sums = vectors * (code.wide ? 2 : 1);
+  const double room = lanes_ >= 16 ? kTileVectors512 : kTileVectors;
+  const double most = lanes_ == 1 ? 1 : std::clamp(std::floor(room / sums), 1.0, kTileColumns);
+  const double pixels =
+      lanes_ == 1 ? 1
+                  : std::clamp(std::floor(room / (sums * std::min(group, most))), 1.0, kTilePixels);
+  const double blocks = std::floor(group / most), rest = std::fmod(group, most);
+  Work work;
+  work.bytes = tile_bytes(step, of_out * region.out) +
+               (target.add ? 2 : 1) * tile_bytes(step, of_in * term.in);
+  const double flops = 2 * runs.products * step.tile * of_out;
+  (code.wide ? work.float64 : work.float32) = flops;
+  // Half of the latency (in the logarithm) is hidden by work on the next tile.
+  const auto time_of = [&](double columns) {
+    const double count = columns * sums * pixels;
+    return columns * sums * std::sqrt(std::max(1.0, profile_.chains / std::max(1.0, count)));
+  };
+  const double slots = blocks * time_of(most) + time_of(rest);
+  (code.wide ? work.slots64 : work.slots32) = flops * slots / (group * sums);
+  // Channels that lie a multiple of a page apart fall into the same few lines of the first cache:
+  // every block reads the coefficients of all its products from further away. Coefficients of
+  // tensors with windows lie pixel by pixel.
+  const double tilings = blocks + (rest > 0 ? 1 : 0);
+  if (shares_.count(index) == 0 && readers > kWays && 4 * step.tile * g.out.channel % kPage == 0)
+    work.bytes = std::max(work.bytes, flops / 2 * 4 / group * tilings);
+  work.groups = static_cast<double>(g.batch * g.groups) * tilings / pixels * runs.taps * of_out *
+                (code.wide ? 1 : divided_up(readers, kChain));
+  work.items = of_in * term.in * vectors;
+  add(code.wide ? Family::kConvWide : Family::kConvBackward, code.function, target.kernel, tiles,
+      work, lanes_, rows_set_);
+}
+
+void StepCoster::term_back(const BackwardRows& step, int index, const BackwardOut& target,
+                           double tiles) {
+  const Layer& region = layer(index);
+  const Term& term = region.terms[static_cast<std::size_t>(target.term)];
+  if (std::holds_alternative<ConvMap>(term.map) && region.kind == LayerKind::kSum)
+    return conv_back(step, index, target, tiles);
   const Kernel& code = kernel(target.kernel);
   const double vectors = row_vectors(step.tile);
   Work work;
-  work.bytes = tile_bytes(step, region.out) + (target.add ? 2 : 1) * tile_bytes(step, term.in);
-  if (const auto* const conv = std::get_if<ConvMap>(&term.map);
-      conv != nullptr && region.kind == LayerKind::kSum) {
-    const ConvGeometry& g = conv->geometry;
-    const ConvWork runs = conv_work(g);
-    const double group = static_cast<double>(g.in_group());
-    const double readers = static_cast<double>(g.out_channels / g.groups);
-    const int most = lanes_ == 1 ? 1 : code.wide ? kWideColumns : kConvColumns;
-    const double blocks = std::floor(group / most), single = std::fmod(group, most);
-    const double columns = blocks + single;
-    const double chains = code.wide ? 1 : divided_up(readers, kChain);
-    const double flops = 2 * runs.products * step.tile;
-    (code.wide ? work.float64 : work.float32) = flops;
-    // Blocks of `most` channels, then one by one: sums that may be too few to hide the latency.
-    const double sums = vectors * (code.wide ? 2 : 1);
-    // Half of the latency (in the logarithm) is hidden by work on the next pixel.
-    const auto time_of = [&](double count) {
-      return count * std::sqrt(std::max(1.0, profile_.chains / count));
-    };
-    const double slots = blocks * time_of(most * sums) + single * time_of(sums);
-    (code.wide ? work.slots64 : work.slots32) = flops * slots / (group * sums);
-    // Channels that lie a multiple of a page apart fall into the same few lines of the first cache:
-    // every block reads the coefficients of all its products from further away.
-    if (readers > kWays && 4 * step.tile * g.out.channel % kPage == 0)
-      work.bytes = std::max(work.bytes, flops / 2 * 4 / group * columns);
-    work.groups = static_cast<double>(g.batch * g.groups) * columns * runs.taps * chains;
-    work.items = term.in * vectors;
-    add(code.wide ? Family::kConvWide : Family::kConvBackward, code.function, target.kernel, tiles,
-        work, lanes_, rows_set_);
-    return;
-  }
+  work.bytes = tile_bytes(step, share(index) * region.out) +
+               (target.add ? 2 : 1) * tile_bytes(step, share(term.input) * term.in);
   Family family = Family::kGatherBackward;
-  double entries = region.out;
+  double entries = share(index) * region.out;
   if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
     family = Family::kSparseBackward;
     entries = static_cast<double>(sparse->column.size());
@@ -256,7 +284,7 @@ void StepCoster::term_back(const BackwardRows& step, const Term& term, const Lay
   work.items = entries * vectors;
   work.groups = entries;
   add(family, code.function, target.kernel, tiles, work, lanes_, rows_set_);
-  if (!target.add) clear(step, term.in, tiles);
+  if (!target.add) clear(step, share(term.input) * term.in, tiles);
 }
 
 }  // namespace bf

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "planner/cost_model.h"
@@ -75,18 +76,20 @@ class StepCoster {
   void repeat(const RepeatedStep& step, double tiles);
   void choose_slopes(const BackwardRows& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
-  void clear(const BackwardRows& step, int elements, double tiles);
+  void clear(const BackwardRows& step, double elements, double tiles);
+  double share(int tensor) const;  // of its elements that a tile of rows touches
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);
-  void term_back(const BackwardRows& step, const Term& term, const Layer& region,
-                 const BackwardOut& target, double tiles);
+  void term_back(const BackwardRows& step, int index, const BackwardOut& target, double tiles);
+  void conv_back(const BackwardRows& step, int index, const BackwardOut& target, double tiles);
 
   const Plan& plan_;
   const Entry& entry_;
   const MachineProfile& profile_;
-  int lanes_ = 1;           // floats in a vector of the target
-  double working_set_ = 0;  // bytes that a call of the entry touches
-  double rows_set_ = 0;     // bytes that a tile of the step at hand touches
+  int lanes_ = 1;                 // floats in a vector of the target
+  double working_set_ = 0;        // bytes that a call of the entry touches
+  double rows_set_ = 0;           // bytes that a tile of the step at hand touches
+  std::map<int, double> shares_;  // window_shares() of the step at hand
   StepCost made_;
   std::size_t last_ = 0;  // part that add() went to
 };
