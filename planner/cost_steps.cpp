@@ -12,7 +12,8 @@
 namespace bf {
 namespace {
 
-constexpr int kStrip = 32;  // outputs of a row of pixels that conv_centre sums together
+constexpr int kFewChannels = 4;  // of runtime/conv_forward.h
+constexpr int kStrip = 32;       // outputs of a row of pixels that conv_centre sums together
 
 double divided_up(double value, double unit) {
   return std::ceil(value / unit);
@@ -253,13 +254,16 @@ void StepCoster::visit(const CentreSum& step, const StepActivity&) {
       const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
       work.float64 = 4 * runs.products;
       work.bytes = 4.0 * static_cast<double>(term.weight.size());
-      // Where a run begins and ends is computed, but for rows whose runs are all of them.
+      // Tiles of channels and pixels, or rows of pixels: where a run begins and ends is computed,
+      // but for rows whose runs are all of them.
+      const bool tiled = lanes_ > 1 && g.out_group() >= kFewChannels;
       const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
-      work.groups = whole ? 0
-                          : static_cast<double>(g.batch * g.out_channels * g.in_group()) *
-                                runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
-                                divided_up(static_cast<double>(g.out_size[2]), kStrip);
-      add(Family::kConvCentre, kernel(id).function, id, 1, work, dense ? lanes_ : 1, working_set_);
+      work.groups = whole || tiled ? 0
+                                   : static_cast<double>(g.batch * g.out_channels * g.in_group()) *
+                                         runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
+                                         divided_up(static_cast<double>(g.out_size[2]), kStrip);
+      add(Family::kConvCentre, kernel(id).function, id, 1, work, dense || tiled ? lanes_ : 1,
+          working_set_);
     } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
       work.groups = region.out;
       work.items = static_cast<double>(sparse->column.size());
