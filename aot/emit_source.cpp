@@ -8,14 +8,31 @@
 #include "aot/emit_verify.h"
 #include "aot/kernels/kernels.h"
 #include "aot/wrap.h"
+#include "planner/row_images.h"
 
 namespace bf {
 namespace {
 
+// Rows with a window of the box end in a routine of the runtime.
+bool concretizes(const BackwardRows& rows, const Kernel& kernel, const Plan& plan) {
+  return find_image(rows, -1) == nullptr &&
+         &plan.kernels[static_cast<std::size_t>(rows.concretize)] == &kernel;
+}
+
+bool is_called(const Plan& plan, const Kernel& kernel) {
+  if (kernel.kind != KernelKind::kConcretize) return true;
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* const rows = std::get_if<BackwardRows>(&step))
+        if (concretizes(*rows, kernel, plan)) return true;
+  return false;
+}
+
 std::string kernels(const Plan& plan, loop::VectorTypes& types) {
   std::string text;
   for (const Kernel& kernel : plan.kernels)
-    if (is_printed(kernel.kind)) text += print_kernel(kernel, types) + "\n";
+    if (is_printed(kernel.kind) && is_called(plan, kernel))
+      text += print_kernel(kernel, types) + "\n";
   return text;
 }
 

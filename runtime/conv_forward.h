@@ -184,7 +184,7 @@ __attribute__((always_inline)) static inline void add_terms(
     using Doubles = typename VectorOf<double, kLanes>::type;
     using Floats = typename VectorOf<float, kLanes>::type;
     using Bits = typename VectorOf<std::int32_t, kLanes>::type;
-    Floats before;
+    Floats before = {};
     BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) before[l] = radius_out[l * step];
     const Doubles sum = (__builtin_convertvector(before, Doubles) + radius) * rounding;
     const Floats nearest = __builtin_convertvector(sum, Floats);
