@@ -287,7 +287,8 @@ TEST(Auto, OptimisesSlopesOnlyWhereTimeAllowsIt) {
   PlannerConfig crown = config_of(Method::kCrown);
   crown.disabled_passes = {"tighten-selectively"};
   double seconds = 0;
-  for (const Task& task : make(graph, crown).find_entry(EntryKind::kBounds)->tasks)
+  const Plan by_crown = make(graph, crown);
+  for (const Task& task : by_crown.find_entry(EntryKind::kBounds)->tasks)
     seconds += task.predicted_seconds;
   SearchConfig search;
   search.time_budget = 1.01 * seconds;
