@@ -142,12 +142,12 @@ double Meter::planned_work(std::size_t boxes, std::size_t most_rows) const {
   return box_work(most_rows) * candidates * static_cast<double>(boxes);
 }
 
-// Three times the work of a search without them: all layers and iterations, else heads alone, else
+// Twice the work of a search without them: all layers and iterations, else heads alone, else
 // with fewer iterations, which leave bounds looser. When even that is too much, none.
 void Meter::choose_optimised() {
   constexpr int kFewIterations = 4;
   if (!space_.has(Domain::kOptimised)) return;
-  const double limit = 3 * work_limit_;
+  const double limit = 2 * work_limit_;
   const auto affordable = [&] {
     build(space_.tightest());
     return planned_work(boxes_, most_rows_) <= limit;

@@ -304,7 +304,7 @@ TEST(Auto, SaysWhenOptimisedSlopesWereTooDearToMeasure) {
     return automatic(chain({4, width, width, width, width, outputs}, 3), {}).search->looseness_of;
   };
   EXPECT_EQ(said(16, 10), "mean width on the 1 box given");
-  const std::string fewer = said(256, 40), none = said(256, 1000);
+  const std::string fewer = said(160, 20), none = said(256, 1000);
   EXPECT_NE(fewer.find("iterations of optimised slopes"), std::string::npos) << fewer;
   EXPECT_NE(none.find("optimised slopes were left out"), std::string::npos) << none;
 }
