@@ -38,6 +38,10 @@ struct Instruments {
   bool trace = false;
 };
 
+// Lines that forbid fusing products into sums, where the plan makes anything anew; else none. They
+// stand before the runtime's headers, whose functions they are for as well.
+std::string emit_contraction(const Plan& plan);
+
 // <stem>.cpp.
 std::string emit_source(const Plan& plan, const std::string& stem,
                         const Property* property = nullptr, const Instruments& instruments = {});

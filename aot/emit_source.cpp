@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "aot/contraction.h"
 #include "aot/emit.h"
 #include "aot/emit_batch.h"
@@ -71,6 +73,10 @@ std::string null_check(const std::vector<std::string>& pointers) {
   return text + ") return BF_NULL_ARGUMENT;\n";
 }
 
+bool makes_anew(const Plan& plan) {
+  return std::ranges::any_of(plan.domains, &DomainChoice::remade);
+}
+
 std::string workspace_check(const Plan& plan, const Entry& entry) {
   const std::string upper = upper_case(plan.name);
   if (entry.buffers.empty())
@@ -96,6 +102,9 @@ std::string bounds_function(const Plan& plan, const Entry& entry, const Instrume
   if (cached)
     text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
   text += workspace_check(plan, entry);
+  if (makes_anew(plan))
+    text +=
+        "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
   text += fmt::format(
       "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
@@ -141,11 +150,8 @@ std::string emit_trace_hook(const Plan& plan) {
       plan.name);
 }
 
-// Before the runtime's functions, which it is for as well.
 std::string emit_contraction(const Plan& plan) {
-  bool remakes = false;
-  for (const DomainChoice& choice : plan.domains) remakes = remakes || choice.remade;
-  if (!remakes) return {};
+  if (!makes_anew(plan)) return {};
   return fmt::format(
       "// Relaxations are made anew with the same bits: compile this file with {}.\n"
       "#if defined(__clang__)\n{}#else\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n",

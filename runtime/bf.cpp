@@ -31,7 +31,7 @@ const char* bf_status_text(bf_status status) {
     case BF_WORKSPACE_MISALIGNED:
       return "workspace misaligned";
     case BF_FLOAT_ENVIRONMENT:
-      return "rounding not to nearest, or subnormals flushed to zero";
+      return "rounding not to nearest, subnormals flushed to zero, or products fused";
     case BF_NO_SUCH_CASE:
       return "no such case of the property";
     case BF_CONTEXT_TOO_SMALL:

@@ -34,7 +34,8 @@ typedef enum bf_status {
   BF_INFINITE_BOX,          ///< a bound of the input box is infinite
   BF_WORKSPACE_TOO_SMALL,   ///< fewer bytes than NAME_WORKSPACE_BYTES
   BF_WORKSPACE_MISALIGNED,  ///< address is no multiple of NAME_WORKSPACE_ALIGN
-  BF_FLOAT_ENVIRONMENT,     ///< rounding is not to nearest, or subnormals are flushed to zero
+  BF_FLOAT_ENVIRONMENT,     ///< rounding is not to nearest, subnormals are flushed to zero, or
+                            ///< products are fused into sums where the verifier forbids it
   BF_NO_SUCH_CASE,          ///< a number of no case of the compiled-in property
   BF_CONTEXT_TOO_SMALL,     ///< fewer bytes than NAME_CONTEXT_BYTES
   BF_CONTEXT_MISALIGNED,    ///< address is no multiple of NAME_CONTEXT_ALIGN

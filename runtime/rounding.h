@@ -177,6 +177,16 @@ static inline float float_down(double x) {
   return static_cast<double>(nearest) <= x ? nearest : next_down(nearest);
 }
 
+// Does the compiler fuse products into sums in this file? Verifiers that make the same numbers
+// twice (note [relaxations made anew] in DESIGN.md) forbid it, and ask: flags may overrule them. Of
+// x = 1 + 2^-30, x x = 1 + 2^-29 + 2^-60 is a product that rounding loses 2^-60 of.
+static inline bool fuses_products() {
+  const volatile double source = 1 + 0x1p-30, rounded = 1 + 0x1p-29;
+  const double x = source, minus = -rounded;
+  const double sum = x * x + minus;
+  return sum != 0;
+}
+
 // Does the processor round to nearest and keep subnormals? Reads the control register where the
 // target's is known; elsewhere computes sums and products that any other mode gets wrong.
 static inline bool float_environment_ok() {

@@ -87,11 +87,15 @@ std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& c
 }
 
 void Batch::build(const Build& how) {
+  std::string before;  // as in a source of its own
+  for (const Plan& made : plans_)
+    if (before.empty()) before = emit_contraction(made);
   write(folder_.path() / "batch.cpp",
-        "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
-        "#include \"blob.h\"\n#include \"boxes.h\"\n#include \"context.h\"\n"
-        "#include \"conv_forward.h\"\n#include \"planes.h\"\n#include \"slopes.h\"\n#include "
-        "\"starts.h\"\n" +
+        before +
+            "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
+            "#include \"blob.h\"\n#include \"boxes.h\"\n#include \"context.h\"\n"
+            "#include \"conv_forward.h\"\n#include \"planes.h\"\n#include \"slopes.h\"\n#include "
+            "\"starts.h\"\n" +
             unit_);
   const Target& target = plans_.front().config.target;
   const cli::Toolchain toolchain = cli::find_toolchain({how.compiler, how.flags}, target);

@@ -290,6 +290,32 @@ TEST_P(RemadeRelaxations, ForbidFusing) {
 #endif
 }
 
+// clang's flag overrules the pragma: the bits of both places may differ then, so no call is served.
+TEST_P(RemadeRelaxations, RefuseWhereProductsAreFused) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "no fused multiply-adds on this machine";
+  if (!soundness::has_compiler("clang++")) GTEST_SKIP() << "clang++ is not installed";
+  const Graph graph = chain({6, 40, 30, 40, 20, 40, 4});
+  PlannerConfig config = soundness::planner_config(GetParam(), Lowering::kGeneric, "generic");
+  const std::optional<PlannerConfig> tight = tightest(graph, config);
+  ASSERT_TRUE(tight);
+  const soundness::FloatBox box{std::vector<float>(6, -0.05F), std::vector<float>(6, 0.05F)};
+  for (const std::string contract : {"fast", "on", "off"}) {
+    soundness::Batch stored, remade;
+    stored.add(graph, false, config);
+    remade.add(graph, false, *tight);
+    ASSERT_GT(count_remade(remade.plan(0)), 0);
+    for (soundness::Batch* batch : {&stored, &remade})
+      batch->build({"clang++", {"-O3", "-mavx2", "-mfma", "-ffp-contract=" + contract}});
+    EXPECT_EQ(stored.run(0, box).status, BF_OK) << contract;
+    EXPECT_EQ(remade.run(0, box).status, contract == "fast" ? BF_FLOAT_ENVIRONMENT : BF_OK)
+        << contract;
+  }
+#else
+  GTEST_SKIP() << "for x86-64";
+#endif
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, RemadeRelaxations,
                          ::testing::Values(Method::kCrownIbp, Method::kCrown));
 
