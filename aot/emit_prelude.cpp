@@ -53,11 +53,6 @@ constexpr const char* kScalarHelpers =
   return __builtin_fabsf(x);
 }
 
-// Stores one of `count` remaining elements; none when none remains.
-[[maybe_unused]] inline void store_first(float* to, float x, int count) {
-  if (count > 0) *to = x;
-}
-
 template <typename T>
 inline T* at(void* arena, std::size_t offset) {
   return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);

@@ -77,12 +77,18 @@ Nest relaxation(const Kernel& kernel) {
   split_rows(nest, kernel);
   nest.reorder({"block", "j", "v", "r"});
   unroll_rows(nest, kernel);
-  if (kernel.wide) nest.partial_sums("block");
+  if (kernel.wide) nest.cache_write("block");
   return nest;
 }
 
-// result = W^T coefficients for columns [begin, end), `columns` of them at a time.
-Nest product(const Kernel& kernel, std::int64_t begin, std::int64_t end, std::int64_t columns) {
+// Columns [begin, end) of a product, `tile` of them at a time.
+struct Columns {
+  const char* name;
+  std::int64_t begin, end, tile;
+};
+
+// result = W^T coefficients.
+Nest product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
   what.axes = {
       {"k", 0, kernel.in, false}, {"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
@@ -91,8 +97,8 @@ Nest product(const Kernel& kernel, std::int64_t begin, std::int64_t end, std::in
                Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))}};
   what.sums = {Sum{"sum", local("w") * local("a"), "result", coefficient("k", kernel.rows), false}};
   Nest nest(std::move(what));
-  nest.restrict_axis("k", begin, end);
-  nest.split("k", columns, "column");
+  nest.restrict_axis("k", columns.begin, columns.end);
+  nest.split("k", columns.tile, "column");
   const bool narrow = kernel.schedule.chunk > kernel.panel;
   if (narrow) {
     nest.split("j", kernel.panel, "panel");
@@ -111,8 +117,7 @@ Nest product(const Kernel& kernel, std::int64_t begin, std::int64_t end, std::in
 }
 
 // The same with sums in double over all neurons, rounded to float32 once.
-Nest wide_product(const Kernel& kernel, std::int64_t begin, std::int64_t end,
-                  std::int64_t columns) {
+Nest wide_product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
   what.axes = {
       {"k", 0, kernel.in, false}, {"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
@@ -125,8 +130,8 @@ Nest wide_product(const Kernel& kernel, std::int64_t begin, std::int64_t end,
   what.epilogue = {Store{
       "result", coefficient("k", kernel.rows), loop::to_float(local("sum", Type::kFloat64)), {}}};
   Nest nest(std::move(what));
-  nest.restrict_axis("k", begin, end);
-  nest.split("k", columns, "column");
+  nest.restrict_axis("k", columns.begin, columns.end);
+  nest.split("k", columns.tile, "column");
   nest.split("j", kernel.panel, "panel");
   const int lanes = kernel.schedule.lanes;
   nest.split("r", lanes > 1 ? lanes / 2 : 1, "v");
@@ -150,17 +155,20 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
                        "float* BF_RESTRICT coefficients", "float* BF_RESTRICT sums",
                        "float* BF_RESTRICT result"};
     made.formula = "coefficients over relu(z) -> slopes x coefficients over z -> result over a";
-    made.nests.push_back(relaxation(kernel));
+    made.program.add("relaxation", relaxation(kernel));
   }
-  const std::int64_t columns = kernel.schedule.columns;
-  const std::int64_t main = kernel.in / columns * columns;
-  const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t width) {
-    made.nests.push_back(kernel.wide ? wide_product(kernel, begin, end, width)
-                                     : product(kernel, begin, end, width));
+  const std::int64_t tile = kernel.schedule.columns;
+  const std::int64_t main = kernel.in / tile * tile;
+  const auto add = [&](const Columns& columns) {
+    made.program.add(columns.name,
+                     kernel.wide ? wide_product(kernel, columns) : product(kernel, columns));
+    if (!kernel.wide && columns.begin > 0)
+      made.program.compute_at(columns.name, "product", "block");
   };
-  if (main > 0) add(0, main, columns);
-  if (main < kernel.in) add(main, kernel.in, kernel.in - main);
-  if (!kernel.wide) made.shared = "block";
+  add({"product", 0, main, tile});
+  // The relaxation of a block just before its product, while its coefficients are in cache.
+  if (!kernel.plain && !kernel.wide) made.program.compute_at("relaxation", "product", "block");
+  if (main < kernel.in) add({"remainder", main, kernel.in, kernel.in - main});
   return made;
 }
 
@@ -179,7 +187,7 @@ KernelNests concretize_nests(const Kernel& kernel) {
   made.parameters = {"const float* BF_RESTRICT coefficients", "const float* BF_RESTRICT radius",
                      "float* BF_RESTRICT spread"};
   made.formula = "spread = sum_k |coefficients_k| radius_k";
-  made.nests.push_back(std::move(nest));
+  made.program.add("spread", std::move(nest));
   return made;
 }
 

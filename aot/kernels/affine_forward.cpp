@@ -71,13 +71,12 @@ std::vector<Range> ranges(const Kernel& kernel) {
 
 Store store(const Kernel& kernel, const Range& range, const std::string& buffer, ExprPtr value) {
   Store made{buffer, output(kernel, range), std::move(value), {}};
-  if (kernel.head && kernel.boxes == 1) made.limit = {"o", kernel.out};
+  if (kernel.head && kernel.boxes == 1) made.within = {{loop::axis("o"), 0, kernel.out}};
   return made;
 }
 
 // A register tile of `columns` outputs, each of all boxes.
-Nest schedule_boxes(const Kernel& kernel, loop::Expression expression, int lanes) {
-  Nest nest(std::move(expression));
+Nest schedule_boxes(const Kernel& kernel, Nest nest, int lanes) {
   const int columns = kernel.schedule.columns;
   nest.split("o", columns, "tile");
   nest.split("tile", kernel.panel / columns, "panel");
@@ -87,22 +86,25 @@ Nest schedule_boxes(const Kernel& kernel, loop::Expression expression, int lanes
   nest.unroll("o");
   nest.unroll("v");
   nest.vectorize("b");
-  nest.partial_sums("chunk");
+  nest.cache_write("chunk");
   return nest;
 }
 
 // Panels of outputs; in each, chunks of inputs; a register tile of `vectors` x `lanes` outputs.
-Nest schedule(const Kernel& kernel, loop::Expression expression, int lanes) {
-  if (kernel.boxes > 1) return schedule_boxes(kernel, std::move(expression), lanes);
-  Nest nest(std::move(expression));
+Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
+  if (kernel.boxes > 1) return schedule_boxes(kernel, std::move(nest), lanes);
   nest.split("o", lanes, "v");
   nest.split("v", kernel.panel / lanes, "panel");
   nest.split("i", kernel.schedule.chunk, "chunk");
   nest.reorder({"panel", "chunk", "i", "v", "o"});
   nest.unroll("v");
   if (lanes > 1) nest.vectorize("o");
-  nest.partial_sums("chunk");
+  nest.cache_write("chunk");
   return nest;
+}
+
+std::string named(const char* what, const Range& range) {
+  return range.begin == 0 ? what : std::string(what) + "_rest";
 }
 
 ExprPtr number(double value) {
@@ -180,8 +182,9 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
   }
   if (kernel.relu) made.formula += ", after ReLU";
   for (const Range& range : ranges(kernel)) {
-    made.nests.push_back(schedule(kernel, interval_affine(kernel, range), kernel.schedule.lanes));
-    if (kernel.boxes == 1) made.nests.back().keep_in_register("w");
+    Nest nest = schedule(kernel, Nest(interval_affine(kernel, range)), kernel.schedule.lanes);
+    if (kernel.boxes == 1) nest.keep("w");
+    made.program.add(named("interval", range), std::move(nest));
   }
   return made;
 }
@@ -201,7 +204,7 @@ KernelNests evaluate_affine_nests(const Kernel& kernel) {
   made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT bias",
                      "const float* BF_RESTRICT x", "float* BF_RESTRICT y"};
   made.formula = kernel.relu ? "y = relu(W x + b)" : "y = W x + b";
-  made.nests.push_back(schedule(kernel, std::move(what), kernel.schedule.lanes));
+  made.program.add("values", schedule(kernel, Nest(std::move(what)), kernel.schedule.lanes));
   return made;
 }
 
@@ -247,10 +250,13 @@ KernelNests centre_affine_nests(const Kernel& kernel) {
                           "float* BF_RESTRICT out_radius"});
   const int lanes = kernel.schedule.lanes;
   for (const Range& range : ranges(kernel)) {
-    made.nests.push_back(schedule(kernel, radius_of(kernel, range), lanes));
-    made.nests.push_back(schedule(kernel, centre_of(kernel, range), lanes > 1 ? lanes / 2 : 1));
+    const std::string radius = named("radius", range);
+    const std::string centre = named("centre", range);
+    made.program.add(radius, schedule(kernel, Nest(radius_of(kernel, range)), lanes));
+    made.program.add(centre,
+                     schedule(kernel, Nest(centre_of(kernel, range)), lanes > 1 ? lanes / 2 : 1));
+    if (kernel.boxes == 1) made.program.compute_at(radius, centre, "panel");
   }
-  if (kernel.boxes == 1) made.shared = "panel";
   made.formula = "out_centre = W centre + b in double, out_radius = |W| radius";
   return made;
 }

@@ -6,7 +6,6 @@
 #include "frontend/diagnostic.h"
 
 namespace bf {
-namespace {
 
 KernelNests nests_of(const Kernel& kernel) {
   switch (kernel.kind) {
@@ -38,11 +37,13 @@ KernelNests nests_of(const Kernel& kernel) {
   return {};
 }
 
+namespace {
+
 // The plan's error terms rest on this: no float32 sum is longer than the plan says.
 void check_depth(const Kernel& kernel, const KernelNests& made) {
   if (kernel.kind == KernelKind::kEvaluateAffine) return;
-  for (const loop::Nest& nest : made.nests)
-    if (nest.sums_in_float()) BF_CHECK(nest.summation_depth(made.shared) <= kernel.depth);
+  for (const loop::Program::Placed& each : made.program.nests())
+    if (each.nest.sums_in_float()) BF_CHECK(each.nest.summation_depth() <= kernel.depth);
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types) {
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
   text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
-  text += loop::print(made.nests, made.shared, types);
+  text += loop::print(made.program, types);
   text += "}\n";
   return text;
 }

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "aot/loop/nest.h"
 #include "aot/loop/print.h"
+#include "aot/loop/program.h"
 #include "planner/plan.h"
 
 namespace bf {
@@ -12,8 +12,7 @@ namespace bf {
 // A kernel as scheduled nests: what the loops compute, and how the plan says they run.
 struct KernelNests {
   std::vector<std::string> parameters;  // "const float* BF_RESTRICT weight", ...
-  std::vector<loop::Nest> nests;
-  std::string shared;   // outermost loop that the nests share; may be empty
+  loop::Program program;
   std::string formula;  // one line of comment: what is computed
 };
 
@@ -23,6 +22,9 @@ KernelNests centre_affine_nests(const Kernel& kernel);
 KernelNests evaluate_affine_nests(const Kernel& kernel);
 KernelNests backward_affine_nests(const Kernel& kernel);
 KernelNests concretize_nests(const Kernel& kernel);
+
+// Of the kernel's family.
+KernelNests nests_of(const Kernel& kernel);
 
 // Whether a kernel is printed from loop nests; the others are calls of the runtime.
 bool is_printed(KernelKind kind);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,29 +10,56 @@ namespace bf::loop {
 
 enum class Type : std::uint8_t { kFloat32, kFloat64, kMask };
 
-// floor(axis / tile) * tile, times a coefficient; tile 1 is the axis itself.
+// floor(axis / tile), times a coefficient; tile 1 is the axis itself.
 struct IndexTerm {
   std::string axis;
   std::int64_t tile = 1;
   std::int64_t coefficient = 1;
+  bool operator==(const IndexTerm&) const = default;
 };
 
-// Where an element lies in a flat buffer: linear in the axes and their tiles. Packed layouts are
-// written with tiles: [out / panel][in][panel] is  i panel + o + (in - 1) floor(o, panel).
+// table[terms + constant], times a coefficient: a gather. Entries are 32-bit integers.
+struct Lookup {
+  std::string table;
+  std::vector<IndexTerm> terms;
+  std::int64_t constant = 0;
+  std::int64_t coefficient = 1;
+  bool operator==(const Lookup&) const = default;
+};
+
+// Where an element lies in a flat buffer: linear in the axes, their tiles, and in what tables of
+// integers say. Packed layouts are written with tiles: [out / panel][in][panel] is
+// i panel + o + (in - 1) panel floor(o / panel).
 struct Index {
   std::vector<IndexTerm> terms;
   std::int64_t constant = 0;
+  std::vector<Lookup> lookups = {};
+  bool operator==(const Index&) const = default;
 };
 
+// Of the table.
+Index place(const Lookup& lookup);
+
 Index operator+(Index a, const Index& b);
+Index operator+(Index a, std::int64_t constant);
 Index axis(std::string name, std::int64_t coefficient = 1);
+// The first value of the axis in its tile, times a coefficient.
 Index floor(std::string name, std::int64_t tile, std::int64_t coefficient);
+Index lookup(std::string table, const Index& at, std::int64_t coefficient = 1);
+
+// A padding predicate: begin <= value < end. Elsewhere a load reads zero, and a store does nothing.
+struct Range {
+  Index value;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool operator==(const Range&) const = default;
+};
 
 enum class ExprKind : std::uint8_t {
   kLiteral,  // value
   kScalar,   // a parameter of the kernel, by name
   kLocal,    // a let or an accumulator at the current point, by name
-  kLoad,     // buffer[index]
+  kLoad,     // buffer[index] within all ranges, else 0
   kAdd,
   kSub,
   kMul,
@@ -57,12 +85,15 @@ struct Expr {
   double value = 0;
   std::string name;  // of a scalar, local or buffer
   Index index;
+  std::vector<Range> within;  // of a load
 };
 
 ExprPtr literal(double value, Type type = Type::kFloat32);
 ExprPtr scalar(std::string name, Type type = Type::kFloat32);
 ExprPtr local(std::string name, Type type = Type::kFloat32);
 ExprPtr load(std::string buffer, Index index, Type type = Type::kFloat32);
+ExprPtr load_within(std::string buffer, Index index, std::vector<Range> within,
+                    Type type = Type::kFloat32);
 ExprPtr abs(ExprPtr a);
 ExprPtr max(ExprPtr a, ExprPtr b);
 ExprPtr less(ExprPtr a, ExprPtr b);
@@ -75,5 +106,19 @@ ExprPtr operator+(ExprPtr a, ExprPtr b);
 ExprPtr operator-(ExprPtr a, ExprPtr b);
 ExprPtr operator*(ExprPtr a, ExprPtr b);
 ExprPtr operator-(ExprPtr a);
+
+// A copy in which `change` replaces nodes: operands first, then the node with the new operands.
+ExprPtr rewrite(const ExprPtr& expr, const std::function<ExprPtr(const ExprPtr&)>& change);
+
+// Every node of an expression, operands first.
+void visit(const Expr& expr, const std::function<void(const Expr&)>& see);
+
+// The same computation, node by node.
+bool same(const Expr& a, const Expr& b);
+
+// Notation for people: "w * max(x[i + 3], 0)", "4 i + 20 floor(o / 4)", "0 <= i - 1 < 8".
+std::string to_string(const Expr& expr);
+std::string to_string(const Index& index);
+std::string to_string(const Range& range);
 
 }  // namespace bf::loop

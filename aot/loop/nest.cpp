@@ -9,7 +9,7 @@ namespace bf::loop {
 Nest::Nest(Expression expression) : expression_(std::move(expression)) {
   for (const Axis& axis : expression_.axes) {
     BF_CHECK(axis.begin < axis.end);
-    loops_.push_back({axis.name, axis.name, "", 1, LoopKind::kSerial});
+    loops_.push_back({axis.name, axis.name, "", 1, LoopKind::kSerial, 1});
   }
 }
 
@@ -29,72 +29,61 @@ const Loop& Nest::loop(const std::string& name) const {
   return loops_[position(name)];
 }
 
-Loop& Nest::mutable_loop(const std::string& name) {
-  return loops_[position(name)];
+bool Nest::has_axis(const std::string& name) const {
+  return std::ranges::find(expression_.axes, name, &Axis::name) != expression_.axes.end();
 }
 
 bool Nest::has_loop(const std::string& name) const {
   return std::ranges::find(loops_, name, &Loop::name) != loops_.end();
 }
 
-void Nest::split(const std::string& name, std::int64_t step, const std::string& outer) {
-  BF_CHECK(step > 0 && !has_loop(outer));
-  const std::size_t at = position(name);
-  Loop& inner = loops_[at];
-  BF_CHECK(inner.kind == LoopKind::kSerial);
-  const Loop around{outer, inner.axis, inner.outer, inner.step * step, LoopKind::kSerial};
-  // Tiles of tiles are full, or end where the axis does.
-  BF_CHECK(inner.outer.empty() || loop(inner.outer).step % around.step == 0);
-  inner.outer = outer;
-  loops_.insert(loops_.begin() + static_cast<std::ptrdiff_t>(at), around);
+void Nest::split(const std::string& loop, std::int64_t step, const std::string& outer) {
+  apply(Split{loop, step, outer});
 }
 
-void Nest::reorder(const std::vector<std::string>& names) {
-  BF_CHECK(names.size() == loops_.size());
-  std::vector<Loop> ordered;
-  for (const std::string& name : names) {
-    const Loop& next = loop(name);
-    // A tile's loop must be outside the loop that walks the tile.
-    BF_CHECK(next.outer.empty() ||
-             std::ranges::find(ordered, next.outer, &Loop::name) != ordered.end());
-    BF_CHECK(std::ranges::find(ordered, name, &Loop::name) == ordered.end());
-    BF_CHECK(next.kind != LoopKind::kVector || ordered.size() + 1 == loops_.size());
-    ordered.push_back(next);
-  }
-  loops_ = std::move(ordered);
+void Nest::reorder(const std::vector<std::string>& order) {
+  apply(Reorder{order});
 }
 
-void Nest::unroll(const std::string& name) {
-  BF_CHECK(is_exact(loop(name)));
-  mutable_loop(name).kind = LoopKind::kUnrolled;
+void Nest::unroll(const std::string& loop, int factor) {
+  apply(Unroll{loop, factor});
 }
 
-void Nest::vectorize(const std::string& name) {
-  BF_CHECK(position(name) + 1 == loops_.size() && is_exact(loop(name)) && loop(name).step == 1);
-  mutable_loop(name).kind = LoopKind::kVector;
+void Nest::vectorize(const std::string& loop) {
+  apply(Vectorize{loop});
 }
 
-void Nest::partial_sums(const std::string& name) {
-  BF_CHECK(axis(loop(name).axis).reduced && loop(name).kind == LoopKind::kSerial);
-  partial_loop_ = name;
+void Nest::parallel(const std::string& loop) {
+  apply(Parallel{loop});
 }
 
-void Nest::keep_in_register(const std::string& let) {
-  kept_.push_back(let);
+void Nest::cache_write(const std::string& loop) {
+  apply(CacheWrite{loop});
+}
+
+void Nest::keep(const std::string& let) {
+  apply(Keep{let});
+}
+
+void Nest::restrict_axis(const std::string& axis, std::int64_t begin, std::int64_t end) {
+  apply(Restrict{axis, begin, end});
 }
 
 bool Nest::is_kept(const std::string& let) const {
   return std::ranges::count(kept_, let) > 0;
 }
 
-void Nest::restrict_axis(const std::string& name, std::int64_t begin, std::int64_t end) {
-  const auto found = std::ranges::find(expression_.axes, name, &Axis::name);
-  BF_CHECK(found != expression_.axes.end() && found->begin <= begin && begin < end &&
-           end <= found->end);
-  for (const Loop& each : loops_)  // else its trip count has been taken for exact
-    BF_CHECK(each.axis != name || each.kind == LoopKind::kSerial);
-  found->begin = begin;
-  found->end = end;
+void Nest::share(std::size_t loops) {
+  BF_CHECK(loops <= loops_.size());
+  shared_ = std::max(shared_, loops);
+}
+
+std::size_t Nest::region() const {
+  std::size_t region = shared_;
+  for (std::size_t i = shared_; i < loops_.size(); ++i)
+    if (!is_reduced(loops_[i]) && loops_[i].is_counted() && trip_count(loops_[i]) > 1)
+      region = i + 1;
+  return region;
 }
 
 std::int64_t Nest::lanes() const {
@@ -124,20 +113,15 @@ bool Nest::sums_in_float() const {
                              [](const Sum& sum) { return sum.value->type == Type::kFloat32; });
 }
 
-std::int64_t Nest::summation_depth(const std::string& shared) const {
+std::int64_t Nest::summation_depth() const {
   // Chains are as long as the reduced loops that add to one accumulator; a sum that leaves for
   // memory or for outer accumulators adds one rounding per outer iteration.
   std::int64_t inner = 1;
   std::int64_t outer = 1;
-  std::size_t last_space = 0;  // position after the last serial loop over a kept axis
-  for (std::size_t i = 0; i < loops_.size(); ++i)
-    if (!axis(loops_[i].axis).reduced && loops_[i].kind == LoopKind::kSerial &&
-        trip_count(loops_[i]) > 1)
-      last_space = i + 1;
+  const std::size_t outside = region();
   for (std::size_t i = 0; i < loops_.size(); ++i) {
-    if (!axis(loops_[i].axis).reduced) continue;
-    const bool leaves =
-        i < last_space || loops_[i].name == partial_loop_ || loops_[i].name == shared;
+    if (!is_reduced(loops_[i])) continue;
+    const bool leaves = i < outside || loops_[i].name == partial_loop_;
     (leaves ? outer : inner) *= trip_count(loops_[i]);
   }
   return inner + outer + 1;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/loop/expr.h"
+#include "aot/loop/primitive.h"
 
 namespace bf::loop {
 
@@ -18,6 +19,7 @@ struct Axis {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool reduced = false;
+  bool operator==(const Axis&) const = default;
 };
 
 struct Let {
@@ -29,8 +31,7 @@ struct Store {
   std::string buffer;
   Index index;
   ExprPtr value;
-  // Only elements whose value of this axis is below the limit are stored; the others are padding.
-  std::optional<std::pair<std::string, std::int64_t>> limit;
+  std::vector<Range> within;  // elsewhere nothing is stored
 };
 
 using Statement = std::variant<Let, Store>;
@@ -57,7 +58,7 @@ struct Expression {
 
 // ---- How: a loop per axis and split, outermost first.
 
-enum class LoopKind : std::uint8_t { kSerial, kUnrolled, kVector };
+enum class LoopKind : std::uint8_t { kSerial, kParallel, kUnrolled, kVector };
 
 // Walks an axis, or one tile of the loop `outer` of the same axis, in steps.
 struct Loop {
@@ -66,50 +67,64 @@ struct Loop {
   std::string outer;  // empty: the whole axis
   std::int64_t step = 1;
   LoopKind kind = LoopKind::kSerial;
+  int unroll = 1;  // copies of the body of a serial loop
+  bool operator==(const Loop&) const = default;
+
+  // One iteration after the other; the others lie side by side in a register tile.
+  bool is_counted() const { return kind == LoopKind::kSerial || kind == LoopKind::kParallel; }
 };
 
-// An expression with its schedule. It starts with one serial loop per axis, in the axes' order;
-// the primitives below rearrange the loops and never change what is computed, but for the order of
-// summation. Each aborts when it does not apply (our bug: schedules come from the planner).
+// Why something does not apply, as the end of a sentence: "loop 'i' is not innermost". Nothing: it
+// does.
+using Reason = std::optional<std::string>;
+
+// An expression with its schedule. It starts with one serial loop per axis, in the axes' order.
 class Nest {
  public:
   explicit Nest(Expression expression);
 
   const Expression& expression() const { return expression_; }
   const std::vector<Loop>& loops() const { return loops_; }
+  // What has been applied, in order.
+  const std::vector<Primitive>& applied() const { return applied_; }
 
   const Axis& axis(const std::string& name) const;
   const Loop& loop(const std::string& name) const;
+  bool has_axis(const std::string& name) const;
   bool has_loop(const std::string& name) const;
 
-  // Loop `name` becomes two: `outer` in steps of `step` loop steps around it. The last tile may be
-  // shorter; not inside an unrolled or vector loop.
-  void split(const std::string& name, std::int64_t step, const std::string& outer);
+  // What of a primitive's conditions does not hold. Never aborts, whatever the names.
+  Reason why_not(const Primitive& primitive) const;
 
-  // The loops' order, outermost first; names every loop once.
-  void reorder(const std::vector<std::string>& names);
+  // Aborts, with the reason, when the primitive does not apply.
+  void apply(const Primitive& primitive);
 
-  // All iterations side by side; the trip count must be exact. Loops inside are unrolled or vector.
-  void unroll(const std::string& name);
+  // The same by name; see primitive.h.
+  void split(const std::string& loop, std::int64_t step, const std::string& outer);
+  void reorder(const std::vector<std::string>& order);
+  void unroll(const std::string& loop, int factor = 0);
+  void vectorize(const std::string& loop);
+  void parallel(const std::string& loop);
+  void cache_write(const std::string& loop);
+  void keep(const std::string& let);
+  void restrict_axis(const std::string& axis, std::int64_t begin, std::int64_t end);
 
-  // The innermost loop becomes the lanes of vectors; its trip count is the number of lanes.
-  void vectorize(const std::string& name);
-
-  // Sums inside reduced loop `name` go to accumulators of their own, added to the outer ones once
-  // per iteration: shorter chains of roundings.
-  void partial_sums(const std::string& name);
-
-  // Restricts an axis to a part of its range: a nest and its copy cover a range that no tile
-  // divides.
-  void restrict_axis(const std::string& name, std::int64_t begin, std::int64_t end);
-
-  // Loads value `let` of the body once per point, where the compiler would read memory at every
-  // use.
-  void keep_in_register(const std::string& let);
+  // What keeps the schedule as it stands from being run: primitives may lead through orders of
+  // loops in which sums would be lost.
+  Reason why_incomplete() const;
 
   bool is_kept(const std::string& let) const;
-
   const std::string& partial_loop() const { return partial_loop_; }
+
+  // Leading loops that this nest shares with another: see Program. Sums leave in each iteration.
+  std::size_t shared() const { return shared_; }
+  void share(std::size_t loops);
+
+  // Loops outside the accumulators: those that are shared, and up to the last counted loop of more
+  // than one iteration over a kept axis.
+  std::size_t region() const;
+
+  bool is_reduced(const Loop& loop) const { return axis(loop.axis).reduced; }
 
   // Lanes of the vector loop; 1 when there is none.
   std::int64_t lanes() const;
@@ -123,19 +138,21 @@ class Nest {
   // Whether some sum is kept in float32.
   bool sums_in_float() const;
 
-  // Roundings of the longest chain of additions into one sum, the products' own included. Sums
-  // leave their accumulators at the end of each iteration of the loop `shared` with other nests, if
-  // any.
-  std::int64_t summation_depth(const std::string& shared) const;
+  // Roundings of the longest chain of additions into one sum, the products' own included.
+  std::int64_t summation_depth() const;
 
  private:
-  Loop& mutable_loop(const std::string& name);
+  friend struct Legality;
+  friend struct Application;
+
   std::size_t position(const std::string& name) const;
 
   Expression expression_;
   std::vector<Loop> loops_;
+  std::vector<Primitive> applied_;
   std::string partial_loop_;
   std::vector<std::string> kept_;
+  std::size_t shared_ = 0;
 };
 
 }  // namespace bf::loop

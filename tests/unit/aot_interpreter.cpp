@@ -14,17 +14,33 @@ using loop::Loop;
 using loop::LoopKind;
 using loop::Sum;
 
-Interpreter::Interpreter(const loop::Nest& nest, Memory& memory, bool shared)
-    : nest_(nest), memory_(memory), region_(shared ? 1 : 0) {
+namespace {
+
+std::int64_t floor_divide(std::int64_t value, std::int64_t divisor) {
+  const std::int64_t quotient = value / divisor;
+  return value % divisor < 0 ? quotient - 1 : quotient;
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const loop::Nest& nest, Memory& memory)
+    : nest_(nest), memory_(memory), region_(nest.shared()) {
   const std::vector<Loop>& loops = nest.loops();
   for (std::size_t i = 0; i < loops.size(); ++i)
-    if (!is_reduced(loops[i]) && loops[i].kind == LoopKind::kSerial &&
-        nest.trip_count(loops[i]) > 1)
+    if (!is_reduced(loops[i]) && loops[i].is_counted() && nest.trip_count(loops[i]) > 1)
       region_ = std::max(region_, i + 1);
 }
 
-void Interpreter::run() {
-  run_loops(0);
+void Interpreter::run(const Values& outside) {
+  loops_ = outside;
+  run_loops(outside.size());
+}
+
+const std::string& Interpreter::walker(const std::string& axis) const {
+  for (const Loop& loop : nest_.loops())
+    if (loop.axis == axis && loop.step == 1) return loop.name;
+  ADD_FAILURE() << "no loop walks axis " << axis;
+  return axis;
 }
 
 void Interpreter::run_loops(std::size_t level) {
@@ -34,18 +50,31 @@ void Interpreter::run_loops(std::size_t level) {
     iterate(level);
 }
 
+std::vector<std::int64_t> Interpreter::values_of(std::size_t level, const Values& outside) {
+  loops_ = outside;
+  const Loop& loop = nest_.loops()[level];
+  const std::int64_t end = end_of(loop);
+  std::vector<std::int64_t> values;
+  const std::int64_t begin =
+      loop.outer.empty() ? nest_.axis(loop.axis).begin : loops_.at(loop.outer);
+  for (std::int64_t value = begin; value < end; value += loop.step) values.push_back(value);
+  return values;
+}
+
+std::int64_t Interpreter::end_of(const Loop& loop) const {
+  std::int64_t end = nest_.axis(loop.axis).end;
+  for (std::string outer = loop.outer; !outer.empty(); outer = nest_.loop(outer).outer)
+    end = std::min(end, loops_.at(outer) + nest_.loop(outer).step);
+  return end;
+}
+
 // All iterations of loop `level`, cut where its tiles and its axis end.
 void Interpreter::iterate(std::size_t level) {
   if (level == nest_.loops().size()) return run_point();
   const Loop& loop = nest_.loops()[level];
-  const loop::Axis& axis = nest_.axis(loop.axis);
-  std::int64_t end = axis.end;
-  for (std::string outer = loop.outer; !outer.empty(); outer = nest_.loop(outer).outer)
-    end = std::min(end, loops_.at(outer) + nest_.loop(outer).step);
-  const std::int64_t begin = loop.outer.empty() ? axis.begin : loops_.at(loop.outer);
-  std::int64_t trips = 0;
+  const std::vector<std::int64_t> values = values_of(level, Values(loops_));
   const bool is_partial = level >= region_ && loop.name == nest_.partial_loop();
-  for (std::int64_t value = begin; value < end; value += loop.step, ++trips) {
+  for (const std::int64_t value : values) {
     loops_[loop.name] = value;
     if (level < region_) {
       run_loops(level + 1);
@@ -57,12 +86,13 @@ void Interpreter::iterate(std::size_t level) {
       for (std::size_t i = 0; i < sums.size(); ++i) add(sums_, where, i, sums[i]);
     partial_.clear();
   }
+  const auto trips = static_cast<std::int64_t>(values.size());
   EXPECT_LE(trips, nest_.trip_count(loop)) << loop.name;
   if (nest_.is_exact(loop)) {
     EXPECT_EQ(trips, nest_.trip_count(loop)) << loop.name;
-    EXPECT_EQ((end - begin) % loop.step, 0) << loop.name;
+    EXPECT_EQ(values.back() + loop.step, end_of(loop)) << loop.name;
   } else {
-    EXPECT_EQ(loop.kind, LoopKind::kSerial) << loop.name;
+    EXPECT_TRUE(loop.is_counted()) << loop.name;
   }
 }
 
@@ -73,7 +103,7 @@ void Interpreter::run_region() {
   for (const auto& [where, sums] : sums_) {
     std::size_t i = 0;
     for (const loop::Axis& axis : nest_.expression().axes)
-      if (!axis.reduced) loops_[axis.name] = where[i++];
+      if (!axis.reduced) loops_[walker(axis.name)] = where[i++];
     leave(sums);
   }
 }
@@ -124,7 +154,7 @@ void Interpreter::execute(const loop::Statement& statement) {
     return;
   }
   const auto& store = std::get<loop::Store>(statement);
-  if (store.limit && axis_value(store.limit->first) >= store.limit->second) return;
+  if (!are_within(store.within)) return;
   element(store.buffer, store.index) = evaluate(*store.value);
 }
 
@@ -137,11 +167,24 @@ Interpreter::Point Interpreter::point() const {
 
 std::int64_t Interpreter::offset(const loop::Index& index) const {
   std::int64_t offset = index.constant;
-  for (const loop::IndexTerm& term : index.terms) {
-    const std::int64_t origin = axis_value(term.axis) / term.tile * term.tile;
-    offset += origin * term.coefficient;
+  for (const loop::IndexTerm& term : index.terms)
+    offset += floor_divide(axis_value(term.axis), term.tile) * term.coefficient;
+  for (const loop::Lookup& each : index.lookups) {
+    const Number& entry = memory_.at(each.table).at(static_cast<std::size_t>(offset_of(each)));
+    offset += static_cast<std::int64_t>(entry.value) * each.coefficient;
   }
   return offset;
+}
+
+std::int64_t Interpreter::offset_of(const loop::Lookup& lookup) const {
+  return offset(place(lookup));
+}
+
+bool Interpreter::are_within(const std::vector<loop::Range>& ranges) const {
+  return std::ranges::all_of(ranges, [&](const loop::Range& range) {
+    const std::int64_t value = offset(range.value);
+    return range.begin <= value && value < range.end;
+  });
 }
 
 Number& Interpreter::element(const std::string& buffer, const loop::Index& index) {
@@ -163,6 +206,7 @@ Number Interpreter::evaluate(const Expr& expr) {
     case ExprKind::kLocal:
       return locals_.at(expr.name);
     case ExprKind::kLoad:
+      if (!are_within(expr.within)) return {0, 0};
       return element(expr.name, expr.index);
     case ExprKind::kAdd:
       return {of[0].value + of[1].value, depth + 1};
@@ -190,6 +234,47 @@ Number Interpreter::evaluate(const Expr& expr) {
   }
   ADD_FAILURE() << "unknown expression";
   return {};
+}
+
+// ---- Programs
+
+namespace {
+
+// Runs nest `at` and what runs in it, inside the loops whose values are given.
+void run_placed(const loop::Program& program, std::size_t at, const Interpreter::Values& outside,
+                Memory& memory, int& deepest) {
+  const std::size_t opened = outside.size();
+  const auto run = [&](std::size_t nest) {
+    Interpreter one(program.nests()[nest].nest, memory);
+    one.run(outside);
+    deepest = std::max(deepest, one.deepest());
+  };
+  bool deeper = false;
+  for (const std::size_t guest : program.guests(at)) {
+    deeper = deeper || program.nests()[guest].depth > opened;
+    if (guest < at && program.nests()[guest].depth == opened) run(guest);
+  }
+  if (deeper) {
+    const loop::Nest& nest = program.nests()[at].nest;
+    for (const std::int64_t value : Interpreter(nest, memory).values_of(opened, outside)) {
+      Interpreter::Values inside = outside;
+      inside[nest.loops()[opened].name] = value;
+      run_placed(program, at, inside, memory, deepest);
+    }
+  } else {
+    run(at);
+  }
+  for (const std::size_t guest : program.guests(at))
+    if (guest > at && program.nests()[guest].depth == opened) run(guest);
+}
+
+}  // namespace
+
+int interpret(const loop::Program& program, Memory& memory) {
+  int deepest = 0;
+  for (std::size_t i = 0; i < program.nests().size(); ++i)
+    if (program.nests()[i].host.empty()) run_placed(program, i, {}, memory, deepest);
+  return deepest;
 }
 
 }  // namespace bf::testing

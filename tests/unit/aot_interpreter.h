@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/loop/nest.h"
+#include "aot/loop/program.h"
 
 namespace bf::testing {
 
@@ -22,10 +22,15 @@ using Memory = std::map<std::string, std::vector<Number>>;
 // the nest says that it is full fail the test.
 class Interpreter {
  public:
-  // `shared`: the outermost loop is shared with other nests, so that sums leave in each iteration.
-  Interpreter(const loop::Nest& nest, Memory& memory, bool shared = false);
+  using Values = std::map<std::string, std::int64_t>;  // of loops, by name
 
-  void run();
+  Interpreter(const loop::Nest& nest, Memory& memory);
+
+  // Inside the outermost loops, which have these values.
+  void run(const Values& outside = {});
+
+  // The values that a loop takes inside the others.
+  std::vector<std::int64_t> values_of(std::size_t level, const Values& outside);
 
   // Roundings of the longest chain that went into a sum.
   int deepest() const { return deepest_; }
@@ -44,18 +49,25 @@ class Interpreter {
   Number evaluate(const loop::Expr& expr);
   Number& element(const std::string& buffer, const loop::Index& index);
   std::int64_t offset(const loop::Index& index) const;
-  std::int64_t axis_value(const std::string& axis) const { return loops_.at(axis); }
+  std::int64_t offset_of(const loop::Lookup& lookup) const;
+  std::int64_t end_of(const loop::Loop& loop) const;
+  bool are_within(const std::vector<loop::Range>& ranges) const;
+  const std::string& walker(const std::string& axis) const;
+  std::int64_t axis_value(const std::string& axis) const { return loops_.at(walker(axis)); }
   bool is_reduced(const loop::Loop& loop) const { return nest_.axis(loop.axis).reduced; }
   bool in_first_block() const;
   Point point() const;
 
   const loop::Nest& nest_;
   Memory& memory_;
-  std::size_t region_;                         // loops outside the accumulators
-  std::map<std::string, std::int64_t> loops_;  // values; the loop named as its axis has its value
+  std::size_t region_;  // loops outside the accumulators
+  Values loops_;
   std::map<std::string, Number> locals_;
   Sums sums_, partial_;
   int deepest_ = 0;
 };
+
+// The nests in their order and places. Returns the roundings of the longest chain.
+int interpret(const loop::Program& program, Memory& memory);
 
 }  // namespace bf::testing

@@ -38,9 +38,15 @@ Nest doubled(std::int64_t extent, std::int64_t stride = 1) {
   return Nest(what);
 }
 
-std::string text_of(const std::vector<Nest>& nests, const std::string& shared = {}) {
+std::string text_of(const Nest& nest) {
+  loop::Program program;
+  program.add("nest", nest);
   loop::VectorTypes types;
-  return print(nests, shared, types);
+  return print(program, types);
+}
+
+std::string reason(const Nest& nest, const loop::Primitive& primitive) {
+  return nest.why_not(primitive).value_or("");
 }
 
 std::vector<std::string> order(const Nest& nest) {
@@ -115,22 +121,22 @@ TEST(Nest, LanesAreTheVectorLoopsTrips) {
 // ---- Roundings of the longest chain into one sum: inner trips + outer trips + the product's.
 
 TEST(SummationDepth, CountsTheReducedLoop) {
-  EXPECT_EQ(product(6, 100).summation_depth(""), 100 + 1 + 1);
+  EXPECT_EQ(product(6, 100).summation_depth(), 100 + 1 + 1);
 }
 
 TEST(SummationDepth, PartialSumsShortenTheChain) {
   Nest nest = product(6, 100);
   nest.split("i", 10, "chunk");
-  EXPECT_EQ(nest.summation_depth(""), 100 + 1 + 1);  // one accumulator still
-  nest.partial_sums("chunk");
-  EXPECT_EQ(nest.summation_depth(""), 10 + 10 + 1);
+  EXPECT_EQ(nest.summation_depth(), 100 + 1 + 1);  // one accumulator still
+  nest.cache_write("chunk");
+  EXPECT_EQ(nest.summation_depth(), 10 + 10 + 1);
 }
 
 TEST(SummationDepth, RoundsARemainderUp) {
   Nest nest = product(6, 101);
   nest.split("i", 10, "chunk");
-  nest.partial_sums("chunk");
-  EXPECT_EQ(nest.summation_depth(""), 10 + 11 + 1);
+  nest.cache_write("chunk");
+  EXPECT_EQ(nest.summation_depth(), 10 + 11 + 1);
 }
 
 TEST(SummationDepth, SumsLeaveInEachIterationOfTheSharedLoop) {
@@ -138,15 +144,16 @@ TEST(SummationDepth, SumsLeaveInEachIterationOfTheSharedLoop) {
   nest.split("i", 10, "chunk");
   nest.reorder({"chunk", "i", "o"});
   nest.unroll("o");
-  EXPECT_EQ(nest.summation_depth(""), 110 + 1 + 1);
-  EXPECT_EQ(nest.summation_depth("chunk"), 10 + 11 + 1);
+  EXPECT_EQ(nest.summation_depth(), 110 + 1 + 1);
+  nest.share(1);
+  EXPECT_EQ(nest.summation_depth(), 10 + 11 + 1);
 }
 
 TEST(SummationDepth, SumsLeaveInEachIterationOfAReducedLoopOutsideTheAccumulators) {
   Nest nest = product(6, 100, true);
   nest.split("i", 10, "chunk");
   nest.reorder({"chunk", "o", "i"});
-  EXPECT_EQ(nest.summation_depth(""), 10 + 10 + 1);
+  EXPECT_EQ(nest.summation_depth(), 10 + 10 + 1);
 }
 
 TEST(SummationDepth, IsOfFloatsAlone) {
@@ -159,139 +166,253 @@ TEST(SummationDepth, IsOfFloatsAlone) {
 
 // ---- Illegal schedules
 
-using NestDeathTest = ::testing::Test;
+using loop::CacheWrite;
+using loop::Fuse;
+using loop::Keep;
+using loop::Parallel;
+using loop::Reorder;
+using loop::Restrict;
+using loop::Split;
+using loop::Unroll;
+using loop::Vectorize;
+
+TEST(Legality, KnowsItsNames) {
+  const Nest nest = product(6, 5);
+  EXPECT_EQ(reason(nest, Split{"k", 2, "tile"}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, Unroll{"k", 0}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, Vectorize{"k"}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, Parallel{"k"}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, CacheWrite{"k"}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, Fuse{"o", "k", "f"}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, Keep{"sum"}), "the body has no value 'sum'");
+  EXPECT_EQ(reason(nest, Restrict{"k", 0, 1}), "there is no axis 'k'");
+}
+
+TEST(Legality, OfSplit) {
+  Nest nest = product(6, 5);
+  EXPECT_EQ(reason(nest, Split{"o", 2, "i"}), "the name 'i' is taken");
+  EXPECT_EQ(reason(nest, Split{"o", 2, ""}), "a loop needs a name");
+  EXPECT_EQ(reason(nest, Split{"o", 0, "tile"}), "a step is at least 1");
+  nest.split("o", 3, "tile");
+  EXPECT_EQ(reason(nest, Split{"o", 2, "part"}),
+            "tiles of 2 do not divide those of 3 of loop 'tile'");
+  nest.unroll("o");
+  EXPECT_EQ(reason(nest, Split{"o", 3, "part"}), "loop 'o' is not serial");
+}
+
+TEST(Legality, OfReorder) {
+  Nest nest = product(6, 5);
+  EXPECT_EQ(reason(nest, Reorder{{"o"}}), "an order names every loop once");
+  nest.split("o", 3, "tile");
+  EXPECT_EQ(reason(nest, Reorder{{"tile", "i", "i"}}), "an order names every loop once");
+  EXPECT_EQ(reason(nest, Reorder{{"tile", "i", "k"}}), "there is no loop 'k'");
+  EXPECT_EQ(reason(nest, Reorder{{"o", "tile", "i"}}),
+            "loop 'o' walks tiles of loop 'tile', which must be outside");
+}
+
+TEST(Legality, TheVectorLoopStaysInnermost) {
+  Nest nest = product(4, 5);
+  EXPECT_EQ(reason(nest, Vectorize{"o"}), "loop 'o' is not innermost");
+  nest.reorder({"i", "o"});
+  nest.vectorize("o");
+  EXPECT_EQ(reason(nest, Reorder{{"o", "i"}}), "vector loop 'o' must stay innermost");
+}
+
+TEST(Legality, OfUnroll) {
+  Nest nest = product(10, 5);
+  nest.split("o", 4, "tile");
+  const char* const shorter = "the last tile of loop 'o' is shorter than the others";
+  EXPECT_EQ(reason(nest, Unroll{"o", 0}), shorter);
+  EXPECT_EQ(reason(nest, Unroll{"o", 1}), "a factor is at least 2");
+  EXPECT_EQ(reason(nest, Unroll{"o", 2}), "");
+  nest.reorder({"i", "tile", "o"});
+  EXPECT_EQ(reason(nest, Vectorize{"o"}), shorter);
+}
+
+TEST(Legality, OfLanes) {
+  EXPECT_EQ(reason(product(4, 8), Vectorize{"i"}), "loop 'i' is summed over");
+  EXPECT_EQ(reason(doubled(6), Vectorize{"a"}), "6 lanes are no power of two");
+  EXPECT_EQ(reason(doubled(4, 3), Vectorize{"a"}),
+            "lanes of 'x[3 a]' are not neighbours in memory");
+  Nest tiles = doubled(8);
+  tiles.split("a", 2, "tile");
+  tiles.reorder({"tile", "a"});
+  EXPECT_EQ(reason(tiles, Vectorize{"a"}), "");
+}
+
+TEST(Legality, OfRestrict) {
+  Nest nest = product(12, 5);
+  EXPECT_EQ(reason(nest, Restrict{"o", 0, 13}), "0 .. 13 is no part of 0 .. 12");
+  EXPECT_EQ(reason(nest, Restrict{"o", 4, 4}), "4 .. 4 is no part of 0 .. 12");
+  nest.split("o", 4, "tile");
+  nest.unroll("o");
+  EXPECT_EQ(reason(nest, Restrict{"o", 0, 10}), "loop 'o' is not serial");
+}
+
+TEST(Legality, OfCacheWrite) {
+  Nest nest = product(12, 30);
+  EXPECT_EQ(reason(nest, CacheWrite{"o"}), "loop 'o' is not summed over");
+  nest.split("i", 5, "chunk");
+  nest.cache_write("chunk");
+  EXPECT_EQ(reason(nest, CacheWrite{"i"}), "sums are cached in loop 'chunk' already");
+}
+
+TEST(Legality, SumsAreNotLost) {
+  Nest nest = product(12, 5);
+  EXPECT_EQ(nest.why_incomplete(), std::nullopt);
+  nest.reorder({"i", "o"});
+  EXPECT_EQ(nest.why_incomplete(), "sum 'sum' is lost in each iteration of loop 'i'");
+  Nest inside = product(4, 5);
+  inside.unroll("o");
+  EXPECT_EQ(inside.why_incomplete(), "loop 'i' sums inside the register tile of loop 'o'");
+  Nest partial = product(4, 30);
+  partial.split("i", 5, "chunk");
+  partial.cache_write("i");
+  EXPECT_EQ(partial.why_incomplete(),
+            "loop 'i', whose sums are cached, is not the outermost that sums into an accumulator");
+}
+
+TEST(Legality, OfParallel) {
+  EXPECT_EQ(reason(product(12, 5), Parallel{"o"}), "");
+  EXPECT_EQ(reason(product(12, 5), Parallel{"i"}), "loop 'i' is summed over");
+  Nest crossed = product(12, 5, true);
+  crossed.reorder({"i", "o"});
+  EXPECT_EQ(reason(crossed, Parallel{"o"}), "sums over loop 'i' cross loop 'o'");
+  EXPECT_EQ(reason(doubled(4), Parallel{"a"}), "");
+  // y[a / 2] of two iterations; y[a] reads what the one before wrote.
+  Expression what;
+  what.axes = {{"a", 0, 6, false}};
+  what.body = {Store{"y", {{{"a", 2, 1}}, 0, {}}, load("x", {}), {}}};
+  const char* const dependent = "iterations of loop 'a' may touch the same elements of 'y'";
+  EXPECT_EQ(reason(Nest(what), Parallel{"a"}), dependent);
+  what.body = {Store{"y", loop::axis("a") + 1, load("y", loop::axis("a")), {}}};
+  EXPECT_EQ(reason(Nest(what), Parallel{"a"}), dependent);
+}
 
 TEST(NestDeathTest, EmptyAxis) {
   EXPECT_DEATH(product(0, 5), "axis.begin < axis.end");
 }
 
-TEST(NestDeathTest, UnknownNames) {
+TEST(NestDeathTest, WhatDoesNotApplyAbortsWithItsReason) {
   Nest nest = product(6, 5);
   EXPECT_DEATH((void)nest.loop("k"), "found");
-  EXPECT_DEATH(nest.split("k", 2, "tile"), "found");
-  EXPECT_DEATH(nest.restrict_axis("k", 0, 1), "found");
+  EXPECT_DEATH(nest.split("k", 2, "tile"), "split.k, 2, tile.: there is no loop 'k'");
 }
 
-TEST(NestDeathTest, SplitOfAnUnrolledLoop) {
-  Nest nest = product(6, 5);
-  nest.unroll("o");
-  EXPECT_DEATH(nest.split("o", 2, "tile"), "kSerial");
-}
-
-TEST(NestDeathTest, SplitUnderANameInUse) {
-  Nest nest = product(6, 5);
-  EXPECT_DEATH(nest.split("o", 2, "i"), "has_loop");
-  EXPECT_DEATH(nest.split("o", 0, "tile"), "step > 0");
-}
-
-TEST(NestDeathTest, SplitOfATileIntoTilesThatDoNotDivideIt) {
-  Nest nest = product(6, 5);
-  nest.split("o", 3, "tile");
-  EXPECT_DEATH(nest.split("o", 2, "part"), "step");
-}
-
-TEST(NestDeathTest, ReorderPutsATileOutsideItsOuterLoop) {
-  Nest nest = product(6, 5);
-  nest.split("o", 3, "tile");
-  EXPECT_DEATH(nest.reorder({"o", "tile", "i"}), "outer");
-}
-
-TEST(NestDeathTest, ReorderNamesEveryLoopOnce) {
-  Nest nest = product(6, 5);
-  EXPECT_DEATH(nest.reorder({"o"}), "size");
-  nest.split("o", 3, "tile");
-  EXPECT_DEATH(nest.reorder({"tile", "i", "i"}), "ordered");
-}
-
-TEST(NestDeathTest, ReorderMovesTheVectorLoopOutwards) {
-  Nest nest = product(4, 5);
-  nest.reorder({"i", "o"});
-  nest.vectorize("o");
-  EXPECT_DEATH(nest.reorder({"o", "i"}), "kVector");
-}
-
-TEST(NestDeathTest, UnrollOfAnInexactLoop) {
-  Nest nest = product(10, 5);
-  nest.split("o", 4, "tile");
-  EXPECT_DEATH(nest.unroll("o"), "is_exact");
-}
-
-TEST(NestDeathTest, VectorizeOfALoopThatIsNotInnermost) {
-  Nest nest = product(4, 5);
-  EXPECT_DEATH(nest.vectorize("o"), "loops_.size");
-}
-
-TEST(NestDeathTest, VectorizeOfAnInexactLoop) {
-  Nest nest = product(10, 5);
-  nest.split("o", 4, "tile");
-  nest.reorder({"i", "tile", "o"});
-  EXPECT_DEATH(nest.vectorize("o"), "is_exact");
-}
-
-TEST(NestDeathTest, RestrictAfterUnroll) {
-  Nest nest = product(12, 5);
-  nest.split("o", 4, "tile");
-  nest.unroll("o");
-  EXPECT_DEATH(nest.restrict_axis("o", 0, 10), "kSerial");
-}
-
-TEST(NestDeathTest, RestrictEnlargesTheAxis) {
-  Nest nest = product(12, 5);
-  EXPECT_DEATH(nest.restrict_axis("o", 0, 13), "end");
-  EXPECT_DEATH(nest.restrict_axis("o", 4, 4), "begin < end");
-}
-
-TEST(NestDeathTest, PartialSumsOfALoopThatIsNotReduced) {
-  Nest nest = product(12, 5);
-  EXPECT_DEATH(nest.partial_sums("o"), "reduced");
-}
-
-TEST(PrintDeathTest, ReducedLoopOutsideTheAccumulators) {
+TEST(PrintDeathTest, IncompleteSchedules) {
   Nest nest = product(12, 5);
   nest.reorder({"i", "o"});
-  EXPECT_DEATH(text_of({nest}), "sum.buffer.empty");
+  EXPECT_DEATH(text_of(nest), "why_incomplete");
 }
 
-TEST(PrintDeathTest, ReducedLoopInsideTheRegisterTile) {
-  Nest nest = product(4, 5);
-  nest.unroll("o");
-  EXPECT_DEATH(text_of({nest}), "reduced && inner");
-}
-
-TEST(PrintDeathTest, LanesThatAreNotNeighboursInMemory) {
-  Nest nest = doubled(4, 3);
-  nest.vectorize("a");
-  EXPECT_DEATH(text_of({nest}), "coefficient == 0 || coefficient == 1");
-}
-
-TEST(PrintDeathTest, PartialSumsInsideAnotherReducedLoop) {
-  Nest nest = product(4, 30);
-  nest.split("i", 5, "chunk");
-  nest.partial_sums("i");
-  EXPECT_DEATH(text_of({nest}), "partial");
-}
-
-TEST(PrintDeathTest, SharedLoopThatIsNotOutermost) {
-  EXPECT_DEATH(text_of({product(4, 5)}, "i"), "shared");
-}
-
-// floor(o, 4) has no loop of that step, and the axis is longer than one tile.
-TEST(PrintDeathTest, IndexByTilesThatTheScheduleLacks) {
+// floor(o / 4) has no loop of that step, and the axis is longer than one tile; nor do tiles of 4
+// from 2 on begin where floor(o / 4) does.
+TEST(Print, DividesWhereTheScheduleLacksTheIndexsTiles) {
   Expression what;
   what.axes = {{"o", 0, 8, false}};
   what.body = {Store{"y", loop::axis("o") + loop::floor("o", 4, 3), load("x", {}), {}}};
-  EXPECT_DEATH(text_of({Nest(what)}), "term.tile");
-}
-
-// Tiles of 4 from 2 on do not begin where floor(o, 4) does.
-TEST(PrintDeathTest, IndexByTilesThatBeginElsewhere) {
-  Expression what;
-  what.axes = {{"o", 0, 8, false}};
-  what.body = {Store{"y", loop::axis("o") + loop::floor("o", 4, 3), load("x", {}), {}}};
+  EXPECT_EQ(text_of(Nest(what)),
+            "  for (int o = 0; o < 8; ++o) {\n    y[o + 12 * (o / 4)] = x[0];\n  }\n");
   Nest nest(what);
   nest.restrict_axis("o", 2, 8);
-  nest.split("o", 4, "tile");
-  EXPECT_DEATH(text_of({nest}), "term.tile");
+  nest.split("o", 2, "tile");
+  EXPECT_EQ(text_of(nest),
+            "  for (int tile = 2; tile < 8; tile += 2) {\n    for (int o = tile; o < tile + 2; "
+            "++o) {\n      y[o + 12 * (o / 4)] = x[0];\n    }\n  }\n");
+}
+
+// ---- Nests inside each other
+
+using loop::ComputeAt;
+using loop::Program;
+
+// z[a] = 2 y[a + shift], after y[a] = 2 x[a]; both in tiles of 4.
+Program chain(std::int64_t shift) {
+  Expression what;
+  what.axes = {{"a", 0, 12, false}};
+  what.body = {Store{"z", loop::axis("a"), load("y", loop::axis("a") + shift), {}}};
+  Program program;
+  program.add("first", doubled(12));
+  program.add("second", Nest(what));
+  for (const char* name : {"first", "second"}) program.nest(name).split("a", 4, "tile");
+  return program;
+}
+
+TEST(ComputeAt, PutsAProducerIntoALoopOfItsConsumer) {
+  Program program = chain(0);
+  program.compute_at("first", "second", "tile");
+  EXPECT_EQ(program.nests()[0].depth, 1U);
+  loop::VectorTypes types;
+  EXPECT_EQ("\n" + print(program, types), R"(
+  for (int tile = 0; tile < 12; tile += 4) {
+    for (int a = tile; a < tile + 4; ++a) {
+      const float x = x[a];
+      y[a] = x + x;
+    }
+    for (int a = tile; a < tile + 4; ++a) {
+      z[a] = y[a];
+    }
+  }
+)");
+}
+
+std::string reason(const Program& program, const ComputeAt& primitive) {
+  return program.why_not(primitive).value_or("");
+}
+
+TEST(ComputeAt, RefusesWhatChangesTheResult) {
+  EXPECT_EQ(reason(chain(0), {"first", "second", "tile"}), "");
+  EXPECT_EQ(reason(chain(0), {"second", "first", "tile"}), "");
+  const char* const apart =
+      "nests 'first' and 'second' touch the same elements of 'y' in different iterations of loop "
+      "'tile'";
+  EXPECT_EQ(reason(chain(1), {"first", "second", "tile"}), apart);
+  EXPECT_EQ(reason(chain(100), {"first", "second", "tile"}), "");
+}
+
+TEST(ComputeAt, RefusesWhatIsNoPlace) {
+  const Program program = chain(0);
+  EXPECT_EQ(reason(program, {"third", "second", "tile"}), "there is no nest 'third'");
+  EXPECT_EQ(reason(program, {"first", "first", "tile"}), "a nest is not computed in itself");
+  EXPECT_EQ(reason(program, {"first", "second", "k"}), "nest 'second' has no loop 'k'");
+  Program other = chain(0);
+  other.nest("first").split("tile", 3, "block");
+  EXPECT_EQ(reason(other, {"first", "second", "tile"}),
+            "loop 'block' of nest 'first' is not loop 'tile' of nest 'second'");
+  Program parallel = chain(0);
+  parallel.nest("first").parallel("tile");
+  EXPECT_EQ(reason(parallel, {"first", "second", "tile"}), "loop 'tile' is not serial");
+  Program placed = chain(0);
+  placed.compute_at("first", "second", "tile");
+  EXPECT_EQ(reason(placed, {"first", "second", "tile"}), "nest 'first' is placed already");
+  placed.add("third", doubled(12));
+  EXPECT_EQ(reason(placed, {"third", "first", "a"}), "nest 'first' runs inside another itself");
+  Program between;
+  between.add("first", doubled(12));
+  between.add("other", doubled(12));
+  between.add("last", doubled(12));
+  EXPECT_EQ(reason(between, {"first", "last", "a"}), "nest 'other' runs between them");
+}
+
+TEST(ComputeAt, RefusesToLoseSums) {
+  Program program;
+  for (const char* name : {"first", "second"}) {
+    Nest nest = product(6, 10);
+    nest.split("i", 5, "chunk");
+    nest.reorder({"o", "chunk", "i"});
+    program.add(name, nest);
+  }
+  EXPECT_EQ(reason(program, {"first", "second", "chunk"}),
+            "nest 'first': sum 'sum' is lost in each iteration of loop 'chunk'");
+}
+
+TEST(ComputeAt, SharedLoopsStayAsTheyAre) {
+  Program program = chain(0);
+  program.compute_at("first", "second", "tile");
+  Nest& nest = program.nest("second");
+  EXPECT_EQ(reason(nest, Split{"tile", 1, "block"}), "loop 'tile' is shared with another nest");
+  EXPECT_EQ(reason(nest, Reorder{{"a", "tile"}}),
+            "loop 'a' walks tiles of loop 'tile', which must be outside");
 }
 
 }  // namespace

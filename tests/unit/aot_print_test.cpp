@@ -22,8 +22,7 @@ using loop::Type;
 
 struct Printed {
   const char* name;
-  std::vector<Nest> nests;
-  std::string shared;
+  loop::Program program;
   loop::VectorTypes types;  // that the text names
   const char* text;
 };
@@ -65,7 +64,7 @@ Nest product(std::int64_t chunk) {
       Let{"w", load("weight", loop::axis("i", 4) + loop::axis("o") + loop::floor("o", 4, 5))},
       Let{"x", load("input", loop::axis("i"))}};
   what.sums = {Sum{"sum", local("w") * local("x"), "", {}, false}};
-  what.epilogue = {Store{"y", loop::axis("o"), local("sum"), std::pair{"o", 6}}};
+  what.epilogue = {Store{"y", loop::axis("o"), local("sum"), {{loop::axis("o"), 0, 6}}}};
   Nest nest(what);
   nest.split("o", 2, "v");
   nest.split("v", 2, "panel");
@@ -73,7 +72,7 @@ Nest product(std::int64_t chunk) {
   nest.reorder({"panel", "chunk", "i", "v", "o"});
   nest.unroll("v");
   nest.vectorize("o");
-  nest.partial_sums("chunk");
+  nest.cache_write("chunk");
   return nest;
 }
 
@@ -89,14 +88,28 @@ Nest columns(const std::string& result, bool add) {
   return nest;
 }
 
+loop::Program one(Nest nest) {
+  loop::Program program;
+  program.add("nest", std::move(nest));
+  return program;
+}
+
+loop::Program two_columns() {
+  loop::Program program;
+  program.add("first", columns("first", false));
+  program.add("second", columns("second", true));
+  program.compute_at("first", "second", "block");
+  return program;
+}
+
 std::vector<Printed> table() {
   return {
-      {"Pointwise", {pointwise(3)}, "", {}, R"(
+      {"Pointwise", one(pointwise(3)), {}, R"(
   for (int a = 0; a < 3; ++a) {
     y[a] = larger(x[a], 0x0p+0f) - c;
   }
 )"},
-      {"TilesWithARemainder", {pointwise_tiles()}, "", {}, R"(
+      {"TilesWithARemainder", one(pointwise_tiles()), {}, R"(
   for (int tile = 0; tile < 10; tile += 4) {
     const int a_end = smaller(tile + 4, 10);
     for (int a = tile; a < a_end; ++a) {
@@ -104,12 +117,12 @@ std::vector<Printed> table() {
     }
   }
 )"},
-      {"Vectors", {pointwise_vectors()}, "", {{Type::kFloat32, 4}}, R"(
+      {"Vectors", one(pointwise_vectors()), {{Type::kFloat32, 4}}, R"(
   for (int v = 0; v < 8; v += 4) {
     store(y + v, larger(load<f32x4>(x + v), broadcast<f32x4>(0x0p+0f)) - broadcast<f32x4>(c));
   }
 )"},
-      {"RegisterTileAndPartialSums", {product(3)}, "", {{Type::kFloat32, 2}}, R"(
+      {"RegisterTileAndPartialSums", one(product(3)), {{Type::kFloat32, 2}}, R"(
   for (int panel = 0; panel < 8; panel += 4) {
     f32x2 sum[2] = {};
     for (int chunk = 0; chunk < 6; chunk += 3) {
@@ -134,8 +147,7 @@ std::vector<Printed> table() {
   }
 )"},
       {"TwoNestsShareTheBlocks",
-       {columns("first", false), columns("second", true)},
-       "block",
+       two_columns(),
        {},
        R"(
   for (int block = 0; block < 6; block += 2) {
@@ -162,7 +174,7 @@ class PrintedNests : public ::testing::TestWithParam<Printed> {};
 
 TEST_P(PrintedNests, ReadLikeThis) {
   loop::VectorTypes types;
-  EXPECT_EQ("\n" + print(GetParam().nests, GetParam().shared, types), GetParam().text);
+  EXPECT_EQ("\n" + print(GetParam().program, types), GetParam().text);
   EXPECT_EQ(types, GetParam().types);
 }
 
@@ -175,7 +187,7 @@ std::string expression_text(const loop::ExprPtr& value) {
   what.axes = {{"a", 0, 1, false}};
   what.body = {Store{"y", {}, value, {}}};
   loop::VectorTypes types;
-  const std::string text = print({Nest(what)}, "", types);
+  const std::string text = print(one(Nest(what)), types);
   const std::string before = "  y[0] = ";
   return text.substr(before.size(), text.size() - before.size() - 2);  // without ";\n"
 }

@@ -109,7 +109,7 @@ Expression Generator::expression() {
   what.epilogue = {Let{"total", local("mid") - load("z", loop::axis("b"))},
                    Store{"first", kept, local("total") + local("rad"), {}},
                    Store{"second", moved, -local("total"), {}}};
-  if (maybe(0.5)) std::get<Store>(what.epilogue[1]).limit = {"a", between(1, a)};
+  if (maybe(0.5)) std::get<Store>(what.epilogue[1]).within = {{loop::axis("a"), 0, between(1, a)}};
   return what;
 }
 
@@ -187,20 +187,7 @@ void Generator::sum_in_parts(Nest& nest) {
     if (!reduced && each.kind == LoopKind::kSerial && nest.trip_count(each) > 1) outermost.clear();
     if (reduced && outermost.empty()) outermost = each.name;
   }
-  if (!outermost.empty() && maybe(0.5)) nest.partial_sums(outermost);
-}
-
-bool is_legal(const Nest& nest) {
-  if (!nest.expression().sums.front().buffer.empty()) return true;
-  bool reduced = false;  // seen so far
-  for (const Loop& each : nest.loops()) {
-    if (nest.trip_count(each) == 1) continue;
-    if (nest.axis(each.axis).reduced)
-      reduced = true;
-    else if (each.kind == LoopKind::kSerial && reduced)
-      return false;
-  }
-  return true;
+  if (!outermost.empty() && maybe(0.5)) nest.cache_write(outermost);
 }
 
 std::vector<Nest> Generator::schedule(const Expression& what) {
@@ -219,15 +206,21 @@ std::vector<Nest> Generator::schedule(const Expression& what) {
       split(nest);
       order(nest);
       unroll(nest);
-    } while (!is_legal(nest));
+    } while (nest.why_incomplete());
     sum_in_parts(nest);
   }
   return nests;
 }
 
+loop::Program program_of(const std::vector<Nest>& nests) {
+  loop::Program program;
+  for (const Nest& nest : nests) program.add("nest" + std::to_string(program.nests().size()), nest);
+  return program;
+}
+
 std::string describe(const std::vector<Nest>& nests) {
   loop::VectorTypes types;
-  return print(nests, "", types);
+  return print(program_of(nests), types);
 }
 
 void expect_same(const Memory& expected, const Memory& actual, const std::string& what) {
@@ -283,7 +276,7 @@ TEST(RandomSchedules, SumNoLongerThanTheirDepth) {
       Memory memory = example.before;
       Interpreter run(nest, memory);
       run.run();
-      const std::int64_t depth = nest.summation_depth("");
+      const std::int64_t depth = nest.summation_depth();
       ASSERT_LE(run.deepest(), depth) << describe({nest});
       if (run.deepest() + 1 >= depth) ++tight;
     }
@@ -316,7 +309,7 @@ std::string source_of(const std::vector<Example>& examples) {
     functions += "extern \"C\" void nest_" + std::to_string(i) + "(";
     for (const std::string& name : kBuffers)
       functions += (name == kBuffers.front() ? "float* " : ", float* ") + name;
-    functions += ") {\n" + print(examples[i].nests, "", types) + "}\n";
+    functions += ") {\n" + print(program_of(examples[i].nests), types) + "}\n";
   }
   std::string text = kPrelude;
   for (const auto& [type, lanes] : types)

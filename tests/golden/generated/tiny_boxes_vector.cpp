@@ -58,11 +58,6 @@ namespace {
   return __builtin_fabsf(x);
 }
 
-// Stores one of `count` remaining elements; none when none remains.
-[[maybe_unused]] inline void store_first(float* to, float x, int count) {
-  if (count > 0) *to = x;
-}
-
 template <typename T>
 inline T* at(void* arena, std::size_t offset) {
   return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
@@ -277,7 +272,7 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
     const f32x4 w = load<f32x4>(weight + 4 * i);
     sum += w * a;
   }
-  store_first(y, sum + load<f32x4>(bias), 2 - 0);
+  store_first(y, sum + load<f32x4>(bias), 2);
 }
 
 // centre_affine.boxes4/2x2/f32/panel4/lanes4/x86-64

@@ -47,11 +47,6 @@ namespace {
   return __builtin_fabsf(x);
 }
 
-// Stores one of `count` remaining elements; none when none remains.
-[[maybe_unused]] inline void store_first(float* to, float x, int count) {
-  if (count > 0) *to = x;
-}
-
 template <typename T>
 inline T* at(void* arena, std::size_t offset) {
   return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
@@ -240,7 +235,7 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
   }
   BF_UNROLL(2)
   for (int v = 0; v < 2; ++v) {
-    store_first(y + v, sum[v] + bias[v], 2 - v);
+    y[v] = sum[v] + bias[v];
   }
 }
 

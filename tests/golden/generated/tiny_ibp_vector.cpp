@@ -57,11 +57,6 @@ namespace {
   return __builtin_fabsf(x);
 }
 
-// Stores one of `count` remaining elements; none when none remains.
-[[maybe_unused]] inline void store_first(float* to, float x, int count) {
-  if (count > 0) *to = x;
-}
-
 template <typename T>
 inline T* at(void* arena, std::size_t offset) {
   return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
@@ -195,8 +190,8 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
       & (magnitude(z) <= broadcast<f32x8>(0x1.fffffep+127f));
   const f32x8 low = finite ? z - spread : broadcast<f32x8>(-kInfinity);
   const f32x8 high = finite ? z + spread : broadcast<f32x8>(kInfinity);
-  store_first(lower, low, 2 - 0);
-  store_first(upper, high, 2 - 0);
+  store_first(lower, low, 2);
+  store_first(upper, high, 2);
 }
 
 // evaluate_affine.relu/2x2/f32/panel8/lanes8/x86-64-v3
@@ -224,7 +219,7 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
     const f32x8 w = load<f32x8>(weight + 8 * i);
     sum += w * a;
   }
-  store_first(y, sum + load<f32x8>(bias), 2 - 0);
+  store_first(y, sum + load<f32x8>(bias), 2);
 }
 
 }  // namespace

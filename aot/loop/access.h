@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aot/loop/nest.h"
+
+namespace bf::loop {
+
+// What a nest reads and writes, and where. Answers err on the safe side: what is said to be apart
+// is.
+
+struct Access {
+  std::string buffer;
+  Index index;
+  bool write = false;
+};
+
+// Loads, stores, and where sums go; those of padding predicates and tables are left out.
+std::vector<Access> accesses(const Expression& expression);
+
+// Least and greatest value.
+struct Span {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool operator==(const Span&) const = default;
+};
+
+// Of an index over all points. Tables may say anything.
+Span span(const std::vector<Axis>& axes, const Index& index);
+
+// Whether no iteration of `loop` touches an element that another iteration of `other_loop`, at
+// another value, touches: loops over axes of equal names in two nests, or one loop of one nest.
+bool apart_by_iteration(const Nest& nest, const Loop& loop, const Access& access,
+                        const Nest& other_nest, const Access& other);
+
+// Why iterations of the loop depend on each other through memory.
+Reason why_dependent(const Nest& nest, const Loop& loop);
+
+}  // namespace bf::loop

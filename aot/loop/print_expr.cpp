@@ -1,0 +1,210 @@
+#include "aot/loop/print_expr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "aot/literals.h"
+#include "aot/loop/access.h"
+#include "frontend/diagnostic.h"
+
+namespace bf::loop {
+namespace {
+
+std::string number(const Expr& expr) {
+  if (std::isinf(expr.value)) return expr.value < 0 ? "-kInfinity" : "kInfinity";
+  return expr.type == Type::kFloat64 ? double_literal(expr.value)
+                                     : float_literal(static_cast<float>(expr.value));
+}
+
+// How tightly an expression binds in C++; atoms and calls most.
+int precedence(const Expr& expr) {
+  switch (expr.kind) {
+    case ExprKind::kSelect:
+      return 0;
+    case ExprKind::kAnd:
+      return 1;
+    case ExprKind::kLess:
+    case ExprKind::kLessEqual:
+      return 2;
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+      return 3;
+    case ExprKind::kMul:
+      return 4;
+    default:
+      return 5;
+  }
+}
+
+// Two signs would be a decrement.
+std::string negated(const std::string& text) {
+  return text.starts_with('-') ? "-(" + text + ")" : "-" + text;
+}
+
+std::string in_parentheses(const Linear& linear) {
+  return linear.terms.size() > 1 ? "(" + to_text(linear) + ")" : to_text(linear);
+}
+
+}  // namespace
+
+std::string ExprPrinter::type(Type element) {
+  if (lanes_ > 1 && element != Type::kMask) types_.insert({element, lanes_});
+  return type_name(element, lanes_);
+}
+
+std::string ExprPrinter::broadcast(const std::string& value, Type element) {
+  if (lanes_ == 1) return value;
+  return fmt::format("broadcast<{}>({})", type(element), value);
+}
+
+bool ExprPrinter::follows_lanes(const Index& index) const {
+  const std::optional<std::int64_t> stride = values_.lane_stride(index);
+  BF_CHECK(stride == 0 || stride == 1);  // lanes are neighbours in memory or equal
+  return stride == 1;
+}
+
+std::string ExprPrinter::at(const std::string& buffer, const Index& index) const {
+  const Linear offset = values_.linear(index);
+  return offset.is_zero() ? buffer : buffer + " + " + to_text(offset);
+}
+
+std::string ExprPrinter::element(const std::string& buffer, const Index& index) const {
+  return fmt::format("{}[{}]", buffer, to_text(values_.linear(index)));
+}
+
+std::string ExprPrinter::condition(const std::vector<Range>& within) const {
+  std::string text;
+  const auto demand = [&](const std::string& part) { text += (text.empty() ? "" : " && ") + part; };
+  for (const Range& range : within) {
+    if (follows_lanes(range.value)) continue;
+    const Span values = span(nest_.expression().axes, range.value);
+    const std::string value = to_text(values_.linear(range.value));
+    if (values.low < range.begin) demand(fmt::format("{} >= {}", value, range.begin));
+    if (values.high >= range.end) demand(fmt::format("{} < {}", value, range.end));
+  }
+  return text;
+}
+
+std::string ExprPrinter::lane_count(const std::vector<Range>& within) const {
+  for (const Range& range : within) {
+    if (!follows_lanes(range.value)) continue;
+    if (span(nest_.expression().axes, range.value).high < range.end) continue;
+    Linear position = values_.linear(range.value);
+    const std::int64_t end = range.end - position.constant;
+    position.constant = 0;
+    if (position.terms.empty()) return std::to_string(end);
+    return fmt::format("{} - {}", end, in_parentheses(position));
+  }
+  return {};
+}
+
+std::string ExprPrinter::load_text(const Expr& expr) {
+  std::string text;
+  if (const std::string count = lane_count(expr.within); !count.empty())
+    text = fmt::format("load_first<{}>({}, {})", type(expr.type), at(expr.name, expr.index), count);
+  else if (follows_lanes(expr.index))
+    text = fmt::format("load<{}>({})", type(expr.type), at(expr.name, expr.index));
+  else
+    text = broadcast(element(expr.name, expr.index), expr.type);
+  const std::string condition_text = condition(expr.within);
+  if (condition_text.empty()) return text;
+  const std::string zero = lanes_ > 1 ? type(expr.type) + "{}"
+                                      : number({ExprKind::kLiteral, expr.type, {}, 0, {}, {}, {}});
+  return fmt::format("({} ? {} : {})", condition_text, text, zero);
+}
+
+// Comparisons joined by & or && are written in parentheses: compilers warn of them otherwise.
+std::string ExprPrinter::infix(const Expr& expr, const char* symbol) {
+  const int own = precedence(expr);
+  const bool strict = expr.kind == ExprKind::kAnd;
+  return fmt::format("{} {} {}", operand(*expr.operands[0], strict ? 5 : own), symbol,
+                     operand(*expr.operands[1], strict ? 5 : own + 1));
+}
+
+// In parentheses when it binds less tightly than `least`.
+std::string ExprPrinter::operand(const Expr& expr, int least) {
+  const std::string text = expression(expr);
+  return precedence(expr) < least ? "(" + text + ")" : text;
+}
+
+std::string ExprPrinter::expression(const Expr& expr) {
+  switch (expr.kind) {
+    case ExprKind::kLiteral:
+      return broadcast(number(expr), expr.type);
+    case ExprKind::kScalar:
+      return broadcast(expr.name, expr.type);
+    case ExprKind::kLocal:
+      return local_text(expr.name);
+    case ExprKind::kLoad:
+      return load_text(expr);
+    case ExprKind::kAdd:
+      return infix(expr, "+");
+    case ExprKind::kSub:
+      return infix(expr, "-");
+    case ExprKind::kMul:
+      return infix(expr, "*");
+    case ExprKind::kMax:
+      return fmt::format("larger({}, {})", expression(*expr.operands[0]),
+                         expression(*expr.operands[1]));
+    case ExprKind::kNegate:
+      return negated(operand(*expr.operands[0]));
+    case ExprKind::kAbs:
+      return fmt::format("magnitude({})", expression(*expr.operands[0]));
+    case ExprKind::kLess:
+      return infix(expr, "<");
+    case ExprKind::kLessEqual:
+      return infix(expr, "<=");
+    case ExprKind::kAnd:
+      return infix(expr, lanes_ == 1 ? "&&" : "&");
+    case ExprKind::kSelect:
+      return fmt::format("{} ? {} : {}", operand(*expr.operands[0], 2),
+                         operand(*expr.operands[1], 3), operand(*expr.operands[2], 3));
+    case ExprKind::kToDouble: {
+      // One number for all lanes is converted before it is spread: GCC 12 takes twice as long the
+      // other way round.
+      const Expr& from = *expr.operands[0];
+      if (lanes_ > 1 && from.kind == ExprKind::kLoad && from.within.empty() &&
+          !follows_lanes(from.index))
+        return broadcast(fmt::format("static_cast<double>({})", element(from.name, from.index)),
+                         Type::kFloat64);
+      [[fallthrough]];
+    }
+    case ExprKind::kToFloat:
+      return fmt::format("{}<{}>({})", lanes_ == 1 ? "static_cast" : "convert", type(expr.type),
+                         expression(*expr.operands[0]));
+  }
+  BF_CHECK(false);
+  return {};
+}
+
+std::vector<const Loop*> ExprPrinter::unrolled() const {
+  std::vector<const Loop*> found;
+  const std::vector<Loop>& loops = nest_.loops();
+  for (std::size_t i = nest_.region(); i < loops.size(); ++i)
+    if (!nest_.is_reduced(loops[i]) && loops[i].kind == LoopKind::kUnrolled &&
+        nest_.trip_count(loops[i]) > 1)
+      found.push_back(&loops[i]);
+  return found;
+}
+
+std::string ExprPrinter::subscript() const {
+  std::string text;
+  for (const Loop* loop : unrolled()) text += fmt::format("[{}]", loop->name);
+  return text;
+}
+
+std::string ExprPrinter::extents() const {
+  std::string text;
+  for (const Loop* loop : unrolled()) text += fmt::format("[{}]", nest_.trip_count(*loop));
+  return text;
+}
+
+std::string ExprPrinter::local_text(const std::string& name) const {
+  for (const Sum& sum : nest_.expression().sums)
+    if (sum.accumulator == name) return name + subscript();
+  return name;
+}
+
+}  // namespace bf::loop

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/loop/linear.h"
+#include "aot/loop/nest.h"
+#include "aot/loop/print.h"
+
+namespace bf::loop {
+
+// C++ of a nest's expressions at one point of its loops, for scalars or lanes.
+class ExprPrinter {
+ public:
+  ExprPrinter(const Nest& nest, VectorTypes& types)
+      : nest_(nest), types_(types), values_(nest), lanes_(nest.lanes()) {}
+
+  std::int64_t lanes() const { return lanes_; }
+  const LoopValues& values() const { return values_; }
+
+  std::string type(Type element);
+  std::string expression(const Expr& expr);
+
+  bool follows_lanes(const Index& index) const;
+  // "x + 4 * i"
+  std::string at(const std::string& buffer, const Index& index) const;
+  // "x[4 * i]"
+  std::string element(const std::string& buffer, const Index& index) const;
+
+  // Of accumulators: arrays over the unrolled loops of the register tile.
+  std::string subscript() const;
+  std::string extents() const;
+
+  // What of the predicates can fail and is one for all lanes: "i - 1 >= 0 && i - 1 < n"; empty when
+  // nothing can.
+  std::string condition(const std::vector<Range>& within) const;
+
+  // How many lanes from the first on pass the predicate that follows the lanes; empty: there is
+  // none that can fail.
+  std::string lane_count(const std::vector<Range>& within) const;
+
+ private:
+  std::string load_text(const Expr& expr);
+  std::string infix(const Expr& expr, const char* symbol);
+  std::string operand(const Expr& expr, int least = 5);
+  std::string broadcast(const std::string& value, Type element);
+  std::string local_text(const std::string& name) const;
+  std::vector<const Loop*> unrolled() const;
+
+  const Nest& nest_;
+  VectorTypes& types_;
+  LoopValues values_;
+  std::int64_t lanes_;
+};
+
+}  // namespace bf::loop

@@ -1,0 +1,252 @@
+#include "aot/loop/print_nest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+
+namespace bf::loop {
+
+std::string NestPrinter::inside(std::size_t opened, int indent) {
+  indent_ = indent;
+  BF_CHECK(!nest_.why_incomplete());
+  find_loops();
+  for (std::size_t i = opened; i < nest_.region(); ++i) open(nest_.loops()[i]);
+  if (nest_.expression().sums.empty())
+    print_points();
+  else
+    print_sums();
+  close_to(indent);
+  return std::move(text_);
+}
+
+std::string NestPrinter::header(const Loop& loop, int indent) {
+  indent_ = indent;
+  open(loop);
+  return std::move(text_);
+}
+
+void NestPrinter::find_loops() {
+  const std::vector<Loop>& loops = nest_.loops();
+  for (std::size_t i = nest_.region(); i < loops.size(); ++i) {
+    const bool reduced = nest_.is_reduced(loops[i]);
+    if (!reduced && loops[i].is_counted()) continue;  // of one iteration
+    (reduced ? reduced_ : tile_).push_back(&loops[i]);
+  }
+}
+
+void NestPrinter::line(const std::string& text) {
+  text_ += std::string(static_cast<std::size_t>(indent_), ' ') + text + "\n";
+}
+
+void NestPrinter::open(const Loop& loop) {
+  const std::int64_t trips = nest_.trip_count(loop);
+  if (loop.kind == LoopKind::kVector || trips == 1) return;
+  if (loop.kind == LoopKind::kUnrolled) {
+    line(fmt::format("BF_UNROLL({})", trips));
+    line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", loop.name, trips));
+  } else {
+    open_counted(loop);
+  }
+  indent_ += 2;
+}
+
+void NestPrinter::open_counted(const Loop& loop) {
+  const Linear begin = loop.outer.empty() ? Linear{{}, nest_.axis(loop.axis).begin}
+                                          : expr_.values().value_of(nest_.loop(loop.outer));
+  const std::string end = end_of(loop);
+  const std::string advance =
+      loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
+  if (loop.kind == LoopKind::kParallel)
+    line("// Iterations are independent; one after the other here.");
+  if (loop.unroll > 1) line(fmt::format("BF_UNROLL({})", loop.unroll));
+  line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, to_text(begin), end,
+                   advance));
+}
+
+// The smaller of where the tile and the axis end.
+std::string NestPrinter::end_of(const Loop& loop) {
+  const std::string end = std::to_string(nest_.axis(loop.axis).end);
+  if (loop.outer.empty()) return end;
+  Linear last = expr_.values().value_of(nest_.loop(loop.outer));
+  if (last.terms.empty()) return end;
+  last.constant += nest_.loop(loop.outer).step;
+  if (nest_.is_exact(loop)) return to_text(last);
+  line(fmt::format("const int {}_end = smaller({}, {});", loop.name, to_text(last), end));
+  return loop.name + "_end";
+}
+
+void NestPrinter::open_tile() {
+  for (const Loop* loop : tile_) open(*loop);
+}
+
+void NestPrinter::close_to(int indent) {
+  while (indent_ > indent) {
+    indent_ -= 2;
+    line("}");
+  }
+}
+
+// ---- Bodies
+
+// Position in `order` of the innermost loop that an index varies with; -1: none.
+int NestPrinter::depth_of(const Index& index, const Loops& order) const {
+  int depth = -1;
+  for (const Lookup& each : index.lookups) depth = std::max(depth, depth_of(place(each), order));
+  for (const IndexTerm& term : index.terms) {
+    // A tile that no loop walks in its steps is found by division of the axis.
+    const bool has_loop = std::ranges::any_of(nest_.loops(), [&](const Loop& loop) {
+      return loop.axis == term.axis && loop.step == term.tile;
+    });
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (order[i]->axis == term.axis && (!has_loop || order[i]->step >= term.tile) &&
+          order[i]->kind != LoopKind::kVector)
+        depth = std::max(depth, static_cast<int>(i));
+  }
+  return depth;
+}
+
+int NestPrinter::depth_of(const Expr& expr, const Loops& order,
+                          const std::map<std::string, int>& locals) const {
+  const int innermost = static_cast<int>(order.size()) - 1;
+  int depth = -1;
+  for (const ExprPtr& operand : expr.operands)
+    depth = std::max(depth, depth_of(*operand, order, locals));
+  if (expr.kind == ExprKind::kLocal) {
+    const auto known = locals.find(expr.name);
+    depth = std::max(depth, known == locals.end() ? innermost : known->second);
+  }
+  if (expr.kind == ExprKind::kLoad) {
+    depth = std::max(depth, depth_of(expr.index, order));
+    for (const Range& range : expr.within) depth = std::max(depth, depth_of(range.value, order));
+    for (const Statement& each : nest_.expression().body)
+      if (const auto* store = std::get_if<Store>(&each); store && store->buffer == expr.name)
+        depth = innermost;  // what it reads changes
+  }
+  return depth;
+}
+
+// The body's statements, each at the outermost of the loops `order` where it can stand, and
+// `innermost` after them; opens the loops.
+template <typename Innermost>
+void NestPrinter::print_body(const Loops& order, Innermost innermost) {
+  std::map<std::string, int> locals;
+  std::vector<std::vector<const Statement*>> at_depth(order.size() + 1);
+  for (const Statement& item : nest_.expression().body) {
+    int depth = static_cast<int>(order.size()) - 1;
+    if (const auto* let = std::get_if<Let>(&item))
+      locals[let->name] = depth = depth_of(*let->value, order, locals);
+    at_depth[static_cast<std::size_t>(depth + 1)].push_back(&item);
+  }
+  for (std::size_t i = 0; i <= order.size(); ++i) {
+    for (const Statement* item : at_depth[i]) print(*item);
+    if (i < order.size()) open(*order[i]);
+  }
+  innermost();
+}
+
+void NestPrinter::print_points() {
+  Loops order = reduced_;
+  order.insert(order.end(), tile_.begin(), tile_.end());
+  print_body(order, [] {});
+}
+
+void NestPrinter::declare(const std::string& suffix) {
+  const std::string extents = expr_.extents();
+  for (const Sum& sum : nest_.expression().sums)
+    line(fmt::format("{} {}{}{} = {};", expr_.type(sum.value->type), sum.accumulator, suffix,
+                     extents, extents.empty() && expr_.lanes() == 1 ? "0" : "{}"));
+}
+
+void NestPrinter::print_sums() {
+  const int region_indent = indent_;
+  const std::vector<Sum>& sums = nest_.expression().sums;
+  declare("");
+  Loops order = reduced_;
+  const std::string& partial = nest_.partial_loop();
+  const bool two_levels = !partial.empty() && nest_.trip_count(nest_.loop(partial)) > 1;
+  int partial_indent = indent_;
+  if (two_levels) {
+    open(*order.front());
+    order.erase(order.begin());
+    partial_indent = indent_;
+    declare("_part");
+  }
+  order.insert(order.end(), tile_.begin(), tile_.end());
+  const std::string suffix = two_levels ? "_part" : "";
+  print_body(order, [&] {
+    for (const Sum& sum : sums)
+      line(fmt::format("{}{}{} += {};", sum.accumulator, suffix, expr_.subscript(),
+                       expr_.expression(*sum.value)));
+  });
+  if (two_levels) {
+    close_to(partial_indent);
+    open_tile();
+    for (const Sum& sum : sums)
+      line(fmt::format("{0}{1} += {0}_part{1};", sum.accumulator, expr_.subscript()));
+  }
+  close_to(region_indent);
+  open_tile();
+  for (const Sum& sum : sums)
+    if (!sum.buffer.empty()) flush(sum);
+  for (const Statement& item : nest_.expression().epilogue) print(item);
+  close_to(region_indent);
+}
+
+// ---- Statements
+
+void NestPrinter::print(const Statement& statement) {
+  std::visit([&](const auto& each) { print(each); }, statement);
+}
+
+void NestPrinter::print(const Let& let) {
+  const bool kept = nest_.is_kept(let.name);
+  const Type element = let.value->type;
+  line(fmt::format("{}{} {} = {};", kept ? "" : "const ",
+                   element == Type::kMask ? "auto" : expr_.type(element), let.name,
+                   expr_.expression(*let.value)));
+  if (kept && expr_.lanes() > 1) line(fmt::format("BF_KEEP({});", let.name));
+}
+
+void NestPrinter::print(const Store& store) {
+  const std::string value = expr_.expression(*store.value);
+  const std::string count = expr_.lane_count(store.within);
+  const std::string condition = expr_.condition(store.within);
+  const std::string guard = condition.empty() ? "" : "if (" + condition + ") ";
+  if (!count.empty())
+    line(fmt::format("{}store_first({}, {}, {});", guard, expr_.at(store.buffer, store.index),
+                     value, count));
+  else if (expr_.follows_lanes(store.index))
+    line(fmt::format("{}store({}, {});", guard, expr_.at(store.buffer, store.index), value));
+  else
+    line(fmt::format("{}{} = {};", guard, expr_.element(store.buffer, store.index), value));
+}
+
+// True on the first iteration of the reduced loops outside the accumulators; empty: always.
+std::string NestPrinter::first_block() const {
+  std::string condition;
+  for (std::size_t i = 0; i < nest_.region(); ++i) {
+    const Loop& loop = nest_.loops()[i];
+    if (nest_.is_reduced(loop) && nest_.trip_count(loop) > 1)
+      condition += fmt::format("{}{} == {}", condition.empty() ? "" : " && ", loop.name,
+                               nest_.axis(loop.axis).begin);
+  }
+  return condition;
+}
+
+void NestPrinter::flush(const Sum& sum) {
+  const bool vector = expr_.follows_lanes(sum.index);
+  const std::string place =
+      vector ? expr_.at(sum.buffer, sum.index) : expr_.element(sum.buffer, sum.index);
+  const std::string old =
+      vector ? fmt::format("load<{}>({})", expr_.type(sum.value->type), place) : place;
+  const std::string value = sum.accumulator + expr_.subscript();
+  std::string result = fmt::format("{} + {}", old, value);
+  const std::string first = first_block();
+  if (!sum.add) result = first.empty() ? value : fmt::format("{} ? {} : {}", first, value, result);
+  line(vector ? fmt::format("store({}, {});", place, result)
+              : fmt::format("{} = {};", place, result));
+}
+
+}  // namespace bf::loop
