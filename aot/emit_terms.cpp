@@ -146,13 +146,19 @@ std::string emit_conv_shapes(const Plan& plan) {
 }
 
 std::string runtime_includes(const Plan& plan) {
-  bool sums = false, rows = false, planes = false, slopes = false, windows = false;
+  bool intervals = false, convolved = false, sums = false, rows = false, planes = false,
+       slopes = false, windows = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
         sums = sums || relax->table == BufferId::kNone;
       sums = sums || std::holds_alternative<CentreSum>(step) ||
              std::holds_alternative<WriteValues>(step);
+      if (const auto* sum = std::get_if<IntervalSum>(&step)) {
+        intervals = true;
+        for (const Term& term : plan.layers[static_cast<std::size_t>(sum->layer)].terms)
+          convolved = convolved || std::holds_alternative<ConvMap>(term.map);
+      }
       planes = planes || std::holds_alternative<RelaxProduct>(step) ||
                std::holds_alternative<RelaxMax>(step);
       if (const auto* bounded = std::get_if<BackwardRows>(&step)) {
@@ -165,7 +171,9 @@ std::string runtime_includes(const Plan& plan) {
     }
   std::string text;
   if (!conv_shapes(plan).empty()) text += "#include \"conv_forward.h\"\n";
+  if (convolved) text += "#include \"conv_interval.h\"\n";
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
+  if (intervals) text += "#include \"intervals.h\"\n";
   if (planes) text += "#include \"planes.h\"\n";
   if (slopes) text += "#include \"slopes.h\"\n";
   if (rows) text += "#include \"starts.h\"\n";
@@ -183,22 +191,53 @@ std::string StepEmitter::sources(int index, int number) const {
   return text + ">{}";
 }
 
+std::vector<std::string> StepEmitter::term_arguments(int index, int number, bool remainders) const {
+  const auto table = [&](TableKind kind) { return term_table(index, number, kind); };
+  const LinearMap& map = term(index, number).map;
+  const std::string out = std::to_string(layer(index).out);
+  if (std::holds_alternative<GatherMap>(map)) return {out, sources(index, number)};
+  Arguments arguments;
+  if (std::holds_alternative<ConvMap>(map))
+    arguments = {fmt::format("bf::FixedShape<{}>{{}}", shapes_.at({index, number})),
+                 table(TableKind::kWeight)};
+  else
+    arguments = {out, table(TableKind::kRowStart), table(TableKind::kColumn),
+                 table(TableKind::kWeight)};
+  if (remainders) arguments.push_back(table(TableKind::kResidual));
+  return arguments;
+}
+
+// The first term writes, the others add.
+void StepEmitter::interval_term(const IntervalSum& step, int number) {
+  const IntervalSum::Part& part = step.parts[static_cast<std::size_t>(number)];
+  Arguments arguments = term_arguments(step.layer, number, false);
+  arguments.insert(arguments.end(), {name(part.centre_in), name(part.radius_in),
+                                     name(step.centre_out), name(step.radius_out)});
+  mark(part.kernel);
+  call(fmt::format("bf::{}_interval<{}>", kernel(part.kernel).map, number > 0), arguments);
+}
+
+void StepEmitter::emit(const IntervalSum& step) {
+  const Layer& region = layer(step.layer);
+  for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) interval_term(step, t);
+  mark("interval_sum");
+  Arguments arguments = {std::to_string(region.out), region.relu ? "true" : "false",
+                         term_table(step.layer, -1, TableKind::kBiasDouble),
+                         fmt::format("bf::IntervalErrors{{{}, {}, {}}}", literal_up(step.inflate),
+                                     literal_up(step.magnitude), literal_up(step.absolute))};
+  if (!step.head) arguments.push_back(literal_up(step.gamma));
+  arguments.insert(arguments.end(), {name(step.centre_out), name(step.radius_out)});
+  if (step.head)
+    arguments.insert(arguments.end(), {at_position("out_lower", step.position),
+                                       at_position("out_upper", step.position)});
+  call(step.head ? "bf::write_interval" : "bf::finish_interval", arguments);
+}
+
 void StepEmitter::centre_term(const CentreSum& step, int number) {
   const CentreSum::Part& part = step.parts[static_cast<std::size_t>(number)];
-  const Layer& region = layer(step.layer);
-  const auto table = [&](TableKind kind) { return term_table(step.layer, number, kind); };
-  Arguments arguments;
-  const LinearMap& map = term(step.layer, number).map;
-  if (std::holds_alternative<ConvMap>(map))
-    arguments = {fmt::format("bf::FixedShape<{}>{{}}", shapes_.at({step.layer, number})),
-                 table(TableKind::kWeight), table(TableKind::kResidual)};
-  else if (std::holds_alternative<SparseMap>(map))
-    arguments = {std::to_string(region.out), table(TableKind::kRowStart), table(TableKind::kColumn),
-                 table(TableKind::kWeight), table(TableKind::kResidual)};
-  else
-    arguments = {std::to_string(region.out), sources(step.layer, number)};
+  Arguments arguments = term_arguments(step.layer, number, true);
   arguments.insert(arguments.end(), {name(part.centre_in), name(part.radius_in),
-                                     region.exact_centre ? "1" : "bf::kSumSlack",
+                                     layer(step.layer).exact_centre ? "1" : "bf::kSumSlack",
                                      name(step.centre_out), name(step.radius_out)});
   call(fmt::format("bf::{}_centre", kernel(part.kernel).map), arguments);
 }

@@ -80,11 +80,15 @@ class StepEmitter {
   void close_part(int next_step);
 
   // emit_terms.cpp: sums, products, maxima
+  void emit(const IntervalSum& step);
   void emit(const CentreSum& step);
   void emit(const RelaxProduct& step);
   void emit(const RelaxMax& step);
   void emit(const WriteValues& step);
+  void interval_term(const IntervalSum& step, int number);
   void centre_term(const CentreSum& step, int number);
+  // A term's map, weights and remainders, if the routine takes any.
+  std::vector<std::string> term_arguments(int layer, int number, bool remainders) const;
 
   // emit_rows.cpp
   void emit(const BackwardRows& step);

@@ -14,6 +14,7 @@
 #include "bench/probe.h"
 #include "runtime/conv_backward.h"
 #include "runtime/conv_forward.h"
+#include "runtime/conv_interval.h"
 
 namespace bf::bench {
 namespace {
@@ -114,6 +115,18 @@ void forward(benchmark::State& state) {
   });
 }
 
+template <const ConvShape& kShape>
+void intervals(benchmark::State& state) {
+  const int in = elements(1, kShape.in_channels, kShape.in_size);
+  const int out = elements(1, kShape.out_channels, kShape.out_size);
+  Numbers<float> weight(kShape.in_channels * kShape.out_channels * taps(kShape));
+  Numbers<float> centre(in), radius(in), made(out), spread(out);
+  run(state, 4 * products(kShape), [&] {
+    conv_interval<false>(FixedShape<kShape>{}, weight.data(), centre.data(), radius.data(),
+                         made.data(), spread.data());
+  });
+}
+
 template <const ConvShape& kPixels, const ConvShape& kPlanes>
 void add(const std::string& name) {
   const auto make = [&](const std::string& kind, auto function) {
@@ -121,6 +134,7 @@ void add(const std::string& name) {
         benchmark::RegisterBenchmark(fmt::format("conv/{}/{}", kind, name).c_str(), function),
         kRounds);
   };
+  make("interval", intervals<kPlanes>);
   make("centre", forward<kPlanes>);
   make("backward/rows32", backward<kPixels, 32, false>);
   make("backward/rows64", backward<kPixels, 64, false>);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/diagnostic.h"
 #include "planner/entry_builder.h"
 
 namespace bf {
@@ -21,10 +22,10 @@ Entry EntryBuilder::build() {
   lowering_.use_boxes(entry_.boxes);
   const std::vector<int>& heads = is_spec(entry_.kind) ? plan_.spec_heads : plan_.output_heads;
   mark_needed(heads);
-  const bool dense = is_dense();
-  if (entry_.kind == EntryKind::kEvaluate && dense)
+  const bool point = entry_.kind == EntryKind::kEvaluate;
+  if (point && is_dense())
     build_evaluate();
-  else if (plan_.intervals_only() && dense)
+  else if (!point && plan_.intervals_only() && has_float_intervals())
     build_interval();
   else
     build_centred();
@@ -58,6 +59,19 @@ bool EntryBuilder::is_dense() const {
   return true;
 }
 
+// ReLU layers, dense ones and sums with a convolution: what float32 sums make faster.
+bool EntryBuilder::has_float_intervals() const {
+  if (is_dense()) return true;
+  bool convolves = false;
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    if (!layer(i).is_affine() || layer(i).function) return false;
+    for (const Term& term : layer(i).terms)
+      convolves = convolves || std::holds_alternative<ConvMap>(term.map);
+  }
+  return convolves;
+}
+
 BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t count) {
   Buffer made;
   while (std::ranges::find(entry_.buffers, name, &Buffer::name) != entry_.buffers.end())
@@ -77,6 +91,12 @@ int EntryBuilder::padded(int index) const {
   return (layer(index).out + panel - 1) / panel * panel;
 }
 
+// Roundings of one float32 sum over a layer's inputs.
+int EntryBuilder::interval_depth(int index) const {
+  if (layer(index).kind == LayerKind::kSum) return LoweringPlanner::interval_depth(layer(index));
+  return lowering_.forward_depth(KernelKind::kIntervalAffine, index);
+}
+
 // Rounding of one float32 dot product over this layer's inputs, with its weights' own rounding.
 double EntryBuilder::product_gamma(int index, int depth, ErrorTerm which) const {
   return drop(which, gamma_float(depth)) +
@@ -87,10 +107,10 @@ double EntryBuilder::product_gamma(int index, int depth, ErrorTerm which) const 
 double EntryBuilder::reader_gamma(int index) {
   double gamma = 0;
   for (int i = 0; i < layer_count(); ++i) {
-    if (!is_needed(i) || layer(i).input != index) continue;
-    gamma =
-        std::max(gamma, product_gamma(i, lowering_.forward_depth(KernelKind::kIntervalAffine, i),
-                                      ErrorTerm::kSummation));
+    if (!is_needed(i)) continue;
+    const std::vector<int> inputs = inputs_of(layer(i));
+    if (std::ranges::count(inputs, index) == 0) continue;
+    gamma = std::max(gamma, product_gamma(i, interval_depth(i), ErrorTerm::kSummation));
   }
   return gamma * (1 + 8 * kUnitFloat);
 }
@@ -98,29 +118,52 @@ double EntryBuilder::reader_gamma(int index) {
 // ---- ibp. Proof of every constant: note [interval pass] in DESIGN.md.
 
 void EntryBuilder::build_interval() {
-  std::vector<Activation> made(plan_.layers.size());
-  Activation box{buffer("box_centre", Element::kFloat32, plan_.input_count),
-                 buffer("box_radius", Element::kFloat32, plan_.input_count)};
+  activations_.assign(plan_.layers.size(), {});
+  box_ = {buffer("box_centre", Element::kFloat32, plan_.input_count),
+          buffer("box_radius", Element::kFloat32, plan_.input_count)};
   entry_.steps.push_back(
-      BindBox{box.centre, box.radius, reader_gamma(-1), lowering_.bind(KernelKind::kBindFloat)});
+      BindBox{box_.centre, box_.radius, reader_gamma(-1), lowering_.bind(KernelKind::kBindFloat)});
   for (int i = 0; i < layer_count(); ++i) {
     if (!is_needed(i)) continue;
-    const int input = layer(i).input;
-    const Activation in = input < 0 ? box : made[static_cast<std::size_t>(input)];
-    if (is_head(i)) interval_affine(i, in, {});
-    if (!has_reader(i)) continue;
+    const bool sum = layer(i).kind == LayerKind::kSum;
     const std::string& name = layer(i).name;
-    Activation& out = made[static_cast<std::size_t>(i)];
+    if (is_head(i) && sum)
+      interval_sum(i,
+                   {buffer(name + "_sums", Element::kFloat32, layer(i).out),
+                    buffer(name + "_spreads", Element::kFloat32, layer(i).out)},
+                   true);
+    else if (is_head(i))
+      interval_affine(i, {});
+    if (!has_reader(i)) continue;
+    Activation& out = activations_[static_cast<std::size_t>(i)];
     out = {buffer(name + "_centre", Element::kFloat32, padded(i)),
            buffer(name + "_radius", Element::kFloat32, padded(i))};
-    interval_affine(i, in, out);
+    if (sum)
+      interval_sum(i, out, false);
+    else
+      interval_affine(i, out);
   }
 }
 
+// products: of one neuron.
+template <typename IntervalStep>
+void EntryBuilder::set_interval_errors(int index, int products, IntervalStep& step) {
+  const AffineErrors& errors = layer(index).errors;
+  const int depth = interval_depth(index);
+  step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
+                 (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
+                 (1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat));
+  step.magnitude = drop(ErrorTerm::kScalar, 4 * kUnitFloat);
+  const double underflow = (2.0 * products + 2 + errors.row_norm) * 0x1p-147;
+  step.absolute = (drop(ErrorTerm::kBiasRounding, errors.bias_float) +
+                   drop(ErrorTerm::kUnderflow, std::max(underflow, 0x1p-100))) *
+                  (1 + 16 * kUnitFloat);
+}
+
 // One region; to the caller when `out` has no buffers.
-void EntryBuilder::interval_affine(int index, const Activation& in, const Activation& out) {
+void EntryBuilder::interval_affine(int index, const Activation& out) {
   const Layer& region = layer(index);
-  const AffineErrors& errors = region.errors;
+  const Activation& in = activation(region.input);
   const bool head = out.centre == BufferId::kNone;
   IntervalAffine step;
   step.layer = index;
@@ -131,20 +174,35 @@ void EntryBuilder::interval_affine(int index, const Activation& in, const Activa
   step.position = head ? position(index) : 0;
   step.gamma = head ? 0 : reader_gamma(index);
   step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head);
+  BF_CHECK(lowering_.kernel(step.kernel).depth == interval_depth(index));
   if (head && entry_.boxes > 1) {
     step.low = buffer(region.name + "_low", Element::kFloat32, region.out);
     step.high = buffer(region.name + "_high", Element::kFloat32, region.out);
   }
-  const int depth = lowering_.kernel(step.kernel).depth;
-  step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
-                 (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
-                 (1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat));
-  step.magnitude = drop(ErrorTerm::kScalar, 4 * kUnitFloat);
-  const double underflow = (2.0 * region.in + 2 + errors.row_norm) * 0x1p-147;
-  step.absolute = (drop(ErrorTerm::kBiasRounding, errors.bias_float) +
-                   drop(ErrorTerm::kUnderflow, std::max(underflow, 0x1p-100))) *
-                  (1 + 16 * kUnitFloat);
+  set_interval_errors(index, region.in, step);
   entry_.steps.push_back(step);
+}
+
+// A sum layer; `out` is scratch of a head.
+void EntryBuilder::interval_sum(int index, const Activation& out, bool head) {
+  const Layer& region = layer(index);
+  IntervalSum step;
+  step.layer = index;
+  int products = 0;
+  for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
+    const Term& term = region.terms[static_cast<std::size_t>(t)];
+    const Activation& in = activation(term.input);
+    step.parts.push_back(
+        {in.centre, in.radius, lowering_.term(KernelKind::kTermInterval, index, t, 0, false)});
+    products += std::max(1, term.row_entries);
+  }
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.head = head;
+  step.position = head ? position(index) : 0;
+  step.gamma = head ? 0 : reader_gamma(index);
+  set_interval_errors(index, products, step);
+  entry_.steps.push_back(std::move(step));
 }
 
 // ---- plain inference

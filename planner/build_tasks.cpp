@@ -27,6 +27,9 @@ Purpose purpose(const IntervalAffine& step) {
   const bool head = step.centre_out == BufferId::kNone;
   return {head ? "bound" : "forward", step.layer, Domain::kInterval};
 }
+Purpose purpose(const IntervalSum& step) {
+  return {step.head ? "bound" : "forward", step.layer, Domain::kInterval};
+}
 Purpose purpose(const CentreAffine& step) {
   return {"forward", step.layer, Domain::kInterval};
 }
@@ -92,6 +95,9 @@ Cost cost(const Plan& plan, const BindBox&) {
   return {4LL * plan.input_count, 0};
 }
 Cost cost(const Plan& plan, const IntervalAffine& step) {
+  return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan& plan, const IntervalSum& step) {
   return one_pass(plan, step.layer, 4);
 }
 Cost cost(const Plan& plan, const CentreAffine& step) {

@@ -18,6 +18,7 @@ enum class Part : std::uint8_t { kShared, kKept, kOutput };
 bool writes_to_caller(const Step& step) {
   if (const auto* interval = std::get_if<IntervalAffine>(&step))
     return interval->centre_out == BufferId::kNone;
+  if (const auto* sum = std::get_if<IntervalSum>(&step)) return sum->head;
   return std::holds_alternative<WriteBounds>(step) || std::holds_alternative<MeetOutputs>(step);
 }
 

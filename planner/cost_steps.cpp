@@ -235,45 +235,62 @@ void StepCoster::visit(const EvaluateAffine& step, const StepActivity&) {
       working_set_);
 }
 
+void StepCoster::visit(const IntervalSum& step, const StepActivity&) {
+  const Layer& region = layer(step.layer);
+  Work own;
+  own.items = region.out;
+  add(Family::kIntervalSum, "interval_sum", -1, 1, own);
+  for (std::size_t t = 0; t < step.parts.size(); ++t)
+    forward_term(step.layer, t, step.parts[t].kernel, true);
+}
+
 void StepCoster::visit(const CentreSum& step, const StepActivity&) {
   const Layer& region = layer(step.layer);
   Work own;
   own.items = region.out;
   add(Family::kSumLayer, "sum", -1, 1, own);
   for (std::size_t t = 0; t < step.parts.size(); ++t) {
-    const Term& term = region.terms[t];
-    const KernelId id = step.parts[t].kernel;
     Work slack;
-    slack.items = term.in;
+    slack.items = region.terms[t].in;
     add(Family::kCentreSlack, "centre_slack", -1, 1, slack);
-    Work work;
-    work.items = region.out;
-    if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
-      const ConvGeometry& g = conv->geometry;
-      const ConvWork runs = conv_work(g);
-      const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
-      work.float64 = 4 * runs.products;
-      work.bytes = 4.0 * static_cast<double>(term.weight.size());
-      // Tiles of channels and pixels, or rows of pixels: where a run begins and ends is computed,
-      // but for rows whose runs are all of them.
-      const bool tiled = lanes_ > 1 && g.out_group() >= kFewChannels;
-      const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
-      work.groups = whole || tiled ? 0
-                                   : static_cast<double>(g.batch * g.out_channels * g.in_group()) *
-                                         runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
-                                         divided_up(static_cast<double>(g.out_size[2]), kStrip);
-      add(Family::kConvCentre, kernel(id).function, id, 1, work, dense || tiled ? lanes_ : 1,
-          working_set_);
-    } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
-      work.groups = region.out;
-      work.items = static_cast<double>(sparse->column.size());
-      work.float64 = 4 * work.items;
-      work.bytes = 8 * work.items;
-      add(Family::kSparseCentre, kernel(id).function, id, 1, work, 1, working_set_);
-    } else {
-      work.groups = t > 0 ? region.out : 0;  // added to what other terms gave
-      add(Family::kGatherCentre, kernel(id).function, id, 1, work);
-    }
+    forward_term(step.layer, t, step.parts[t].kernel, false);
+  }
+}
+
+// Centres and radii of one term; both in float32, or centres in double.
+void StepCoster::forward_term(int index, std::size_t number, KernelId id, bool narrow) {
+  const Layer& region = layer(index);
+  const Term& term = region.terms[number];
+  const std::string& name = kernel(id).function;
+  Work work;
+  work.items = region.out;
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
+    const ConvGeometry& g = conv->geometry;
+    const ConvWork runs = conv_work(g);
+    const bool dense = g.in.spatial[2] == 1 && g.stride[2] == 1;
+    (narrow ? work.float32 : work.float64) = 4 * runs.products;
+    work.bytes = 4.0 * static_cast<double>(term.weight.size());
+    // Tiles of channels and pixels, or rows of pixels: where a run begins and ends is computed, but
+    // for rows whose runs are all of them.
+    const bool tiled = lanes_ > 1 && g.out_group() >= kFewChannels;
+    const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
+    work.groups = whole || tiled ? 0
+                                 : static_cast<double>(g.batch * g.out_channels * g.in_group()) *
+                                       runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
+                                       divided_up(static_cast<double>(g.out_size[2]), kStrip);
+    add(narrow ? Family::kConvInterval : Family::kConvCentre, name, id, 1, work,
+        dense || tiled ? lanes_ : 1, working_set_);
+  } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+    work.groups = region.out;
+    work.items = static_cast<double>(sparse->column.size());
+    work.float64 = 4 * work.items;
+    work.bytes = 8 * work.items;
+    add(Family::kSparseCentre, name, id, 1, work, 1, working_set_);
+  } else if (narrow) {
+    add(Family::kIntervalSum, name, id, 1, work);
+  } else {
+    work.groups = number > 0 ? region.out : 0;  // added to what other terms gave
+    add(Family::kGatherCentre, name, id, 1, work);
   }
 }
 

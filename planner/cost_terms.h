@@ -59,8 +59,10 @@ class StepCoster {
   // One overload per step: cost_steps.cpp
   void visit(const BindBox& step, const StepActivity&);
   void visit(const IntervalAffine& step, const StepActivity&);
+  void visit(const IntervalSum& step, const StepActivity&);
   void visit(const CentreAffine& step, const StepActivity&);
   void visit(const CentreSum& step, const StepActivity&);
+  void forward_term(int layer, std::size_t number, KernelId kernel, bool narrow);
   void visit(const Relax& step, const StepActivity& activity);
   void visit(const RelaxProduct& step, const StepActivity&);
   void visit(const RelaxMax& step, const StepActivity&);

@@ -55,12 +55,17 @@ class EntryBuilder {
   int padded(int index) const;
   void mark_needed(const std::vector<int>& heads);
   bool is_dense() const;
+  bool has_float_intervals() const;
 
   // build_entries.cpp: note [interval pass]
+  int interval_depth(int index) const;
   double product_gamma(int index, int depth, ErrorTerm which) const;
   double reader_gamma(int index);
   void build_interval();
-  void interval_affine(int index, const Activation& in, const Activation& out);
+  template <typename IntervalStep>
+  void set_interval_errors(int index, int products, IntervalStep& step);
+  void interval_affine(int index, const Activation& out);
+  void interval_sum(int index, const Activation& out, bool head);
   void build_evaluate();
 
   // centred_steps.cpp: notes [centre path], [backward pass]

@@ -354,6 +354,37 @@ int conv_depth(const ConvGeometry& g) {
 
 }  // namespace
 
+namespace {
+
+// Of one sum of runtime/conv_interval.h: tiles and strips arrange the products in chains of their
+// own; the longer count.
+int conv_interval_depth(const ConvGeometry& g) {
+  const std::int64_t group = g.in_group(), products = group * g.taps();
+  const std::int64_t taps = std::max<std::int64_t>(1, kConvChain / group);  // in a chain
+  const std::int64_t parts = (group + kConvChain - 1) / kConvChain;         // of a tap
+  const std::int64_t tile =
+      std::min(group, kConvChain) * std::min(taps, g.taps()) + (g.taps() + taps - 1) / taps * parts;
+  const std::int64_t strip =
+      std::min(products, kConvChain) + (products + kConvChain - 1) / kConvChain;
+  const std::int64_t depth = std::max(tile, strip) + 1;
+  BF_CHECK(depth < std::int64_t{1} << 22);
+  return static_cast<int>(depth);
+}
+
+}  // namespace
+
+// Sparse rows are summed in double and rounded once: gamma_double(n) + u <= gamma_float(2) for n <
+// 2^28. Then one addition for each term.
+int LoweringPlanner::interval_depth(const Layer& layer) {
+  int depth = 0;
+  for (const Term& term : layer.terms) {
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    BF_CHECK(term.row_entries < 1 << 28);
+    depth = std::max(depth, conv != nullptr ? conv_interval_depth(conv->geometry) : 2);
+  }
+  return depth + static_cast<int>(layer.terms.size());
+}
+
 int LoweringPlanner::term_depth(const Term& term, int readers) {
   const int adds = readers - 1;
   if (const auto* const conv = std::get_if<ConvMap>(&term.map))

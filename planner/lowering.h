@@ -31,8 +31,8 @@ class LoweringPlanner {
   KernelId backward(int layer, int tile, bool wide, bool plain);
   KernelId concretize(int tile);
 
-  // Routines of the runtime for the other kinds of layers; `kind` is kTermCentre, kTermStart or
-  // kTermBackward. tile: 0 for kTermCentre.
+  // Routines of the runtime for the other kinds of layers; `kind` is kTermInterval, kTermCentre,
+  // kTermStart or kTermBackward. tile: 0 for the first two.
   KernelId term(KernelKind kind, int layer, int term, int tile, bool wide);
   KernelId relax_rows(int layer, int tile, bool wide);
   KernelId relax_nonlinear(int layer);  // of a product or max layer
@@ -49,6 +49,9 @@ class LoweringPlanner {
   // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers
   // of its input adding to the same coefficients.
   static int term_depth(const Term& term, int readers);
+
+  // Longest chain of float32 roundings of one interval sum through all terms of a sum layer.
+  static int interval_depth(const Layer& layer);
 
   // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
   int forward_depth(KernelKind kind, int layer) const;

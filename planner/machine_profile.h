@@ -37,6 +37,8 @@ enum class Family : std::uint8_t {
   kTighten,          // item: a neuron
   kWrite,            // item: an output
   kSumLayer,         // item: a neuron; a sum layer apart from its terms
+  kIntervalSum,      // item: a neuron; of a sum layer under ibp, apart from its terms
+  kConvInterval,     // as kConvCentre, in float32
   kConvCentre,       // item: an output; group: a run of pixels under one weight
   kSparseCentre,     // item: an entry; group: an output
   kGatherCentre,     // item: an output; group: one that another term gave a part of

@@ -211,6 +211,8 @@ std::string_view to_string(KernelKind kind) {
       return "concretize";
     case KernelKind::kEvaluateAffine:
       return "evaluate_affine";
+    case KernelKind::kTermInterval:
+      return "term_interval";
     case KernelKind::kTermCentre:
       return "term_centre";
     case KernelKind::kTermStart:

@@ -55,6 +55,24 @@ Json fields(const Names& names, const IntervalAffine& step) {
   return json;
 }
 
+Json fields(const Names& names, const IntervalSum& step) {
+  Json parts = Json::array();
+  for (const IntervalSum::Part& part : step.parts)
+    parts.push_back({{"centre_in", names.buffer(part.centre_in)},
+                     {"radius_in", names.buffer(part.radius_in)},
+                     {"kernel", names.kernel(part.kernel)}});
+  return {{"layer", names.layer(step.layer)},
+          {"parts", std::move(parts)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"head", step.head},
+          {"inflate", step.inflate},
+          {"magnitude", step.magnitude},
+          {"absolute", step.absolute},
+          {"gamma", step.gamma},
+          {"position", step.position}};
+}
+
 Json fields(const Names& names, const CentreAffine& step) {
   return {{"layer", names.layer(step.layer)},
           {"centre_in", names.buffer(step.centre_in)},

@@ -226,6 +226,8 @@ class EntryVerifier {
     if (const auto* interval = std::get_if<IntervalAffine>(&step))
       if (interval->centre_out == BufferId::kNone)
         return std::pair(interval->position, interval->layer);
+    if (const auto* sum = std::get_if<IntervalSum>(&step))
+      if (sum->head) return std::pair(sum->position, sum->layer);
     if (const auto* write = std::get_if<WriteBounds>(&step))
       return std::pair(write->position, write->layer);
     if (const auto* affine = std::get_if<EvaluateAffine>(&step))

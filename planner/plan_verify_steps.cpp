@@ -44,6 +44,29 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine
   return uses.list;
 }
 
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalSum& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kSum && !layer.function && entry.boxes == 1);
+  BF_CHECK(step.parts.size() == layer.terms.size());
+  check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
+  Uses uses;
+  for (std::size_t i = 0; i < step.parts.size(); ++i) {
+    const IntervalSum::Part& part = step.parts[i];
+    const Term& term = layer.terms[i];
+    kernel_of(plan, part.kernel, KernelKind::kTermInterval, term.in, layer.out);
+    uses.read(part.centre_in, Role::kCentre, term.input, kFloat, term.in);
+    uses.read(part.radius_in, Role::kRadius, term.input, kFloat, term.in);
+  }
+  if (step.head) {
+    uses.scratch(step.centre_out, kFloat, layer.out);
+    uses.scratch(step.radius_out, kFloat, layer.out);
+    return uses.list;
+  }
+  uses.write(step.centre_out, Role::kCentre, step.layer, kFloat, layer.out);
+  uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense);

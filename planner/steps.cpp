@@ -31,6 +31,15 @@ Access access(const IntervalAffine& step) {
                      {step.centre_out, step.radius_out, step.low, step.high});
 }
 
+Access access(const IntervalSum& step) {
+  Access access = make_access({}, {step.centre_out, step.radius_out});
+  for (const IntervalSum::Part& part : step.parts) {
+    add(access.reads, part.centre_in);
+    add(access.reads, part.radius_in);
+  }
+  return access;
+}
+
 Access access(const CentreAffine& step) {
   return make_access({step.centre_in, step.radius_in},
                      {step.centre_out, step.radius_out, step.below, step.above, step.slack});
@@ -136,6 +145,9 @@ std::string_view name(const BindBox&) {
 }
 std::string_view name(const IntervalAffine&) {
   return "interval_affine";
+}
+std::string_view name(const IntervalSum&) {
+  return "interval_sum";
 }
 std::string_view name(const CentreAffine&) {
   return "centre_affine";

@@ -42,6 +42,26 @@ struct IntervalAffine {
   bool operator==(const IntervalAffine&) const = default;
 };
 
+// The same for a sum layer: every term adds its sums to centre_out and radius_out, which become
+// activations in place, or go to the caller as bounds.
+struct IntervalSum {
+  struct Part {
+    BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+    KernelId kernel = 0;
+    bool operator==(const Part&) const = default;
+  };
+  int layer = 0;
+  std::vector<Part> parts;  // one per term
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  bool head = false;     // bounds go to the caller
+  double inflate = 0;    // as IntervalAffine
+  double magnitude = 0;  //
+  double absolute = 0;   //
+  double gamma = 0;      //
+  int position = 0;      //
+  bool operator==(const IntervalSum&) const = default;
+};
+
 // What a `slack` buffer holds for a layer, three doubles:
 //   [0] max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|: what the double centre may
 //   miss [1] sum_k radius_in_k [2] what underflow may cost one backward row that passes through
@@ -342,9 +362,9 @@ struct MeetOutputs {
   bool operator==(const MeetOutputs&) const = default;
 };
 
-using Step = std::variant<BindBox, IntervalAffine, CentreAffine, CentreSum, Relax, RelaxProduct,
-                          RelaxMax, BackwardRows, WriteBounds, EvaluateAffine, WriteValues,
-                          MeetAnchor, KeepAnchor, MeetOutputs>;
+using Step = std::variant<BindBox, IntervalAffine, IntervalSum, CentreAffine, CentreSum, Relax,
+                          RelaxProduct, RelaxMax, BackwardRows, WriteBounds, EvaluateAffine,
+                          WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

@@ -23,6 +23,7 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
+    case KernelKind::kTermInterval:
     case KernelKind::kTermCentre:
     case KernelKind::kTermStart:
     case KernelKind::kTermBackward:
@@ -60,6 +61,7 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
+    case KernelKind::kTermInterval:
     case KernelKind::kTermCentre:
     case KernelKind::kTermStart:
     case KernelKind::kTermBackward:

@@ -160,6 +160,17 @@ class Machine {
     store(step.centre_out, step.radius_out, activate(target, bounds));
   }
 
+  void execute(const IntervalSum& step) {
+    const Layer& target = layer(step.layer);
+    std::vector<Boxes> inputs;
+    for (const IntervalSum::Part& part : step.parts)
+      inputs.push_back({part.centre_in, part.radius_in});
+    const Interval<Scalar> bounds = propagate(step.layer, inputs);
+    layers_[step.layer] = bounds;
+    store(step.centre_out, step.radius_out, activate(target, bounds));
+    if (step.head) write_output(step.position, target, bounds);
+  }
+
   template <typename Centre>
   void set_centre(const Centre& step, const std::vector<Boxes>& inputs) {
     const Interval<Scalar> bounds = propagate(step.layer, inputs);

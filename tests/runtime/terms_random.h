@@ -167,6 +167,7 @@ struct RandomTerm {
   };
   int out = 0, in = 0;
   bf::ConvShape shape{};
+  bf::ConvGeometry geometry;  // the same
   std::vector<std::int32_t> row_start, column, source;
   std::vector<float> weight, residual;
   std::vector<Product> products;
@@ -207,6 +208,7 @@ inline RandomTerm random_conv_term(Random& random, Numbers kind) {
   term.out = static_cast<int>(g.out_count());
   term.in = static_cast<int>(g.in_count());
   term.shape = shape_of(g);
+  term.geometry = g;
   term.weight = random.numbers(g.out_channels * g.in_group() * g.taps(), kind);
   term.residual = some_residuals(random, term.weight);
   for_each_product(g, [&](std::int64_t out, std::int64_t w, std::int64_t in) {

@@ -1,0 +1,222 @@
+// The interval pass through sum layers against exact rationals, with the number of roundings that
+// the planner counts.
+
+#include "runtime/intervals.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "planner/error_terms.h"
+#include "planner/lowering.h"
+#include "runtime/conv_interval.h"
+#include "terms_random.h"
+
+namespace bf_test {
+namespace {
+
+using Kind = RandomTerm::Kind;
+
+struct Sums {
+  std::vector<float> centre, radius;
+
+  explicit Sums(int out)
+      : centre(static_cast<std::size_t>(out), 7), radius(static_cast<std::size_t>(out), 7) {}
+};
+
+template <bool kAdd>
+void pass(const RandomTerm& term, const std::vector<float>& c, const std::vector<float>& r,
+          Sums& sums) {
+  switch (term.kind) {
+    case Kind::kConv:
+      return bf::conv_interval<kAdd>(term.shape, term.weight.data(), c.data(), r.data(),
+                                     sums.centre.data(), sums.radius.data());
+    case Kind::kSparse:
+      return bf::sparse_interval<kAdd>(term.out, term.row_start.data(), term.column.data(),
+                                       term.weight.data(), c.data(), r.data(), sums.centre.data(),
+                                       sums.radius.data());
+    case Kind::kGather:
+      return bf::gather_interval<kAdd>(term.out, term.sources(), c.data(), r.data(),
+                                       sums.centre.data(), sums.radius.data());
+  }
+}
+
+bf::Layer layer_of(const std::vector<RandomTerm>& terms) {
+  bf::Layer layer;
+  layer.kind = bf::LayerKind::kSum;
+  for (const RandomTerm& term : terms) {
+    bf::Term made;
+    if (term.kind == Kind::kConv) made.map = bf::ConvMap{term.geometry};
+    if (term.kind == Kind::kSparse) made.map = bf::SparseMap{term.row_start, term.column};
+    if (term.kind == Kind::kGather) made.map = bf::GatherMap{};
+    if (!term.products.empty()) made.row_entries = term.most(false);
+    layer.terms.push_back(std::move(made));
+  }
+  return layer;
+}
+
+// Exact sums, the centres' of magnitudes, and the number of products.
+struct Exact {
+  std::vector<mpq_class> centre, size, radius;
+  std::vector<int> products;
+
+  explicit Exact(std::size_t out) : centre(out), size(out), radius(out), products(out) {}
+
+  void add(const RandomTerm& term, const std::vector<float>& c, const std::vector<float>& r) {
+    for (const RandomTerm::Product& p : term.products) {
+      const mpq_class value = exact(p.weight) * exact(static_cast<double>(c[p.in]));
+      centre[p.out] += value;
+      size[p.out] += abs(value);
+      radius[p.out] += abs(exact(p.weight)) * exact(static_cast<double>(r[p.in]));
+      ++products[p.out];
+    }
+  }
+};
+
+void expect_close(const Sums& sums, const Exact& truth, int depth) {
+  for (std::size_t i = 0; i < sums.centre.size(); ++i) {
+    const mpq_class underflow = exact(truth.products[i] * 0x1p-150);
+    const mpq_class miss = abs(exact(static_cast<double>(sums.centre[i])) - truth.centre[i]);
+    EXPECT_LE(miss, exact(bf::gamma_float(depth)) * truth.size[i] + underflow) << i;
+    const auto reach = static_cast<double>(sums.radius[i]);
+    EXPECT_LE(truth.radius[i], (exact(reach) + underflow) * exact(bf::inflate_float(depth))) << i;
+    EXPECT_LE(exact(reach), truth.radius[i] * exact(1 + bf::gamma_float(depth)) + underflow) << i;
+  }
+}
+
+TEST(Intervals, SumsKeepTheirRoundings) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Numbers kind = kAllNumbers[seed % 5];
+    std::vector<RandomTerm> terms = {random.below(2) == 0
+                                         ? random_conv_term(random, kind)
+                                         : random_term(random, kind, random.between(1, 60))};
+    for (int more = random.between(0, 2); more > 0; --more)
+      terms.push_back(random_term(random, kind, terms.front().out));
+    Sums sums(terms.front().out);
+    Exact truth(sums.centre.size());
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const std::vector<float> c = random.numbers(terms[t].in, kind);
+      const std::vector<float> r = random.radii(terms[t].in, kind);
+      if (t == 0)
+        pass<false>(terms[t], c, r, sums);
+      else
+        pass<true>(terms[t], c, r, sums);
+      truth.add(terms[t], c, r);
+    }
+    expect_close(sums, truth, bf::LoweringPlanner::interval_depth(layer_of(terms)));
+  }
+}
+
+bf::ConvGeometry square(int groups, int in, int out, int size, int kernel) {
+  bf::ConvGeometry g;
+  g.groups = groups;
+  g.in_channels = in * groups;
+  g.out_channels = out * groups;
+  g.in_size = {1, size, size};
+  g.out_size = {1, size, size};
+  g.kernel = {1, kernel, kernel};
+  g.pad = {0, kernel / 2, kernel / 2};
+  g.in = {0, g.in_channels * size * size, size * size, {size * size, size, 1}};
+  g.out = {0, g.out_channels * size * size, size * size, {size * size, size, 1}};
+  return g;
+}
+
+// One product that a float sum cannot add the others to: of a chain too long more is lost than the
+// planner allows for.
+TEST(Intervals, ChainsAreAsShortAsPlanned) {
+  for (const int in : {1, 3, 16, 48, 64, 70, 130})
+    for (const int kernel : {1, 3, 9})
+      for (const int out : {1, 8, 20}) {
+        if (in * kernel * kernel * out > 12000) continue;
+        SCOPED_TRACE(::testing::Message() << in << " " << kernel << " " << out);
+        RandomTerm term;
+        term.geometry = square(1, in, out, 11, kernel);
+        term.shape = shape_of(term.geometry);
+        term.out = static_cast<int>(term.geometry.out_count());
+        term.in = static_cast<int>(term.geometry.in_count());
+        term.weight.assign(static_cast<std::size_t>(in * out * kernel * kernel), 1);
+        for_each_product(term.geometry, [&](std::int64_t o, std::int64_t, std::int64_t i) {
+          term.products.push_back({static_cast<std::size_t>(o), static_cast<std::size_t>(i), 1, 0});
+        });
+        std::vector<float> c(static_cast<std::size_t>(term.in), 0x1.f8p-25F);
+        c[5 * 11 + 5] = 1;  // of the first channel
+        Sums sums(term.out);
+        pass<false>(term, c, c, sums);
+        Exact truth(sums.centre.size());
+        truth.add(term, c, c);
+        expect_close(sums, truth, bf::LoweringPlanner::interval_depth(layer_of({term})));
+      }
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+mpq_class value(float x) {
+  return exact(static_cast<double>(x));
+}
+
+mpq_class relu(const mpq_class& x, bool on) {
+  return on && x < 0 ? mpq_class(0) : x;
+}
+
+// The constants pay for the roundings of finish_interval() and write_interval() alone.
+TEST(Intervals, ActivationsHoldWhatSumsSay) {
+  const bf::IntervalErrors errors = {1 + 0x1p-21F, 0x1p-22F, 0x1p-100F};
+  const float gamma = 0x1p-18F;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const bool on = random.below(2) == 0;
+    const Numbers kind = kAllNumbers[seed % 5];
+    const std::vector<float> m = random.numbers(16, kind), spread = random.radii(16, kind);
+    std::vector<double> bias;
+    for (const float b : random.numbers(16, kind)) bias.push_back(static_cast<double>(b));
+    std::vector<float> centre = m, radius = spread, lower(16), upper(16);
+    bf::write_interval(16, on, bias.data(), errors, m.data(), spread.data(), lower.data(),
+                       upper.data());
+    bf::finish_interval(16, on, bias.data(), errors, gamma, centre.data(), radius.data());
+    for (std::size_t j = 0; j < 16; ++j) {
+      const mpq_class z = value(m[j]) + exact(bias[j]), reach = value(spread[j]);
+      const mpq_class low = relu(z - reach, on), high = relu(z + reach, on);
+      EXPECT_LE(value(lower[j]), low) << j;
+      EXPECT_GE(value(upper[j]), high) << j;
+      const mpq_class c = value(centre[j]), r = value(radius[j]) + exact(0x1p-149);
+      EXPECT_GE(r, high - c + value(gamma) * abs(c)) << j;
+      EXPECT_GE(r, c - low + value(gamma) * abs(c)) << j;
+    }
+  }
+}
+
+// Overflow and NaN: nothing is known, whatever comes after.
+TEST(Intervals, WhatIsNotFiniteKnowsNothing) {
+  const bf::IntervalErrors errors = {1, 0x1p-22F, 0x1p-100F};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float most = std::numeric_limits<float>::max();
+  const float sums[] = {kInfinity, -kInfinity, nan, 0, 0, most};
+  const float spreads[] = {0, 0, 0, kInfinity, nan, most};
+  for (const bool on : {false, true})
+    for (int j = 0; j < 6; ++j) {
+      SCOPED_TRACE(j);
+      float lower = 1, upper = 1;
+      bf::write_interval(1, on, nullptr, errors, sums + j, spreads + j, &lower, &upper);
+      EXPECT_EQ(lower, on ? 0 : -kInfinity);
+      EXPECT_EQ(upper, kInfinity);
+      std::vector<float> c = {sums[j], 1}, r = {spreads[j], 0};
+      bf::finish_interval(1, on, nullptr, errors, 0, c.data(), r.data());
+      RandomTerm row;  // 0 x + 1 y: a product with what nothing is known of
+      row.row_start = {0, 2};
+      row.column = {0, 1};
+      row.weight = {0, 1};
+      float centre = 1, radius = 1;
+      bf::sparse_interval<false>(1, row.row_start.data(), row.column.data(), row.weight.data(),
+                                 c.data(), r.data(), &centre, &radius);
+      bf::write_interval(1, false, nullptr, errors, &centre, &radius, &lower, &upper);
+      EXPECT_EQ(lower, -kInfinity);
+      EXPECT_EQ(upper, kInfinity);
+    }
+}
+
+}  // namespace
+}  // namespace bf_test
