@@ -14,6 +14,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/error_terms.h"
 #include "planner/expression.h"
+#include "planner/fusion_classes.h"
 #include "planner/linear_terms.h"
 
 namespace bf {
@@ -211,6 +212,7 @@ class LayerBuilder {
   }
 
   void keep(const Node& node, Expression expression) {
+    BF_CHECK(fusion_rule(node.op).waits);
     pending_[index_of(node.output)] = std::move(expression);
   }
 
@@ -228,13 +230,9 @@ class LayerBuilder {
     }
     const bool plain =
         is_output(node.output) || std::ranges::any_of(graph_.nodes, [&](const Node& reader) {
-          return !is_activation(reader) && std::ranges::count(reader.inputs, node.output) > 0;
+          return !is_activation(reader.op) && std::ranges::count(reader.inputs, node.output) > 0;
         });
     if (plain) materialise(node.output);
-  }
-
-  static bool is_activation(const Node& node) {
-    return std::holds_alternative<Relu>(node.op) || std::holds_alternative<Unary>(node.op);
   }
 
   void visit(const Conv& op, const Node& node) {
@@ -260,8 +258,7 @@ class LayerBuilder {
   }
 
   void visit(const Scale& op, const Node& node) {
-    const bool ones = op.factor.is_exact() &&
-                      std::ranges::all_of(op.factor.data, [](double x) { return x == 1; });
+    const bool ones = fusion_rule(node.op).joins;
     Expression made;
     if (ones) {
       made = take(node.inputs[0]);
@@ -278,7 +275,7 @@ class LayerBuilder {
   }
 
   void visit(const Binary& op, const Node& node) {
-    if (op.kind == Binary::Kind::kMul) return add_product(node);
+    if (fusion_rule(node.op).kind == FusionClass::kOpaque) return add_product(node);
     BF_CHECK(op.kind == Binary::Kind::kAdd);
     Expression made = take(node.inputs[0]);
     add_expression(take(node.inputs[1]), made);

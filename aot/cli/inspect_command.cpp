@@ -8,6 +8,7 @@
 #include "aot/cli/inspect.h"
 #include "aot/cli/options.h"
 #include "aot/cli/report_findings.h"
+#include "aot/kernels/schedule_dump.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/plan_json.h"
@@ -22,6 +23,7 @@ constexpr char kFooter[] =
     "Examples:\n"
     "  bf-aot inspect model.onnx --dump-after=all\n"
     "  bf-aot inspect model.onnx --plan --method ibp > plan.json\n"
+    "  bf-aot inspect model.onnx --dump-schedule\n"
     "  bf-aot inspect model.onnx --dot net.dot && dot -Tsvg net.dot -o net.svg\n"
     "  bf-aot inspect --list-passes";
 
@@ -33,6 +35,7 @@ struct Arguments {
   bool list_passes = false;
   bool time_passes = false;
   bool plan_json = false;
+  bool schedules = false;
 };
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -55,6 +58,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   add_report_option(app, arguments.report);
   app.add_flag("--plan", arguments.plan_json, "print the plan as JSON");
+  app.add_flag("--dump-schedule", arguments.schedules,
+               "print the classes of the operators and, for each kernel, what it computes, the "
+               "primitives applied to its loops, and the loops");
   app.footer(kFooter);
 }
 
@@ -118,15 +124,16 @@ void inspect(const Arguments& arguments, const CLI::App& app) {
   const FrontendResult front = run_frontend(arguments.model.model, options);
   const bool summary_wanted = arguments.dump_after.empty() && arguments.dot_file.empty() &&
                               !arguments.plan_json && !arguments.time_passes &&
-                              arguments.report.empty();
+                              !arguments.schedules && arguments.report.empty();
   if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json &&
-      arguments.report.empty() && !printer.wants_plan())
+      !arguments.schedules && arguments.report.empty() && !printer.wants_plan())
     return;
 
   const Plan made = run_planner(front, symbol_prefix(arguments.model.model, options), options);
   if (!arguments.dot_file.empty()) write_file(arguments.dot_file, dot(front.graph, made));
   if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
+  if (arguments.schedules) fmt::print("{}{}", dump_operators(front.graph), dump_schedules(made));
   if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,

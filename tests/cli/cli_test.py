@@ -253,6 +253,16 @@ class Inspect(Case):
         output, _ = self.run_tool("inspect", TINY, "--plan", "--disable-pass", "exact-centres")
         self.assertEqual(json.loads(output)["options"]["disabled_passes"], ["exact-centres"])
 
+    def test_schedules(self):
+        output, errors = self.run_tool("inspect", CONTROLLER, "--dump-schedule")
+        self.assertEqual(errors, "")
+        self.assertRegex(output, r"affine +complex-out-fusable")
+        self.assertRegex(output, r"relu +injective")
+        for text in ("kernel backward_affine/", "compute_at(relaxation, product, block)",
+                     "chunk over i: ", "accumulators mid"):
+            self.assertIn(text, output)
+        self.assertEqual(output, self.run_tool("inspect", CONTROLLER, "--dump-schedule")[0])
+
     def test_machine_profile(self):
         output, _ = self.run_tool("inspect", TINY, "--plan", "--profile", "cortex-m4")
         plan = json.loads(output)

@@ -14,6 +14,7 @@
 
 #include "aot/compile.h"
 #include "aot/emit.h"
+#include "aot/kernels/schedule_dump.h"
 #include "planner/planner.h"
 
 namespace bf {
@@ -38,6 +39,7 @@ const Case kCases[] = {
     {"tiny_ibp_generic", Method::kIbp, Lowering::kGeneric, "generic", {".cpp", ".h", ".json"}},
     {"tiny_crown_generic", Method::kCrown, Lowering::kGeneric, "generic", {".cpp"}},
     {"tiny_ibp_vector", Method::kIbp, Lowering::kVector, "x86-64-v3", {".cpp"}},
+    {"tiny_crown_vector", Method::kCrown, Lowering::kVector, "x86-64-v3", {".schedule"}},
     {"tiny_boxes_generic", Method::kIbp, Lowering::kGeneric, "generic", {".h"}, 8},
     {"tiny_boxes_vector", Method::kCrown, Lowering::kVector, "x86-64", {".cpp"}, 8},
 };
@@ -55,7 +57,11 @@ Verifier compile_tiny(const std::string& stem, const CompileOptions& options) {
   return compile(fs::path(BF_SOURCE_DIR) / "models" / "tiny.onnx", stem, options);
 }
 
+// Of `inspect --dump-schedule`: all but the operators.
+constexpr const char* kSchedule = ".schedule";
+
 std::string file(const Verifier& verifier, const std::string& suffix) {
+  if (suffix == kSchedule) return dump_schedules(verifier.plan);
   for (const EmittedFile& each : verifier.files)
     if (each.suffix == suffix) return each.bytes;
   ADD_FAILURE() << "no file " << suffix;

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "frontend/graph.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+// Each operator of the normalised graph, its class, and what it joins into a layer.
+std::string dump_operators(const Graph& graph);
+
+// Each kernel by key: what it computes, the primitives applied, and its loops. Deterministic.
+std::string dump_schedules(const Plan& plan);
+
+}  // namespace bf
