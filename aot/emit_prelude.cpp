@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "aot/emit.h"
 
 namespace bf {
@@ -35,6 +37,14 @@ constexpr const char* kMacros = R"cc(#define BF_RESTRICT __restrict
 #else
 #define BF_UNROLL_TEXT(text) _Pragma(#text)
 #define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
+#endif
+)cc";
+
+constexpr const char* kUnrollBy = R"cc(#if defined(__clang__)
+#define BF_UNROLL_BY_TEXT(text) _Pragma(#text)
+#define BF_UNROLL_BY(n) BF_UNROLL_BY_TEXT(clang loop unroll_count(n))
+#else
+#define BF_UNROLL_BY(n) BF_UNROLL(n)
 #endif
 )cc";
 
@@ -140,6 +150,8 @@ std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types) {
   const Target& target = plan.config.target;
   std::string text = types.empty() ? std::string() : target_check(target);
   text += kMacros;
+  if (std::ranges::any_of(plan.kernels, [](const Kernel& k) { return k.schedule.unroll > 1; }))
+    text += kUnrollBy;
   const std::string registers = register_class(target);
   if (!types.empty()) {
     text += "// A value that is used twice stays in its register: one load instead of two.\n";

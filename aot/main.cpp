@@ -24,6 +24,7 @@ constexpr Command kCommands[] = {
     {"ablate", "bf-aot ablate", bf::cli::ablate_command},
     {"profile", "bf-aot profile", bf::cli::profile_command},
     {"bench", "bf-aot bench", bf::cli::bench_command},
+    {"tune", "bf-aot tune", bf::cli::tune_command},
 };
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".

@@ -1,25 +1,15 @@
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
+#include "aot/cli/kernel_library.h"
 #include "planner/plan.h"
 
 namespace bf::bench {
 
-// A kernel's parameter as it stands in its signature: "const float* BF_RESTRICT weight".
-struct Parameter {
-  std::string type;  // "const float*", "float"
-  std::string name;
-};
-
-// A printed kernel, compiled for this machine and loaded into this process.
-struct LoadedKernel {
-  Kernel kernel;
-  std::vector<Parameter> parameters;
-  void (*run)(void* const* arguments) = nullptr;  // pointers; those of scalars point to a float
-};
+using cli::KernelLibrary;
+using cli::LoadedKernel;
+using cli::Parameter;
 
 // Kernels of the layer in x out, as the planner schedules them for this machine: of the method's
 // forward pass, and the backward products that pass through the layer, `row_tile` rows at a time
@@ -29,18 +19,6 @@ Plan plan_around_layer(Method method, int in, int out, int row_tile);
 
 // Compiles all kernels in one translation unit, with the compiler that a user would get, into the
 // cache of compiled verifiers.
-class KernelLibrary {
- public:
-  explicit KernelLibrary(const std::vector<Kernel>& kernels);
-  const std::vector<LoadedKernel>& kernels() const { return kernels_; }
-
- private:
-  struct Close {
-    void operator()(void* library) const;
-  };
-
-  std::unique_ptr<void, Close> library_;
-  std::vector<LoadedKernel> kernels_;
-};
+KernelLibrary load_kernels(const std::vector<Kernel>& kernels);
 
 }  // namespace bf::bench

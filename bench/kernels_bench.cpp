@@ -146,7 +146,7 @@ std::vector<Kernel> select_kernels() {
 
 int main(int argc, char** argv) try {
   using namespace bf::bench;
-  const KernelLibrary library(select_kernels());
+  const KernelLibrary library = load_kernels(select_kernels());
   for (const LoadedKernel& loaded : library.kernels()) {
     const std::string name = "kernel/" + loaded.kernel.function;
     with_rounds(benchmark::RegisterBenchmark(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/machine_profile.h"
+#include "planner/schedule.h"
 #include "planner/search_config.h"
 
 namespace bf {
@@ -15,7 +16,12 @@ namespace bf {
 // What is asked for.
 
 enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kAuto };
-enum class Lowering : std::uint8_t { kReference, kGeneric, kVector };
+enum class Lowering : std::uint8_t {
+  kReference,  // no code
+  kGeneric,    // portable scalar code
+  kVector,     // vectors of the target, schedules by rules
+  kTuned,      // the same, schedules by measurement where there is one
+};
 enum class Semantics : std::uint8_t { kReal };
 
 // The bounds kept for one pre-activation.
@@ -61,6 +67,7 @@ struct PlannerConfig {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
   Lowering lowering = Lowering::kVector;
+  std::vector<TunedSchedule> tuned;  // of lowering tuned; by rising key, each once
   Target target;
   int row_tile = 0;     // rows of a backward tile; 0: chosen by the planner
   int iterations = 20;  // of optimised slopes: backward passes of each row, 1 to 1000
@@ -84,6 +91,11 @@ struct PlannerConfig {
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
 std::string_view to_string(Lowering lowering);
+
+// Whether kernels may use the target's vectors.
+constexpr bool uses_vectors(Lowering lowering) {
+  return lowering == Lowering::kVector || lowering == Lowering::kTuned;
+}
 std::string_view to_string(Granularity granularity);
 
 }  // namespace bf

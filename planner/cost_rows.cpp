@@ -161,8 +161,7 @@ void StepCoster::clear(const BackwardRows& step, double elements, double tiles) 
 void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, double tiles) {
   const Kernel& code = kernel(link.kernel);
   const int lanes = code.schedule.lanes;
-  const double vectors =
-      code.wide && lanes > 1 ? 2.0 * code.schedule.vectors : 1.0 * code.rows / lanes;
+  const double vectors = (code.wide && lanes > 1 ? 2.0 : 1.0) * code.rows / lanes;
   const double blocks = divided_up(code.out, std::max(1, code.schedule.chunk));
   Work relaxation;
   relaxation.items = code.out * row_vectors(code.rows);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "planner/config.h"
+#include "planner/schedule.h"
 
 namespace bf {
 
@@ -31,17 +32,6 @@ enum class KernelKind : std::uint8_t {
   // and for rows with optimised slopes:
   kForwardRows,  // one term, or a dense layer, at each row's own point
   kStepSlopes,   // the chosen lines at that point; better slopes
-};
-
-// How a kernel's loops are arranged; see aot/loop. lanes x vectors values are computed at a time.
-struct Schedule {
-  int lanes = 1;    // values per vector; 1 is scalar code
-  int vectors = 1;  // vectors per step of the lane axis
-  int columns = 1;  // register tile: columns of the product computed together
-  int chunk = 0;    // terms summed in one accumulator before they go to the next level
-  bool operator==(const Schedule&) const = default;
-
-  int panel() const { return lanes * vectors; }
 };
 
 // A kernel, printed once and shared by all steps of equal key.

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "frontend/diagnostic.h"
+#include "planner/tuning/schedule_space.h"
 
 namespace bf {
 namespace {
@@ -39,7 +40,7 @@ std::string variant(const Kernel& kernel, char separator) {
 
 LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
   const PlannerConfig& config = plan.config;
-  const bool vector = config.lowering == Lowering::kVector && config.target.vector_bytes > 4;
+  const bool vector = uses_vectors(config.lowering) && config.target.vector_bytes > 4;
   lanes_ = vector ? config.target.vector_bytes / kElementBytes : 1;
   for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
     const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
@@ -95,13 +96,45 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   if (kernel.out == 0 && kernel.in > 0) kernel.function += fmt::format("_{}", kernel.in);
   if (kernel.rows > 0) kernel.function += fmt::format("_rows{}", kernel.rows);
 
+  std::optional<Rejected> refused;
+  if (!routine && plan_.config.lowering == Lowering::kTuned) refused = tune(kernel);
   const auto same = std::ranges::find(plan_.kernels, kernel.key, &Kernel::key);
   if (same != plan_.kernels.end()) {
     BF_CHECK(*same == kernel);  // the key names everything that the code depends on
     return static_cast<KernelId>(same - plan_.kernels.begin());
   }
+  if (refused) plan_.rejected.push_back(std::move(*refused));
   plan_.kernels.push_back(std::move(kernel));
   return static_cast<KernelId>(plan_.kernels.size()) - 1;
+}
+
+// Takes the schedule that measurements found for the kernel's key. kernel.depth stays what the
+// rules' schedule has: no tuned schedule sums in longer chains, so that the error terms hold for
+// it.
+std::optional<Rejected> LoweringPlanner::tune(Kernel& kernel) const {
+  if (!is_tunable(kernel)) return std::nullopt;
+  const std::vector<TunedSchedule>& known = plan_.config.tuned;
+  const auto found = std::ranges::lower_bound(known, kernel.key, {}, &TunedSchedule::key);
+  if (found == known.end() || found->key != kernel.key) {
+    kernel.reason = fmt::format("the tuning log has no result for it: {}", kernel.reason);
+    return std::nullopt;
+  }
+  const std::string times = fmt::format("{:.4g} us", 1e6 * found->seconds);
+  if (found->is_default) {
+    kernel.strategy = Lowering::kTuned;
+    kernel.reason = fmt::format("tuned: none of {} schedules beat the default, measured {}",
+                                found->candidates, times);
+    return std::nullopt;
+  }
+  if (const std::string why = why_illegal(kernel, found->schedule); !why.empty()) {
+    kernel.reason = fmt::format("the tuning log's schedule does not fit: {}", kernel.reason);
+    return Rejected{"lowering", kernel.key + ": " + to_text(found->schedule), why};
+  }
+  kernel.schedule = found->schedule;
+  kernel.strategy = Lowering::kTuned;
+  kernel.reason = fmt::format("tuned: {}, measured {} against {:.4g}", to_text(kernel.schedule),
+                              times, 1e6 * found->default_seconds);
+  return std::nullopt;
 }
 
 KernelId LoweringPlanner::bind(KernelKind kind) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "planner/plan.h"
@@ -69,6 +70,7 @@ class LoweringPlanner {
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
                         bool wide);
   KernelId intern(Kernel kernel);
+  std::optional<Rejected> tune(Kernel& kernel) const;
 
   Plan& plan_;
   int lanes_ = 1;

@@ -120,6 +120,8 @@ std::string_view to_string(Lowering lowering) {
       return "generic";
     case Lowering::kVector:
       return "vector";
+    case Lowering::kTuned:
+      return "tuned";
   }
   BF_CHECK(!"a Lowering");
   return {};

@@ -10,7 +10,7 @@ namespace bf {
 namespace {
 
 int lanes_of(const PlannerConfig& config) {
-  return config.lowering == Lowering::kVector ? config.target.vector_bytes / 4 : 1;
+  return uses_vectors(config.lowering) ? config.target.vector_bytes / 4 : 1;
 }
 
 // Why boxes cannot or should not go side by side; empty where nothing speaks against it.

@@ -252,7 +252,9 @@ Json kernels_json(const Plan& plan) {
                      {{"lanes", kernel.schedule.lanes},
                       {"vectors", kernel.schedule.vectors},
                       {"columns", kernel.schedule.columns},
-                      {"chunk", kernel.schedule.chunk}}},
+                      {"chunk", kernel.schedule.chunk},
+                      {"groups_first", kernel.schedule.groups_first},
+                      {"unroll", kernel.schedule.unroll}}},
                     {"depth", kernel.depth},
                     {"reason", kernel.reason},
                     {"predicted_seconds", rounded(kernel.predicted_seconds)}});

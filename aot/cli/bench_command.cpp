@@ -67,9 +67,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->excludes(box);
-  app.add_option("--compare", arguments.compare,
-                 "also time these lowerings: vector, generic, reference; separated by commas")
-      ->check(CLI::IsMember({"vector", "generic", "reference"}))
+  app.add_option(
+         "--compare", arguments.compare,
+         "also time these lowerings: vector, tuned (needs --tuning-log), generic, reference; "
+         "separated by commas")
+      ->check(CLI::IsMember({"vector", "tuned", "generic", "reference"}))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
@@ -248,7 +250,8 @@ FloatBox box_of(const Arguments& arguments, int inputs) {
 }
 
 std::vector<Lowering> lowerings_of(const Arguments& arguments) {
-  constexpr Lowering kAll[] = {Lowering::kVector, Lowering::kGeneric, Lowering::kReference};
+  constexpr Lowering kAll[] = {Lowering::kVector, Lowering::kTuned, Lowering::kGeneric,
+                               Lowering::kReference};
   std::vector<std::string> names = {arguments.model.lowering};
   names.insert(names.end(), arguments.compare.begin(), arguments.compare.end());
   std::vector<Lowering> made;
@@ -257,6 +260,13 @@ std::vector<Lowering> lowerings_of(const Arguments& arguments) {
       if (to_string(each) == name && std::ranges::find(made, each) == made.end())
         made.push_back(each);
   return made;
+}
+
+// A log is read only when it is given.
+void check_log(const Arguments& arguments) {
+  if (std::ranges::count(arguments.compare, "tuned") > 0 && arguments.model.tuning_log.empty())
+    fail("BF3310", "--compare", "tuned schedules stand in a log, and none is given",
+         "give --tuning-log FILE, which bf-aot tune writes");
 }
 
 int count_inputs(const Graph& graph) {
@@ -294,6 +304,7 @@ int bench_command(int argc, const char* const* argv) {
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;
 
+  check_log(arguments);
   const CompileOptions options = compile_options(arguments.model);
   const FrontendResult front = run_frontend(arguments.model.model, options);
   BenchSubject subject{front, box_of(arguments, count_inputs(front.graph)), options,

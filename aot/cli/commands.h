@@ -15,5 +15,6 @@ int inspect_command(int argc, const char* const* argv);
 int ablate_command(int argc, const char* const* argv);
 int profile_command(int argc, const char* const* argv);
 int bench_command(int argc, const char* const* argv);
+int tune_command(int argc, const char* const* argv);
 
 }  // namespace bf::cli

@@ -28,6 +28,7 @@ constexpr char kFooter[] =
     "  bf-aot inspect MODEL                  show the network, the passes, the plan\n"
     "  bf-aot ablate MODEL... --out DIR      measure what each choice of the planner brings\n"
     "  bf-aot bench MODEL                    time a verifier here, as a whole and by kernel\n"
+    "  bf-aot tune MODEL                     search faster schedules of its kernels here\n"
     "  bf-aot profile                        measure or check the machine's profile\n"
     "  bf-aot supports --onnx-operators      what models and properties may hold\n"
     "  (each has its own --help)\n"

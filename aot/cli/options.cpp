@@ -5,6 +5,7 @@
 #include "aot/cli/config_file.h"
 #include "aot/cli/json_io.h"
 #include "aot/cli/profile_file.h"
+#include "aot/cli/tune_log_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/vnnlib/vnnlib.h"
@@ -40,15 +41,21 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("MODEL", arguments.model, "ONNX file")->required()->type_name("FILE");
   app.add_option("--name", arguments.name,
                  "prefix of the verifier's symbols (default: made from the file name)");
-  std::vector<std::string> lowerings = {"generic", "vector"};
+  std::vector<std::string> lowerings = {"generic", "vector", "tuned"};
   if (reference) lowerings.emplace_back("reference");
   app.add_option("--lowering", arguments.lowering,
                  reference
-                     ? "code: generic (portable C++17), vector (SIMD), or reference (no code: "
-                       "the plan executed in double, not sound in floating point)"
-                     : "code: generic (portable C++17) or vector (SIMD)")
+                     ? "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
+                       "schedules of --tuning-log), or reference (no code: the plan executed in "
+                       "double, not sound in floating point)"
+                     : "code: generic (portable C++17), vector (SIMD), or tuned (the same with "
+                       "the schedules of --tuning-log)")
       ->check(CLI::IsMember(lowerings))
       ->capture_default_str()
+      ->group(kPlannerGroup);
+  app.add_option("--tuning-log", arguments.tuning_log,
+                 "JSON lines that bf-aot tune wrote: the schedules of --lowering tuned")
+      ->type_name("FILE")
       ->group(kPlannerGroup);
   app.add_option("--target", arguments.target, "machine that the code is made for")
       ->check(CLI::IsMember(target_names()))
@@ -121,6 +128,14 @@ Method method_of(const std::string& text) {
   return Method::kCrown;
 }
 
+Lowering lowering_of(const std::string& text) {
+  for (const Lowering each :
+       {Lowering::kReference, Lowering::kGeneric, Lowering::kVector, Lowering::kTuned})
+    if (to_string(each) == text) return each;
+  BF_CHECK(!"a Lowering");
+  return Lowering::kVector;
+}
+
 // The profile that --profile asks for; nothing asks for the target's.
 std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
   if (!arguments.profile.empty()) return read_profile(arguments.profile);
@@ -142,9 +157,12 @@ CompileOptions compile_options(const ModelArguments& arguments) {
          "unknown semantics '" + arguments.semantics + "': only 'real' is offered");
   CompileOptions options;
   options.planner.method = method_of(arguments.method);
-  options.planner.lowering = arguments.lowering == "generic"     ? Lowering::kGeneric
-                             : arguments.lowering == "reference" ? Lowering::kReference
-                                                                 : Lowering::kVector;
+  options.planner.lowering = lowering_of(arguments.lowering);
+  if (!arguments.tuning_log.empty())
+    options.planner.tuned = best_results(read_tuning_log(arguments.tuning_log));
+  else if (options.planner.lowering == Lowering::kTuned)
+    fail("BF3310", "--lowering", "tuned schedules stand in a log, and none is given",
+         "give --tuning-log FILE, which bf-aot tune writes");
   options.planner.target = find_target(arguments.target);
   options.planner.row_tile = arguments.row_tile;
   options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep

@@ -28,6 +28,7 @@ struct ModelArguments {
   std::vector<std::string> cache;
   int batch = 1;
   std::string granularity = "region";
+  std::string tuning_log;
   std::string profile;  // a name or a file; empty: of the target
   int iterations = 20;
   std::vector<std::string> disabled_passes;  // of the graph and of the planner

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "aot/kernels/kernels.h"
 #include "frontend/diagnostic.h"
 
@@ -44,6 +46,26 @@ void split_rows(Nest& nest, const Kernel& kernel) {
 void unroll_rows(Nest& nest, const Kernel& kernel) {
   nest.unroll("v");
   if (kernel.schedule.lanes > 1) nest.vectorize("r");
+}
+
+// The register tile of a product, of vectors of `lanes` rows: `columns` times all rows or a group
+// of `vectors` vectors of floats.
+void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string> blocks,
+                      int lanes) {
+  const int group = kernel.schedule.vectors * kernel.schedule.lanes;
+  std::vector<std::string> order = std::move(blocks);
+  const auto columns = std::ranges::find(order, "column");
+  nest.split("r", lanes, "v");
+  if (group < kernel.rows) {
+    nest.split("v", group / lanes, "group");
+    order.insert(kernel.schedule.groups_first ? columns : columns + 1, "group");
+  }
+  order.insert(order.end(), {"j", "k", "v", "r"});
+  nest.reorder(order);
+  nest.unroll("k");
+  nest.unroll("v");
+  if (lanes > 1) nest.vectorize("r");
+  if (kernel.schedule.unroll > 1) nest.unroll("j", kernel.schedule.unroll);
 }
 
 // Through the relaxation: A over a' = relu(z) becomes slope A over z, chosen by A's sign; the
@@ -106,13 +128,9 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   } else {
     nest.split("j", kernel.schedule.chunk, "block");
   }
-  split_rows(nest, kernel);
-  if (narrow)
-    nest.reorder({"block", "column", "panel", "j", "k", "v", "r"});
-  else
-    nest.reorder({"block", "column", "j", "k", "v", "r"});
-  nest.unroll("k");
-  unroll_rows(nest, kernel);
+  std::vector<std::string> blocks = {"block", "column"};
+  if (narrow) blocks.emplace_back("panel");
+  schedule_product(nest, kernel, blocks, kernel.schedule.lanes);
   return nest;
 }
 
@@ -134,11 +152,7 @@ Nest wide_product(const Kernel& kernel, const Columns& columns) {
   nest.split("k", columns.tile, "column");
   nest.split("j", kernel.panel, "panel");
   const int lanes = kernel.schedule.lanes;
-  nest.split("r", lanes > 1 ? lanes / 2 : 1, "v");
-  nest.reorder({"column", "panel", "j", "k", "v", "r"});
-  nest.unroll("k");
-  nest.unroll("v");
-  if (lanes > 1) nest.vectorize("r");
+  schedule_product(nest, kernel, {"column", "panel"}, lanes > 1 ? lanes / 2 : 1);
   return nest;
 }
 

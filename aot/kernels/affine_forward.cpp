@@ -87,19 +87,28 @@ Nest schedule_boxes(const Kernel& kernel, Nest nest, int lanes) {
   nest.unroll("v");
   nest.vectorize("b");
   nest.cache_write("chunk");
+  if (kernel.schedule.unroll > 1) nest.unroll("i", kernel.schedule.unroll);
   return nest;
 }
 
-// Panels of outputs; in each, chunks of inputs; a register tile of `vectors` x `lanes` outputs.
+// Panels of outputs, in groups of `vectors` vectors of floats: the register tile; for each, chunks
+// of inputs.
 Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
   if (kernel.boxes > 1) return schedule_boxes(kernel, std::move(nest), lanes);
   nest.split("o", lanes, "v");
-  nest.split("v", kernel.panel / lanes, "panel");
+  const int group = kernel.schedule.vectors * kernel.schedule.lanes;
+  const bool whole = group == kernel.panel;
+  if (!whole) nest.split("v", group / lanes, "group");
+  nest.split(whole ? "v" : "group", whole ? kernel.panel / lanes : kernel.panel / group, "panel");
   nest.split("i", kernel.schedule.chunk, "chunk");
-  nest.reorder({"panel", "chunk", "i", "v", "o"});
+  if (whole)
+    nest.reorder({"panel", "chunk", "i", "v", "o"});
+  else
+    nest.reorder({"panel", "group", "chunk", "i", "v", "o"});
   nest.unroll("v");
   if (lanes > 1) nest.vectorize("o");
   nest.cache_write("chunk");
+  if (kernel.schedule.unroll > 1) nest.unroll("i", kernel.schedule.unroll);
   return nest;
 }
 

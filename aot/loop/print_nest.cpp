@@ -60,7 +60,7 @@ void NestPrinter::open_counted(const Loop& loop) {
       loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
   if (loop.kind == LoopKind::kParallel)
     line("// Iterations are independent; one after the other here.");
-  if (loop.unroll > 1) line(fmt::format("BF_UNROLL({})", loop.unroll));
+  if (loop.unroll > 1) line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, to_text(begin), end,
                    advance));
 }

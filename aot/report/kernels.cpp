@@ -33,6 +33,7 @@ std::string schedule_text(const Kernel& kernel) {
                          : std::string("scalar");
   if (schedule.columns > 1) text += fmt::format(", {} columns", schedule.columns);
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
+  if (schedule.unroll > 1) text += fmt::format(", unrolled by {}", schedule.unroll);
   return text;
 }
 

@@ -31,7 +31,7 @@ bool contains(const std::vector<int>& list, int value) {
 std::vector<int> tile_options(const Plan& plan) {
   const PlannerConfig& config = plan.config;
   if (config.row_tile > 0) return {};
-  const bool vector = config.lowering == Lowering::kVector && config.target.vector_bytes > 4;
+  const bool vector = uses_vectors(config.lowering) && config.target.vector_bytes > 4;
   const int unit = vector ? config.target.vector_bytes / 4 : 2;
   return {0, unit, 3 * unit, 4 * unit};
 }

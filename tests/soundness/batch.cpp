@@ -11,6 +11,7 @@
 
 #include "aot/cli/library.h"
 #include "aot/cli/process.h"
+#include "planner/tuning/schedule_space.h"
 
 namespace bf::soundness {
 namespace {
@@ -37,6 +38,23 @@ PlannerConfig planner_config(Method method, Lowering lowering, const std::string
   config.method = method;
   config.lowering = lowering;
   config.target = find_target(target);
+  return config;
+}
+
+PlannerConfig with_random_schedules(const Graph& graph, PlannerConfig config, Random& random) {
+  config.lowering = Lowering::kVector;
+  const Plan rules = bf::plan(graph, ModelInfo{}, "net", false, config);
+  config.lowering = Lowering::kTuned;
+  for (const Kernel& kernel : rules.kernels) {
+    if (!is_tunable(kernel)) continue;
+    const std::vector<Schedule> space = legal_schedules(kernel, config.target);
+    TunedSchedule tuned;
+    tuned.key = kernel.key;
+    tuned.target = config.target.name;
+    tuned.schedule = space[random() % space.size()];
+    config.tuned.push_back(tuned);
+  }
+  std::ranges::sort(config.tuned, {}, &TunedSchedule::key);
   return config;
 }
 

@@ -33,6 +33,10 @@ struct Build {
 
 PlannerConfig planner_config(Method method, Lowering lowering, const std::string& target);
 
+// Lowering tuned with any legal schedule for each kernel of the network's plan, as a tuning log
+// may hold them.
+PlannerConfig with_random_schedules(const Graph& graph, PlannerConfig config, Random& random);
+
 struct Outcome {
   bf_status status = BF_OK;
   std::vector<float> lower, upper;

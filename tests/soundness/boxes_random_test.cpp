@@ -62,6 +62,8 @@ const Configuration kConfigurations[] = {
      "clang++",
      {"-O3", "-ffp-contract=fast"},
      true},
+    {"ibp_tuned_v3_gcc", Method::kIbp, Lowering::kTuned, "x86-64-v3", "g++", {"-O2"}, true},
+    {"crown_tuned_host_gcc", Method::kCrown, Lowering::kTuned, "host", "g++", {"-O2"}, true},
     {"alpha_crown_sse_gcc",
      Method::kAlphaCrown,
      Lowering::kVector,
@@ -101,8 +103,11 @@ class RandomBatches : public ::testing::TestWithParam<Configuration> {
     for (int family = 0; family < kFamilies; ++family)
       for (int i = 0; i < kNetsPerFamily; ++i) {
         nets_.push_back(random_net(random_, static_cast<Family>(family)));
-        batch_.add(to_graph(nets_.back()), false, config);
-        batch_.add(to_graph(nets_.back()), false, config, poison);
+        PlannerConfig one = config;
+        if (config.lowering == Lowering::kTuned)
+          one = with_random_schedules(to_graph(nets_.back()), config, random_);
+        batch_.add(to_graph(nets_.back()), false, one);
+        batch_.add(to_graph(nets_.back()), false, one, poison);
       }
     batch_.build({configuration.compiler, configuration.flags});
   }
@@ -189,8 +194,7 @@ void RandomBatches::check_call(std::size_t net, const ExactNet& exact) {
 TEST_P(RandomBatches, BoundsHold) {
   for (std::size_t net = 0; net < nets_.size(); ++net) {
     if (GetParam().method != Method::kAlphaCrown) {  // a single layer has no slopes to choose
-      ASSERT_EQ(batch_.plan(2 * net).batch.side_by_side > 1,
-                GetParam().lowering == Lowering::kVector);
+      ASSERT_EQ(batch_.plan(2 * net).batch.side_by_side > 1, uses_vectors(GetParam().lowering));
     }
     const ExactNet exact(nets_[net]);
     for (int i = 0; i < kCalls; ++i) {

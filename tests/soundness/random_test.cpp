@@ -7,9 +7,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <ostream>
+#include <set>
 
 #include "aot/cli/library.h"
 #include "planner/reference/exact.h"
+#include "planner/tuning/schedule_space.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
@@ -96,6 +98,27 @@ const Configuration kConfigurations[] = {
      "g++",
      {"-O3", "-ffp-contract=fast"}},
     {"alpha_crown_sse_gcc", Method::kAlphaCrown, Lowering::kVector, "x86-64", "g++", {"-O1"}},
+    // Any legal schedule for each kernel.
+    {"ibp_tuned_host_gcc",
+     Method::kIbp,
+     Lowering::kTuned,
+     "host",
+     "g++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"crown_tuned_host_clang", Method::kCrown, Lowering::kTuned, "host", "clang++", {"-O2"}},
+    {"crown_tuned_sse_gcc", Method::kCrown, Lowering::kTuned, "x86-64", "g++", {"-O1"}},
+    {"alpha_crown_tuned_v3_gcc",
+     Method::kAlphaCrown,
+     Lowering::kTuned,
+     "x86-64-v3",
+     "g++",
+     {"-O2", "-ffp-contract=fast"}},
+    {"crown_ibp_tuned_generic_clang",
+     Method::kCrownIbp,
+     Lowering::kTuned,
+     "generic",
+     "clang++",
+     {"-O2"}},
     {"auto_host_gcc",
      Method::kAuto,
      Lowering::kVector,
@@ -133,9 +156,28 @@ class RandomNetworks : public ::testing::TestWithParam<Configuration> {
     for (int family = 0; family < kFamilies; ++family)
       for (int i = 0; i < kNetsPerFamily; ++i) {
         nets_.push_back(random_net(random_, static_cast<Family>(family)));
-        batch_.add(nets_.back(), config);
+        batch_.add(nets_.back(), configured(config));
       }
     batch_.build({configuration.compiler, configuration.flags});
+    if (config.lowering == Lowering::kTuned) expect_other_schedules();
+  }
+
+  PlannerConfig configured(const PlannerConfig& config) {
+    if (config.lowering != Lowering::kTuned) return config;
+    return with_random_schedules(to_graph(nets_.back()), config, random_);
+  }
+
+  // The log's schedules were taken, not refused.
+  void expect_other_schedules() const {
+    std::set<std::string> schedules;
+    for (std::size_t i = 0; i < batch_.size(); ++i) {
+      for (const Kernel& kernel : batch_.plan(i).kernels)
+        if (is_tunable(kernel)) {
+          EXPECT_EQ(kernel.strategy, Lowering::kTuned) << kernel.key << ": " << kernel.reason;
+          schedules.insert(to_text(kernel.schedule));
+        }
+    }
+    EXPECT_GE(schedules.size(), 30U);
   }
 
   void check_box(std::size_t net, const ExactNet& exact, const FloatBox& box);

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace bf::cli {
+
+// Single kernels of a plan, to be measured apart from the verifier.
+
+// A kernel's parameter as it stands in its signature: "const float* BF_RESTRICT weight".
+struct Parameter {
+  std::string type;  // "const float*", "float"
+  std::string name;
+};
+
+struct LoadedKernel {
+  Kernel kernel;
+  std::vector<Parameter> parameters;
+  void (*run)(void* const* arguments) = nullptr;  // pointers; those of scalars point to a float
+};
+
+// A translation unit with printed kernels, whose functions have different names, and what calls
+// them; `run` is null.
+struct KernelSource {
+  std::string text;
+  std::vector<LoadedKernel> kernels;
+};
+KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target);
+
+// The unit compiled to a shared object, loaded into this process.
+class KernelLibrary {
+ public:
+  // Throws: BF3305 when it cannot be loaded.
+  KernelLibrary(const std::filesystem::path& library, const KernelSource& source);
+  const std::vector<LoadedKernel>& kernels() const { return kernels_; }
+
+ private:
+  struct Close {
+    void operator()(void* library) const;
+  };
+
+  std::unique_ptr<void, Close> library_;
+  std::vector<LoadedKernel> kernels_;
+};
+
+}  // namespace bf::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "aot/cli/kernel_library.h"
+#include "aot/cli/library.h"
+#include "planner/tuning/tuner.h"
+
+namespace bf::cli {
+
+// Compiles the candidates of a kernel into one library, checks each against its oracle
+// (kernel_check.h), and times those that are right in turns with the default, all in a process of
+// its own: a candidate that crashes is an error of that candidate.
+class HostTuningMachine : public TuningMachine {
+ public:
+  struct Options {
+    Target target;
+    CompilerOptions compiler;
+    std::int64_t weights_bytes = 0;  // of the whole network: how far away a table is
+    std::uint64_t seed = 1;
+    std::string machine;  // for the records
+  };
+  using Keep = std::function<void(const TuningRecord&)>;
+
+  HostTuningMachine(Options options, Keep keep, std::function<bool()> is_over);
+
+  std::vector<Measurement> measure(const Kernel& kernel,
+                                   const std::vector<Schedule>& schedules) override;
+  Confirmation confirm(const Kernel& kernel, const Schedule& schedule) override;
+  void record(TuningRecord record) override;
+  bool is_over() override { return is_over_(); }
+
+ private:
+  // By kernel: its seconds in each round, or what is wrong with it.
+  struct Timed {
+    std::vector<double> seconds;
+    std::string error;
+  };
+  std::vector<Timed> time(const std::vector<Kernel>& kernels, int rounds);
+  std::vector<Timed> time_once(const std::vector<Kernel>& kernels, int rounds);
+
+  Options options_;
+  Toolchain toolchain_;
+  Keep keep_;
+  std::function<bool()> is_over_;
+};
+
+// What the child process does: checks and times kernels of one signature, the first one the
+// default. By kernel: {"seconds": [..]} or {"error": ".."}, as JSON text.
+std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64_t seed,
+                           std::int64_t weights_bytes);
+
+}  // namespace bf::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/kernels.h"
+
+namespace bf {
+
+// Schedules that a kernel may have. `kernel` is as the planner's rules made it: what measurements
+// may change is how its loops run, never what it computes, its tables' layout, its lanes or the
+// length of its rounding chains.
+
+// Whether there is something to choose: affine kernels that are printed from loop nests.
+bool is_tunable(const Kernel& kernel);
+
+// What forbids a schedule, for the user; empty: nothing. Any schedule may be asked about, also one
+// from a file.
+std::string why_illegal(const Kernel& kernel, const Schedule& schedule);
+
+// All legal schedules whose register tile fits the target's registers; the kernel's own first, each
+// once, in a fixed order.
+std::vector<Schedule> legal_schedules(const Kernel& kernel, const Target& target);
+
+// Accumulators of the register tile, in vectors of the registers' width.
+int accumulators(const Kernel& kernel, const Schedule& schedule);
+
+// "12 columns x 2 vectors, chunks of 64, unrolled by 2"
+std::string to_text(const Schedule& schedule);
+
+}  // namespace bf
