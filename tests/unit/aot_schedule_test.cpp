@@ -289,6 +289,7 @@ TEST(RandomSchedules, SumNoLongerThanTheirDepth) {
 const char* const kPrelude = R"(
 #include <cstring>
 #define BF_UNROLL(n)
+#define BF_UNROLL_BY(n)
 #define BF_KEEP(x)
 template <typename V> V load(const float* from) { V v; std::memcpy(&v, from, sizeof v); return v; }
 template <typename V> V broadcast(float value) { return V{} + value; }
