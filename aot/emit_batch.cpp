@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "aot/emit_parallel.h"
 #include "aot/step_emitter.h"
 #include "frontend/diagnostic.h"
 
@@ -138,7 +139,14 @@ std::string bounds_function(const Plan& plan, bool spec, const Instruments& inst
   text += fmt::format(
       "  const bf_status first = bf::check_boxes(count, lower, upper, {}_INPUTS, statuses);\n\n",
       upper);
-  return text + emit_steps(plan, *entry, instruments) + "  return first;\n}\n\n";
+  const std::string steps = emit_steps(plan, *entry, instruments);
+  if (!has_workers(plan)) return text + steps + "  return first;\n}\n\n";
+  return emit_steps_function(plan, *entry, steps) + text +
+         fmt::format(
+             "  bf::BoxGroup<{}> group = {{}};\n"
+             "  while (bf::next_group(group, count, statuses))\n  ",
+             entry->boxes) +
+         emit_steps_call(plan, *entry, "workspace") + "  return first;\n}\n\n";
 }
 
 }  // namespace
@@ -167,7 +175,7 @@ std::string emit_batch_functions(const Plan& plan, const Property* property,
   if (plan.config.batch == 1) return {};
   std::string text = bounds_function(plan, false, instruments);
   if (plan.spec_rows > 0) text += bounds_function(plan, true, instruments);
-  if (property == nullptr) return text;
+  if (property == nullptr || has_workers(plan)) return text;
   const std::string upper = upper_case(plan.name);
   text += fmt::format(fmt::runtime(kVerifyHead), plan.name, upper);
   const char* const how = plan.batch.side_by_side == 1 ? kVerifyByTurns : kVerifyTogether;

@@ -5,6 +5,7 @@
 #include "aot/emit.h"
 #include "aot/emit_batch.h"
 #include "aot/emit_context.h"
+#include "aot/emit_parallel.h"
 #include "aot/emit_verify.h"
 
 namespace bf {
@@ -92,7 +93,9 @@ bf_status {1}_spec_bounds(const float *lower, const float *upper, float *spec_lo
 )",
                         plan.spec_rows, plan.name);
   if (property != nullptr) text += emit_verify_declarations(plan, *property);
+  text += emit_parallel_declarations(plan, property);
   text += emit_batch_declarations(plan, property);
+  text += emit_parallel_batch_declarations(plan, property);
   text += emit_context_declarations(plan, property);
   text += fmt::format(
       R"(/* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "aot/emit_terms.h"
 #include "aot/literals.h"
 #include "aot/step_emitter.h"
@@ -66,17 +68,54 @@ void StepEmitter::emit(const BackwardRows& step) {
   poison_new(0);
   declare_images(step);
   list_rows(step);
-  line(fmt::format("for (int first = 0; first < count; first += {}) {{", step.tile / 2));
-  ++depth_;
+  open_tile(step);
   if (step.iterations > 0)
     optimise(step);
   else
     rows_once(step);
-  --depth_;
-  line("}");
+  close_tile(step);
   poison_dead(end);
   --depth_;
   line("}");
+}
+
+// The loop over tiles, or what a worker does for one of them.
+void StepEmitter::open_tile(const BackwardRows& step) {
+  if (entry_.workers == 1) {
+    line(fmt::format("for (int first = 0; first < count; first += {}) {{", step.tile / 2));
+    ++depth_;
+    return;
+  }
+  line("const auto tile = [&](int index, unsigned char* own) {");
+  ++depth_;
+  line(fmt::format("const int first = index * {};", step.tile / 2));
+  for (const Buffer* buffer : buffers_of_tile(step)) declare(*buffer);
+  poison_tile(step);
+}
+
+// A worker's own.
+std::vector<const Buffer*> StepEmitter::buffers_of_tile(const BackwardRows& step) const {
+  std::vector<const Buffer*> buffers;
+  const Access access = access_of(step);
+  for (std::size_t i = 0; i < entry_.buffers.size(); ++i)
+    if (entry_.buffers[i].per_worker && std::ranges::count(access.writes, BufferId(i)) > 0)
+      buffers.push_back(&entry_.buffers[i]);
+  return buffers;
+}
+
+// What lives as long as a tile, before it and after it.
+void StepEmitter::poison_tile(const BackwardRows& step) {
+  for (const Buffer* buffer : buffers_of_tile(step))
+    if (!lives_in_a_round(*buffer)) poison(*buffer);
+}
+
+void StepEmitter::close_tile(const BackwardRows& step) {
+  if (entry_.workers > 1) poison_tile(step);
+  --depth_;
+  if (entry_.workers == 1) return line("}");
+  line("};");
+  line(fmt::format("const int tiles = bf::tiles_of(count, {});", step.tile / 2));
+  line("if (const bf_status status = bf::run_tiles(team, scratch, tiles, tile)) return status;");
 }
 
 // One tile's rows: from the weights to tighter bounds.

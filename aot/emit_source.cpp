@@ -6,6 +6,7 @@
 #include "aot/emit.h"
 #include "aot/emit_batch.h"
 #include "aot/emit_context.h"
+#include "aot/emit_parallel.h"
 #include "aot/emit_terms.h"
 #include "aot/emit_verify.h"
 #include "aot/kernels/kernels.h"
@@ -102,12 +103,18 @@ std::string bounds_function(const Plan& plan, const Entry& entry, const Instrume
   if (cached)
     text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
   text += workspace_check(plan, entry);
+  std::string checks;
   if (makes_anew(plan))
-    text +=
+    checks =
         "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
-  text += fmt::format(
+  checks += fmt::format(
       "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
+  text += checks;
+  if (has_workers(plan) && !cached)
+    return emit_steps_function(plan, entry, emit_steps(plan, entry, instruments)) + text +
+           emit_steps_call(plan, entry, "bf::Team{nullptr, 1}") +
+           emit_parallel_function(plan, entry, checks);
   if (cached) text += emit_begin_call(plan, entry);
   text += emit_steps(plan, entry, instruments);
   if (cached) text += emit_end_call(entry);
@@ -166,7 +173,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
   text += emit_contraction(plan);
   text += "#include \"bounds.h\"\n" + batch_includes(plan) + context_includes(plan) +
-          runtime_includes(plan);
+          parallel_includes(plan) + runtime_includes(plan);
   if (property != nullptr) text += "#include \"verdict.h\"\n";
   text += "\n";
   text +=
@@ -190,7 +197,9 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   }
   text += emit_context_functions(plan);
   if (property != nullptr) text += emit_verify_functions(plan);
+  if (property != nullptr) text += emit_parallel_verify(plan);
   text += emit_batch_functions(plan, property, instruments);
+  text += emit_parallel_batch_functions(plan, property);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";
   return wrap_lines(text);

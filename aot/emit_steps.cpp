@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "aot/emit_parallel.h"
 #include "aot/emit_terms.h"
 #include "aot/literals.h"
 #include "aot/step_emitter.h"
@@ -40,9 +41,14 @@ StepEmitter::StepEmitter(const Plan& plan, const Entry& entry, const Instruments
 std::string StepEmitter::text() {
   if (!entry_.buffers.empty()) {
     line("// The arena.");
-    for (const Buffer& buffer : entry_.buffers) declare(buffer);
+    for (const Buffer& buffer : entry_.buffers)
+      if (!buffer.per_worker) declare(buffer);
   }
-  if (entry_.boxes > 1) {
+  if (entry_.workers > 1)
+    line(fmt::format("const bf::Scratch scratch = {{at<unsigned char>(workspace, {}), {}}};",
+                     entry_.storage.planned_bytes, entry_.worker_storage.planned_bytes));
+  const bool loops = entry_.boxes > 1 && !has_workers(plan_);
+  if (loops) {
     line(fmt::format("bf::BoxGroup<{}> group = {{}};", entry_.boxes));
     line("while (bf::next_group(group, count, statuses)) {");
     ++depth_;
@@ -57,7 +63,7 @@ std::string StepEmitter::text() {
     close_part(task.steps.back() + 1);
   }
   task_ = -1;
-  if (entry_.boxes > 1) {
+  if (loops) {
     --depth_;
     line("}");
   }
@@ -80,13 +86,15 @@ void StepEmitter::emit_step(int step) {
 
 void StepEmitter::poison_new(int op, bool in_a_round) {
   for (const Buffer& buffer : entry_.buffers)
-    if (buffer.first == step_ && buffer.first_op == op && lives_in_a_round(buffer) == in_a_round)
+    if (buffer.first == step_ && buffer.first_op == op && lives_in_a_round(buffer) == in_a_round &&
+        (in_a_round || !buffer.per_worker))
       poison(buffer);
 }
 
 void StepEmitter::poison_dead(int op, bool in_a_round) {
   for (const Buffer& buffer : entry_.buffers)
-    if (buffer.last == step_ && buffer.last_op == op && lives_in_a_round(buffer) == in_a_round)
+    if (buffer.last == step_ && buffer.last_op == op && lives_in_a_round(buffer) == in_a_round &&
+        (in_a_round || !buffer.per_worker))
       poison(buffer);
 }
 
@@ -138,8 +146,10 @@ void StepEmitter::declare(const Buffer& buffer) {
                      : buffer.element == Element::kInt32 ? "std::int32_t"
                                                          : "float";
   line(fmt::format("{0}* const {1} = at<{0}>({2}, {3});  // [{4}]", type, buffer.name,
-                   buffer.scope == CacheScope::kRun ? "workspace" : "context", buffer.offset,
-                   buffer.count));
+                   buffer.per_worker                  ? "own"
+                   : buffer.scope == CacheScope::kRun ? "workspace"
+                                                      : "context",
+                   buffer.offset, buffer.count));
 }
 
 void StepEmitter::emit(const BindBox& step) {

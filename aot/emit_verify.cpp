@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "aot/emit.h"
+#include "aot/emit_parallel.h"
 #include "aot/literals.h"
 #include "aot/verdict_tables.h"
 #include "frontend/diagnostic.h"
@@ -171,7 +172,7 @@ std::string verify_function(const Plan& plan, bool cached) {
 }  // namespace
 
 std::string emit_verify_functions(const Plan& plan) {
-  std::string text = verify_function(plan, false);
+  std::string text = shares_rows(plan) ? std::string() : verify_function(plan, false);
   if (plan.context.bytes > 0) text += verify_function(plan, true);
   return text + fmt::format(
                     R"(bf_status {0}_property_box(std::size_t index, float* lower, float* upper) {{

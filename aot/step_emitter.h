@@ -94,6 +94,10 @@ class StepEmitter {
   void emit(const BackwardRows& step);
   std::string row_list(const BackwardRows& step) const;
   void list_rows(const BackwardRows& step);
+  void open_tile(const BackwardRows& step);
+  void close_tile(const BackwardRows& step);
+  std::vector<const Buffer*> buffers_of_tile(const BackwardRows& step) const;
+  void poison_tile(const BackwardRows& step);
   void rows_once(const BackwardRows& step);
   void start_term(const BackwardRows& step, const BackwardOut& out);
   void link(const BackwardRows& step, const BackwardLink& link);

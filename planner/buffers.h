@@ -40,6 +40,8 @@ struct Buffer {
   int first_op = 0;  // of step `first`
   int last_op = 0;   // of step `last`
   int values = 1;    // that it holds one after the other, each written over the one before
+  // Each worker has its own, in its part of the arena: offset counts from the start of the part.
+  bool per_worker = false;
   bool operator==(const Buffer&) const = default;
 };
 

@@ -67,7 +67,7 @@ ConvWork conv_work(const ConvGeometry& g) {
 
 StepCoster::StepCoster(const Plan& plan, const Entry& entry, const MachineProfile& profile)
     : plan_(plan), entry_(entry), profile_(profile), lanes_(plan.config.target.vector_bytes / 4) {
-  working_set_ = static_cast<double>(entry.storage.planned_bytes);
+  working_set_ = static_cast<double>(entry.arena_bytes());
   for (const int index : layers_of(entry))
     working_set_ += static_cast<double>(plan.layouts[static_cast<std::size_t>(index)].bytes);
 }

@@ -13,6 +13,7 @@
 #include "planner/lowering.h"
 #include "planner/placement.h"
 #include "planner/plan_cache.h"
+#include "planner/share_rows.h"
 #include "planner/storage.h"
 
 namespace bf {
@@ -40,6 +41,7 @@ void place_entries(Plan& plan) {
   if (is_enabled(plan.config, "plan-cache")) plan_cache(plan);
   for (Entry& entry : plan.entries) {
     if (is_enabled(plan.config, "reuse-in-place")) reuse_in_place(entry);
+    if (is_enabled(plan.config, "share-rows")) share_rows(entry, plan.config.workers);
     place_apart(entry, plan.config.target.align);
     if (!is_enabled(plan.config, "share-storage")) continue;
     share_storage(entry, plan.rejected);
@@ -69,7 +71,7 @@ class Fitting {
   const std::string& name(int layer) const {
     return plan_.layers[static_cast<std::size_t>(layer)].name;
   }
-  bool fits() const { return plan_.arena_bytes() <= plan_.config.memory_budget; }
+  bool fits() const { return plan_.parallel_bytes() <= plan_.config.memory_budget; }
 
   void clear();
   void build();
@@ -111,7 +113,7 @@ void Fitting::build() {
 std::int64_t Fitting::place() {
   clear();
   place_entries(plan_);
-  const std::int64_t bytes = plan_.arena_bytes();
+  const std::int64_t bytes = plan_.parallel_bytes();
   smallest_ = smallest_ < 0 ? bytes : std::min(smallest_, bytes);
   return bytes;
 }
@@ -119,8 +121,8 @@ std::int64_t Fitting::place() {
 // The rows whose tiles must shrink for the largest entry to need less; nothing where its fullest
 // step has none that can.
 std::optional<Shrink> Fitting::next_shrink() {
-  const Entry& entry = *std::ranges::max_element(
-      plan_.entries, {}, [](const Entry& e) { return e.storage.planned_bytes; });
+  const Entry& entry =
+      *std::ranges::max_element(plan_.entries, {}, [](const Entry& e) { return e.arena_bytes(); });
   std::optional<Shrink> shrink;
   std::int64_t most = 0;
   const LoweringPlanner lowering(plan_);

@@ -22,13 +22,24 @@ bool live_together(const Buffer& a, const Buffer& b) {
 std::int64_t Plan::arena_bytes() const {
   std::int64_t bytes = 0;
   for (const Entry& entry : entries)
-    if (!is_batch(entry.kind)) bytes = std::max(bytes, entry.storage.planned_bytes);
+    if (!is_batch(entry.kind)) bytes = std::max(bytes, entry.arena_bytes());
   return bytes;
+}
+
+std::int64_t Plan::worker_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Entry& entry : entries)
+    if (!is_batch(entry.kind)) bytes = std::max(bytes, entry.worker_storage.planned_bytes);
+  return bytes;
+}
+
+std::int64_t Plan::parallel_bytes() const {
+  return arena_bytes() + (config.workers - 1) * worker_bytes();
 }
 
 std::int64_t Plan::batch_bytes() const {
   std::int64_t bytes = 0;
-  for (const Entry& entry : entries) bytes = std::max(bytes, entry.storage.planned_bytes);
+  for (const Entry& entry : entries) bytes = std::max(bytes, entry.arena_bytes());
   return bytes;
 }
 

@@ -82,6 +82,13 @@ struct Entry {
   // Side by side: element i of box b is element i boxes + b of a buffer, in the lanes of vectors.
   int boxes = 1;
 
+  // Tiles of rows go to so many workers at most; 1: they follow each other. With several, `storage`
+  // is of what they share, and each has a part of its own behind it.
+  int workers = 1;
+  StorageTotals worker_storage;
+
+  // With one worker.
+  std::int64_t arena_bytes() const { return storage.planned_bytes + worker_storage.planned_bytes; }
   const Buffer& buffer(BufferId id) const { return buffers.at(static_cast<std::size_t>(id)); }
   bool operator==(const Entry&) const = default;
 };
@@ -171,6 +178,14 @@ struct BatchPlan {
   bool operator==(const BatchPlan&) const = default;
 };
 
+// How the work of a call goes to several workers, with PlannerConfig::workers of them; see
+// share_rows.h.
+struct ParallelPlan {
+  int workers = 1;     // of the entries of one box; 1: they have no rows to share
+  std::string reason;  // empty where nothing was asked for
+  bool operator==(const ParallelPlan&) const = default;
+};
+
 // A candidate that a pass considered and did not take.
 struct Rejected {
   std::string slot;  // "domain", "layout", "lowering", "storage"
@@ -198,14 +213,17 @@ struct Plan {
   std::vector<CacheEntry> cache;
   ContextPlan context;
   BatchPlan batch;
+  ParallelPlan parallel;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
   std::vector<Rejected> rejected;
   Prediction prediction;
 
-  std::int64_t arena_bytes() const;    // largest planned_bytes of the entries of one box
-  std::int64_t batch_bytes() const;    // and of those of several; at least arena_bytes()
-  std::int64_t weights_bytes() const;  // sum of layouts
+  std::int64_t arena_bytes() const;     // largest of the entries of one box, with one worker
+  std::int64_t batch_bytes() const;     // and of those of several; at least arena_bytes()
+  std::int64_t worker_bytes() const;    // what each more worker needs for the entries of one box
+  std::int64_t parallel_bytes() const;  // largest of the entries of one box, with all workers
+  std::int64_t weights_bytes() const;   // sum of layouts
 
   const Entry* find_entry(EntryKind kind) const;  // null when the plan has none
   bool operator==(const Plan&) const = default;

@@ -33,6 +33,19 @@ Json storage_json(const StorageTotals& storage) {
           {"proof", to_string(storage.proof)}};
 }
 
+// Of the shared part and of one worker's.
+StorageTotals with_one_worker(const Entry& entry) {
+  if (entry.workers == 1) return entry.storage;
+  const StorageTotals &shared = entry.storage, &own = entry.worker_storage;
+  StorageTotals sum;
+  sum.naive_bytes = shared.naive_bytes + own.naive_bytes;
+  sum.planned_bytes = shared.planned_bytes + own.planned_bytes;
+  sum.lower_bound_bytes = shared.lower_bound_bytes + own.lower_bound_bytes;
+  sum.proof = sum.planned_bytes == sum.lower_bound_bytes ? StorageProof::kLowerBound
+                                                         : StorageProof::kBestFound;
+  return sum;
+}
+
 Json entry_json(const Plan& plan, const Entry& entry) {
   const Names names{plan, entry};
   Json steps = Json::array();
@@ -44,6 +57,10 @@ Json entry_json(const Plan& plan, const Entry& entry) {
     json["kept_steps"] = entry.kept_steps;
   }
   if (is_batch(entry.kind)) json["boxes"] = entry.boxes;
+  if (entry.workers > 1) {
+    json["workers"] = entry.workers;
+    json["worker"] = storage_json(entry.worker_storage);
+  }
   json["steps"] = std::move(steps);
   return json;
 }
@@ -92,18 +109,20 @@ void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
 
 void add_buffers(const Entry& entry, Json& buffers) {
   for (const Buffer& buffer : entry.buffers) {
-    buffers.push_back({{"name", buffer.name},
-                       {"entry", to_string(entry.kind)},
-                       {"scope", to_string(buffer.scope)},
-                       {"element", to_string(buffer.element)},
-                       {"count", buffer.count},
-                       {"offset", buffer.offset},
-                       {"bytes", buffer.bytes},
-                       {"first", buffer.first},
-                       {"last", buffer.last},
-                       {"first_op", buffer.first_op},
-                       {"last_op", buffer.last_op},
-                       {"values", buffer.values}});
+    Json item = {{"name", buffer.name},
+                 {"entry", to_string(entry.kind)},
+                 {"scope", to_string(buffer.scope)},
+                 {"element", to_string(buffer.element)},
+                 {"count", buffer.count},
+                 {"offset", buffer.offset},
+                 {"bytes", buffer.bytes},
+                 {"first", buffer.first},
+                 {"last", buffer.last},
+                 {"first_op", buffer.first_op},
+                 {"last_op", buffer.last_op},
+                 {"values", buffer.values}};
+    if (entry.workers > 1) item["per_worker"] = buffer.per_worker;
+    buffers.push_back(std::move(item));
   }
 }
 
@@ -127,8 +146,8 @@ Json values_json(const std::vector<Value>& values) {
 Json arena_json(const Plan& plan) {
   StorageTotals largest;
   for (const Entry& entry : plan.entries)
-    if (!is_batch(entry.kind) && entry.storage.planned_bytes > largest.planned_bytes)
-      largest = entry.storage;
+    if (!is_batch(entry.kind) && entry.arena_bytes() > largest.planned_bytes)
+      largest = with_one_worker(entry);
   Json json = storage_json(largest);
   json["align"] = plan.config.target.align;
   return json;
@@ -318,6 +337,11 @@ Json choices_json(const Plan& plan) {
     json["batch"] = {{"side_by_side", plan.batch.side_by_side},
                      {"reason", plan.batch.reason},
                      {"workspace_bytes", plan.batch_bytes()}};
+  if (plan.config.workers > 1)
+    json["parallel"] = {{"workers", plan.parallel.workers},
+                        {"reason", plan.parallel.reason},
+                        {"worker_bytes", plan.worker_bytes()},
+                        {"workspace_bytes", plan.parallel_bytes()}};
   json["rejected"] = Json::array();
   for (const Rejected& rejected : plan.rejected)
     json["rejected"].push_back(
@@ -341,6 +365,7 @@ Json options_json(const PlannerConfig& config) {
                  {"vector_registers", config.target.vector_registers},
                  {"align", config.target.align},
                  {"flags", config.target.flags}}}};
+  if (config.workers > 1) json["workers"] = config.workers;
   // Present only in a deliberately unsound plan, so that none can pass for a sound one.
   if (!config.dropped_error_terms.empty()) json["dropped_error_terms"] = config.dropped_error_terms;
   return json;

@@ -112,16 +112,27 @@ void check_batch(const Plan& plan) {
             to_string(entry.kind), entry.boxes);
 }
 
+void check_parallel(const Plan& plan, PlanStage stage) {
+  if (stage < PlanStage::kStorage) return;
+  int workers = 1;
+  for (const Entry& entry : plan.entries) workers = std::max(workers, entry.workers);
+  require(plan.parallel.workers == workers, "{} workers, but entries for {}", plan.parallel.workers,
+          workers);
+  require((plan.config.workers > 1) == !plan.parallel.reason.empty(), "workers without a reason");
+}
+
 void check_entries(const Plan& plan, PlanStage stage) {
   std::set<EntryKind> kinds;
   for (const Entry& entry : plan.entries) {
     require(kinds.insert(entry.kind).second, "two entries of kind {}", to_string(entry.kind));
     verify_entry(plan, entry, stage);
+    verify_workers(plan, entry);
   }
   require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
   require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
           "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
   check_batch(plan);
+  check_parallel(plan, stage);
   verify_cache(plan);
 }
 

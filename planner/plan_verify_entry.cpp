@@ -32,7 +32,10 @@ class EntryVerifier {
     for (int i = 0; i < static_cast<int>(entry_.steps.size()); ++i) check_step(i);
     for (std::size_t i = 0; i < entry_.buffers.size(); ++i)
       require(state_[i].writer != kNobody, "buffer '{}' is never written", entry_.buffers[i].name);
-    if (has(PlanStage::kStorage)) check_arena();
+    if (has(PlanStage::kStorage)) {
+      check_arena(false, entry_.storage);
+      if (entry_.workers > 1) check_arena(true, entry_.worker_storage);
+    }
     check_outputs();
     if (has(PlanStage::kTasks)) check_tasks();
   }
@@ -183,11 +186,14 @@ class EntryVerifier {
     state = {index, use.role, repeats ? std::optional(state.role) : std::nullopt, use.layer, {}};
   }
 
-  void check_arena() const {
+  // Of what workers share, or of the part of one.
+  void check_arena(bool per_worker, const StorageTotals& said) const {
     StorageTotals totals;
+    std::vector<const Buffer*> buffers;
     std::map<std::pair<int, int>, std::int64_t> change;  // of the bytes alive, before an op
     for (const Buffer& b : entry_.buffers) {
-      if (b.scope != CacheScope::kRun) continue;
+      if (b.scope != CacheScope::kRun || b.per_worker != per_worker) continue;
+      buffers.push_back(&b);
       totals.naive_bytes += b.bytes * b.values;
       totals.planned_bytes = std::max(totals.planned_bytes, b.offset + b.bytes);
       change[{b.first, b.first_op}] += b.bytes;
@@ -198,19 +204,21 @@ class EntryVerifier {
       live += bytes;
       totals.lower_bound_bytes = std::max(totals.lower_bound_bytes, live);
     }
-    totals.proof = entry_.storage.proof;
-    require(totals == entry_.storage, "the storage totals are not those of the buffers");
+    totals.proof = said.proof;
+    require(totals == said, "the storage totals are not those of the buffers");
     require((totals.proof == StorageProof::kLowerBound) ==
                     (totals.planned_bytes == totals.lower_bound_bytes) ||
-                entry_.buffers.empty(),
+                buffers.empty(),
             "the arena of {} bytes is said to be: {}", totals.planned_bytes,
             to_string(totals.proof));
+    check_overlaps(buffers);
+  }
 
-    for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
+  void check_overlaps(const std::vector<const Buffer*>& buffers) const {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        const Buffer& a = entry_.buffers[i];
-        const Buffer& b = entry_.buffers[j];
-        if (a.scope != CacheScope::kRun || b.scope != CacheScope::kRun) continue;
+        const Buffer& a = *buffers[i];
+        const Buffer& b = *buffers[j];
         const bool apart_in_time = std::pair(a.last, a.last_op) < std::pair(b.first, b.first_op) ||
                                    std::pair(b.last, b.last_op) < std::pair(a.first, a.first_op);
         const bool apart_in_space =

@@ -8,6 +8,9 @@ namespace bf {
 // tasks, as far as `stage` has made them. The rest of the plan has been checked.
 void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage);
 
+// What workers share and what each has for itself; see plan_verify_workers.cpp.
+void verify_workers(const Plan& plan, const Entry& entry);
+
 // What a step does with a buffer, derived from the step's meaning (access_of is checked against
 // it).
 enum class Role : std::uint8_t {

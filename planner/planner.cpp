@@ -15,6 +15,7 @@
 #include "planner/plan_batch.h"
 #include "planner/plan_cache.h"
 #include "planner/search/search_domains.h"
+#include "planner/share_rows.h"
 #include "planner/storage.h"
 #include "planner/stride_gathers.h"
 #include "planner/weight_tables.h"
@@ -43,6 +44,7 @@ void run_build_entries(PlanState& state) {
   LoweringPlanner lowering(plan);
   if (plan.config.batch > 1 && plan.batch.reason.empty())
     plan.batch.reason = "the pass batch-lanes is left out";
+  if (plan.config.workers > 1) plan.parallel.reason = "the pass share-rows is left out";
   build_entries(lowering, plan);
   for (const WeightTable& table : weight_tables(plan))
     if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
@@ -54,6 +56,10 @@ void run_plan_cache(PlanState& state) {
 
 void run_reuse_in_place(PlanState& state) {
   for (Entry& entry : state.plan.entries) reuse_in_place(entry);
+}
+
+void run_share_rows(PlanState& state) {
+  share_rows(state.plan);
 }
 
 void run_place_buffers(PlanState& state) {
@@ -103,6 +109,9 @@ constexpr PlannerPass kPasses[] = {
      true, PlanStage::kEntries, run_plan_cache},
     {"reuse-in-place", "storage", "let steps overwrite inputs that nothing reads afterwards", true,
      PlanStage::kEntries, run_reuse_in_place},
+    {"share-rows", "parallel",
+     "let workers share the tiles of backward rows, with scratch of their own", true,
+     PlanStage::kEntries, run_share_rows},
     {"place-buffers", "storage", "give every buffer a range of the workspace", false,
      PlanStage::kStorage, run_place_buffers},
     {"share-storage", "storage", "let buffers that never live together share bytes", true,

@@ -20,10 +20,22 @@ bool in_arena(const Buffer& buffer) {
   return buffer.scope == CacheScope::kRun;
 }
 
-std::vector<Buffer> arena_buffers(const Entry& entry) {
+// What all workers share, or the part of one.
+enum class Part : std::uint8_t { kShared, kWorker };
+
+bool in_part(const Buffer& buffer, Part part) {
+  return in_arena(buffer) && buffer.per_worker == (part == Part::kWorker);
+}
+
+std::vector<Buffer> part_buffers(const Entry& entry, Part part) {
   std::vector<Buffer> buffers;
-  std::ranges::copy_if(entry.buffers, std::back_inserter(buffers), in_arena);
+  std::ranges::copy_if(entry.buffers, std::back_inserter(buffers),
+                       [&](const Buffer& buffer) { return in_part(buffer, part); });
   return buffers;
+}
+
+StorageTotals& totals_of(Entry& entry, Part part) {
+  return part == Part::kWorker ? entry.worker_storage : entry.storage;
 }
 
 // Lifetimes from the steps alone.
@@ -99,19 +111,20 @@ std::vector<Strategy> greedy_strategies(const Placement& problem) {
   return strategies;
 }
 
-void take(Entry& entry, const Strategy& strategy, StorageProof otherwise) {
+void take(Entry& entry, Part part, const Strategy& strategy, StorageProof otherwise) {
   auto offset = strategy.offsets.begin();
   for (Buffer& buffer : entry.buffers)
-    if (in_arena(buffer)) buffer.offset = *offset++;
-  StorageTotals& totals = entry.storage;
+    if (in_part(buffer, part)) buffer.offset = *offset++;
+  StorageTotals& totals = totals_of(entry, part);
   totals.planned_bytes = strategy.bytes;
   totals.proof = strategy.bytes == totals.lower_bound_bytes ? StorageProof::kLowerBound : otherwise;
 }
 
-void reject(const Entry& entry, const std::string& name, std::string reason,
+void reject(const Entry& entry, Part part, const std::string& name, std::string reason,
             std::vector<Rejected>& rejected) {
-  rejected.push_back(
-      {"storage", name + " (" + std::string(to_string(entry.kind)) + ")", std::move(reason)});
+  const std::string of =
+      std::string(to_string(entry.kind)) + (part == Part::kWorker ? ", of each worker)" : ")");
+  rejected.push_back({"storage", name + " (" + of, std::move(reason)});
 }
 
 std::string comparison(std::int64_t bytes, const std::string& best, std::int64_t best_bytes) {
@@ -178,47 +191,63 @@ int reuse_in_place(Entry& entry) {
 
 void place_apart(Entry& entry, int align) {
   BF_CHECK(align > 0);
-  entry.storage = {};
+  entry.storage = entry.worker_storage = {};
   measure_lifetimes(entry);
-  StorageTotals& totals = entry.storage;
-  for (Buffer& buffer : entry.buffers) {
-    if (!in_arena(buffer)) continue;
-    const std::int64_t bytes = buffer.count * static_cast<std::int64_t>(size_of(buffer.element));
-    buffer.bytes = (bytes + align - 1) / align * align;
-    buffer.offset = totals.planned_bytes;
-    totals.planned_bytes += buffer.bytes;
-    totals.naive_bytes += buffer.bytes * buffer.values;
+  for (const Part part : {Part::kShared, Part::kWorker}) {
+    StorageTotals& totals = totals_of(entry, part);
+    for (Buffer& buffer : entry.buffers) {
+      if (!in_part(buffer, part)) continue;
+      const std::int64_t bytes = buffer.count * static_cast<std::int64_t>(size_of(buffer.element));
+      buffer.bytes = (bytes + align - 1) / align * align;
+      buffer.offset = totals.planned_bytes;
+      totals.planned_bytes += buffer.bytes;
+      totals.naive_bytes += buffer.bytes * buffer.values;
+    }
+    if (part == Part::kWorker && totals.planned_bytes == 0) continue;
+    totals.lower_bound_bytes = Placement(part_buffers(entry, part)).lower_bound;
+    if (totals.planned_bytes == totals.lower_bound_bytes) totals.proof = StorageProof::kLowerBound;
   }
-  totals.lower_bound_bytes = Placement(arena_buffers(entry)).lower_bound;
-  if (totals.planned_bytes == totals.lower_bound_bytes) totals.proof = StorageProof::kLowerBound;
 }
 
-void share_storage(Entry& entry, std::vector<Rejected>& rejected) {
-  if (arena_buffers(entry).empty()) return;
-  const std::vector<Strategy> strategies = greedy_strategies(Placement(arena_buffers(entry)));
+static void share_part(Entry& entry, Part part, std::vector<Rejected>& rejected) {
+  const std::vector<Buffer> buffers = part_buffers(entry, part);
+  if (buffers.empty()) return;
+  const std::vector<Strategy> strategies = greedy_strategies(Placement(buffers));
   const Strategy& best = *std::ranges::min_element(strategies, {}, &Strategy::bytes);
-  take(entry, best, StorageProof::kBestFound);
+  take(entry, part, best, StorageProof::kBestFound);
   for (const Strategy& strategy : strategies)
     if (&strategy != &best)
-      reject(entry, strategy.name, comparison(strategy.bytes, best.name, best.bytes), rejected);
+      reject(entry, part, strategy.name, comparison(strategy.bytes, best.name, best.bytes),
+             rejected);
 }
 
-void search_offsets(Entry& entry, std::vector<Rejected>& rejected) {
-  const std::int64_t greedy = entry.storage.planned_bytes;
-  if (entry.storage.proof == StorageProof::kLowerBound) return;
-  const Placement problem(arena_buffers(entry));
+static void search_part(Entry& entry, Part part, std::vector<Rejected>& rejected) {
+  const std::int64_t greedy = totals_of(entry, part).planned_bytes;
+  const std::vector<Buffer> buffers = part_buffers(entry, part);
+  if (buffers.empty() || totals_of(entry, part).proof == StorageProof::kLowerBound) return;
+  const Placement problem(buffers);
   SearchResult found = search_exactly(problem, greedy);
   if (!found.offsets.empty()) {
     const std::int64_t bytes = problem.height(found.offsets);
-    take(entry, {"exact search", std::move(found.offsets), bytes},
+    take(entry, part, {"exact search", std::move(found.offsets), bytes},
          found.proven ? StorageProof::kSearched : StorageProof::kBestFound);
-    reject(entry, "best of the greedy orders", comparison(greedy, "exact search", bytes), rejected);
+    reject(entry, part, "best of the greedy orders", comparison(greedy, "exact search", bytes),
+           rejected);
   } else if (found.proven) {
-    entry.storage.proof = StorageProof::kSearched;
-    reject(entry, "exact search", "finds no smaller arena: there is none", rejected);
+    totals_of(entry, part).proof = StorageProof::kSearched;
+    reject(entry, part, "exact search", "finds no smaller arena: there is none", rejected);
   } else {
-    reject(entry, "exact search", "finds no smaller arena within its budget of work", rejected);
+    reject(entry, part, "exact search", "finds no smaller arena within its budget of work",
+           rejected);
   }
+}
+
+void share_storage(Entry& entry, std::vector<Rejected>& rejected) {
+  for (const Part part : {Part::kShared, Part::kWorker}) share_part(entry, part, rejected);
+}
+
+void search_offsets(Entry& entry, std::vector<Rejected>& rejected) {
+  for (const Part part : {Part::kShared, Part::kWorker}) search_part(entry, part, rejected);
 }
 
 void plan_storage(Entry& entry, int align, std::vector<Rejected>& rejected) {

@@ -50,6 +50,8 @@ const char* bf_status_text(bf_status status) {
       return "blob with a wrong checksum";
     case BF_BAD_COUNT:
       return "no boxes, or more than a call takes";
+    case BF_BAD_EXECUTOR:
+      return "executor without run or workers, or one that does not wait for its jobs";
   }
   return "unrecognised status";
 }

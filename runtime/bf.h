@@ -44,7 +44,8 @@ typedef enum bf_status {
   BF_BLOB_FOREIGN,          ///< no blob, or of another model
   BF_BLOB_STALE,            ///< of this model, but another version, method or set of options
   BF_BLOB_CORRUPT,          ///< the checksum is not that of the contents
-  BF_BAD_COUNT              ///< a call for no boxes, or for more than NAME_BATCH
+  BF_BAD_COUNT,             ///< a call for no boxes, or for more than NAME_BATCH
+  BF_BAD_EXECUTOR           ///< no run or no workers, or its run returned before its jobs had
 } bf_status;
 
 /// What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs.
@@ -73,6 +74,28 @@ typedef struct bf_result {
   /// inputs.
   float* counterexample;
 } bf_result;
+
+/// A part of a call's work, with its argument. Touches the call's memory alone, never fails, never
+/// throws.
+typedef void (*bf_job)(void* data, size_t job);
+
+/// Who does the work of a call of a verifier compiled with --parallel:
+///
+///     bf_status NAME_bounds_parallel(const float *lower, const float *upper, float *out_lower,
+///                                    float *out_upper, void *workspace, size_t workspace_bytes,
+///                                    const bf_executor *executor);
+///
+/// Verifiers start no threads. Adapters for std::thread, OpenMP and oneTBB are in host/ beside this
+/// header. Results are the same to the bit for any executor.
+typedef struct bf_executor {
+  /// Calls job(data, i) for each i < jobs, once, in any order, at the same time or not, and returns
+  /// when all calls have; what they wrote must then be visible to the caller, and what the caller
+  /// wrote before to them. Must not throw. Jobs deal out the work among themselves: one that runs
+  /// late finds less left, and one that is never called costs time alone.
+  void (*run)(void* self, bf_job job, void* data, size_t jobs);
+  void* self;      ///< for run
+  size_t workers;  ///< jobs that can run at the same time, at least 1; jobs never exceeds it
+} bf_executor;
 
 /// What the calls on a context have found there: of verifiers compiled with --cache, see
 /// NAME_cache_counters. All start at 0 with the context.

@@ -52,6 +52,23 @@ static inline bool next_group(BoxGroup<kBoxes>& group, std::size_t count,
   return group.used > 0;
 }
 
+// Group `index`, counted from 0; false when there is none.
+template <int kBoxes>
+static inline bool find_group(BoxGroup<kBoxes>& group, int index, std::size_t count,
+                              const bf_status* statuses) {
+  group = {};
+  for (int i = 0; i < index; ++i) next_group(group, count, statuses);
+  return next_group(group, count, statuses);
+}
+
+template <int kBoxes>
+static inline int count_groups(std::size_t count, const bf_status* statuses) {
+  BoxGroup<kBoxes> group = {};
+  int groups = 0;
+  while (next_group(group, count, statuses)) ++groups;
+  return groups;
+}
+
 // ---- the boxes
 
 constexpr int kBoxStrip = 16;  // inputs that are brought into lanes together

@@ -91,6 +91,13 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);
+  app.add_option("--parallel", arguments.workers,
+                 "also emit functions whose work up to N workers share, through an executor that "
+                 "the caller supplies")
+      ->check(CLI::Range(1, kMostWorkers))
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(kPlannerGroup);
   app.add_option("--iterations", arguments.iterations,
                  "alpha-crown: times that each row's slopes are tried and improved")
       ->check(CLI::Range(1, 1000))
@@ -172,6 +179,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.reuse = {has(arguments.cache, "reuse-ibp"), has(arguments.cache, "cache-bounds"),
                            has(arguments.cache, "reuse-alpha")};
   options.planner.batch = arguments.batch;
+  options.planner.workers = arguments.workers;
   options.planner.iterations = arguments.iterations;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",

@@ -27,6 +27,7 @@ struct ModelArguments {
   int row_tile = 0;
   std::vector<std::string> cache;
   int batch = 1;
+  int workers = 1;
   std::string granularity = "region";
   std::string tuning_log;
   std::string profile;  // a name or a file; empty: of the target

@@ -37,7 +37,7 @@ double live_bytes(Entry& entry, const PlannerConfig& config) {
   if (is_enabled(config, "reuse-in-place")) reuse_in_place(entry);
   place_apart(entry, config.target.align);
   return static_cast<double>(is_enabled(config, "share-storage") ? entry.storage.lower_bound_bytes
-                                                                 : entry.storage.planned_bytes);
+                                                                 : entry.arena_bytes());
 }
 
 // As the reference runs a step. More iterations never make bounds looser.

@@ -1,8 +1,8 @@
 """Runs and compares what README.md shows: readme_test.py SOURCE_FOLDER BF_AOT.
 
-A block after `<!-- test: shell -->` is run, one after `<!-- test: c -->` becomes main.c, and each run
-of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur in the verifier of tiny.onnx.
-Links to files must lead somewhere.
+A block after `<!-- test: shell -->` is run, one after `<!-- test: c -->` or `<!-- test: cpp -->` becomes
+main.c or main.cpp, and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur
+in the verifier of tiny.onnx. Links to files must lead somewhere.
 """
 
 import os
@@ -62,12 +62,12 @@ def main():
              "--target", "x86-64-v4", "--no-library", "-o", "tiny.cpp"], folder, environment)
         tiny = (folder / "tiny.cpp").read_text(encoding="utf-8")
         kinds = [kind for kind, _ in blocks]
-        if kinds.count("shell") < 2 or kinds.count("c") != 2 or kinds.count("tiny") < 3:
+        if kinds.count("shell") < 2 or kinds.count("c") != 2 or kinds.count("cpp") != 1 or kinds.count("tiny") < 3:
             problems.append(f"blocks are missing: {kinds}")
         shell = ""  # what a reader's shell keeps from block to block
         for kind, text in blocks:
-            if kind == "c":
-                (folder / "main.c").write_text(text, encoding="utf-8")
+            if kind in ("c", "cpp"):
+                (folder / f"main.{kind}").write_text(text, encoding="utf-8")
             elif kind == "shell":
                 run(["bash", "-euo", "pipefail", "-c", shell + text], folder, environment)
                 shell += "".join(KEPT.findall(text))

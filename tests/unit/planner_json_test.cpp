@@ -131,19 +131,23 @@ TEST(Manifest, SaysWhenErrorTermsWereDropped) {
   EXPECT_EQ(to_json(plan).at("options").at("dropped_error_terms"), Json::array({"centre"}));
 }
 
-// docs/manifest.md names every key, as `key`.
-// All that calls can keep for each other, slopes included.
-Plan cached_alpha_plan() {
+Plan controller_plan(PlannerConfig config) {
   ImportedModel model =
       import_model(std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx");
   normalise(model.graph);
-  PlannerConfig config;
-  config.method = Method::kAlphaCrown;
   config.target = find_target("generic");
-  config.reuse = {true, true, true};
   return plan(model.graph, model.info, "net", false, config);
 }
 
+// All that calls can keep for each other, slopes included.
+Plan cached_alpha_plan() {
+  PlannerConfig config;
+  config.method = Method::kAlphaCrown;
+  config.reuse = {true, true, true};
+  return controller_plan(config);
+}
+
+// docs/manifest.md names every key, as `key`.
 TEST(Manifest, EveryKeyIsDocumented) {
   std::ifstream file(std::string(BF_SOURCE_DIR) + "/docs/manifest.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -161,11 +165,15 @@ TEST(Manifest, EveryKeyIsDocumented) {
     collect_keys(to_json(plan), keys);
     collect_keys(to_json(testing::graph_plan(method)), keys);
   }
+  PlannerConfig shared;
+  shared.workers = 3;
+  collect_keys(to_json(controller_plan(shared)), keys);
   const Plan plan = cached_alpha_plan();
   EXPECT_GT(std::ranges::count(plan.cache, BoxMatch::kAny, &CacheEntry::box), 0);
   EXPECT_GT(plan.context.persistent_bytes, 0);
   collect_keys(to_json(plan), keys);
-  for (const char* key : {"relaxed", "square", "values", "forward", "context", "remake"})
+  for (const char* key :
+       {"relaxed", "square", "values", "forward", "context", "remake", "per_worker"})
     EXPECT_TRUE(keys.contains(key)) << key;
   EXPECT_GT(keys.size(), 80U);
   for (const std::string& key : keys)
