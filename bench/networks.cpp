@@ -25,7 +25,11 @@ constexpr SharedModel kShared[] = {
     {"rl_cartpole", "rl_benchmarks/onnx/cartpole.onnx"},
     {"rl_dubinsrejoin", "rl_benchmarks/onnx/dubinsrejoin.onnx"},
     {"reach_vdp", "reach_prob_density/onnx/vdp.onnx"},
-    {"tll_N8", "tllverifybench/onnx/tllBench_n=2_N=M=8_m=1_instance_0_0.onnx"}};
+    {"tll_N8", "tllverifybench/onnx/tllBench_n=2_N=M=8_m=1_instance_0_0.onnx"},
+    {"oval21_base", "oval21_2021/onnx/cifar_base_kw.onnx"},
+    {"verivital_avgpool", "verivital/onnx/Convnet_avgpool.onnx"},
+    {"verivital_maxpool", "verivital/onnx/Convnet_maxpool.onnx"},
+    {"cifar10_resnet_2b", "cifar10_resnet/onnx/resnet_2b.onnx"}};
 
 fs::path shared_folder() {
   const char* named = std::getenv("BF_SHARED");

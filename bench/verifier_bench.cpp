@@ -30,10 +30,11 @@ constexpr int kSamples = 3;  // per round, the least of them: longer calls meet 
 constexpr int kReferenceRounds = 2;  // it is slow, and a rough figure will do
 constexpr std::size_t kBoxes = 3;
 
-// All networks here are one chain of layers.
+// Of a network that is one chain of dense layers; of others null.
 std::unique_ptr<EigenBaseline> make_baseline(const Plan& plan) {
   std::vector<DenseLayer> layers;
   for (const Layer& layer : plan.layers) {
+    if (layer.kind != LayerKind::kDense) return nullptr;
     BF_CHECK(layer.input == static_cast<int>(layers.size()) - 1);
     layers.push_back(
         {layer.in, layer.out, layer.relu, layer.weight, {layer.bias.begin(), layer.bias.end()}});
@@ -122,6 +123,7 @@ class VerifierBench {
         out_upper_(out_lower_.size()) {}
 
   void run(benchmark::State& state) {
+    if (!subject_.baseline) return run_alone(state);
     const BaselineMethod method = baseline_method(subject_.plan.config.method);
     work_ = work_of(subject_.plan, subject_.baseline->backward_counts(method, box_.lower.data(),
                                                                       box_.upper.data()));
@@ -145,6 +147,16 @@ class VerifierBench {
   }
 
  private:
+  // Without a baseline there is neither a count of the work.
+  void run_alone(benchmark::State& state) {
+    Samples seconds;
+    for ([[maybe_unused]] auto round : state) {
+      seconds.add(subject_.host->time(box_, kSamples).min);
+      state.SetIterationTime(seconds.min());
+    }
+    report_time(state, seconds);
+  }
+
   reference::Bounds reference_bounds() const {
     return reference::execute(subject_.plan, *subject_.plan.find_entry(EntryKind::kBounds), lower_,
                               upper_);
@@ -155,10 +167,17 @@ class VerifierBench {
                               box_.upper.data(), out_lower_.data(), out_upper_.data());
   }
 
-  void report(benchmark::State& state, const Samples& seconds, const Samples& peak,
-              const Samples& read) const {
+  void report_time(benchmark::State& state, const Samples& seconds) const {
     state.counters["ns_min"] = seconds.min() * 1e9;
     state.counters["ns_median"] = seconds.median() * 1e9;
+    const std::string method = cli::golden_key(subject_.plan.config.method);
+    if (const double peer = peer_nanoseconds(network_.name, method); peer > 0 && first_box_)
+      state.counters["peer_ratio"] = peer / (seconds.min() * 1e9);
+  }
+
+  void report(benchmark::State& state, const Samples& seconds, const Samples& peak,
+              const Samples& read) const {
+    report_time(state, seconds);
     state.counters["flops"] = work_.flops;
     state.counters["gflops"] = work_.flops / seconds.min() * 1e-9;
     state.counters["peak_gflops"] = peak.max();
@@ -166,9 +185,6 @@ class VerifierBench {
     const double least =
         std::max(work_.flops / peak.max(), work_.bytes / read.max()) * 1e-9;  // seconds
     state.counters["roofline_percent"] = 100 * least / seconds.min();
-    const std::string method = cli::golden_key(subject_.plan.config.method);
-    if (const double peer = peer_nanoseconds(network_.name, method); peer > 0 && first_box_)
-      state.counters["peer_ratio"] = peer / (seconds.min() * 1e9);
   }
 
   // A baseline that computes something else would be no baseline. Where the two slopes of a
