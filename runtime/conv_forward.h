@@ -128,6 +128,11 @@ struct CentreTiles {
                           moved(out, x * pixel + std::ptrdiff_t{v * kWidth} * shape.out.channel));
   }
 
+  template <typename Shape, typename Make>
+  static void row(Shape fixed, Make make, CentreOut out) {
+    make(fixed, out);
+  }
+
   static void strip(const ConvShape& shape, const float* weight, const float* residual,
                     const double* centre_in, const float* radius_in, int n, int o,
                     const int (&p)[3], int count, CentreOut out) {

@@ -20,7 +20,28 @@ constexpr int kIntervalChain = 64;
 
 struct IntervalOut {
   float *centre, *radius;
+  bool own;  // a row of its own, to which nothing is added
 };
+
+// Lines of channels that are a multiple of so many floats apart push each other out of caches that
+// choose a place by the lower bits of addresses.
+constexpr int kCrowded = 512;
+constexpr int kMostOfRow = 2048;  // floats on the stack, for each of centres and radii
+
+// The same convolution with rows of outputs of their own: pixel by pixel, the channels of a group
+// together.
+constexpr ConvShape with_rows(ConvShape shape) {
+  shape.out.channel = 1;
+  shape.out.spatial[2] = out_group(shape);
+  return shape;
+}
+template <const ConvShape& kShape>
+constexpr ConvShape kWithRows = with_rows(kShape);
+
+template <const ConvShape& kShape>
+static constexpr FixedShape<kWithRows<kShape>> with_rows(FixedShape<kShape>) {
+  return {};
+}
 
 template <int kLanes>
 static inline typename VectorOf<float, kLanes>::type size_of_weights(
@@ -36,7 +57,51 @@ static inline typename VectorOf<float, kLanes>::type size_of_weights(
   }
 }
 
-// What conv_outputs() sums for conv_interval().
+using Four = VectorOf<float, 4>::type;
+
+template <int kA, int kB, int kC, int kD>
+static inline Four pick(Four a, Four b) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, kA, kB, kC, kD);
+#else
+  return __builtin_shuffle(a, b, VectorOf<std::int32_t, 4>::type{kA, kB, kC, kD});
+#endif
+}
+
+// Writes, or adds, four rows of four numbers as columns: row x, number c goes to to[c column + x].
+template <bool kAdd>
+__attribute__((always_inline)) static inline void give_columns(const float* from,
+                                                               std::ptrdiff_t row, float* to,
+                                                               std::ptrdiff_t column) {
+  const Four a = load_rows<Four>(from), b = load_rows<Four>(from + row);
+  const Four c = load_rows<Four>(from + 2 * row), d = load_rows<Four>(from + 3 * row);
+  const Four low = pick<0, 4, 1, 5>(a, b), high = pick<2, 6, 3, 7>(a, b);
+  const Four below = pick<0, 4, 1, 5>(c, d), above = pick<2, 6, 3, 7>(c, d);
+  const Four columns[4] = {pick<0, 1, 4, 5>(low, below), pick<2, 3, 6, 7>(low, below),
+                           pick<0, 1, 4, 5>(high, above), pick<2, 3, 6, 7>(high, above)};
+  BF_UNROLL_ROWS for (int k = 0; k < 4; ++k) {
+    float* const place = to + k * column;
+    store_rows(place, kAdd ? load_rows<Four>(place) + columns[k] : columns[k]);
+  }
+}
+
+// The same of `pixels` rows of `channels` numbers, whose columns' numbers are `step` apart.
+template <bool kAdd>
+__attribute__((always_inline)) static inline void give_channels(const float* from, int pixels,
+                                                                int channels, float* to,
+                                                                std::ptrdiff_t column,
+                                                                std::ptrdiff_t step) {
+  const int four_pixels = step == 1 ? pixels / 4 * 4 : 0, four_channels = channels / 4 * 4;
+  for (int c = 0; c < four_channels; c += 4)
+    for (int x = 0; x < four_pixels; x += 4)
+      give_columns<kAdd>(from + x * channels + c, channels, to + c * column + x, column);
+  for (int x = 0; x < pixels; ++x)
+    for (int c = x < four_pixels ? four_channels : 0; c < channels; ++c)
+      give<kAdd>(from[x * channels + c], to + c * column + x * step);
+}
+
+// What conv_outputs() sums for conv_interval(). Tiles of crowded images write to a row of their
+// own, which then goes to the image channel by channel: each line of it is touched once.
 template <bool kAdd>
 struct IntervalTiles {
   using Number = float;
@@ -79,16 +144,20 @@ struct IntervalTiles {
     }
   }
 
-  // One row of outputs of the same kind, channel by channel.
+  // Sums of a tile, to a row or an image where channels are `channel` apart and pixels `pixel`.
   template <int kWidth, int kVectors, int kTogether>
   __attribute__((always_inline)) static void put(
       const typename VectorOf<float, kWidth>::type (&sums)[kTogether][kVectors],
-      std::ptrdiff_t channel, std::ptrdiff_t pixel, float* to) {
+      std::ptrdiff_t channel, std::ptrdiff_t pixel, bool own, float* to) {
+    if (own) {
+      BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x)
+          BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v)
+              store_rows(to + x * pixel + v * kWidth, sums[x][v]);
+      return;
+    }
     float rows[kTogether][kVectors * kWidth];
     __builtin_memcpy(rows, sums, sizeof rows);
-    for (int l = 0; l < kVectors * kWidth; ++l)
-      BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x)
-          give<kAdd>(rows[x][l], to + l * channel + x * pixel);
+    give_channels<kAdd>(rows[0], kTogether, kVectors * kWidth, to, channel, pixel);
   }
 
   template <int kWidth, int kVectors, int kTogether, typename Shape>
@@ -118,8 +187,23 @@ struct IntervalTiles {
     });
     if (!one_chain) sums += total;
     const std::ptrdiff_t pixel = std::ptrdiff_t{shape.out.spatial[2]} * tap_period(shape, up, 2);
-    put<kWidth, kVectors, kTogether>(sums.centre, shape.out.channel, pixel, out.centre);
-    put<kWidth, kVectors, kTogether>(sums.radius, shape.out.channel, pixel, out.radius);
+    put<kWidth, kVectors, kTogether>(sums.centre, shape.out.channel, pixel, out.own, out.centre);
+    put<kWidth, kVectors, kTogether>(sums.radius, shape.out.channel, pixel, out.own, out.radius);
+  }
+
+  template <typename Shape, typename Make>
+  static void row(Shape fixed, Make make, IntervalOut out) {
+    const ConvShape& shape = fixed;
+    if (shape.out.channel % kCrowded != 0 || out_group(shape) * shape.out_size[2] > kMostOfRow)
+      return make(fixed, out);
+    alignas(64) float centre[kMostOfRow], radius[kMostOfRow];
+    make(with_rows(fixed), IntervalOut{centre, radius, true});
+    const auto copy = [&](const float* from, float* to) {
+      give_channels<kAdd>(from, shape.out_size[2], out_group(shape), to, shape.out.channel,
+                          shape.out.spatial[2]);
+    };
+    copy(centre, out.centre);
+    copy(radius, out.radius);
   }
 
   static void strip(const ConvShape& shape, const float* weight, const float*,
@@ -159,7 +243,7 @@ template <bool kAdd, typename Shape>
 BF_ROUTINE conv_interval(Shape fixed, const float* weight, const float* centre_in,
                          const float* radius_in, float* centre_out, float* radius_out) {
   conv_outputs<IntervalTiles<kAdd>>(fixed, weight, nullptr, centre_in, radius_in,
-                                    IntervalOut{centre_out, radius_out});
+                                    IntervalOut{centre_out, radius_out, false});
 }
 
 }  // namespace bf

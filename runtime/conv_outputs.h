@@ -15,6 +15,7 @@
 //   Out             where results go: has `centre` and `radius`
 //   kLanes, kPixels of the widest tile; kPixelsOfTwo: most pixels of a tile of two vectors
 //   tile<lanes, vectors, pixels>(shape, reads, out)
+//   row(shape, make, out): calls make(shape, out) for a row of pixels of one group
 //   strip(shape, weight, residual, centre_in, radius_in, n, o, p, count, out): a part of a row of
 //                   pixels of one output channel
 // conv_forward.h and conv_interval.h have such.
@@ -244,10 +245,13 @@ static inline void conv_outputs(Shape fixed, const float* weight, const float* r
                {}}};
           const int row[3] = {z, y, 0};
           const auto to = moved(out, element(shape.out, n, g * out_group(shape), row));
-          if (out_group(shape) >= 2 * Tiles::kLanes && in_group(shape) * taps(shape) >= kMany)
-            output_row<Tiles, Tiles::kPixels / 2>(fixed, reads, to);
-          else
-            output_row<Tiles, Tiles::kPixels>(fixed, reads, to);
+          const auto make = [&](auto kind, typename Tiles::Out where) {
+            if (out_group(shape) >= 2 * Tiles::kLanes && in_group(shape) * taps(shape) >= kMany)
+              output_row<Tiles, Tiles::kPixels / 2>(kind, reads, where);
+            else
+              output_row<Tiles, Tiles::kPixels>(kind, reads, where);
+          };
+          Tiles::row(fixed, make, to);
         }
     }
 }
