@@ -146,12 +146,13 @@ std::string emit_conv_shapes(const Plan& plan) {
 }
 
 std::string runtime_includes(const Plan& plan) {
-  bool intervals = false, convolved = false, sums = false, rows = false, planes = false,
-       slopes = false, windows = false;
+  bool intervals = false, convolved = false, relaxes = false, sums = false, rows = false,
+       planes = false, slopes = false, windows = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
-        sums = sums || relax->table == BufferId::kNone;
+        relaxes =
+            relaxes || !plan.layers[static_cast<std::size_t>(relax->layer)].function.has_value();
       sums = sums || std::holds_alternative<CentreSum>(step) ||
              std::holds_alternative<WriteValues>(step);
       if (const auto* sum = std::get_if<IntervalSum>(&step)) {
@@ -175,6 +176,7 @@ std::string runtime_includes(const Plan& plan) {
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
   if (intervals) text += "#include \"intervals.h\"\n";
   if (planes) text += "#include \"planes.h\"\n";
+  if (relaxes) text += "#include \"relax.h\"\n";
   if (slopes) text += "#include \"slopes.h\"\n";
   if (rows) text += "#include \"starts.h\"\n";
   if (sums) text += "#include \"terms.h\"\n";

@@ -22,6 +22,9 @@ constexpr float kMaxFloat = __FLT_MAX__;
 // A factor that covers 2^12 double roundings: (1 - v)^-4096 < 1 + 2^-40.
 constexpr double kDoubleSlack = 0x1.0000000001p0;
 
+// Sums over neurons are kept in so many parts, of every so-many-th neuron: one for each lane.
+constexpr int kPartialSums = 8;
+
 // ---- arguments
 
 // BF_OK when the box is one that bounds are promised for. n: elements of lower and of upper.
@@ -91,15 +94,18 @@ static inline void bind_box(const float* lower, const float* upper, int n, doubl
 // slack[0]: that bound; slack[1]: sum of the radii; slack[2] is left for relax().
 static inline void centre_slack(const double* centre, const float* radius, int n, double relative,
                                 double row_norm, double bias_norm, double absolute, double* slack) {
-  double largest[4] = {0, 0, 0, 0};
-  double sums[4] = {0, 0, 0, 0};
-  for (int k = 0; k < n; ++k) {
+  double largest[kPartialSums] = {};
+  double sums[kPartialSums] = {};
+  const auto take = [&](int k, int s) {
     const double size = __builtin_fabs(centre[k]);
-    double& most = largest[k & 3];
-    most = size > most ? size : most;
-    sums[k & 3] += static_cast<double>(radius[k]);
-  }
-  for (int s = 1; s < 4; ++s) {
+    largest[s] = size > largest[s] ? size : largest[s];
+    sums[s] += static_cast<double>(radius[k]);
+  };
+  int first = 0;
+  for (; first + kPartialSums <= n; first += kPartialSums)
+    for (int s = 0; s < kPartialSums; ++s) take(first + s, s);
+  for (int s = 0; first + s < n; ++s) take(first + s, s);
+  for (int s = 1; s < kPartialSums; ++s) {
     largest[0] = largest[s] > largest[0] ? largest[s] : largest[0];
     sums[0] += sums[s];
   }
@@ -185,68 +191,6 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
   if (low >= 0 && high <= __DBL_MAX__) return relax_identity(centre, low, high);
   if (high <= 0) return Relaxation{0, 0, 0, 0, 0, 0};
   return relax_unstable(centre, low, high);
-}
-
-// The relaxation of a layer of n neurons as six rows of n floats (slope_upper, slope_lower,
-// offset_upper, offset_lower, price, wide price), and the centre and radius of its activations.
-//
-// A backward row holds sum_j A_j (a'_j - centre'_j). With the line of A_j's sign,
-//   A_j (a'_j - centre'_j) >= A_j slope (z_j - centre_j) + A_j offset,
-// and price_j |A_j| covers, for this neuron:
-//   product: the next product's rounding, and its weights': |A_j| s (product P_j + slack), where
-//            P_j = sum_k |w_jk| radius_k bounds what the coefficients' errors multiply, and
-//            s = max(|slope|) the coefficient it starts from;
-//   slope:   Lambda = fl(A_j slope) is off by at most u |A_j| slope, times |z_j - centre_j|;
-//            slopes 0 and 1 are exact;
-//   offset:  the float sum of A_j offset;
-//   stored:  in wide rows, A_j itself is a double sum rounded to float: off by at most u |A_j|,
-//            times |a'_j - centre'_j| <= the activation's radius.
-// Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
-// scale. Without a table only the centres and radii are made, and `radius` and `slack` are not
-// touched. centre_out may be centre; radius_out may be below, above or radius: nothing of neuron j
-// is read once these are written.
-static inline void relax(int n, bool relu, const double* centre, const float* below,
-                         const float* above, const float* radius, const RelaxErrors& errors,
-                         double* slack, float* table, double* centre_out, float* radius_out) {
-  double reach_sum = 0;
-  for (int j = 0; j < n; ++j) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
-    const Relaxation line =
-        relu ? relax_relu(centre[j], low, high) : relax_identity(centre[j], low, high);
-    if (table == nullptr) {
-      centre_out[j] = line.centre;
-      radius_out[j] = line.radius;
-      continue;
-    }
-    const double b = __builtin_fabs(static_cast<double>(below[j]));
-    const double a = __builtin_fabs(static_cast<double>(above[j]));
-    const double reach = b > a ? b : a;
-    const double up = static_cast<double>(line.slope_upper);
-    const double down = static_cast<double>(line.slope_lower);
-    const double steep = up > down ? up : down;
-    const double offset_up = __builtin_fabs(static_cast<double>(line.offset_upper));
-    const double offset_down = __builtin_fabs(static_cast<double>(line.offset_lower));
-    const double offset = offset_up > offset_down ? offset_up : offset_down;
-    const double inexact = up == down ? 0 : up;  // slopes 0 and 1 multiply exactly
-    const double spread = static_cast<double>(radius[j]) * errors.inflate;
-    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[0]);
-    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[0]);
-    const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
-    const double common = slope + errors.offset * offset;
-    const double stored = errors.stored * static_cast<double>(line.radius);
-    table[j] = line.slope_upper;
-    table[n + j] = line.slope_lower;
-    table[2 * n + j] = line.offset_upper;
-    table[3 * n + j] = line.offset_lower;
-    table[4 * n + j] = float_up((product + common) * kDoubleSlack);
-    table[5 * n + j] = float_up((wide + common + stored) * kDoubleSlack);
-    centre_out[j] = line.centre;
-    radius_out[j] = line.radius;
-    reach_sum += reach + spread + slack[0];
-  }
-  if (table != nullptr)
-    slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
 }
 
 // ---- backward rows

@@ -6,7 +6,8 @@
 #include "backward.h"
 #include "bf.h"
 #include "bounds.h"
-#include "box_lanes.h"
+#include "lanes.h"
+#include "relax.h"
 
 // The routines of bounds.h for kBoxes boxes side by side: element i of box b is element
 // i kBoxes + b. Each lane goes through the operations of bounds.h on one box, in their order, so
@@ -113,7 +114,7 @@ BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const f
 template <int kBoxes>
 BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const float* upper, int n,
                       double* centre, float* radius) {
-  using L = BoxLanes<kBoxes>;
+  using L = Lanes<kBoxes>;
   for (int first = 0; first < n; first += kBoxStrip) {
     const int count = n - first < kBoxStrip ? n - first : kBoxStrip;
     alignas(64) float low[kBoxStrip * kBoxes];
@@ -137,17 +138,18 @@ BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const f
 template <int kBoxes>
 BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, double relative,
                           double row_norm, double bias_norm, double absolute, double* slack) {
-  using L = BoxLanes<kBoxes>;
+  using L = Lanes<kBoxes>;
   using Doubles = typename L::Doubles;
   for (int v = 0; v < kBoxes; v += L::kLanes) {
-    Doubles largest[4] = {};
-    Doubles sums[4] = {};
+    Doubles largest[kPartialSums] = {};
+    Doubles sums[kPartialSums] = {};
     for (int k = 0; k < n; ++k) {
       const std::ptrdiff_t at = std::ptrdiff_t{k} * kBoxes + v;
-      largest[k & 3] = L::larger(L::size(load_rows<Doubles>(centre + at)), largest[k & 3]);
-      sums[k & 3] += L::wide(radius + at);
+      Doubles& most = largest[k % kPartialSums];
+      most = L::larger(L::size(load_rows<Doubles>(centre + at)), most);
+      sums[k % kPartialSums] += L::wide(radius + at);
     }
-    for (int s = 1; s < 4; ++s) {
+    for (int s = 1; s < kPartialSums; ++s) {
       largest[0] = L::larger(largest[s], largest[0]);
       sums[0] += sums[s];
     }
@@ -161,7 +163,7 @@ BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, doub
 template <int kBoxes>
 BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, const double* slack,
                                  float* below, float* above) {
-  using L = BoxLanes<kBoxes>;
+  using L = Lanes<kBoxes>;
   for (int v = 0; v < kBoxes; v += L::kLanes) {
     const auto own = load_rows<typename L::Doubles>(slack + v);
     for (int j = 0; j < n; ++j) {
@@ -175,128 +177,28 @@ BF_ROUTINE interval_around_boxes(const float* radius, int n, double inflate, con
 
 // ---- linear relaxation
 
-// One neuron's Relaxation in some boxes.
-template <int kBoxes>
-struct BoxRelaxation {
-  using L = BoxLanes<kBoxes>;
-  typename L::Floats slope_upper, slope_lower, offset_upper, offset_lower;
-  typename L::Doubles centre;
-  typename L::Floats radius;
-};
-
-// relax_identity.
-template <int kBoxes>
-BF_LANES BoxRelaxation<kBoxes> relax_identity(typename BoxLanes<kBoxes>::Doubles centre,
-                                              typename BoxLanes<kBoxes>::Doubles low,
-                                              typename BoxLanes<kBoxes>::Doubles high) {
-  using L = BoxLanes<kBoxes>;
-  BoxRelaxation<kBoxes> made;
-  made.slope_upper = made.slope_lower = typename L::Floats{} + 1.0f;
-  made.centre = 0.5 * low + 0.5 * high;
-  made.offset_upper = L::float_up(L::sub_up(centre, made.centre));
-  made.offset_lower = L::float_down(L::sub_down(centre, made.centre));
-  made.radius = L::float_up(L::larger(L::sub_up(high, made.centre), L::sub_up(made.centre, low)));
-  return made;
-}
-
-// relax_unstable where both ends are finite.
-template <int kBoxes>
-BF_LANES BoxRelaxation<kBoxes> relax_finite(typename BoxLanes<kBoxes>::Doubles centre,
-                                            typename BoxLanes<kBoxes>::Doubles low,
-                                            typename BoxLanes<kBoxes>::Doubles high) {
-  using L = BoxLanes<kBoxes>;
-  using Doubles = typename L::Doubles;
-  BoxRelaxation<kBoxes> made;
-  made.slope_upper = __builtin_convertvector(high / (high - low), typename L::Floats);
-  const Doubles steep = high > -low ? L::all(1) : L::all(0);
-  made.slope_lower = __builtin_convertvector(steep, typename L::Floats);
-  const Doubles slope = L::wide(made.slope_upper);
-  const Doubles intercept =
-      L::larger(L::mul_up(slope, -low), L::mul_up(L::sub_up(L::all(1), slope), high));
-  made.centre = 0.5 * high;
-  made.offset_upper =
-      L::float_up(L::sub_up(L::add_up(L::mul_up(slope, centre), intercept), made.centre));
-  made.offset_lower = L::float_down(L::sub_down(steep * centre, made.centre));
-  made.radius = L::float_up(L::sub_up(high, made.centre));
-  return made;
-}
-
-template <int kBoxes>
-BF_LANES BoxRelaxation<kBoxes> choose(typename BoxLanes<kBoxes>::Longs condition,
-                                      const BoxRelaxation<kBoxes>& a,
-                                      const BoxRelaxation<kBoxes>& b) {
-  const auto narrow = __builtin_convertvector(condition, typename BoxLanes<kBoxes>::Ints);
-  return {narrow ? a.slope_upper : b.slope_upper,   narrow ? a.slope_lower : b.slope_lower,
-          narrow ? a.offset_upper : b.offset_upper, narrow ? a.offset_lower : b.offset_lower,
-          condition ? a.centre : b.centre,          narrow ? a.radius : b.radius};
-}
-
-// relax_relu: all of its cases, of which each lane takes its own.
-template <int kBoxes>
-BF_LANES BoxRelaxation<kBoxes> relax_relu(typename BoxLanes<kBoxes>::Doubles centre,
-                                          typename BoxLanes<kBoxes>::Doubles low,
-                                          typename BoxLanes<kBoxes>::Doubles high) {
-  using Made = BoxRelaxation<kBoxes>;
-  constexpr float kInfinite = __builtin_inff();
-  const Made zero = {};
-  Made unknown = {};
-  unknown.offset_upper = unknown.radius = kInfinite + typename BoxLanes<kBoxes>::Floats{};
-  Made made = choose<kBoxes>((low >= -__DBL_MAX__) & (high <= __DBL_MAX__),
-                             relax_finite<kBoxes>(centre, low, high), unknown);
-  made = choose<kBoxes>(high <= 0, zero, made);
-  return choose<kBoxes>((low >= 0) & (high <= __DBL_MAX__),
-                        relax_identity<kBoxes>(centre, low, high), made);
-}
-
 // relax(); table: [6][n][kBoxes], or null.
 template <int kBoxes>
 BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* below,
                        const float* above, const float* radius, const RelaxErrors& errors,
                        double* slack, float* table, double* centre_out, float* radius_out) {
-  using L = BoxLanes<kBoxes>;
+  using L = Lanes<kBoxes>;
   using Doubles = typename L::Doubles;
   const std::ptrdiff_t row = std::ptrdiff_t{n} * kBoxes;
   for (int v = 0; v < kBoxes; v += L::kLanes) {
-    Doubles reach_sum = {};
+    Doubles reach[kPartialSums] = {};
     const Doubles own = table == nullptr ? Doubles{} : load_rows<Doubles>(slack + v);
     for (int j = 0; j < n; ++j) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + v;
-      const Doubles middle = load_rows<Doubles>(centre + at);
-      const Doubles low = L::sub_down(middle, L::wide(below + at));
-      const Doubles high = L::add_up(middle, L::wide(above + at));
-      const BoxRelaxation<kBoxes> line =
-          relu ? relax_relu<kBoxes>(middle, low, high) : relax_identity<kBoxes>(middle, low, high);
-      if (table != nullptr) {
-        const Doubles b = L::size(L::wide(below + at));
-        const Doubles a = L::size(L::wide(above + at));
-        const Doubles reach = L::larger(b, a);
-        const Doubles up = L::wide(line.slope_upper);
-        const Doubles down = L::wide(line.slope_lower);
-        const Doubles steep = L::larger(up, down);
-        const Doubles offset =
-            L::larger(L::size(L::wide(line.offset_upper)), L::size(L::wide(line.offset_lower)));
-        const Doubles inexact = up == down ? Doubles{} : up;
-        const Doubles spread = L::wide(radius + at) * errors.inflate;
-        const Doubles product = steep == 0 ? Doubles{} : steep * (errors.product * spread + own);
-        const Doubles wide = steep == 0 ? Doubles{} : steep * (errors.wide * spread + own);
-        const Doubles slope = inexact == 0 ? Doubles{} : errors.slope * inexact * reach;
-        const Doubles common = slope + errors.offset * offset;
-        const Doubles stored = errors.stored * L::wide(line.radius);
-        store_rows(table + at, line.slope_upper);
-        store_rows(table + row + at, line.slope_lower);
-        store_rows(table + 2 * row + at, line.offset_upper);
-        store_rows(table + 3 * row + at, line.offset_lower);
-        store_rows(table + 4 * row + at, L::float_up((product + common) * kDoubleSlack));
-        store_rows(table + 5 * row + at, L::float_up((wide + common + stored) * kDoubleSlack));
-        reach_sum += reach + spread + own;
-      }
-      store_rows(centre_out + at, line.centre);
-      store_rows(radius_out + at, line.radius);
+      reach[j % kPartialSums] += relax_lanes<kBoxes>(
+          relu, centre + at, below + at, above + at, radius + at, errors, own,
+          table == nullptr ? nullptr : table + at, row, centre_out + at, radius_out + at);
     }
     if (table == nullptr) continue;
+    for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
     const Doubles radii = load_rows<Doubles>(slack + kBoxes + v);
     store_rows(slack + 2 * kBoxes + v,
-               Doubles((static_cast<double>(n) * (1 + radii) + reach_sum) * (1 + 0x1p-20)));
+               Doubles((static_cast<double>(n) * (1 + radii) + reach[0]) * (1 + 0x1p-20)));
   }
 }
 
@@ -325,7 +227,7 @@ template <int kBoxes>
 static inline BoxRows<kBoxes> list_unstable_boxes(const double* centre, const float* below,
                                                   const float* above, int n,
                                                   std::int32_t* neurons) {
-  using L = BoxLanes<kBoxes>;
+  using L = Lanes<kBoxes>;
   BoxRows<kBoxes> rows = {};
   for (int j = 0; j < n; ++j)
     for (int v = 0; v < kBoxes; v += L::kLanes) {
@@ -359,7 +261,7 @@ template <int kBoxes>
 BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int32_t* neurons,
                          const float* sums, const RowErrors& errors, const double* absolute,
                          const float* radius, float* below, float* above) {
-  using L = BoxLanes<kBoxes>;
+  using L = Lanes<kBoxes>;
   using Doubles = typename L::Doubles;
   constexpr int kRows = 2 * kBoxes;
   float own_radius[kBoxes], down[kBoxes], up[kBoxes];

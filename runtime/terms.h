@@ -218,21 +218,7 @@ static inline void finish_slack(double relative, double bias_norm, double absolu
   slack[1] *= 1 + 0x1p-20;
 }
 
-// ---- activations and values without backward rows
-
-// The boxes of a' = relu(z) or a' = z alone: what relax() makes beside its table, and as there
-// perhaps over its inputs.
-static inline void relax_box(int n, bool relu, const double* centre, const float* below,
-                             const float* above, double* centre_out, float* radius_out) {
-  for (int j = 0; j < n; ++j) {
-    const double low = sub_down(centre[j], static_cast<double>(below[j]));
-    const double high = add_up(centre[j], static_cast<double>(above[j]));
-    const Relaxation line =
-        relu ? relax_relu(centre[j], low, high) : relax_identity(centre[j], low, high);
-    centre_out[j] = line.centre;
-    radius_out[j] = line.radius;
-  }
-}
+// ---- values without backward rows
 
 // Values of a head at a point, whose centres they are. A value, not a bound: rounded to nearest.
 static inline void write_values(int n, bool relu, const double* centre, float* y) {

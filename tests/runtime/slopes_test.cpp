@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/relax.h"
 #include "terms_random.h"
 
 namespace bf_test {

@@ -7,6 +7,7 @@
 
 #include "runtime/backward.h"
 #include "runtime/conv_forward.h"
+#include "runtime/relax.h"
 #include "runtime/starts.h"
 #include "terms_random.h"
 

@@ -20,6 +20,7 @@
 
 #include "bounds.h"
 #include "boxes.h"
+#include "relax.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 

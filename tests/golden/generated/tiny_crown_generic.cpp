@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "bounds.h"
+#include "relax.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 

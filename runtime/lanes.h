@@ -2,19 +2,19 @@
 
 #include <cstdint>
 
-#include "backward.h"
+#include "vectors.h"
 
 #define BF_LANES __attribute__((always_inline)) static inline
 
 namespace bf {
 
-// Vectors of doubles, of as many floats, and of the integers that hold their bits, for kBoxes boxes
-// side by side; and outward rounding on them.
-template <int kBoxes>
-struct BoxLanes {
-  static constexpr int kLanes = lanes_of<double>(kBoxes);
-  static constexpr int kVectors = kBoxes / kLanes;
-  static_assert(kLanes > 1, "bf: boxes side by side need vectors");
+// Vectors of doubles, of as many floats, and of the integers that hold their bits, for kCount
+// neurons or boxes side by side; and outward rounding on them.
+template <int kCount>
+struct Lanes {
+  static constexpr int kLanes = lanes_of<double>(kCount);
+  static constexpr int kVectors = kCount / kLanes;
+  static_assert(kLanes > 1, "bf: lanes need vectors");
   using Doubles = typename VectorOf<double, kLanes>::type;
   using Floats = typename VectorOf<float, kLanes>::type;
   using Longs = typename VectorOf<std::int64_t, kLanes>::type;
@@ -28,6 +28,12 @@ struct BoxLanes {
     return load_rows<Doubles>(&bits);
   }
   BF_LANES Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
+  BF_LANES bool any(Longs condition) {
+    std::int64_t lanes[kLanes], some = 0;
+    store_rows(lanes, condition);
+    for (const std::int64_t lane : lanes) some |= lane;
+    return some != 0;
+  }
 
   // next_up of rounding.h: the same case distinction on the same integers.
   BF_LANES Doubles next_up(Doubles x) {

@@ -1,0 +1,92 @@
+// Relaxations on lanes against the same neuron by neuron: without contraction every bit is the
+// same. That the scalar ones hold is tested against exact numbers elsewhere.
+
+#include "runtime/relax.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "terms_random.h"
+
+namespace bf_test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Relaxed {
+  std::vector<float> table, radius;
+  std::vector<double> centre;
+
+  explicit Relaxed(std::size_t n) : table(6 * n, -1), radius(n, -1), centre(n, -1) {}
+};
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+// Bounds of all kinds: active, dead, unstable, a point, on the edge, unknown on a side.
+void fill(Random& random, std::vector<double>& centre, std::vector<float>& below,
+          std::vector<float>& above) {
+  for (std::size_t j = 0; j < centre.size(); ++j) {
+    const Numbers kind = kAllNumbers[random.below(5)];
+    centre[j] = random.centres(1, kind)[0];
+    below[j] = random.radii(1, kind)[0];
+    above[j] = random.radii(1, kind)[0];
+    if (random.below(4) == 0) below[j] = above[j] = 0;
+    if (random.below(4) == 0) centre[j] = static_cast<double>(below[j]);
+    if (random.below(4) == 0) centre[j] = -static_cast<double>(above[j]);
+    if (random.below(8) == 0) below[j] = kInfinity;
+    if (random.below(8) == 0) above[j] = kInfinity;
+    if (random.below(8) == 0) above[j] = -below[j] / 2;  // tightened past the centre
+    if (random.below(16) == 0) above[j] = std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+TEST(Relax, LanesDoWhatScalarsDo) {
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const int n = random.between(1, 40);
+    const auto count = static_cast<std::size_t>(n);
+    std::vector<double> centre(count);
+    std::vector<float> below(count), above(count);
+    fill(random, centre, below, above);
+    const std::vector<float> radius = random.radii(n, Numbers::kEven);
+    const bool relu = random.below(3) > 0;
+    const bf::RelaxErrors errors = {0x1p-18, 0x1p-47, 0x1p-24, 0x1p-24, 0x1p-20, 1 + 0x1p-20};
+    const double slack[3] = {0x1p-30 * random.unit(), 3, 0};
+    Relaxed lanes(count), scalars(count), boxes(count);
+    double made[3] = {slack[0], slack[1], 0};
+    bf::relax(n, relu, centre.data(), below.data(), above.data(), radius.data(), errors, made,
+              lanes.table.data(), lanes.centre.data(), lanes.radius.data());
+    double reach[bf::kPartialSums] = {};
+    for (int j = 0; j < n; ++j)
+      reach[j % bf::kPartialSums] += bf::relax_neuron(
+          j, n, relu, centre.data(), below.data(), above.data(), radius.data(), errors, slack[0],
+          scalars.table.data(), scalars.centre.data(), scalars.radius.data());
+    for (int s = 1; s < bf::kPartialSums; ++s) reach[0] += reach[s];
+    EXPECT_TRUE(same_bits(lanes.table, scalars.table));
+    EXPECT_TRUE(same_bits(lanes.centre, scalars.centre));
+    EXPECT_TRUE(same_bits(lanes.radius, scalars.radius));
+    const double expected = (n * (1 + slack[1]) + reach[0]) * (1 + 0x1p-20);
+    EXPECT_TRUE(made[2] == expected || (made[2] != made[2] && expected != expected));
+
+    bf::relax_box(n, relu, centre.data(), below.data(), above.data(), boxes.centre.data(),
+                  boxes.radius.data());
+    EXPECT_TRUE(same_bits(boxes.centre, scalars.centre));
+    EXPECT_TRUE(same_bits(boxes.radius, scalars.radius));
+
+    // In place, as plans have it.
+    std::vector<double> own = centre;
+    std::vector<float> spread = below;
+    bf::relax_box(n, relu, own.data(), spread.data(), above.data(), own.data(), spread.data());
+    EXPECT_TRUE(same_bits(own, scalars.centre));
+    EXPECT_TRUE(same_bits(spread, scalars.radius));
+  }
+}
+
+}  // namespace
+}  // namespace bf_test
