@@ -21,8 +21,8 @@ namespace bf {
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options = {});
 
-// Known targets: "generic", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "cortex-m4",
-// "cortex-m7"; "host" is resolved to one of them. Throws: CompileError BF2101.
+// Known targets: "generic", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64",
+// "cortex-m4", "cortex-m7"; "host" is resolved to one of them. Throws: CompileError BF2101.
 Target find_target(std::string_view name);
 std::vector<std::string> target_names();
 

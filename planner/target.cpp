@@ -16,6 +16,7 @@ const std::vector<Target>& targets() {
       {"x86-64-v3", 32, 16, true, 32, {"-march=x86-64-v3"}},
       {"x86-64-v4", 64, 32, true, 64, {"-march=x86-64-v4", "-mprefer-vector-width=512"}},
       {"aarch64", 16, 32, true, 16, {"-march=armv8-a"}},
+      {"riscv64", 4, 32, true, 16, {"-march=rv64gc", "-mabi=lp64d"}},
       {"cortex-m4",
        4,
        32,
@@ -43,6 +44,8 @@ std::string_view host_name() {
   return "x86-64";
 #elif defined(__aarch64__)
   return "aarch64";
+#elif defined(__riscv_float_abi_double) && __riscv_xlen == 64
+  return "riscv64";
 #else
   return "generic";
 #endif

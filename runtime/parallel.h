@@ -59,11 +59,18 @@ struct Round {
   const Tile& tile;
   Scratch scratch;
   std::size_t jobs;
-  int count;                          // of tiles
-  int next;                           // the first that nobody has taken
-  int running;                        // jobs
-  unsigned char taken[kMostWorkers];  // whether job i was called
+  int count;                           // of tiles
+  int next;                            // the first that nobody has taken
+  int running;                         // jobs
+  unsigned called[kMostWorkers / 32];  // a bit for each job
 };
+
+// Words, not bytes: some targets have atomic bytes in a library alone.
+template <typename Tile>
+static inline bool is_first_call(Round<Tile>& round, std::size_t worker) {
+  const unsigned bit = 1u << worker % 32;
+  return (__atomic_fetch_or(&round.called[worker / 32], bit, __ATOMIC_RELAXED) & bit) == 0;
+}
 
 // A job. One that is called twice, or that there is not, does nothing: no two work on one scratch.
 template <typename Tile>
@@ -71,7 +78,7 @@ BF_ONE_COPY static void run_job(void* data, std::size_t worker) {
   Round<Tile>& round = *static_cast<Round<Tile>*>(data);
   if (worker >= round.jobs) return;
   __atomic_fetch_add(&round.running, 1, __ATOMIC_RELAXED);
-  if (__atomic_exchange_n(&round.taken[worker], 1, __ATOMIC_RELAXED) == 0) {
+  if (is_first_call(round, worker)) {
     unsigned char* const scratch = round.scratch.begin + worker * round.scratch.bytes;
     for (int i = __atomic_fetch_add(&round.next, 1, __ATOMIC_RELAXED); i < round.count;
          i = __atomic_fetch_add(&round.next, 1, __ATOMIC_RELAXED))
@@ -91,7 +98,7 @@ static inline bf_status run_tiles(const Team& team, const Scratch& scratch, int 
     round.jobs = team.workers < tiles ? team.workers : tiles;
     team.executor->run(team.executor->self, run_job<Tile>, &round, round.jobs);
     if (__atomic_load_n(&round.running, __ATOMIC_ACQUIRE) != 0) return BF_BAD_EXECUTOR;
-    round.taken[0] = 0;
+    round.called[0] = 0;
   }
   run_job<Tile>(&round, 0);
   return BF_OK;

@@ -51,6 +51,9 @@ std::vector<std::string> default_compilers(const Target& target) {
 #if !defined(__aarch64__)
   if (target.name == "aarch64") return {"aarch64-linux-gnu-g++"};
 #endif
+#if !defined(__riscv)
+  if (target.name == "riscv64") return {"riscv64-linux-gnu-g++"};
+#endif
   return {"c++", "g++", "clang++"};
 }
 

@@ -30,9 +30,9 @@ import tempfile
 import machine
 import run_embedded
 
-# bf-aot's --target for each CPU: Cortex-M3 and RISC-V run the portable code.
+# bf-aot's --target for each CPU: Cortex-M3 runs the portable code.
 TARGETS = {"cortex-m3": "generic", "cortex-m4": "cortex-m4", "cortex-m7": "cortex-m7",
-           "aarch64": "aarch64", "riscv64": "generic"}
+           "aarch64": "aarch64", "riscv64": "riscv64"}
 NO_CONTRACTION = "--flag=-ffp-contract=off"
 
 # How far a bound may be from the host's: this part of the width, and of the largest bound.
