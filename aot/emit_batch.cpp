@@ -120,11 +120,17 @@ constexpr const char* kVerifyTogether =
 )";
 
 // What NAME_verify, or verify_boxes of runtime/verdict.h, asks for besides the bounds' workspace.
-std::int64_t verify_scratch(const Plan& plan) {
+std::int64_t verify_scratch_of_one(const Plan& plan) {
   const std::int64_t boxes = plan.config.batch, inputs = plan.input_count;
   const std::int64_t rows = std::max(plan.spec_rows, 1);
   if (plan.batch.side_by_side == 1) return 4 * (3 * inputs + 2 * rows);
   return 4 * (boxes * (2 * inputs + 2 * rows + 2) + inputs);
+}
+
+// Workspaces of several workers follow each other: each is aligned.
+std::int64_t verify_scratch(const Plan& plan) {
+  const std::int64_t bytes = verify_scratch_of_one(plan), align = plan.config.target.align;
+  return has_workers(plan) ? (bytes + align - 1) / align * align : bytes;
 }
 
 std::string bounds_function(const Plan& plan, bool spec, const Instruments& instruments) {

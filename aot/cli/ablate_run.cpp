@@ -191,7 +191,8 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     const CachedVerifier cached = cached_verifier(verifier, compiler);
     row.set(Column::kLibrary, cached.library.parent_path().filename().string().substr(0, 16));
     if (cached.compile_seconds > 0) row.set(Column::kCompile, cached.compile_seconds);
-    if (const auto bytes = code_bytes(cached.library, compiler, options.planner.target))
+    if (const auto bytes =
+            code_bytes(cached.library, find_toolchain(compiler, options.planner.target)))
       row.set(Column::kCode, *bytes);
     const HostVerifier host(cached.library, verifier.plan);
     row.set(Column::kBoxes, static_cast<std::int64_t>(subject_.questions.size()));

@@ -8,6 +8,7 @@
 #include "aot/cli/bench_peers.h"
 #include "aot/cli/commands.h"
 #include "aot/cli/files.h"
+#include "aot/cli/footprint.h"
 #include "aot/cli/json_io.h"
 #include "aot/cli/options.h"
 #include "aot/cli/profile_machine.h"
@@ -288,11 +289,14 @@ void write_artefacts(const fs::path& folder, const Result& result, const BenchSu
   const Toolchain toolchain = find_toolchain(subject.compiler, options.planner.target);
   for (const EmittedFile& file : verifier.files) {
     names.push_back("verifier" + file.suffix);
-    const bool manifest = file.suffix == ".json";
-    staging.write(names.back(), manifest ? add_build_record(file.bytes, &toolchain) : file.bytes);
+    staging.write(names.back(), file.bytes);
   }
   build_archive(toolchain, staging.folder(), "verifier", verifier.files);
   names.emplace_back("libverifier.a");
+  const auto code = code_bytes(staging.folder() / names.back(), toolchain);
+  for (const EmittedFile& file : verifier.files)
+    if (file.suffix == ".json")
+      staging.write("verifier.json", add_build_record(file.bytes, &toolchain, code));
   staging.publish(names);
 }
 

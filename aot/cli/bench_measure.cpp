@@ -64,7 +64,8 @@ Runner compiled_runner(const BenchSubject& subject, const CompileOptions& option
   const double generated = stopwatch.seconds();
   const CachedVerifier cached = cached_verifier(verifier, subject.compiler);
   runner.result.compile_seconds = generated + cached.compile_seconds;
-  runner.result.code_bytes = code_bytes(cached.library, subject.compiler, options.planner.target);
+  runner.result.code_bytes =
+      code_bytes(cached.library, find_toolchain(subject.compiler, options.planner.target));
   describe(verifier.plan, subject, runner.result);
   const auto host = std::make_shared<HostVerifier>(cached.library, verifier.plan);
   runner.result.width = mean_width(verifier.plan.spec_rows > 0 ? host->spec_bounds(subject.box)

@@ -6,6 +6,7 @@
 
 #include "aot/cli/commands.h"
 #include "aot/cli/files.h"
+#include "aot/cli/footprint.h"
 #include "aot/cli/options.h"
 #include "aot/cli/progress.h"
 #include "aot/cli/project.h"
@@ -96,14 +97,18 @@ std::vector<std::string> stage(const Staging& staging, const Verifier& verifier,
   std::vector<std::string> names;
   for (const EmittedFile& file : verifier.files) {
     names.push_back(stem + file.suffix);
-    const bool manifest = file.suffix.ends_with(".json");
-    staging.write(names.back(), manifest ? add_build_record(file.bytes, toolchain) : file.bytes);
+    staging.write(names.back(), file.bytes);
   }
+  std::optional<std::int64_t> code;
   if (toolchain != nullptr) {
     const Progress progress("compile");
     build_archive(*toolchain, staging.folder(), stem, verifier.files);
     names.push_back("lib" + stem + ".a");
+    code = code_bytes(staging.folder() / names.back(), *toolchain);
   }
+  for (const EmittedFile& file : verifier.files)
+    if (file.suffix.ends_with(".json"))
+      staging.write(stem + file.suffix, add_build_record(file.bytes, toolchain, code));
   return names;
 }
 

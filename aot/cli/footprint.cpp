@@ -65,18 +65,18 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
 }
 
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
-                                       const CompilerOptions& options, const Target& target) {
-  const Toolchain toolchain = find_toolchain(options, target);
+                                       const Toolchain& toolchain) {
   const ProcessResult result =
       run_process({find_utility(toolchain, "size"), "-A", "-d", library.string()});
+  std::optional<std::int64_t> sum;
   std::istringstream lines(result.output);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
     std::string section;
     std::int64_t bytes = 0;
-    if (fields >> section >> bytes && section == ".text") return bytes;
+    if (fields >> section >> bytes && section.starts_with(".text")) sum = sum.value_or(0) + bytes;
   }
-  return std::nullopt;
+  return sum;
 }
 
 }  // namespace bf::cli

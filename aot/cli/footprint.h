@@ -24,8 +24,9 @@ struct Footprint {
 Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
                             const std::string& stem);
 
-// Bytes of the section .text of a shared object; nothing when `size` does not say.
+// Bytes of machine code, the sections .text of a shared object or of all objects of an archive;
+// nothing when `size` does not say.
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
-                                       const CompilerOptions& options, const Target& target);
+                                       const Toolchain& toolchain);
 
 }  // namespace bf::cli

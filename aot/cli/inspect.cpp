@@ -75,6 +75,11 @@ std::string entry_table(const Entry& entry) {
       to_string(entry.kind), entry.steps.size(), entry.tasks.size(), entry.buffers.size(),
       entry.storage.planned_bytes, entry.storage.naive_bytes, entry.storage.lower_bound_bytes,
       to_string(entry.storage.proof));
+  if (entry.workers > 1)
+    text += fmt::format(
+        "  for each of {} workers: {} bytes planned, {} without sharing, {} at least ({})\n",
+        entry.workers, entry.worker_storage.planned_bytes, entry.worker_storage.naive_bytes,
+        entry.worker_storage.lower_bound_bytes, to_string(entry.worker_storage.proof));
   text += fmt::format("  {:<3} {:<36} {:<9} {:>14} {:>14} {:>12}  {}\n", "#", "task", "bounds",
                       "flops", "bytes", "predicted", "after");
   for (std::size_t i = 0; i < entry.tasks.size(); ++i) {

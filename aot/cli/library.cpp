@@ -240,10 +240,15 @@ void build_shared(const Toolchain& toolchain, const std::filesystem::path& folde
   run_compiler(toolchain, arguments, folder);
 }
 
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain) {
+std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
+                             std::optional<std::int64_t> code) {
   auto json = nlohmann::ordered_json::parse(manifest);
   nlohmann::ordered_json build = nullptr;
-  if (toolchain != nullptr) build = {{"compiler", toolchain->version}, {"flags", toolchain->flags}};
+  if (toolchain != nullptr) {
+    build = {
+        {"compiler", toolchain->version}, {"flags", toolchain->flags}, {"code_bytes", nullptr}};
+    if (code) build["code_bytes"] = *code;
+  }
   json["build"] = std::move(build);
   return json.dump(2) + "\n";
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,9 +50,10 @@ void build_archive(const Toolchain& toolchain, const std::filesystem::path& fold
 void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
                   const std::string& stem, const std::vector<EmittedFile>& files);
 
-// The manifest with what the library was made with: {"compiler", "flags"} under "build".
-// No compiler: null.
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain);
+// The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
+// "build". No compiler: null.
+std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
+                             std::optional<std::int64_t> code);
 
 // The runtime that verifiers are compiled with: all its headers, and bf.cpp; in order of name. Of
 // the installed program, else of the source tree. Throws: BF3205.

@@ -118,7 +118,7 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                                 ? "The library was not built: these are the planner's figures."
                                 : fmt::format("Compiled with {}, flags `{}`.", toolchain->version,
                                               fmt::join(toolchain->flags, " "));
-  const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}};
+  const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"stem", stem}};
   const bool keeps = plan.context.bytes > 0;
   return {
       {"name", plan.name},
@@ -127,6 +127,8 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
       {"context_calls", keeps ? fill(kContextCalls, names) : ""},
       {"contexts", keeps ? fill(kContextUse, names) : ""},
       {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
+      {"parallel", plan.parallel.workers > 1 ? fill(kParallelUse, names) : ""},
+      {"parallel_target", plan.parallel.workers > 1 ? fill(kParallelTarget, names) : ""},
       {"stem", stem},
       {"version", BF_VERSION_STRING},
       {"model", plan.model.file_name},
@@ -159,6 +161,11 @@ std::vector<EmittedFile> project_files(const Verifier& verifier, const std::stri
   std::vector<EmittedFile> files = {{"example.c", fill(kExample, arguments)},
                                     {"CMakeLists.txt", fill(kCMakeLists, arguments)},
                                     {"README.md", fill(kReadme, arguments)}};
+  if (verifier.plan.parallel.workers > 1) {
+    files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
+    files.push_back({"thread_executor.h", read_file(runtime_folder() / "host/thread_executor.h",
+                                                    kMaxBytes, "runtime source")});
+  }
   for (const std::filesystem::path& file : runtime_files())
     files.push_back({file.filename().string(), read_file(file, kMaxBytes, "runtime source")});
   return files;

@@ -78,6 +78,48 @@ other in the arrays, and give each a status of its own. Their workspace has
 
 )";
 
+inline constexpr std::string_view kParallelUse =
+    R"(`@name@_bounds_parallel` and the other functions called so share their work among up to `@NAME@_PARALLEL`
+workers, threads of yours: a `bf_executor` runs jobs side by side. Each worker but the first needs
+`@NAME@_WORKER_BYTES` more bytes of workspace. Results are the same to the bit. `example_parallel.cpp`
+shows it, with `thread_executor.h`.
+
+)";
+
+inline constexpr std::string_view kParallelExample =
+    R"(// Bounds of a demonstration box by several threads. Yours to change and ship, without attribution.
+#include <algorithm>
+#include <cstdio>
+
+#include "@stem@.h"
+#include "thread_executor.h"
+
+alignas(@NAME@_WORKSPACE_ALIGN) static unsigned char workspace[@NAME@_PARALLEL_WORKSPACE_BYTES];
+static float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
+static float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
+
+int main() {
+  bf::host::ThreadExecutor threads;  // as many workers as this machine has cores
+  std::fill_n(lower, @NAME@_INPUTS, -0.01f);
+  std::fill_n(upper, @NAME@_INPUTS, 0.01f);
+  const bf_status status = @name@_bounds_parallel(lower, upper, out_lower, out_upper, workspace,
+                                                 sizeof workspace, threads.get());
+  if (status != BF_OK) {
+    std::fprintf(stderr, "%s\n", bf_status_text(status));
+    return 1;
+  }
+  for (int i = 0; i < @NAME@_OUTPUTS; ++i)
+    std::printf("output %d: [%.9g, %.9g]\n", i, static_cast<double>(out_lower[i]),
+                static_cast<double>(out_upper[i]));
+  return 0;
+}
+)";
+
+inline constexpr std::string_view kParallelTarget = R"(  find_package(Threads REQUIRED)
+  add_executable(example_parallel example_parallel.cpp)
+  target_link_libraries(example_parallel PRIVATE @stem@ Threads::Threads)
+)";
+
 inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
 project(@name@_verifier LANGUAGES @languages@)
 
@@ -99,7 +141,7 @@ target_compile_options(@stem@ PRIVATE ${target_flags}
 if(NOT CMAKE_CROSSCOMPILING)
   add_executable(example example.c)
   target_link_libraries(example PRIVATE @stem@)
-endif()
+@parallel_target@endif()
 )";
 
 inline constexpr std::string_view kWeightsProperties =
@@ -143,7 +185,7 @@ says what was wrong with the arguments; the outputs are not written then.
 The workspace is yours: `@NAME@_WORKSPACE_BYTES` bytes, aligned to `@NAME@_WORKSPACE_ALIGN`. It holds
 nothing between calls. Calls with different workspaces may run at the same time.
 
-@spec@@contexts@@batches@`@name@_evaluate` runs the network itself, `@name@_info` describes it; see `@stem@.h`.
+@spec@@contexts@@batches@@parallel@`@name@_evaluate` runs the network itself, `@name@_info` describes it; see `@stem@.h`.
 `@stem@.json` is the manifest: what was compiled, how, and where each buffer lies.
 
 ## Size

@@ -10,6 +10,7 @@
 #include "aot/cli/cache.h"
 #include "aot/cli/config_file.h"
 #include "aot/cli/files.h"
+#include "aot/cli/footprint.h"
 #include "aot/cli/host_run.h"
 #include "planner/reference/executor.h"
 #include "runtime/bf.h"
@@ -96,7 +97,11 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
   report::Findings findings;
   std::error_code error;
   const auto bytes = std::filesystem::file_size(library, error);
-  if (!error) findings.library_bytes = static_cast<std::int64_t>(bytes);
+  if (!error) {
+    findings.library_bytes = static_cast<std::int64_t>(bytes);
+    findings.code_bytes =
+        code_bytes(library, find_toolchain(compiler, verifier.plan.config.target));
+  }
   const std::vector<Box> boxes = boxes_of(options);
   if (!boxes.empty() && runs_here(verifier.plan.config.target))
     measure(front, verifier, options, compiler, boxes.front(), findings);

@@ -12,15 +12,18 @@ std::string card(const std::string& value, const std::string& what) {
 }
 
 std::string memory_card(const Plan& plan) {
-  const StorageTotals* largest = nullptr;
+  double planned = 0, naive = 0;
   for (const Entry& entry : plan.entries)
-    if (largest == nullptr || entry.storage.planned_bytes > largest->planned_bytes)
-      largest = &entry.storage;
+    if (static_cast<double>(entry.arena_bytes()) >= planned) {
+      planned = static_cast<double>(entry.arena_bytes());
+      naive = static_cast<double>(entry.storage.naive_bytes + entry.worker_storage.naive_bytes);
+    }
   std::string what = "workspace";
-  if (largest != nullptr && largest->naive_bytes > 0)
-    what += fmt::format(", {:.0f} % under one range each",
-                        100 * (1 - static_cast<double>(largest->planned_bytes) /
-                                       static_cast<double>(largest->naive_bytes)));
+  if (naive > 0)
+    what += fmt::format(", {:.0f} % under one range each", 100 * (1 - planned / naive));
+  if (plan.worker_bytes() > 0)
+    what += fmt::format("; {} for each worker more",
+                        bytes_text(static_cast<double>(plan.worker_bytes())));
   return card(bytes_text(static_cast<double>(plan.arena_bytes())), what);
 }
 
@@ -46,6 +49,8 @@ std::string cards(const Plan& plan, const Findings& findings) {
   if (findings.library_bytes)
     text += card(bytes_text(static_cast<double>(*findings.library_bytes)),
                  "library, code and constants");
+  if (findings.code_bytes)
+    text += card(bytes_text(static_cast<double>(*findings.code_bytes)), "machine code");
   text += card(count_text(static_cast<double>(plan.layers.size())), "layers");
   text += card(count_text(neurons), "neurons with an activation");
   if (judged > 0)

@@ -35,6 +35,7 @@ struct Findings {
   int boxes = 0;
   std::vector<LayerSample> samples;  // in layer order; empty without boxes
   std::optional<std::int64_t> library_bytes;
+  std::optional<std::int64_t> code_bytes;         // of it
   std::vector<std::vector<double>> task_seconds;  // measured, per entry and task; may be empty
   // Of the tasks' parts, as measured, in a call of plan.entries[measured_entry]; may be empty.
   std::vector<MeasuredPart> parts;

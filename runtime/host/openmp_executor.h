@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "../bf.h"
+#include "bf.h"
 
 // A bf_executor of OpenMP's threads. Header-only; compile with -fopenmp (or what your compiler
 // calls it), else there is one thread.

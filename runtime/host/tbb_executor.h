@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "../bf.h"
+#include "bf.h"
 
 // A bf_executor of oneTBB's threads: those of the arena that the caller is in. Header-only; link
 // TBB::tbb.

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../bf.h"
+#include "bf.h"
 
 // A bf_executor of std::threads. C++17, header-only; for programs, not for verifiers.
 

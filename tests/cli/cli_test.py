@@ -34,6 +34,7 @@ class Compile(Case):
         self.assertIn("tasks", json.dumps(manifest))
         self.assertEqual(manifest["method"], "crown")
         self.assertEqual(manifest["build"]["flags"][-3:], ["-g0", "-DNDEBUG", "-O2"])
+        self.assertTrue(1000 < manifest["build"]["code_bytes"] < 1 << 20, manifest["build"])
         self.assertNotIn(str(self.folder), json.dumps(manifest))
 
     def test_same_bytes_twice(self):
