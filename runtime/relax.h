@@ -186,6 +186,27 @@ static inline double relax_neuron(int j, int n, bool relu, const double* centre,
 constexpr int kNeuronLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
 static_assert(kPartialSums % kNeuronLanes == 0, "bf: a part for each lane");
 
+// relax() on whole vectors; returns how many neurons these are.
+template <int kLanes>
+static inline int relax_vectors(int n, bool relu, const double* centre, const float* below,
+                                const float* above, const float* radius, const RelaxErrors& errors,
+                                double own, float* table, double (&reach)[kPartialSums],
+                                double* centre_out, float* radius_out) {
+  int j = 0;
+  if constexpr (kLanes > 1) {
+    using L = Lanes<kLanes>;
+    using Doubles = typename L::Doubles;
+    for (; j + kLanes <= n; j += kLanes) {
+      double* const part = reach + j % kPartialSums;
+      const Doubles reached = relax_lanes<kLanes>(
+          relu, centre + j, below + j, above + j, radius + j, errors, L::all(own),
+          table == nullptr ? nullptr : table + j, n, centre_out + j, radius_out + j);
+      store_rows(part, Doubles(load_rows<Doubles>(part) + reached));
+    }
+  }
+  return j;
+}
+
 // The relaxation of a layer of n neurons as six rows of n floats (slope_upper, slope_lower,
 // offset_upper, offset_lower, price, wide price), and the centre and radius of its activations.
 //
@@ -209,18 +230,8 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
                          double* slack, float* table, double* centre_out, float* radius_out) {
   double reach[kPartialSums] = {};
   const double own = table == nullptr ? 0 : slack[0];
-  int j = 0;
-  if constexpr (kNeuronLanes > 1) {
-    using L = Lanes<kNeuronLanes>;
-    using Doubles = typename L::Doubles;
-    for (; j + kNeuronLanes <= n; j += kNeuronLanes) {
-      double* const part = reach + j % kPartialSums;
-      const Doubles reached = relax_lanes<kNeuronLanes>(
-          relu, centre + j, below + j, above + j, radius + j, errors, L::all(own),
-          table == nullptr ? nullptr : table + j, n, centre_out + j, radius_out + j);
-      store_rows(part, Doubles(load_rows<Doubles>(part) + reached));
-    }
-  }
+  int j = relax_vectors<kNeuronLanes>(n, relu, centre, below, above, radius, errors, own, table,
+                                      reach, centre_out, radius_out);
   for (; j < n; ++j)
     reach[j % kPartialSums] += relax_neuron(j, n, relu, centre, below, above, radius, errors, own,
                                             table, centre_out, radius_out);
