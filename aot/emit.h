@@ -57,8 +57,8 @@ std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& 
 std::string emit_weight_arrays(const Plan& plan);
 std::string emit_weight_blob_declarations(const Plan& plan);
 
-// Vector types and the helpers of kernels on them; scalar helpers alone for no types.
-std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types);
+// Macros, vector types and helpers of what kernels need.
+std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
 
 // The body of an entry point after its checks: one block per task.
 std::string emit_steps(const Plan& plan, const Entry& entry, const Instruments& instruments = {});

@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "aot/emit.h"
+#include "aot/loop/intrinsics.h"
 
 namespace bf {
 namespace {
@@ -46,6 +45,11 @@ constexpr const char* kUnrollBy = R"cc(#if defined(__clang__)
 #else
 #define BF_UNROLL_BY(n) BF_UNROLL(n)
 #endif
+)cc";
+
+// Of an address that may lie behind the last element: a hint, never a fault.
+constexpr const char* kPrefetch = R"cc(#define BF_PREFETCH(p, bytes) \
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + (bytes)))
 )cc";
 
 constexpr const char* kScalarHelpers =
@@ -95,6 +99,18 @@ inline To convert(V x) {
 
 )";
 
+constexpr const char* kLoadFirst =
+    R"(// Loads the first `count` elements, all when count is larger; the others are zero.
+template <typename V>
+inline V load_first(const float* from, int count) {
+  constexpr int kSize = static_cast<int>(sizeof(V) / sizeof(float));
+  float elements[kSize] = {};
+  for (int i = 0; i < smaller(kSize, count); ++i) elements[i] = from[i];
+  return load<V>(elements);
+}
+
+)";
+
 std::string float_vector(std::int64_t lanes) {
   return fmt::format(R"(using f32x{0} = float __attribute__((vector_size({1})));
 using i32x{0} = std::int32_t __attribute__((vector_size({1})));
@@ -119,7 +135,7 @@ using i32x{0} = std::int32_t __attribute__((vector_size({1})));
 }
 
 // One instruction where GCC 12 makes four of the portable conversion.
-std::string native_widening(const Target& target, const loop::VectorTypes& types) {
+std::string native_widening(const Target& target, const loop::Needs& needs) {
   std::string call;
   std::int64_t lanes = 0;
   if (target.name == "x86-64-v4") {
@@ -129,8 +145,8 @@ std::string native_widening(const Target& target, const loop::VectorTypes& types
     call = "__builtin_ia32_cvtps2pd256(x)";
     lanes = 4;
   }
-  if (lanes == 0 || !types.contains({loop::Type::kFloat64, lanes}) ||
-      !types.contains({loop::Type::kFloat32, lanes}))
+  if (lanes == 0 || !needs.vectors.contains({loop::Type::kFloat64, lanes}) ||
+      !needs.vectors.contains({loop::Type::kFloat32, lanes}))
     return {};
   return fmt::format(R"(#if !defined(__clang__)
 // One instruction where GCC 12 makes four of the portable conversion.
@@ -146,14 +162,14 @@ inline f64x{0} convert<f64x{0}, f32x{0}>(f32x{0} x) {{
 
 }  // namespace
 
-std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types) {
+std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
   const Target& target = plan.config.target;
-  std::string text = types.empty() ? std::string() : target_check(target);
+  std::string text = needs.vectors.empty() ? std::string() : target_check(target);
   text += kMacros;
-  if (std::ranges::any_of(plan.kernels, [](const Kernel& k) { return k.schedule.unroll > 1; }))
-    text += kUnrollBy;
+  if (needs.helpers.contains("BF_UNROLL_BY")) text += kUnrollBy;
+  if (needs.helpers.contains("BF_PREFETCH")) text += kPrefetch;
   const std::string registers = register_class(target);
-  if (!types.empty()) {
+  if (!needs.vectors.empty()) {
     text += "// A value that is used twice stays in its register: one load instead of two.\n";
     if (registers.empty())
       text += "#define BF_KEEP(x)\n";
@@ -165,16 +181,19 @@ std::string emit_prelude(const Plan& plan, const loop::VectorTypes& types) {
   }
   text += "\nnamespace {\n\n";
   text += kScalarHelpers;
-  if (types.empty()) return text;
+    for (const loop::Intrinsic& each : loop::intrinsics())
+    if (needs.helpers.contains(each.name)) text += each.text + "\n";
+  if (needs.vectors.empty()) return text;
   text += kVectorHelpers;
-  for (const auto& [type, lanes] : types) {
+  if (needs.helpers.contains("load_first")) text += kLoadFirst;
+  for (const auto& [type, lanes] : needs.vectors) {
     if (type == loop::Type::kFloat32)
       text += float_vector(lanes);
     else
       text += fmt::format("using f64x{} = double __attribute__((vector_size({})));\n\n", lanes,
                           8 * lanes);
   }
-  return text + native_widening(target, types);
+  return text + native_widening(target, needs);
 }
 
 }  // namespace bf

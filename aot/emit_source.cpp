@@ -31,11 +31,11 @@ bool is_called(const Plan& plan, const Kernel& kernel) {
   return false;
 }
 
-std::string kernels(const Plan& plan, loop::VectorTypes& types) {
+std::string kernels(const Plan& plan, loop::Needs& needs) {
   std::string text;
   for (const Kernel& kernel : plan.kernels)
     if (is_printed(kernel.kind) && is_called(plan, kernel))
-      text += print_kernel(kernel, types) + "\n";
+      text += print_kernel(kernel, needs) + "\n";
   return text;
 }
 
@@ -167,8 +167,8 @@ std::string emit_contraction(const Plan& plan) {
 
 std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
-  loop::VectorTypes types;
-  const std::string kernel_text = kernels(plan, types);
+  loop::Needs needs;
+  const std::string kernel_text = kernels(plan, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
   text += emit_contraction(plan);
@@ -179,7 +179,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text +=
       fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
   text += blob_declaration(plan);
-  text += emit_prelude(plan, types);
+  text += emit_prelude(plan, needs);
   if (instruments.poison)
     text +=
         "void poison(void* bytes, int count, unsigned char byte) {\n"

@@ -47,10 +47,10 @@ std::string wrapper(const LoadedKernel& loaded) {
 
 KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target) {
   KernelSource source;
-  loop::VectorTypes types;
+  loop::Needs needs;
   std::string body, wrappers;
   for (const Kernel& kernel : kernels) {
-    const std::string text = print_kernel(kernel, types);
+    const std::string text = print_kernel(kernel, needs);
     body += text + "\n";
     source.kernels.push_back({kernel, parameters_of(kernel, text), nullptr});
     wrappers += wrapper(source.kernels.back());
@@ -58,7 +58,7 @@ KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& tar
   Plan frame;
   frame.config.target = target;
   frame.kernels = kernels;
-  source.text = "#include <cstddef>\n#include <cstdint>\n\n" + emit_prelude(frame, types) + body +
+  source.text = "#include <cstddef>\n#include <cstdint>\n\n" + emit_prelude(frame, needs) + body +
                 "}  // namespace\n\n" + wrappers;
   return source;
 }

@@ -75,7 +75,7 @@ bool is_printed(KernelKind kind) {
   return false;
 }
 
-std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types) {
+std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
   const KernelNests made = nests_of(kernel);
   check_depth(kernel, made);
   std::string text = fmt::format("// {}\n//   {}\n", kernel.key, made.formula);
@@ -86,7 +86,7 @@ std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types) {
   if (schedule.unroll > 1) text += fmt::format(", unrolled by {}", schedule.unroll);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
   text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));
-  text += loop::print(made.program, types);
+  text += loop::print(made.program, needs);
   text += "}\n";
   return text;
 }

@@ -30,6 +30,6 @@ KernelNests nests_of(const Kernel& kernel);
 bool is_printed(KernelKind kind);
 
 // The kernel's function, complete with its comment.
-std::string print_kernel(const Kernel& kernel, loop::VectorTypes& types);
+std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
 
 }  // namespace bf

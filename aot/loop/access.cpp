@@ -94,19 +94,20 @@ std::vector<Access> accesses(const Expression& expression) {
   std::vector<Access> found;
   const auto read = [&](const ExprPtr& value) {
     visit(*value, [&](const Expr& each) {
-      if (each.kind == ExprKind::kLoad) found.push_back({each.name, each.index, false});
+      if (each.kind == ExprKind::kLoad)
+        found.push_back({each.name, each.index, false, each.type, each.within});
     });
   };
   const auto statement = [&](const Statement& each) {
     if (const auto* let = std::get_if<Let>(&each)) return read(let->value);
     const auto& store = std::get<Store>(each);
     read(store.value);
-    found.push_back({store.buffer, store.index, true});
+    found.push_back({store.buffer, store.index, true, store.value->type, store.within});
   };
   for (const Statement& each : expression.body) statement(each);
   for (const Sum& sum : expression.sums) {
     read(sum.value);
-    if (!sum.buffer.empty()) found.push_back({sum.buffer, sum.index, true});
+    if (!sum.buffer.empty()) found.push_back({sum.buffer, sum.index, true, sum.value->type, {}});
   }
   for (const Statement& each : expression.epilogue) statement(each);
   return found;
@@ -114,6 +115,11 @@ std::vector<Access> accesses(const Expression& expression) {
 
 Span span(const std::vector<Axis>& axes, const Index& index) {
   return span_but(axes, index, "");
+}
+
+bool can_fail(const std::vector<Axis>& axes, const Range& range) {
+  const Span values = span(axes, range.value);
+  return values.low < range.begin || values.high >= range.end;
 }
 
 bool apart_by_iteration(const Nest& nest, const Loop& loop, const Access& access,

@@ -15,6 +15,8 @@ struct Access {
   std::string buffer;
   Index index;
   bool write = false;
+  Type type = Type::kFloat32;
+  std::vector<Range> within;  // its padding predicate
 };
 
 // Loads, stores, and where sums go; those of padding predicates and tables are left out.
@@ -29,6 +31,9 @@ struct Span {
 
 // Of an index over all points. Tables may say anything.
 Span span(const std::vector<Axis>& axes, const Index& index);
+
+// Whether some point fails the predicate.
+bool can_fail(const std::vector<Axis>& axes, const Range& range);
 
 // Whether no iteration of `loop` touches an element that another iteration of `other_loop`, at
 // another value, touches: loops over axes of equal names in two nests, or one loop of one nest.

@@ -5,6 +5,7 @@
 
 #include "aot/loop/fusion.h"
 #include "aot/loop/nest.h"
+#include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
 namespace bf::loop {
@@ -64,6 +65,14 @@ struct Application {
   void operator()(const Parallel& p) const { loop(p.loop).kind = LoopKind::kParallel; }
   void operator()(const CacheWrite& p) const { nest.partial_loop_ = p.loop; }
   void operator()(const Keep& p) const { nest.kept_.push_back(p.let); }
+
+  void operator()(const Inline& p) const { inline_let(nest.expression_, p.let); }
+  void operator()(const Prefetch& p) const { nest.prefetched_[p.buffer] = p.bytes; }
+
+  void operator()(const Tensorize& p) const {
+    loop(p.loop).kind = LoopKind::kCall;
+    nest.called_ = p.intrinsic;
+  }
 
   void operator()(const Restrict& p) const {
     Axis& axis = *std::ranges::find(nest.expression_.axes, p.axis, &Axis::name);

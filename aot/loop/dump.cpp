@@ -140,6 +140,8 @@ class TreePrinter {
         return ", unrolled";
       case LoopKind::kVector:
         return ", lanes";
+      case LoopKind::kCall:
+        return ", a call";
     }
     return {};
   }
@@ -154,7 +156,9 @@ std::string dump(const Program& program) {
   std::string text;
   for (const Program::Placed& each : program.nests()) text += nest_text(each);
   Column placed("applied");
-  for (const ComputeAt& each : program.applied()) placed.add(to_string(each));
+  for (const ProgramPrimitive& each : program.applied()) placed.add(to_string(each));
+  for (const Program::Local& each : program.locals())
+    placed.add(fmt::format("array {} of {} {}", each.name, each.size, type_name(each.type, 1)));
   if (!placed.text().empty()) text += "  program\n" + placed.text();
   return text + "  loops\n" + TreePrinter(program).print();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
 namespace bf::loop {
@@ -79,42 +80,16 @@ class Rewriter {
   const Digits& digits_;
 };
 
-using Change = std::function<Index(const Index&)>;
-
-void change_indices(ExprPtr& value, const Change& change) {
-  value = rewrite(value, [&](const ExprPtr& each) {
-    if (each->kind != ExprKind::kLoad) return each;
-    Expr copy = *each;
-    copy.index = change(copy.index);
-    for (Range& range : copy.within) range.value = change(range.value);
-    return ExprPtr(std::make_shared<const Expr>(std::move(copy)));
-  });
-}
-
-void change_indices(Statement& statement, const Change& change) {
-  if (auto* let = std::get_if<Let>(&statement)) return change_indices(let->value, change);
-  auto& store = std::get<Store>(statement);
-  store.index = change(store.index);
-  for (Range& range : store.within) range.value = change(range.value);
-  change_indices(store.value, change);
-}
-
-void change_indices(Expression& expression, const Change& change) {
-  for (Statement& each : expression.body) change_indices(each, change);
-  for (Sum& sum : expression.sums) {
-    change_indices(sum.value, change);
-    sum.index = change(sum.index);
-  }
-  for (Statement& each : expression.epilogue) change_indices(each, change);
-}
-
 }  // namespace
 
 Digits digits_of(const Nest& nest, const Fuse& fuse) {
   const Loop& outer = nest.loop(fuse.outer);
   const Loop& inner = nest.loop(fuse.inner);
-  return {fuse.fused, nest.axis(outer.axis), nest.axis(inner.axis), outer.step,
-          inner.step, nest.trip_count(inner)};
+  const auto is_walked = [&](const std::string& name) {
+    return std::ranges::find(nest.loops(), name, &Loop::outer) != nest.loops().end();
+  };
+  return {fuse.fused, nest.axis(outer.axis),  nest.axis(inner.axis), outer.step,
+          inner.step, nest.trip_count(inner), is_walked(fuse.outer), is_walked(fuse.inner)};
 }
 
 Reason why_not_fused(const Expression& expression, const Digits& digits) {
@@ -137,10 +112,10 @@ Reason why_not_fused(const Expression& expression, const Digits& digits) {
 
 Expression fused(Expression expression, const Digits& digits) {
   change_indices(expression, Rewriter(digits));
-  const auto leave = [&](const Axis& old, std::int64_t step) {
+  const auto leave = [&](const Axis& old, std::int64_t step, bool is_walked) {
     const auto at = std::ranges::find(expression.axes, old.name, &Axis::name);
     BF_CHECK(at != expression.axes.end());
-    if (step == 1)
+    if (!is_walked)
       expression.axes.erase(at);
     else
       *at = {old.name, 0, step, old.reduced};
@@ -149,8 +124,8 @@ Expression fused(Expression expression, const Digits& digits) {
   const auto at = std::ranges::find(expression.axes, digits.outer.name, &Axis::name);
   expression.axes.insert(at,
                          {digits.fused, 0, outer_trips * digits.inner_trips, digits.outer.reduced});
-  leave(digits.outer, digits.outer_step);
-  leave(digits.inner, digits.inner_step);
+  leave(digits.outer, digits.outer_step, digits.outer_walked);
+  leave(digits.inner, digits.inner_step, digits.inner_walked);
   return expression;
 }
 

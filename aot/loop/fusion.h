@@ -13,6 +13,8 @@ struct Digits {
   std::int64_t outer_step = 1;  // of their loops
   std::int64_t inner_step = 1;
   std::int64_t inner_trips = 1;
+  bool outer_walked = false;  // there are loops inside the steps
+  bool inner_walked = false;
 };
 
 Digits digits_of(const Nest& nest, const Fuse& fuse);

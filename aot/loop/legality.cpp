@@ -1,242 +1,179 @@
+#include "aot/loop/legality.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "aot/loop/access.h"
 #include "aot/loop/fusion.h"
-#include "aot/loop/linear.h"
-#include "aot/loop/nest.h"
 
 namespace bf::loop {
-namespace {
 
-Reason why_not_a_name(const Nest& nest, const std::string& name) {
+Reason Legality::why_not_a_name(const std::string& name) const {
   if (name.empty()) return "a loop needs a name";
   if (nest.has_loop(name) || nest.has_axis(name))
     return fmt::format("the name '{}' is taken", name);
   return std::nullopt;
 }
 
-}  // namespace
+Reason Legality::why_not_a_loop(const std::string& name) const {
+  if (!nest.has_loop(name)) return fmt::format("there is no loop '{}'", name);
+  if (nest.position(name) < nest.shared_)
+    return fmt::format("loop '{}' is shared with another nest", name);
+  return std::nullopt;
+}
 
-// What each primitive demands.
-struct Legality {
-  const Nest& nest;
+Reason Legality::why_not_serial(const std::string& name) const {
+  if (Reason reason = why_not_a_loop(name)) return reason;
+  if (nest.loop(name).kind != LoopKind::kSerial)
+    return fmt::format("loop '{}' is not serial", name);
+  return std::nullopt;
+}
 
-  Reason why_not_a_loop(const std::string& name) const {
+Reason Legality::why_last_is_shorter(const Loop& loop) const {
+  if (nest.is_exact(loop)) return std::nullopt;
+  return fmt::format("the last tile of loop '{}' is shorter than the others", loop.name);
+}
+
+Reason Legality::operator()(const Split& p) const {
+  if (Reason reason = why_not_serial(p.loop)) return reason;
+  if (Reason reason = why_not_a_name(p.outer)) return reason;
+  if (p.step < 1) return "a step is at least 1";
+  const Loop& inner = nest.loop(p.loop);
+  if (inner.unroll > 1) return fmt::format("loop '{}' is unrolled", p.loop);
+  // Tiles of tiles are full, or end where the axis does.
+  if (!inner.outer.empty() && nest.loop(inner.outer).step % (inner.step * p.step) != 0)
+    return fmt::format("tiles of {} do not divide those of {} of loop '{}'", inner.step * p.step,
+                       nest.loop(inner.outer).step, inner.outer);
+  return std::nullopt;
+}
+
+Reason Legality::operator()(const Tile& p) const {
+  if (Reason reason = (*this)(Split{p.loops[0], p.steps[0], p.outers[0]})) return reason;
+  if (Reason reason = (*this)(Split{p.loops[1], p.steps[1], p.outers[1]})) return reason;
+  if (p.outers[0] == p.outers[1]) return fmt::format("the name '{}' is taken", p.outers[1]);
+  if (nest.loop(p.loops[0]).axis == nest.loop(p.loops[1]).axis)
+    return fmt::format("loops '{}' and '{}' walk one axis", p.loops[0], p.loops[1]);
+  return why_not_neighbours(p.loops[0], p.loops[1]);
+}
+
+Reason Legality::why_not_neighbours(const std::string& outer, const std::string& inner) const {
+  if (nest.position(inner) != nest.position(outer) + 1)
+    return fmt::format("loop '{}' is not directly inside loop '{}'", inner, outer);
+  return std::nullopt;
+}
+
+Reason Legality::operator()(const Fuse& p) const {
+  for (const std::string& name : {p.outer, p.inner}) {
+    if (Reason reason = why_not_serial(name)) return reason;
+    if (nest.loop(name).unroll > 1) return fmt::format("loop '{}' is unrolled", name);
+    if (name == nest.partial_loop_) return fmt::format("sums are cached in loop '{}'", name);
+  }
+  if (Reason reason = why_not_a_name(p.fused)) return reason;
+  if (Reason reason = why_not_neighbours(p.outer, p.inner)) return reason;
+  const Loop& outer = nest.loop(p.outer);
+  const Loop& inner = nest.loop(p.inner);
+  if (nest.is_reduced(outer) != nest.is_reduced(inner))
+    return fmt::format("of loops '{}' and '{}' one is summed over", p.outer, p.inner);
+  if (inner.outer == p.outer) {
+    return why_last_is_shorter(inner);
+  }
+  for (const Loop* loop : {&outer, &inner}) {
+    if (!loop->outer.empty())
+      return fmt::format("loop '{}' walks tiles of loop '{}'", loop->name, loop->outer);
+    if (!nest.is_exact(*loop))
+      return fmt::format("the last tile of loop '{}' is shorter than the others", loop->name);
+  }
+  return why_not_fused(nest.expression_, digits_of(nest, p));
+}
+
+Reason Legality::operator()(const Reorder& p) const {
+  if (p.order.size() != nest.loops_.size()) return "an order names every loop once";
+  for (std::size_t i = 0; i < p.order.size(); ++i) {
+    const std::string& name = p.order[i];
     if (!nest.has_loop(name)) return fmt::format("there is no loop '{}'", name);
-    if (nest.position(name) < nest.shared_)
-      return fmt::format("loop '{}' is shared with another nest", name);
+    const auto before = p.order.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(p.order.begin(), before, name) != before) return "an order names every loop once";
+    const Loop& loop = nest.loop(name);
+    if (!loop.outer.empty() && std::find(p.order.begin(), before, loop.outer) == before)
+      return fmt::format("loop '{}' walks tiles of loop '{}', which must be outside", name,
+                         loop.outer);
+    const bool innermost = loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall;
+    if (innermost && i + 1 != p.order.size())
+      return fmt::format("loop '{}' of lanes or a call must stay innermost", name);
+    if (i < nest.shared_ && nest.loops_[i].name != name)
+      return fmt::format("loop '{}' is shared with another nest", nest.loops_[i].name);
+  }
+  return std::nullopt;
+}
+
+Reason Legality::operator()(const Unroll& p) const {
+  if (Reason reason = why_not_a_loop(p.loop)) return reason;
+  const Loop& loop = nest.loop(p.loop);
+  if (p.factor != 0) {
+    if (!loop.is_counted()) return fmt::format("loop '{}' is not serial", p.loop);
+    if (p.factor < 2) return "a factor is at least 2";
     return std::nullopt;
   }
+  if (loop.kind != LoopKind::kSerial) return fmt::format("loop '{}' is not serial", p.loop);
+  if (Reason reason = why_last_is_shorter(loop)) return reason;
+  return std::nullopt;
+}
 
-  Reason why_not_serial(const std::string& name) const {
-    if (Reason reason = why_not_a_loop(name)) return reason;
-    if (nest.loop(name).kind != LoopKind::kSerial)
-      return fmt::format("loop '{}' is not serial", name);
-    return std::nullopt;
-  }
+Reason Legality::operator()(const Vectorize& p) const {
+  if (Reason reason = why_not_serial(p.loop)) return reason;
+  const Loop& loop = nest.loop(p.loop);
+  if (nest.position(p.loop) + 1 != nest.loops_.size())
+    return fmt::format("loop '{}' is not innermost", p.loop);
+  if (Reason reason = why_last_is_shorter(loop)) return reason;
+  if (loop.step != 1) return fmt::format("loop '{}' walks tiles", p.loop);
+  if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
+  const std::int64_t lanes = nest.trip_count(loop);
+  if ((lanes & (lanes - 1)) != 0) return fmt::format("{} lanes are no power of two", lanes);
+  Nest tried = nest;
+  tried.loops_.back().kind = LoopKind::kVector;
+  return Legality{tried}.why_not_in_lanes();
+}
 
-  Reason operator()(const Split& p) const {
-    if (Reason reason = why_not_serial(p.loop)) return reason;
-    if (Reason reason = why_not_a_name(nest, p.outer)) return reason;
-    if (p.step < 1) return "a step is at least 1";
-    const Loop& inner = nest.loop(p.loop);
-    if (inner.unroll > 1) return fmt::format("loop '{}' is unrolled", p.loop);
-    // Tiles of tiles are full, or end where the axis does.
-    if (!inner.outer.empty() && nest.loop(inner.outer).step % (inner.step * p.step) != 0)
-      return fmt::format("tiles of {} do not divide those of {} of loop '{}'", inner.step * p.step,
-                         nest.loop(inner.outer).step, inner.outer);
-    return std::nullopt;
-  }
+Reason Legality::operator()(const Parallel& p) const {
+  if (Reason reason = why_not_serial(p.loop)) return reason;
+  const Loop& loop = nest.loop(p.loop);
+  if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
+  for (std::size_t i = 0; i < nest.position(p.loop); ++i)
+    if (nest.is_reduced(nest.loops_[i]) && nest.trip_count(nest.loops_[i]) > 1)
+      return fmt::format("sums over loop '{}' cross loop '{}'", nest.loops_[i].name, p.loop);
+  return why_dependent(nest, loop);
+}
 
-  Reason operator()(const Tile& p) const {
-    if (Reason reason = (*this)(Split{p.loops[0], p.steps[0], p.outers[0]})) return reason;
-    if (Reason reason = (*this)(Split{p.loops[1], p.steps[1], p.outers[1]})) return reason;
-    if (p.outers[0] == p.outers[1]) return fmt::format("the name '{}' is taken", p.outers[1]);
-    return why_not_neighbours(p.loops[0], p.loops[1]);
-  }
+Reason Legality::operator()(const CacheWrite& p) const {
+  if (Reason reason = why_not_serial(p.loop)) return reason;
+  if (!nest.is_reduced(nest.loop(p.loop)))
+    return fmt::format("loop '{}' is not summed over", p.loop);
+  if (!nest.partial_loop_.empty())
+    return fmt::format("sums are cached in loop '{}' already", nest.partial_loop_);
+  return std::nullopt;
+}
 
-  Reason why_not_neighbours(const std::string& outer, const std::string& inner) const {
-    if (nest.position(inner) != nest.position(outer) + 1)
-      return fmt::format("loop '{}' is not directly inside loop '{}'", inner, outer);
-    return std::nullopt;
-  }
-
-  Reason operator()(const Fuse& p) const {
-    for (const std::string& name : {p.outer, p.inner}) {
-      if (Reason reason = why_not_serial(name)) return reason;
-      if (nest.loop(name).unroll > 1) return fmt::format("loop '{}' is unrolled", name);
-      if (name == nest.partial_loop_) return fmt::format("sums are cached in loop '{}'", name);
-    }
-    if (Reason reason = why_not_a_name(nest, p.fused)) return reason;
-    if (Reason reason = why_not_neighbours(p.outer, p.inner)) return reason;
-    const Loop& outer = nest.loop(p.outer);
-    const Loop& inner = nest.loop(p.inner);
-    if (nest.is_reduced(outer) != nest.is_reduced(inner))
-      return fmt::format("of loops '{}' and '{}' one is summed over", p.outer, p.inner);
-    if (inner.outer == p.outer) {
-      if (!nest.is_exact(inner))
-        return fmt::format("the last tile of loop '{}' is shorter than the others", p.inner);
+Reason Legality::operator()(const Keep& p) const {
+  for (const Statement& each : nest.expression_.body)
+    if (const auto* let = std::get_if<Let>(&each); let != nullptr && let->name == p.let)
       return std::nullopt;
-    }
-    for (const Loop* loop : {&outer, &inner}) {
-      if (!loop->outer.empty())
-        return fmt::format("loop '{}' walks tiles of loop '{}'", loop->name, loop->outer);
-      if (!nest.is_exact(*loop))
-        return fmt::format("the last tile of loop '{}' is shorter than the others", loop->name);
-    }
-    return why_not_fused(nest.expression_, digits_of(nest, p));
-  }
+  return fmt::format("the body has no value '{}'", p.let);
+}
 
-  Reason operator()(const Reorder& p) const {
-    if (p.order.size() != nest.loops_.size()) return "an order names every loop once";
-    for (std::size_t i = 0; i < p.order.size(); ++i) {
-      const std::string& name = p.order[i];
-      if (!nest.has_loop(name)) return fmt::format("there is no loop '{}'", name);
-      const auto before = p.order.begin() + static_cast<std::ptrdiff_t>(i);
-      if (std::find(p.order.begin(), before, name) != before)
-        return "an order names every loop once";
-      const Loop& loop = nest.loop(name);
-      if (!loop.outer.empty() && std::find(p.order.begin(), before, loop.outer) == before)
-        return fmt::format("loop '{}' walks tiles of loop '{}', which must be outside", name,
-                           loop.outer);
-      if (loop.kind == LoopKind::kVector && i + 1 != p.order.size())
-        return fmt::format("vector loop '{}' must stay innermost", name);
-      if (i < nest.shared_ && nest.loops_[i].name != name)
-        return fmt::format("loop '{}' is shared with another nest", nest.loops_[i].name);
-    }
-    return std::nullopt;
-  }
-
-  Reason operator()(const Unroll& p) const {
-    if (Reason reason = why_not_a_loop(p.loop)) return reason;
-    const Loop& loop = nest.loop(p.loop);
-    if (p.factor != 0) {
-      if (!loop.is_counted()) return fmt::format("loop '{}' is not serial", p.loop);
-      if (p.factor < 2) return "a factor is at least 2";
-      return std::nullopt;
-    }
-    if (loop.kind != LoopKind::kSerial) return fmt::format("loop '{}' is not serial", p.loop);
-    if (!nest.is_exact(loop))
-      return fmt::format("the last tile of loop '{}' is shorter than the others", p.loop);
-    return std::nullopt;
-  }
-
-  Reason operator()(const Vectorize& p) const {
-    if (Reason reason = why_not_serial(p.loop)) return reason;
-    const Loop& loop = nest.loop(p.loop);
-    if (nest.position(p.loop) + 1 != nest.loops_.size())
-      return fmt::format("loop '{}' is not innermost", p.loop);
-    if (!nest.is_exact(loop))
-      return fmt::format("the last tile of loop '{}' is shorter than the others", p.loop);
-    if (loop.step != 1) return fmt::format("loop '{}' walks tiles", p.loop);
-    if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
-    const std::int64_t lanes = nest.trip_count(loop);
-    if ((lanes & (lanes - 1)) != 0) return fmt::format("{} lanes are no power of two", lanes);
-    Nest tried = nest;
-    tried.loops_.back().kind = LoopKind::kVector;
-    return Legality{tried}.why_not_in_lanes();
-  }
-
-  // Lanes are neighbours in memory, or one element for all.
-  Reason why_not_in_lanes() const {
-    if (nest.lanes() == 1) return std::nullopt;
-    const LoopValues values(nest);
-    for (const Access& access : accesses(nest.expression_)) {
-      const std::optional<std::int64_t> stride = values.lane_stride(access.index);
-      if (access.write ? stride != 1 : stride != 0 && stride != 1)
-        return fmt::format("lanes of '{}[{}]' are not neighbours in memory", access.buffer,
-                           to_string(access.index));
-    }
-    return std::nullopt;
-  }
-
-  Reason operator()(const Parallel& p) const {
-    if (Reason reason = why_not_serial(p.loop)) return reason;
-    const Loop& loop = nest.loop(p.loop);
-    if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
-    for (std::size_t i = 0; i < nest.position(p.loop); ++i)
-      if (nest.is_reduced(nest.loops_[i]) && nest.trip_count(nest.loops_[i]) > 1)
-        return fmt::format("sums over loop '{}' cross loop '{}'", nest.loops_[i].name, p.loop);
-    return why_dependent(nest, loop);
-  }
-
-  Reason operator()(const CacheWrite& p) const {
-    if (Reason reason = why_not_serial(p.loop)) return reason;
-    if (!nest.is_reduced(nest.loop(p.loop)))
-      return fmt::format("loop '{}' is not summed over", p.loop);
-    if (!nest.partial_loop_.empty())
-      return fmt::format("sums are cached in loop '{}' already", nest.partial_loop_);
-    return std::nullopt;
-  }
-
-  Reason operator()(const Keep& p) const {
-    for (const Statement& each : nest.expression_.body)
-      if (const auto* let = std::get_if<Let>(&each); let != nullptr && let->name == p.let)
-        return std::nullopt;
-    return fmt::format("the body has no value '{}'", p.let);
-  }
-
-  Reason operator()(const Restrict& p) const {
-    if (!nest.has_axis(p.axis)) return fmt::format("there is no axis '{}'", p.axis);
-    const Axis& axis = nest.axis(p.axis);
-    if (p.begin < axis.begin || p.end > axis.end || p.begin >= p.end)
-      return fmt::format("{} .. {} is no part of {} .. {}", p.begin, p.end, axis.begin, axis.end);
-    for (const Loop& loop : nest.loops_)  // else its trip count has been taken for exact
-      if (loop.axis == p.axis && loop.kind != LoopKind::kSerial)
-        return fmt::format("loop '{}' is not serial", loop.name);
-    return std::nullopt;
-  }
-
-  // ---- The schedule as a whole
-
-  Reason why_sums_are_lost() const {
-    const std::size_t region = nest.region();
-    for (std::size_t i = 0; i < region; ++i) {
-      const Loop& loop = nest.loops_[i];
-      if (!nest.is_reduced(loop) || nest.trip_count(loop) == 1) continue;
-      for (const Sum& sum : nest.expression_.sums)
-        if (sum.buffer.empty())
-          return fmt::format("sum '{}' is lost in each iteration of loop '{}'", sum.accumulator,
-                             loop.name);
-    }
-    return std::nullopt;
-  }
-
-  // Inside the accumulators: reduced loops, then the register tile.
-  Reason why_not_a_register_tile() const {
-    const Loop* tile = nullptr;
-    std::string outermost;
-    for (std::size_t i = nest.region(); i < nest.loops_.size(); ++i) {
-      const Loop& loop = nest.loops_[i];
-      const bool reduced = nest.is_reduced(loop);
-      if (!reduced && loop.is_counted()) continue;  // of one iteration
-      if (reduced && tile != nullptr)
-        return fmt::format("loop '{}' sums inside the register tile of loop '{}'", loop.name,
-                           tile->name);
-      if (reduced && outermost.empty()) outermost = loop.name;
-      if (!reduced) tile = &loop;
-    }
-    const std::string& partial = nest.partial_loop_;
-    if (!partial.empty() && nest.trip_count(nest.loop(partial)) > 1 && outermost != partial)
-      return fmt::format(
-          "loop '{}', whose sums are cached, is not the outermost that sums into an "
-          "accumulator",
-          partial);
-    return std::nullopt;
-  }
-};
+Reason Legality::operator()(const Restrict& p) const {
+  if (!nest.has_axis(p.axis)) return fmt::format("there is no axis '{}'", p.axis);
+  const Axis& axis = nest.axis(p.axis);
+  if (p.begin < axis.begin || p.end > axis.end || p.begin >= p.end)
+    return fmt::format("{} .. {} is no part of {} .. {}", p.begin, p.end, axis.begin, axis.end);
+  for (const Loop& loop : nest.loops_)  // else its trip count has been taken for exact
+    if (loop.axis == p.axis && loop.kind != LoopKind::kSerial)
+      return fmt::format("loop '{}' is not serial", loop.name);
+  return std::nullopt;
+}
 
 Reason Nest::why_not(const Primitive& primitive) const {
   return std::visit(Legality{*this}, primitive);
-}
-
-Reason Nest::why_incomplete() const {
-  const Legality legality{*this};
-  if (Reason reason = legality.why_sums_are_lost()) return reason;
-  if (Reason reason = legality.why_not_a_register_tile()) return reason;
-  return legality.why_not_in_lanes();
 }
 
 }  // namespace bf::loop

@@ -64,23 +64,25 @@ const Loop* LoopValues::loop_of(const std::string& axis, std::int64_t step) cons
   return nullptr;
 }
 
+const Loop* LoopValues::tiles_of(const IndexTerm& term) const {
+  return nest_.axis(term.axis).begin % term.tile == 0 ? loop_of(term.axis, term.tile) : nullptr;
+}
+
 Linear LoopValues::floor_of(const IndexTerm& term) const {
   const Axis& range = nest_.axis(term.axis);
   if (term.tile == 1) return value_of(*loop_of(term.axis, 1));
   BF_CHECK(range.begin >= 0);
   if (range.begin / term.tile == (range.end - 1) / term.tile) return {{}, range.begin / term.tile};
-  return {{{quotient(value_of(*loop_of(term.axis, 1)), term.tile), 1}}, 0};
+  const Loop* const tiles = tiles_of(term);
+  const Loop* const walked = tiles != nullptr ? tiles : loop_of(term.axis, 1);
+  return {{{quotient(value_of(*walked), term.tile), 1}}, 0};
 }
 
 Linear LoopValues::linear(const Index& index) const {
   Linear sum;
   sum.constant = index.constant;
   for (const IndexTerm& term : index.terms) {
-    // A loop over the index's tiles holds their first value.
-    const Loop* tiles = term.tile > 1 && nest_.axis(term.axis).begin % term.tile == 0 &&
-                                term.coefficient % term.tile == 0
-                            ? loop_of(term.axis, term.tile)
-                            : nullptr;
+    const Loop* const tiles = term.coefficient % term.tile == 0 ? tiles_of(term) : nullptr;
     if (tiles != nullptr)
       sum.add(value_of(*tiles), term.coefficient / term.tile);
     else

@@ -35,6 +35,9 @@ class LoopValues {
   // By how much an index grows from lane to lane; nothing where it does not do so evenly.
   std::optional<std::int64_t> lane_stride(const Index& index) const;
 
+  // The loop whose value is the first of the term's tile; nullptr: the tile is found by division.
+  const Loop* tiles_of(const IndexTerm& term) const;
+
  private:
   Linear floor_of(const IndexTerm& term) const;  // floor(axis / tile)
   const Loop* loop_of(const std::string& axis, std::int64_t step) const;

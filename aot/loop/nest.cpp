@@ -13,6 +13,9 @@ Nest::Nest(Expression expression) : expression_(std::move(expression)) {
   }
 }
 
+Nest::Nest(Expression expression, std::vector<Loop> loops)
+    : expression_(std::move(expression)), loops_(std::move(loops)) {}
+
 const Axis& Nest::axis(const std::string& name) const {
   const auto found = std::ranges::find(expression_.axes, name, &Axis::name);
   BF_CHECK(found != expression_.axes.end());
@@ -67,6 +70,23 @@ void Nest::keep(const std::string& let) {
 
 void Nest::restrict_axis(const std::string& axis, std::int64_t begin, std::int64_t end) {
   apply(Restrict{axis, begin, end});
+}
+
+void Nest::inline_let(const std::string& let) {
+  apply(Inline{let});
+}
+
+void Nest::prefetch(const std::string& buffer, std::int64_t bytes) {
+  apply(Prefetch{buffer, bytes});
+}
+
+void Nest::tensorize(const std::string& loop, const std::string& intrinsic) {
+  apply(Tensorize{loop, intrinsic});
+}
+
+std::int64_t Nest::prefetched(const std::string& buffer) const {
+  const auto found = prefetched_.find(buffer);
+  return found == prefetched_.end() ? 0 : found->second;
 }
 
 bool Nest::is_kept(const std::string& let) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -58,7 +59,7 @@ struct Expression {
 
 // ---- How: a loop per axis and split, outermost first.
 
-enum class LoopKind : std::uint8_t { kSerial, kParallel, kUnrolled, kVector };
+enum class LoopKind : std::uint8_t { kSerial, kParallel, kUnrolled, kVector, kCall };
 
 // Walks an axis, or one tile of the loop `outer` of the same axis, in steps.
 struct Loop {
@@ -70,7 +71,7 @@ struct Loop {
   int unroll = 1;  // copies of the body of a serial loop
   bool operator==(const Loop&) const = default;
 
-  // One iteration after the other; the others lie side by side in a register tile.
+  // One iteration after the other, here; others lie side by side in a register tile or in a call.
   bool is_counted() const { return kind == LoopKind::kSerial || kind == LoopKind::kParallel; }
 };
 
@@ -82,6 +83,8 @@ using Reason = std::optional<std::string>;
 class Nest {
  public:
   explicit Nest(Expression expression);
+  // A part of another nest's loops around an expression of the same axes.
+  Nest(Expression expression, std::vector<Loop> loops);
 
   const Expression& expression() const { return expression_; }
   const std::vector<Loop>& loops() const { return loops_; }
@@ -108,6 +111,9 @@ class Nest {
   void cache_write(const std::string& loop);
   void keep(const std::string& let);
   void restrict_axis(const std::string& axis, std::int64_t begin, std::int64_t end);
+  void inline_let(const std::string& let);
+  void prefetch(const std::string& buffer, std::int64_t bytes);
+  void tensorize(const std::string& loop, const std::string& intrinsic);
 
   // What keeps the schedule as it stands from being run: primitives may lead through orders of
   // loops in which sums would be lost.
@@ -115,6 +121,10 @@ class Nest {
 
   bool is_kept(const std::string& let) const;
   const std::string& partial_loop() const { return partial_loop_; }
+  // Bytes ahead; 0: nothing is asked for.
+  std::int64_t prefetched(const std::string& buffer) const;
+  // That the innermost loop calls; empty: none.
+  const std::string& called() const { return called_; }
 
   // Leading loops that this nest shares with another: see Program. Sums leave in each iteration.
   std::size_t shared() const { return shared_; }
@@ -144,6 +154,7 @@ class Nest {
  private:
   friend struct Legality;
   friend struct Application;
+  friend class Program;
 
   std::size_t position(const std::string& name) const;
 
@@ -152,6 +163,8 @@ class Nest {
   std::vector<Primitive> applied_;
   std::string partial_loop_;
   std::vector<std::string> kept_;
+  std::map<std::string, std::int64_t> prefetched_;
+  std::string called_;
   std::size_t shared_ = 0;
 };
 

@@ -33,6 +33,13 @@ struct Text {
   std::string operator()(const Restrict& p) const {
     return fmt::format("restrict({}, {}, {})", p.axis, p.begin, p.end);
   }
+  std::string operator()(const Inline& p) const { return fmt::format("inline({})", p.let); }
+  std::string operator()(const Prefetch& p) const {
+    return fmt::format("prefetch({}, {})", p.buffer, p.bytes);
+  }
+  std::string operator()(const Tensorize& p) const {
+    return fmt::format("tensorize({}, {})", p.loop, p.intrinsic);
+  }
 };
 
 }  // namespace

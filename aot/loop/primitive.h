@@ -86,8 +86,28 @@ struct Restrict {
   bool operator==(const Restrict&) const = default;
 };
 
+// A value of the body or of the epilogue is computed where it is used, at every use.
+struct Inline {
+  std::string let;
+  bool operator==(const Inline&) const = default;
+};
+
+// Where an element of the buffer is read, memory is asked for what lies so many bytes ahead.
+struct Prefetch {
+  std::string buffer;
+  std::int64_t bytes = 0;
+  bool operator==(const Prefetch&) const = default;
+};
+
+// The innermost loop becomes a call of a function that computes the same: see intrinsics.h.
+struct Tensorize {
+  std::string loop;
+  std::string intrinsic;
+  bool operator==(const Tensorize&) const = default;
+};
+
 using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Vectorize, Parallel, CacheWrite,
-                               Keep, Restrict>;
+                               Keep, Restrict, Inline, Prefetch, Tensorize>;
 
 // "split(o, 16, v)"
 std::string to_string(const Primitive& primitive);

@@ -10,13 +10,15 @@ namespace {
 
 class ProgramPrinter {
  public:
-  ProgramPrinter(const Program& program, VectorTypes& types) : program_(program), types_(types) {}
+  ProgramPrinter(const Program& program, Needs& needs) : program_(program), needs_(needs) {}
 
   std::string print() {
     constexpr int kIndent = 2;
     std::size_t places = 0;
     for (const Program::Placed& each : program_.nests()) places += each.host.empty() ? 1 : 0;
     std::string text;
+    for (const Program::Local& each : program_.locals())
+      text += fmt::format("  {} {}[{}];\n", type_name(each.type, 1), each.name, each.size);
     for (std::size_t i = 0; i < program_.nests().size(); ++i)
       if (program_.nests()[i].host.empty()) text += inside(i, 0, kIndent, places == 1);
     return text;
@@ -46,7 +48,7 @@ class ProgramPrinter {
 
   std::string loop(std::size_t at, std::size_t opened, int indent) {
     const Nest& nest = program_.nests()[at].nest;
-    const std::string header = NestPrinter(nest, types_).header(nest.loops()[opened], indent);
+    const std::string header = NestPrinter(nest, needs_).header(nest.loops()[opened], indent);
     if (header.empty()) return inside(at, opened + 1, indent, false);
     return header + inside(at, opened + 1, indent + 2, true) +
            std::string(static_cast<std::size_t>(indent), ' ') + "}\n";
@@ -55,15 +57,15 @@ class ProgramPrinter {
   // A nest in a block of its own when it declares something beside others.
   std::string one(std::size_t at, std::size_t opened, int indent, bool alone) {
     const Nest& nest = program_.nests()[at].nest;
-    std::string text = NestPrinter(nest, types_).inside(opened, indent);
+    std::string text = NestPrinter(nest, needs_).inside(opened, indent);
     const std::string margin(static_cast<std::size_t>(indent), ' ');
     if (alone || text.starts_with(margin + "for (")) return text;
-    text = NestPrinter(nest, types_).inside(opened, indent + 2);
+    text = NestPrinter(nest, needs_).inside(opened, indent + 2);
     return margin + "{\n" + text + margin + "}\n";
   }
 
   const Program& program_;
-  VectorTypes& types_;
+  Needs& needs_;
 };
 
 }  // namespace
@@ -73,8 +75,8 @@ std::string type_name(Type type, std::int64_t lanes) {
   return fmt::format("{}x{}", type == Type::kFloat64 ? "f64" : "f32", lanes);
 }
 
-std::string print(const Program& program, VectorTypes& types) {
-  return ProgramPrinter(program, types).print();
+std::string print(const Program& program, Needs& needs) {
+  return ProgramPrinter(program, needs).print();
 }
 
 }  // namespace bf::loop

@@ -10,12 +10,15 @@
 
 namespace bf::loop {
 
-// Vector types that printed code uses: (element type, lanes), lanes > 1.
-using VectorTypes = std::set<std::pair<Type, std::int64_t>>;
+// What printed code needs of its file, beyond what every verifier has.
+struct Needs {
+  std::set<std::pair<Type, std::int64_t>> vectors;  // types: element and lanes, more than one
+  std::set<std::string> helpers;  // macros and functions: "load_first", "BF_PREFETCH", intrinsics
+  bool operator==(const Needs&) const = default;
+};
 
-// C++ statements of a program whose nests are complete, indented by two spaces. Adds the vector
-// types that the text names to `types`.
-std::string print(const Program& program, VectorTypes& types);
+// C++ statements of a program whose nests are complete, indented by two spaces. Adds to `needs`.
+std::string print(const Program& program, Needs& needs);
 
 // "f32x16"; "float" for one lane.
 std::string type_name(Type type, std::int64_t lanes);

@@ -50,7 +50,7 @@ std::string in_parentheses(const Linear& linear) {
 }  // namespace
 
 std::string ExprPrinter::type(Type element) {
-  if (lanes_ > 1 && element != Type::kMask) types_.insert({element, lanes_});
+  if (lanes_ > 1 && element != Type::kMask) needs_.vectors.insert({element, lanes_});
   return type_name(element, lanes_);
 }
 
@@ -78,7 +78,7 @@ std::string ExprPrinter::condition(const std::vector<Range>& within) const {
   std::string text;
   const auto demand = [&](const std::string& part) { text += (text.empty() ? "" : " && ") + part; };
   for (const Range& range : within) {
-    if (follows_lanes(range.value)) continue;
+    if (!can_fail(nest_.expression().axes, range) || follows_lanes(range.value)) continue;
     const Span values = span(nest_.expression().axes, range.value);
     const std::string value = to_text(values_.linear(range.value));
     if (values.low < range.begin) demand(fmt::format("{} >= {}", value, range.begin));
@@ -89,8 +89,7 @@ std::string ExprPrinter::condition(const std::vector<Range>& within) const {
 
 std::string ExprPrinter::lane_count(const std::vector<Range>& within) const {
   for (const Range& range : within) {
-    if (!follows_lanes(range.value)) continue;
-    if (span(nest_.expression().axes, range.value).high < range.end) continue;
+    if (!can_fail(nest_.expression().axes, range) || !follows_lanes(range.value)) continue;
     Linear position = values_.linear(range.value);
     const std::int64_t end = range.end - position.constant;
     position.constant = 0;
@@ -102,12 +101,14 @@ std::string ExprPrinter::lane_count(const std::vector<Range>& within) const {
 
 std::string ExprPrinter::load_text(const Expr& expr) {
   std::string text;
-  if (const std::string count = lane_count(expr.within); !count.empty())
+  if (const std::string count = lane_count(expr.within); !count.empty()) {
+    needs_.helpers.insert("load_first");
     text = fmt::format("load_first<{}>({}, {})", type(expr.type), at(expr.name, expr.index), count);
-  else if (follows_lanes(expr.index))
+  } else if (follows_lanes(expr.index)) {
     text = fmt::format("load<{}>({})", type(expr.type), at(expr.name, expr.index));
-  else
+  } else {
     text = broadcast(element(expr.name, expr.index), expr.type);
+  }
   const std::string condition_text = condition(expr.within);
   if (condition_text.empty()) return text;
   const std::string zero = lanes_ > 1 ? type(expr.type) + "{}"

@@ -12,8 +12,8 @@ namespace bf::loop {
 // C++ of a nest's expressions at one point of its loops, for scalars or lanes.
 class ExprPrinter {
  public:
-  ExprPrinter(const Nest& nest, VectorTypes& types)
-      : nest_(nest), types_(types), values_(nest), lanes_(nest.lanes()) {}
+  ExprPrinter(const Nest& nest, Needs& needs)
+      : nest_(nest), needs_(needs), values_(nest), lanes_(nest.lanes()) {}
 
   std::int64_t lanes() const { return lanes_; }
   const LoopValues& values() const { return values_; }
@@ -48,7 +48,7 @@ class ExprPrinter {
   std::vector<const Loop*> unrolled() const;
 
   const Nest& nest_;
-  VectorTypes& types_;
+  Needs& needs_;
   LoopValues values_;
   std::int64_t lanes_;
 };

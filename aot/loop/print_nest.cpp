@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "aot/loop/intrinsics.h"
 #include "frontend/diagnostic.h"
 
 namespace bf::loop {
@@ -42,7 +43,7 @@ void NestPrinter::line(const std::string& text) {
 
 void NestPrinter::open(const Loop& loop) {
   const std::int64_t trips = nest_.trip_count(loop);
-  if (loop.kind == LoopKind::kVector || trips == 1) return;
+  if (loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall || trips == 1) return;
   if (loop.kind == LoopKind::kUnrolled) {
     line(fmt::format("BF_UNROLL({})", trips));
     line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", loop.name, trips));
@@ -60,7 +61,10 @@ void NestPrinter::open_counted(const Loop& loop) {
       loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
   if (loop.kind == LoopKind::kParallel)
     line("// Iterations are independent; one after the other here.");
-  if (loop.unroll > 1) line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
+  if (loop.unroll > 1) {
+    needs_.helpers.insert("BF_UNROLL_BY");
+    line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
+  }
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, to_text(begin), end,
                    advance));
 }
@@ -95,10 +99,7 @@ int NestPrinter::depth_of(const Index& index, const Loops& order) const {
   int depth = -1;
   for (const Lookup& each : index.lookups) depth = std::max(depth, depth_of(place(each), order));
   for (const IndexTerm& term : index.terms) {
-    // A tile that no loop walks in its steps is found by division of the axis.
-    const bool has_loop = std::ranges::any_of(nest_.loops(), [&](const Loop& loop) {
-      return loop.axis == term.axis && loop.step == term.tile;
-    });
+    const bool has_loop = expr_.values().tiles_of(term) != nullptr;
     for (std::size_t i = 0; i < order.size(); ++i)
       if (order[i]->axis == term.axis && (!has_loop || order[i]->step >= term.tile) &&
           order[i]->kind != LoopKind::kVector)
@@ -149,7 +150,22 @@ void NestPrinter::print_body(const Loops& order, Innermost innermost) {
 void NestPrinter::print_points() {
   Loops order = reduced_;
   order.insert(order.end(), tile_.begin(), tile_.end());
-  print_body(order, [] {});
+  if (nest_.called().empty()) return print_body(order, [] {});
+  for (const Loop* loop : order) open(*loop);
+  line(call_text() + ";");
+}
+
+// The function that takes the innermost loop's place, from its first element on.
+std::string NestPrinter::call_text() {
+  const Intrinsic& intrinsic = *find_intrinsic(nest_.called());
+  needs_.helpers.insert(intrinsic.name);
+  const Loop& loop = nest_.loops().back();
+  std::string text = intrinsic.name + "(";
+  for (const Access& each : arguments(nest_, loop, intrinsic))
+    text += expr_.at(each.buffer, each.index) + ", ";
+  if (nest_.is_exact(loop)) return text + fmt::format("{})", nest_.trip_count(loop));
+  const Linear begin = expr_.values().value_of(loop);
+  return text + fmt::format("{} - {})", end_of(loop), to_text(begin));
 }
 
 void NestPrinter::declare(const std::string& suffix) {
@@ -175,11 +191,17 @@ void NestPrinter::print_sums() {
   }
   order.insert(order.end(), tile_.begin(), tile_.end());
   const std::string suffix = two_levels ? "_part" : "";
-  print_body(order, [&] {
-    for (const Sum& sum : sums)
-      line(fmt::format("{}{}{} += {};", sum.accumulator, suffix, expr_.subscript(),
-                       expr_.expression(*sum.value)));
-  });
+  const auto add = [&](const Sum& sum, const std::string& value) {
+    line(fmt::format("{}{}{} += {};", sum.accumulator, suffix, expr_.subscript(), value));
+  };
+  if (nest_.called().empty()) {
+    print_body(order, [&] {
+      for (const Sum& sum : sums) add(sum, expr_.expression(*sum.value));
+    });
+  } else {
+    for (const Loop* loop : order) open(*loop);
+    add(sums.front(), call_text());
+  }
   if (two_levels) {
     close_to(partial_indent);
     open_tile();
@@ -200,7 +222,18 @@ void NestPrinter::print(const Statement& statement) {
   std::visit([&](const auto& each) { print(each); }, statement);
 }
 
+// Memory for what is loaded later.
+void NestPrinter::ask_ahead(const Let& let) {
+  visit(*let.value, [&](const Expr& each) {
+    const std::int64_t bytes = each.kind == ExprKind::kLoad ? nest_.prefetched(each.name) : 0;
+    if (bytes == 0) return;
+    needs_.helpers.insert("BF_PREFETCH");
+    line(fmt::format("BF_PREFETCH({}, {});", expr_.at(each.name, each.index), bytes));
+  });
+}
+
 void NestPrinter::print(const Let& let) {
+  ask_ahead(let);
   const bool kept = nest_.is_kept(let.name);
   const Type element = let.value->type;
   line(fmt::format("{}{} {} = {};", kept ? "" : "const ",

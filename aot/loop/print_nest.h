@@ -11,7 +11,7 @@ namespace bf::loop {
 // C++ statements of one nest.
 class NestPrinter {
  public:
-  NestPrinter(const Nest& nest, VectorTypes& types) : nest_(nest), expr_(nest, types) {}
+  NestPrinter(const Nest& nest, Needs& needs) : nest_(nest), needs_(needs), expr_(nest, needs) {}
 
   // The nest inside its first `opened` loops.
   std::string inside(std::size_t opened, int indent);
@@ -37,8 +37,9 @@ class NestPrinter {
   int depth_of(const Index& index, const Loops& order) const;
   int depth_of(const Expr& expr, const Loops& order,
                const std::map<std::string, int>& locals) const;
-  int depth_of(const Let& let, const Loops& order, const std::map<std::string, int>& locals) const;
 
+  std::string call_text();
+  void ask_ahead(const Let& let);
   void declare(const std::string& suffix);
   void print(const Statement& statement);
   void print(const Let& let);
@@ -47,6 +48,7 @@ class NestPrinter {
   std::string first_block() const;
 
   const Nest& nest_;
+  Needs& needs_;
   ExprPrinter expr_;
   Loops reduced_;  // inside the accumulators, outermost first
   Loops tile_;     // unrolled and vector loops, outermost first

@@ -10,13 +10,33 @@
 
 namespace bf::loop {
 
-std::string to_string(const ComputeAt& primitive) {
-  return fmt::format("compute_at({}, {}, {})", primitive.nest, primitive.host, primitive.loop);
+namespace {
+
+struct Text {
+  std::string operator()(const ComputeAt& p) const {
+    return fmt::format("compute_at({}, {}, {})", p.nest, p.host, p.loop);
+  }
+  std::string operator()(const CacheRead& p) const {
+    return fmt::format("cache_read({}, {}, {}, {})", p.nest, p.buffer, p.loop, p.packed);
+  }
+  std::string operator()(const InlineNest& p) const {
+    return fmt::format("inline({}, {})", p.producer, p.consumer);
+  }
+};
+
+}  // namespace
+
+std::string to_string(const ProgramPrimitive& primitive) {
+  return std::visit(Text{}, primitive);
 }
 
 void Program::add(std::string name, Nest nest) {
   BF_CHECK(!has_nest(name));
   nests_.push_back({std::move(name), std::move(nest), {}, 0});
+}
+
+void Program::add_local(Local local) {
+  locals_.push_back(std::move(local));
 }
 
 bool Program::has_nest(const std::string& name) const {
@@ -93,7 +113,7 @@ Reason Program::why_order_matters(const ComputeAt& primitive, std::size_t depth)
   return std::nullopt;
 }
 
-Reason Program::why_not(const ComputeAt& primitive) const {
+Reason Program::check(const ComputeAt& primitive) const {
   for (const std::string& name : {primitive.nest, primitive.host})
     if (!has_nest(name)) return fmt::format("there is no nest '{}'", name);
   if (primitive.nest == primitive.host) return "a nest is not computed in itself";
@@ -121,11 +141,7 @@ Reason Program::why_not(const ComputeAt& primitive) const {
   return why_order_matters(primitive, depth);
 }
 
-void Program::apply(const ComputeAt& primitive) {
-  if (const Reason reason = why_not(primitive)) {
-    fmt::print(stderr, "{}: {}\n", to_string(primitive), *reason);
-    BF_CHECK(!"the primitive applies");
-  }
+void Program::run(const ComputeAt& primitive) {
   Placed& guest = nests_[position(primitive.nest)];
   Nest& host = nest(primitive.host);
   const auto loop = std::ranges::find(host.loops(), primitive.loop, &Loop::name);
@@ -133,12 +149,32 @@ void Program::apply(const ComputeAt& primitive) {
   guest.depth = static_cast<std::size_t>(loop - host.loops().begin()) + 1;
   guest.nest.share(guest.depth);
   host.share(guest.depth);
+}
+
+Reason Program::why_not(const ProgramPrimitive& primitive) const {
+  return std::visit([&](const auto& each) { return check(each); }, primitive);
+}
+
+void Program::apply(const ProgramPrimitive& primitive) {
+  if (const Reason reason = why_not(primitive)) {
+    fmt::print(stderr, "{}: {}\n", to_string(primitive), *reason);
+    BF_CHECK(!"the primitive applies");
+  }
+  std::visit([&](const auto& each) { run(each); }, primitive);
   applied_.push_back(primitive);
+}
+
+Reason Program::why_not_alone(const std::string& name) const {
+  if (!has_nest(name)) return fmt::format("there is no nest '{}'", name);
+  const std::size_t at = position(name);
+  if (!nests_[at].host.empty()) return fmt::format("nest '{}' runs inside another", name);
+  if (!guests(at).empty()) return fmt::format("nests run inside '{}'", name);
+  return std::nullopt;
 }
 
 void Program::compute_at(const std::string& nest, const std::string& host,
                          const std::string& loop) {
-  apply({nest, host, loop});
+  apply(ComputeAt{nest, host, loop});
 }
 
 Reason Program::why_incomplete() const {

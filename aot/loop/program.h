@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "aot/loop/nest.h"
@@ -18,7 +19,26 @@ struct ComputeAt {
   bool operator==(const ComputeAt&) const = default;
 };
 
-std::string to_string(const ComputeAt& primitive);
+// What an iteration of loop `loop` of the nest reads of the buffer is copied first, in the order in
+// which it is read, to an array `packed` of the function. The copy is a nest of that name.
+struct CacheRead {
+  std::string nest;
+  std::string buffer;
+  std::string loop;
+  std::string packed;
+  bool operator==(const CacheRead&) const = default;
+};
+
+// Where nest `consumer` reads what nest `producer` stores, it computes it; the producer goes.
+struct InlineNest {
+  std::string producer;
+  std::string consumer;
+  bool operator==(const InlineNest&) const = default;
+};
+
+using ProgramPrimitive = std::variant<ComputeAt, CacheRead, InlineNest>;
+
+std::string to_string(const ProgramPrimitive& primitive);
 
 // Nests that run one after the other, or inside each other's loops.
 class Program {
@@ -30,18 +50,28 @@ class Program {
     std::size_t depth = 0;  // loops of the host around it
   };
 
+  // An array of the function.
+  struct Local {
+    std::string name;
+    Type type = Type::kFloat32;
+    std::int64_t size = 0;
+  };
+
   // Runs after what is there. Names differ.
   void add(std::string name, Nest nest);
 
+  void add_local(Local local);
+
   const std::vector<Placed>& nests() const { return nests_; }
-  const std::vector<ComputeAt>& applied() const { return applied_; }
-  bool empty() const { return nests_.empty(); }
+  const std::vector<Local>& locals() const { return locals_; }
+  const std::vector<ProgramPrimitive>& applied() const { return applied_; }
   bool has_nest(const std::string& name) const;
   const Nest& nest(const std::string& name) const;
   Nest& nest(const std::string& name);
 
-  Reason why_not(const ComputeAt& primitive) const;
-  void apply(const ComputeAt& primitive);
+  // As of nests: why a primitive does not apply, and its application, which aborts then.
+  Reason why_not(const ProgramPrimitive& primitive) const;
+  void apply(const ProgramPrimitive& primitive);
   void compute_at(const std::string& nest, const std::string& host, const std::string& loop);
 
   // Of any of its nests.
@@ -51,11 +81,20 @@ class Program {
   std::vector<std::size_t> guests(std::size_t at) const;
 
  private:
+  Reason check(const ComputeAt& primitive) const;
+  Reason check(const CacheRead& primitive) const;
+  Reason check(const InlineNest& primitive) const;
+  void run(const ComputeAt& primitive);
+  void run(const CacheRead& primitive);
+  void run(const InlineNest& primitive);
+
   std::size_t position(const std::string& name) const;
+  Reason why_not_alone(const std::string& name) const;
   Reason why_order_matters(const ComputeAt& primitive, std::size_t depth) const;
 
   std::vector<Placed> nests_;
-  std::vector<ComputeAt> applied_;
+  std::vector<Local> locals_;
+  std::vector<ProgramPrimitive> applied_;
 };
 
 }  // namespace bf::loop

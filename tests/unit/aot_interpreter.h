@@ -56,6 +56,7 @@ class Interpreter {
   std::int64_t axis_value(const std::string& axis) const { return loops_.at(walker(axis)); }
   bool is_reduced(const loop::Loop& loop) const { return nest_.axis(loop.axis).reduced; }
   bool in_first_block() const;
+  bool has_partial_sums() const;
   Point point() const;
 
   const loop::Nest& nest_;

@@ -23,7 +23,7 @@ using loop::Type;
 struct Printed {
   const char* name;
   loop::Program program;
-  loop::VectorTypes types;  // that the text names
+  std::set<std::pair<Type, std::int64_t>> types;  // that the text names
   const char* text;
 };
 
@@ -102,6 +102,40 @@ loop::Program two_columns() {
   return program;
 }
 
+// Rows of x with a border of 1, the last columns of y padding; rows by a table.
+loop::Program border(bool lanes) {
+  Expression what;
+  what.axes = {{"p", 0, 6, false}, {"q", 0, 8, false}};
+  const auto row = loop::axis("p") + -1;
+  what.body = {Let{"v", loop::load_within("x", loop::axis("p", 8) + loop::axis("q") + -8,
+                                          {{row, 0, 4}, {loop::axis("q"), 0, 7}})},
+               Store{"y",
+                     loop::lookup("table", loop::axis("p"), 8) + loop::axis("q"),
+                     local("v"),
+                     {{loop::lookup("table", loop::axis("p")), 0, 6}, {loop::axis("q"), 0, 5}}}};
+  Nest nest(what);
+  if (lanes) nest.split("q", 4, "v4");
+  if (lanes) nest.vectorize("q");
+  return one(nest);
+}
+
+loop::Program fused() {
+  Expression what;
+  what.axes = {{"b", 0, 3, false}, {"a", 0, 4, false}};
+  what.body = {Store{"y", loop::axis("b", 4) + loop::axis("a"), load("x", loop::axis("a", 3)), {}}};
+  Nest nest(what);
+  nest.apply(loop::Fuse{"b", "a", "f"});
+  nest.parallel("f");
+  nest.unroll("f", 2);
+  return one(nest);
+}
+
+loop::Program ahead() {
+  Nest nest = product(6);
+  nest.prefetch("weight", 256);
+  return one(nest);
+}
+
 std::vector<Printed> table() {
   return {
       {"Pointwise", one(pointwise(3)), {}, R"(
@@ -146,6 +180,47 @@ std::vector<Printed> table() {
     }
   }
 )"},
+      {"PredicatesAndTables", border(false), {}, R"(
+  for (int p = 0; p < 6; ++p) {
+    for (int q = 0; q < 8; ++q) {
+      const float v = (p - 1 >= 0 && p - 1 < 4 && q < 7 ? x[8 * p + q - 8] : 0x0p+0f);
+      if (table[p] >= 0 && table[p] < 6 && q < 5) y[q + 8 * table[p]] = v;
+    }
+  }
+)"},
+      {"PredicatesAndTablesInLanes", border(true), {{Type::kFloat32, 4}}, R"(
+  for (int p = 0; p < 6; ++p) {
+    for (int v4 = 0; v4 < 8; v4 += 4) {
+      const f32x4 v = (p - 1 >= 0 && p - 1 < 4 ? load_first<f32x4>(x + 8 * p + v4 - 8, 7 - v4) : f32x4{});
+      if (table[p] >= 0 && table[p] < 6) store_first(y + v4 + 8 * table[p], v, 5 - v4);
+    }
+  }
+)"},
+      {"FusedLoops", fused(), {}, R"(
+  // Iterations are independent; one after the other here.
+  BF_UNROLL_BY(2)
+  for (int f = 0; f < 12; ++f) {
+    y[f] = x[3 * f - 12 * (f / 4)];
+  }
+)"},
+      {"LoadsAhead", ahead(), {{Type::kFloat32, 2}}, R"(
+  for (int panel = 0; panel < 8; panel += 4) {
+    f32x2 sum[2] = {};
+    for (int i = 0; i < 6; ++i) {
+      const f32x2 x = broadcast<f32x2>(input[i]);
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        BF_PREFETCH(weight + 4 * i + 6 * panel + 2 * v, 256);
+        const f32x2 w = load<f32x2>(weight + 4 * i + 6 * panel + 2 * v);
+        sum[v] += w * x;
+      }
+    }
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      store_first(y + panel + 2 * v, sum[v], 6 - (panel + 2 * v));
+    }
+  }
+)"},
       {"TwoNestsShareTheBlocks",
        two_columns(),
        {},
@@ -173,9 +248,9 @@ std::vector<Printed> table() {
 class PrintedNests : public ::testing::TestWithParam<Printed> {};
 
 TEST_P(PrintedNests, ReadLikeThis) {
-  loop::VectorTypes types;
-  EXPECT_EQ("\n" + print(GetParam().program, types), GetParam().text);
-  EXPECT_EQ(types, GetParam().types);
+  loop::Needs needs;
+  EXPECT_EQ("\n" + print(GetParam().program, needs), GetParam().text);
+  EXPECT_EQ(needs.vectors, GetParam().types);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, PrintedNests, ::testing::ValuesIn(table()),
@@ -186,8 +261,8 @@ std::string expression_text(const loop::ExprPtr& value) {
   Expression what;
   what.axes = {{"a", 0, 1, false}};
   what.body = {Store{"y", {}, value, {}}};
-  loop::VectorTypes types;
-  const std::string text = print(one(Nest(what)), types);
+  loop::Needs needs;
+  const std::string text = print(one(Nest(what)), needs);
   const std::string before = "  y[0] = ";
   return text.substr(before.size(), text.size() - before.size() - 2);  // without ";\n"
 }

@@ -2,27 +2,20 @@
 // interpreter, and by their printed text, compiled. Small integers, so that sums are exact in any
 // order.
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "aot/loop/nest.h"
-#include "aot/loop/print.h"
 #include "tests/unit/aot_interpreter.h"
+#include "tests/unit/aot_printed.h"
 
 namespace bf {
 namespace {
-
-namespace fs = std::filesystem;
 
 using loop::Expression;
 using loop::Index;
@@ -39,11 +32,6 @@ using testing::Memory;
 
 constexpr int kNests = 150;
 const std::vector<std::string> kBuffers = {"x", "y", "z", "first", "second"};
-
-std::uint64_t seed() {
-  const char* given = std::getenv("BF_TEST_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-}
 
 class Generator {
  public:
@@ -219,8 +207,7 @@ loop::Program program_of(const std::vector<Nest>& nests) {
 }
 
 std::string describe(const std::vector<Nest>& nests) {
-  loop::VectorTypes types;
-  return print(program_of(nests), types);
+  return testing::text_of(program_of(nests));
 }
 
 void expect_same(const Memory& expected, const Memory& actual, const std::string& what) {
@@ -253,7 +240,7 @@ std::vector<Example> make_examples(std::uint64_t seed) {
 }
 
 TEST(RandomSchedules, ComputeTheSame) {
-  const std::uint64_t used = seed();
+  const std::uint64_t used = testing::test_seed();
   SCOPED_TRACE("BF_TEST_SEED=" + std::to_string(used));
   RecordProperty("seed", std::to_string(used));
   for (int round = 0; round < 10; ++round)
@@ -267,7 +254,7 @@ TEST(RandomSchedules, ComputeTheSame) {
 
 // The plan's error terms rest on the depths.
 TEST(RandomSchedules, SumNoLongerThanTheirDepth) {
-  const std::uint64_t used = seed();
+  const std::uint64_t used = testing::test_seed();
   SCOPED_TRACE("BF_TEST_SEED=" + std::to_string(used));
   int tight = 0;
   for (const Example& example : make_examples(used)) {
@@ -284,78 +271,19 @@ TEST(RandomSchedules, SumNoLongerThanTheirDepth) {
   EXPECT_GT(tight, 0);
 }
 
-// ---- Printed text
-
-const char* const kPrelude = R"(
-#include <cstring>
-#define BF_UNROLL(n)
-#define BF_UNROLL_BY(n)
-#define BF_KEEP(x)
-template <typename V> V load(const float* from) { V v; std::memcpy(&v, from, sizeof v); return v; }
-template <typename V> V broadcast(float value) { return V{} + value; }
-template <typename V> void store(float* to, V v) { std::memcpy(to, &v, sizeof v); }
-template <typename V> void store_first(float* to, V v, int count) {
-  const int size = sizeof v / sizeof(float);
-  if (count > 0) std::memcpy(to, &v, sizeof(float) * (count < size ? count : size));
-}
-template <typename V> V larger(V a, V b) { return a > b ? a : b; }
-template <typename V> V magnitude(V a) { return a < 0 ? -a : a; }
-static int smaller(int a, int b) { return a < b ? a : b; }
-)";
-
-std::string source_of(const std::vector<Example>& examples) {
-  loop::VectorTypes types;
-  std::string functions;
-  for (std::size_t i = 0; i < examples.size(); ++i) {
-    functions += "extern \"C\" void nest_" + std::to_string(i) + "(";
-    for (const std::string& name : kBuffers)
-      functions += (name == kBuffers.front() ? "float* " : ", float* ") + name;
-    functions += ") {\n" + print(program_of(examples[i].nests), types) + "}\n";
-  }
-  std::string text = kPrelude;
-  for (const auto& [type, lanes] : types)
-    text += "typedef float " + loop::type_name(type, lanes) + " __attribute__((vector_size(" +
-            std::to_string(lanes * 4) + ")));\n";
-  return text + functions;
-}
-
-void run_printed(void* function, Memory& memory) {
-  std::vector<std::vector<float>> data;
-  for (const std::string& name : kBuffers) {
-    data.emplace_back();
-    for (const testing::Number& number : memory.at(name))
-      data.back().push_back(static_cast<float>(number.value));
-  }
-  using Function = void (*)(float*, float*, float*, float*, float*);
-  reinterpret_cast<Function>(function)(data[0].data(), data[1].data(), data[2].data(),
-                                       data[3].data(), data[4].data());
-  for (std::size_t b = 0; b < kBuffers.size(); ++b)
-    for (std::size_t i = 0; i < data[b].size(); ++i)
-      memory.at(kBuffers[b])[i].value = static_cast<double>(data[b][i]);
-}
-
 TEST(RandomSchedules, PrintWhatTheyCompute) {
-  const std::uint64_t used = seed();
+  const std::uint64_t used = testing::test_seed();
   SCOPED_TRACE("BF_TEST_SEED=" + std::to_string(used));
   const std::vector<Example> examples = make_examples(used);
-  std::string folder = (fs::temp_directory_path() / "bf_nests_XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string source = folder + "/nests.cpp";
-  const std::string library = folder + "/nests.so";
-  std::ofstream(source) << source_of(examples);
-  const std::string command = std::string("'") + BF_CXX +
-                              "' -std=c++17 -O0 -w -Wno-psabi -shared -fPIC -o '" + library +
-                              "' '" + source + "'";
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(handle, nullptr) << dlerror();
+  std::vector<loop::Program> programs;
+  for (const Example& each : examples) programs.push_back(program_of(each.nests));
+  const testing::PrintedPrograms printed(programs, kBuffers, {});
+  ASSERT_TRUE(printed.is_loaded());
   for (std::size_t i = 0; i < examples.size() && !HasFailure(); ++i) {
     Memory memory = examples[i].before;
-    run_printed(dlsym(handle, ("nest_" + std::to_string(i)).c_str()), memory);
+    printed.run(i, memory);
     expect_same(examples[i].after, memory, describe(examples[i].nests));
   }
-  dlclose(handle);
-  fs::remove_all(folder);
 }
 
 }  // namespace

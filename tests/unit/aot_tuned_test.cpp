@@ -51,8 +51,8 @@ TEST(TunedKernels, EveryLegalScheduleIsPrinted) {
           if (!is_tunable(kernel)) continue;
           for (const Schedule& schedule : legal_schedules(kernel, config.target)) {
             kernel.schedule = schedule;
-            loop::VectorTypes types;
-            const std::string text = print_kernel(kernel, types);
+            loop::Needs needs;
+            const std::string text = print_kernel(kernel, needs);
             EXPECT_EQ(text.find("BF_UNROLL_BY(") != std::string::npos, schedule.unroll > 1) << text;
             ++printed;
           }
