@@ -49,7 +49,7 @@ constexpr const char* kUnrollBy = R"cc(#if defined(__clang__)
 
 // Of an address that may lie behind the last element: a hint, never a fault.
 constexpr const char* kPrefetch = R"cc(#define BF_PREFETCH(p, bytes) \
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + (bytes)))
+                                         __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + (bytes)))
 )cc";
 
 constexpr const char* kScalarHelpers =
@@ -181,7 +181,7 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
   }
   text += "\nnamespace {\n\n";
   text += kScalarHelpers;
-    for (const loop::Intrinsic& each : loop::intrinsics())
+  for (const loop::Intrinsic& each : loop::intrinsics())
     if (needs.helpers.contains(each.name)) text += each.text + "\n";
   if (needs.vectors.empty()) return text;
   text += kVectorHelpers;

@@ -24,9 +24,9 @@ using testing::reason;
 using testing::text_of;
 
 using loop::ComputeAt;
+using loop::Program;
 using loop::Reorder;
 using loop::Split;
-using loop::Program;
 
 // z[a] = 2 y[a + shift], after y[a] = 2 x[a]; both in tiles of 4.
 Program chain(std::int64_t shift) {
