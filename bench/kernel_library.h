@@ -13,12 +13,14 @@ using cli::Parameter;
 
 // Kernels of the layer in x out, as the planner schedules them for this machine: of the method's
 // forward pass, and the backward products that pass through the layer, `row_tile` rows at a time
-// (0: as the planner chooses). The layer is followed by two small ones and the outputs, so that
-// both products occur: of hidden rows, and of outputs behind several layers.
-Plan plan_around_layer(Method method, int in, int out, int row_tile);
+// (0: as the planner chooses); with a batch also those of boxes side by side. The layer is followed
+// by two small ones and the outputs, so that both products occur: of hidden rows, and of outputs
+// behind several layers.
+Plan plan_around_layer(Method method, int in, int out, int row_tile, int batch = 1);
 
 // Compiles all kernels in one translation unit, with the compiler that a user would get, into the
 // cache of compiled verifiers.
-KernelLibrary load_kernels(const std::vector<Kernel>& kernels);
+KernelLibrary load_kernels(const std::vector<Kernel>& kernels,
+                           const cli::PrintKernel& print = print_kernel);
 
 }  // namespace bf::bench

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "bench/kernel_library.h"
 #include "bench/measure.h"
 #include "bench/probe.h"
+#include "bench/unpriced.h"
 #include "frontend/diagnostic.h"
 
 namespace bf::bench {
@@ -31,7 +33,8 @@ class Arguments {
     const Kernel& kernel = loaded.kernel;
     for (const Parameter& parameter : loaded.parameters) {
       const std::size_t vector =
-          static_cast<std::size_t>(std::max(kernel.in, kernel.out) + kernel.panel) * 8;
+          static_cast<std::size_t>(std::max(kernel.in, kernel.out) + kernel.panel) * 8 *
+          static_cast<std::size_t>(kernel.boxes);
       const std::size_t table =
           static_cast<std::size_t>(kernel.in) * static_cast<std::size_t>(kernel.out + kernel.panel);
       const std::size_t tile = vector * static_cast<std::size_t>(std::max(kernel.rows, 1));
@@ -77,21 +80,26 @@ class Arguments {
 // Useful work: padding and the price of soundness are not counted.
 double flops(const Kernel& kernel) {
   const double weights = static_cast<double>(kernel.in) * kernel.out;
-  return kernel.rows > 0 ? 2 * weights * kernel.rows : 4 * weights;
+  return kernel.rows > 0 ? 2 * weights * kernel.rows : 4 * weights * kernel.boxes;
 }
 
-void run(benchmark::State& state, const LoadedKernel& loaded) {
+// unpriced: the same without what soundness costs, or null.
+void run(benchmark::State& state, const LoadedKernel& loaded, const LoadedKernel* unpriced) {
   const Kernel& kernel = loaded.kernel;
   const Arguments arguments(loaded);
   const double bytes = 4.0 * kernel.in * kernel.out;
   ReadProbe probe(static_cast<std::size_t>(bytes));
   Timer timer([&] { loaded.run(arguments.data()); });
-  Samples seconds, peak, read;
+  const LoadedKernel& other = unpriced != nullptr ? *unpriced : loaded;
+  const Arguments others(other);
+  Timer other_timer([&] { other.run(others.data()); });
+  Samples seconds, without, peak, read;
   for ([[maybe_unused]] auto round : state) {
     peak.add(sample_peak_gflops());
     seconds.add(timer.sample());
     read.add(probe.sample_gigabytes_per_second());
     seconds.add(timer.sample());
+    if (unpriced != nullptr) without.add(other_timer.sample());
     state.SetIterationTime(seconds.min());
   }
   const double gflops = flops(kernel) / seconds.min() * 1e-9;
@@ -104,6 +112,8 @@ void run(benchmark::State& state, const LoadedKernel& loaded) {
   state.counters["gbps"] = rate;
   state.counters["read_gbps"] = read.max();
   state.counters["read_percent"] = 100 * rate / read.max();
+  if (unpriced != nullptr)
+    state.counters["soundness_percent"] = 100 * (seconds.min() / without.min() - 1);
 }
 
 class Selection {
@@ -138,7 +148,19 @@ std::vector<Kernel> select_kernels() {
     for (const int row_tile : {0, 16, 32})
       selection.add(plan_around_layer(Method::kCrown, in, out, row_tile),
                     KernelKind::kBackwardAffine, in, out);
+  for (const Method method : {Method::kIbp, Method::kCrown}) {  // boxes side by side
+    const Plan plan = plan_around_layer(method, 50, 50, 0, 64);
+    for (const KernelKind kind : {KernelKind::kIntervalAffine, KernelKind::kBackwardAffine})
+      selection.add(plan, kind, 50, 50);
+  }
   return selection.kernels();
+}
+
+// Of the kernel of that name; null: there is none.
+const LoadedKernel* find(const KernelLibrary& library, const Kernel& kernel) {
+  for (const LoadedKernel& loaded : library.kernels())
+    if (loaded.kernel.function == kernel.function) return &loaded;
+  return nullptr;
 }
 
 }  // namespace
@@ -146,11 +168,17 @@ std::vector<Kernel> select_kernels() {
 
 int main(int argc, char** argv) try {
   using namespace bf::bench;
-  const KernelLibrary library = load_kernels(select_kernels());
+  const std::vector<bf::Kernel> kernels = select_kernels();
+  std::vector<bf::Kernel> priced;
+  std::ranges::copy_if(kernels, std::back_inserter(priced), has_prices);
+  const KernelLibrary library = load_kernels(kernels);
+  const KernelLibrary without = load_kernels(priced, print_unpriced);
   for (const LoadedKernel& loaded : library.kernels()) {
     const std::string name = "kernel/" + loaded.kernel.function;
-    with_rounds(benchmark::RegisterBenchmark(
-                    name.c_str(), [&loaded](benchmark::State& state) { run(state, loaded); }),
+    with_rounds(benchmark::RegisterBenchmark(name.c_str(),
+                                             [&](benchmark::State& state) {
+                                               run(state, loaded, find(without, loaded.kernel));
+                                             }),
                 kRounds);
   }
   return run_benchmarks(argc, argv);

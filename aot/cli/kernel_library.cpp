@@ -45,12 +45,13 @@ std::string wrapper(const LoadedKernel& loaded) {
 
 }  // namespace
 
-KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target) {
+KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target,
+                           const PrintKernel& print) {
   KernelSource source;
   loop::Needs needs;
   std::string body, wrappers;
   for (const Kernel& kernel : kernels) {
-    const std::string text = print_kernel(kernel, needs);
+    const std::string text = print(kernel, needs);
     body += text + "\n";
     source.kernels.push_back({kernel, parameters_of(kernel, text), nullptr});
     wrappers += wrapper(source.kernels.back());

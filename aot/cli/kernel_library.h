@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "aot/kernels/kernels.h"
 #include "planner/plan.h"
 
 namespace bf::cli {
@@ -29,7 +31,9 @@ struct KernelSource {
   std::string text;
   std::vector<LoadedKernel> kernels;
 };
-KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target);
+using PrintKernel = std::function<std::string(const Kernel&, loop::Needs&)>;
+KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target,
+                           const PrintKernel& print = print_kernel);
 
 // The unit compiled to a shared object, loaded into this process.
 class KernelLibrary {

@@ -1,0 +1,64 @@
+#include "bench/unpriced.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+#include <variant>
+
+#include "aot/kernels/kernels.h"
+
+namespace bf::bench {
+namespace {
+
+using loop::Let;
+using loop::local;
+using loop::Store;
+
+// By the names that aot/kernels gives them.
+loop::Expression without_prices(loop::Expression what) {
+  std::erase_if(what.sums, [](const loop::Sum& sum) { return sum.accumulator == "error"; });
+  const auto is_price = [](const loop::Statement& statement) {
+    const auto* const let = std::get_if<Let>(&statement);
+    return let != nullptr && (let->name == "price" || let->name == "finite");
+  };
+  std::erase_if(what.body, is_price);
+  std::erase_if(what.epilogue, is_price);
+  for (loop::Statement& statement : what.epilogue) {
+    if (auto* const let = std::get_if<Let>(&statement)) {
+      if (let->name == "spread") let->value = local("rad");
+      if (let->name == "low") let->value = local("z") - local("spread");
+      if (let->name == "high") let->value = local("z") + local("spread");
+    } else if (auto& store = std::get<Store>(statement); store.buffer == "out_radius") {
+      store.value = local("distance");
+    }
+  }
+  return what;
+}
+
+// The same schedule on what is left.
+loop::Program without_prices(const loop::Program& program) {
+  loop::Program made;
+  for (const loop::Program::Placed& placed : program.nests()) {
+    loop::Nest nest(without_prices(placed.nest.expression()));
+    for (const loop::Primitive& primitive : placed.nest.applied()) nest.apply(primitive);
+    made.add(placed.name, std::move(nest));
+  }
+  for (const auto& primitive : program.applied()) made.apply(primitive);
+  return made;
+}
+
+}  // namespace
+
+std::string print_unpriced(const Kernel& kernel, loop::Needs& needs) {
+  const KernelNests made = nests_of(kernel);
+  return fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", ")) +
+         loop::print(without_prices(made.program), needs) + "}\n";
+}
+
+bool has_prices(const Kernel& kernel) {
+  return kernel.kind == KernelKind::kIntervalAffine ||
+         (kernel.kind == KernelKind::kBackwardAffine && !kernel.plain);
+}
+
+}  // namespace bf::bench
