@@ -91,7 +91,8 @@ typedef struct bf_executor {
   /// Calls job(data, i) for each i < jobs, once, in any order, at the same time or not, and returns
   /// when all calls have; what they wrote must then be visible to the caller, and what the caller
   /// wrote before to them. Must not throw. Jobs deal out the work among themselves: one that runs
-  /// late finds less left, and one that is never called costs time alone.
+  /// late finds less left, and one that is never called costs time alone. So does one on a thread
+  /// that does not round to nearest, or flushes subnormals: it takes nothing.
   void (*run)(void* self, bf_job job, void* data, size_t jobs);
   void* self;      ///< for run
   size_t workers;  ///< jobs that can run at the same time, at least 1; jobs never exceeds it

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "bf.h"
+#include "rounding.h"
 
 // Sharing the work of a call among workers. Threads are the executor's: here are jobs, which take
 // tiles from a counter until none is left. As in bounds.h: internal linkage, no heap, no state.
@@ -73,10 +74,12 @@ static inline bool is_first_call(Round<Tile>& round, std::size_t worker) {
 }
 
 // A job. One that is called twice, or that there is not, does nothing: no two work on one scratch.
+// Nor does one on a thread that rounds otherwise than the caller's, which has been checked: bounds
+// would not hold.
 template <typename Tile>
 BF_ONE_COPY static void run_job(void* data, std::size_t worker) {
   Round<Tile>& round = *static_cast<Round<Tile>*>(data);
-  if (worker >= round.jobs) return;
+  if (worker >= round.jobs || !float_environment_ok()) return;
   __atomic_fetch_add(&round.running, 1, __ATOMIC_RELAXED);
   if (is_first_call(round, worker)) {
     unsigned char* const scratch = round.scratch.begin + worker * round.scratch.bytes;

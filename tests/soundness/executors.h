@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cfenv>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -10,8 +11,17 @@
 namespace bf::soundness {
 
 // Executors of one thread that try what the contract allows, and some of what it does not.
-enum class Habit : int { kInOrder, kReversed, kRandom, kLastAlone, kNone, kTwice, kTooMany };
-constexpr int kHabits = 7;
+enum class Habit : int {
+  kInOrder,
+  kReversed,
+  kRandom,
+  kLastAlone,
+  kNone,
+  kTwice,
+  kTooMany,
+  kRoundsUp,  // its threads do not round to nearest
+};
+constexpr int kHabits = 8;
 
 class SerialExecutor {
  public:
@@ -39,7 +49,10 @@ class SerialExecutor {
     if (habit_ == Habit::kNone) order.clear();
     if (habit_ == Habit::kTwice) order.insert(order.end(), order.begin(), order.end());
     if (habit_ == Habit::kTooMany) order.insert(order.begin(), jobs + 1000);
+    const int rounding = std::fegetround();
+    if (habit_ == Habit::kRoundsUp) std::fesetround(FE_UPWARD);
     for (const std::size_t i : order) job(data, i);
+    std::fesetround(rounding);
   }
 
   const Habit habit_;
