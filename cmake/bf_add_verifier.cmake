@@ -2,6 +2,7 @@
 #                 [METHOD ibp|crown-ibp|crown] [SPEC <file.json> | PROPERTY <file.vnnlib>]
 #                 [NAME <prefix>]
 #                 [LOWERING generic|vector] [TARGET <machine>] [ROW_TILE <n>]
+#                 [BATCH <boxes>] [PARALLEL <workers>]
 #                 [CXX_FLAGS <flag>...])
 #
 # Compiles a model into the static library <target> at build time, with this project's C++ compiler.
@@ -9,8 +10,8 @@
 # default the target's name made a lower-case C identifier, so several verifiers fit in one program.
 # Relative files are looked for in the current source folder.
 function(bf_add_verifier target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MODEL;METHOD;SPEC;PROPERTY;NAME;LOWERING;TARGET;ROW_TILE"
-    "CXX_FLAGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg ""
+    "MODEL;METHOD;SPEC;PROPERTY;NAME;LOWERING;TARGET;ROW_TILE;BATCH;PARALLEL" "CXX_FLAGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "bf_add_verifier(${target}): unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -33,7 +34,7 @@ function(bf_add_verifier target)
       list(APPEND options ${flag} ${file})
     endif()
   endforeach()
-  foreach(option METHOD LOWERING TARGET ROW_TILE)
+  foreach(option METHOD LOWERING TARGET ROW_TILE BATCH PARALLEL)
     if(arg_${option})
       string(TOLOWER --${option} flag)
       string(REPLACE _ - flag ${flag})

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -41,9 +42,20 @@ class ThreadExecutor {
   const bf_executor* get() const { return &executor_; }
 
  private:
-  // A thread looks so often whether there is work before it sleeps: runs of a call follow each
-  // other within microseconds, and waking up takes tens of them.
-  static constexpr int kLooks = 2000;
+  // A thread looks for work for so long before it sleeps: runs of a call follow each other within
+  // that time, and waking up takes tens of microseconds, or more on a busy machine.
+  static constexpr std::chrono::microseconds kPatience{200};
+
+  // Until `done()`, or patience ends.
+  template <typename Done>
+  static bool watch(const Done& done) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (true) {
+      for (int look = 0; look < 64; ++look)
+        if (done()) return true;
+      if (std::chrono::steady_clock::now() > end) return false;
+    }
+  }
 
   static void run(void* self, bf_job job, void* data, std::size_t jobs) {
     static_cast<ThreadExecutor*>(self)->run(job, data, jobs);
@@ -67,8 +79,9 @@ class ThreadExecutor {
     wake_.notify_all();
     while (work()) {
     }
-    for (int look = 0; left_.load(std::memory_order_acquire) != 0; ++look)
-      if (look >= kLooks) std::this_thread::yield();
+    const auto done = [this] { return left_.load(std::memory_order_acquire) == 0; };
+    if (!watch(done))
+      while (!done()) std::this_thread::yield();
   }
 
   // Takes a job and does it; false when none is left.
@@ -91,8 +104,7 @@ class ThreadExecutor {
   void wait_for_jobs() {
     std::size_t seen = 0;
     while (true) {
-      for (int look = 0; look < kLooks && round_.load(std::memory_order_acquire) == seen; ++look) {
-      }
+      watch([&] { return round_.load(std::memory_order_acquire) != seen; });
       {
         std::unique_lock<std::mutex> lock(mutex_);
         wake_.wait(lock, [&] { return stop_ || round_.load(std::memory_order_relaxed) != seen; });

@@ -23,6 +23,7 @@ run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -G ${GENERATOR}
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/consumer_c)
 run(${WORK}/build/consumer_cpp)
+run(${WORK}/build/consumer_parallel)
 
 # A second build has nothing to do: no verifier is compiled again.
 run(${CMAKE_COMMAND} --build ${WORK}/build)
