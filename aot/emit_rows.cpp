@@ -250,7 +250,12 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
 void StepEmitter::conv_link(const BackwardRows& step, const BackwardLink& link,
                             const BackwardOut& out, const std::string& from) {
   const std::string shape = rows_shape(step, link.layer, out.term, false);
-  call(fmt::format("bf::conv_backward<{}, {}>", step.tile, kernel(out.kernel).wide),
+  const Kernel& how = kernel(out.kernel);
+  const std::string tile =
+      how.schedule.pixels > 0
+          ? fmt::format(", bf::GivenTile<{}, {}>", how.schedule.columns, how.schedule.pixels)
+          : "";
+  call(fmt::format("bf::conv_backward<{}, {}{}>", step.tile, how.wide, tile),
        {fmt::format("bf::FixedShape<{}>{{}}", shape),
         term_table(link.layer, out.term, TableKind::kWeight), from,
         window_or_whole(step, link.layer, shape + ".out_size"), truth(out.add),

@@ -41,6 +41,7 @@ struct Kernel {
   KernelKind kind = KernelKind::kIntervalAffine;
   std::string
       map;  // of a term: "conv", "sparse", "gather"; of other routines what tells them apart
+  std::string geometry;  // of a convolution's backward term: "16x8x8_32x4x4_k3x3_s2x2"; or empty
   int in = 0;
   int out = 0;
   int rows = 0;   // backward kernels: rows in a tile, of all boxes

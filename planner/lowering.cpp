@@ -1,6 +1,7 @@
 #include "planner/lowering.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -84,6 +85,7 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   std::string extents;
   if (kernel.out > 0) extents += fmt::format("/{}x{}", kernel.in, kernel.out);
   if (kernel.out == 0 && kernel.in > 0) extents += fmt::format("/{}", kernel.in);
+  if (!kernel.geometry.empty()) extents += "/" + kernel.geometry;
   if (kernel.rows > 0) extents += fmt::format("/rows{}", kernel.rows);
   const std::string map = kernel.map.empty() ? "" : "." + kernel.map;
   kernel.key = fmt::format("{}{}{}{}{}/f32/panel{}/lanes{}/{}", to_string(kernel.kind), map,
@@ -94,10 +96,11 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
                   kernel.relu ? "_relu" : "", variant(kernel, '_'));
   if (kernel.out > 0) kernel.function += fmt::format("_{}x{}", kernel.in, kernel.out);
   if (kernel.out == 0 && kernel.in > 0) kernel.function += fmt::format("_{}", kernel.in);
+  if (!kernel.geometry.empty()) kernel.function += "_" + kernel.geometry;
   if (kernel.rows > 0) kernel.function += fmt::format("_rows{}", kernel.rows);
 
   std::optional<Rejected> refused;
-  if (!routine && plan_.config.lowering == Lowering::kTuned) refused = tune(kernel);
+  if (plan_.config.lowering == Lowering::kTuned) refused = tune(kernel);
   const auto same = std::ranges::find(plan_.kernels, kernel.key, &Kernel::key);
   if (same != plan_.kernels.end()) {
     BF_CHECK(*same == kernel);  // the key names everything that the code depends on
@@ -279,6 +282,33 @@ struct MapName {
 
 }  // namespace
 
+namespace {
+
+// Most channels of a register tile of runtime/conv_backward.h.
+constexpr std::int64_t kTileChannels = 12;
+
+// "16x8x8_32x4x4_k3x3_s2x2_p1x1", without leading dimensions of size 1; an identifier's end.
+std::string geometry_text(const ConvGeometry& g) {
+  std::size_t first = 0;
+  while (first < 2 && g.in_size[first] == 1 && g.out_size[first] == 1 && g.kernel[first] == 1)
+    ++first;
+  const auto sizes = [&](const Extent& extent) {
+    return fmt::format("{}", fmt::join(extent.begin() + static_cast<std::ptrdiff_t>(first),
+                                       extent.end(), "x"));
+  };
+  std::string text = fmt::format("{}x{}_{}x{}_k{}_s{}", g.in_channels, sizes(g.in_size),
+                                 g.out_channels, sizes(g.out_size), sizes(g.kernel),
+                                 sizes(g.stride));
+  if (g.pad != Extent{0, 0, 0}) text += "_p" + sizes(g.pad);
+  if (g.dilation != Extent{1, 1, 1}) text += "_d" + sizes(g.dilation);
+  if (g.groups > 1) text += fmt::format("_g{}", g.groups);
+  if (g.batch > 1) text += fmt::format("_b{}", g.batch);
+  if (g.transposed) text += "_t";
+  return text;
+}
+
+}  // namespace
+
 KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile, bool wide) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   const Term& term = layer.terms.at(static_cast<std::size_t>(number));
@@ -294,6 +324,11 @@ KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile,
       wide && kind == KernelKind::kTermBackward && std::holds_alternative<ConvMap>(term.map);
   kernel.schedule.lanes = tile == 0 ? 1 : lanes_;
   kernel.schedule.vectors = tile == 0 ? 1 : tile / lanes_;
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map);
+      conv != nullptr && kind == KernelKind::kTermBackward) {
+    kernel.geometry = geometry_text(conv->geometry);
+    kernel.schedule.columns = static_cast<int>(std::min(conv->geometry.in_group(), kTileChannels));
+  }
   kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }

@@ -256,6 +256,7 @@ Json kernels_json(const Plan& plan) {
                     {"function", kernel.function},
                     {"kind", to_string(kernel.kind)},
                     {"map", kernel.map},
+                    {"geometry", kernel.geometry},
                     {"in", kernel.in},
                     {"out", kernel.out},
                     {"rows", kernel.rows},
@@ -273,7 +274,8 @@ Json kernels_json(const Plan& plan) {
                       {"columns", kernel.schedule.columns},
                       {"chunk", kernel.schedule.chunk},
                       {"groups_first", kernel.schedule.groups_first},
-                      {"unroll", kernel.schedule.unroll}}},
+                      {"unroll", kernel.schedule.unroll},
+                      {"pixels", kernel.schedule.pixels}}},
                     {"depth", kernel.depth},
                     {"reason", kernel.reason},
                     {"predicted_seconds", rounded(kernel.predicted_seconds)}});

@@ -67,6 +67,23 @@ constexpr int tile_pixels(int group) {
   return kVectorBytes == 4 || pixels < 1 ? 1 : pixels > 4 ? 4 : pixels;
 }
 
+// The register tile that the rule above gives.
+struct RuleTile {
+  template <int kRows, bool kWide>
+  static constexpr int columns(int pixels) {
+    return tile_columns<kRows, kWide>(pixels);
+  }
+};
+
+// One that was chosen: so many channels and pixels. No sum depends on the tile, nor its order.
+template <int kTileChannels, int kTilePixels>
+struct GivenTile {
+  template <int kRows, bool kWide>
+  static constexpr int columns(int pixels) {
+    return pixels == kTilePixels ? kTileChannels : tile_columns<kRows, kWide>(pixels);
+  }
+};
+
 template <int kRows, bool kWide, typename Shape>
 struct PixelsOf {
   static constexpr int value = tile_pixels<kRows, kWide>(2);
@@ -74,6 +91,13 @@ struct PixelsOf {
 template <int kRows, bool kWide, const ConvShape& kShape>
 struct PixelsOf<kRows, kWide, FixedShape<kShape>> {
   static constexpr int value = tile_pixels<kRows, kWide>(in_group(kShape));
+};
+
+template <int kRows, bool kWide, typename Tile, typename Shape>
+struct TilePixels : PixelsOf<kRows, kWide, Shape> {};
+template <int kRows, bool kWide, int kTileChannels, int kTilePixels, typename Shape>
+struct TilePixels<kRows, kWide, GivenTile<kTileChannels, kTilePixels>, Shape> {
+  static constexpr int value = kTilePixels;
 };
 
 template <int kRows, int kColumns, int kPixels, typename Sum>
@@ -182,12 +206,12 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
 }
 
 // All channels of a group, at one pixel or some.
-template <int kRows, bool kWide, int kPixels, typename Shape>
+template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape>
 __attribute__((always_inline)) static inline void conv_channels(Shape fixed, ConvReads reads,
                                                                 bool add, float* to,
                                                                 std::ptrdiff_t channel,
                                                                 std::ptrdiff_t pixel) {
-  constexpr int kMost = tile_columns<kRows, kWide>(kPixels);
+  constexpr int kMost = Tile::template columns<kRows, kWide>(kPixels);
   const ConvShape& shape = fixed;
   int left = in_group(shape);
   const auto some = [&](auto width) __attribute__((always_inline)) {
@@ -198,6 +222,8 @@ __attribute__((always_inline)) static inline void conv_channels(Shape fixed, Con
       to += kColumns * channel;
     }
   };
+  if constexpr (kMost >= 12) some(Count<12>{});
+  if constexpr (kMost >= 10) some(Count<10>{});
   if constexpr (kMost >= 8) some(Count<8>{});
   if constexpr (kMost >= 6) some(Count<6>{});
   if constexpr (kMost >= 4) some(Count<4>{});
@@ -208,7 +234,7 @@ __attribute__((always_inline)) static inline void conv_channels(Shape fixed, Con
 
 // A row of pixels of one image and group. Pixels a stride apart are read by the same taps, but for
 // borders; `pixels` of them go together.
-template <int kRows, bool kWide, int kPixels, typename Shape>
+template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape>
 static inline void conv_row(Shape fixed, ConvReads reads, const Window& from, bool add,
                             const Window& window, float* to) {
   const ConvShape& shape = fixed;
@@ -227,9 +253,9 @@ static inline void conv_row(Shape fixed, ConvReads reads, const Window& from, bo
             have_same_taps(shape, how, shape.transposed, from, taps, kPixels))
           done = kPixels;
       if (done == kPixels)
-        conv_channels<kRows, kWide, kPixels>(fixed, reads, add, at, channel, step * pixel);
+        conv_channels<kRows, kWide, Tile, kPixels>(fixed, reads, add, at, channel, step * pixel);
       else
-        conv_channels<kRows, kWide, 1>(fixed, reads, add, at, channel, pixel);
+        conv_channels<kRows, kWide, Tile, 1>(fixed, reads, add, at, channel, pixel);
       x += done * step;
       taps.position += done * tap_shift(shape, shape.transposed, 2);
     }
@@ -237,12 +263,13 @@ static inline void conv_row(Shape fixed, ConvReads reads, const Window& from, bo
 }
 
 // coefficients_out (=, or += when `add`) W^T coefficients_in, for the inputs in the window `to`.
-// What is outside of the window `from` of outputs counts as zero. Shape: ConvShape or FixedShape.
-template <int kRows, bool kWide, typename Shape>
+// What is outside of the window `from` of outputs counts as zero. Shape: ConvShape or FixedShape;
+// Tile: RuleTile or GivenTile.
+template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape>
 BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
                          const Window& from, bool add, float* BF_RESTRICT coefficients_out,
                          const Window& to) {
-  constexpr int kPixels = PixelsOf<kRows, kWide, Shape>::value;
+  constexpr int kPixels = TilePixels<kRows, kWide, Tile, Shape>::value;
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
   const int group = in_group(shape), readers = out_group(shape);
@@ -257,7 +284,7 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
               {clip(how, from, 0, all_taps(shape, how, shape.transposed, 0, z)),
                clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),
                {}}};
-          conv_row<kRows, kWide, kPixels>(
+          conv_row<kRows, kWide, Tile, kPixels>(
               fixed, reads, from, add, to,
               coefficients_out + element(shape.in, n, g * group, row) * kRows);
         }

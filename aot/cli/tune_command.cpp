@@ -6,6 +6,7 @@
 
 #include "aot/cli/commands.h"
 #include "aot/cli/files.h"
+#include "aot/cli/json_io.h"
 #include "aot/cli/options.h"
 #include "aot/cli/profile_machine.h"
 #include "aot/cli/progress.h"
@@ -39,6 +40,8 @@ struct Arguments {
   double seconds = 0;
   std::string kernel;
   std::string curve;
+  std::string box;
+  double centre = 0.5, radius = 0.01;
 };
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -63,6 +66,17 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--kernel", arguments.kernel, "tune kernels alone whose key contains this")
       ->type_name("TEXT");
+  auto* const box =
+      app.add_option("--box", arguments.box,
+                     "JSON file with a box: convolutions are measured within the verifier, on it")
+          ->type_name("FILE");
+  app.add_option("--centre", arguments.centre, "without --box: of every input")
+      ->capture_default_str()
+      ->excludes(box);
+  app.add_option("--radius", arguments.radius, "without --box: of every input")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->excludes(box);
   app.add_option("--curve", arguments.curve,
                  "write the best time after each trial as a table, and drawn beside it as .svg")
       ->type_name("FILE.csv");
@@ -89,6 +103,16 @@ std::string micro(double seconds) {
   return fmt::format("{:.4g}", 1e6 * seconds);
 }
 
+FloatBox box_of(const Arguments& arguments, int inputs) {
+  if (!arguments.box.empty()) return round_outward(read_boxes(arguments.box).front(), inputs);
+  const auto count = static_cast<std::size_t>(inputs);
+  BoxFile file;
+  file.box.lower.assign(count, arguments.centre - arguments.radius);
+  file.box.upper.assign(count, arguments.centre + arguments.radius);
+  file.where = "--centre and --radius";
+  return round_outward(file, inputs);
+}
+
 class Session {
  public:
   Session(const Arguments& arguments, const CompileOptions& options, const Plan& plan)
@@ -105,12 +129,12 @@ class Session {
   }
 
   // 0, or the signal that ended it.
-  int run(const HostTuningMachine::Options& options) {
+  int run(const HostTuningMachine::Options& options, VerifierTrials& trials) {
     const CleanupPending pending;  // signals wait until a record is complete
     TuningLogWriter writer(path_);
     ProgressBar bar(static_cast<int>(kernels_.size()) * arguments_.limits.trials);
     HostTuningMachine machine(
-        options,
+        options, trials,
         [&](const TuningRecord& record) {
           writer.append(record);
           log_.push_back(record);
@@ -147,6 +171,7 @@ class Session {
     fmt::print("{} of {} kernels tuned, {} schedules measured", rows_.size(), kernels_.size(),
                measured);
     if (failed > 0) fmt::print(", {} of all failed", failed);
+    if (not_called_ > 0) fmt::print(", {} kernels are not called on the box", not_called_);
     fmt::print("; {}\n", path_.string());
   }
 
@@ -173,9 +198,14 @@ class Session {
     std::vector<Kernel> others;
     for (const Kernel& each : kernels_)
       if (each.key != kernel.key) others.push_back(each);
-    TuningOutcome outcome = tune_kernel(kernel, target_, arguments_.limits, log_,
-                                        cost_samples(log_, others, target_), machine);
-    if (outcome.confirmed) rows_.push_back({kernel.key, std::move(outcome)});
+    try {
+      TuningOutcome outcome = tune_kernel(kernel, target_, arguments_.limits, log_,
+                                          cost_samples(log_, others, target_), machine);
+      if (outcome.confirmed) rows_.push_back({kernel.key, std::move(outcome)});
+    } catch (const CompileError& error) {
+      if (error.diagnostics().front().code != "BF3313") throw;
+      ++not_called_;
+    }
   }
 
   void note(const TuningRecord& record, ProgressBar& bar) {
@@ -195,6 +225,7 @@ class Session {
   Stopwatch stopwatch_;
   std::size_t done_ = 0;
   int trials_ = 0;
+  int not_called_ = 0;
   double best_ = 1;
 };
 
@@ -222,9 +253,12 @@ int tune_command(int argc, const char* const* argv) {
 
   Session session(arguments, options, plan);
   const std::string processor = processor_name();
+  VerifierTrials trials(
+      {front, options, compiler_options(rules), box_of(arguments, plan.input_count)});
   const int signal =
       session.run({options.planner.target, compiler_options(rules), plan.weights_bytes(),
-                   arguments.limits.seed, processor.empty() ? plan.prediction.profile : processor});
+                   arguments.limits.seed, processor.empty() ? plan.prediction.profile : processor},
+                  trials);
   session.print_summary();
   session.write_curve();
   if (signal != 0) throw Interrupted{signal};

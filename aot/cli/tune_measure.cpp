@@ -91,15 +91,19 @@ std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64
   return Json(results).dump();
 }
 
-HostTuningMachine::HostTuningMachine(Options options, Keep keep, std::function<bool()> is_over)
+HostTuningMachine::HostTuningMachine(Options options, VerifierTrials& trials, Keep keep,
+                                     std::function<bool()> is_over)
     : options_(std::move(options)),
+      trials_(trials),
       toolchain_(find_toolchain(options_.compiler, options_.target)),
       keep_(std::move(keep)),
       is_over_(std::move(is_over)) {}
 
 // One library and one child process for all of them.
-std::vector<HostTuningMachine::Timed> HostTuningMachine::time_once(
+std::vector<TimedKernel> HostTuningMachine::time_once(
     const std::vector<Kernel>& kernels, int rounds) {
+  if (kernels.front().kind == KernelKind::kTermBackward)
+    return trials_.time(kernels, rounds / 4, toolchain_);
   const KernelSource source = kernel_source(kernels, options_.target);
   const Staging staging(cache_folder());
   staging.write("kernels.cpp", source.text);
@@ -115,28 +119,28 @@ std::vector<HostTuningMachine::Timed> HostTuningMachine::time_once(
   if (result.exit_code != 0 || !json.is_array() || json.size() != kernels.size())
     fail("BF3311", kernels.front().key,
          fmt::format("the measuring process ended with code {}", result.exit_code));
-  std::vector<Timed> timed;
+  std::vector<TimedKernel> timed;
   for (const Json& each : json)
     timed.push_back({each.value("seconds", std::vector<double>()), each.value("error", "")});
   return timed;
 }
 
 // Where the library does not compile or crashes, each candidate stands alone with the default.
-std::vector<HostTuningMachine::Timed> HostTuningMachine::time(const std::vector<Kernel>& kernels,
+std::vector<TimedKernel> HostTuningMachine::time(const std::vector<Kernel>& kernels,
                                                               int rounds) {
   try {
-    std::vector<Timed> timed = time_once(kernels, rounds);
+    std::vector<TimedKernel> timed = time_once(kernels, rounds);
     if (!timed.front().error.empty())
       fail("BF3311", kernels.front().key, "the default schedule is wrong: " + timed.front().error,
            "this is a defect of bf-aot or of the compiler");
     return timed;
   } catch (const CompileError& error) {
-    if (kernels.size() == 1) throw;
+    if (kernels.size() == 1 || error.diagnostics().front().code == "BF3313") throw;
     if (kernels.size() == 2) return {time({kernels[0]}, rounds).front(), {{}, error.what()}};
   }
-  std::vector<Timed> timed(kernels.size());
+  std::vector<TimedKernel> timed(kernels.size());
   for (std::size_t i = 1; i < kernels.size(); ++i) {
-    const std::vector<Timed> pair = time({kernels[0], kernels[i]}, rounds);
+    const std::vector<TimedKernel> pair = time({kernels[0], kernels[i]}, rounds);
     timed[0] = pair[0];
     timed[i] = pair[1];
   }
@@ -148,7 +152,7 @@ std::vector<Measurement> HostTuningMachine::measure(const Kernel& kernel,
   std::vector<Kernel> kernels = {renamed(kernel, kernel.schedule, 0)};
   for (std::size_t i = 0; i < schedules.size(); ++i)
     kernels.push_back(renamed(kernel, schedules[i], i + 1));
-  const std::vector<Timed> timed = time(kernels, kTrialRounds);
+  const std::vector<TimedKernel> timed = time(kernels, kTrialRounds);
   std::vector<Measurement> made;
   for (std::size_t i = 1; i < timed.size(); ++i) {
     Measurement one;
@@ -165,12 +169,12 @@ std::vector<Measurement> HostTuningMachine::measure(const Kernel& kernel,
 
 // The default has two turns in each round: what they differ by is noise.
 Confirmation HostTuningMachine::confirm(const Kernel& kernel, const Schedule& schedule) {
-  const std::vector<Timed> timed =
+  const std::vector<TimedKernel> timed =
       time({renamed(kernel, kernel.schedule, 0), renamed(kernel, schedule, 1),
             renamed(kernel, kernel.schedule, 2)},
            kConfirmRounds);
   Confirmation made;
-  for (const Timed& each : timed) made.error = made.error.empty() ? each.error : made.error;
+  for (const TimedKernel& each : timed) made.error = made.error.empty() ? each.error : made.error;
   if (!made.error.empty()) return made;
   made.seconds = times_of(timed[1].seconds);
   made.default_seconds = times_of(timed[0].seconds);

@@ -1,14 +1,49 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "aot/cli/host_run.h"
+#include "aot/cli/json_io.h"
 #include "aot/cli/kernel_library.h"
 #include "aot/cli/library.h"
+#include "aot/compile.h"
 #include "planner/tuning/tuner.h"
 
 namespace bf::cli {
+
+// A kernel's seconds in each round, or what is wrong with it.
+struct TimedKernel {
+  std::vector<double> seconds;
+  std::string error;
+};
+
+// Measures kernels that cannot stand alone: routines, within their verifier.
+class VerifierTrials {
+ public:
+  struct Options {
+    const FrontendResult& front;
+    CompileOptions compile;  // of the rules' plan
+    CompilerOptions compiler;
+    FloatBox box;
+  };
+  explicit VerifierTrials(Options options);
+  ~VerifierTrials();
+
+  // The first kernel is the default; the others have the same key. The verifier with each of them
+  // must return the same bounds as the default's, bit for bit: such schedules change no sum.
+  std::vector<TimedKernel> time(const std::vector<Kernel>& kernels, int rounds,
+                                const Toolchain& toolchain);
+
+ private:
+  struct Built;
+  Built build(const Kernel* kernel, const Toolchain& toolchain) const;
+
+  Options options_;
+  std::unique_ptr<Built> rules_;
+};
 
 // Compiles the candidates of a kernel into one library, checks each against its oracle
 // (kernel_check.h), and times those that are right in turns with the default, all in a process of
@@ -24,7 +59,9 @@ class HostTuningMachine : public TuningMachine {
   };
   using Keep = std::function<void(const TuningRecord&)>;
 
-  HostTuningMachine(Options options, Keep keep, std::function<bool()> is_over);
+  // trials: of kernels that are no printed nests.
+  HostTuningMachine(Options options, VerifierTrials& trials, Keep keep,
+                    std::function<bool()> is_over);
 
   std::vector<Measurement> measure(const Kernel& kernel,
                                    const std::vector<Schedule>& schedules) override;
@@ -33,15 +70,11 @@ class HostTuningMachine : public TuningMachine {
   bool is_over() override { return is_over_(); }
 
  private:
-  // By kernel: its seconds in each round, or what is wrong with it.
-  struct Timed {
-    std::vector<double> seconds;
-    std::string error;
-  };
-  std::vector<Timed> time(const std::vector<Kernel>& kernels, int rounds);
-  std::vector<Timed> time_once(const std::vector<Kernel>& kernels, int rounds);
+  std::vector<TimedKernel> time(const std::vector<Kernel>& kernels, int rounds);
+  std::vector<TimedKernel> time_once(const std::vector<Kernel>& kernels, int rounds);
 
   Options options_;
+  VerifierTrials& trials_;
   Toolchain toolchain_;
   Keep keep_;
   std::function<bool()> is_over_;

@@ -23,6 +23,16 @@ struct Loops {
 
 Loops loops_of(const Kernel& kernel, const Schedule& schedule) {
   Loops made;
+  if (kernel.kind == KernelKind::kTermBackward) {  // weights of `columns` serve all pixels' rows
+    made.backward = true;
+    made.columns = schedule.columns;
+    made.vectors = schedule.vectors * std::max(1, schedule.pixels) * (kernel.wide ? 2.0 : 1.0);
+    made.products = made.columns * made.vectors;
+    made.loads = made.columns + made.vectors;
+    made.sum = kernel.out;
+    made.tiles = kernel.in / (made.columns * std::max(1, schedule.pixels));
+    return made;
+  }
   made.backward = kernel.kind == KernelKind::kBackwardAffine;
   made.columns = std::max(1, schedule.columns);
   if (made.backward) {

@@ -120,7 +120,8 @@ std::size_t ScheduleSearch::neighbour(std::size_t index) {
   const Schedule& from = space_[index];
   const auto distance = [&](const Schedule& to) {
     return (to.vectors != from.vectors) + (to.columns != from.columns) + (to.chunk != from.chunk) +
-           (to.groups_first != from.groups_first) + (to.unroll != from.unroll);
+           (to.groups_first != from.groups_first) + (to.unroll != from.unroll) +
+           (to.pixels != from.pixels);
   };
   for (int most = 1; most <= 5; ++most) {
     std::vector<std::size_t> near;

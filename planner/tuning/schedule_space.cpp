@@ -13,12 +13,20 @@ constexpr int kUnrolls[] = {1, 2, 4, 8};
 constexpr int kMostColumns = 32;       // more than the registers of any target hold
 constexpr int kMostAccumulators = 64;  // code size, also of what a file asks for
 
+// Tiles of runtime/conv_backward.h: its code counts channels down through these.
+constexpr int kConvColumns[] = {1, 2, 3, 4, 6, 8, 10, 12};
+constexpr int kMostPixels = 8;
+
 int ceil_div(int value, int unit) {
   return (value + unit - 1) / unit;
 }
 
 bool is_backward(const Kernel& kernel) {
   return kernel.kind == KernelKind::kBackwardAffine;
+}
+
+bool is_convolution(const Kernel& kernel) {
+  return kernel.kind == KernelKind::kTermBackward && !kernel.geometry.empty();
 }
 
 bool lanes_are_boxes(const Kernel& kernel) {
@@ -75,14 +83,50 @@ std::string why_illegal_chunk(const Kernel& kernel, const Schedule& schedule) {
   return {};
 }
 
+// kernel.schedule.columns: channels of a group, if they are no more than a tile's.
+std::string why_illegal_tile(const Kernel& kernel, const Schedule& schedule) {
+  Schedule same = kernel.schedule;
+  same.columns = schedule.columns;
+  same.pixels = schedule.pixels;
+  if (!(same == schedule)) return "of a convolution, channels and pixels alone can be chosen";
+  if (std::ranges::count(kConvColumns, schedule.columns) == 0 ||
+      schedule.columns > kernel.schedule.columns)
+    return fmt::format("{} channels together, of {}", schedule.columns, kernel.schedule.columns);
+  if (schedule.pixels < 1 || schedule.pixels > kMostPixels)
+    return fmt::format("{} pixels are not between 1 and {}", schedule.pixels, kMostPixels);
+  if (accumulators(kernel, schedule) > kMostAccumulators)
+    return fmt::format("{} accumulators, {} are allowed", accumulators(kernel, schedule),
+                       kMostAccumulators);
+  return {};
+}
+
+// All tiles that fill at least a third of the registers: fewer sums do not hide their latency.
+std::vector<Schedule> conv_schedules(const Kernel& kernel, const Target& target) {
+  std::vector<Schedule> list = {kernel.schedule};
+  for (const int columns : kConvColumns)
+    for (int pixels = 1; pixels <= kMostPixels; ++pixels) {
+      Schedule made = kernel.schedule;
+      made.columns = columns;
+      made.pixels = pixels;
+      const int sums = accumulators(kernel, made);
+      if (3 * sums < target.vector_registers || sums >= target.vector_registers) continue;
+      if (why_illegal(kernel, made).empty()) list.push_back(made);
+    }
+  return list;
+}
+
 }  // namespace
 
 bool is_tunable(const Kernel& kernel) {
+  if (is_convolution(kernel)) return kernel.schedule.lanes > 1;
   return kernel.kind == KernelKind::kIntervalAffine || kernel.kind == KernelKind::kCentreAffine ||
          kernel.kind == KernelKind::kEvaluateAffine || kernel.kind == KernelKind::kBackwardAffine;
 }
 
 int accumulators(const Kernel& kernel, const Schedule& schedule) {
+  if (is_convolution(kernel))
+    return schedule.columns * std::max(1, schedule.pixels) * schedule.vectors *
+           (kernel.wide ? 2 : 1);
   if (is_backward(kernel)) {
     const bool doubles = kernel.wide && schedule.lanes > 1;  // half as many rows in a vector
     return schedule.columns * schedule.vectors * (doubles ? 2 : 1);
@@ -96,6 +140,8 @@ int accumulators(const Kernel& kernel, const Schedule& schedule) {
 std::string why_illegal(const Kernel& kernel, const Schedule& schedule) {
   BF_CHECK(is_tunable(kernel));
   if (schedule == kernel.schedule) return {};
+  if (is_convolution(kernel)) return why_illegal_tile(kernel, schedule);
+  if (schedule.pixels != 0) return "no convolution: it has no pixels";
   if (schedule.lanes != kernel.schedule.lanes)
     return fmt::format("{} lanes, the target's vectors have {}", schedule.lanes,
                        kernel.schedule.lanes);
@@ -115,6 +161,7 @@ std::string why_illegal(const Kernel& kernel, const Schedule& schedule) {
 }
 
 std::vector<Schedule> legal_schedules(const Kernel& kernel, const Target& target) {
+  if (is_convolution(kernel)) return conv_schedules(kernel, target);
   std::vector<Schedule> list = {kernel.schedule};
   std::vector<int> chunks;
   if (is_backward(kernel)) {
@@ -141,6 +188,8 @@ std::vector<Schedule> legal_schedules(const Kernel& kernel, const Target& target
 }
 
 std::string to_text(const Schedule& schedule) {
+  if (schedule.pixels > 0)
+    return fmt::format("{} channels x {} pixels", schedule.columns, schedule.pixels);
   std::string text = fmt::format("{} vector{}", schedule.vectors, schedule.vectors == 1 ? "" : "s");
   if (schedule.columns > 1) text = fmt::format("{} columns x {}", schedule.columns, text);
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);

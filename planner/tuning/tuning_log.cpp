@@ -118,7 +118,8 @@ class LineReader {
   Schedule read_schedule(const Json& json) const {
     if (!json.is_object()) refuse("schedule is no object");
     return {integer(json, "lanes"), integer(json, "vectors"),      integer(json, "columns"),
-            integer(json, "chunk"), boolean(json, "groups_first"), integer(json, "unroll")};
+            integer(json, "chunk"), boolean(json, "groups_first"), integer(json, "unroll"),
+            integer(json, "pixels")};
   }
 
   std::string where_;
@@ -141,7 +142,8 @@ std::string to_line(const TuningRecord& record) {
                  {"columns", schedule.columns},
                  {"chunk", schedule.chunk},
                  {"groups_first", schedule.groups_first},
-                 {"unroll", schedule.unroll}}},
+                 {"unroll", schedule.unroll},
+                 {"pixels", schedule.pixels}}},
                {"seconds", times_json(record.seconds)},
                {"default_seconds", times_json(record.default_seconds)},
                {"samples", record.samples},

@@ -237,9 +237,17 @@ void check_fixed(unsigned seed) {
   const bf::Window in = all ? bf::whole(kShape.in_size) : random_window(random, kShape.in_size);
   bf::conv_backward<kRows, kWide>(bf::FixedShape<kShape>{}, weight.data(), from.data(), out, add,
                                   fixed.data(), in);
+  std::vector<float> given = expected, wide_given = expected;
   bf::conv_backward<kRows, kWide>(kShape, weight.data(), from.data(), out, add, expected.data(),
                                   in);
   EXPECT_EQ(fixed, expected);
+  // Nor does any tile matter, whether it fits the channels and pixels or not.
+  bf::conv_backward<kRows, kWide, bf::GivenTile<3, 4>>(bf::FixedShape<kShape>{}, weight.data(),
+                                                       from.data(), out, add, given.data(), in);
+  EXPECT_EQ(given, expected);
+  bf::conv_backward<kRows, kWide, bf::GivenTile<12, 2>>(
+      bf::FixedShape<kShape>{}, weight.data(), from.data(), out, add, wide_given.data(), in);
+  EXPECT_EQ(wide_given, expected);
 }
 
 // Sums of integers are exact: tiles of pixels and channels make what rows of pixels make.
