@@ -2,15 +2,18 @@
 which schedule is faster."""
 
 import json
+import os
+import pathlib
 import signal
 import sys
 import time
 import unittest
 
 sys.dont_write_bytecode = True
-from harness import CONTROLLER, MODELS, TINY, Case  # noqa: E402
+from harness import CONTROLLER, MODELS, SOURCE, TINY, Case  # noqa: E402
 
 DIGITS = MODELS / "digits_64x2.onnx"
+SHARED = pathlib.Path(os.environ.get("BF_SHARED", SOURCE.parent / "shared"))
 TUNED = ("--lowering", "tuned", "--tuning-log")
 
 
@@ -105,7 +108,8 @@ class Tune(Case):
     def test_hostile_schedules_are_refused(self):
         (kernel, *_) = [each for each in self.manifest()["kernels"]
                         if each["kind"] == "backward_affine"]
-        huge = {name: 1 << 20 for name in kernel["schedule"]} | {"groups_first": True}
+        huge = {name: 1 << 20 for name in kernel["schedule"]}
+        huge.update(groups_first=True, pixels=0)
         self.write("log", self.result(kernel, huge))
         made = self.manifest(*TUNED, "log")
         (same,) = [each for each in made["kernels"] if each["key"] == kernel["key"]]
@@ -141,6 +145,31 @@ class Tune(Case):
         self.assertEqual({each["record"] for each in added}, {"result"})
         output = self.tune("--trials", "1000", "--seconds", "0.001", "--kernel", "evaluate")
         self.assertIn("0 of ", output)
+
+    def test_convolutions_are_measured_within_the_verifier(self):
+        model = SHARED / "golden" / "nets" / "syn_conv_bn_avgpool.onnx"
+        if not model.exists():
+            self.skipTest("no shared data: set BF_SHARED")
+        kernel = max((each for each in self.manifest(model=model)["kernels"]
+                      if each["kind"] == "term_backward" and each["map"] == "conv"),
+                     key=lambda each: (each["schedule"]["columns"], each["wide"]))
+        self.assertGreater(kernel["schedule"]["columns"], 1)
+        # A point: no neuron is unstable, hidden layers have no rows.
+        hidden = next(each["key"] for each in self.manifest(model=model)["kernels"]
+                      if each["key"].startswith("term_backward.conv/"))
+        output = self.tune("--trials", "1", "--kernel", hidden, "--radius", "0", model=model)
+        self.assertIn("not called on the box", output)
+        self.tune("--trials", "2", "--kernel", kernel["key"], "--radius", "0.1", model=model)
+        log = self.log()
+        self.assertEqual([each["error"] for each in log if each["error"]], [])
+        self.assertEqual({each["key"] for each in log}, {kernel["key"]})
+        self.assertEqual([each["record"] for each in log], ["trial", "trial", "result"])
+        for each in log:
+            if each["record"] == "trial":
+                self.assertGreater(each["schedule"]["pixels"], 0)
+        self.write("log", self.result(kernel, dict(kernel["schedule"], columns=2, pixels=3)))
+        self.run_tool(model, "-o", "v.cpp", "--no-library", *TUNED, "log")
+        self.assertTrue("bf::GivenTile<2, 3>" in (self.work / "v.cpp").read_text())
 
     def test_interruption_keeps_the_log(self):
         process = self.start("tune", CONTROLLER, "--tuning-log", "log", "--trials", "100000")

@@ -267,15 +267,20 @@ void check_centres(unsigned seed) {
   std::vector<float> spread = random.radii(out, Numbers::kIntegers), expected_spread = spread;
   bf::conv_centre(bf::FixedShape<kShape>{}, weight.data(), rest, centre.data(), radius.data(), 1,
                   made.data(), spread.data());
-  bf::conv_strips(kShape, weight.data(), rest, centre.data(), radius.data(), 1, expected.data(),
-                  expected_spread.data());
+  const bf::CentreOut out_at = {expected.data(), expected_spread.data(), 1};
+  if (rest != nullptr)
+    bf::conv_strips<bf::CentreTiles<true>>(kShape, weight.data(), rest, centre.data(),
+                                           radius.data(), out_at);
+  else
+    bf::conv_strips<bf::CentreTiles<false>>(kShape, weight.data(), rest, centre.data(),
+                                            radius.data(), out_at);
   EXPECT_EQ(made, expected);
   EXPECT_EQ(spread, expected_spread);
 }
 
 // Radii round up whether the nearest float is too small or not; what is no number is infinite.
 TEST(Windows, RadiiOfVectorsRoundUp) {
-  constexpr int kLanes = bf::kCentreLanes;
+  constexpr int kLanes = bf::CentreTiles<false>::kLanes;
   using Doubles = bf::VectorOf<double, kLanes>::type;
   Random random(1);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -290,8 +295,8 @@ TEST(Windows, RadiiOfVectorsRoundUp) {
       std::vector<float> radius(kLanes, before);
       float expected = before;
       double ignored = 0;
-      bf::add_terms<kLanes>(Doubles{}, sum + Doubles{}, bf::kSumSlack, 1, centre.data(),
-                            radius.data());
+      bf::add_terms<kLanes>(Doubles{}, sum + Doubles{}, 1,
+                            {centre.data(), radius.data(), bf::kSumSlack});
       bf::add_term(0, sum, 2, bf::kSumSlack, &ignored, &expected);
       for (const float made : radius) EXPECT_EQ(made, expected) << sum;
     }

@@ -71,6 +71,8 @@ const Configuration kConfigurations[] = {
      "g++",
      {"-O2", "-ffp-contract=fast"}},
     {"crown_generic_gcc", Method::kCrown, Lowering::kGeneric, "generic", "g++", {"-O1"}},
+    {"crown_tuned_host_gcc", Method::kCrown, Lowering::kTuned, "host", "g++", {"-O2"}},
+    {"crown_tuned_sse_gcc", Method::kCrown, Lowering::kTuned, "x86-64", "g++", {"-O1"}},
     {"alpha_crown_host_gcc",
      Method::kAlphaCrown,
      Lowering::kVector,
@@ -166,8 +168,9 @@ class GeneralNetworks : public ::testing::TestWithParam<Configuration> {
     Graph graph = example.graph;
     try {
       normalise(graph);
+      const bool tuned = config.lowering == Lowering::kTuned;
       if (GetParam().float_sums && !has_float_sums(plan(graph, {}, "net", false, config))) return;
-      batch_.add(graph, false, config);
+      batch_.add(graph, false, tuned ? with_random_schedules(graph, config, random_) : config);
     } catch (const CompileError& error) {
       ++refused_[error.diagnostics().front().code];
       return;

@@ -106,6 +106,38 @@ TEST(ScheduleSpace, KeepsRoundingChainsShort) {
   EXPECT_NE(why_illegal(kernel, other).find("chains of 258 roundings"), std::string::npos);
 }
 
+TEST(ScheduleSpace, OfConvolutionsHoldsTilesThatFitTheRegisters) {
+  Kernel kernel;
+  kernel.kind = KernelKind::kTermBackward;
+  kernel.map = "conv";
+  EXPECT_FALSE(is_tunable(kernel));  // no geometry: not of a convolution
+  kernel.geometry = "6x8x8_32x4x4_k3x3_s2x2";
+  kernel.rows = 32;
+  kernel.schedule = {16, 2, 6, 0};
+  ASSERT_TRUE(is_tunable(kernel));
+  const std::vector<Schedule> space = legal_schedules(kernel, find_target("x86-64-v4"));
+  EXPECT_EQ(space.front(), kernel.schedule);
+  EXPECT_GT(space.size(), 8U);
+  for (const Schedule& schedule : space) {
+    EXPECT_EQ(why_illegal(kernel, schedule), "") << to_text(schedule);
+    EXPECT_LE(schedule.columns, 6);
+    EXPECT_LT(schedule.columns * schedule.pixels * 2, 32);
+  }
+  const auto refused = [&](auto change) {
+    Schedule schedule = space.back();
+    change(schedule);
+    return why_illegal(kernel, schedule) != "";
+  };
+  EXPECT_TRUE(refused([](Schedule& s) { s.columns = 8; }));  // of 6
+  EXPECT_TRUE(refused([](Schedule& s) { s.columns = 5; }));  // the routine has no such step
+  EXPECT_TRUE(refused([](Schedule& s) { s.pixels = 0; }));
+  EXPECT_TRUE(refused([](Schedule& s) { s.pixels = 1 << 20; }));
+  EXPECT_TRUE(refused([](Schedule& s) { s.vectors = 1; }));
+  EXPECT_TRUE(refused([](Schedule& s) { s.unroll = 2; }));
+  kernel.schedule.lanes = 1;
+  EXPECT_FALSE(is_tunable(kernel));  // scalar code has tiles of one
+}
+
 TEST(Features, TellSchedulesApart) {
   const Target target = find_target("x86-64-v4");
   const Kernel kernel = kernel_of(planned(config_of("x86-64-v4")), KernelKind::kBackwardAffine);
@@ -361,7 +393,7 @@ TuningRecord result_of(const std::string& key, double ratio, bool is_default = f
   record.target = "x86-64-v4";
   record.machine = "a \"machine\"\n";
   record.compiler = "gcc";
-  record.schedule = {16, 2, 9, 64, true, 4};
+  record.schedule = {16, 2, 9, 64, true, 4, 3};
   record.seconds = {1.25e-6, 1.5e-6};
   record.default_seconds = {2e-6, 2.5e-6};
   record.samples = 96;
@@ -480,7 +512,8 @@ TEST(TunedLowering, RefusesSchedulesThatDoNotFit) {
   const Kernel kernel = kernel_of(planned(config), KernelKind::kBackwardAffine);
   config.lowering = Lowering::kTuned;
   for (const Schedule& hostile :
-       {Schedule{16, 1, 0, 0, false, 1}, Schedule{16, 1 << 24, 1 << 24, 1 << 24, true, 1 << 24},
+       {Schedule{16, 1, 0, 0, false, 1},
+        Schedule{16, 1 << 24, 1 << 24, 1 << 24, true, 1 << 24, 1 << 24},
         Schedule{0, 0, 0, 0, false, 0}, Schedule{4, 1, 1, 64, false, 1}}) {
     TunedSchedule tuned;
     tuned.key = kernel.key;
