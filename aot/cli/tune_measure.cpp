@@ -100,8 +100,8 @@ HostTuningMachine::HostTuningMachine(Options options, VerifierTrials& trials, Ke
       is_over_(std::move(is_over)) {}
 
 // One library and one child process for all of them.
-std::vector<TimedKernel> HostTuningMachine::time_once(
-    const std::vector<Kernel>& kernels, int rounds) {
+std::vector<TimedKernel> HostTuningMachine::time_once(const std::vector<Kernel>& kernels,
+                                                      int rounds) {
   if (kernels.front().kind == KernelKind::kTermBackward)
     return trials_.time(kernels, rounds / 4, toolchain_);
   const KernelSource source = kernel_source(kernels, options_.target);
@@ -126,8 +126,7 @@ std::vector<TimedKernel> HostTuningMachine::time_once(
 }
 
 // Where the library does not compile or crashes, each candidate stands alone with the default.
-std::vector<TimedKernel> HostTuningMachine::time(const std::vector<Kernel>& kernels,
-                                                              int rounds) {
+std::vector<TimedKernel> HostTuningMachine::time(const std::vector<Kernel>& kernels, int rounds) {
   try {
     std::vector<TimedKernel> timed = time_once(kernels, rounds);
     if (!timed.front().error.empty())

@@ -130,7 +130,7 @@ TEST(ScheduleSpace, OfConvolutionsHoldsTilesThatFitTheRegisters) {
   };
   EXPECT_TRUE(refused([](Schedule& s) { s.columns = 8; }));  // of 6
   EXPECT_TRUE(refused([](Schedule& s) { s.columns = 5; }));  // the routine has no such step
-  EXPECT_TRUE(refused([](Schedule& s) { s.pixels = 0; }));
+  EXPECT_TRUE(refused([](Schedule& s) { s.pixels = -1; }));
   EXPECT_TRUE(refused([](Schedule& s) { s.pixels = 1 << 20; }));
   EXPECT_TRUE(refused([](Schedule& s) { s.vectors = 1; }));
   EXPECT_TRUE(refused([](Schedule& s) { s.unroll = 2; }));
