@@ -293,12 +293,12 @@ std::string geometry_text(const ConvGeometry& g) {
   while (first < 2 && g.in_size[first] == 1 && g.out_size[first] == 1 && g.kernel[first] == 1)
     ++first;
   const auto sizes = [&](const Extent& extent) {
-    return fmt::format("{}", fmt::join(extent.begin() + static_cast<std::ptrdiff_t>(first),
-                                       extent.end(), "x"));
+    return fmt::format(
+        "{}", fmt::join(extent.begin() + static_cast<std::ptrdiff_t>(first), extent.end(), "x"));
   };
-  std::string text = fmt::format("{}x{}_{}x{}_k{}_s{}", g.in_channels, sizes(g.in_size),
-                                 g.out_channels, sizes(g.out_size), sizes(g.kernel),
-                                 sizes(g.stride));
+  std::string text =
+      fmt::format("{}x{}_{}x{}_k{}_s{}", g.in_channels, sizes(g.in_size), g.out_channels,
+                  sizes(g.out_size), sizes(g.kernel), sizes(g.stride));
   if (g.pad != Extent{0, 0, 0}) text += "_p" + sizes(g.pad);
   if (g.dilation != Extent{1, 1, 1}) text += "_d" + sizes(g.dilation);
   if (g.groups > 1) text += fmt::format("_g{}", g.groups);

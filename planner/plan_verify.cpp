@@ -57,7 +57,8 @@ void check_kernels(const Plan& plan) {
     require(is_identifier(kernel.function) && functions.insert(kernel.function).second,
             "kernel {}: function '{}' is taken or no identifier", kernel.key, kernel.function);
     const Schedule& s = kernel.schedule;
-    require(s.lanes >= 1 && s.vectors >= 1 && s.columns >= 1 && s.chunk >= 0 && s.unroll >= 1 && s.pixels >= 0,
+    require(s.lanes >= 1 && s.vectors >= 1 && s.columns >= 1 && s.chunk >= 0 && s.unroll >= 1 &&
+                s.pixels >= 0,
             "kernel {}: empty schedule", kernel.key);
     require(kernel.in >= 0 && kernel.out >= 0 && kernel.rows >= 0 && kernel.panel >= 0 &&
                 kernel.depth >= 0,
