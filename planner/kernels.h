@@ -54,6 +54,7 @@ struct Kernel {
   bool head = false;   // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
+  int prefetch = 0;              // bytes ahead that memory is asked for weights; 0: it is not
   int depth = 0;                 // longest chain of float32 roundings of one sum
   std::string reason;            // why this strategy
   double predicted_seconds = 0;  // of one call; see Plan::prediction

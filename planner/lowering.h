@@ -55,6 +55,7 @@ class LoweringPlanner {
   static int interval_depth(const Layer& layer);
 
   // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
+  bool comes_from_memory(const Layer& layer) const;
   int forward_depth(KernelKind kind, int layer) const;
   int backward_depth(int layer) const;
   // Blocks of neurons that backward(layer) sums one after the other.

@@ -276,6 +276,7 @@ Json kernels_json(const Plan& plan) {
                       {"groups_first", kernel.schedule.groups_first},
                       {"unroll", kernel.schedule.unroll},
                       {"pixels", kernel.schedule.pixels}}},
+                    {"prefetch", kernel.prefetch},
                     {"depth", kernel.depth},
                     {"reason", kernel.reason},
                     {"predicted_seconds", rounded(kernel.predicted_seconds)}});

@@ -61,7 +61,7 @@ void check_kernels(const Plan& plan) {
                 s.pixels >= 0,
             "kernel {}: empty schedule", kernel.key);
     require(kernel.in >= 0 && kernel.out >= 0 && kernel.rows >= 0 && kernel.panel >= 0 &&
-                kernel.depth >= 0,
+                kernel.depth >= 0 && kernel.prefetch >= 0,
             "kernel {}: negative extent", kernel.key);
     require(!kernel.reason.empty(), "kernel {}: no reason", kernel.key);
   }

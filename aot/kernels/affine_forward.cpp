@@ -112,6 +112,12 @@ Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
   return nest;
 }
 
+// What reads the weights first asks for those to come.
+Nest asking_ahead(const Kernel& kernel, Nest nest) {
+  if (kernel.prefetch > 0) nest.prefetch("weight", kernel.prefetch);
+  return nest;
+}
+
 std::string named(const char* what, const Range& range) {
   return range.begin == 0 ? what : std::string(what) + "_rest";
 }
@@ -193,7 +199,7 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
   for (const Range& range : ranges(kernel)) {
     Nest nest = schedule(kernel, Nest(interval_affine(kernel, range)), kernel.schedule.lanes);
     if (kernel.boxes == 1) nest.keep("w");
-    made.program.add(named("interval", range), std::move(nest));
+    made.program.add(named("interval", range), asking_ahead(kernel, std::move(nest)));
   }
   return made;
 }
@@ -213,7 +219,8 @@ KernelNests evaluate_affine_nests(const Kernel& kernel) {
   made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT bias",
                      "const float* BF_RESTRICT x", "float* BF_RESTRICT y"};
   made.formula = kernel.relu ? "y = relu(W x + b)" : "y = W x + b";
-  made.program.add("values", schedule(kernel, Nest(std::move(what)), kernel.schedule.lanes));
+  Nest nest = schedule(kernel, Nest(std::move(what)), kernel.schedule.lanes);
+  made.program.add("values", asking_ahead(kernel, std::move(nest)));
   return made;
 }
 
@@ -261,7 +268,8 @@ KernelNests centre_affine_nests(const Kernel& kernel) {
   for (const Range& range : ranges(kernel)) {
     const std::string radius = named("radius", range);
     const std::string centre = named("centre", range);
-    made.program.add(radius, schedule(kernel, Nest(radius_of(kernel, range)), lanes));
+    Nest nest = schedule(kernel, Nest(radius_of(kernel, range)), lanes);
+    made.program.add(radius, asking_ahead(kernel, std::move(nest)));
     made.program.add(centre,
                      schedule(kernel, Nest(centre_of(kernel, range)), lanes > 1 ? lanes / 2 : 1));
     if (kernel.boxes == 1) made.program.compute_at(radius, centre, "panel");

@@ -37,6 +37,30 @@ Graph chain(const std::vector<int>& widths) {
   return graph;
 }
 
+// Weights that no cache keeps are asked for ahead of their use, by what reads them first.
+TEST(PrintedKernels, AskMemoryAheadForLargeTables) {
+  PlannerConfig config;
+  config.method = Method::kCrown;
+  config.target = find_target("x86-64-v3");
+  config.profile = find_profile("x86-64-v3");
+  config.profile->levels = {{1 << 10, 2e11}, {1 << 14, 1e11}, {1e300, 1e10}};
+  const Plan made = plan(chain({100, 60, 5}), {}, "net", false, config);
+  int large = 0, small = 0;
+  for (const Kernel& kernel : made.kernels) {
+    if (!is_printed(kernel.kind)) continue;
+    loop::Needs needs;
+    const std::string text = print_kernel(kernel, needs);
+    const bool asks = text.find("BF_PREFETCH(weight") != std::string::npos;
+    EXPECT_EQ(asks, kernel.prefetch > 0) << text;
+    EXPECT_EQ(asks, needs.helpers.contains("BF_PREFETCH")) << text;
+    if (kernel.kind != KernelKind::kCentreAffine) continue;
+    EXPECT_EQ(asks, kernel.in == 100) << "24 KB or 1.2 KB of weights, 16 KB of cache\n" << text;
+    ++(asks ? large : small);
+  }
+  EXPECT_EQ(large, 1);
+  EXPECT_EQ(small, 1);
+}
+
 TEST(TunedKernels, EveryLegalScheduleIsPrinted) {
   std::size_t printed = 0;
   for (const char* target : {"generic", "x86-64", "x86-64-v4"})
