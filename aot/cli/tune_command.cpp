@@ -198,9 +198,12 @@ class Session {
     std::vector<Kernel> others;
     for (const Kernel& each : kernels_)
       if (each.key != kernel.key) others.push_back(each);
+    TuningLimits limits = arguments_.limits;
+    // A whole verifier is compiled for each: little is lost when the time is over.
+    if (kernel.kind == KernelKind::kTermBackward) limits.batch = 2;
     try {
-      TuningOutcome outcome = tune_kernel(kernel, target_, arguments_.limits, log_,
-                                          cost_samples(log_, others, target_), machine);
+      TuningOutcome outcome =
+          tune_kernel(kernel, target_, limits, log_, cost_samples(log_, others, target_), machine);
       if (outcome.confirmed) rows_.push_back({kernel.key, std::move(outcome)});
     } catch (const CompileError& error) {
       if (error.diagnostics().front().code != "BF3313") throw;
