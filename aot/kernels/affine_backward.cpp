@@ -131,6 +131,9 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   std::vector<std::string> blocks = {"block", "column"};
   if (narrow) blocks.emplace_back("panel");
   schedule_product(nest, kernel, blocks, kernel.schedule.lanes);
+  // Sums leave their accumulators at the end of each block: for memory, where columns or another
+  // nest are inside; else for outer accumulators.
+  if (kernel.plain && columns.tile == kernel.in) nest.cache_write("block");
   return nest;
 }
 

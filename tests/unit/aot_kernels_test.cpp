@@ -1,0 +1,69 @@
+// Kernels of plans as nests: no sum is longer than the plan counts, whatever the layers' sizes.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "aot/kernels/kernels.h"
+#include "planner/planner.h"
+#include "tests/unit/frontend_graph_builder.h"
+
+namespace bf {
+namespace {
+
+using testing::affine;
+using testing::Builder;
+
+Graph chain(const std::vector<std::int64_t>& sizes) {
+  Builder b({sizes[0]});
+  ValueId value = b.x();
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    const std::int64_t in = sizes[i - 1], out = sizes[i];
+    value = b.add(affine(out, in, std::vector<double>(static_cast<std::size_t>(in * out), 0.5),
+                         std::vector<double>(static_cast<std::size_t>(out), 0.25)),
+                  {value}, {out});
+    if (i + 1 < sizes.size()) value = b.relu(value);
+  }
+  return b.outputs({value});
+}
+
+void check_kernels(const Graph& graph, const PlannerConfig& config, std::set<std::string>& kinds) {
+  const Plan made = plan(graph, {}, "net", false, config);
+  for (const Kernel& kernel : made.kernels) {
+    if (!is_printed(kernel.kind) || kernel.kind == KernelKind::kEvaluateAffine) continue;
+    kinds.insert(fmt::format("{}{}{}", to_string(kernel.kind), kernel.plain ? ".plain" : "",
+                             kernel.wide ? ".wide" : ""));
+    const KernelNests nests = nests_of(kernel);
+    for (const loop::Program::Placed& each : nests.program.nests()) {
+      if (!each.nest.sums_in_float()) continue;
+      EXPECT_LE(each.nest.summation_depth(), kernel.depth) << kernel.key;
+    }
+  }
+}
+
+TEST(Kernels, SumNoLongerThanThePlanCounts) {
+  std::set<std::string> kinds;
+  PlannerConfig config;
+  for (const char* target : {"x86-64-v4", "x86-64-v3", "generic"})
+    for (const Method method : {Method::kIbp, Method::kCrown, Method::kAlphaCrown})
+      for (const int batch : {1, 16}) {
+        config.method = method;
+        config.target = find_target(target);
+        config.lowering = config.target.vector_bytes > 4 ? Lowering::kVector : Lowering::kGeneric;
+        config.batch = batch;
+        for (const std::int64_t size : {1, 8, 12, 17, 50})
+          for (const std::int64_t next : {3, 65, 256}) {
+            check_kernels(chain({size, next, 5}), config, kinds);  // rows of outputs in float32
+            check_kernels(chain({size, next, 40, size, 5}), config, kinds);  // and in double
+          }
+      }
+  for (const char* kind :
+       {"interval_affine", "centre_affine", "backward_affine", "backward_affine.wide",
+        "backward_affine.plain", "backward_affine.plain.wide", "concretize"})
+    EXPECT_TRUE(kinds.contains(kind)) << kind;
+}
+
+}  // namespace
+}  // namespace bf
