@@ -4,13 +4,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
+#include "aot/cli/json_io.h"
 #include "aot/cli/library.h"
 #include "frontend/diagnostic.h"
+#include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "runtime/host/thread_executor.h"
 #include "tests/property/passes_random_graph.h"
@@ -77,7 +81,56 @@ class Workers : public ::testing::TestWithParam<Configuration> {
     for (int family = 0; family < kFamilies; ++family)
       add(to_graph(random_net(random_, static_cast<Family>(family))));
     for (int made = 0; made < kGraphs;) made += add_random_graph() ? 1 : 0;
+    if (makes_anew())
+      for (int depth = 8; depth < 12; ++depth) add_remade(chain(depth));
     batch_.build({configuration.compiler, configuration.flags});
+  }
+
+  bool makes_anew() const {
+    return config_.method == Method::kCrown && config_.lowering == Lowering::kGeneric;
+  }
+
+  // Deep and narrow: most of the workspace is relaxations.
+  Graph chain(int depth) {
+    Net net;
+    net.label = "chain";
+    for (int i = 0; i < depth; ++i) {
+      NetLayer layer;
+      layer.in = i == 0 ? 4 : 24;
+      layer.out = i + 1 == depth ? 3 : 24;
+      layer.relu = i + 1 < depth;
+      for (int k = 0; k < layer.in * layer.out; ++k)
+        layer.weight.push_back(std::uniform_real_distribution<float>(-1, 1)(random_));
+      layer.bias.assign(static_cast<std::size_t>(layer.out), 0.25);
+      net.layers.push_back(std::move(layer));
+    }
+    Graph graph = to_graph(net);
+    normalise(graph);
+    return graph;
+  }
+
+  // Under the smallest budget that works, which a refusal names: relaxations made anew lie in the
+  // workers' own scratch.
+  void add_remade(const Graph& graph) {
+    PlannerConfig config = config_;
+    config.workers = 2;  // of more the scratch takes more than the tables that it saves
+    ModelInfo info;
+    info.sha256 = std::string(64, '0');
+    config.memory_budget = 1;
+    try {
+      plan(graph, info, "net", false, config);
+    } catch (const CompileError& error) {
+      const std::string option = "--memory-budget ", hint = error.diagnostics().front().hint;
+      const std::size_t at = hint.find(option);
+      if (at == std::string::npos) return;
+      config.memory_budget = std::stoll(hint.substr(at + option.size()));
+    }
+    const Plan tight = plan(graph, info, "net", false, config);
+    EXPECT_LE(tight.parallel_bytes(), config.memory_budget);
+    if (std::ranges::none_of(tight.domains, &DomainChoice::remade)) return;
+    batch_.add(graph, false, config);
+    batch_.add(graph, false, config, {static_cast<unsigned char>(0xff)});
+    ++remade_;
   }
 
   void add(const Graph& graph) {
@@ -162,6 +215,7 @@ class Workers : public ::testing::TestWithParam<Configuration> {
   PlannerConfig config_;
   Random random_;
   Batch batch_;
+  int remade_ = 0;          // verifiers that make relaxations anew
   std::size_t shared_ = 0;  // runs of serial executors
   const std::unique_ptr<host::ThreadExecutor> threads_[4] = {
       std::make_unique<host::ThreadExecutor>(1), std::make_unique<host::ThreadExecutor>(2),
@@ -215,7 +269,7 @@ void Workers::check_batches() {
 
 void Workers::check_refusals() {
   for (std::size_t i = 0; i < batch_.size(); i += 2) {
-    if (!rows(i)) continue;
+    if (batch_.plan(i).parallel.workers != kWorkers) continue;
     const FloatBox box = random_box(random_, batch_.plan(i).input_count, 6);
     const SerialExecutor good(Habit::kInOrder, 2);
     bf_executor executor = *good.get();
@@ -233,10 +287,61 @@ void Workers::check_refusals() {
 }
 
 TEST_P(Workers, ChangeNoBit) {
+  EXPECT_EQ(remade_ > 2, makes_anew()) << remade_;
   check_boxes();
   if (!HasFatalFailure()) check_batches();
   if (!HasFatalFailure()) check_refusals();
 }
+
+// Convolutions with windows and wide sums, of real size: on golden boxes.
+class WorkersOn : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(WorkersOn, RealNetworksChangeNoBit) {
+  const char* given = std::getenv("BF_SHARED");
+  const std::filesystem::path shared =
+      given != nullptr ? given : std::filesystem::path(BF_SOURCE_DIR) / ".." / "shared";
+  const std::filesystem::path model = shared / "corpus" / GetParam().first;
+  const std::filesystem::path boxes = shared / "golden" / GetParam().second;
+  if (!std::filesystem::exists(model) || !std::filesystem::exists(boxes))
+    GTEST_SKIP() << "no " << model << ": set BF_SHARED to the folder that holds corpus/";
+  ImportedModel imported = import_model(model);
+  normalise(imported.graph);
+  PlannerConfig config = planner_config(Method::kCrown, Lowering::kVector, "host");
+  config.workers = kWorkers;
+  Batch batch;
+  batch.add(imported.graph, false, config);
+  batch.build({"g++", {"-O3"}});
+  const Plan& plan = batch.plan(0);
+  const cli::Golden golden = cli::read_golden(boxes, plan.input_count, plan.output_count);
+  const auto bounds = reinterpret_cast<Parallel>(batch.symbol(0, "_bounds_parallel"));
+  const auto bytes = static_cast<std::size_t>(plan.parallel_bytes());
+  Arena arena(bytes, static_cast<std::size_t>(plan.config.target.align));
+  const auto outputs = static_cast<std::size_t>(plan.output_count);
+  for (const auto& named : golden.boxes) {
+    const cli::FloatBox box = cli::round_outward(named.file, plan.input_count);
+    const Outcome plain = batch.run(0, {box.lower, box.upper});
+    for (const std::size_t workers : {1, 2, 3, kWorkers}) {
+      const host::ThreadExecutor threads(workers);
+      const SerialExecutor reversed(Habit::kReversed, workers);
+      for (const bf_executor* executor : {threads.get(), reversed.get()}) {
+        Outcome outcome{BF_OK, std::vector<float>(outputs), std::vector<float>(outputs)};
+        arena.fill(0xff);
+        outcome.status = bounds(box.lower.data(), box.upper.data(), outcome.lower.data(),
+                                outcome.upper.data(), arena.data(), bytes, executor);
+        ASSERT_TRUE(arena.guards_intact());
+        ASSERT_EQ(outcome.status, plain.status);
+        ASSERT_EQ(std::memcmp(outcome.lower.data(), plain.lower.data(), 4 * outputs), 0);
+        ASSERT_EQ(std::memcmp(outcome.upper.data(), plain.upper.data(), 4 * outputs), 0);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, WorkersOn,
+    ::testing::Values(std::pair("cifar10_resnet/onnx/resnet_2b.onnx", "cifar10_resnet_2b.json"),
+                      std::pair("mnist_fc/onnx/mnist-net_256x4.onnx.gz", "mnistfc_256x4.json"),
+                      std::pair("verivital/onnx/Convnet_maxpool.onnx", "verivital_maxpool.json")));
 
 std::string name_of(const ::testing::TestParamInfo<Configuration>& info) {
   return info.param.name;
