@@ -92,23 +92,26 @@ bool is_one_to_one(const std::vector<Axis>& axes, const Index& index) {
 
 std::vector<Access> accesses(const Expression& expression) {
   std::vector<Access> found;
+  bool kept = false;
   const auto read = [&](const ExprPtr& value) {
     visit(*value, [&](const Expr& each) {
       if (each.kind == ExprKind::kLoad)
-        found.push_back({each.name, each.index, false, each.type, each.within});
+        found.push_back({each.name, each.index, false, each.type, each.within, kept});
     });
   };
   const auto statement = [&](const Statement& each) {
     if (const auto* let = std::get_if<Let>(&each)) return read(let->value);
     const auto& store = std::get<Store>(each);
     read(store.value);
-    found.push_back({store.buffer, store.index, true, store.value->type, store.within});
+    found.push_back({store.buffer, store.index, true, store.value->type, store.within, kept});
   };
   for (const Statement& each : expression.body) statement(each);
   for (const Sum& sum : expression.sums) {
     read(sum.value);
-    if (!sum.buffer.empty()) found.push_back({sum.buffer, sum.index, true, sum.value->type, {}});
+    if (!sum.buffer.empty())
+      found.push_back({sum.buffer, sum.index, true, sum.value->type, {}, true});
   }
+  kept = true;
   for (const Statement& each : expression.epilogue) statement(each);
   return found;
 }
@@ -160,6 +163,43 @@ Reason why_dependent(const Nest& nest, const Loop& loop) {
       if (!same_point && !apart_by_iteration(nest, loop, write, nest, other))
         return fmt::format("iterations of loop '{}' may touch the same elements of '{}'", loop.name,
                            write.buffer);
+    }
+  }
+  return std::nullopt;
+}
+
+Reason why_lanes_depend(const Nest& nest) {
+  const std::vector<Access> all = accesses(nest.expression());
+  const std::vector<Axis>& axes = nest.expression().axes;
+  for (const Access& write : all)
+    for (const Access& other : all) {
+      if (!write.write || other.buffer != write.buffer || other.index == write.index) continue;
+      const Span a = span(axes, write.index);
+      const Span b = span(axes, other.index);
+      if (a.high >= b.low && b.high >= a.low)
+        return fmt::format("lanes may touch what another lane stores in '{}'", write.buffer);
+    }
+  return std::nullopt;
+}
+
+Reason why_order_matters(const Nest& nest) {
+  const std::vector<Access> all = accesses(nest.expression());
+  const std::vector<Axis>& axes = nest.expression().axes;
+  for (const Access& write : all) {
+    if (!write.write) continue;
+    const bool names_all = std::ranges::all_of(axes, [&](const Axis& axis) {
+      return axis.end - axis.begin == 1 || (write.kept && axis.reduced) ||
+             std::ranges::find(write.index.terms, axis.name, &IndexTerm::axis) !=
+                 write.index.terms.end();
+    });
+    const bool once = names_all && is_one_to_one(axes, write.index);
+    for (const Access& other : all) {
+      if (other.buffer != write.buffer) continue;
+      if (once && other.index == write.index && other.kept == write.kept) continue;
+      const Span a = span(axes, write.index);
+      const Span b = span(axes, other.index);
+      if (a.high >= b.low && b.high >= a.low)
+        return fmt::format("elements of '{}' are stored in the order of the loops", write.buffer);
     }
   }
   return std::nullopt;

@@ -17,6 +17,7 @@ struct Access {
   bool write = false;
   Type type = Type::kFloat32;
   std::vector<Range> within;  // its padding predicate
+  bool kept = false;          // at the points of kept axes alone: a sum's, or of the epilogue
 };
 
 // Loads, stores, and where sums go; those of padding predicates and tables are left out.
@@ -42,5 +43,13 @@ bool apart_by_iteration(const Nest& nest, const Loop& loop, const Access& access
 
 // Why iterations of the loop depend on each other through memory.
 Reason why_dependent(const Nest& nest, const Loop& loop);
+
+// Why the order of the nest's points matters, but for rounding: some element is touched at two of
+// them and stored at one. Where a sum goes, its points are those of the axes that are kept.
+Reason why_order_matters(const Nest& nest);
+
+// Why lanes would read or overwrite what another lane stores. Lanes are neighbours in every store,
+// so those of one index are apart.
+Reason why_lanes_depend(const Nest& nest);
 
 }  // namespace bf::loop

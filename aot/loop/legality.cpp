@@ -54,7 +54,8 @@ Reason Legality::operator()(const Tile& p) const {
   if (p.outers[0] == p.outers[1]) return fmt::format("the name '{}' is taken", p.outers[1]);
   if (nest.loop(p.loops[0]).axis == nest.loop(p.loops[1]).axis)
     return fmt::format("loops '{}' and '{}' walk one axis", p.loops[0], p.loops[1]);
-  return why_not_neighbours(p.loops[0], p.loops[1]);
+  if (Reason reason = why_not_neighbours(p.loops[0], p.loops[1])) return reason;
+  return why_order_matters(nest);
 }
 
 Reason Legality::why_not_neighbours(const std::string& outer, const std::string& inner) const {
@@ -104,7 +105,8 @@ Reason Legality::operator()(const Reorder& p) const {
     if (i < nest.shared_ && nest.loops_[i].name != name)
       return fmt::format("loop '{}' is shared with another nest", nest.loops_[i].name);
   }
-  return std::nullopt;
+  const bool moved = !std::ranges::equal(p.order, nest.loops_, {}, {}, &Loop::name);
+  return moved ? why_order_matters(nest) : std::nullopt;
 }
 
 Reason Legality::operator()(const Unroll& p) const {
@@ -130,6 +132,7 @@ Reason Legality::operator()(const Vectorize& p) const {
   if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
   const std::int64_t lanes = nest.trip_count(loop);
   if ((lanes & (lanes - 1)) != 0) return fmt::format("{} lanes are no power of two", lanes);
+  if (Reason reason = why_lanes_depend(nest)) return reason;
   Nest tried = nest;
   tried.loops_.back().kind = LoopKind::kVector;
   return Legality{tried}.why_not_in_lanes();

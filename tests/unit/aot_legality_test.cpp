@@ -146,6 +146,24 @@ TEST(Legality, OfParallel) {
   EXPECT_EQ(reason(Nest(what), Parallel{"a"}), dependent);
 }
 
+// first[b][a + 1] of first[b][a]: lanes would read what is not yet stored.
+TEST(Legality, TheOrderOfDependentPointsStays) {
+  Expression what;
+  what.axes = {{"b", 0, 4, false}, {"a", 0, 4, false}};
+  const loop::Index at = loop::axis("b", 8) + loop::axis("a");
+  what.body = {Store{"first", at + 1, load("first", at), {}}};
+  const char* const dependent = "elements of 'first' are stored in the order of the loops";
+  EXPECT_EQ(reason(Nest(what), Vectorize{"a"}),
+            "lanes may touch what another lane stores in 'first'");
+  EXPECT_EQ(reason(Nest(what), Reorder{{"a", "b"}}), dependent);
+  EXPECT_EQ(reason(Nest(what), Reorder{{"b", "a"}}), "");
+  EXPECT_EQ(reason(Nest(what), loop::Tile{{"b", "a"}, {2, 2}, {"p", "q"}}), dependent);
+  what.body = {Store{"first", at, load("first", at), {}}};
+  EXPECT_EQ(reason(Nest(what), Vectorize{"a"}), "");
+  what.body = {Store{"first", loop::axis("a"), load("x", at), {}}};  // the last b remains
+  EXPECT_EQ(reason(Nest(what), Reorder{{"a", "b"}}), dependent);
+}
+
 TEST(NestDeathTest, EmptyAxis) {
   EXPECT_DEATH(product(0, 5), "axis.begin < axis.end");
 }

@@ -62,6 +62,7 @@ class Generator {
   Expression sums();
   Expression convolution();
   Expression gather();
+  Expression recurrence();
   Program chain();
   std::string new_name() { return "n" + std::to_string(++names_); }
   Primitive of_loops(const Nest& nest);
@@ -131,6 +132,19 @@ Expression Generator::gather() {
   return what;
 }
 
+// Elements that later points read or overwrite: sums along rows, or places that a table repeats.
+Expression Generator::recurrence() {
+  const std::int64_t a = between(1, 6), b = between(1, 8), row = between(7, 10);
+  Expression what;
+  what.axes = {{"a", 0, a, false}, {"b", 0, b, false}};
+  const auto at = loop::axis("a", row) + loop::axis("b");
+  const auto to = maybe(0.5) ? at + between(0, 2)
+                             : loop::lookup("table", loop::axis("a"), 8) + loop::axis("b") + 8;
+  what.body = {Let{"v", load("x", loop::axis("a", b) + loop::axis("b"))},
+               Store{"first", to, local("v") + load("first", at + between(0, 2)), {}}};
+  return what;
+}
+
 // middle = relu(x) + y, then sums over its rows, or element by element; `middle` is the function's.
 Program Generator::chain() {
   const std::int64_t a = between(1, 6), b = between(1, 8);
@@ -156,10 +170,12 @@ Program Generator::chain() {
 }
 
 Program Generator::program() {
-  const std::int64_t kind = between(0, 5);
+  const std::int64_t kind = between(0, 6);
   if (kind == 0 || kind == 5) return chain();
   Program program;
-  const auto expression = [&] { return kind == 1 ? convolution() : kind == 2 ? gather() : sums(); };
+  const auto expression = [&] {
+    return kind == 1 ? convolution() : kind == 2 ? gather() : kind == 6 ? recurrence() : sums();
+  };
   program.add("nest", Nest(expression()));
   return program;
 }
