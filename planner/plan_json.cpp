@@ -9,6 +9,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/plan_json_steps.h"
 #include "planner/search/search_json.h"
+#include "planner/share_rows.h"
 
 namespace bf {
 namespace {
@@ -31,19 +32,6 @@ Json storage_json(const StorageTotals& storage) {
           {"planned_bytes", storage.planned_bytes},
           {"lower_bound_bytes", storage.lower_bound_bytes},
           {"proof", to_string(storage.proof)}};
-}
-
-// Of the shared part and of one worker's.
-StorageTotals with_one_worker(const Entry& entry) {
-  if (entry.workers == 1) return entry.storage;
-  const StorageTotals &shared = entry.storage, &own = entry.worker_storage;
-  StorageTotals sum;
-  sum.naive_bytes = shared.naive_bytes + own.naive_bytes;
-  sum.planned_bytes = shared.planned_bytes + own.planned_bytes;
-  sum.lower_bound_bytes = shared.lower_bound_bytes + own.lower_bound_bytes;
-  sum.proof = sum.planned_bytes == sum.lower_bound_bytes ? StorageProof::kLowerBound
-                                                         : StorageProof::kBestFound;
-  return sum;
 }
 
 Json entry_json(const Plan& plan, const Entry& entry) {

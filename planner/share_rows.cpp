@@ -53,4 +53,16 @@ void share_rows(Plan& plan) {
   plan.parallel.reason = reason + ": they share the boxes of a batch alone";
 }
 
+StorageTotals with_one_worker(const Entry& entry) {
+  if (entry.workers == 1) return entry.storage;
+  const StorageTotals &shared = entry.storage, &own = entry.worker_storage;
+  StorageTotals sum;
+  sum.naive_bytes = shared.naive_bytes + own.naive_bytes;
+  sum.planned_bytes = shared.planned_bytes + own.planned_bytes;
+  sum.lower_bound_bytes = shared.lower_bound_bytes + own.lower_bound_bytes;
+  sum.proof = sum.planned_bytes == sum.lower_bound_bytes ? StorageProof::kLowerBound
+                                                         : StorageProof::kBestFound;
+  return sum;
+}
+
 }  // namespace bf

@@ -14,4 +14,7 @@ void share_rows(Entry& entry, int workers);
 // Throws: BF2106 when neither rows nor boxes of a batch can be shared.
 void share_rows(Plan& plan);
 
+// The totals of the shared part and of one worker's.
+StorageTotals with_one_worker(const Entry& entry);
+
 }  // namespace bf
