@@ -436,17 +436,13 @@ int conv_depth(const ConvGeometry& g) {
 
 namespace {
 
-// Of one sum of runtime/conv_interval.h: tiles and strips arrange the products in chains of their
-// own; the longer count.
+// Of one sum of runtime/conv_interval.h: a chain is as many taps as fit, or a part of one.
 int conv_interval_depth(const ConvGeometry& g) {
-  const std::int64_t group = g.in_group(), products = group * g.taps();
+  const std::int64_t group = g.in_group();
   const std::int64_t taps = std::max<std::int64_t>(1, kConvChain / group);  // in a chain
   const std::int64_t parts = (group + kConvChain - 1) / kConvChain;         // of a tap
-  const std::int64_t tile =
-      std::min(group, kConvChain) * std::min(taps, g.taps()) + (g.taps() + taps - 1) / taps * parts;
-  const std::int64_t strip =
-      std::min(products, kConvChain) + (products + kConvChain - 1) / kConvChain;
-  const std::int64_t depth = std::max(tile, strip) + 1;
+  const std::int64_t chain = std::min(group, kConvChain) * std::min(taps, g.taps());
+  const std::int64_t depth = chain + (g.taps() + taps - 1) / taps * parts + 1;
   BF_CHECK(depth < std::int64_t{1} << 22);
   return static_cast<int>(depth);
 }

@@ -116,7 +116,8 @@ struct CentreTiles {
     const std::ptrdiff_t stride = std::ptrdiff_t{taps(shape)} * out_group(shape);
     const std::ptrdiff_t pixel_in = std::ptrdiff_t{shape.in.spatial[2]} * tap_shift(shape, up, 2);
     Sums<kWidth, kVectors, kTogether> sums = {};
-    tile_products(fixed, reads, [&](std::ptrdiff_t w, std::ptrdiff_t at) {
+    tile_products(fixed, reads, [&](int tap, std::ptrdiff_t at) {
+      std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
       for (int i = 0; i < group; ++i, at += shape.in.channel, w += stride)
         add<kWidth, kVectors, kTogether>(reads.weight + w, kResidual ? reads.residual + w : nullptr,
                                          reads.centre + at, reads.radius + at, pixel_in, sums);
@@ -138,13 +139,14 @@ struct CentreTiles {
                     const int (&p)[3], int count, CentreOut out) {
     double centre[kStrip] = {};
     double radius[kStrip] = {};
-    strip_taps(shape, n, o, p, count,
-               [&](std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
-                 const double narrow = static_cast<double>(weight[at]);
-                 const double w = residual ? narrow + static_cast<double>(residual[at]) : narrow;
-                 add_run(run, w, __builtin_fabs(narrow), centre_in + row, radius_in + row,
-                         shape.in.spatial[2], centre, radius);
-               });
+    strip_products(shape, n, o, p, count,
+                   [&](int, int, std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
+                     const double narrow = static_cast<double>(weight[at]);
+                     const double w =
+                         residual ? narrow + static_cast<double>(residual[at]) : narrow;
+                     add_run(run, w, __builtin_fabs(narrow), centre_in + row, radius_in + row,
+                             shape.in.spatial[2], centre, radius);
+                   });
     const std::ptrdiff_t at = element(shape.out, n, o, p);
     for (int x = 0; x < count; ++x) {
       const auto to = moved(out, at + static_cast<std::ptrdiff_t>(x) * shape.out.spatial[2]);

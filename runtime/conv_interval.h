@@ -10,13 +10,18 @@
 // Interval pass through a convolution: sums in float32.
 //
 // Roundings of one sum. Products go to an accumulator of their own, at most kIntervalChain of them,
-// then to the sum of the chains: in a tile as many taps as fit, each with the input channels of a
-// group, or parts of one tap; in a strip any that follow each other. interval_depth() in the
-// planner counts the longer of both.
+// then to the sum of the chains: a chain is as many taps as fit, each with the input channels of a
+// group, or a part of one tap. interval_depth() in the planner counts the same. Which products make
+// a chain, and their order, depend on the shape alone: neither on tiles nor on vectors.
 
 namespace bf {
 
 constexpr int kIntervalChain = 64;
+
+// The chain that a tap's products go to; of a tap in parts, the first.
+static constexpr int chain_of(const ConvShape& shape, int tap) {
+  return in_group(shape) < kIntervalChain ? tap / (kIntervalChain / in_group(shape)) : tap;
+}
 
 struct IntervalOut {
   float *centre, *radius;
@@ -169,20 +174,24 @@ struct IntervalTiles {
     const std::ptrdiff_t stride = std::ptrdiff_t{taps(shape)} * out_group(shape);
     const std::ptrdiff_t pixel_in = std::ptrdiff_t{shape.in.spatial[2]} * tap_shift(shape, up, 2);
     const bool one_chain = group * taps(shape) <= kIntervalChain;
-    const int run = group < kIntervalChain ? group : kIntervalChain;
     Sums<kWidth, kVectors, kTogether> total = {}, sums = {};
+    const auto end_chain = [&]() __attribute__((always_inline)) {
+      total += sums;
+      sums = {};
+    };
     int chain = 0;
-    tile_products(fixed, reads, [&](std::ptrdiff_t w, std::ptrdiff_t at) {
-      for (int first = 0; first < group; first += run) {
-        const int end = first + run < group ? first + run : group;
+    tile_products(fixed, reads, [&](int tap, std::ptrdiff_t at) {
+      if (!one_chain && chain_of(shape, tap) != chain) {
+        end_chain();
+        chain = chain_of(shape, tap);
+      }
+      std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
+      for (int first = 0; first < group; first += kIntervalChain) {
+        if (first > 0) end_chain();
+        const int end = first + kIntervalChain < group ? first + kIntervalChain : group;
         for (int i = first; i < end; ++i, at += shape.in.channel, w += stride)
           add<kWidth, kVectors, kTogether>(reads.weight + w, reads.centre + at, reads.radius + at,
                                            pixel_in, sums);
-        chain += run;
-        if (one_chain || chain + run <= kIntervalChain) continue;
-        total += sums;
-        sums = {};
-        chain = 0;
       }
     });
     if (!one_chain) sums += total;
@@ -219,15 +228,15 @@ struct IntervalTiles {
       }
     };
     int chain = 0;
-    strip_taps(shape, n, o, p, count,
-               [&](std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
-                 if (chain++ == kIntervalChain) {
-                   end_chain();
-                   chain = 1;
-                 }
-                 add_run(run, weight[at], __builtin_fabsf(weight[at]), centre_in + row,
-                         radius_in + row, shape.in.spatial[2], centre, radius);
-               });
+    strip_products(shape, n, o, p, count,
+                   [&](int tap, int i, std::ptrdiff_t at, std::ptrdiff_t row, const PixelRun& run) {
+                     if (chain_of(shape, tap) != chain || (i > 0 && i % kIntervalChain == 0)) {
+                       end_chain();
+                       chain = chain_of(shape, tap);
+                     }
+                     add_run(run, weight[at], __builtin_fabsf(weight[at]), centre_in + row,
+                             radius_in + row, shape.in.spatial[2], centre, radius);
+                   });
     end_chain();
     const std::ptrdiff_t at = element(shape.out, n, o, p);
     for (int x = 0; x < count; ++x) {

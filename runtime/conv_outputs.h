@@ -70,26 +70,26 @@ static inline void add_run(const PixelRun& run, Number w, Number size, const Num
   }
 }
 
-// Every tap through which the outputs (n, o, p) to (n, o, p + count - 1) read, with the place of
-// its weight: visit(place, the input channel's first pixel in the row that is read, run).
+// Every product of the outputs (n, o, p) to (n, o, p + count - 1), tap by tap, each with the input
+// channels of the group: visit(tap, i, place of the weight, the channel's first pixel in the row
+// that is read, run).
 template <typename Visit>
-static inline void strip_taps(const ConvShape& shape, int n, int o, const int (&p)[3], int count,
-                              Visit visit) {
-  const int group = in_group(shape);
-  int q[3] = {0, 0, 0};
-  for (int i = 0; i < group; ++i) {
-    std::ptrdiff_t at = weight_place(shape, o, i, 0);
-    for (int tz = 0; tz < shape.kernel[0]; ++tz) {
-      q[0] = read_by(shape, 0, p[0], tz);
-      for (int ty = 0; ty < shape.kernel[1]; ++ty) {
-        q[1] = read_by(shape, 1, p[1], ty);
-        if (q[0] < 0 || q[1] < 0) {
-          at += std::ptrdiff_t{shape.kernel[2]} * out_group(shape);
-          continue;
-        }
-        const std::ptrdiff_t row = element(shape.in, n, o / out_group(shape) * group + i, q);
-        for (int tx = 0; tx < shape.kernel[2]; ++tx, at += out_group(shape))
-          visit(at, row, pixel_run(shape, tx, p[2], count));
+static inline void strip_products(const ConvShape& shape, int n, int o, const int (&p)[3],
+                                  int count, Visit visit) {
+  const int group = in_group(shape), first = o / out_group(shape) * group;
+  int q[3] = {0, 0, 0}, tap = 0;
+  for (int tz = 0; tz < shape.kernel[0]; ++tz) {
+    q[0] = read_by(shape, 0, p[0], tz);
+    for (int ty = 0; ty < shape.kernel[1]; ++ty) {
+      q[1] = read_by(shape, 1, p[1], ty);
+      if (q[0] < 0 || q[1] < 0) {
+        tap += shape.kernel[2];
+        continue;
+      }
+      for (int tx = 0; tx < shape.kernel[2]; ++tx, ++tap) {
+        const PixelRun run = pixel_run(shape, tx, p[2], count);
+        for (int i = 0; i < group; ++i)
+          visit(tap, i, weight_place(shape, o, i, tap), element(shape.in, n, first + i, q), run);
       }
     }
   }
@@ -131,15 +131,14 @@ static inline Out moved(Out out, std::ptrdiff_t by) {
   return out;
 }
 
-// Calls add(weight, input) for each tap of a tile: places of the first input channel's weight and
-// input, relative to what `reads` says.
+// Calls add(tap, input) for each tap of a tile, in rising order: the place of the first input
+// channel's input, relative to what `reads` says.
 template <typename Shape, typename Number, typename Add>
 __attribute__((always_inline)) static inline void tile_products(Shape fixed,
                                                                 const TileReads<Number>& reads,
                                                                 Add add) {
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, !shape.transposed);
-  const int readers = out_group(shape);
   const auto tap_at = [&](int d, int i) { return reads.range[d].first + i * how.tap[d]; };
   const auto place_at = [&](int d, int i) {
     const int p = reads.range[d].position + i * how.position[d];
@@ -150,7 +149,7 @@ __attribute__((always_inline)) static inline void tile_products(Shape fixed,
       for (int x = 0; x < reads.range[2].count; ++x) {
         const int tap =
             (tap_at(0, z) * shape.kernel[1] + tap_at(1, y)) * shape.kernel[2] + tap_at(2, x);
-        add(std::ptrdiff_t{tap} * readers, place_at(0, z) + place_at(1, y) + place_at(2, x));
+        add(tap, place_at(0, z) + place_at(1, y) + place_at(2, x));
       }
 }
 

@@ -304,7 +304,7 @@ def test_evaluate(case):
 
 # What is replaced in the generated source, by what, and what the test must say.
 FAULTS = [
-    ("store_first(upper + panel + v, high", "store_first(upper + panel + v, high - 2 * spread",
+    ("upper[panel + v] = high", "upper[panel + v] = high - 2 * spread",
      "is outside"),
     ("+ bias[panel + v]", "+ (bias[panel + v] + (sizeof(void*) == 4 ? 0x1p-20f : 0.0f))",
      "differs from the host's bits"),

@@ -99,8 +99,8 @@ TEST(Intervals, CountTheRoundingsOfEachSum) {
     return LoweringPlanner::interval_depth(sum_of(std::move(maps)));
   };
   EXPECT_EQ(depth({ConvMap{geometry(3, 8, 3)}}), 27 + 1 + 1 + 1);
-  EXPECT_EQ(depth({ConvMap{geometry(16, 8, 3)}}), 64 + 3 + 1 + 1);  // four taps to a chain
-  EXPECT_EQ(depth({ConvMap{geometry(48, 8, 3)}}), 64 + 7 + 1 + 1);  // of a strip; a tile has 48 + 9
+  EXPECT_EQ(depth({ConvMap{geometry(16, 8, 3)}}), 64 + 3 + 1 + 1);   // four taps to a chain
+  EXPECT_EQ(depth({ConvMap{geometry(48, 8, 3)}}), 48 + 9 + 1 + 1);   // one tap to a chain
   EXPECT_EQ(depth({ConvMap{geometry(130, 8, 1)}}), 64 + 3 + 1 + 1);  // a tap in three parts
   EXPECT_EQ(depth({GatherMap{}}), 2 + 1);
   EXPECT_EQ(depth({ConvMap{geometry(3, 8, 3)}, GatherMap{}, SparseMap{}}), 29 + 3);
