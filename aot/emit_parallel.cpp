@@ -134,7 +134,7 @@ constexpr const char* kBoxes = R"(  const auto box = [&](int index, unsigned cha
   }};
   const bf::Scratch scratch = {{static_cast<unsigned char*>(workspace), {1}}};
   if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(count), box))
-    return status;
+    return bf::fail_boxes(status, 0, count, statuses);
   return bf::first_failure(count, statuses);
 }}
 
@@ -144,7 +144,8 @@ constexpr const char* kBoxes = R"(  const auto box = [&](int index, unsigned cha
 constexpr const char* kTurns = R"(  if (count < team.workers) {{
     for (std::size_t i = 0; i < count; ++i) {{
       statuses[i] = {0};
-      if (statuses[i] == BF_BAD_EXECUTOR) return BF_BAD_EXECUTOR;
+      if (statuses[i] == BF_BAD_EXECUTOR || statuses[i] == BF_FLOAT_ENVIRONMENT)
+        return bf::fail_boxes(statuses[i], i, count, statuses);
     }}
     return bf::first_failure(count, statuses);
   }}
@@ -162,7 +163,7 @@ constexpr const char* kGroups =
                                {1}_BATCH_WORKSPACE_BYTES}};
   const int groups = bf::count_groups<{3}>(count, statuses);
   if (const bf_status status = bf::run_tiles(team, scratch, groups, group_of_boxes))
-    return status;
+    return bf::fail_boxes(status, 0, count, statuses);
   return first;
 }}
 

@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/// Why a call returned. Outputs are written if and only if the status is BF_OK.
+/// Why a call returned. Outputs are written if and only if the status is BF_OK, but for what a
+/// bf_executor that breaks its contract leaves.
 typedef enum bf_status {
   BF_OK = 0,
   BF_NULL_ARGUMENT,         ///< a pointer is null
@@ -92,7 +93,10 @@ typedef struct bf_executor {
   /// when all calls have; what they wrote must then be visible to the caller, and what the caller
   /// wrote before to them. Must not throw. Jobs deal out the work among themselves: one that runs
   /// late finds less left, and one that is never called costs time alone. So does one on a thread
-  /// that does not round to nearest, or flushes subnormals: it takes nothing.
+  /// that does not round to nearest, or flushes subnormals: it takes nothing. The caller's own
+  /// thread must be left to round as it did: else the call ends with BF_FLOAT_ENVIRONMENT, as it
+  /// ends with BF_BAD_EXECUTOR when jobs still run, and what was written of its outputs means
+  /// nothing.
   void (*run)(void* self, bf_job job, void* data, size_t jobs);
   void* self;      ///< for run
   size_t workers;  ///< jobs that can run at the same time, at least 1; jobs never exceeds it

@@ -91,7 +91,8 @@ BF_ONE_COPY static void run_job(void* data, std::size_t worker) {
 }
 
 // Calls tile(i, scratch) once for each i < count. What the executor's jobs leave, the caller does.
-// BF_BAD_EXECUTOR when it returns while jobs are running.
+// BF_BAD_EXECUTOR when it returns while jobs are running; BF_FLOAT_ENVIRONMENT when it leaves the
+// caller's thread rounding otherwise than before, which then must not take what is left.
 template <typename Tile>
 static inline bf_status run_tiles(const Team& team, const Scratch& scratch, int count,
                                   const Tile& tile) {
@@ -101,6 +102,7 @@ static inline bf_status run_tiles(const Team& team, const Scratch& scratch, int 
     round.jobs = team.workers < tiles ? team.workers : tiles;
     team.executor->run(team.executor->self, run_job<Tile>, &round, round.jobs);
     if (__atomic_load_n(&round.running, __ATOMIC_ACQUIRE) != 0) return BF_BAD_EXECUTOR;
+    if (!float_environment_ok()) return BF_FLOAT_ENVIRONMENT;
     round.called[0] = 0;
   }
   run_job<Tile>(&round, 0);
@@ -112,6 +114,13 @@ static inline bf_status first_failure(std::size_t count, const bf_status* status
   for (std::size_t i = 0; i < count; ++i)
     if (statuses[i] != BF_OK) return statuses[i];
   return BF_OK;
+}
+
+// The statuses from `first` on of a batch whose workers failed, whichever boxes they had finished.
+static inline bf_status fail_boxes(bf_status status, std::size_t first, std::size_t count,
+                                   bf_status* statuses) {
+  for (std::size_t i = first; i < count; ++i) statuses[i] = status;
+  return status;
 }
 
 }  // namespace bf

@@ -192,11 +192,10 @@ static inline bf_status verify_property(const PropertyTables& property, const fl
   return BF_OK;
 }
 
-// verify_property of each box with BF_OK, the same results: case after case, whose parts of the
-// boxes together(count, lower, upper, row_lower, row_upper, statuses) bounds in one call. scratch:
-// count (2 inputs + 2 rows + 2) + inputs floats.
+// verify_boxes, but that a failure leaves verdicts on boxes whose cases have not all been looked
+// at.
 template <class Together, class Bounds>
-static inline bf_status verify_boxes(const PropertyTables& property, std::size_t count,
+static inline bf_status decide_boxes(const PropertyTables& property, std::size_t count,
                                      const float* lower, const float* upper, bf_result* results,
                                      const bf_status* statuses, float* scratch,
                                      const Together& together, const Bounds& bounds) {
@@ -230,6 +229,25 @@ static inline bf_status verify_boxes(const PropertyTables& property, std::size_t
         return status;
   }
   return BF_OK;
+}
+
+// verify_property of each box with BF_OK, the same results: case after case, whose parts of the
+// boxes together(count, lower, upper, row_lower, row_upper, statuses) bounds in one call. scratch:
+// count (2 inputs + 2 rows + 2) + inputs floats. A failure is that of each of these boxes.
+template <class Together, class Bounds>
+static inline bf_status verify_boxes(const PropertyTables& property, std::size_t count,
+                                     const float* lower, const float* upper, bf_result* results,
+                                     bf_status* statuses, float* scratch, const Together& together,
+                                     const Bounds& bounds) {
+  const bf_status failure =
+      decide_boxes(property, count, lower, upper, results, statuses, scratch, together, bounds);
+  if (failure == BF_OK) return BF_OK;
+  for (std::size_t i = 0; i < count; ++i)
+    if (statuses[i] == BF_OK) {
+      statuses[i] = failure;
+      results[i].verdict = BF_UNKNOWN;
+    }
+  return failure;
 }
 
 }  // namespace bf

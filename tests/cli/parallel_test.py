@@ -121,6 +121,54 @@ int main() {
 }
 """
 
+# An executor that breaks its contract: no box may keep a verdict. Argument: its second run fails.
+BROKEN = r"""
+#include <cfenv>
+#include <cstdio>
+#include <initializer_list>
+
+#include "avoid.h"
+
+alignas(AVOID_WORKSPACE_ALIGN) static unsigned char
+    workspace[AVOID_PARALLEL * AVOID_VERIFY_BATCH_WORKSPACE_BYTES];
+static float lower[AVOID_BATCH * AVOID_INPUTS], upper[AVOID_BATCH * AVOID_INPUTS];
+
+static void run(void* self, bf_job job, void* data, std::size_t jobs) {
+  int& left = *static_cast<int*>(self);
+  for (std::size_t i = 0; left > 0 && i < jobs; ++i) job(data, i);
+  if (left-- <= 0) std::fesetround(FE_UPWARD);
+}
+
+int main() {
+  float low[AVOID_INPUTS], high[AVOID_INPUTS];
+  if (avoid_property_box(0, low, high) != BF_OK) return 2;
+  for (std::size_t i = 0; i < AVOID_BATCH * AVOID_INPUTS; ++i) {
+    lower[i] = low[i % AVOID_INPUTS];
+    upper[i] = high[i % AVOID_INPUTS];
+  }
+  for (int good_runs = 0; good_runs < 3; ++good_runs)
+    for (const std::size_t count : {std::size_t{2}, std::size_t{AVOID_BATCH}}) {
+      bf_result results[AVOID_BATCH] = {};
+      bf_status statuses[AVOID_BATCH] = {};
+      int left = good_runs;
+      const bf_executor executor = {run, &left, AVOID_PARALLEL};
+      const bf_status status =
+          avoid_verify_batch_parallel(count, lower, upper, results, statuses, workspace,
+                                      sizeof workspace, &executor);
+      std::fesetround(FE_TONEAREST);
+      int proofs = 0, fine = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        proofs += statuses[i] != BF_OK && results[i].verdict != BF_UNKNOWN ? 1 : 0;
+        fine += statuses[i] == BF_OK ? 1 : 0;
+      }
+      const bool failed = left < 0;
+      std::printf("%s", failed ? "failed " : "");
+      if (failed != (status == BF_FLOAT_ENVIRONMENT) || proofs != 0) return 3;
+      if (failed && fine == static_cast<int>(count)) return 4;
+    }
+}
+"""
+
 THREADS = ("host/thread_executor.h", "bf::host::ThreadExecutor threads(3);", "threads.get()")
 OPENMP = ("host/openmp_executor.h", "const bf_executor made = bf::host::openmp_executor(3);",
           "&made")
@@ -192,6 +240,16 @@ class Parallel(Case):
         result = self.run_program()
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("data race", result.stderr)
+
+    def test_broken_executors_make_no_verdict(self):
+        for options in ([], ["--lowering", "generic", "--disable-pass", "batch-lanes"]):
+            self.make(*options)
+            self.write("main.cpp", BROKEN)
+            subprocess.run([*CXX, "-std=c++17", "-O1", "-march=native", RUNTIME, *STRICT, "main.cpp",
+                            "avoid.cpp", "-o", "program"], cwd=self.work, check=True)
+            result = self.run_program()
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertIn("failed", result.stdout)
 
     def test_levels(self):
         self.make("--dispatch", "--target", "x86-64-v3")

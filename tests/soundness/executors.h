@@ -20,8 +20,9 @@ enum class Habit : int {
   kTwice,
   kTooMany,
   kRoundsUp,  // its threads do not round to nearest
+  kStaysUp,   // nor does the caller's afterwards: refused, see check_refusals
 };
-constexpr int kHabits = 8;
+constexpr int kHabits = 8;  // that change no bit
 
 class SerialExecutor {
  public:
@@ -50,9 +51,9 @@ class SerialExecutor {
     if (habit_ == Habit::kTwice) order.insert(order.end(), order.begin(), order.end());
     if (habit_ == Habit::kTooMany) order.insert(order.begin(), jobs + 1000);
     const int rounding = std::fegetround();
-    if (habit_ == Habit::kRoundsUp) std::fesetround(FE_UPWARD);
+    if (habit_ >= Habit::kRoundsUp) std::fesetround(FE_UPWARD);
     for (const std::size_t i : order) job(data, i);
-    std::fesetround(rounding);
+    if (habit_ != Habit::kStaysUp) std::fesetround(rounding);
   }
 
   const Habit habit_;

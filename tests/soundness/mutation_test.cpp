@@ -246,8 +246,9 @@ const Exposure kExposures[] = {
     {"error-summation", kAlpha, hidden_prices},
 };
 
-// The same networks as convolutions and as compressed rows: their routines make other errors. Sums
-// of radii, offsets and prices are in double there, so that other terms are enough for those.
+// The same networks as convolutions and as compressed rows: their routines make other errors. But
+// for convolutions under ibp, sums of radii, offsets and prices are in double there, so that other
+// terms are enough for those.
 struct TermExposure {
   Exposure exposure;
   Form form;
@@ -265,6 +266,11 @@ const TermExposure kTermExposures[] = {
     {{"product", kCrown, hidden_product}, Form::kSparse},
     {{"coefficient", kCrown, cancelling_store}, Form::kConv},
     {{"concretize", kCrown, dropped_spreads}, Form::kConv},
+    {{"summation", kIbp, cancelling_sum}, Form::kConv},
+    {{"radius-summation", kIbp, dropped_radii}, Form::kConv},
+    {{"scalar", kIbp, large_bias}, Form::kConv},
+    {{"bias-rounding", kIbp, inexact_bias}, Form::kConv},
+    {{"underflow", kIbp, tiny_products}, Form::kConv},
 };
 
 // Corners where affine outputs take their extremes: each coordinate goes where the first output

@@ -209,6 +209,7 @@ class Workers : public ::testing::TestWithParam<Configuration> {
   void check_boxes();
   void check_batches();
   void check_refusals();
+  void check_upward();
 
   bool rows(std::size_t verifier) const { return batch_.plan(verifier).parallel.workers > 1; }
 
@@ -284,6 +285,30 @@ void Workers::check_refusals() {
     EXPECT_EQ(run(i, box, crowd.get(), kWorkers).status, batch_.run(i, box).status);
     EXPECT_EQ(run(i, box, crowd.get(), kWorkers - 1).status, BF_WORKSPACE_TOO_SMALL);
   }
+  check_upward();
+}
+
+// Tiles that such an executor leaves are nobody's: no call says BF_OK, nor does a box of a batch.
+void Workers::check_upward() {
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    const FloatBox box = random_box(random_, batch_.plan(i).input_count, 6);
+    if (rows(i)) {
+      const SerialExecutor executor(Habit::kStaysUp, 3);
+      const bf_status status = run(i, box, executor.get(), 3).status;
+      std::fesetround(FE_TONEAREST);
+      left += executor.runs();
+      if (executor.runs() > 0) EXPECT_EQ(status, BF_FLOAT_ENVIRONMENT);
+    }
+    const SerialExecutor executor(Habit::kStaysUp, 3);
+    const BatchCall call = run(i, std::vector<FloatBox>(kBatch, box), executor.get(), 3);
+    std::fesetround(FE_TONEAREST);
+    left += executor.runs();
+    if (executor.runs() == 0) continue;
+    EXPECT_EQ(call.status, BF_FLOAT_ENVIRONMENT);
+    for (const bf_status status : call.statuses) EXPECT_NE(status, BF_OK);
+  }
+  EXPECT_GT(left, 0u);
 }
 
 TEST_P(Workers, ChangeNoBit) {
