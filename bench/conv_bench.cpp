@@ -22,10 +22,11 @@ namespace {
 constexpr int kRounds = 30;
 
 // Pixel by pixel, as backward rows have them; in the planes of ONNX, as centres are.
-constexpr ConvShape planes(int in, int out, int size, int kernel, int stride, int pad) {
+constexpr ConvShape planes(int in, int out, int size, int kernel, int stride, int pad,
+                           int groups = 1) {
   const int made = (size + 2 * pad - kernel) / stride + 1;
   return {1,
-          1,
+          groups,
           in,
           out,
           {1, size, size},
@@ -38,8 +39,9 @@ constexpr ConvShape planes(int in, int out, int size, int kernel, int stride, in
           {0, in * size * size, size * size, {size * size, size, 1}},
           {0, out * made * made, made * made, {made * made, made, 1}}};
 }
-constexpr ConvShape pixels(int in, int out, int size, int kernel, int stride, int pad) {
-  return by_pixels(planes(in, out, size, kernel, stride, pad), true, true);
+constexpr ConvShape pixels(int in, int out, int size, int kernel, int stride, int pad,
+                           int groups = 1) {
+  return by_pixels(planes(in, out, size, kernel, stride, pad, groups), true, true);
 }
 
 double products(const ConvShape& shape) {
@@ -151,6 +153,8 @@ BF_SHAPE(k8x16k4s2, 8, 16, 16, 4, 2, 1)
 BF_SHAPE(k16x16k3s1, 16, 32, 16, 3, 1, 1)
 BF_SHAPE(k64x8k3s1, 64, 64, 8, 3, 1, 1)
 BF_SHAPE(k16x8k3s1, 16, 16, 8, 3, 1, 1)
+BF_SHAPE(k32x16depthwise, 32, 32, 16, 3, 1, 1, 32)
+BF_SHAPE(k32x24pool, 32, 32, 24, 4, 4, 0, 32)
 
 }  // namespace
 }  // namespace bf::bench
@@ -163,5 +167,7 @@ int main(int argc, char** argv) {
   add<k16x16k3s1_pixels, k16x16k3s1_planes>("16x16x16_to_32_k3s1");
   add<k64x8k3s1_pixels, k64x8k3s1_planes>("64x8x8_to_64_k3s1");
   add<k16x8k3s1_pixels, k16x8k3s1_planes>("16x8x8_to_16_k3s1");
+  add<k32x16depthwise_pixels, k32x16depthwise_planes>("32x16x16_depthwise_k3s1");
+  add<k32x24pool_pixels, k32x24pool_planes>("32x24x24_pool_k4s4");
   return run_benchmarks(argc, argv);
 }

@@ -16,6 +16,7 @@ namespace {
 constexpr int kChain = 64;
 constexpr double kTileVectors = 12, kTileVectors512 = 24;
 constexpr double kTileColumns = 8, kTilePixels = 4;
+constexpr double kDepthwiseRoom = 2.0 / 3, kDepthwisePixels = 2;
 constexpr int kPage = 4096;
 constexpr double kWays = 16;  // lines of one place in a cache
 
@@ -223,16 +224,20 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
   const Kernel& code = kernel(target.kernel);
   const ConvWork runs = conv_work(g);
   const double of_out = share(index), of_in = share(term.input);
-  const double group = static_cast<double>(g.in_group());
+  const double channels = static_cast<double>(tiled_channels(g));
   const double readers = static_cast<double>(g.out_channels / g.groups);
   const double vectors = row_vectors(step.tile);
   const double sums = vectors * (code.wide ? 2 : 1);
-  const double room = lanes_ >= 16 ? kTileVectors512 : kTileVectors;
+  const bool depthwise = channels > static_cast<double>(g.in_group());
+  const double room = (lanes_ >= 16 ? kTileVectors512 : kTileVectors) *
+                      (depthwise ? kDepthwiseRoom / kDepthwisePixels : 1);
   const double most = lanes_ == 1 ? 1 : std::clamp(std::floor(room / sums), 1.0, kTileColumns);
   const double pixels =
       lanes_ == 1 ? 1
-                  : std::clamp(std::floor(room / (sums * std::min(group, most))), 1.0, kTilePixels);
-  const double blocks = std::floor(group / most), rest = std::fmod(group, most);
+      : depthwise
+          ? kDepthwisePixels
+          : std::clamp(std::floor(room / (sums * std::min(channels, most))), 1.0, kTilePixels);
+  const double blocks = std::floor(channels / most), rest = std::fmod(channels, most);
   Work work;
   work.bytes = tile_bytes(step, of_out * region.out) +
                (target.add ? 2 : 1) * tile_bytes(step, of_in * term.in);
@@ -244,15 +249,15 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
     return columns * sums * std::sqrt(std::max(1.0, profile_.chains / std::max(1.0, count)));
   };
   const double slots = blocks * time_of(most) + time_of(rest);
-  (code.wide ? work.slots64 : work.slots32) = flops * slots / (group * sums);
+  (code.wide ? work.slots64 : work.slots32) = flops * slots / (channels * sums);
   // Channels that lie a multiple of a page apart fall into the same few lines of the first cache:
   // every block reads the coefficients of all its products from further away. Coefficients of
   // tensors with windows lie pixel by pixel.
   const double tilings = blocks + (rest > 0 ? 1 : 0);
   if (shares_.count(index) == 0 && readers > kWays && 4 * step.tile * g.out.channel % kPage == 0)
-    work.bytes = std::max(work.bytes, flops / 2 * 4 / group * tilings);
-  work.groups = static_cast<double>(g.batch * g.groups) * tilings / pixels * runs.taps * of_out *
-                (code.wide ? 1 : divided_up(readers, kChain));
+    work.bytes = std::max(work.bytes, flops / 2 * 4 / channels * tilings);
+  work.groups = static_cast<double>(g.batch * g.in_channels) / channels * tilings / pixels *
+                runs.taps * of_out * (code.wide ? 1 : divided_up(readers, kChain));
   work.items = of_in * term.in * vectors;
   add(code.wide ? Family::kConvWide : Family::kConvBackward, code.function, target.kernel, tiles,
       work, lanes_, rows_set_);

@@ -98,6 +98,10 @@ void measure_term(int out, Term& term) {
   std::visit([&](const auto& map) { measure(map, out, term); }, term.map);
 }
 
+std::int64_t tiled_channels(const ConvGeometry& g) {
+  return g.in_group() == 1 ? g.groups : g.in_group();
+}
+
 std::int64_t term_products(int out, const Term& term) {
   return std::visit([&](const auto& map) { return products(map, out, term); }, term.map);
 }

@@ -12,6 +12,10 @@ namespace bf {
 // term.row_entries, column_entries and row_norm from its map and weights.
 void measure_term(int out, Term& term);
 
+// Input channels that the same taps read, which runtime/conv_backward.h takes in turn: those of a
+// group, or, where each group has one, all.
+std::int64_t tiled_channels(const ConvGeometry& g);
+
 // Products that a term computes.
 std::int64_t term_products(int out, const Term& term);
 

@@ -8,6 +8,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/cost_model.h"
+#include "planner/linear_terms.h"
 #include "planner/tuning/schedule_space.h"
 
 namespace bf {
@@ -339,7 +340,8 @@ KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile,
   if (const auto* const conv = std::get_if<ConvMap>(&term.map);
       conv != nullptr && kind == KernelKind::kTermBackward) {
     kernel.geometry = geometry_text(conv->geometry);
-    kernel.schedule.columns = static_cast<int>(std::min(conv->geometry.in_group(), kTileChannels));
+    kernel.schedule.columns =
+        static_cast<int>(std::min(tiled_channels(conv->geometry), kTileChannels));
   }
   kernel.reason = "a routine of the runtime";
   return intern(kernel);

@@ -10,7 +10,9 @@
 // Backward rows through a convolution, as a gather: an input's coefficients are the sum over all
 // products that read it. Lanes are rows. A register tile is some channels of some pixels of a row
 // of the image that the same taps read, one output position after the other: every weight that is
-// loaded serves all of its pixels, every coefficient all of its channels.
+// loaded serves all of its pixels, every coefficient all of its channels. Where a group has one
+// channel (depthwise convolutions, average pooling) those of the tile are each of a group of its
+// own: they share taps alone, found once for all of them.
 //
 // Note [conv depth]. The sum of one input has taps of three dimensions, at most m0, m1, m2 of them,
 // times the output channels of its group. Float sums are kept in two levels: a chain is what one
@@ -46,6 +48,16 @@ static inline int loops_of(const ConvShape& shape) {
   return chain_loops(shape);
 }
 
+// Whether the channels of a register tile are groups of one.
+constexpr bool is_depthwise(const ConvShape& shape) {
+  return in_group(shape) == 1 && shape.groups > 1;
+}
+
+// The channels that the same taps read, in groups or in one.
+constexpr int tiled_channels(const ConvShape& shape) {
+  return is_depthwise(shape) ? shape.groups : in_group(shape);
+}
+
 // The register tile: as many accumulators as leave room for operands, in channels first.
 constexpr int kTileVectors = kVectorBytes == 64 ? 24 : kVectorBytes == 4 ? 4 : 12;
 constexpr int kTileColumns = kVectorBytes == 4 ? 1 : 8;
@@ -53,10 +65,10 @@ constexpr int kTileColumns = kVectorBytes == 4 ? 1 : 8;
 template <int kRows, bool kWide>
 constexpr int kSumVectors = kRows / lanes_of<typename SumOf<kWide>::type>(kRows);
 
-// Channels of a group that go together with `pixels` pixels, at most.
+// Channels that go together with `pixels` pixels, at most.
 template <int kRows, bool kWide>
-constexpr int tile_columns(int pixels) {
-  const int columns = kTileVectors / (pixels * kSumVectors<kRows, kWide>);
+constexpr int tile_columns(int pixels, int room = kTileVectors) {
+  const int columns = room / (pixels * kSumVectors<kRows, kWide>);
   return columns < 1 ? 1 : columns > kTileColumns ? kTileColumns : columns;
 }
 
@@ -70,8 +82,8 @@ constexpr int tile_pixels(int group) {
 // The register tile that the rule above gives.
 struct RuleTile {
   template <int kRows, bool kWide>
-  static constexpr int columns(int pixels) {
-    return tile_columns<kRows, kWide>(pixels);
+  static constexpr int columns(int pixels, int room) {
+    return tile_columns<kRows, kWide>(pixels, room);
   }
 };
 
@@ -79,10 +91,19 @@ struct RuleTile {
 template <int kTileChannels, int kTilePixels>
 struct GivenTile {
   template <int kRows, bool kWide>
-  static constexpr int columns(int pixels) {
-    return pixels == kTilePixels ? kTileChannels : tile_columns<kRows, kWide>(pixels);
+  static constexpr int columns(int pixels, int room) {
+    return pixels == kTilePixels ? kTileChannels : tile_columns<kRows, kWide>(pixels, room);
   }
 };
+
+// Coefficients of a depthwise convolution serve one channel: they need more registers, and two
+// pixels are enough to share the weights.
+template <typename Shape>
+constexpr bool kIsDepthwise = false;
+template <const ConvShape& kShape>
+constexpr bool kIsDepthwise<FixedShape<kShape>> = is_depthwise(kShape);
+template <typename Shape>
+constexpr int kTileRoom = kIsDepthwise<Shape> ? kTileVectors * 2 / 3 : kTileVectors;
 
 template <int kRows, bool kWide, typename Shape>
 struct PixelsOf {
@@ -90,7 +111,9 @@ struct PixelsOf {
 };
 template <int kRows, bool kWide, const ConvShape& kShape>
 struct PixelsOf<kRows, kWide, FixedShape<kShape>> {
-  static constexpr int value = tile_pixels<kRows, kWide>(in_group(kShape));
+  static constexpr int value = !is_depthwise(kShape) ? tile_pixels<kRows, kWide>(in_group(kShape))
+                               : kVectorBytes == 4   ? 1
+                                                     : 2;
 };
 
 template <int kRows, bool kWide, typename Tile, typename Shape>
@@ -124,24 +147,26 @@ struct ConvTile {
   }
 };
 
-// `count` output channels of one tap. weight: of the first; a: coefficients of the first.
+// `count` output channels of one tap. weight: of the first; a: coefficients of the first; group:
+// from those of one column to those of the next, 0 where all have the same.
 template <int kRows, int kColumns, int kPixels, typename Sum>
 __attribute__((always_inline)) static inline void conv_products(
-    const float* weight, int column_step, const float* a, std::ptrdiff_t step,
+    const float* weight, int column_step, const float* a, std::ptrdiff_t step, std::ptrdiff_t group,
     std::ptrdiff_t pixel_step, int count, ConvTile<kRows, kColumns, kPixels, Sum>& tile) {
   using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
   using Vector = typename Tile::Vector;
   constexpr int kLanes = Tile::kLanes;
   for (int o = 0; o < count; ++o, ++weight, a += step) {
     Vector in[kPixels][Tile::kVectors];
-    BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
-        BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) in[x][v] =
-            convert_rows<Vector, kLanes>(
-                load_rows<typename VectorOf<float, kLanes>::type>(a + x * pixel_step + v * kLanes));
     BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
       const Vector w = static_cast<Sum>(weight[c * column_step]) - Vector{};
       BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
-          BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) tile.sum[x][c][v] += in[x][v] * w;
+          BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
+        if (c == 0 || group != 0)
+          in[x][v] = convert_rows<Vector, kLanes>(load_rows<typename VectorOf<float, kLanes>::type>(
+              a + c * group + x * pixel_step + v * kLanes));
+        tile.sum[x][c][v] += in[x][v] * w;
+      }
     }
   }
 }
@@ -165,6 +190,7 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
   const int tap_count = taps(shape), readers = out_group(shape);
   const int column_step = tap_count * readers;
   const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
+  const std::ptrdiff_t group = is_depthwise(shape) ? readers * step : 0;
   const std::ptrdiff_t pixel_step =
       std::ptrdiff_t{shape.out.spatial[2]} * kRows * tap_shift(shape, shape.transposed, 2);
   const int loops = kWide ? 3 : loops_of(fixed);
@@ -185,7 +211,7 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
         const float* const from = a + place_at(2, x);
         for (int o = 0, some; o < readers; o += some) {
           some = loops > 0 || readers - o < kConvChain ? readers - o : kConvChain;
-          conv_products(w + o, column_step, from + o * step, step, pixel_step, some, chain);
+          conv_products(w + o, column_step, from + o * step, step, group, pixel_step, some, chain);
           if (loops == 0) total.take(chain);
         }
         if (loops == 1) total.take(chain);
@@ -205,20 +231,22 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
   }
 }
 
-// All channels of a group, at one pixel or some.
+// All channels that the same taps read, at one pixel or some.
 template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape>
 __attribute__((always_inline)) static inline void conv_channels(Shape fixed, ConvReads reads,
                                                                 bool add, float* to,
                                                                 std::ptrdiff_t channel,
                                                                 std::ptrdiff_t pixel) {
-  constexpr int kMost = Tile::template columns<kRows, kWide>(kPixels);
+  constexpr int kMost = Tile::template columns<kRows, kWide>(kPixels, kTileRoom<Shape>);
   const ConvShape& shape = fixed;
-  int left = in_group(shape);
+  int left = tiled_channels(shape);
   const auto some = [&](auto width) __attribute__((always_inline)) {
     constexpr int kColumns = decltype(width)::value;
     for (; left >= kColumns; left -= kColumns) {
       conv_tile<kRows, kColumns, kPixels, kWide>(fixed, reads, add, to, channel, pixel);
       reads.weight += kColumns * taps(shape) * out_group(shape);
+      if (is_depthwise(shape))
+        reads.a += std::ptrdiff_t{kColumns} * out_group(shape) * shape.out.channel * kRows;
       to += kColumns * channel;
     }
   };
@@ -276,7 +304,7 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
   for (int n = 0; n < shape.batch; ++n)
     for (int z = to.begin[0]; z < to.end[0]; ++z)
       for (int y = to.begin[1]; y < to.end[1]; ++y)
-        for (int g = 0; g < shape.groups; ++g) {
+        for (int g = 0; g < shape.groups; g += is_depthwise(shape) ? shape.groups : 1) {
           const int origin[3] = {0, 0, 0}, row[3] = {z, y, 0};
           const ConvReads reads = {
               weight + std::ptrdiff_t{g} * readers * group * taps(shape),

@@ -83,7 +83,7 @@ std::string why_illegal_chunk(const Kernel& kernel, const Schedule& schedule) {
   return {};
 }
 
-// kernel.schedule.columns: channels of a group, if they are no more than a tile's.
+// kernel.schedule.columns: tiled_channels(), if they are no more than a tile's.
 std::string why_illegal_tile(const Kernel& kernel, const Schedule& schedule) {
   Schedule same = kernel.schedule;
   same.columns = schedule.columns;

@@ -216,6 +216,9 @@ constexpr bf::ConvShape kDilated = square(6, 5, 1, 8, 3, 2, 3, 2, false);
 constexpr bf::ConvShape kGrouped = square(12, 6, 3, 7, 3, 1, 1, 1, false);
 constexpr bf::ConvShape kTransposed = square(9, 4, 1, 4, 3, 2, 1, 1, true);
 constexpr bf::ConvShape kPointwise = square(4, 11, 1, 6, 1, 2, 1, 0, false);
+constexpr bf::ConvShape kDepthwise = square(19, 19, 19, 9, 3, 1, 1, 1, false);
+constexpr bf::ConvShape kMultiplied = square(3, 6, 3, 10, 9, 1, 1, 4, false);  // in chains of taps
+constexpr bf::ConvShape kSpread = square(4, 8, 4, 4, 3, 2, 1, 1, true);
 
 template <const bf::ConvShape& kShape, int kRows, bool kWide>
 void check_fixed(unsigned seed) {
@@ -320,6 +323,9 @@ TEST(Windows, ConstantShapes) {
   check_all<kGrouped>();
   check_all<kTransposed>();
   check_all<kPointwise>();
+  check_all<kDepthwise>();
+  check_all<kMultiplied>();
+  check_all<kSpread>();
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "planner/tuning/schedule_search.h"
 #include "planner/tuning/schedule_space.h"
 #include "planner/tuning/tuner.h"
+#include "tests/unit/frontend_graph_builder.h"
 
 // Schedules by measurement, without measuring: a machine that computes times stands in.
 namespace bf {
@@ -136,6 +137,36 @@ TEST(ScheduleSpace, OfConvolutionsHoldsTilesThatFitTheRegisters) {
   EXPECT_TRUE(refused([](Schedule& s) { s.unroll = 2; }));
   kernel.schedule.lanes = 1;
   EXPECT_FALSE(is_tunable(kernel));  // scalar code has tiles of one
+}
+
+// Where each group has one channel, a tile takes groups.
+TEST(ScheduleSpace, OfDepthwiseConvolutionsHasTilesOfGroups) {
+  const auto columns = [](std::int64_t channels, std::int64_t groups) {
+    ConvGeometry g;
+    g.in_channels = g.out_channels = channels;
+    g.groups = groups;
+    g.in_size = g.out_size = {1, 4, 4};
+    g.kernel = {1, 3, 3};
+    g.pad = {0, 1, 1};
+    g.in = g.out = dense_layout(channels, g.in_size);
+    const std::int64_t group = channels / groups;
+    testing::Builder b({channels, 4, 4});
+    const auto weights = [](std::int64_t n) {
+      return std::vector<double>(static_cast<std::size_t>(n), 1.0);
+    };
+    const Conv conv = {g, testing::constant({channels, group, 9}, weights(channels * group * 9)),
+                       testing::constant({channels}, weights(channels))};
+    const std::vector<std::int64_t> shape = {channels, 4, 4};
+    const ValueId first = b.relu(b.add(conv, {b.x()}, shape));
+    return kernel_of(plan(b.outputs({b.add(conv, {first}, shape)}), {}, "net", false,
+                          config_of("x86-64-v4")),
+                     KernelKind::kTermBackward)
+        .schedule.columns;
+  };
+  EXPECT_EQ(columns(5, 5), 5);
+  EXPECT_EQ(columns(20, 20), 12);
+  EXPECT_EQ(columns(20, 10), 2);
+  EXPECT_EQ(columns(4, 1), 4);
 }
 
 TEST(Features, TellSchedulesApart) {
