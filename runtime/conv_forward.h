@@ -73,7 +73,7 @@ struct CentreTiles {
   using Out = CentreOut;
   static constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
   static constexpr int kPixels = kVectorBytes == 64 ? 8 : 2;
-  static constexpr int kPixelsOfTwo = 4;
+  static constexpr int kPixelsOfTwo = 4, kPixelsOfMany = kPixels / 2;
 
   // kVectors x kLanes output channels of kPixels pixels.
   template <int kWidth, int kVectors, int kTogether>
@@ -82,7 +82,9 @@ struct CentreTiles {
         radius[kTogether][kVectors];
   };
 
-  template <int kWidth, int kVectors, int kTogether>
+  // The products of one input channel and pixels kBegin to kEnd - 1; the first one's input is
+  // given.
+  template <int kBegin, int kEnd, int kWidth, int kVectors, int kTogether>
   __attribute__((always_inline)) static void add(const float* weight, const float* residual,
                                                  const double* centre, const float* radius,
                                                  std::ptrdiff_t pixel,
@@ -90,9 +92,9 @@ struct CentreTiles {
     using Vector = typename VectorOf<double, kWidth>::type;
     using Floats = typename VectorOf<float, kWidth>::type;
     Vector c[kTogether], r[kTogether];
-    BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x) {
-      c[x] = centre[x * pixel] - Vector{};
-      r[x] = convert_rows<Vector, kWidth>(radius[x * pixel] - Floats{});
+    BF_UNROLL_ROWS for (int x = kBegin; x < kEnd; ++x) {
+      c[x] = centre[(x - kBegin) * pixel] - Vector{};
+      r[x] = convert_rows<Vector, kWidth>(radius[(x - kBegin) * pixel] - Floats{});
     }
     BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
       const Vector narrow = convert_rows<Vector, kWidth>(load_rows<Floats>(weight + v * kWidth));
@@ -100,31 +102,34 @@ struct CentreTiles {
       Vector w = narrow;
       if constexpr (kResidual)
         w += convert_rows<Vector, kWidth>(load_rows<Floats>(residual + v * kWidth));
-      BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x) {
+      BF_UNROLL_ROWS for (int x = kBegin; x < kEnd; ++x) {
         sums.centre[x][v] += w * c[x];
         sums.radius[x][v] += size * r[x];
       }
     }
   }
 
-  template <int kWidth, int kVectors, int kTogether, typename Shape>
-  __attribute__((always_inline)) static void tile(Shape fixed, const TileReads<double>& reads,
-                                                  CentreOut out) {
+  template <int kWidth, int kVectors, int kTogether, typename Shape, typename Place>
+  __attribute__((always_inline)) static void tile(Shape fixed, Place place,
+                                                  const TileReads<double>& reads, CentreOut out) {
     const ConvShape& shape = fixed;
     const bool up = !shape.transposed;
     const int group = in_group(shape);
     const std::ptrdiff_t stride = std::ptrdiff_t{taps(shape)} * out_group(shape);
     const std::ptrdiff_t pixel_in = std::ptrdiff_t{shape.in.spatial[2]} * tap_shift(shape, up, 2);
     Sums<kWidth, kVectors, kTogether> sums = {};
-    tile_products(fixed, reads, [&](int tap, std::ptrdiff_t at) {
-      std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
-      for (int i = 0; i < group; ++i, at += shape.in.channel, w += stride)
-        add<kWidth, kVectors, kTogether>(reads.weight + w, kResidual ? reads.residual + w : nullptr,
-                                         reads.centre + at, reads.radius + at, pixel_in, sums);
-    });
+    tile_products<kTogether>(
+        fixed, place,
+        reads, [&](int tap, std::ptrdiff_t at, auto pixels) __attribute__((always_inline)) {
+          std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
+          for (int i = 0; i < group; ++i, at += shape.in.channel, w += stride)
+            add<pixels.begin, pixels.end>(reads.weight + w,
+                                          kResidual ? reads.residual + w : nullptr,
+                                          reads.centre + at, reads.radius + at, pixel_in, sums);
+        });
     const std::ptrdiff_t pixel = std::ptrdiff_t{shape.out.spatial[2]} * tap_period(shape, up, 2);
-    BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x) BF_UNROLL_ROWS for (int v = 0; v < kVectors;
-                                                                           ++v)
+    constexpr int kRoom = pixels_in_row<kTogether>(Shape{}, Place{});
+    BF_UNROLL_ROWS for (int x = 0; x < kRoom; ++x) BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v)
         add_terms<kWidth>(sums.centre[x][v], sums.radius[x][v], shape.out.channel,
                           moved(out, x * pixel + std::ptrdiff_t{v * kWidth} * shape.out.channel));
   }

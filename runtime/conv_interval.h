@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "columns.h"
 #include "conv_outputs.h"
 #include "intervals.h"
 #include "vectors.h"
@@ -33,6 +34,10 @@ struct IntervalOut {
 constexpr int kCrowded = 512;
 constexpr int kMostOfRow = 2048;  // floats on the stack, for each of centres and radii
 
+constexpr bool is_crowded(const ConvShape& shape) {
+  return shape.out.channel % kCrowded == 0 && out_group(shape) * shape.out_size[2] <= kMostOfRow;
+}
+
 // The same convolution with rows of outputs of their own: pixel by pixel, the channels of a group
 // together.
 constexpr ConvShape with_rows(ConvShape shape) {
@@ -62,49 +67,6 @@ static inline typename VectorOf<float, kLanes>::type size_of_weights(
   }
 }
 
-using Four = VectorOf<float, 4>::type;
-
-template <int kA, int kB, int kC, int kD>
-static inline Four pick(Four a, Four b) {
-#if defined(__clang__)
-  return __builtin_shufflevector(a, b, kA, kB, kC, kD);
-#else
-  return __builtin_shuffle(a, b, VectorOf<std::int32_t, 4>::type{kA, kB, kC, kD});
-#endif
-}
-
-// Writes, or adds, four rows of four numbers as columns: row x, number c goes to to[c column + x].
-template <bool kAdd>
-__attribute__((always_inline)) static inline void give_columns(const float* from,
-                                                               std::ptrdiff_t row, float* to,
-                                                               std::ptrdiff_t column) {
-  const Four a = load_rows<Four>(from), b = load_rows<Four>(from + row);
-  const Four c = load_rows<Four>(from + 2 * row), d = load_rows<Four>(from + 3 * row);
-  const Four low = pick<0, 4, 1, 5>(a, b), high = pick<2, 6, 3, 7>(a, b);
-  const Four below = pick<0, 4, 1, 5>(c, d), above = pick<2, 6, 3, 7>(c, d);
-  const Four columns[4] = {pick<0, 1, 4, 5>(low, below), pick<2, 3, 6, 7>(low, below),
-                           pick<0, 1, 4, 5>(high, above), pick<2, 3, 6, 7>(high, above)};
-  BF_UNROLL_ROWS for (int k = 0; k < 4; ++k) {
-    float* const place = to + k * column;
-    store_rows(place, kAdd ? load_rows<Four>(place) + columns[k] : columns[k]);
-  }
-}
-
-// The same of `pixels` rows of `channels` numbers, whose columns' numbers are `step` apart.
-template <bool kAdd>
-__attribute__((always_inline)) static inline void give_channels(const float* from, int pixels,
-                                                                int channels, float* to,
-                                                                std::ptrdiff_t column,
-                                                                std::ptrdiff_t step) {
-  const int four_pixels = step == 1 ? pixels / 4 * 4 : 0, four_channels = channels / 4 * 4;
-  for (int c = 0; c < four_channels; c += 4)
-    for (int x = 0; x < four_pixels; x += 4)
-      give_columns<kAdd>(from + x * channels + c, channels, to + c * column + x, column);
-  for (int x = 0; x < pixels; ++x)
-    for (int c = x < four_pixels ? four_channels : 0; c < channels; ++c)
-      give<kAdd>(from[x * channels + c], to + c * column + x * step);
-}
-
 // What conv_outputs() sums for conv_interval(). Tiles of crowded images write to a row of their
 // own, which then goes to the image channel by channel: each line of it is touched once.
 template <bool kAdd>
@@ -114,6 +76,8 @@ struct IntervalTiles {
   static constexpr int kLanes = kVectorBytes >= 16 ? kVectorBytes / 4 : 1;
   static constexpr int kPixels = kVectorBytes == 64 ? 8 : 4;
   static constexpr int kPixelsOfTwo = kPixels / 2;
+  // On 32 registers one vector of 8 pixels: |w| is made once for 16 products, not for 8.
+  static constexpr int kPixelsOfMany = kVectorBytes == 64 ? kPixels : kPixels / 2;
 
   // kVectors x kWidth output channels of kTogether pixels.
   template <int kWidth, int kVectors, int kTogether>
@@ -129,7 +93,9 @@ struct IntervalTiles {
     }
   };
 
-  template <int kWidth, int kVectors, int kTogether>
+  // The products of one input channel and pixels kBegin to kEnd - 1; the first one's input is
+  // given.
+  template <int kBegin, int kEnd, int kWidth, int kVectors, int kTogether>
   __attribute__((always_inline)) static void add(const float* weight, const float* centre,
                                                  const float* radius, std::ptrdiff_t pixel,
                                                  Sums<kWidth, kVectors, kTogether>& sums) {
@@ -139,9 +105,9 @@ struct IntervalTiles {
       w[v] = load_rows<Vector>(weight + v * kWidth);
       size[v] = size_of_weights<kWidth>(w[v]);
     }
-    BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x) {
-      const Vector c = centre[x * pixel] - Vector{};
-      const Vector r = radius[x * pixel] - Vector{};
+    BF_UNROLL_ROWS for (int x = kBegin; x < kEnd; ++x) {
+      const Vector c = centre[(x - kBegin) * pixel] - Vector{};
+      const Vector r = radius[(x - kBegin) * pixel] - Vector{};
       BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
         sums.centre[x][v] += w[v] * c;
         sums.radius[x][v] += size[v] * r;
@@ -149,25 +115,45 @@ struct IntervalTiles {
     }
   }
 
-  // Sums of a tile, to a row or an image where channels are `channel` apart and pixels `pixel`.
-  template <int kWidth, int kVectors, int kTogether>
+  // The first kRoom pixels' sums of a tile, to a row or an image where channels are `channel` apart
+  // and pixels `pixel`.
+  template <int kRoom, int kWidth, int kVectors, int kTogether>
   __attribute__((always_inline)) static void put(
       const typename VectorOf<float, kWidth>::type (&sums)[kTogether][kVectors],
       std::ptrdiff_t channel, std::ptrdiff_t pixel, bool own, float* to) {
     if (own) {
-      BF_UNROLL_ROWS for (int x = 0; x < kTogether; ++x)
+      BF_UNROLL_ROWS for (int x = 0; x < kRoom; ++x)
           BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v)
               store_rows(to + x * pixel + v * kWidth, sums[x][v]);
       return;
     }
+    if constexpr (kWidth >= 4)
+      if (pixel == 1) return put_columns<0, kRoom, kWidth>(sums, channel, to);
     float rows[kTogether][kVectors * kWidth];
     __builtin_memcpy(rows, sums, sizeof rows);
-    give_channels<kAdd>(rows[0], kTogether, kVectors * kWidth, to, channel, pixel);
+    give_channels<kAdd>(rows[0], kRoom, kVectors * kWidth, to, channel, pixel);
   }
 
-  template <int kWidth, int kVectors, int kTogether, typename Shape>
-  __attribute__((always_inline)) static void tile(Shape fixed, const TileReads<float>& reads,
-                                                  IntervalOut out) {
+  // Those from pixel kFirst on, to planes.
+  template <int kFirst, int kRoom, int kWidth, int kVectors, int kTogether>
+  __attribute__((always_inline)) static void put_columns(
+      const typename VectorOf<float, kWidth>::type (&sums)[kTogether][kVectors],
+      std::ptrdiff_t channel, float* to) {
+    using Vector = typename VectorOf<float, kWidth>::type;
+    if constexpr (kFirst < kRoom) {
+      constexpr int kCount = kRoom - kFirst < 4 ? kRoom - kFirst : 4;
+      BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
+        Vector rows[4] = {};
+        BF_UNROLL_ROWS for (int x = 0; x < kCount; ++x) rows[x] = sums[kFirst + x][v];
+        give_columns<kAdd, kCount, kWidth>(rows, to + v * kWidth * channel + kFirst, channel);
+      }
+      put_columns<kFirst + 4, kRoom, kWidth>(sums, channel, to);
+    }
+  }
+
+  template <int kWidth, int kVectors, int kTogether, typename Shape, typename Place>
+  __attribute__((always_inline)) static void tile(Shape fixed, Place place,
+                                                  const TileReads<float>& reads, IntervalOut out) {
     const ConvShape& shape = fixed;
     const bool up = !shape.transposed;
     const int group = in_group(shape);
@@ -180,31 +166,47 @@ struct IntervalTiles {
       sums = {};
     };
     int chain = 0;
-    tile_products(fixed, reads, [&](int tap, std::ptrdiff_t at) {
-      if (!one_chain && chain_of(shape, tap) != chain) {
-        end_chain();
-        chain = chain_of(shape, tap);
-      }
-      std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
-      for (int first = 0; first < group; first += kIntervalChain) {
-        if (first > 0) end_chain();
-        const int end = first + kIntervalChain < group ? first + kIntervalChain : group;
-        for (int i = first; i < end; ++i, at += shape.in.channel, w += stride)
-          add<kWidth, kVectors, kTogether>(reads.weight + w, reads.centre + at, reads.radius + at,
-                                           pixel_in, sums);
-      }
-    });
+    tile_products<kTogether>(
+        fixed, place,
+        reads, [&](int tap, std::ptrdiff_t at, auto pixels) __attribute__((always_inline)) {
+          if (!one_chain && chain_of(shape, tap) != chain) {
+            end_chain();
+            chain = chain_of(shape, tap);
+          }
+          std::ptrdiff_t w = std::ptrdiff_t{tap} * out_group(shape);
+          for (int first = 0; first < group; first += kIntervalChain) {
+            if (first > 0) end_chain();
+            const int end = first + kIntervalChain < group ? first + kIntervalChain : group;
+            for (int i = first; i < end; ++i, at += shape.in.channel, w += stride)
+              add<pixels.begin, pixels.end>(reads.weight + w, reads.centre + at, reads.radius + at,
+                                            pixel_in, sums);
+          }
+        });
     if (!one_chain) sums += total;
     const std::ptrdiff_t pixel = std::ptrdiff_t{shape.out.spatial[2]} * tap_period(shape, up, 2);
-    put<kWidth, kVectors, kTogether>(sums.centre, shape.out.channel, pixel, out.own, out.centre);
-    put<kWidth, kVectors, kTogether>(sums.radius, shape.out.channel, pixel, out.own, out.radius);
+    constexpr int kRoom = pixels_in_row<kTogether>(Shape{}, Place{});
+    put<kRoom, kWidth>(sums.centre, shape.out.channel, pixel, out.own, out.centre);
+    put<kRoom, kWidth>(sums.radius, shape.out.channel, pixel, out.own, out.radius);
+  }
+
+  template <typename Make>
+  static void row(const ConvShape& shape, Make make, IntervalOut out) {
+    if (is_crowded(shape))
+      by_rows(shape, make, out);
+    else
+      make(shape, out);
+  }
+  template <const ConvShape& kShape, typename Make>
+  static void row(FixedShape<kShape> fixed, Make make, IntervalOut out) {
+    if constexpr (is_crowded(kShape))
+      by_rows(fixed, make, out);
+    else
+      make(fixed, out);
   }
 
   template <typename Shape, typename Make>
-  static void row(Shape fixed, Make make, IntervalOut out) {
+  static void by_rows(Shape fixed, Make make, IntervalOut out) {
     const ConvShape& shape = fixed;
-    if (shape.out.channel % kCrowded != 0 || out_group(shape) * shape.out_size[2] > kMostOfRow)
-      return make(fixed, out);
     alignas(64) float centre[kMostOfRow], radius[kMostOfRow];
     make(with_rows(fixed), IntervalOut{centre, radius, true});
     const auto copy = [&](const float* from, float* to) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "columns.h"
 #include "terms.h"
 #include "vectors.h"
 
@@ -14,11 +15,6 @@
 // write_interval() makes activations or bounds of them.
 
 namespace bf {
-
-template <bool kAdd>
-static inline void give(float value, float* to) {
-  *to = kAdd ? *to + value : value;
-}
 
 // Sums in double, rounded once. Rows, entries: as sparse_centre().
 template <bool kAdd>

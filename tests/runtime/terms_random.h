@@ -202,9 +202,8 @@ inline std::vector<float> packed(const bf::ConvShape& shape, const std::vector<f
   return made;
 }
 
-inline RandomTerm random_conv_term(Random& random, Numbers kind) {
+inline RandomTerm random_conv_term(Random& random, Numbers kind, const bf::ConvGeometry& g) {
   RandomTerm term;
-  const bf::ConvGeometry g = random_conv(random);
   term.out = static_cast<int>(g.out_count());
   term.in = static_cast<int>(g.in_count());
   term.shape = shape_of(g);
@@ -219,6 +218,9 @@ inline RandomTerm random_conv_term(Random& random, Numbers kind) {
   term.weight = packed(term.shape, term.weight);
   term.residual = packed(term.shape, term.residual);
   return term;
+}
+inline RandomTerm random_conv_term(Random& random, Numbers kind) {
+  return random_conv_term(random, kind, random_conv(random));
 }
 
 inline RandomTerm random_sparse_term(Random& random, Numbers kind, int out, int in) {

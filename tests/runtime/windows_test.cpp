@@ -215,6 +215,7 @@ constexpr bf::ConvShape kDeep = square(17, 70, 1, 5, 3, 1, 1, 1, false);
 constexpr bf::ConvShape kDilated = square(6, 5, 1, 8, 3, 2, 3, 2, false);
 constexpr bf::ConvShape kGrouped = square(12, 6, 3, 7, 3, 1, 1, 1, false);
 constexpr bf::ConvShape kTransposed = square(9, 4, 1, 4, 3, 2, 1, 1, true);
+constexpr bf::ConvShape kWide = square(5, 12, 1, 19, 3, 1, 1, 1, false);
 constexpr bf::ConvShape kPointwise = square(4, 11, 1, 6, 1, 2, 1, 0, false);
 constexpr bf::ConvShape kDepthwise = square(19, 19, 19, 9, 3, 1, 1, 1, false);
 constexpr bf::ConvShape kMultiplied = square(3, 6, 3, 10, 9, 1, 1, 4, false);  // in chains of taps
@@ -317,6 +318,7 @@ void check_all() {
 }
 
 TEST(Windows, ConstantShapes) {
+  for (unsigned seed = 0; seed < 12; ++seed) check_centres<kWide>(seed);
   check_all<kFirst>();
   check_all<kDeep>();
   check_all<kDilated>();
