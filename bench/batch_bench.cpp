@@ -1,21 +1,17 @@
 // Batches of boxes on real networks, in paired samples with the same boxes one call each.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
-#include "aot/cli/cache.h"
 #include "aot/cli/json_io.h"
-#include "aot/compile.h"
+#include "bench/loaded_verifier.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
-#include "planner/planner.h"
 #include "runtime/bf.h"
 
 namespace bf::bench {
@@ -27,33 +23,17 @@ using Bounds = bf_status (*)(const float*, const float*, float*, float*, void*, 
 using BoundsBatch = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
                                   bf_status*, void*, std::size_t);
 
-struct Unload {
-  void operator()(void* library) const { dlclose(library); }
-};
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
 // A network compiled for one method and `count` boxes, and boxes as a search makes them: parts of
 // the first golden box, half as wide on every side, anywhere in it.
 class Subject {
  public:
-  Subject(const Network& network, Method method, std::size_t count) : count_(count) {
-    CompileOptions options;
-    options.planner.method = method;
-    options.planner.target = find_target("host");
-    options.planner.batch = static_cast<int>(count);
-    Verifier verifier = compile(network.model, "verifier", options);
-    const cli::CachedVerifier cached = cli::cached_verifier(verifier, {});
-    plan = std::move(verifier.plan);
-    library_.reset(dlopen(cached.library.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (library_ == nullptr) throw std::runtime_error(dlerror());
-    single_ = reinterpret_cast<Bounds>(symbol("_bounds"));
-    batch_ = reinterpret_cast<BoundsBatch>(symbol("_bounds_batch"));
-    const auto align = static_cast<std::size_t>(plan.config.target.align);
-    bytes_ = (static_cast<std::size_t>(plan.batch_bytes()) + align - 1) / align * align;
-    workspace_.reset(std::aligned_alloc(align, bytes_));
-    outputs_ = static_cast<std::size_t>(plan.output_count);
+  Subject(const Network& network, Method method, std::size_t count)
+      : count_(count),
+        verifier_(network.model, method, count, 1),
+        single_(verifier_.function<Bounds>("_bounds")),
+        batch_(verifier_.function<BoundsBatch>("_bounds_batch")),
+        inputs_(static_cast<std::size_t>(plan().input_count)),
+        outputs_(static_cast<std::size_t>(plan().output_count)) {
     for (std::vector<float>* const each : {&single_lower_, &single_upper_, &lower_, &upper_})
       each->resize(count * outputs_);
     statuses_.resize(count);
@@ -62,14 +42,14 @@ class Subject {
 
   void one_by_one() {
     for (std::size_t i = 0; i < count_; ++i)
-      expect_ok(single_(low_.data() + i * inputs(), high_.data() + i * inputs(),
+      expect_ok(single_(low_.data() + i * inputs_, high_.data() + i * inputs_,
                         single_lower_.data() + i * outputs_, single_upper_.data() + i * outputs_,
-                        workspace_.get(), bytes_));
+                        verifier_.workspace(), verifier_.bytes()));
   }
 
   void together() {
     expect_ok(batch_(count_, low_.data(), high_.data(), lower_.data(), upper_.data(),
-                     statuses_.data(), workspace_.get(), bytes_));
+                     statuses_.data(), verifier_.workspace(), verifier_.bytes()));
   }
 
   // Largest difference of a bound between the two, relative to the width of its output's interval.
@@ -83,29 +63,17 @@ class Subject {
     return worst;
   }
 
-  Plan plan;
+  const Plan& plan() const { return verifier_.plan(); }
 
  private:
-  std::size_t inputs() const { return static_cast<std::size_t>(plan.input_count); }
-
-  void* symbol(const char* suffix) const {
-    void* const found = dlsym(library_.get(), (plan.name + suffix).c_str());
-    if (found == nullptr) throw std::runtime_error(dlerror());
-    return found;
-  }
-
-  static void expect_ok(bf_status status) {
-    if (status != BF_OK) throw std::runtime_error(bf_status_text(status));
-  }
-
   void make_boxes(const Network& network) {
     const cli::Golden golden =
-        cli::read_golden(network.golden, plan.input_count, plan.output_count);
-    const cli::FloatBox whole = cli::round_outward(golden.boxes.at(0).file, plan.input_count);
+        cli::read_golden(network.golden, plan().input_count, plan().output_count);
+    const cli::FloatBox whole = cli::round_outward(golden.boxes.at(0).file, plan().input_count);
     std::mt19937 random(1);
     std::uniform_real_distribution<float> place(0, 1);
     for (std::size_t i = 0; i < count_; ++i)
-      for (std::size_t k = 0; k < inputs(); ++k) {
+      for (std::size_t k = 0; k < inputs_; ++k) {
         const float half = (whole.upper[k] - whole.lower[k]) / 2;
         const float low = whole.lower[k] + place(random) * half;
         low_.push_back(low);
@@ -113,11 +81,11 @@ class Subject {
       }
   }
 
-  std::size_t count_, outputs_ = 0, bytes_ = 0;
-  std::unique_ptr<void, Unload> library_;
-  std::unique_ptr<void, Free> workspace_;
-  Bounds single_ = nullptr;
-  BoundsBatch batch_ = nullptr;
+  std::size_t count_;
+  LoadedVerifier verifier_;
+  Bounds single_;
+  BoundsBatch batch_;
+  std::size_t inputs_, outputs_;
   std::vector<float> low_, high_, single_lower_, single_upper_, lower_, upper_;
   std::vector<bf_status> statuses_;
 };
@@ -137,7 +105,7 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
   state.counters["ns_min"] = together.min() * 1e9;
   state.counters["ns_per_box"] = together.min() / boxes * 1e9;
   state.counters["single_ns"] = apart.min() / boxes * 1e9;
-  state.counters["side_by_side"] = subject.plan.batch.side_by_side;
+  state.counters["side_by_side"] = subject.plan().batch.side_by_side;
   state.counters["batch_speedup"] = apart.min() / together.min();
   if (count != 64) return;
   if (const double peer = peer_batch_nanoseconds(network.name, cli::golden_key(method)); peer > 0)

@@ -1,22 +1,17 @@
 // Work shared by two workers against the same alone, in paired samples: one box, and 64 boxes in a
 // call. Needs two cores that nobody else uses: where there is one, a pair takes longer than one.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <memory>
-#include <stdexcept>
 #include <vector>
 
-#include "aot/cli/cache.h"
 #include "aot/cli/json_io.h"
-#include "aot/compile.h"
+#include "bench/loaded_verifier.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
-#include "planner/planner.h"
 #include "runtime/bf.h"
 #include "runtime/host/thread_executor.h"
 
@@ -31,33 +26,14 @@ using Bounds = bf_status (*)(const float*, const float*, float*, float*, void*, 
 using BoundsBatch = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
                                   bf_status*, void*, std::size_t, const bf_executor*);
 
-struct Unload {
-  void operator()(void* library) const { dlclose(library); }
-};
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
 // A network compiled for one method, and its first golden box.
 class Subject {
  public:
-  Subject(const Network& network, Method method) {
-    CompileOptions options;
-    options.planner.method = method;
-    options.planner.target = find_target("host");
-    options.planner.batch = static_cast<int>(kBoxes);
-    options.planner.workers = static_cast<int>(kWorkers);
-    Verifier verifier = compile(network.model, "verifier", options);
-    const cli::CachedVerifier cached = cli::cached_verifier(verifier, {});
-    plan = std::move(verifier.plan);
-    library_.reset(dlopen(cached.library.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (library_ == nullptr) throw std::runtime_error(dlerror());
-    bounds_ = reinterpret_cast<Bounds>(symbol("_bounds_parallel"));
-    batch_ = reinterpret_cast<BoundsBatch>(symbol("_bounds_batch_parallel"));
-    const auto align = static_cast<std::size_t>(plan.config.target.align);
-    bytes_ = kWorkers * static_cast<std::size_t>(plan.batch_bytes());
-    bytes_ = (bytes_ + align - 1) / align * align;
-    workspace_.reset(std::aligned_alloc(align, bytes_));
+  Subject(const Network& network, Method method)
+      : verifier_(network.model, method, kBoxes, kWorkers),
+        bounds_(verifier_.function<Bounds>("_bounds_parallel")),
+        batch_(verifier_.function<BoundsBatch>("_bounds_batch_parallel")) {
+    const Plan& plan = verifier_.plan();
     const cli::Golden golden =
         cli::read_golden(network.golden, plan.input_count, plan.output_count);
     const cli::FloatBox box = cli::round_outward(golden.boxes.at(0).file, plan.input_count);
@@ -71,34 +47,21 @@ class Subject {
   }
 
   void one(const bf_executor* executor) {
-    expect_ok(bounds_(low_.data(), high_.data(), lower.data(), upper.data(), workspace_.get(),
-                      bytes_, executor));
+    expect_ok(bounds_(low_.data(), high_.data(), lower.data(), upper.data(), verifier_.workspace(),
+                      verifier_.bytes(), executor));
   }
 
   void many(const bf_executor* executor) {
     expect_ok(batch_(kBoxes, low_.data(), high_.data(), lower.data(), upper.data(),
-                     statuses_.data(), workspace_.get(), bytes_, executor));
+                     statuses_.data(), verifier_.workspace(), verifier_.bytes(), executor));
   }
 
-  Plan plan;
   std::vector<float> lower, upper;
 
  private:
-  void* symbol(const char* suffix) const {
-    void* const found = dlsym(library_.get(), (plan.name + suffix).c_str());
-    if (found == nullptr) throw std::runtime_error(dlerror());
-    return found;
-  }
-
-  static void expect_ok(bf_status status) {
-    if (status != BF_OK) throw std::runtime_error(bf_status_text(status));
-  }
-
-  std::size_t bytes_ = 0;
-  std::unique_ptr<void, Unload> library_;
-  std::unique_ptr<void, Free> workspace_;
-  Bounds bounds_ = nullptr;
-  BoundsBatch batch_ = nullptr;
+  LoadedVerifier verifier_;
+  Bounds bounds_;
+  BoundsBatch batch_;
   std::vector<float> low_, high_;
   std::vector<bf_status> statuses_;
 };

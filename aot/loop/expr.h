@@ -116,6 +116,9 @@ void visit(const Expr& expr, const std::function<void(const Expr&)>& see);
 // The same computation, node by node.
 bool same(const Expr& a, const Expr& b);
 
+// How tightly a node binds, in C++ and in the notation below; signs less than calls and names.
+int precedence(const Expr& expr);
+
 // Notation for people: "w * max(x[i + 3], 0)", "4 i + 20 floor(o / 4)", "0 <= i - 1 < 8".
 std::string to_string(const Expr& expr);
 std::string to_string(const Index& index);

@@ -23,7 +23,31 @@ std::string number_text(double value) {
   return fmt::format("{}", value);
 }
 
-// How tightly a node binds; calls and names most.
+std::string operand(const Expr& expr, std::size_t number, int least) {
+  const Expr& of = *expr.operands.at(number);
+  return precedence(of) < least ? "(" + to_string(of) + ")" : to_string(of);
+}
+
+std::string infix(const Expr& expr, const char* symbol) {
+  const int own = precedence(expr);
+  return fmt::format("{} {} {}", operand(expr, 0, own), symbol, operand(expr, 1, own + 1));
+}
+
+std::string call(const Expr& expr, const char* name) {
+  std::string text;
+  for (const ExprPtr& each : expr.operands) text += (text.empty() ? "" : ", ") + to_string(*each);
+  return fmt::format("{}({})", name, text);
+}
+
+std::string load_text(const Expr& expr) {
+  std::string text = fmt::format("{}[{}]", expr.name, to_string(expr.index));
+  for (std::size_t i = 0; i < expr.within.size(); ++i)
+    text += (i == 0 ? " if " : " and ") + to_string(expr.within[i]);
+  return expr.within.empty() ? text : "(" + text + " else 0)";
+}
+
+}  // namespace
+
 int precedence(const Expr& expr) {
   switch (expr.kind) {
     case ExprKind::kSelect:
@@ -52,31 +76,6 @@ int precedence(const Expr& expr) {
   }
   return 6;
 }
-
-std::string operand(const Expr& expr, std::size_t number, int least) {
-  const Expr& of = *expr.operands.at(number);
-  return precedence(of) < least ? "(" + to_string(of) + ")" : to_string(of);
-}
-
-std::string infix(const Expr& expr, const char* symbol) {
-  const int own = precedence(expr);
-  return fmt::format("{} {} {}", operand(expr, 0, own), symbol, operand(expr, 1, own + 1));
-}
-
-std::string call(const Expr& expr, const char* name) {
-  std::string text;
-  for (const ExprPtr& each : expr.operands) text += (text.empty() ? "" : ", ") + to_string(*each);
-  return fmt::format("{}({})", name, text);
-}
-
-std::string load_text(const Expr& expr) {
-  std::string text = fmt::format("{}[{}]", expr.name, to_string(expr.index));
-  for (std::size_t i = 0; i < expr.within.size(); ++i)
-    text += (i == 0 ? " if " : " and ") + to_string(expr.within[i]);
-  return expr.within.empty() ? text : "(" + text + " else 0)";
-}
-
-}  // namespace
 
 std::string to_string(const Index& index) {
   std::string text;

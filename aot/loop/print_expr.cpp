@@ -18,26 +18,6 @@ std::string number(const Expr& expr) {
                                      : float_literal(static_cast<float>(expr.value));
 }
 
-// How tightly an expression binds in C++; atoms and calls most.
-int precedence(const Expr& expr) {
-  switch (expr.kind) {
-    case ExprKind::kSelect:
-      return 0;
-    case ExprKind::kAnd:
-      return 1;
-    case ExprKind::kLess:
-    case ExprKind::kLessEqual:
-      return 2;
-    case ExprKind::kAdd:
-    case ExprKind::kSub:
-      return 3;
-    case ExprKind::kMul:
-      return 4;
-    default:
-      return 5;
-  }
-}
-
 // Two signs would be a decrement.
 std::string negated(const std::string& text) {
   return text.starts_with('-') ? "-(" + text + ")" : "-" + text;

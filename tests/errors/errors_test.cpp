@@ -8,17 +8,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
+#include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
 
 namespace bf {
@@ -28,43 +25,12 @@ namespace fs = std::filesystem;
 
 const fs::path kFolder = BF_SOURCE_DIR "/tests/errors";
 
-struct ErrorCase {
-  std::vector<std::vector<std::string>> directives;
-  std::string expected;
-  std::string source;  // the file without the expected lines
-};
-
-ErrorCase parse_case(const fs::path& path) {
-  ErrorCase result;
-  std::istringstream lines(test::read_bytes(path));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("#> ")) {
-      result.expected += line.substr(3) + "\n";
-      continue;
-    }
-    result.source += line + "\n";
-    if (line.starts_with("#! ")) {
-      std::istringstream words(line.substr(3));
-      result.directives.emplace_back();
-      for (std::string word; words >> word;) result.directives.back().push_back(word);
-    }
-  }
-  return result;
-}
-
-std::string from_hex(const std::string& hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  return bytes;
-}
-
 void make_sparse(const fs::path& path, std::uint64_t size) {
   test::write_bytes(path, "");
   fs::resize_file(path, size);
 }
 
-void make_files(const ErrorCase& test_case, const fs::path& model) {
+void make_files(const test::ErrorCase& test_case, const fs::path& model) {
   bool needs_model = true;
   for (const std::vector<std::string>& words : test_case.directives) {
     if (words[0] == "data") {
@@ -73,7 +39,7 @@ void make_files(const ErrorCase& test_case, const fs::path& model) {
     }
     needs_model = false;
     if (words[0] == "bytes")
-      test::write_bytes(model, words.size() > 1 ? from_hex(words[1]) : "");
+      test::write_bytes(model, words.size() > 1 ? test::from_hex(words[1]) : "");
     else if (words[0] == "size")
       make_sparse(model, std::stoull(words.at(1)));
     else
@@ -82,26 +48,11 @@ void make_files(const ErrorCase& test_case, const fs::path& model) {
   if (needs_model) test::write_bytes(model, test::encode_model(test_case.source));
 }
 
-std::vector<std::string> case_names() {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder))
-    if (entry.path().extension() == ".textproto") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-void update(const fs::path& path, const ErrorCase& test_case, const std::string& actual) {
-  std::string text;
-  std::istringstream lines(actual);
-  for (std::string line; std::getline(lines, line);) text += "#> " + line + "\n";
-  test::write_bytes(path, test_case.source + text);
-}
-
 class Errors : public testing::TestWithParam<std::string> {};
 
 TEST_P(Errors, reports_exactly) {
   const fs::path path = kFolder / (GetParam() + ".textproto");
-  const ErrorCase test_case = parse_case(path);
+  const test::ErrorCase test_case = test::read_error_case(path, '#');
   const test::TempFolder folder;
   const fs::path model = folder.path() / "model.onnx";
   make_files(test_case, model);
@@ -112,30 +63,24 @@ TEST_P(Errors, reports_exactly) {
     actual = error.what();
   }
   ASSERT_NE(actual, "") << "the model was accepted";
-  if (std::getenv("BF_UPDATE_GOLDEN") != nullptr) return update(path, test_case, actual);
+  if (test::update_error_case(path, '#', test_case, actual)) return;
   EXPECT_EQ(actual, test_case.expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Errors, testing::ValuesIn(case_names()),
+INSTANTIATE_TEST_SUITE_P(All, Errors,
+                         testing::ValuesIn(test::error_case_names(kFolder, ".textproto")),
                          [](const auto& instance) { return instance.param; });
 
-std::set<std::string> find_codes(const std::string& text, const std::string& pattern) {
-  const std::regex regex(pattern);
-  std::set<std::string> codes;
-  for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
-    codes.insert((*i)[1]);
-  return codes;
-}
-
 std::set<std::string> documented_codes() {
-  return find_codes(test::read_bytes(BF_SOURCE_DIR "/docs/diagnostics.md"), "\\| (BF10\\d\\d) \\|");
+  return test::find_codes(test::read_bytes(BF_SOURCE_DIR "/docs/diagnostics.md"),
+                          "\\| (BF10\\d\\d) \\|");
 }
 
 TEST(ErrorCodes, each_has_a_bad_model) {
   std::string expected;
-  for (const std::string& name : case_names())
-    expected += parse_case(kFolder / (name + ".textproto")).expected;
-  EXPECT_EQ(find_codes(expected, "error (BF10\\d\\d):"), documented_codes());
+  for (const std::string& name : test::error_case_names(kFolder, ".textproto"))
+    expected += test::read_error_case(kFolder / (name + ".textproto"), '#').expected;
+  EXPECT_EQ(test::find_codes(expected, "error (BF10\\d\\d):"), documented_codes());
 }
 
 TEST(ErrorCodes, each_in_the_source_is_documented) {
@@ -143,7 +88,7 @@ TEST(ErrorCodes, each_in_the_source_is_documented) {
   for (const fs::directory_entry& entry :
        fs::recursive_directory_iterator(BF_SOURCE_DIR "/frontend"))
     if (entry.path().extension() == ".cpp") source += test::read_bytes(entry.path());
-  EXPECT_EQ(find_codes(source, "\"(BF10\\d\\d)\""), documented_codes());
+  EXPECT_EQ(test::find_codes(source, "\"(BF10\\d\\d)\""), documented_codes());
 }
 
 TEST(ErrorCodes, supported_operators_are_documented) {
@@ -151,9 +96,9 @@ TEST(ErrorCodes, supported_operators_are_documented) {
   const std::string source = test::read_bytes(BF_SOURCE_DIR "/frontend/import/operators.cpp");
   std::string list = docs.substr(docs.find("Domain `ai.onnx`"));
   list = list.substr(list.find(':'), list.find('.', list.find(':')) - list.find(':'));
-  const std::set<std::string> supported = find_codes(source, "\\{\"(\\w+)\",\\s*import_");
+  const std::set<std::string> supported = test::find_codes(source, "\\{\"(\\w+)\",\\s*import_");
   EXPECT_GT(supported.size(), 10u);
-  EXPECT_EQ(find_codes(list, "\\b([A-Z]\\w+)"), supported);
+  EXPECT_EQ(test::find_codes(list, "\\b([A-Z]\\w+)"), supported);
 }
 
 }  // namespace
