@@ -5,6 +5,7 @@
 
 #include "columns.h"
 #include "conv_outputs.h"
+#include "conv_pixels.h"
 #include "intervals.h"
 #include "vectors.h"
 
@@ -249,12 +250,29 @@ struct IntervalTiles {
   }
 };
 
+template <bool kAdd, typename Shape>
+static inline void interval_sums(Shape fixed, const float* weight, const float* centre_in,
+                                 const float* radius_in, float* centre_out, float* radius_out) {
+  conv_outputs<IntervalTiles<kAdd>>(fixed, weight, nullptr, centre_in, radius_in,
+                                    IntervalOut{centre_out, radius_out, false});
+}
+
+template <bool kAdd, const ConvShape& kShape>
+static inline void interval_sums(FixedShape<kShape> fixed, const float* weight,
+                                 const float* centre_in, const float* radius_in, float* centre_out,
+                                 float* radius_out) {
+  if constexpr (has_pixel_lanes(kShape, kIntervalChain))
+    PixelTiles<kAdd, kShape>::outputs(weight, centre_in, radius_in, centre_out, radius_out);
+  else
+    interval_sums<kAdd, FixedShape<kShape>>(fixed, weight, centre_in, radius_in, centre_out,
+                                            radius_out);
+}
+
 // The sums of a convolution. weight: weight_place(). Shape: ConvShape or FixedShape.
 template <bool kAdd, typename Shape>
 BF_ROUTINE conv_interval(Shape fixed, const float* weight, const float* centre_in,
                          const float* radius_in, float* centre_out, float* radius_out) {
-  conv_outputs<IntervalTiles<kAdd>>(fixed, weight, nullptr, centre_in, radius_in,
-                                    IntervalOut{centre_out, radius_out, false});
+  interval_sums<kAdd>(fixed, weight, centre_in, radius_in, centre_out, radius_out);
 }
 
 }  // namespace bf

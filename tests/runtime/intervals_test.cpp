@@ -151,7 +151,8 @@ TEST(Intervals, ChainsAreAsShortAsPlanned) {
       }
 }
 
-// ---- constant shapes: tiles at the ends of rows compute the pixels alone that read through a tap
+// ---- constant shapes: tiles at the ends of rows compute the pixels alone that read through a tap;
+// of few products, pixels are in lanes
 
 struct Row {
   int size, kernel, stride, dilation, pad;
@@ -181,6 +182,7 @@ constexpr bf::ConvShape rows_of(int groups, int in, int out, Row row, bool by_pi
 
 bf::ConvGeometry geometry_of(const bf::ConvShape& shape) {
   bf::ConvGeometry g;
+  g.batch = shape.batch;
   g.groups = shape.groups;
   g.in_channels = shape.in_channels;
   g.out_channels = shape.out_channels;
@@ -235,18 +237,18 @@ void check_fixed() {
 }
 
 constexpr bf::ConvShape kOneTile = rows_of(1, 16, 17, {8, 3, 1, 1, 1, false});
-constexpr bf::ConvShape kEnds = rows_of(1, 3, 20, {14, 3, 1, 1, 1, false});
-constexpr bf::ConvShape kStrided = rows_of(1, 3, 8, {32, 4, 2, 1, 1, false});
-constexpr bf::ConvShape kMiddle = rows_of(1, 2, 17, {27, 5, 1, 2, 4, false});
-constexpr bf::ConvShape kSingle = rows_of(1, 5, 7, {9, 3, 1, 1, 1, false});
+constexpr bf::ConvShape kEnds = rows_of(1, 8, 20, {14, 3, 1, 1, 1, false});
+constexpr bf::ConvShape kStrided = rows_of(1, 6, 8, {32, 4, 2, 1, 1, false});
+constexpr bf::ConvShape kMiddle = rows_of(1, 5, 17, {27, 5, 1, 2, 4, false});
+constexpr bf::ConvShape kSingle = rows_of(1, 8, 7, {9, 3, 1, 1, 1, false});
 constexpr bf::ConvShape kLongKernel = rows_of(1, 2, 16, {30, 19, 1, 1, 9, false});
 constexpr bf::ConvShape kShortRow = rows_of(1, 4, 6, {5, 9, 1, 1, 4, false});
-constexpr bf::ConvShape kWidePad = rows_of(1, 3, 5, {4, 3, 1, 1, 7, false});
+constexpr bf::ConvShape kWidePad = rows_of(1, 8, 5, {4, 3, 1, 1, 7, false});
 constexpr bf::ConvShape kNoPad = rows_of(1, 12, 18, {21, 3, 1, 1, 0, false});
 constexpr bf::ConvShape kChannels = rows_of(1, 70, 28, {11, 3, 2, 1, 1, false});
-constexpr bf::ConvShape kGroups = rows_of(3, 4, 6, {17, 3, 1, 1, 1, false});
+constexpr bf::ConvShape kGroups = rows_of(3, 8, 6, {17, 3, 1, 1, 1, false});
 constexpr bf::ConvShape kUp = rows_of(1, 5, 9, {8, 3, 2, 1, 1, true});
-constexpr bf::ConvShape kCrowdedPlanes = rows_of(1, 1, 6, {256, 3, 1, 1, 1, false});
+constexpr bf::ConvShape kCrowdedPlanes = rows_of(1, 8, 4, {256, 3, 1, 1, 1, false});
 constexpr bf::ConvShape kPixelwise = rows_of(1, 6, 21, {13, 3, 1, 1, 1, false}, true);
 
 TEST(Intervals, ConstantShapes) {
@@ -264,6 +266,42 @@ TEST(Intervals, ConstantShapes) {
   check_fixed<kUp>();
   check_fixed<kCrowdedPlanes>();
   check_fixed<kPixelwise>();
+}
+
+// Four rows of a volume of two images.
+constexpr bf::ConvShape volumes(bf::ConvShape shape) {
+  const int in = shape.in_size[2], out = shape.out_size[2];
+  shape.batch = shape.in_size[0] = shape.out_size[0] = 2;
+  shape.in = {0, 4 * in * shape.in_channels, 4 * in, {2 * in, in, 1}};
+  shape.out = {0, 4 * out * shape.out_channels, 4 * out, {2 * out, out, 1}};
+  return shape;
+}
+
+constexpr bf::ConvShape kFew = rows_of(1, 3, 20, {31, 3, 1, 1, 1, false});
+constexpr bf::ConvShape kFewStrided = rows_of(1, 3, 8, {32, 4, 2, 1, 1, false});
+constexpr bf::ConvShape kFewApart = rows_of(1, 2, 9, {37, 3, 3, 2, 2, false});
+constexpr bf::ConvShape kFewWidePad = rows_of(1, 2, 11, {3, 3, 1, 1, 7, false});
+constexpr bf::ConvShape kDepthwise = rows_of(5, 1, 1, {9, 3, 1, 1, 1, false});
+constexpr bf::ConvShape kPooling = rows_of(4, 1, 1, {54, 2, 2, 1, 0, false});
+constexpr bf::ConvShape kVolumes = volumes(rows_of(1, 2, 5, {15, 3, 1, 1, 1, false}));
+
+TEST(Intervals, ConstantShapesOfFewProducts) {
+  if constexpr (bf::kVectorBytes >= 16) {
+    static_assert(bf::has_pixel_lanes(kFew, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kFewStrided, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kFewApart, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kFewWidePad, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kDepthwise, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kPooling, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kVolumes, bf::kIntervalChain));
+  }
+  check_fixed<kFew>();
+  check_fixed<kFewStrided>();
+  check_fixed<kFewApart>();
+  check_fixed<kFewWidePad>();
+  check_fixed<kDepthwise>();
+  check_fixed<kPooling>();
+  check_fixed<kVolumes>();
 }
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
