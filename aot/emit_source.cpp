@@ -184,7 +184,8 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
     text +=
         "void poison(void* bytes, int count, unsigned char byte) {\n"
         "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
-  text += weights(plan, stem) + emit_conv_shapes(plan) + emit_function_tables(plan);
+  text += weights(plan, stem) + emit_conv_shapes(plan) + emit_max_groups(plan) +
+          emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem);

@@ -145,6 +145,34 @@ std::string emit_conv_shapes(const Plan& plan) {
   return text;
 }
 
+namespace {
+
+std::string max_groups_name(const Layer& layer) {
+  return layer.name + "_groups";
+}
+
+}  // namespace
+
+std::string emit_max_groups(const Plan& plan) {
+  std::map<int, const IntervalMax*> found;  // by layer: entries have the same
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps)
+      if (const auto* const max = std::get_if<IntervalMax>(&step); max && max->groups)
+        found[max->layer] = max;
+  std::string text;
+  for (const auto& [index, step] : found) {
+    const auto& [firsts, taps] = *step->groups;
+    const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+    text += fmt::format(
+        "// {}\nconstexpr bf::MaxGroups {} = {{\n"
+        "    {}, {{{}}}, {{{}}},  // first candidate of the first, counts, strides\n"
+        "    {{{}}}, {{{}}}}};  // of the candidates of each\n",
+        layer.origin, max_groups_name(layer), firsts.offset, fmt::join(firsts.count, ", "),
+        fmt::join(firsts.stride, ", "), fmt::join(taps.count, ", "), fmt::join(taps.stride, ", "));
+  }
+  return text;
+}
+
 std::string runtime_includes(const Plan& plan) {
   bool intervals = false, convolved = false, relaxes = false, sums = false, rows = false,
        planes = false, slopes = false, windows = false;
@@ -155,6 +183,7 @@ std::string runtime_includes(const Plan& plan) {
             relaxes || !plan.layers[static_cast<std::size_t>(relax->layer)].function.has_value();
       sums = sums || std::holds_alternative<CentreSum>(step) ||
              std::holds_alternative<WriteValues>(step);
+      intervals = intervals || std::holds_alternative<IntervalMax>(step);
       if (const auto* sum = std::get_if<IntervalSum>(&step)) {
         intervals = true;
         for (const Term& term : plan.layers[static_cast<std::size_t>(sum->layer)].terms)
@@ -219,20 +248,40 @@ void StepEmitter::interval_term(const IntervalSum& step, int number) {
   call(fmt::format("bf::{}_interval<{}>", kernel(part.kernel).map, number > 0), arguments);
 }
 
+std::string StepEmitter::interval_errors(double inflate, double relative, double absolute) const {
+  return fmt::format("bf::IntervalErrors{{{}, {}, {}}}", literal_up(inflate), literal_up(relative),
+                     literal_up(absolute));
+}
+
 void StepEmitter::emit(const IntervalSum& step) {
   const Layer& region = layer(step.layer);
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) interval_term(step, t);
   mark("interval_sum");
   Arguments arguments = {std::to_string(region.out), region.relu ? "true" : "false",
                          term_table(step.layer, -1, TableKind::kBiasDouble),
-                         fmt::format("bf::IntervalErrors{{{}, {}, {}}}", literal_up(step.inflate),
-                                     literal_up(step.magnitude), literal_up(step.absolute))};
+                         interval_errors(step.inflate, step.magnitude, step.absolute)};
   if (!step.head) arguments.push_back(literal_up(step.gamma));
   arguments.insert(arguments.end(), {name(step.centre_out), name(step.radius_out)});
   if (step.head)
     arguments.insert(arguments.end(), {at_position("out_lower", step.position),
                                        at_position("out_upper", step.position)});
   call(step.head ? "bf::write_interval" : "bf::finish_interval", arguments);
+}
+
+void StepEmitter::emit(const IntervalMax& step) {
+  mark(step.kernel);
+  std::string function = "bf::max_interval";
+  Arguments arguments;
+  if (step.groups)
+    function += fmt::format("<{}>", max_groups_name(layer(step.layer)));
+  else
+    arguments = {std::to_string(layer(step.layer).out),
+                 term_table(step.layer, 0, TableKind::kRowStart),
+                 term_table(step.layer, 0, TableKind::kColumn)};
+  arguments.insert(arguments.end(), {name(step.centre_in), name(step.radius_in),
+                                     interval_errors(step.inflate, step.magnitude, step.absolute),
+                                     name(step.centre_out), name(step.radius_out)});
+  call(function, arguments);
 }
 
 void StepEmitter::centre_term(const CentreSum& step, int number) {

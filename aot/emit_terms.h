@@ -34,6 +34,9 @@ std::string rows_shape_name(const std::string& shape, RowsOrder order);
 // Their definitions, and of what rows make of them.
 std::string emit_conv_shapes(const Plan& plan);
 
+// And those of maxima whose groups have one form.
+std::string emit_max_groups(const Plan& plan);
+
 // "{8, 8, 1}" and "{offset, batch, channel, {..}}".
 std::string extent_literal(const Extent& sizes);
 std::string strides_literal(const ImageLayout& image);

@@ -81,12 +81,14 @@ class StepEmitter {
 
   // emit_terms.cpp: sums, products, maxima
   void emit(const IntervalSum& step);
+  void emit(const IntervalMax& step);
   void emit(const CentreSum& step);
   void emit(const RelaxProduct& step);
   void emit(const RelaxMax& step);
   void emit(const WriteValues& step);
   void interval_term(const IntervalSum& step, int number);
   void centre_term(const CentreSum& step, int number);
+  std::string interval_errors(double inflate, double relative, double absolute) const;
   // A term's map, weights and remainders, if the routine takes any.
   std::vector<std::string> term_arguments(int layer, int number, bool remainders) const;
 

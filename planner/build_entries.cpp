@@ -4,6 +4,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entry_builder.h"
+#include "planner/max_groups.h"
 
 namespace bf {
 namespace {
@@ -59,12 +60,13 @@ bool EntryBuilder::is_dense() const {
   return true;
 }
 
-// ReLU layers, dense ones and sums with a convolution: what float32 sums make faster.
+// ReLU layers, dense ones and sums with a convolution: what float32 sums make faster; and maxima.
 bool EntryBuilder::has_float_intervals() const {
   if (is_dense()) return true;
   bool convolves = false;
   for (int i = 0; i < layer_count(); ++i) {
     if (!is_needed(i)) continue;
+    if (layer(i).kind == LayerKind::kMax) continue;
     if (!layer(i).is_affine() || layer(i).function) return false;
     for (const Term& term : layer(i).terms)
       convolves = convolves || std::holds_alternative<ConvMap>(term.map);
@@ -103,11 +105,12 @@ double EntryBuilder::product_gamma(int index, int depth, ErrorTerm which) const 
          drop(ErrorTerm::kWeightRounding, layer(index).errors.weight_relative);
 }
 
-// The gamma that every interval reader of `index` (-1: the box) needs folded into the radius.
+// The gamma that every interval reader of `index` (-1: the box) needs folded into the radius;
+// maxima sum nothing.
 double EntryBuilder::reader_gamma(int index) {
   double gamma = 0;
   for (int i = 0; i < layer_count(); ++i) {
-    if (!is_needed(i)) continue;
+    if (!is_needed(i) || layer(i).kind == LayerKind::kMax) continue;
     const std::vector<int> inputs = inputs_of(layer(i));
     if (std::ranges::count(inputs, index) == 0) continue;
     gamma = std::max(gamma, product_gamma(i, interval_depth(i), ErrorTerm::kSummation));
@@ -140,6 +143,8 @@ void EntryBuilder::build_interval() {
            buffer(name + "_radius", Element::kFloat32, padded(i))};
     if (sum)
       interval_sum(i, out, false);
+    else if (layer(i).kind == LayerKind::kMax)
+      interval_max(i, out);
     else
       interval_affine(i, out);
   }
@@ -203,6 +208,22 @@ void EntryBuilder::interval_sum(int index, const Activation& out, bool head) {
   step.gamma = head ? 0 : reader_gamma(index);
   set_interval_errors(index, products, step);
   entry_.steps.push_back(std::move(step));
+}
+
+void EntryBuilder::interval_max(int index, const Activation& out) {
+  const Activation& in = activation(layer(index).terms.at(0).input);
+  IntervalMax step;
+  step.layer = index;
+  step.groups = max_groups(std::get<SparseMap>(layer(index).terms.at(0).map));
+  step.centre_in = in.centre;
+  step.radius_in = in.radius;
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.inflate = 1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat);
+  step.magnitude = reader_gamma(index) + drop(ErrorTerm::kScalar, 4 * kUnitFloat);
+  step.absolute = drop(ErrorTerm::kUnderflow, 0x1p-100);
+  step.kernel = lowering_.nonlinear(KernelKind::kIntervalMax, index);
+  entry_.steps.push_back(step);
 }
 
 // ---- plain inference

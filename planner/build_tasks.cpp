@@ -30,6 +30,9 @@ Purpose purpose(const IntervalAffine& step) {
 Purpose purpose(const IntervalSum& step) {
   return {step.head ? "bound" : "forward", step.layer, Domain::kInterval};
 }
+Purpose purpose(const IntervalMax& step) {
+  return {"forward", step.layer, Domain::kInterval};
+}
 Purpose purpose(const CentreAffine& step) {
   return {"forward", step.layer, Domain::kInterval};
 }
@@ -98,6 +101,9 @@ Cost cost(const Plan& plan, const IntervalAffine& step) {
   return one_pass(plan, step.layer, 4);
 }
 Cost cost(const Plan& plan, const IntervalSum& step) {
+  return one_pass(plan, step.layer, 4);
+}
+Cost cost(const Plan& plan, const IntervalMax& step) {
   return one_pass(plan, step.layer, 4);
 }
 Cost cost(const Plan& plan, const CentreAffine& step) {

@@ -200,7 +200,8 @@ void EntryBuilder::relax(int index, Relaxed& state) {
 
 // What product and max layers have in common.
 template <typename NonlinearStep>
-void EntryBuilder::finish_nonlinear(int index, const Relaxed& state, NonlinearStep step) {
+void EntryBuilder::finish_nonlinear(KernelKind kind, int index, const Relaxed& state,
+                                    NonlinearStep step) {
   step.layer = index;
   step.table = state.table;
   step.slack = state.slack;
@@ -209,7 +210,7 @@ void EntryBuilder::finish_nonlinear(int index, const Relaxed& state, NonlinearSt
   step.radius_out = out.radius;
   step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index) + 1));
   step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
-  step.kernel = lowering_.relax_nonlinear(index);
+  step.kernel = lowering_.nonlinear(kind, index);
   entry_.steps.push_back(step);
 }
 
@@ -227,7 +228,7 @@ void EntryBuilder::relax_product(int index, Relaxed& state) {
   step.radius_x = x.radius;
   step.centre_y = y.centre;
   step.radius_y = y.radius;
-  finish_nonlinear(index, state, step);
+  finish_nonlinear(KernelKind::kRelaxProduct, index, state, step);
 }
 
 void EntryBuilder::relax_max(int index, Relaxed& state) {
@@ -243,7 +244,7 @@ void EntryBuilder::relax_max(int index, Relaxed& state) {
   step.centre_in = in.centre;
   step.radius_in = in.radius;
   step.choice = state.choice;
-  finish_nonlinear(index, state, step);
+  finish_nonlinear(KernelKind::kRelaxMax, index, state, step);
 }
 
 void EntryBuilder::build_centred() {

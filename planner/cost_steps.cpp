@@ -36,6 +36,11 @@ bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
 
+// Of all maxima of a max layer.
+double max_candidates(const Layer& layer) {
+  return static_cast<double>(std::get<SparseMap>(layer.terms.at(0).map).column.size());
+}
+
 // Layers that an entry's steps read.
 std::set<int> layers_of(const Entry& entry) {
   std::set<int> used;
@@ -244,6 +249,13 @@ void StepCoster::visit(const IntervalSum& step, const StepActivity&) {
     forward_term(step.layer, t, step.parts[t].kernel, true);
 }
 
+void StepCoster::visit(const IntervalMax& step, const StepActivity&) {
+  Work work;
+  work.items =
+      layer(step.layer).out + max_candidates(layer(step.layer)) / (step.groups ? lanes_ : 1);
+  add(Family::kIntervalSum, kernel(step.kernel).function, step.kernel, 1, work);
+}
+
 void StepCoster::visit(const CentreSum& step, const StepActivity&) {
   const Layer& region = layer(step.layer);
   Work own;
@@ -332,7 +344,7 @@ void StepCoster::visit(const RelaxMax& step, const StepActivity&) {
   const Layer& region = layer(step.layer);
   Work work;
   work.groups = region.out;
-  work.items = static_cast<double>(std::get<SparseMap>(region.terms.at(0).map).column.size());
+  work.items = max_candidates(region);
   add(Family::kRelaxMax, kernel(step.kernel).function, step.kernel, 1, work);
 }
 

@@ -60,6 +60,7 @@ class StepCoster {
   void visit(const BindBox& step, const StepActivity&);
   void visit(const IntervalAffine& step, const StepActivity&);
   void visit(const IntervalSum& step, const StepActivity&);
+  void visit(const IntervalMax& step, const StepActivity&);
   void visit(const CentreAffine& step, const StepActivity&);
   void visit(const CentreSum& step, const StepActivity&);
   void forward_term(int layer, std::size_t number, KernelId kernel, bool narrow);

@@ -66,6 +66,7 @@ class EntryBuilder {
   void set_interval_errors(int index, int products, IntervalStep& step);
   void interval_affine(int index, const Activation& out);
   void interval_sum(int index, const Activation& out, bool head);
+  void interval_max(int index, const Activation& out);
   void build_evaluate();
 
   // centred_steps.cpp: notes [centre path], [backward pass]
@@ -85,7 +86,7 @@ class EntryBuilder {
   Activation add_activation(int index);
   void relax(int index, Relaxed& state);
   template <typename NonlinearStep>
-  void finish_nonlinear(int index, const Relaxed& state, NonlinearStep step);
+  void finish_nonlinear(KernelKind kind, int index, const Relaxed& state, NonlinearStep step);
   void relax_product(int index, Relaxed& state);
   void relax_max(int index, Relaxed& state);
 

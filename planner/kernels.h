@@ -23,6 +23,7 @@ enum class KernelKind : std::uint8_t {
   kEvaluateAffine,  // plain inference of affine [+ ReLU]
   // Routines of the runtime, for layers of other kinds than dense:
   kTermInterval,  // one term of a sum: float centres and radii
+  kIntervalMax,   // the same of candidates -> of their maximum
   kTermCentre,    // one term of a sum: adds to double centres and float radii
   kTermStart,     // backward coefficients of chosen rows of one term
   kTermBackward,  // coefficients x one term

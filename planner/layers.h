@@ -53,6 +53,13 @@ struct StridedView {
   bool operator==(const StridedView&) const = default;
 };
 
+// Groups of equal form: candidate t of group i is element i of `groups` + element t of `taps`,
+// whose offset is 0. The last taps are neighbours, or one.
+struct GroupView {
+  StridedView firsts, taps;
+  bool operator==(const GroupView&) const = default;
+};
+
 // y_i = x_{source_i}, or 0 where source_i is -1; an empty list is the identity. No weights.
 struct GatherMap {
   std::vector<std::int32_t> source;

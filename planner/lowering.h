@@ -36,7 +36,8 @@ class LoweringPlanner {
   // kTermStart or kTermBackward. tile: 0 for the first two.
   KernelId term(KernelKind kind, int layer, int term, int tile, bool wide);
   KernelId relax_rows(int layer, int tile, bool wide);
-  KernelId relax_nonlinear(int layer);  // of a product or max layer
+  // Of a product or max layer: kRelaxProduct, kRelaxMax, kIntervalMax.
+  KernelId nonlinear(KernelKind kind, int layer);
   // Of rows that choose their slopes: relax_rows with them, the walk forward through a term (-1: of
   // a dense layer), and the step of the slopes.
   KernelId relax_free_rows(int layer, int tile, bool wide);

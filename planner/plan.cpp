@@ -226,6 +226,8 @@ std::string_view to_string(KernelKind kind) {
       return "evaluate_affine";
     case KernelKind::kTermInterval:
       return "term_interval";
+    case KernelKind::kIntervalMax:
+      return "interval_max";
     case KernelKind::kTermCentre:
       return "term_centre";
     case KernelKind::kTermStart:

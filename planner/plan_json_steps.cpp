@@ -73,6 +73,26 @@ Json fields(const Names& names, const IntervalSum& step) {
           {"position", step.position}};
 }
 
+Json view_json(const StridedView& view) {
+  return {{"offset", view.offset}, {"count", view.count}, {"stride", view.stride}};
+}
+
+Json fields(const Names& names, const IntervalMax& step) {
+  Json groups = nullptr;
+  if (step.groups)
+    groups = {{"firsts", view_json(step.groups->firsts)}, {"taps", view_json(step.groups->taps)}};
+  return {{"layer", names.layer(step.layer)},
+          {"groups", std::move(groups)},
+          {"centre_in", names.buffer(step.centre_in)},
+          {"radius_in", names.buffer(step.radius_in)},
+          {"centre_out", names.buffer(step.centre_out)},
+          {"radius_out", names.buffer(step.radius_out)},
+          {"inflate", step.inflate},
+          {"magnitude", step.magnitude},
+          {"absolute", step.absolute},
+          {"kernel", names.kernel(step.kernel)}};
+}
+
 Json fields(const Names& names, const CentreAffine& step) {
   return {{"layer", names.layer(step.layer)},
           {"centre_in", names.buffer(step.centre_in)},

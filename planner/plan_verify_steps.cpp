@@ -1,5 +1,7 @@
 #include "planner/plan_verify_steps.h"
 
+#include "planner/max_groups.h"
+
 namespace bf {
 namespace {
 
@@ -62,6 +64,21 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalSum& s
     uses.scratch(step.radius_out, kFloat, layer.out);
     return uses.list;
   }
+  uses.write(step.centre_out, Role::kCentre, step.layer, kFloat, layer.out);
+  uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalMax& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kMax);
+  check_error_terms({step.inflate, step.magnitude, step.absolute});
+  const Term& x = layer.terms[0];
+  BF_CHECK(!step.groups || candidates_of(*step.groups) == std::get<SparseMap>(x.map));
+  kernel_of(plan, step.kernel, KernelKind::kIntervalMax, x.in, layer.out);
+  Uses uses;
+  uses.read(step.centre_in, Role::kCentre, x.input, kFloat, x.in);
+  uses.read(step.radius_in, Role::kRadius, x.input, kFloat, x.in);
   uses.write(step.centre_out, Role::kCentre, step.layer, kFloat, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
   return uses.list;

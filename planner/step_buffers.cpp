@@ -97,6 +97,9 @@ class Renaming {
     for (IntervalSum::Part& part : step.parts) rename({&part.centre_in, &part.radius_in});
     rename({&step.centre_out, &step.radius_out});
   }
+  void operator()(IntervalMax& step) const {
+    rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out});
+  }
   void operator()(CentreAffine& step) const {
     rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out, &step.below,
             &step.above, &step.slack});

@@ -40,6 +40,10 @@ Access access(const IntervalSum& step) {
   return access;
 }
 
+Access access(const IntervalMax& step) {
+  return make_access({step.centre_in, step.radius_in}, {step.centre_out, step.radius_out});
+}
+
 Access access(const CentreAffine& step) {
   return make_access({step.centre_in, step.radius_in},
                      {step.centre_out, step.radius_out, step.below, step.above, step.slack});
@@ -148,6 +152,9 @@ std::string_view name(const IntervalAffine&) {
 }
 std::string_view name(const IntervalSum&) {
   return "interval_sum";
+}
+std::string_view name(const IntervalMax&) {
+  return "interval_max";
 }
 std::string_view name(const CentreAffine&) {
   return "centre_affine";

@@ -7,6 +7,7 @@
 
 #include "frontend/graph.h"
 #include "planner/buffers.h"
+#include "planner/interval_steps.h"
 #include "planner/kernels.h"
 
 namespace bf {
@@ -23,43 +24,6 @@ struct BindBox {
   double gamma = 0;  // folded for the reader (interval method)
   KernelId kernel = 0;
   bool operator==(const BindBox&) const = default;
-};
-
-// ibp: (centre, radius) of the inputs -> those of the activations, or the output bounds.
-struct IntervalAffine {
-  int layer = 0;
-  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
-  BufferId centre_out = BufferId::kNone,
-           radius_out = BufferId::kNone;  // kNone for the last: bounds go to the caller
-  // Of several boxes side by side, the last: bounds before they go to the caller.
-  BufferId low = BufferId::kNone, high = BufferId::kNone;
-  double inflate = 0;    // factor on the computed radius
-  double magnitude = 0;  // times |z|: roundings of the scalar part
-  double absolute = 0;   // bias error and underflow
-  double gamma = 0;      // folded into radius_out for its reader
-  int position = 0;      // of its first element in the caller's arrays, when it is a head
-  KernelId kernel = 0;
-  bool operator==(const IntervalAffine&) const = default;
-};
-
-// The same for a sum layer: every term adds its sums to centre_out and radius_out, which become
-// activations in place, or go to the caller as bounds.
-struct IntervalSum {
-  struct Part {
-    BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
-    KernelId kernel = 0;
-    bool operator==(const Part&) const = default;
-  };
-  int layer = 0;
-  std::vector<Part> parts;  // one per term
-  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
-  bool head = false;     // bounds go to the caller
-  double inflate = 0;    // as IntervalAffine
-  double magnitude = 0;  //
-  double absolute = 0;   //
-  double gamma = 0;      //
-  int position = 0;      //
-  bool operator==(const IntervalSum&) const = default;
 };
 
 // What a `slack` buffer holds for a layer, three doubles:
@@ -362,9 +326,9 @@ struct MeetOutputs {
   bool operator==(const MeetOutputs&) const = default;
 };
 
-using Step = std::variant<BindBox, IntervalAffine, IntervalSum, CentreAffine, CentreSum, Relax,
-                          RelaxProduct, RelaxMax, BackwardRows, WriteBounds, EvaluateAffine,
-                          WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine,
+                          CentreSum, Relax, RelaxProduct, RelaxMax, BackwardRows, WriteBounds,
+                          EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

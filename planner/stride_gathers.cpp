@@ -53,6 +53,17 @@ std::optional<StridedView> strided_view(const std::vector<std::int32_t>& source)
   return view;
 }
 
+std::vector<std::int32_t> elements_of(const StridedView& view) {
+  std::vector<std::int32_t> made;
+  for (std::int32_t a = 0; a < view.count[0]; ++a)
+    for (std::int32_t b = 0; b < view.count[1]; ++b)
+      for (std::int32_t c = 0; c < view.count[2]; ++c)
+        for (std::int32_t d = 0; d < view.count[3]; ++d)
+          made.push_back(view.offset + a * view.stride[0] + b * view.stride[1] +
+                         c * view.stride[2] + d * view.stride[3]);
+  return made;
+}
+
 void stride_gathers(Plan& plan) {
   for (Layer& layer : plan.layers)
     for (Term& term : layer.terms) {

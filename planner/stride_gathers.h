@@ -12,6 +12,8 @@ namespace bf {
 // of at most four dimensions after merging.
 std::optional<StridedView> strided_view(const std::vector<std::int32_t>& source);
 
+std::vector<std::int32_t> elements_of(const StridedView& view);
+
 // Gives the large gathers of a plan their views; small ones keep tables, which are smaller than
 // code of their own.
 void stride_gathers(Plan& plan);

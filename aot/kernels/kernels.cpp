@@ -24,6 +24,7 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
     case KernelKind::kTermInterval:
+    case KernelKind::kIntervalMax:
     case KernelKind::kTermCentre:
     case KernelKind::kTermStart:
     case KernelKind::kTermBackward:
@@ -62,6 +63,7 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
     case KernelKind::kTermInterval:
+    case KernelKind::kIntervalMax:
     case KernelKind::kTermCentre:
     case KernelKind::kTermStart:
     case KernelKind::kTermBackward:

@@ -171,6 +171,29 @@ class Machine {
     if (step.head) write_output(step.position, target, bounds);
   }
 
+  void execute(const IntervalMax& step) {
+    const SparseMap& map = std::get<SparseMap>(layer(step.layer).terms.at(0).map);
+    const Vector<Scalar> lower = memory(step.centre_in) - memory(step.radius_in);
+    const Vector<Scalar> upper = memory(step.centre_in) + memory(step.radius_in);
+    const Eigen::Index n = layer(step.layer).out;
+    Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const auto first = map.column.begin() + map.row_start[static_cast<std::size_t>(j)];
+      const auto end = map.column.begin() + map.row_start[static_cast<std::size_t>(j) + 1];
+      bounds.lower(j) = lower(*first);
+      bounds.upper(j) = upper(*first);
+      bool known = true;
+      for (auto k = first; k != end; ++k) {
+        bounds.lower(j) = larger(bounds.lower(j), lower(*k));
+        bounds.upper(j) = larger(bounds.upper(j), upper(*k));
+        known = known && is_finite(lower(*k)) && is_finite(upper(*k));
+      }
+      forget(bounds, j, known);
+    }
+    store(step.centre_out, step.radius_out, bounds);
+    layers_[step.layer] = std::move(bounds);
+  }
+
   template <typename Centre>
   void set_centre(const Centre& step, const std::vector<Boxes>& inputs) {
     const Interval<Scalar> bounds = propagate(step.layer, inputs);

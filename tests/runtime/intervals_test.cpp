@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -339,6 +340,139 @@ TEST(Intervals, ActivationsHoldWhatSumsSay) {
       EXPECT_GE(r, high - c + value(gamma) * abs(c)) << j;
       EXPECT_GE(r, c - low + value(gamma) * abs(c)) << j;
     }
+  }
+}
+
+// Groups of random size over `in` candidates.
+bf::SparseMap random_groups(Random& random, int rows, int in) {
+  bf::SparseMap map{{0}, {}};
+  for (int i = 0; i < rows; ++i) {
+    for (int count = random.between(1, 6); count > 0; --count)
+      map.column.push_back(random.below(in));
+    map.row_start.push_back(static_cast<std::int32_t>(map.column.size()));
+  }
+  return map;
+}
+
+// The planner's constants, of readers that need gamma.
+bf::IntervalErrors max_errors(float gamma) {
+  return {1 + 0x1p-21F, gamma + 0x1p-22F, 0x1p-100F};
+}
+
+// Of candidates whose radii may have lost 2^-149, with what readers need.
+TEST(Intervals, MaximaHoldWhatCandidatesSay) {
+  constexpr int kRows = 20, kIn = 16;
+  const float gamma = 0x1p-18F;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Numbers kind = kAllNumbers[seed % 5];
+    const std::vector<float> c = random.numbers(kIn, kind);
+    std::vector<float> r = random.radii(kIn, kind);
+    if (seed % 3 == 0) std::fill(r.begin(), r.end(), 0.0F);
+    const bf::SparseMap map = random_groups(random, kRows, kIn);
+    Sums made(kRows);
+    bf::max_interval(kRows, map.row_start.data(), map.column.data(), c.data(), r.data(),
+                     max_errors(gamma), made.centre.data(), made.radius.data());
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const auto at = [&](std::int32_t k) { return static_cast<std::size_t>(map.column[k]); };
+      mpq_class low, high;
+      for (std::int32_t k = map.row_start[i]; k < map.row_start[i + 1]; ++k) {
+        const mpq_class reach = value(r[at(k)]) + exact(0x1p-149);
+        const mpq_class below = value(c[at(k)]) - reach, above = value(c[at(k)]) + reach;
+        if (k == map.row_start[i] || below > low) low = below;
+        if (k == map.row_start[i] || above > high) high = above;
+      }
+      const mpq_class middle = value(made.centre[i]), paid = value(gamma) * abs(middle);
+      EXPECT_GE(value(made.radius[i]), high - middle + paid) << i;
+      EXPECT_GE(value(made.radius[i]), middle - low + paid) << i;
+      const mpq_class size = abs(low) + abs(high);
+      EXPECT_LE(value(made.radius[i]),
+                (high - low) / 2 + 2 * paid + exact(0x1p-20) * size + exact(0x1p-99))
+          << i;
+    }
+  }
+}
+
+// Groups of equal form, and the same as a table.
+constexpr bf::MaxGroups kPooled = {0, {1, 3, 6, 6}, {0, 729, 108, 4}, {1, 1, 4, 4}, {0, 0, 27, 1}};
+constexpr bf::MaxGroups kOverlapping = {
+    2, {1, 1, 5, 5}, {0, 0, 22, 2}, {1, 1, 3, 3}, {0, 0, 11, 1}};
+constexpr bf::MaxGroups kChannelsLast = {
+    0, {1, 4, 4, 6}, {0, 96, 12, 1}, {1, 2, 2, 1}, {0, 48, 6, 0}};
+constexpr bf::MaxGroups kLong = {1, {1, 1, 2, 300}, {0, 0, 601, 2}, {1, 1, 1, 3}, {0, 0, 0, 1}};
+
+bf::SparseMap candidates_of(const bf::MaxGroups& groups) {
+  const auto visit = [](const int(&count)[4], const int(&stride)[4], auto each) {
+    for (int a = 0; a < count[0]; ++a)
+      for (int b = 0; b < count[1]; ++b)
+        for (int c = 0; c < count[2]; ++c)
+          for (int d = 0; d < count[3]; ++d)
+            each(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
+  };
+  bf::SparseMap map{{0}, {}};
+  visit(groups.count, groups.stride, [&](int first) {
+    visit(groups.taps, groups.tap_stride,
+          [&](int tap) { map.column.push_back(groups.first + first + tap); });
+    map.row_start.push_back(static_cast<std::int32_t>(map.column.size()));
+  });
+  return map;
+}
+
+template <const bf::MaxGroups& kGroups>
+void expect_same_maxima() {
+  const bf::SparseMap map = candidates_of(kGroups);
+  const int in = *std::max_element(map.column.begin(), map.column.end()) + 1;
+  const int rows = static_cast<int>(map.row_start.size()) - 1;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    std::vector<float> c = random.numbers(in, kAllNumbers[seed % 5]);
+    std::vector<float> r = random.radii(in, kAllNumbers[seed % 5]);
+    if (seed % 2 == 0) r[static_cast<std::size_t>(random.below(in))] = kInfinity;
+    if (seed % 4 == 0)
+      c[static_cast<std::size_t>(random.below(in))] = std::numeric_limits<float>::quiet_NaN();
+    Sums made(rows), expected(rows);
+    bf::max_interval<kGroups>(c.data(), r.data(), max_errors(0x1p-18F), made.centre.data(),
+                              made.radius.data());
+    bf::max_interval(rows, map.row_start.data(), map.column.data(), c.data(), r.data(),
+                     max_errors(0x1p-18F), expected.centre.data(), expected.radius.data());
+    EXPECT_EQ(made.centre, expected.centre);
+    EXPECT_EQ(made.radius, expected.radius);
+  }
+}
+
+TEST(Intervals, MaximaOfEqualGroupsAreThoseOfTheTable) {
+  expect_same_maxima<kPooled>();
+  expect_same_maxima<kOverlapping>();
+  expect_same_maxima<kChannelsLast>();
+  expect_same_maxima<kLong>();
+}
+
+// One candidate of which nothing is known, first or last, or ends beyond the floats.
+TEST(Intervals, MaximaOfWhatIsNotFiniteKnowNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float most = std::numeric_limits<float>::max();
+  const float centres[] = {kInfinity, -kInfinity, nan, 0, 0, most, -most};
+  const float radii[] = {0, 0, 0, kInfinity, nan, most, most};
+  const std::int32_t row_start[] = {0, 2, 4, 5}, column[] = {0, 1, 1, 0, 0};
+  const bf::IntervalErrors none = {1, 0, 0};
+  for (int j = 0; j < 7; ++j) {
+    SCOPED_TRACE(j);
+    const float c[] = {centres[j], 1}, r[] = {radii[j], 1};
+    Sums made(3), again(3);
+    bf::max_interval(3, row_start, column, c, r, max_errors(0), made.centre.data(),
+                     made.radius.data());
+    bf::max_interval(3, row_start, column, made.centre.data(), made.radius.data(), max_errors(0),
+                     again.centre.data(), again.radius.data());
+    for (const Sums* sums : {&made, &again})
+      for (std::size_t i = 0; i < 3; ++i) {
+        float lower = 1, upper = 1;
+        bf::write_interval(1, false, nullptr, none, &sums->centre[i], &sums->radius[i], &lower,
+                           &upper);
+        EXPECT_EQ(lower, -kInfinity) << i;
+        EXPECT_EQ(upper, kInfinity) << i;
+      }
   }
 }
 

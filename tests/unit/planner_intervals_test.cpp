@@ -51,6 +51,22 @@ Graph residual_graph(bool function) {
   return b.outputs({b.add(testing::affine(1, 32, std::vector<double>(32, 1), {0}), {flat}, {1})});
 }
 
+// A convolution, the maxima of its rows, which a sum reads beside the dense head if `twice`.
+Graph max_graph(bool twice) {
+  Builder b({1, 4, 4});
+  const ValueId first = b.relu(b.add(conv(1, 2), {b.x()}, {2, 4, 4}));
+  GroupMax rows{{0}, {}};
+  for (std::int64_t row = 0; row < 8; ++row) {
+    for (std::int64_t k = 0; k < 4; ++k) rows.source.push_back(4 * row + k);
+    rows.row_start.push_back(4 * row + 4);
+  }
+  const ValueId pooled = b.add(rows, {first}, {8});
+  std::vector<ValueId> heads = {
+      b.add(testing::affine(1, 8, std::vector<double>(8, 1), {0}), {pooled}, {1})};
+  if (twice) heads.push_back(b.add(conv(2, 1), {first}, {1, 4, 4}));
+  return b.outputs(heads);
+}
+
 Plan plan_of(const Graph& graph, Method method = Method::kIbp) {
   PlannerConfig config;
   config.method = method;
@@ -74,6 +90,24 @@ TEST(Intervals, OfReluNetworksThatConvolveAreInFloat32) {
   const Entry& evaluate = *made.find_entry(EntryKind::kEvaluate);
   EXPECT_EQ(count_steps<IntervalSum>(evaluate), 0U);
   EXPECT_GT(count_steps<CentreSum>(evaluate), 0U);
+}
+
+// Maxima sum nothing: they need no summation errors in the radii that they read.
+TEST(Intervals, OfMaximaAreInFloat32) {
+  for (const bool twice : {false, true}) {
+    const Plan made = plan_of(max_graph(twice));
+    const Entry& bounds = *made.find_entry(EntryKind::kBounds);
+    ASSERT_EQ(count_steps<IntervalMax>(bounds), 1U);
+    for (const Buffer& buffer : bounds.buffers) EXPECT_EQ(buffer.element, Element::kFloat32);
+    for (const Step& step : bounds.steps) {
+      if (const auto* sum = std::get_if<IntervalSum>(&step); sum && !sum->head) {
+        EXPECT_EQ(sum->gamma > 0, twice);
+      }
+      if (const auto* max = std::get_if<IntervalMax>(&step)) {
+        EXPECT_GT(max->magnitude, 0x1p-22);  // the roundings here, and what the head needs
+      }
+    }
+  }
 }
 
 TEST(Intervals, OfOtherNetworksKeepDoubleCentres) {
@@ -113,8 +147,15 @@ IntervalSum& sum_step(Plan& plan, std::size_t number) {  // the last is the resi
   return std::get<IntervalSum>(plan.entries[0].steps[0]);
 }
 
-void expect_death(const std::function<void(Plan&)>& break_it, const char* message) {
-  Plan made = plan_of(residual_graph(false));
+IntervalMax& max_step(Plan& plan) {
+  return std::get<IntervalMax>(*std::ranges::find_if(plan.entries[0].steps, [](const Step& step) {
+    return std::holds_alternative<IntervalMax>(step);
+  }));
+}
+
+void expect_death(const std::function<void(Plan&)>& break_it, const char* message,
+                  const Graph& graph = residual_graph(false)) {
+  Plan made = plan_of(graph);
   break_it(made);
   EXPECT_DEATH(verify(made), message);
 }
@@ -131,6 +172,15 @@ TEST(IntervalsDeathTest, AreVerified) {
       [](Plan& p) { sum_step(p, 2).parts[0].centre_in = sum_step(p, 0).parts[0].centre_in; },
       "which holds|holds 16");
   expect_death([](Plan& p) { sum_step(p, 0).head = true; }, "which holds something else");
+
+  const Graph maxima = max_graph(false);
+  expect_death([](Plan& p) { max_step(p).layer = 0; }, "kind == LayerKind::kMax", maxima);
+  expect_death([](Plan& p) { max_step(p).magnitude = -1; }, "term >= 0", maxima);
+  expect_death([](Plan& p) { max_step(p).kernel = sum_step(p, 0).parts[0].kernel; },
+               "kernel.kind == kind", maxima);
+  expect_death([](Plan& p) { ++max_step(p).groups->taps.stride[3]; }, "candidates_of", maxima);
+  expect_death([](Plan& p) { max_step(p).radius_in = max_step(p).centre_in; },
+               "which holds something else", maxima);
 }
 
 }  // namespace

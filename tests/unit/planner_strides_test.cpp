@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/max_groups.h"
 #include "planner/stride_gathers.h"
 
 namespace bf {
@@ -11,21 +12,10 @@ namespace {
 
 using Sources = std::vector<std::int32_t>;
 
-Sources enumerate(const StridedView& view) {
-  Sources made;
-  for (std::int32_t a = 0; a < view.count[0]; ++a)
-    for (std::int32_t b = 0; b < view.count[1]; ++b)
-      for (std::int32_t c = 0; c < view.count[2]; ++c)
-        for (std::int32_t d = 0; d < view.count[3]; ++d)
-          made.push_back(view.offset + a * view.stride[0] + b * view.stride[1] +
-                         c * view.stride[2] + d * view.stride[3]);
-  return made;
-}
-
 void expect_view(const Sources& source) {
   const auto view = strided_view(source);
   ASSERT_TRUE(view.has_value());
-  EXPECT_EQ(enumerate(*view), source);
+  EXPECT_EQ(elements_of(*view), source);
 }
 
 TEST(StridedViews, FindTransposesSlicesAndRepetitions) {
@@ -55,11 +45,11 @@ TEST(StridedViews, FindEveryNestOfFourLoops) {
       made.count[k] = 1 + below(4);
       made.stride[k] = below(9) - 4;
     }
-    const Sources source = enumerate(made);
+    const Sources source = elements_of(made);
     const auto view = strided_view(source);
     if (!view) continue;  // dimensions may merge in ways that hide the nest
     ++found;
-    EXPECT_EQ(enumerate(*view), source);
+    EXPECT_EQ(elements_of(*view), source);
   }
   EXPECT_GT(found, 150);
 }
@@ -70,6 +60,60 @@ TEST(StridedViews, RefuseWhatNoNestEnumerates) {
   EXPECT_FALSE(strided_view({0, -1, 2}).has_value());  // holes
   EXPECT_FALSE(strided_view({0, 1, 2, 3, 4, 6}).has_value());
   EXPECT_FALSE(strided_view({3, 1, 4, 1, 5, 9, 2, 6}).has_value());
+}
+
+// Windows of kernel x kernel, `stride` apart, on `channels` images of size x size, whose channels
+// and pixels are so far apart.
+SparseMap pooling(int channels, int size, int kernel, int stride, int channel, int pixel) {
+  SparseMap map{{0}, {}};
+  for (int c = 0; c < channels; ++c)
+    for (int y = 0; y + kernel <= size; y += stride)
+      for (int x = 0; x + kernel <= size; x += stride) {
+        for (int a = 0; a < kernel; ++a)
+          for (int b = 0; b < kernel; ++b)
+            map.column.push_back(c * channel + ((y + a) * size + x + b) * pixel);
+        map.row_start.push_back(static_cast<std::int32_t>(map.column.size()));
+      }
+  return map;
+}
+
+TEST(GroupViews, FindPooling) {
+  const auto expect_groups = [](const SparseMap& map, std::int32_t last) {
+    const auto found = max_groups(map);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(candidates_of(*found), map);
+    EXPECT_EQ(found->taps.count[3], last);
+  };
+  expect_groups(pooling(3, 27, 4, 4, 729, 1), 4);
+  expect_groups(pooling(2, 9, 3, 2, 81, 1), 3);   // windows overlap
+  expect_groups(pooling(3, 8, 8, 8, 64, 1), 64);  // of whole images
+}
+
+// In images whose channels lie together those of a pixel are neighbours.
+TEST(GroupViews, FindPoolingOfChannelsThatLieTogether) {
+  SparseMap map{{0}, {}};
+  for (int y = 0; y < 4; y += 2)
+    for (int x = 0; x < 4; x += 2)
+      for (int c = 0; c < 5; ++c) {
+        for (int t = 0; t < 4; ++t) map.column.push_back(((y + t / 2) * 4 + x + t % 2) * 5 + c);
+        map.row_start.push_back(static_cast<std::int32_t>(map.column.size()));
+      }
+  const auto found = max_groups(map);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(candidates_of(*found), map);
+  EXPECT_EQ(found->taps.count[3], 1);
+}
+
+TEST(GroupViews, AreNotOfOtherGroups) {
+  SparseMap map = pooling(3, 8, 2, 2, 64, 1);
+  map.column[5] += 1;
+  EXPECT_FALSE(max_groups(map).has_value());
+  map = pooling(3, 8, 2, 2, 64, 1);
+  map.column.pop_back();  // of fewer candidates
+  --map.row_start.back();
+  EXPECT_FALSE(max_groups(map).has_value());
+  EXPECT_FALSE(max_groups(pooling(1, 24, 2, 6, 576, 1)).has_value());  // far apart
+  EXPECT_FALSE(max_groups({{0, 2}, {1, 2}}).has_value());              // one group
 }
 
 }  // namespace
