@@ -33,16 +33,27 @@ static constexpr int lane_of(Pick pick, int width, int lane) {
   return lane / 4 * 4 + (from < 4 ? from : width + from - 4);
 }
 
+// Lane k is lane kFrom_k of a and, behind it, b.
+template <int... kFrom, typename Vector>
+__attribute__((always_inline)) static inline Vector shuffle(Vector a, Vector b) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, kFrom...);
+#else
+  return __builtin_shuffle(a, b, typename VectorOf<std::int32_t, sizeof...(kFrom)>::type{kFrom...});
+#endif
+}
+
 template <int kA, int kB, int kC, int kD, typename Vector, int... kLane>
 __attribute__((always_inline)) static inline Vector pick(Vector a, Vector b, LaneList<kLane...>) {
   constexpr Pick kPick = {{kA, kB, kC, kD}};
-  constexpr int kWidth = sizeof...(kLane);
-#if defined(__clang__)
-  return __builtin_shufflevector(a, b, lane_of(kPick, kWidth, kLane)...);
-#else
-  return __builtin_shuffle(
-      a, b, typename VectorOf<std::int32_t, kWidth>::type{lane_of(kPick, kWidth, kLane)...});
-#endif
+  return shuffle<lane_of(kPick, sizeof...(kLane), kLane)...>(a, b);
+}
+
+// Every second lane of a and, behind it, b.
+template <int kFirst, typename Vector, int... kLane>
+__attribute__((always_inline)) static inline Vector every_second(Vector a, Vector b,
+                                                                 LaneList<kLane...>) {
+  return shuffle<(kFirst + 2 * kLane)...>(a, b);
 }
 
 // Writes, or adds, the first kCount of four rows of kWidth numbers as columns: row x, number c goes

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "columns.h"
 #include "conv_taps.h"
 #include "vectors.h"
 
@@ -73,17 +74,40 @@ struct KeptRows {
   static constexpr int kStride = kShape.stride[2], kPad = kShape.pad[2];
   alignas(64) float of[kHow.rows][in_group(kShape)][kStride][kHow.length];
 
+  // Whether the row is whole vectors of every second position.
+  static constexpr bool kPairs = kStride == 2 && kPad >= 0 && kShape.in.spatial[2] == 1 &&
+                                 kShape.in_size[2] % (2 * kHow.lanes) == 0 &&
+                                 kShape.in_size[2] + kPad <= 2 * kHow.length;
+
   // in: the row's first pixel of the group's first channel.
   __attribute__((always_inline)) void keep(int row, const float* in) {
-    for (int i = 0; i < in_group(kShape); ++i, in += kShape.in.channel)
-      for (int part = 0; part < kStride; ++part) {
-        float* const to = of[row % kHow.rows][i][part];
-        const int begin = kPad > part ? ceil_div(kPad - part, kStride) : 0;
-        const int stop = ceil_div(kShape.in_size[2] + kPad - part, kStride);
-        const int end = stop < kHow.length ? stop : kHow.length;
-        for (int x = begin; x < end; ++x)
-          to[x] = in[std::ptrdiff_t{x * kStride + part - kPad} * kShape.in.spatial[2]];
-      }
+    for (int i = 0; i < in_group(kShape); ++i, in += kShape.in.channel) {
+      if constexpr (kPairs)
+        keep_pairs(in, of[row % kHow.rows][i]);
+      else
+        for (int part = 0; part < kStride; ++part)
+          keep_part(in, part, of[row % kHow.rows][i][part]);
+    }
+  }
+
+  __attribute__((always_inline)) static void keep_part(const float* in, int part, float* to) {
+    const int begin = kPad > part ? ceil_div(kPad - part, kStride) : 0;
+    const int stop = ceil_div(kShape.in_size[2] + kPad - part, kStride);
+    const int end = stop < kHow.length ? stop : kHow.length;
+    for (int x = begin; x < end; ++x)
+      to[x] = in[std::ptrdiff_t{x * kStride + part - kPad} * kShape.in.spatial[2]];
+  }
+
+  __attribute__((always_inline)) static void keep_pairs(const float* in,
+                                                        float (&to)[kStride][kHow.length]) {
+    using Vector = typename VectorOf<float, kHow.lanes>::type;
+    constexpr typename ListLanes<kHow.lanes>::type lanes = {};
+    for (int x = 0; x < kShape.in_size[2]; x += 2 * kHow.lanes) {
+      const int at = x + kPad;
+      const Vector a = load_rows<Vector>(in + x), b = load_rows<Vector>(in + x + kHow.lanes);
+      store_rows(to[at % 2] + at / 2, every_second<0>(a, b, lanes));
+      store_rows(to[(at + 1) % 2] + (at + 1) / 2, every_second<1>(a, b, lanes));
+    }
   }
 
   // What output 0 of a row reads through a tap.

@@ -280,6 +280,7 @@ constexpr bf::ConvShape volumes(bf::ConvShape shape) {
 
 constexpr bf::ConvShape kFew = rows_of(1, 3, 20, {31, 3, 1, 1, 1, false});
 constexpr bf::ConvShape kFewStrided = rows_of(1, 3, 8, {32, 4, 2, 1, 1, false});
+constexpr bf::ConvShape kFewPairs = rows_of(1, 2, 5, {64, 5, 2, 1, 2, false});
 constexpr bf::ConvShape kFewApart = rows_of(1, 2, 9, {37, 3, 3, 2, 2, false});
 constexpr bf::ConvShape kFewWidePad = rows_of(1, 2, 11, {3, 3, 1, 1, 7, false});
 constexpr bf::ConvShape kDepthwise = rows_of(5, 1, 1, {9, 3, 1, 1, 1, false});
@@ -290,6 +291,7 @@ TEST(Intervals, ConstantShapesOfFewProducts) {
   if constexpr (bf::kVectorBytes >= 16) {
     static_assert(bf::has_pixel_lanes(kFew, bf::kIntervalChain));
     static_assert(bf::has_pixel_lanes(kFewStrided, bf::kIntervalChain));
+    static_assert(bf::has_pixel_lanes(kFewPairs, bf::kIntervalChain));
     static_assert(bf::has_pixel_lanes(kFewApart, bf::kIntervalChain));
     static_assert(bf::has_pixel_lanes(kFewWidePad, bf::kIntervalChain));
     static_assert(bf::has_pixel_lanes(kDepthwise, bf::kIntervalChain));
@@ -298,6 +300,7 @@ TEST(Intervals, ConstantShapesOfFewProducts) {
   }
   check_fixed<kFew>();
   check_fixed<kFewStrided>();
+  check_fixed<kFewPairs>();
   check_fixed<kFewApart>();
   check_fixed<kFewWidePad>();
   check_fixed<kDepthwise>();
