@@ -258,7 +258,7 @@ void StepEmitter::emit(const IntervalSum& step) {
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) interval_term(step, t);
   mark("interval_sum");
   Arguments arguments = {std::to_string(region.out), region.relu ? "true" : "false",
-                         term_table(step.layer, -1, TableKind::kBiasDouble),
+                         term_table(step.layer, -1, TableKind::kBiasFloat),
                          interval_errors(step.inflate, step.magnitude, step.absolute)};
   if (!step.head) arguments.push_back(literal_up(step.gamma));
   arguments.insert(arguments.end(), {name(step.centre_out), name(step.radius_out)});

@@ -35,12 +35,14 @@ const char* suffix(TableKind kind) {
   return "";
 }
 
-// Layers whose float bias some step reads.
+// Layers whose float bias some step reads: not those of centres in double.
 bool reads_float_bias(const Plan& plan, int layer) {
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* interval = std::get_if<IntervalAffine>(&step))
         if (interval->layer == layer) return true;
+      if (const auto* sum = std::get_if<IntervalSum>(&step))
+        if (sum->layer == layer) return true;
       if (const auto* evaluate = std::get_if<EvaluateAffine>(&step))
         if (evaluate->layer == layer) return true;
     }
@@ -122,7 +124,9 @@ class TableList {
       add(TableKind::kResidual, index, t, 1, count(term.residual));
     }
     const bool zero = std::ranges::all_of(layer.bias, [](double bias) { return bias == 0; });
-    if (!zero) add(TableKind::kBiasDouble, index, -1, 1, layer.out);
+    if (zero) return;
+    if (reads_float_bias(plan_, index)) add(TableKind::kBiasFloat, index, -1, 1, layer.out);
+    add(TableKind::kBiasDouble, index, -1, 1, layer.out);
   }
 
   std::vector<WeightTable> tables() { return std::move(tables_); }

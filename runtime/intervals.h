@@ -53,42 +53,79 @@ struct IntervalErrors {
   float absolute;  // bias error and underflow
 };
 
+// Of one neuron, or of as many as a vector has lanes.
+template <typename Floats>
 struct Interval {
-  float low, high;
+  Floats low, high;
 };
+
+template <typename Floats>
+static inline Floats magnitude(Floats value) {
+  return value < 0 ? -value : value;
+}
+
+// From a centre to the farther end.
+template <typename Floats>
+static inline Floats distance_to_ends(Floats low, Floats high, Floats centre) {
+  const Floats right = high - centre, left = centre - low;
+  return right > left ? right : left;
+}
 
 // The interval of z = m + b, or of relu(z), from the sums m and R. What is not finite knows
 // nothing: all numbers; so does a NaN.
-static inline Interval interval_of(float sum, float reach, double bias, bool relu,
-                                   const IntervalErrors& errors) {
-  constexpr float kInfinity = __builtin_inff();
-  const float z = sum + static_cast<float>(bias);
-  const float size = __builtin_fabsf(z);
-  const float spread = reach * errors.inflate + (size * errors.relative + errors.absolute);
-  const bool finite = (spread <= kMaxFloat) & (size <= kMaxFloat);
-  const float below = z - spread, above = z + spread;
-  float low = finite ? below : -kInfinity;
-  float high = finite ? above : kInfinity;
+template <typename Floats>
+__attribute__((always_inline)) static inline Interval<Floats> interval_of(
+    Floats sum, Floats reach, Floats bias, bool relu, const IntervalErrors& errors) {
+  const Floats infinity = __builtin_inff() - Floats{};
+  const Floats z = sum + bias;
+  const Floats size = magnitude(z);
+  const Floats spread = reach * errors.inflate + (size * errors.relative + errors.absolute);
+  const auto finite = (spread <= kMaxFloat) & (size <= kMaxFloat);
+  Floats low = finite ? z - spread : -infinity;
+  Floats high = finite ? z + spread : infinity;
   if (relu) {
-    low = low > 0 ? low : 0;
-    high = high > 0 ? high : 0;
+    low = low > 0 ? low : Floats{};
+    high = high > 0 ? high : Floats{};
   }
   return {low, high};
 }
 
+// Calls each(first, Count<so many>) for n neurons, a vector of them after the other, then one by
+// one.
+template <typename Each>
+static inline void for_neurons(int n, Each each) {
+  constexpr int kLanes = kVectorBytes / 4;
+  int j = 0;
+  for (; j + kLanes <= n; j += kLanes) each(j, Count<kLanes>{});
+  if constexpr (kLanes > 1)
+    for (; j < n; ++j) each(j, Count<1>{});
+}
+
+template <int kLanes>
+__attribute__((always_inline)) static inline Interval<typename VectorOf<float, kLanes>::type>
+interval_at(int j, bool relu, const float* bias, const IntervalErrors& errors, const float* centre,
+            const float* radius) {
+  using Floats = typename VectorOf<float, kLanes>::type;
+  return interval_of(load_rows<Floats>(centre + j), load_rows<Floats>(radius + j),
+                     bias ? load_rows<Floats>(bias + j) : Floats{}, relu, errors);
+}
+
 // Sums of n neurons -> their activations, in place. bias: null for zeros. gamma: of the readers.
 // Any float serves as the new centre; the radius is measured from it.
-static inline void finish_interval(int n, bool relu, const double* bias,
+static inline void finish_interval(int n, bool relu, const float* bias,
                                    const IntervalErrors& errors, float gamma,
                                    float* BF_RESTRICT centre, float* BF_RESTRICT radius) {
-  for (int j = 0; j < n; ++j) {
-    const Interval z = interval_of(centre[j], radius[j], bias ? bias[j] : 0, relu, errors);
-    const float c = 0.5f * z.low + 0.5f * z.high;
-    const float right = z.high - c, left = c - z.low;
-    const float distance = right > left ? right : left;
-    centre[j] = c;
-    radius[j] = distance * 0x1.000004p0f + __builtin_fabsf(c) * gamma;
-  }
+  for_neurons(
+      n, [&](int j, auto lanes) __attribute__((always_inline)) {
+        constexpr int kLanes = decltype(lanes)::value;
+        using Floats = typename VectorOf<float, kLanes>::type;
+        const auto z = interval_at<kLanes>(j, relu, bias, errors, centre, radius);
+        const Floats c = 0.5f * z.low + 0.5f * z.high;
+        const Floats right = z.high - c, left = c - z.low;
+        const Floats distance = right > left ? right : left;
+        store_rows(centre + j, c);
+        store_rows(radius + j, Floats(distance * 0x1.000004p0f + magnitude(c) * gamma));
+      });
 }
 
 // The ends of a maximum: the largest of its candidates' ends, and the sum of their distances, which
@@ -110,17 +147,18 @@ struct MaxEnds {
 // Ends of n maxima -> their activations, in place. Proof: note [interval pass] in DESIGN.md.
 static inline void finish_max(int n, const IntervalErrors& errors, float* BF_RESTRICT centre,
                               float* BF_RESTRICT radius) {
-  for (int j = 0; j < n; ++j) {
-    const float low = centre[j], high = radius[j];
-    const bool finite = high <= kMaxFloat;
-    const float c = finite ? 0.5f * low + 0.5f * high : 0;
-    const float right = high - c, left = c - low;
-    const float distance = right > left ? right : left;
-    centre[j] = c;
-    radius[j] = finite ? distance * errors.inflate +
-                             (__builtin_fabsf(c) * errors.relative + errors.absolute)
-                       : __builtin_inff();
-  }
+  for_neurons(
+      n, [&](int j, auto lanes) __attribute__((always_inline)) {
+        using Floats = typename VectorOf<float, decltype(lanes)::value>::type;
+        const Floats low = load_rows<Floats>(centre + j), high = load_rows<Floats>(radius + j);
+        const auto finite = high <= kMaxFloat;
+        const Floats c = finite ? 0.5f * low + 0.5f * high : Floats{};
+        const Floats distance = distance_to_ends(low, high, c);
+        const Floats reach =
+            distance * errors.inflate + (magnitude(c) * errors.relative + errors.absolute);
+        store_rows(centre + j, c);
+        store_rows(radius + j, finite ? reach : __builtin_inff() - Floats{});
+      });
 }
 
 // z_i = the largest a_k, k = column[row_start[i]] to column[row_start[i + 1] - 1]; no row is empty.
@@ -214,15 +252,15 @@ BF_ROUTINE max_interval(const float* BF_RESTRICT centre_in, const float* BF_REST
 }
 
 // Sums of n head neurons -> the caller's bounds.
-static inline void write_interval(int n, bool relu, const double* bias,
-                                  const IntervalErrors& errors, const float* centre,
-                                  const float* radius, float* BF_RESTRICT lower,
-                                  float* BF_RESTRICT upper) {
-  for (int j = 0; j < n; ++j) {
-    const Interval z = interval_of(centre[j], radius[j], bias ? bias[j] : 0, relu, errors);
-    lower[j] = z.low;
-    upper[j] = z.high;
-  }
+static inline void write_interval(int n, bool relu, const float* bias, const IntervalErrors& errors,
+                                  const float* centre, const float* radius,
+                                  float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
+  for_neurons(
+      n, [&](int j, auto lanes) __attribute__((always_inline)) {
+        const auto z = interval_at<decltype(lanes)::value>(j, relu, bias, errors, centre, radius);
+        store_rows(lower + j, z.low);
+        store_rows(upper + j, z.high);
+      });
 }
 
 }  // namespace bf

@@ -113,6 +113,7 @@ mpq_class relu(const mpq_class& x, bool on) {
 
 // The constants pay for the roundings of finish_interval() and write_interval() alone.
 TEST(Intervals, ActivationsHoldWhatSumsSay) {
+  constexpr int kCount = 19;  // vectors, and some neurons more
   const bf::IntervalErrors errors = {1 + 0x1p-21F, 0x1p-22F, 0x1p-100F};
   const float gamma = 0x1p-18F;
   for (unsigned seed = 0; seed < 400; ++seed) {
@@ -120,15 +121,14 @@ TEST(Intervals, ActivationsHoldWhatSumsSay) {
     Random random(seed);
     const bool on = random.below(2) == 0;
     const Numbers kind = kAllNumbers[seed % 5];
-    const std::vector<float> m = random.numbers(16, kind), spread = random.radii(16, kind);
-    std::vector<double> bias;
-    for (const float b : random.numbers(16, kind)) bias.push_back(static_cast<double>(b));
-    std::vector<float> centre = m, radius = spread, lower(16), upper(16);
-    bf::write_interval(16, on, bias.data(), errors, m.data(), spread.data(), lower.data(),
+    const std::vector<float> m = random.numbers(kCount, kind), spread = random.radii(kCount, kind);
+    const std::vector<float> bias = random.numbers(kCount, kind);
+    std::vector<float> centre = m, radius = spread, lower(kCount), upper(kCount);
+    bf::write_interval(kCount, on, bias.data(), errors, m.data(), spread.data(), lower.data(),
                        upper.data());
-    bf::finish_interval(16, on, bias.data(), errors, gamma, centre.data(), radius.data());
-    for (std::size_t j = 0; j < 16; ++j) {
-      const mpq_class z = value(m[j]) + exact(bias[j]), reach = value(spread[j]);
+    bf::finish_interval(kCount, on, bias.data(), errors, gamma, centre.data(), radius.data());
+    for (std::size_t j = 0; j < kCount; ++j) {
+      const mpq_class z = value(m[j]) + value(bias[j]), reach = value(spread[j]);
       const mpq_class low = relu(z - reach, on), high = relu(z + reach, on);
       EXPECT_LE(value(lower[j]), low) << j;
       EXPECT_GE(value(upper[j]), high) << j;
@@ -272,8 +272,9 @@ TEST(Intervals, MaximaOfWhatIsNotFiniteKnowNothing) {
   }
 }
 
-// Overflow and NaN: nothing is known, whatever comes after.
+// Overflow and NaN: nothing is known, whatever comes after; of one neuron, and in lanes of many.
 TEST(Intervals, WhatIsNotFiniteKnowsNothing) {
+  constexpr std::size_t kCount = 17;
   const bf::IntervalErrors errors = {1, 0x1p-22F, 0x1p-100F};
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float most = std::numeric_limits<float>::max();
@@ -282,22 +283,24 @@ TEST(Intervals, WhatIsNotFiniteKnowsNothing) {
   for (const bool on : {false, true})
     for (int j = 0; j < 6; ++j) {
       SCOPED_TRACE(j);
-      float lower = 1, upper = 1;
-      bf::write_interval(1, on, nullptr, errors, sums + j, spreads + j, &lower, &upper);
-      EXPECT_EQ(lower, on ? 0 : -kInfinity);
-      EXPECT_EQ(upper, kInfinity);
-      std::vector<float> c = {sums[j], 1}, r = {spreads[j], 0};
-      bf::finish_interval(1, on, nullptr, errors, 0, c.data(), r.data());
-      RandomTerm row;  // 0 x + 1 y: a product with what nothing is known of
-      row.row_start = {0, 2};
-      row.column = {0, 1};
-      row.weight = {0, 1};
-      float centre = 1, radius = 1;
-      bf::sparse_interval<false>(1, row.row_start.data(), row.column.data(), row.weight.data(),
-                                 c.data(), r.data(), &centre, &radius);
-      bf::write_interval(1, false, nullptr, errors, &centre, &radius, &lower, &upper);
-      EXPECT_EQ(lower, -kInfinity);
-      EXPECT_EQ(upper, kInfinity);
+      const std::vector<float> sum(kCount, sums[j]), spread(kCount, spreads[j]);
+      std::vector<float> lower(kCount, 1), upper(kCount, 1);
+      bf::write_interval(kCount, on, nullptr, errors, sum.data(), spread.data(), lower.data(),
+                         upper.data());
+      EXPECT_EQ(lower, std::vector<float>(kCount, on ? 0 : -kInfinity));
+      EXPECT_EQ(upper, std::vector<float>(kCount, kInfinity));
+      std::vector<float> c = sum, r = spread;
+      bf::finish_interval(kCount, on, nullptr, errors, 0, c.data(), r.data());
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const float pair_c[] = {c[i], 1}, pair_r[] = {r[i], 0};
+        const std::int32_t row_start[] = {0, 2}, column[] = {0, 1};
+        const float weight[] = {0, 1};  // a product with what nothing is known of
+        float centre = 1, radius = 1;
+        bf::sparse_interval<false>(1, row_start, column, weight, pair_c, pair_r, &centre, &radius);
+        bf::write_interval(1, false, nullptr, errors, &centre, &radius, &lower[i], &upper[i]);
+      }
+      EXPECT_EQ(lower, std::vector<float>(kCount, -kInfinity));
+      EXPECT_EQ(upper, std::vector<float>(kCount, kInfinity));
     }
 }
 
