@@ -119,9 +119,9 @@ void StepEmitter::box_rows_once(const BackwardRows& step) {
                    entry_.boxes));
   poison_new(0, true);
   mark(step.start);
-  call("bf::start_rows", {table(step.layer, TableKind::kWeight), std::to_string(region.in),
-                          std::to_string(kernel(step.start).panel), "neurons",
-                          std::to_string(entry_.boxes), name(step.coefficients)});
+  call(fmt::format("bf::start_rows<{}>", entry_.boxes),
+       {table(step.layer, TableKind::kWeight), std::to_string(region.in),
+        std::to_string(kernel(step.start).panel), "neurons", name(step.coefficients)});
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * rows, name(step.sums)));
   poison_dead(0, true);
   for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {

@@ -128,9 +128,9 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   find_windows(step);
   if (region.kind == LayerKind::kDense) mark(step.start);
   if (region.kind == LayerKind::kDense)
-    line(fmt::format("bf::start_rows({}, {}, {}, {} + first, {}, {});",
+    line(fmt::format("bf::start_rows<{}>({}, {}, {}, {} + first, {});", pairs,
                      table(step.layer, TableKind::kWeight), region.in, kernel(step.start).panel,
-                     rows, pairs, name(step.coefficients)));
+                     rows, name(step.coefficients)));
   for (const BackwardOut& out : step.starts) start_term(step, out);
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * step.tile, name(step.sums)));
   poison_dead(0, true);

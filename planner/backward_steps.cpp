@@ -224,11 +224,11 @@ BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std
   step.layer = index;
   const DomainChoice& choice = plan_.domains[static_cast<std::size_t>(index)];
   step.unstable_only = choice.unstable_only;
-  step.tile = lowering_.row_tile(region.out, choice.row_tile);
   // What rounding costs a head is seen in its bounds, and it grows with every link; what it costs a
   // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured: note [schedules].
   step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
               config_.target.hardware_double;
+  step.tile = lowering_.row_tile(region.out, step.wide, choice.row_tile);
   step.centre = state.centre;
   step.below = state.below;
   step.above = state.above;

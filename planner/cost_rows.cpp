@@ -162,7 +162,7 @@ void StepCoster::clear(const BackwardRows& step, double elements, double tiles) 
 void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, double tiles) {
   const Kernel& code = kernel(link.kernel);
   const int lanes = code.schedule.lanes;
-  const double vectors = (code.wide && lanes > 1 ? 2.0 : 1.0) * code.rows / lanes;
+  const double vectors = 1.0 * code.rows / lanes;
   const double blocks = divided_up(code.out, std::max(1, code.schedule.chunk));
   Work relaxation;
   relaxation.items = code.out * row_vectors(code.rows);
@@ -186,7 +186,7 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
   const double flops = 2.0 * code.in * code.out * code.rows;
   if (code.wide) {
     product.float64 = flops;
-    product.slots64 = slots * (lanes > 1 ? lanes / 2.0 : 1);
+    product.slots64 = slots * lanes;
   } else {
     product.float32 = flops;
     product.slots32 = slots * lanes;
@@ -195,7 +195,7 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
       bytes_of_layer(link.layer) + tile_bytes(step, code.in) + tile_bytes(step, code.out);
   product.items = blocks * code.in * row_vectors(code.rows);
   add(code.wide ? Family::kBackwardWide : Family::kBackwardAffine, code.function, link.kernel,
-      tiles, product, lanes, rows_set_);
+      tiles, product, code.wide && lanes > 1 ? 2 * lanes : lanes, rows_set_);
   also(Family::kRelaxation, tiles, relaxation);
   if (link.sum == BufferId::kNone) return;
   Work sum;
@@ -227,7 +227,7 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
   const double channels = static_cast<double>(tiled_channels(g));
   const double readers = static_cast<double>(g.out_channels / g.groups);
   const double vectors = row_vectors(step.tile);
-  const double sums = vectors * (code.wide ? 2 : 1);
+  const double sums = code.schedule.vectors;
   const bool depthwise = channels > static_cast<double>(g.in_group());
   const double room = (lanes_ >= 16 ? kTileVectors512 : kTileVectors) *
                       (depthwise ? kDepthwiseRoom / kDepthwisePixels : 1);

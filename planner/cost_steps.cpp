@@ -84,7 +84,9 @@ StepCost StepCoster::cost(const Step& step, const StepActivity& activity) {
 }
 
 double StepCoster::row_vectors(int rows) const {
-  return divided_up(rows, lanes_);
+  int lanes = lanes_;
+  while (rows % lanes != 0) lanes /= 2;
+  return 1.0 * rows / lanes;
 }
 
 // A machine measured with wider vectors than the code's runs narrow ones at the same rate.

@@ -134,7 +134,7 @@ std::optional<Shrink> Fitting::next_shrink() {
     const auto* rows = std::get_if<BackwardRows>(&entry.steps[static_cast<std::size_t>(i)]);
     if (rows == nullptr || rows->tile <= 2) continue;
     const int out = plan_.layers[static_cast<std::size_t>(rows->layer)].out;
-    const int to = lowering.row_tile(out, rows->tile / 2);
+    const int to = lowering.row_tile(out, rows->wide, rows->tile / 2);
     if (to < rows->tile) shrink = Shrink{rows->layer, rows->tile, to};
   }
   return shrink;

@@ -15,6 +15,7 @@ constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA laten
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kElementBytes = 4;
+constexpr int kLeastLanes = 4;   // of vectors of floats, on all targets
 constexpr int kPrefetch = 8192;  // bytes ahead: weights from memory came 3 to 10 % faster on Zen 5
 
 int round_up(int value, int unit) {
@@ -61,14 +62,31 @@ int LoweringPlanner::panel_of(int layer) const {
   return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
 }
 
-int LoweringPlanner::row_tile(int neurons, int asked) const {
+// Rows that leave no lane idle: whole vectors of what is summed, with floats of no fewer than the
+// least vector's.
+int LoweringPlanner::row_unit(bool wide) const {
+  if (lanes_ == 1) return 2;  // both signs of a neuron
+  return wide ? std::max(lanes_ / 2, kLeastLanes) : lanes_;
+}
+
+int LoweringPlanner::row_tile(int neurons, bool wide, int asked) const {
   if (boxes_ > 1) return 2;  // of one neuron: the boxes fill the lanes
   const int vectors = lanes_ == 1 ? 4 : 2;
-  const int unit = std::max(2, lanes_);
+  const int unit = row_unit(wide);
   int tile = lanes_ * vectors;
   if (asked == 0) asked = plan_.config.row_tile;
-  if (asked > 0) tile = std::min(round_up(asked, unit), 4 * unit);
+  if (asked > 0) tile = std::min(round_up(asked, unit), 4 * row_unit(false));
   return std::min(tile, round_up(2 * neurons, unit));
+}
+
+// Vectors of floats, or of doubles when `wide`, that hold a tile of rows without padding.
+void LoweringPlanner::use_row_lanes(Kernel& kernel, int tile, bool wide) const {
+  const int rows = tile * boxes_;
+  int lanes = wide && lanes_ > 1 ? lanes_ / 2 : lanes_;
+  while (rows % lanes != 0) lanes /= 2;
+  kernel.rows = tile;
+  kernel.schedule.lanes = lanes;
+  kernel.schedule.vectors = rows / lanes;
 }
 
 KernelId LoweringPlanner::intern(Kernel kernel) {
@@ -207,10 +225,8 @@ KernelId LoweringPlanner::start_rows(int index, int tile) {
   kernel.kind = KernelKind::kStartRows;
   kernel.in = layer.in;
   kernel.out = layer.out;
-  kernel.rows = tile;
   kernel.panel = panel_of(index);
-  kernel.schedule.lanes = lanes_;
-  kernel.schedule.vectors = tile * boxes_ / lanes_;
+  use_row_lanes(kernel, tile, false);
   return intern(kernel);
 }
 
@@ -256,16 +272,13 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain) {
   kernel.kind = KernelKind::kBackwardAffine;
   kernel.in = layer.in;
   kernel.out = layer.out;
-  kernel.rows = tile;
   kernel.panel = panel_of(index);
   kernel.wide = wide;
   kernel.plain = plain;
-  const int vectors = tile * boxes_ / lanes_;
-  // A double vector holds half as many rows.
-  const int product_vectors = wide && lanes_ > 1 ? 2 * vectors : vectors;
-  kernel.schedule = {lanes_, vectors,
-                     tile_columns(layer.in, product_vectors, plan_.config.target.vector_registers),
-                     backward_chunk(index)};
+  use_row_lanes(kernel, tile, wide);
+  kernel.schedule.columns =
+      tile_columns(layer.in, kernel.schedule.vectors, plan_.config.target.vector_registers);
+  kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);
 }
@@ -274,9 +287,7 @@ KernelId LoweringPlanner::concretize(int tile) {
   Kernel kernel;
   kernel.kind = KernelKind::kConcretize;
   kernel.in = plan_.input_count;
-  kernel.rows = tile;
-  kernel.schedule.lanes = lanes_;
-  kernel.schedule.vectors = tile * boxes_ / lanes_;
+  use_row_lanes(kernel, tile, false);
   kernel.depth = plan_.input_count + 2;
   return intern(kernel);
 }

@@ -19,9 +19,9 @@ class LoweringPlanner {
   // Lanes of a vector of floats; 1: scalar code.
   int lanes() const { return lanes_; }
 
-  // Rows of a backward tile whose target has `neurons` candidates (both signs are rows). asked: 0
-  // for the configured number or, without one, the planner's own.
-  int row_tile(int neurons, int asked) const;
+  // Rows of a backward tile whose target has `neurons` candidates (both signs are rows). wide: sums
+  // are in double. asked: 0 for the configured number or, without one, the planner's own.
+  int row_tile(int neurons, bool wide, int asked) const;
 
   KernelId bind(KernelKind kind);
   KernelId forward(KernelKind kind, int layer, bool relu, bool head);
@@ -69,6 +69,8 @@ class LoweringPlanner {
   int backward_chunk(int layer) const;
   int forward_chunk(KernelKind kind, int layer) const;
   int box_columns(int layer) const;
+  int row_unit(bool wide) const;
+  void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
                         bool wide);
   KernelId intern(Kernel kernel);

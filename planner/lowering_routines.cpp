@@ -55,13 +55,11 @@ KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile,
   kernel.map = std::visit(MapName{}, term.map);
   kernel.in = term.in;
   kernel.out = layer.out;
-  kernel.rows = tile;
   kernel.panel = 1;
   kernel.residual = kind == KernelKind::kTermCentre && !term.residual.empty();
   kernel.wide =
       wide && kind == KernelKind::kTermBackward && std::holds_alternative<ConvMap>(term.map);
-  kernel.schedule.lanes = tile == 0 ? 1 : lanes_;
-  kernel.schedule.vectors = tile == 0 ? 1 : tile / lanes_;
+  if (tile > 0) use_row_lanes(kernel, tile, kernel.wide);
   if (const auto* const conv = std::get_if<ConvMap>(&term.map);
       conv != nullptr && kind == KernelKind::kTermBackward) {
     kernel.geometry = geometry_text(conv->geometry);
@@ -80,10 +78,8 @@ KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
                : layer.kind == LayerKind::kMax   ? "max"
                                                  : "";
   kernel.in = layer.out;
-  kernel.rows = tile;
   kernel.wide = wide;
-  kernel.schedule.lanes = lanes_;
-  kernel.schedule.vectors = tile / lanes_;
+  use_row_lanes(kernel, tile, false);
   kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }
@@ -119,11 +115,9 @@ KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, 
   kernel.map = map;
   kernel.in = in;
   kernel.out = out;
-  kernel.rows = tile;
   kernel.wide = wide;
   kernel.panel = 1;
-  kernel.schedule.lanes = lanes_;
-  kernel.schedule.vectors = tile / lanes_;
+  use_row_lanes(kernel, tile, false);
   kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }

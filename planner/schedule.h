@@ -6,7 +6,7 @@ namespace bf {
 
 // How a kernel's loops are arranged; see aot/loop. lanes x vectors values are computed at a time.
 struct Schedule {
-  int lanes = 1;              // values per vector; 1 is scalar code
+  int lanes = 1;              // sums per vector, floats or doubles; 1 is scalar code
   int vectors = 1;            // vectors of the register tile; the lane axis goes by groups of them
   int columns = 1;            // register tile: columns of the product computed together
   int chunk = 0;              // terms summed in one accumulator before they go to the next level

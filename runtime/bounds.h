@@ -5,6 +5,7 @@
 
 #include "bf.h"
 #include "rounding.h"
+#include "vectors.h"
 
 // The parts of a verifier that do not depend on its network's shape: input checks, the box, linear
 // relaxations, and how a backward row becomes a bound. Generated code calls them between its
@@ -195,19 +196,25 @@ static inline Relaxation relax_relu(double centre, double low, double high) {
 
 // ---- backward rows
 
-// Whether the bounds leave the sign of neuron j open.
+// Whether the bounds leave the sign of neuron j open: sub_down(centre, below) < 0 < add_up(centre,
+// above). Proof: a step outward from a float other than 0 does not pass 0, a sum of 0 takes none,
+// and NaN becomes the infinity that leaves the sign open.
 static inline bool is_unstable(const double* centre, const float* below, const float* above,
                                int j) {
-  return sub_down(centre[j], static_cast<double>(below[j])) < 0 &&
-         add_up(centre[j], static_cast<double>(above[j])) > 0;
+  const bool active = centre[j] - static_cast<double>(below[j]) >= 0;
+  const bool dead = centre[j] + static_cast<double>(above[j]) <= 0;
+  return !(active | dead);
 }
 
-// The neurons of unknown sign, in order; returns their number.
+// The neurons of unknown sign, in order; returns their number. No branch: signs are hard to
+// predict.
 static inline int list_unstable(const double* centre, const float* below, const float* above, int n,
                                 std::int32_t* neurons) {
   int count = 0;
-  for (int j = 0; j < n; ++j)
-    if (is_unstable(centre, below, above, j)) neurons[count++] = j;
+  for (int j = 0; j < n; ++j) {  // a place that stays free is written over
+    neurons[count] = j;
+    count += is_unstable(centre, below, above, j) ? 1 : 0;
+  }
   return count;
 }
 
@@ -222,25 +229,32 @@ static inline void pad_list(std::int32_t* neurons, int count, int unit) {
   for (int i = count; count > 0 && i % unit != 0; ++i) neurons[i] = neurons[count - 1];
 }
 
-// Coefficients [in][2 pairs] of +z_i and -z_i over the layer's inputs, for `pairs` neurons i:
-// the rows of W and their negations. weight: [out / panel][in][panel].
-// A column at a time: the neurons of a panel lie in the same cache lines.
+// Coefficients [in][2 kPairs] of +z_i and -z_i over the layer's inputs, for kPairs neurons i: the
+// rows of W and their negations. weight: [out / panel][in][panel]. A vector of neurons at a time:
+// of neighbours, as all of a head are, one load.
+template <int kPairs>
 static inline void start_rows(const float* weight, int in, int panel, const std::int32_t* neurons,
-                              int pairs, float* coefficients) {
-  for (int first = 0; first < pairs; first += 16) {
-    const int count = pairs - first < 16 ? pairs - first : 16;
-    const float* w[16];
-    for (int r = 0; r < count; ++r) {
+                              float* coefficients) {
+  constexpr int kLanes = lanes_of<float>(kPairs);
+  using Floats = typename VectorOf<float, kLanes>::type;
+  for (int first = 0; first < kPairs; first += kLanes) {
+    std::ptrdiff_t at[kLanes];
+    bool neighbours = true;
+    for (int r = 0; r < kLanes; ++r) {
       const int neuron = neurons[first + r];
-      w[r] = weight + static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+      at[r] = static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+      neighbours = neighbours && at[r] == at[0] + r;
     }
+    const float* w = weight;
     float* c = coefficients + first;
-    for (int k = 0; k < in; ++k, c += 2 * pairs) {
-      for (int r = 0; r < count; ++r) {
-        const float value = w[r][static_cast<std::ptrdiff_t>(k) * panel];
-        c[r] = value;
-        c[pairs + r] = -value;
+    for (int k = 0; k < in; ++k, w += panel, c += 2 * kPairs) {
+      float each[kLanes];
+      if (!neighbours) {
+        BF_UNROLL_ROWS for (int r = 0; r < kLanes; ++r) each[r] = w[at[r]];
       }
+      const Floats row = load_rows<Floats>(neighbours ? w + at[0] : each);
+      store_rows(c, row);
+      store_rows(c + kPairs, Floats(-row));
     }
   }
 }

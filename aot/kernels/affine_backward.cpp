@@ -39,8 +39,14 @@ loop::Index coefficient(const std::string& axis, int rows) {
   return loop::axis(axis, rows) + loop::axis("r");
 }
 
+// Floats of a vector of rows: twice as many as doubles, where whole vectors hold the rows.
+int float_lanes(const Kernel& kernel) {
+  const int lanes = kernel.schedule.lanes;
+  return kernel.wide && lanes > 1 && kernel.rows % (2 * lanes) == 0 ? 2 * lanes : lanes;
+}
+
 void split_rows(Nest& nest, const Kernel& kernel) {
-  nest.split("r", kernel.schedule.lanes, "v");
+  nest.split("r", float_lanes(kernel), "v");
 }
 
 void unroll_rows(Nest& nest, const Kernel& kernel) {
@@ -48,11 +54,10 @@ void unroll_rows(Nest& nest, const Kernel& kernel) {
   if (kernel.schedule.lanes > 1) nest.vectorize("r");
 }
 
-// The register tile of a product, of vectors of `lanes` rows: `columns` times all rows or a group
-// of `vectors` vectors of floats.
-void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string> blocks,
-                      int lanes) {
-  const int group = kernel.schedule.vectors * kernel.schedule.lanes;
+// The register tile of a product: `columns` times all rows or a group of `vectors` vectors.
+void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string> blocks) {
+  const int lanes = kernel.schedule.lanes;
+  const int group = kernel.schedule.vectors * lanes;
   std::vector<std::string> order = std::move(blocks);
   const auto columns = std::ranges::find(order, "column");
   nest.split("r", lanes, "v");
@@ -130,7 +135,7 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   }
   std::vector<std::string> blocks = {"block", "column"};
   if (narrow) blocks.emplace_back("panel");
-  schedule_product(nest, kernel, blocks, kernel.schedule.lanes);
+  schedule_product(nest, kernel, blocks);
   // Sums leave their accumulators at the end of each block: for memory, where columns or another
   // nest are inside; else for outer accumulators.
   if (kernel.plain && columns.tile == kernel.in) nest.cache_write("block");
@@ -154,8 +159,7 @@ Nest wide_product(const Kernel& kernel, const Columns& columns) {
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
   nest.split("j", kernel.panel, "panel");
-  const int lanes = kernel.schedule.lanes;
-  schedule_product(nest, kernel, {"column", "panel"}, lanes > 1 ? lanes / 2 : 1);
+  schedule_product(nest, kernel, {"column", "panel"});
   return nest;
 }
 

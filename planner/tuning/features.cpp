@@ -26,7 +26,7 @@ Loops loops_of(const Kernel& kernel, const Schedule& schedule) {
   if (kernel.kind == KernelKind::kTermBackward) {  // weights of `columns` serve all pixels' rows
     made.backward = true;
     made.columns = schedule.columns;
-    made.vectors = schedule.vectors * std::max(1, schedule.pixels) * (kernel.wide ? 2.0 : 1.0);
+    made.vectors = schedule.vectors * std::max(1, schedule.pixels);
     made.products = made.columns * made.vectors;
     made.loads = made.columns + made.vectors;
     made.sum = kernel.out;
@@ -36,7 +36,7 @@ Loops loops_of(const Kernel& kernel, const Schedule& schedule) {
   made.backward = kernel.kind == KernelKind::kBackwardAffine;
   made.columns = std::max(1, schedule.columns);
   if (made.backward) {
-    made.vectors = schedule.vectors * (kernel.wide && schedule.lanes > 1 ? 2.0 : 1.0);
+    made.vectors = schedule.vectors;
     made.products = made.columns * made.vectors;
     made.loads = made.columns + made.vectors;
     made.sum = kernel.out;

@@ -125,12 +125,8 @@ bool is_tunable(const Kernel& kernel) {
 
 int accumulators(const Kernel& kernel, const Schedule& schedule) {
   if (is_convolution(kernel))
-    return schedule.columns * std::max(1, schedule.pixels) * schedule.vectors *
-           (kernel.wide ? 2 : 1);
-  if (is_backward(kernel)) {
-    const bool doubles = kernel.wide && schedule.lanes > 1;  // half as many rows in a vector
-    return schedule.columns * schedule.vectors * (doubles ? 2 : 1);
-  }
+    return schedule.columns * std::max(1, schedule.pixels) * schedule.vectors;
+  if (is_backward(kernel)) return schedule.columns * schedule.vectors;
   const int tile = lanes_are_boxes(kernel)
                        ? schedule.columns * std::max(1, kernel.boxes / schedule.lanes)
                        : schedule.vectors;

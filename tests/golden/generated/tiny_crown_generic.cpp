@@ -298,7 +298,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
         0x1.0000040001205p+0,
                                y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
     for (int first = 0; first < count; first += 2) {
-      bf::start_rows(y_weight, 2, 2, y_rows + first, 2, y_over_h);
+      bf::start_rows<2>(y_weight, 2, 2, y_rows + first, y_over_h);
       for (int i = 0; i < 8; ++i) y_sums[i] = 0;
       backward_affine_2x2_rows4(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
       concretize_2_rows4(y_over_box, box_radius, y_sums + 8);
