@@ -72,7 +72,7 @@ void StepEmitter::emit(const BackwardRows& step) {
   if (step.iterations > 0)
     optimise(step);
   else
-    rows_once(step);
+    rows_of_tile(step);
   close_tile(step);
   poison_dead(end);
   --depth_;
@@ -116,6 +116,21 @@ void StepEmitter::close_tile(const BackwardRows& step) {
   line("};");
   line(fmt::format("const int tiles = bf::tiles_of(count, {});", step.tile / 2));
   line("if (const bf_status status = bf::run_tiles(team, scratch, tiles, tile)) return status;");
+}
+
+// By the code of the smaller tile, where that holds what is left.
+void StepEmitter::rows_of_tile(const BackwardRows& step) {
+  if (step.last.empty()) return rows_once(step);
+  const BackwardRows& last = step.last.front();
+  line(fmt::format("if (count - first <= {}) {{", last.tile / 2));
+  ++depth_;
+  rows_once(last);
+  --depth_;
+  line("} else {");
+  ++depth_;
+  rows_once(step);
+  --depth_;
+  line("}");
 }
 
 // One tile's rows: from the weights to tighter bounds.

@@ -18,8 +18,9 @@ namespace {
 
 // Rows with a window of the box end in a routine of the runtime.
 bool concretizes(const BackwardRows& rows, const Kernel& kernel, const Plan& plan) {
-  return find_image(rows, -1) == nullptr &&
-         &plan.kernels[static_cast<std::size_t>(rows.concretize)] == &kernel;
+  if (find_image(rows, -1) != nullptr) return false;
+  return &plan.kernels[static_cast<std::size_t>(rows.concretize)] == &kernel ||
+         (!rows.last.empty() && concretizes(rows.last.front(), kernel, plan));
 }
 
 bool is_called(const Plan& plan, const Kernel& kernel) {

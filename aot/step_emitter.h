@@ -100,6 +100,7 @@ class StepEmitter {
   void close_tile(const BackwardRows& step);
   std::vector<const Buffer*> buffers_of_tile(const BackwardRows& step) const;
   void poison_tile(const BackwardRows& step);
+  void rows_of_tile(const BackwardRows& step);
   void rows_once(const BackwardRows& step);
   void start_term(const BackwardRows& step, const BackwardOut& out);
   void link(const BackwardRows& step, const BackwardLink& link);

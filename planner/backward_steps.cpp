@@ -47,61 +47,6 @@ class EntryBuilder::CoefficientSlots {
   std::map<int, BufferId> of_tensor_;
 };
 
-// Values of tensors while they are walked through. Buffers are as large as the largest tensor that
-// they hold in turn.
-class EntryBuilder::ValueSlots {
- public:
-  ValueSlots(EntryBuilder& builder, std::string name, int tile)
-      : builder_(builder), name_(std::move(name)), tile_(tile) {}
-
-  // A buffer that is not in use.
-  BufferId acquire(int tensor) {
-    const std::size_t slot = take(builder_.elements(tensor));
-    of_tensor_[tensor] = slot;
-    return slots_[slot].id;
-  }
-
-  void release(int tensor) {
-    slots_[of_tensor_.at(tensor)].busy = false;
-    of_tensor_.erase(tensor);
-  }
-
- private:
-  struct Slot {
-    BufferId id;
-    bool busy = false;
-  };
-
-  std::int64_t& count_of(const Slot& slot) {
-    return builder_.entry_.buffers[static_cast<std::size_t>(slot.id)].count;
-  }
-
-  // The free buffer that must grow least; of those that need not grow the smallest.
-  std::size_t take(int elements) {
-    const std::int64_t wanted = std::int64_t{elements} * tile_;
-    std::size_t best = slots_.size();
-    const auto cost = [&](std::size_t i) {
-      const std::int64_t count = count_of(slots_[i]);
-      return std::pair(std::max<std::int64_t>(0, wanted - count), count);
-    };
-    for (std::size_t i = 0; i < slots_.size(); ++i)
-      if (!slots_[i].busy && (best == slots_.size() || cost(i) < cost(best))) best = i;
-    if (best == slots_.size()) {
-      const std::string suffix = best == 0 ? "" : fmt::format("_{}", best + 1);
-      slots_.push_back({builder_.buffer(name_ + suffix, Element::kFloat32, wanted)});
-    }
-    slots_[best].busy = true;
-    count_of(slots_[best]) = std::max(count_of(slots_[best]), wanted);
-    return best;
-  }
-
-  EntryBuilder& builder_;
-  std::string name_;
-  int tile_;
-  std::vector<Slot> slots_;
-  std::map<int, std::size_t> of_tensor_;
-};
-
 // The layers that a layer's bounds depend on, itself left out.
 std::vector<bool> EntryBuilder::cone_of(int index) const {
   std::vector<bool> cone(plan_.layers.size(), false);
@@ -126,8 +71,7 @@ int EntryBuilder::longest_path(int index) const {
   return length.back();
 }
 
-std::vector<BackwardOut> EntryBuilder::outs(KernelKind kind, int index, const BackwardRows& step,
-                                            CoefficientSlots& slots) {
+std::vector<BackwardOut> EntryBuilder::outs(int index, CoefficientSlots& slots) {
   std::vector<BackwardOut> made;
   const Layer& region = layer(index);
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
@@ -136,7 +80,6 @@ std::vector<BackwardOut> EntryBuilder::outs(KernelKind kind, int index, const Ba
     out.term = t;
     out.add = slots.holds(input);
     out.coefficients = out.add ? slots.of(input) : slots.acquire(input);
-    out.kernel = lowering_.term(kind, index, t, step.tile, step.wide);
     made.push_back(out);
   }
   return made;
@@ -144,15 +87,13 @@ std::vector<BackwardOut> EntryBuilder::outs(KernelKind kind, int index, const Ba
 
 // Rows of the target's own weights.
 void EntryBuilder::start(int index, BackwardRows& step, CoefficientSlots& slots) {
-  if (layer(index).kind == LayerKind::kDense) {
+  if (layer(index).kind == LayerKind::kDense)
     step.coefficients = slots.acquire(layer(index).input);
-    step.start = lowering_.start_rows(index, step.tile);
-  } else {
-    step.starts = outs(KernelKind::kTermStart, index, step, slots);
-  }
+  else
+    step.starts = outs(index, slots);
 }
 
-BackwardLink EntryBuilder::link(int index, const BackwardRows& step, CoefficientSlots& slots) {
+BackwardLink EntryBuilder::link(int index, CoefficientSlots& slots) {
   const Layer& region = layer(index);
   const Relaxed& state = relaxed_[static_cast<std::size_t>(index)];
   BackwardLink made;
@@ -162,16 +103,12 @@ BackwardLink EntryBuilder::link(int index, const BackwardRows& step, Coefficient
   made.choice = state.choice;
   made.coefficients_in = slots.of(index);
   if (region.kind != LayerKind::kDense) {
-    made.kernel = lowering_.relax_rows(index, step.tile, step.wide);
-    made.outs = outs(KernelKind::kTermBackward, index, step, slots);
+    made.outs = outs(index, slots);
+  } else if (slots.holds(region.input)) {
+    made.sum = slots.of(region.input);
+    made.coefficients_out = slots.scratch(region.input);
   } else {
-    made.kernel = lowering_.backward(index, step.tile, step.wide, false);
-    if (slots.holds(region.input)) {
-      made.sum = slots.of(region.input);
-      made.coefficients_out = slots.scratch(region.input);
-    } else {
-      made.coefficients_out = slots.acquire(region.input);
-    }
+    made.coefficients_out = slots.acquire(region.input);
   }
   slots.release(index);
   return made;
@@ -246,10 +183,42 @@ void EntryBuilder::pass_back(int index, BackwardRows& step, CoefficientSlots& sl
   start(index, step, slots);
   const std::vector<bool> cone = cone_of(index);
   for (int i = index - 1; i >= 0; --i)
-    if (cone[static_cast<std::size_t>(i)]) step.links.push_back(link(i, step, slots));
+    if (cone[static_cast<std::size_t>(i)]) step.links.push_back(link(i, slots));
   BF_CHECK(slots.holds(-1));
   step.input_coefficients = slots.of(-1);
+  choose_kernels(step);
+}
+
+// Of a tile's rows.
+void EntryBuilder::choose_kernels(BackwardRows& step) {
+  const auto choose = [&](KernelKind kind, int index, std::vector<BackwardOut>& outs) {
+    for (BackwardOut& out : outs)
+      out.kernel = lowering_.term(kind, index, out.term, step.tile, step.wide);
+  };
+  if (layer(step.layer).kind == LayerKind::kDense)
+    step.start = lowering_.start_rows(step.layer, step.tile);
+  choose(KernelKind::kTermStart, step.layer, step.starts);
+  for (BackwardLink& link : step.links) {
+    link.kernel = layer(link.layer).kind == LayerKind::kDense
+                      ? lowering_.backward(link.layer, step.tile, step.wide, false)
+                      : lowering_.relax_rows(link.layer, step.tile, step.wide);
+    choose(KernelKind::kTermBackward, link.layer, link.outs);
+  }
   step.concretize = lowering_.concretize(step.tile);
+}
+
+// Code for fewer rows, where a smaller tile in the end saves work. Not where each tile makes tables
+// anew: that is what counts there.
+void EntryBuilder::end_smaller(BackwardRows& step) {
+  for (const BackwardLink& link : step.links)
+    if (!link.remake.empty()) return;
+  const int tile =
+      lowering_.last_tile(layer(step.layer).out, !step.unstable_only, step.wide, step.tile);
+  if (tile == 0) return;
+  BackwardRows last = step;
+  last.tile = tile;
+  choose_kernels(last);
+  step.last = {std::move(last)};
 }
 
 void EntryBuilder::tighten(int index, const Relaxed& state) {
@@ -260,23 +229,11 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   remake_tables(name, step);
   step.images = row_images(plan_, step);
   add_row_errors(index, step);
+  end_smaller(step);
   entry_.steps.push_back(std::move(step));
 }
 
 // ---- rows that choose slopes: note [optimised slopes] in DESIGN.md
-
-void EntryBuilder::mark_free_slopes() {
-  free_slopes_.assign(plan_.layers.size(), false);
-  if (entry_.kind == EntryKind::kEvaluate) return;
-  for (int i = 0; i < layer_count(); ++i) {
-    if (!is_needed(i) || plan_.domains[static_cast<std::size_t>(i)].domain != Domain::kOptimised)
-      continue;
-    const std::vector<bool> cone = cone_of(i);
-    for (int below = 0; below < i; ++below)
-      if (cone[static_cast<std::size_t>(below)] && layer(below).relu)
-        free_slopes_[static_cast<std::size_t>(below)] = true;
-  }
-}
 
 // The same rows again, with coefficients kept apart for each tensor: the slopes' gradient needs
 // them.
@@ -290,64 +247,6 @@ void EntryBuilder::tighten_optimised(int index, const Relaxed& state) {
   if (step.iterations > 1) walk_forward(name, step);
   add_row_errors(index, step);
   entry_.steps.push_back(std::move(step));
-}
-
-void EntryBuilder::choose_slopes(const std::string& name, BackwardRows& step) {
-  std::int64_t widest = 0;
-  for (const BackwardLink& link : step.links)
-    if (layer(link.layer).is_affine())
-      widest = std::max<std::int64_t>(widest, elements(link.layer));
-  const BufferId relaxed = buffer(name + "_relaxed", Element::kFloat32, widest * step.tile);
-  for (BackwardLink& link : step.links) {
-    const Layer& region = layer(link.layer);
-    if (!region.is_affine()) continue;
-    link.relaxed = relaxed;
-    const KernelId relax = region.relu ? lowering_.relax_free_rows(link.layer, step.tile, step.wide)
-                                       : lowering_.relax_rows(link.layer, step.tile, step.wide);
-    if (region.kind == LayerKind::kDense) {
-      link.relax = relax;
-      link.kernel = lowering_.backward(link.layer, step.tile, step.wide, true);
-    } else {
-      link.kernel = relax;
-    }
-    if (!region.relu) continue;
-    const std::int64_t count = std::int64_t{region.out} * step.tile;
-    const std::string prefix = name + "_" + region.name;
-    link.slopes.table = relaxed_[static_cast<std::size_t>(link.layer)].slopes;
-    link.slopes.slope = buffer(prefix + "_slope", Element::kFloat32, count);
-    if (step.iterations == 1) continue;
-    link.slopes.mean = buffer(prefix + "_mean", Element::kFloat32, count);
-    link.slopes.square = buffer(prefix + "_square", Element::kFloat32, count);
-  }
-}
-
-// From the box up to the last layer with slopes: each row's own point.
-void EntryBuilder::walk_forward(const std::string& name, BackwardRows& step) {
-  std::vector<int> readers(plan_.layers.size() + 1, 0);  // that are walked through
-  for (const BackwardLink& link : step.links) {
-    const bool walked = link.slopes.table != BufferId::kNone ||
-                        readers[static_cast<std::size_t>(link.layer + 1)] > 0;
-    if (!walked) continue;
-    for (const int input : inputs_of(layer(link.layer)))
-      ++readers[static_cast<std::size_t>(input + 1)];
-  }
-  ValueSlots slots(*this, name + "_values", step.tile);
-  step.input_values = slots.acquire(-1);
-  for (auto link = step.links.rbegin(); link != step.links.rend(); ++link) {
-    const int index = link->layer;
-    const bool chosen = link->slopes.table != BufferId::kNone;
-    if (!chosen && readers[static_cast<std::size_t>(index + 1)] == 0) continue;
-    link->values = slots.acquire(index);
-    if (layer(index).kind == LayerKind::kDense)
-      link->forward = {lowering_.forward_rows(index, -1, step.tile)};
-    else if (layer(index).kind == LayerKind::kSum)
-      for (int t = 0; t < static_cast<int>(layer(index).terms.size()); ++t)
-        link->forward.push_back(lowering_.forward_rows(index, t, step.tile));
-    link->step = lowering_.step_slopes(index, step.tile, chosen);
-    for (const int input : inputs_of(layer(index)))
-      if (--readers[static_cast<std::size_t>(input + 1)] == 0) slots.release(input);
-    if (readers[static_cast<std::size_t>(index + 1)] == 0) slots.release(index);
-  }
 }
 
 }  // namespace bf

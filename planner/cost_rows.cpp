@@ -40,9 +40,18 @@ void StepCoster::visit(const BackwardRows& step, const StepActivity& activity) {
       -1, 1, list);
   also_branches(1, surprises(activity.changes, region.out));
   if (neurons <= 0) return;
-  const double once = divided_up(neurons, step.tile / 2.0);
-  const double tiles = once * std::max(1, step.iterations);
+  const double pairs = step.tile / 2.0;
+  const double left = std::fmod(neurons, pairs);
+  if (step.last.empty() || left == 0 || 2 * left > step.last.front().tile)
+    return pass_back(step, divided_up(neurons, pairs), neurons);
+  if (neurons > pairs) pass_back(step, std::floor(neurons / pairs), neurons - left);
+  pass_back(step.last.front(), 1, left);
+}
 
+// `once`: tiles, of so many neurons together.
+void StepCoster::pass_back(const BackwardRows& step, double once, double neurons) {
+  const Layer& region = layer(step.layer);
+  const double tiles = once * std::max(1, step.iterations);
   shares_ = window_shares(plan_, step);
   rows_set_ = tile_bytes(step, share(-1) * plan_.input_count + region.out);
   for (const BackwardLink& link : step.links)

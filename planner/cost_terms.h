@@ -76,6 +76,7 @@ class StepCoster {
 
   // cost_rows.cpp
   void visit(const BackwardRows& step, const StepActivity& activity);
+  void pass_back(const BackwardRows& step, double once, double neurons);
   void repeat(const RepeatedStep& step, double tiles);
   void choose_slopes(const BackwardRows& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);

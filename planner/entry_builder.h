@@ -98,13 +98,14 @@ class EntryBuilder {
   std::vector<bool> cone_of(int index) const;
   int longest_path(int index) const;
   void start(int index, BackwardRows& step, CoefficientSlots& slots);
-  BackwardLink link(int index, const BackwardRows& step, CoefficientSlots& slots);
+  BackwardLink link(int index, CoefficientSlots& slots);
   void choose_slopes(const std::string& name, BackwardRows& step);
   void walk_forward(const std::string& name, BackwardRows& step);
   void mark_free_slopes();
-  std::vector<BackwardOut> outs(KernelKind kind, int index, const BackwardRows& step,
-                                CoefficientSlots& slots);
+  std::vector<BackwardOut> outs(int index, CoefficientSlots& slots);
   void pass_back(int index, BackwardRows& step, CoefficientSlots& slots);
+  void choose_kernels(BackwardRows& step);
+  void end_smaller(BackwardRows& step);
   void add_row_errors(int index, BackwardRows& step);
   void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
 

@@ -15,7 +15,8 @@ constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA laten
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kElementBytes = 4;
-constexpr int kLeastLanes = 4;   // of vectors of floats, on all targets
+constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
+constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
 constexpr int kPrefetch = 8192;  // bytes ahead: weights from memory came 3 to 10 % faster on Zen 5
 
 int round_up(int value, int unit) {
@@ -77,6 +78,14 @@ int LoweringPlanner::row_tile(int neurons, bool wide, int asked) const {
   if (asked == 0) asked = plan_.config.row_tile;
   if (asked > 0) tile = std::min(round_up(asked, unit), 4 * row_unit(false));
   return std::min(tile, round_up(2 * neurons, unit));
+}
+
+int LoweringPlanner::last_tile(int neurons, bool all, bool wide, int tile) const {
+  const int rows = 2 * neurons;
+  if (lanes_ == 1 || boxes_ > 1 || rows > kTilesWithLast * tile) return 0;
+  const int left = all ? rows % tile : tile / 2;
+  const int last = round_up(left, row_unit(wide));
+  return last < tile ? last : 0;
 }
 
 // Vectors of floats, or of doubles when `wide`, that hold a tile of rows without padding.

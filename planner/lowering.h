@@ -22,6 +22,9 @@ class LoweringPlanner {
   // Rows of a backward tile whose target has `neurons` candidates (both signs are rows). wide: sums
   // are in double. asked: 0 for the configured number or, without one, the planner's own.
   int row_tile(int neurons, bool wide, int asked) const;
+  // Rows of a smaller tile for the last of `neurons`, of which all have rows or an unknown number;
+  // 0 where it would save nothing, or little of so many tiles.
+  int last_tile(int neurons, bool all, bool wide, int tile) const;
 
   KernelId bind(KernelKind kind);
   KernelId forward(KernelKind kind, int layer, bool relu, bool head);

@@ -266,7 +266,8 @@ Json fields(const Names& names, const BackwardRows& step) {
           {"weight_relative", step.weight_relative},
           {"inflate", step.inflate},
           {"start", dense ? names.kernel(step.start) : Json(nullptr)},
-          {"concretize", names.kernel(step.concretize)}};
+          {"concretize", names.kernel(step.concretize)},
+          {"last", step.last.empty() ? Json(nullptr) : fields(names, step.last.front())}};
 }
 
 Json fields(const Names& names, const WriteBounds& step) {

@@ -246,6 +246,29 @@ void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
   }
 }
 
+// The smaller tile differs in rows and kernels alone, so that what is said of the others' buffers
+// holds for it.
+void check_last(const Plan& plan, const Entry& entry, const BackwardRows& step) {
+  const BackwardRows& last = step.last.front();
+  BF_CHECK(step.last.size() == 1 && last.last.empty());
+  BF_CHECK(step.iterations == 0 && last.tile < step.tile);
+  uses_of_rows(plan, entry, last);
+  BackwardRows same = last;
+  same.tile = step.tile;
+  same.start = step.start;
+  same.concretize = step.concretize;
+  same.last = step.last;
+  const auto take = [](std::vector<BackwardOut>& outs, const std::vector<BackwardOut>& others) {
+    for (std::size_t i = 0; i < outs.size(); ++i) outs[i].kernel = others.at(i).kernel;
+  };
+  take(same.starts, step.starts);
+  for (std::size_t i = 0; i < same.links.size(); ++i) {
+    same.links[i].kernel = step.links.at(i).kernel;
+    take(same.links[i].outs, step.links[i].outs);
+  }
+  BF_CHECK(same == step);
+}
+
 }  // namespace
 
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step) {
@@ -299,6 +322,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
     follow_walk(plan, step, uses);
   else
     BF_CHECK(step.input_values == BufferId::kNone);
+  if (!step.last.empty()) check_last(plan, entry, step);
   return uses.list;
 }
 

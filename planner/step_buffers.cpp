@@ -132,6 +132,7 @@ class Renaming {
       for (BackwardOut& out : link.outs) rename({&out.coefficients});
       for (RepeatedStep& repeated : link.remake) std::visit(*this, repeated);
     }
+    for (BackwardRows& last : step.last) (*this)(last);
   }
   void operator()(WriteBounds& step) const { rename({&step.centre, &step.below, &step.above}); }
   void operator()(EvaluateAffine& step) const { rename({&step.in, &step.out}); }

@@ -271,6 +271,9 @@ struct BackwardRows {
   double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
   double inflate = 0;          // on the interval radius
   KernelId concretize = 0;
+  // The same for what is left in the end, where that fits fewer rows: a smaller tile on the same
+  // buffers, with kernels of its own. One, or none.
+  std::vector<BackwardRows> last;
   bool operator==(const BackwardRows&) const = default;
 };
 

@@ -162,9 +162,15 @@ Observation observe(const FrontendResult& front, const std::string& name,
     if (part.part != "tighten_rows") continue;
     const auto s =
         static_cast<std::size_t>(entry.tasks.at(static_cast<std::size_t>(part.task)).steps.at(0));
-    if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s));
-        rows != nullptr && rows->unstable_only)
-      seen.activity.steps[s].neurons = part.calls * rows->tile / 2;
+    const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s));
+    if (rows == nullptr || !rows->unstable_only) continue;
+    seen.activity.steps[s].neurons = part.calls * rows->tile / 2;
+    if (rows->last.empty()) continue;
+    const BackwardRows& last = rows->last.front();
+    const std::string& end = plan.kernels.at(static_cast<std::size_t>(last.concretize)).function;
+    for (const TracedPart& other : seen.parts)
+      if (other.task == part.task && other.part == end)
+        seen.activity.steps[s].neurons -= other.calls * (rows->tile - last.tile) / 2;
   }
   return seen;
 }

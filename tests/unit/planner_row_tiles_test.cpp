@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
@@ -43,12 +44,76 @@ TEST(RowTile, IsAsAskedButForPadding) {
   EXPECT_EQ(tile_of("generic", 100, false, 1000), 8);
 }
 
+// Of the last rows in tiles of the planner's own size.
+int last_of(const char* target, int neurons, bool all, bool wide) {
+  Plan plan;
+  plan.config = config_of(target);
+  const LoweringPlanner lowering(plan);
+  return lowering.last_tile(neurons, all, wide, lowering.row_tile(neurons, wide, 0));
+}
+
+TEST(LastTile, HoldsWhatIsLeftOrHalfOfATile) {
+  EXPECT_EQ(last_of("x86-64-v4", 50, false, false), 16);  // of 32
+  EXPECT_EQ(last_of("x86-64-v4", 50, true, false), 16);   // 4 rows left
+  EXPECT_EQ(last_of("x86-64-v4", 50, true, true), 8);
+  EXPECT_EQ(last_of("x86-64-v3", 50, false, false), 8);
+}
+
+TEST(LastTile, IsNoneWhereItSavesNothing) {
+  EXPECT_EQ(last_of("x86-64-v4", 8, false, false), 0);  // one vector
+  EXPECT_EQ(last_of("x86-64-v4", 10, true, true), 0);   // one tile, as small as can be
+  EXPECT_EQ(last_of("x86-64-v4", 64, true, false), 0);  // whole tiles
+  EXPECT_EQ(last_of("x86-64-v4", 30, true, false), 0);  // 28 rows left
+  EXPECT_EQ(last_of("x86-64-v4", 1000, false, false), 0);
+  EXPECT_EQ(last_of("generic", 50, false, false), 0);
+}
+
+Plan planned(const char* file, const char* target) {
+  ImportedModel model = import_model(std::string(BF_SOURCE_DIR) + "/models/" + file);
+  normalise(model.graph);
+  return plan(model.graph, model.info, "net", false, config_of(target));
+}
+
+// Rows with a smaller last tile.
+BackwardRows& rows_with_last(Plan& plan) {
+  for (Step& step : plan.entries.at(0).steps)
+    if (auto* const rows = std::get_if<BackwardRows>(&step); rows != nullptr && !rows->last.empty())
+      return *rows;
+  ADD_FAILURE() << "no rows end in a smaller tile";
+  return std::get<BackwardRows>(plan.entries.at(0).steps.at(0));
+}
+
+TEST(LastTile, UsesTheSameBuffers) {
+  Plan made = planned("collision_avoidance_6x50.onnx", "x86-64-v4");
+  BackwardRows& rows = rows_with_last(made);
+  const BackwardRows& last = rows.last.front();
+  EXPECT_EQ(rows.tile, 32);
+  EXPECT_EQ(last.tile, 16);
+  EXPECT_EQ(access_of(last).writes, access_of(rows).writes);
+  for (std::size_t i = 0; i < rows.links.size(); ++i)
+    EXPECT_EQ(made.kernels.at(static_cast<std::size_t>(last.links.at(i).kernel)).rows, 16);
+  verify(made);
+}
+
+TEST(LastTileDeathTest, VerifyCatchesOtherTilesAndBuffers) {
+  const Plan made = planned("collision_avoidance_6x50.onnx", "x86-64-v4");
+  const auto expect_death = [&](auto change, const char* message) {
+    Plan plan = made;
+    change(rows_with_last(plan));
+    EXPECT_DEATH(verify(plan), message);
+  };
+  expect_death([](BackwardRows& rows) { rows.last.front().tile = 8; }, "is_of_rows");
+  expect_death([](BackwardRows& rows) { rows.last.push_back(rows.last.front()); },
+               "step.last.size");
+  expect_death([](BackwardRows& rows) { rows.last.front().last = rows.last; }, "last.last.empty");
+  expect_death([](BackwardRows& rows) { std::swap(rows.tile, rows.last.front().tile); }, "");
+  expect_death([](BackwardRows& rows) { rows.last.front().sum_inflate *= 2; }, "same == step");
+}
+
 TEST(RowTile, KernelsHaveALaneForEachRow) {
   for (const char* file : {"collision_avoidance_6x50.onnx", "digits_64x2.onnx"})
     for (const char* target : {"generic", "x86-64", "x86-64-v3", "x86-64-v4"}) {
-      ImportedModel model = import_model(std::string(BF_SOURCE_DIR) + "/models/" + file);
-      normalise(model.graph);
-      const Plan made = plan(model.graph, model.info, "net", false, config_of(target));
+      const Plan made = planned(file, target);
       for (const Kernel& kernel : made.kernels)
         EXPECT_TRUE(kernel.rows == 0 ||
                     kernel.rows == kernel.schedule.lanes * kernel.schedule.vectors)
