@@ -199,7 +199,7 @@ static inline bf_status decide_boxes(const PropertyTables& property, std::size_t
                                      const float* lower, const float* upper, bf_result* results,
                                      const bf_status* statuses, float* scratch,
                                      const Together& together, const Bounds& bounds) {
-  static_assert(sizeof(bf_status) == 4, "bf: a status is as large as a float");
+  static_assert(sizeof(bf_status) <= sizeof(float), "bf: a status has the room of a float");
   const auto inputs = static_cast<std::size_t>(property.inputs);
   const auto rows = static_cast<std::size_t>(property.rows);
   float* const box_lower = scratch;

@@ -6,6 +6,7 @@
   library    the library that bf-aot builds with the target's compiler gives the same bits
   spec       the same for the rows of a specification
   faults     a wrong bound, other bits, too much code or memory are noticed
+  verdict    with a property: the host's verdicts, on given boxes and on the property's own
   context    calls with a context give the same bits, the second without work
   evaluate   plain inference gives the host's bits and lies within the bounds
 
@@ -274,17 +275,64 @@ extern "C" bf_status {name}_bounds_kept(const float* lower, const float* upper, 
 """
 
 
-def test_context(case):
+# Appended to a verifier with a property: what it says of the box, and of the property's own.
+CALLS_WITH_A_PROPERTY = """
+extern "C" bf_status {name}_bounds_verdict(const float* lower, const float* upper, float* out_lower,
+                                           float* out_upper, void* given, std::size_t bytes) {{
+  alignas({upper}_WORKSPACE_ALIGN) static unsigned char workspace[{upper}_VERIFY_WORKSPACE_BYTES];
+  if (out_lower == nullptr || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(given, bytes, {upper}_WORKSPACE_BYTES,
+                                                   {upper}_WORKSPACE_ALIGN))
+    return status;
+  float own_lower[{upper}_INPUTS], own_upper[{upper}_INPUTS], point[{upper}_INPUTS];
+  if (const bf_status status = {name}_property_box(0, own_lower, own_upper)) return status;
+  const auto tell = [&](const float* low, const float* high, float* out) {{
+    bf_result result = {{BF_UNKNOWN, 0, 0, point}};
+    for (float& x : point) x = 0;
+    const bf_status status = {name}_verify(low, high, &result, workspace, sizeof workspace);
+    if (status != BF_OK) return status;
+    for (int i = 0; i < {upper}_OUTPUTS; ++i) out[i] = i < {upper}_INPUTS ? point[i] : 0;
+    out[0] = static_cast<float>(result.verdict);
+    out[1] = static_cast<float>(result.property_case);
+    out[2] = static_cast<float>(result.clause);
+    return BF_OK;
+  }};
+  if (const bf_status status = tell(lower, upper, out_lower)) return status;
+  return tell(own_lower, own_upper, out_upper);
+}}
+"""
+
+
+def add_entry(case, sources, entry, text):
+    """Appends a function with the signature of NAME_bounds to a verifier."""
     name = re.sub(r"\W", "_", case.options.network.lower())
+    with open(sources / "verifier.cpp", "a", encoding="utf-8") as file:
+        file.write(text.format(name=name, upper=name.upper()))
+    with open(sources / "verifier.h", "a", encoding="utf-8") as file:
+        file.write('#ifdef __cplusplus\nextern "C"\n#endif\n'
+                   f"bf_status {name}_{entry}(const float *, const float *, float *, float *, void *,\n"
+                   "                              size_t);\n")
+
+
+def test_verdict(case):
+    """Of one box and of a batch of them, as compiled."""
+    given = ["--property", machine.ROOT / "models" / "properties" / f"{case.options.network}.vnnlib",
+             "--batch", "2", "--no-library"]
+    sources = case.compile(TARGETS[case.cpu], *given)
+    check(TARGETS[case.cpu] != "aarch64", "bits are compared on targets without vectors")
+    add_entry(case, sources, "bounds_verdict", CALLS_WITH_A_PROPERTY)
+    options = [NO_CONTRACTION, "--entry", "bounds_verdict"]
+    verdicts = case.measure(case.cpu, sources, *options)
+    check_same(verdicts, case.measure("host", sources, *options))
+    known = {row["upper"][0] for row in verdicts["outputs"]}
+    check(known <= {1.0, 2.0}, f"the property's own box has no proof: {known}")
+
+
+def test_context(case):
     plain, _, _, same = case.on_target_and_host()
     check(same, "bits are compared on targets without vectors")
     sources = case.compile(TARGETS[case.cpu], "--cache", "reuse-ibp", "--no-library")
-    with open(sources / "verifier.cpp", "a", encoding="utf-8") as file:
-        file.write(CALLS_WITH_A_CONTEXT.format(name=name, upper=name.upper()))
-    with open(sources / "verifier.h", "a", encoding="utf-8") as file:
-        file.write('#ifdef __cplusplus\nextern "C"\n#endif\n'
-                   f"bf_status {name}_bounds_kept(const float *, const float *, float *, float *,\n"
-                   "                              void *, size_t);\n")
+    add_entry(case, sources, "bounds_kept", CALLS_WITH_A_CONTEXT)
     kept = case.measure(case.cpu, sources, NO_CONTRACTION, "--entry", "bounds_kept")
     check_same(kept, plain)
 
@@ -337,7 +385,7 @@ def test_faults(case):
 
 
 TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
-         "context": test_context, "evaluate": test_evaluate}
+         "context": test_context, "verdict": test_verdict, "evaluate": test_evaluate}
 
 
 def main():

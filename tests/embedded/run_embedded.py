@@ -146,7 +146,8 @@ def parse_options(arguments):
     parser.add_argument("--boxes", required=True, help="JSON file")
     parser.add_argument("--limit", type=int, help="use only the first boxes")
     parser.add_argument("--name", help="the symbols' prefix, if not the header's first")
-    parser.add_argument("--entry", default="bounds", choices=["bounds", "spec_bounds", "bounds_kept"])
+    parser.add_argument("--entry", default="bounds",
+                        choices=["bounds", "spec_bounds", "bounds_kept", "bounds_verdict"])
     parser.add_argument("--evaluate", action="store_true", help="also call NAME_evaluate")
     parser.add_argument("--library", help="link this archive instead of compiling verifier.cpp")
     parser.add_argument("--optimize", default="-Os", help="for the verifier; default -Os")
