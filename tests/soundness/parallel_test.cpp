@@ -298,7 +298,9 @@ void Workers::check_upward() {
       const bf_status status = run(i, box, executor.get(), 3).status;
       std::fesetround(FE_TONEAREST);
       left += executor.runs();
-      if (executor.runs() > 0) EXPECT_EQ(status, BF_FLOAT_ENVIRONMENT);
+      if (executor.runs() > 0) {
+        EXPECT_EQ(status, BF_FLOAT_ENVIRONMENT);
+      }
     }
     const SerialExecutor executor(Habit::kStaysUp, 3);
     const BatchCall call = run(i, std::vector<FloatBox>(kBatch, box), executor.get(), 3);
