@@ -240,7 +240,7 @@ std::vector<std::string> StepEmitter::term_arguments(int index, int number, bool
 
 // The first term writes, the others add.
 void StepEmitter::interval_term(const IntervalSum& step, int number) {
-  const IntervalSum::Part& part = step.parts[static_cast<std::size_t>(number)];
+  const SumPart& part = step.parts[static_cast<std::size_t>(number)];
   Arguments arguments = term_arguments(step.layer, number, false);
   arguments.insert(arguments.end(), {name(part.centre_in), name(part.radius_in),
                                      name(step.centre_out), name(step.radius_out)});
@@ -285,7 +285,7 @@ void StepEmitter::emit(const IntervalMax& step) {
 }
 
 void StepEmitter::centre_term(const CentreSum& step, int number) {
-  const CentreSum::Part& part = step.parts[static_cast<std::size_t>(number)];
+  const SumPart& part = step.parts[static_cast<std::size_t>(number)];
   Arguments arguments = term_arguments(step.layer, number, true);
   arguments.insert(arguments.end(), {name(part.centre_in), name(part.radius_in),
                                      layer(step.layer).exact_centre ? "1" : "bf::kSumSlack",
@@ -302,7 +302,7 @@ void StepEmitter::emit(const CentreSum& step) {
                          name(step.radius_out)});
   call("bf::clear_slack", {slack});
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
-    const CentreSum::Part& part = step.parts[static_cast<std::size_t>(t)];
+    const SumPart& part = step.parts[static_cast<std::size_t>(t)];
     const Term& each = term(step.layer, t);
     mark(part.kernel);
     centre_term(step, t);

@@ -28,16 +28,18 @@ struct IntervalAffine {
   bool operator==(const IntervalAffine&) const = default;
 };
 
+// A term of a sum layer: what it reads, in float32 or with centres in double.
+struct SumPart {
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  KernelId kernel = 0;
+  bool operator==(const SumPart&) const = default;
+};
+
 // The same for a sum layer: every term adds its sums to centre_out and radius_out, which become
 // activations in place, or go to the caller as bounds.
 struct IntervalSum {
-  struct Part {
-    BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
-    KernelId kernel = 0;
-    bool operator==(const Part&) const = default;
-  };
   int layer = 0;
-  std::vector<Part> parts;  // one per term
+  std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   bool head = false;     // bounds go to the caller
   double inflate = 0;    // as IntervalAffine

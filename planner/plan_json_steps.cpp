@@ -55,14 +55,18 @@ Json fields(const Names& names, const IntervalAffine& step) {
   return json;
 }
 
+Json parts_json(const Names& names, const std::vector<SumPart>& parts) {
+  Json made = Json::array();
+  for (const SumPart& part : parts)
+    made.push_back({{"centre_in", names.buffer(part.centre_in)},
+                    {"radius_in", names.buffer(part.radius_in)},
+                    {"kernel", names.kernel(part.kernel)}});
+  return made;
+}
+
 Json fields(const Names& names, const IntervalSum& step) {
-  Json parts = Json::array();
-  for (const IntervalSum::Part& part : step.parts)
-    parts.push_back({{"centre_in", names.buffer(part.centre_in)},
-                     {"radius_in", names.buffer(part.radius_in)},
-                     {"kernel", names.kernel(part.kernel)}});
   return {{"layer", names.layer(step.layer)},
-          {"parts", std::move(parts)},
+          {"parts", parts_json(names, step.parts)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"head", step.head},
@@ -111,13 +115,8 @@ Json fields(const Names& names, const CentreAffine& step) {
 }
 
 Json fields(const Names& names, const CentreSum& step) {
-  Json parts = Json::array();
-  for (const CentreSum::Part& part : step.parts)
-    parts.push_back({{"centre_in", names.buffer(part.centre_in)},
-                     {"radius_in", names.buffer(part.radius_in)},
-                     {"kernel", names.kernel(part.kernel)}});
   return {{"layer", names.layer(step.layer)},
-          {"parts", std::move(parts)},
+          {"parts", parts_json(names, step.parts)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"below", names.buffer(step.below)},

@@ -53,7 +53,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalSum& s
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
   Uses uses;
   for (std::size_t i = 0; i < step.parts.size(); ++i) {
-    const IntervalSum::Part& part = step.parts[i];
+    const SumPart& part = step.parts[i];
     const Term& term = layer.terms[i];
     kernel_of(plan, part.kernel, KernelKind::kTermInterval, term.in, layer.out);
     uses.read(part.centre_in, Role::kCentre, term.input, kFloat, term.in);
@@ -109,7 +109,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
   check_error_terms({step.inflate, step.centre_relative, step.absolute, step.bias_norm});
   Uses uses;
   for (std::size_t i = 0; i < step.parts.size(); ++i) {
-    const CentreSum::Part& part = step.parts[i];
+    const SumPart& part = step.parts[i];
     const Term& term = layer.terms[i];
     kernel_of(plan, part.kernel, KernelKind::kTermCentre, term.in, layer.out);
     uses.read(part.centre_in, Role::kCentre, term.input, kDouble, term.in);

@@ -93,8 +93,9 @@ class Renaming {
     rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out, &step.low,
             &step.high});
   }
+  void operator()(SumPart& part) const { rename({&part.centre_in, &part.radius_in}); }
   void operator()(IntervalSum& step) const {
-    for (IntervalSum::Part& part : step.parts) rename({&part.centre_in, &part.radius_in});
+    for (SumPart& part : step.parts) (*this)(part);
     rename({&step.centre_out, &step.radius_out});
   }
   void operator()(IntervalMax& step) const {
@@ -105,7 +106,7 @@ class Renaming {
             &step.above, &step.slack});
   }
   void operator()(CentreSum& step) const {
-    for (CentreSum::Part& part : step.parts) rename({&part.centre_in, &part.radius_in});
+    for (SumPart& part : step.parts) (*this)(part);
     rename({&step.centre_out, &step.radius_out, &step.below, &step.above, &step.slack});
   }
   void operator()(Relax& step) const {

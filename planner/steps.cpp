@@ -31,12 +31,16 @@ Access access(const IntervalAffine& step) {
                      {step.centre_out, step.radius_out, step.low, step.high});
 }
 
-Access access(const IntervalSum& step) {
-  Access access = make_access({}, {step.centre_out, step.radius_out});
-  for (const IntervalSum::Part& part : step.parts) {
+void add_reads(const std::vector<SumPart>& parts, Access& access) {
+  for (const SumPart& part : parts) {
     add(access.reads, part.centre_in);
     add(access.reads, part.radius_in);
   }
+}
+
+Access access(const IntervalSum& step) {
+  Access access = make_access({}, {step.centre_out, step.radius_out});
+  add_reads(step.parts, access);
   return access;
 }
 
@@ -52,10 +56,7 @@ Access access(const CentreAffine& step) {
 Access access(const CentreSum& step) {
   Access access =
       make_access({}, {step.centre_out, step.radius_out, step.below, step.above, step.slack});
-  for (const CentreSum::Part& part : step.parts) {
-    add(access.reads, part.centre_in);
-    add(access.reads, part.radius_in);
-  }
+  add_reads(step.parts, access);
   return access;
 }
 

@@ -82,13 +82,8 @@ struct CentreAffine {
 // The same for a sum layer: centre_out = b, then every term adds to centre_out and radius_out,
 // which rounds up.
 struct CentreSum {
-  struct Part {
-    BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
-    KernelId kernel = 0;
-    bool operator==(const Part&) const = default;
-  };
   int layer = 0;
-  std::vector<Part> parts;  // one per term
+  std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   BufferId below = BufferId::kNone, above = BufferId::kNone;
   BufferId slack = BufferId::kNone;

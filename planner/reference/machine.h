@@ -160,12 +160,15 @@ class Machine {
     store(step.centre_out, step.radius_out, activate(target, bounds));
   }
 
+  static std::vector<Boxes> boxes_of(const std::vector<SumPart>& parts) {
+    std::vector<Boxes> inputs;
+    for (const SumPart& part : parts) inputs.push_back({part.centre_in, part.radius_in});
+    return inputs;
+  }
+
   void execute(const IntervalSum& step) {
     const Layer& target = layer(step.layer);
-    std::vector<Boxes> inputs;
-    for (const IntervalSum::Part& part : step.parts)
-      inputs.push_back({part.centre_in, part.radius_in});
-    const Interval<Scalar> bounds = propagate(step.layer, inputs);
+    const Interval<Scalar> bounds = propagate(step.layer, boxes_of(step.parts));
     layers_[step.layer] = bounds;
     store(step.centre_out, step.radius_out, activate(target, bounds));
     if (step.head) write_output(step.position, target, bounds);
@@ -203,12 +206,7 @@ class Machine {
     layers_[step.layer] = bounds;
   }
   void execute(const CentreAffine& step) { set_centre(step, {{step.centre_in, step.radius_in}}); }
-  void execute(const CentreSum& step) {
-    std::vector<Boxes> inputs;
-    for (const CentreSum::Part& part : step.parts)
-      inputs.push_back({part.centre_in, part.radius_in});
-    set_centre(step, inputs);
-  }
+  void execute(const CentreSum& step) { set_centre(step, boxes_of(step.parts)); }
 
   // A table holds a' <= slope_upper z + intercept and a' >= slope_lower z + intercept; the
   // generated code has offsets relative to centres instead.

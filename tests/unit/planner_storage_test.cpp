@@ -28,7 +28,7 @@ Entry entry_of(const std::vector<Interval>& intervals) {
     buffer.name = "b" + std::to_string(i);
     buffer.count = intervals[i].floats;
     entry.buffers.push_back(buffer);
-    CentreSum::Part part;
+    SumPart part;
     part.centre_in = static_cast<BufferId>(i);
     touches[static_cast<std::size_t>(intervals[i].first)].parts.push_back(part);
     touches[static_cast<std::size_t>(intervals[i].last)].parts.push_back(part);
