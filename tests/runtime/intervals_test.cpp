@@ -190,6 +190,33 @@ TEST(Intervals, MaximaHoldWhatCandidatesSay) {
   }
 }
 
+// Whether the maximum of two candidates holds their upper ends, where radii may have lost 2^-149.
+bool holds_upper_ends(const float (&c)[2], const float (&r)[2], const bf::IntervalErrors& errors) {
+  const std::int32_t row_start[] = {0, 2}, column[] = {0, 1};
+  Sums made(1);
+  bf::max_interval(1, row_start, column, c, r, errors, made.centre.data(), made.radius.data());
+  const mpq_class reach = value(made.centre[0]) + value(made.radius[0]) - exact(0x1p-149);
+  return reach >= value(c[0]) + value(r[0]) && reach >= value(c[1]) + value(r[1]);
+}
+
+// The interval [-1, 1 + 2^-23] has a centre from which 1 + 2^-24 is rounded to 1; the end 1 + 2^-30
+// is rounded to 1; a radius that became 0 was more.
+TEST(Intervals, MaximaNeedTheirConstants) {
+  const bf::IntervalErrors all = max_errors(0);
+  bf::IntervalErrors no_inflate = all, no_relative = all, no_absolute = all;
+  no_inflate.inflate = 1;
+  no_relative.relative = 0;
+  no_absolute.absolute = 0;
+  const float zeros[] = {0, 0}, ones[] = {1, 1};
+  const float around[] = {1, 1 + 0x1p-23F}, tiny[] = {0x1p-30F, 0};
+  EXPECT_TRUE(holds_upper_ends(zeros, around, all));
+  EXPECT_FALSE(holds_upper_ends(zeros, around, no_inflate));
+  EXPECT_TRUE(holds_upper_ends(ones, tiny, all));
+  EXPECT_FALSE(holds_upper_ends(ones, tiny, no_relative));
+  EXPECT_TRUE(holds_upper_ends(zeros, zeros, all));
+  EXPECT_FALSE(holds_upper_ends(zeros, zeros, no_absolute));
+}
+
 // Groups of equal form, and the same as a table.
 constexpr bf::MaxGroups kPooled = {0, {1, 3, 6, 6}, {0, 729, 108, 4}, {1, 1, 4, 4}, {0, 0, 27, 1}};
 constexpr bf::MaxGroups kOverlapping = {
