@@ -18,20 +18,6 @@ struct CentreOut {
   double rounding;  // see add_term()
 };
 
-template <int kLanes>
-static inline typename VectorOf<double, kLanes>::type magnitude_of(
-    typename VectorOf<double, kLanes>::type value) {
-  if constexpr (kLanes == 1) {
-    return __builtin_fabs(value);
-  } else {
-    typename VectorOf<std::int64_t, kLanes>::type bits;
-    __builtin_memcpy(&bits, &value, sizeof bits);
-    bits &= 0x7fffffffffffffff;
-    __builtin_memcpy(&value, &bits, sizeof value);
-    return value;
-  }
-}
-
 // add_term() for kLanes outputs, `step` apart. Sums of radii are >= 0 or NaN, whose bits in order
 // are the numbers in order: float_up() is one more than the nearest float where that is too small,
 // and infinite for NaN.
@@ -98,7 +84,7 @@ struct CentreTiles {
     }
     BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
       const Vector narrow = convert_rows<Vector, kWidth>(load_rows<Floats>(weight + v * kWidth));
-      const Vector size = magnitude_of<kWidth>(narrow);
+      const Vector size = magnitude<double>(narrow);
       Vector w = narrow;
       if constexpr (kResidual)
         w += convert_rows<Vector, kWidth>(load_rows<Floats>(residual + v * kWidth));

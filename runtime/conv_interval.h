@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "columns.h"
 #include "conv_outputs.h"
@@ -54,20 +53,6 @@ static constexpr FixedShape<kWithRows<kShape>> with_rows(FixedShape<kShape>) {
   return {};
 }
 
-template <int kLanes>
-static inline typename VectorOf<float, kLanes>::type size_of_weights(
-    typename VectorOf<float, kLanes>::type value) {
-  if constexpr (kLanes == 1) {
-    return __builtin_fabsf(value);
-  } else {
-    typename VectorOf<std::int32_t, kLanes>::type bits;
-    __builtin_memcpy(&bits, &value, sizeof bits);
-    bits &= 0x7fffffff;
-    __builtin_memcpy(&value, &bits, sizeof value);
-    return value;
-  }
-}
-
 // What conv_outputs() sums for conv_interval(). Tiles of crowded images write to a row of their
 // own, which then goes to the image channel by channel: each line of it is touched once.
 template <bool kAdd>
@@ -104,7 +89,7 @@ struct IntervalTiles {
     Vector w[kVectors], size[kVectors];
     BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
       w[v] = load_rows<Vector>(weight + v * kWidth);
-      size[v] = size_of_weights<kWidth>(w[v]);
+      size[v] = magnitude<float>(w[v]);
     }
     BF_UNROLL_ROWS for (int x = kBegin; x < kEnd; ++x) {
       const Vector c = centre[(x - kBegin) * pixel] - Vector{};

@@ -59,11 +59,6 @@ struct Interval {
   Floats low, high;
 };
 
-template <typename Floats>
-static inline Floats magnitude(Floats value) {
-  return value < 0 ? -value : value;
-}
-
 // From a centre to the farther end.
 template <typename Floats>
 static inline Floats distance_to_ends(Floats low, Floats high, Floats centre) {
@@ -78,7 +73,7 @@ __attribute__((always_inline)) static inline Interval<Floats> interval_of(
     Floats sum, Floats reach, Floats bias, bool relu, const IntervalErrors& errors) {
   const Floats infinity = __builtin_inff() - Floats{};
   const Floats z = sum + bias;
-  const Floats size = magnitude(z);
+  const Floats size = magnitude<float>(z);
   const Floats spread = reach * errors.inflate + (size * errors.relative + errors.absolute);
   const auto finite = (spread <= kMaxFloat) & (size <= kMaxFloat);
   Floats low = finite ? z - spread : -infinity;
@@ -121,10 +116,9 @@ static inline void finish_interval(int n, bool relu, const float* bias,
         using Floats = typename VectorOf<float, kLanes>::type;
         const auto z = interval_at<kLanes>(j, relu, bias, errors, centre, radius);
         const Floats c = 0.5f * z.low + 0.5f * z.high;
-        const Floats right = z.high - c, left = c - z.low;
-        const Floats distance = right > left ? right : left;
+        const Floats distance = distance_to_ends(z.low, z.high, c);
         store_rows(centre + j, c);
-        store_rows(radius + j, Floats(distance * 0x1.000004p0f + magnitude(c) * gamma));
+        store_rows(radius + j, Floats(distance * 0x1.000004p0f + magnitude<float>(c) * gamma));
       });
 }
 
@@ -155,7 +149,7 @@ static inline void finish_max(int n, const IntervalErrors& errors, float* BF_RES
         const Floats c = finite ? 0.5f * low + 0.5f * high : Floats{};
         const Floats distance = distance_to_ends(low, high, c);
         const Floats reach =
-            distance * errors.inflate + (magnitude(c) * errors.relative + errors.absolute);
+            distance * errors.inflate + (magnitude<float>(c) * errors.relative + errors.absolute);
         store_rows(centre + j, c);
         store_rows(radius + j, finite ? reach : __builtin_inff() - Floats{});
       });

@@ -67,6 +67,34 @@ static inline To convert_rows(typename VectorOf<float, kLanes>::type value) {
     return __builtin_convertvector(value, To);
 }
 
+template <typename T>
+struct BitsOf;
+template <>
+struct BitsOf<float> {
+  using type = std::uint32_t;
+};
+template <>
+struct BitsOf<double> {
+  using type = std::uint64_t;
+};
+
+// |value| of a number T, or of a vector of them: without the signs.
+template <typename T, typename Vector>
+static inline Vector magnitude(Vector value) {
+  if constexpr (sizeof(Vector) > sizeof(T)) {
+    using Bits = typename BitsOf<T>::type;
+    typename VectorOf<Bits, sizeof(Vector) / sizeof(T)>::type bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    bits &= static_cast<Bits>(-1) >> 1;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+  } else if constexpr (sizeof(T) == sizeof(float)) {
+    return __builtin_fabsf(value);
+  } else {
+    return __builtin_fabs(value);
+  }
+}
+
 template <int kValue>
 struct Count {
   static constexpr int value = kValue;
