@@ -163,7 +163,7 @@ __attribute__((always_inline)) static inline void conv_products(
       BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
           BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
         if (c == 0 || group != 0)
-          in[x][v] = convert_rows<Vector, kLanes>(load_rows<typename VectorOf<float, kLanes>::type>(
+          in[x][v] = convert_rows<Vector, kLanes>(load_once<typename VectorOf<float, kLanes>::type>(
               a + c * group + x * pixel_step + v * kLanes));
         tile.sum[x][c][v] += in[x][v] * w;
       }

@@ -88,7 +88,7 @@ struct IntervalTiles {
     using Vector = typename VectorOf<float, kWidth>::type;
     Vector w[kVectors], size[kVectors];
     BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
-      w[v] = load_rows<Vector>(weight + v * kWidth);
+      w[v] = load_once<Vector>(weight + v * kWidth);
       size[v] = magnitude<float>(w[v]);
     }
     BF_UNROLL_ROWS for (int x = kBegin; x < kEnd; ++x) {

@@ -157,8 +157,8 @@ struct PixelTiles {
           const float* const spread = radius.at(row, i, x) + first;
           Vector centres[kVectors], radii[kVectors];
           BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {
-            centres[v] = load_rows<Vector>(from + v * kHow.lanes);
-            radii[v] = load_rows<Vector>(spread + v * kHow.lanes);
+            centres[v] = load_once<Vector>(from + v * kHow.lanes);
+            radii[v] = load_once<Vector>(spread + v * kHow.lanes);
           }
           BF_UNROLL_ROWS for (int o = 0; o < kChannels; ++o)
               BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) {

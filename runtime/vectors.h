@@ -54,6 +54,25 @@ static inline void store_rows(void* to, V value) {
   __builtin_memcpy(to, &value, sizeof value);
 }
 
+// Registers that hold vectors, as constraints of GCC's assembler statements.
+#if defined(__clang__)
+#elif defined(__x86_64__)
+#define BF_VECTOR_REGISTER "v"
+#elif defined(__aarch64__)
+#define BF_VECTOR_REGISTER "w"
+#endif
+
+// A vector that is loaded once and used often: GCC 12 would load it again for each product.
+template <typename V>
+__attribute__((always_inline)) static inline V load_once(const void* from) {
+  V value = load_rows<V>(from);
+#if defined(BF_VECTOR_REGISTER)
+  if constexpr (sizeof(V) >= 16 && sizeof(V) <= kVectorBytes)
+    __asm__("" : "+" BF_VECTOR_REGISTER(value));
+#endif
+  return value;
+}
+
 // A vector of floats as one of `To`, of as many lanes.
 template <typename To, int kLanes>
 static inline To convert_rows(typename VectorOf<float, kLanes>::type value) {
