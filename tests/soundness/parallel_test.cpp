@@ -44,7 +44,7 @@ std::ostream& operator<<(std::ostream& out, const Configuration& configuration) 
 }
 
 const Configuration kConfigurations[] = {
-    {"ibp_host_gcc", Method::kIbp, Lowering::kVector, "host", "g++", {"-O3"}},
+    {"ibp_host_gcc", Method::kIbp, Lowering::kVector, "host", "g++", {"-O2"}},
     {"crown_ibp_host_clang", Method::kCrownIbp, Lowering::kVector, "host", "clang++", {"-O2"}},
     {"crown_host_gcc", Method::kCrown, Lowering::kVector, "host", "g++", {"-O3"}},
     {"crown_generic_gcc", Method::kCrown, Lowering::kGeneric, "generic", "g++", {"-O1"}},
@@ -337,7 +337,7 @@ TEST_P(WorkersOn, RealNetworksChangeNoBit) {
   config.workers = kWorkers;
   Batch batch;
   batch.add(imported.graph, false, config);
-  batch.build({"g++", {"-O3"}});
+  batch.build({"g++", {"-O2"}});
   const Plan& plan = batch.plan(0);
   const cli::Golden golden = cli::read_golden(boxes, plan.input_count, plan.output_count);
   const auto bounds = reinterpret_cast<Parallel>(batch.symbol(0, "_bounds_parallel"));
