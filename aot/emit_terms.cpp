@@ -175,7 +175,7 @@ std::string emit_max_groups(const Plan& plan) {
 
 std::string runtime_includes(const Plan& plan) {
   bool intervals = false, convolved = false, relaxes = false, sums = false, rows = false,
-       planes = false, slopes = false, windows = false;
+       planes = false, slopes = false, windows = false, lines = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
@@ -184,6 +184,7 @@ std::string runtime_includes(const Plan& plan) {
       sums = sums || std::holds_alternative<CentreSum>(step) ||
              std::holds_alternative<WriteValues>(step);
       intervals = intervals || std::holds_alternative<IntervalMax>(step);
+      lines = lines || std::holds_alternative<StartLines>(step);
       if (const auto* sum = std::get_if<IntervalSum>(&step)) {
         intervals = true;
         for (const Term& term : plan.layers[static_cast<std::size_t>(sum->layer)].terms)
@@ -204,6 +205,7 @@ std::string runtime_includes(const Plan& plan) {
   if (convolved) text += "#include \"conv_interval.h\"\n";
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
   if (intervals) text += "#include \"intervals.h\"\n";
+  if (lines) text += "#include \"lines.h\"\n";
   if (planes) text += "#include \"planes.h\"\n";
   if (relaxes) text += "#include \"relax.h\"\n";
   if (slopes) text += "#include \"slopes.h\"\n";

@@ -72,6 +72,15 @@ class StepEmitter {
   void emit(const WriteBounds& step);
   void emit(const EvaluateAffine& step);
 
+  // emit_lines.cpp: forward lines, of one box or of several
+  void emit(const StartLines& step);
+  void emit(const ForwardLines& step);
+  void emit(const RelaxLines& step);
+  // "bf::start_lines<16>": a routine for the entry's boxes.
+  std::string lines_routine(const char* function) const;
+  // Elements from one row of a pre-activation's lines to the next.
+  std::int64_t line_stride(int layer) const;
+
   // emit_cached.cpp: what calls keep for each other
   void emit(const MeetAnchor& step);
   void emit(const KeepAnchor& step);
@@ -142,6 +151,9 @@ class StepEmitter {
   void boxed(const Relax& step);
   void boxed(const BackwardRows& step);
   void boxed(const WriteBounds& step);
+  void boxed(const StartLines& step) { emit(step); }
+  void boxed(const ForwardLines& step) { emit(step); }
+  void boxed(const RelaxLines& step) { emit(step); }
   template <typename OtherStep>
   void boxed(const OtherStep&) {
     BF_CHECK(!"a step of several boxes");

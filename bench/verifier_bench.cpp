@@ -51,6 +51,7 @@ BaselineMethod baseline_method(Method method) {
     case Method::kCrown:
       return BaselineMethod::kCrown;
     case Method::kAlphaCrown:
+    case Method::kForward:
     case Method::kAuto:
       break;  // the baseline has the three methods that it is compared on
   }

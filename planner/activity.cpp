@@ -16,8 +16,16 @@ const Layer& layer_at(const Plan& plan, int index) {
   return plan.layers[static_cast<std::size_t>(index)];
 }
 
-bool bends(const Plan& plan, const Relax& step) {
-  return layer_at(plan, step.layer).relu || layer_at(plan, step.layer).function;
+// The layer that a step relaxes, or -1.
+int relaxed_by(const Step& step) {
+  if (const auto* const relax = std::get_if<Relax>(&step)) return relax->layer;
+  if (const auto* const lines = std::get_if<RelaxLines>(&step)) return lines->layer;
+  return -1;
+}
+
+bool bends(const Plan& plan, const Step& step) {
+  const int layer = relaxed_by(step);
+  return layer >= 0 && (layer_at(plan, layer).relu || layer_at(plan, layer).function);
 }
 
 // Plain inference runs on points.
@@ -45,9 +53,8 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share) {
       activity.neurons = out * (rows->unstable_only ? share : 1);
       activity.changes = rows->unstable_only ? 2 * share * (1 - share) * out : 0;
     }
-    if (const auto* const relax = std::get_if<Relax>(&step);
-        relax != nullptr && bends(plan, *relax)) {
-      const int out = layer_at(plan, relax->layer).out;
+    if (bends(plan, step)) {
+      const int out = layer_at(plan, relaxed_by(step)).out;
       const double sign = (1 - share) / 2;  // of either
       activity = {out * share, out * (1 - share * share - 2 * sign * sign), out * share};
     }
@@ -72,16 +79,16 @@ Activity activity_of(const Plan& plan, const Entry& entry,
     if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps[s]);
         rows != nullptr && rows->unstable_only)
       made.steps[s] = {mean(&Result::rows, rows->layer), mean(&Result::changes, rows->layer), 0};
-    if (const auto* const relax = std::get_if<Relax>(&entry.steps[s]))
-      made.steps[s] = {mean(&Result::bent, relax->layer), mean(&Result::changes, relax->layer),
-                       mean(&Result::turned, relax->layer)};
+    if (const int layer = relaxed_by(entry.steps[s]); layer >= 0)
+      made.steps[s] = {mean(&Result::bent, layer), mean(&Result::changes, layer),
+                       mean(&Result::turned, layer)};
   }
   return made;
 }
 
 Activity sampled_activity(const Plan& plan, const Entry& entry, std::span<const Box> samples) {
   const bool open = std::ranges::any_of(entry.steps, [](const Step& step) {
-    return std::holds_alternative<BackwardRows>(step) || std::holds_alternative<Relax>(step);
+    return std::holds_alternative<BackwardRows>(step) || relaxed_by(step) >= 0;
   });
   if (samples.empty() || !open || total_flops(plan, entry, 0) > kMostFlops)
     return assumed_activity(plan, entry);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/diagnostic.h"
 #include "planner/build_entries.h"
 
 namespace bf {
@@ -32,8 +33,25 @@ DomainChoice interval(int index, const char* reason) {
   return {index, Domain::kInterval, true, reason, 0};
 }
 
+// Lines go forward through dense layers with ReLU or without alone.
+void check_forward(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense && !layer.function) return;
+  const std::string what = layer.function ? "has the function " + to_string(*layer.function)
+                                          : fmt::format("is a {} layer", to_string(layer.kind));
+  fail("BF2107", "--method forward",
+       fmt::format("layer '{}' ({}) {}; lines go forward through dense layers with ReLU or "
+                   "without alone",
+                   layer.name, layer.origin, what),
+       "--method crown-ibp or crown bounds all layers");
+}
+
 DomainChoice choose(const Plan& plan, int index) {
   const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+  if (plan.config.method == Method::kForward) {
+    check_forward(layer);
+    if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+    return {index, Domain::kForward, false, "lines that go forward, and intervals", 0};
+  }
   const bool head = is_head(plan, index);
   if (!layer.is_affine()) return interval(index, "its box follows from its operands'");
   const bool active = layer.relu || layer.function;
@@ -48,6 +66,8 @@ DomainChoice choose(const Plan& plan, int index) {
     case Method::kAlphaCrown:
     case Method::kAuto:  // a search goes on from here
       if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
+      break;
+    case Method::kForward:
       break;
   }
   if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");

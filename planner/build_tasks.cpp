@@ -60,6 +60,15 @@ Purpose purpose(const MeetOutputs&) {
 Purpose purpose(const Relax& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
+Purpose purpose(const StartLines& step) {
+  return {"lines", step.layer, Domain::kInterval};
+}
+Purpose purpose(const ForwardLines& step) {
+  return {"lines", step.layer, Domain::kForward};
+}
+Purpose purpose(const RelaxLines& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
 Purpose purpose(const BackwardRows& step) {
   if (step.iterations > 0) return {"optimise", step.layer, Domain::kOptimised};
   return {"backward", step.layer, Domain::kBackward};
@@ -123,6 +132,16 @@ Cost cost(const Plan&, const WriteValues&) {
 }
 Cost cost(const Plan& plan, const Relax& step) {
   return {40LL * layer_at(plan, step.layer).out, 0};
+}
+Cost cost(const Plan& plan, const StartLines& step) {
+  return one_pass(plan, step.layer, 1);
+}
+// A coefficient and the constant for each weight, and the spread with its magnitude.
+Cost cost(const Plan& plan, const ForwardLines& step) {
+  return one_pass(plan, step.layer, 2LL * line_rows(plan.input_count));
+}
+Cost cost(const Plan& plan, const RelaxLines& step) {
+  return {(40LL + 4 * line_rows(plan.input_count)) * layer_at(plan, step.layer).out, 0};
 }
 Cost cost(const Plan& plan, const BackwardRows& step) {
   const std::int64_t rows = 2LL * layer_at(plan, step.layer).out;

@@ -257,6 +257,9 @@ void EntryBuilder::build_centred() {
   entry_.steps.push_back(
       BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble)});
   const bool point = entry_.kind == EntryKind::kEvaluate;
+  const bool lines = has_lines() && !point;
+  lines_.assign(plan_.layers.size(), BufferId::kNone);
+  activation_lines_.assign(plan_.layers.size(), BufferId::kNone);
   mark_free_slopes();
   for (int i = 0; i < layer_count(); ++i) {
     if (!is_needed(i)) continue;
@@ -275,13 +278,18 @@ void EntryBuilder::build_centred() {
     else
       centre_sum(i, state);
     const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
-    if (domain != Domain::kInterval && !point) tighten(i, state);
+    if (domain == Domain::kForward && !point)
+      forward_lines(i, state);
+    else if (lines && has_reader(i))
+      start_lines(i, state);
+    const bool rows = domain == Domain::kBackward || domain == Domain::kOptimised;
+    if (rows && !point) tighten(i, state);
     if (domain == Domain::kOptimised && !point) tighten_optimised(i, state);
     if (is_head(i) && point)
       entry_.steps.push_back(WriteValues{i, position(i), state.centre});
     else if (is_head(i))
       entry_.steps.push_back(WriteBounds{i, position(i), state.centre, state.below, state.above});
-    if (has_reader(i)) relax(i, state);
+    if (has_reader(i)) lines ? relax_lines(i, state) : relax(i, state);
   }
 }
 

@@ -15,7 +15,7 @@ namespace bf {
 
 // What is asked for.
 
-enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kAuto };
+enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForward, kAuto };
 enum class Lowering : std::uint8_t {
   kReference,  // no code
   kGeneric,    // portable scalar code
@@ -30,6 +30,7 @@ enum class Domain : std::uint8_t {
   kBackward,   // interval, then backward linear bounds (CROWN)
   kOptimised,  // the same, then again with lower slopes of ReLUs improved for each row
                // (alpha-CROWN)
+  kForward,    // interval, then lines that went forward with the intervals
 };
 
 // What one task of a plan covers.

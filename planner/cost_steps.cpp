@@ -334,6 +334,41 @@ void StepCoster::visit(const Relax& step, const StepActivity& activity) {
   }
 }
 
+// No family of their own: lines cost what passes of other kinds over as many numbers do.
+void StepCoster::visit(const StartLines& step, const StepActivity&) {
+  const Kernel& code = kernel(step.kernel);
+  Work work;
+  work.float32 = 1.0 * code.in * code.out;
+  work.bytes = 4 * padded_weights(code);
+  work.items = 1.0 * code.lines * divided_up(code.out, lanes_);
+  add(Family::kIntervalAffine, code.function, step.kernel, 1, work);
+}
+
+void StepCoster::visit(const ForwardLines& step, const StepActivity&) {
+  const Kernel& code = kernel(step.kernel);
+  const int rows = code.lines + 1;
+  Work work, reach;
+  work.float32 = 2.0 * rows * code.in * code.out;
+  work.slots32 = 2.0 * rows * padded_weights(code);
+  work.bytes = 4 * padded_weights(code);
+  work.groups = rows * panel_vectors(code);
+  add(Family::kIntervalAffine, code.function, step.kernel, 1, work, code.schedule.lanes,
+      working_set_);
+  reach.items = 1.0 * rows * divided_up(code.out, lanes_);
+  add(Family::kAround, "tighten_lines", -1, 1, reach);
+}
+
+void StepCoster::visit(const RelaxLines& step, const StepActivity& activity) {
+  const Kernel& code = kernel(step.kernel);
+  Work relaxed, lines;
+  relaxed.items = code.in;
+  relaxed.groups = activity.neurons;
+  add(Family::kRelax, code.function, step.kernel, 1, relaxed);
+  also_branches(1, surprises(activity.changes, code.in));
+  lines.items = 1.0 * (code.lines + 1) * divided_up(code.in, lanes_);
+  also(Family::kAround, 1, lines);
+}
+
 void StepCoster::visit(const RelaxProduct& step, const StepActivity&) {
   Work work;
   work.items = layer(step.layer).out;

@@ -67,6 +67,9 @@ class StepCoster {
   void visit(const Relax& step, const StepActivity& activity);
   void visit(const RelaxProduct& step, const StepActivity&);
   void visit(const RelaxMax& step, const StepActivity&);
+  void visit(const StartLines& step, const StepActivity&);
+  void visit(const ForwardLines& step, const StepActivity&);
+  void visit(const RelaxLines& step, const StepActivity& activity);
   void visit(const WriteBounds& step, const StepActivity&);
   void visit(const EvaluateAffine& step, const StepActivity&);
   void visit(const WriteValues& step, const StepActivity&);

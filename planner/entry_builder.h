@@ -90,6 +90,15 @@ class EntryBuilder {
   void relax_product(int index, Relaxed& state);
   void relax_max(int index, Relaxed& state);
 
+  // line_steps.cpp: note [forward lines]
+  bool has_lines() const;
+  int lines_depth(int index) const;
+  double lines_gamma(int index) const;
+  double lines_concretize() const;
+  void start_lines(int index, const Relaxed& state);
+  void forward_lines(int index, const Relaxed& state);
+  void relax_lines(int index, const Relaxed& state);
+
   // backward_steps.cpp: note [backward pass]
   void tighten(int index, const Relaxed& state);
   bool tightens_hidden() const;  // some hidden layer has backward bounds
@@ -119,6 +128,7 @@ class EntryBuilder {
   std::vector<Relaxed> relaxed_;
   std::vector<bool> free_slopes_;  // ReLU layers below rows that choose slopes
   std::vector<Activation> activations_;
+  std::vector<BufferId> lines_, activation_lines_;  // forward lines of z and a, by layer
   std::vector<int> centre_step_, relax_step_;  // that made a layer's centres, and its relaxation
   Activation box_;
 };

@@ -33,6 +33,10 @@ enum class KernelKind : std::uint8_t {
   // and for rows with optimised slopes:
   kForwardRows,  // one term, or a dense layer, at each row's own point
   kStepSlopes,   // the chosen lines at that point; better slopes
+  // Forward lines:
+  kStartLines,    // a routine: lines of a layer over the box
+  kForwardLines,  // lines times a dense layer's weights
+  kRelaxLines,    // a routine: lines of z -> of the activation
 };
 
 // A kernel, printed once and shared by all steps of equal key.
@@ -46,6 +50,7 @@ struct Kernel {
   int in = 0;
   int out = 0;
   int rows = 0;   // backward kernels: rows in a tile, of all boxes
+  int lines = 0;  // forward lines: coefficients and constant of a neuron
   int boxes = 1;  // side by side, in the lanes of vectors: see Entry::boxes
   int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
   bool relu = false;

@@ -113,6 +113,7 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   if (kernel.out == 0 && kernel.in > 0) extents += fmt::format("/{}", kernel.in);
   if (!kernel.geometry.empty()) extents += "/" + kernel.geometry;
   if (kernel.rows > 0) extents += fmt::format("/rows{}", kernel.rows);
+  if (kernel.lines > 0) extents += fmt::format("/lines{}", kernel.lines);
   const std::string map = kernel.map.empty() ? "" : "." + kernel.map;
   kernel.key = fmt::format("{}{}{}{}{}/f32/panel{}/lanes{}/{}", to_string(kernel.kind), map,
                            kernel.relu ? ".relu" : "", variant(kernel, '.'), extents, kernel.panel,
@@ -124,6 +125,7 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   if (kernel.out == 0 && kernel.in > 0) kernel.function += fmt::format("_{}", kernel.in);
   if (!kernel.geometry.empty()) kernel.function += "_" + kernel.geometry;
   if (kernel.rows > 0) kernel.function += fmt::format("_rows{}", kernel.rows);
+  if (kernel.lines > 0) kernel.function += fmt::format("_lines{}", kernel.lines);
 
   std::optional<Rejected> refused;
   if (plan_.config.lowering == Lowering::kTuned) refused = tune(kernel);
@@ -215,6 +217,34 @@ KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool he
   kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
   if (boxes_ > 1) kernel.schedule = {lanes_, 1, box_columns(index), forward_chunk(kind, index)};
   kernel.depth = forward_depth(kind, index);
+  if (comes_from_memory(layer)) kernel.prefetch = kPrefetch;
+  return intern(kernel);
+}
+
+// Outputs times columns of lines, of which the weights and one vector of lines are loaded once: as
+// many accumulators as hide the latency, and no more than fit beside what is loaded.
+Schedule LoweringPlanner::lines_schedule(int index) const {
+  const int outputs = std::min(kForwardVectors, panel_of(index) / (boxes_ > 1 ? 1 : lanes_));
+  const int registers = plan_.config.target.vector_registers;
+  const int most = std::max(1, (registers - outputs - 2) / outputs);
+  Schedule schedule;
+  schedule.lanes = lanes_;
+  schedule.vectors = outputs;
+  schedule.columns = std::min(most, plan_.input_count + 1);
+  schedule.chunk = forward_chunk(KernelKind::kForwardLines, index);
+  return schedule;
+}
+
+KernelId LoweringPlanner::forward_lines(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kForwardLines;
+  kernel.in = layer.in;
+  kernel.out = layer.out;
+  kernel.lines = plan_.input_count + 1;
+  kernel.panel = panel_of(index);
+  kernel.schedule = lines_schedule(index);
+  kernel.depth = forward_depth(KernelKind::kForwardLines, index);
   if (comes_from_memory(layer)) kernel.prefetch = kPrefetch;
   return intern(kernel);
 }

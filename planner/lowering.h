@@ -34,6 +34,10 @@ class LoweringPlanner {
   // plain: of coefficients that are relaxed already.
   KernelId backward(int layer, int tile, bool wide, bool plain);
   KernelId concretize(int tile);
+  // Forward lines: of a layer over the box, through a layer, of its activation.
+  KernelId start_lines(int layer);
+  KernelId forward_lines(int layer);
+  KernelId relax_lines(int layer);
 
   // Routines of the runtime for the other kinds of layers; `kind` is kTermInterval, kTermCentre,
   // kTermStart or kTermBackward. tile: 0 for the first two.
@@ -60,7 +64,7 @@ class LoweringPlanner {
 
   // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
   bool comes_from_memory(const Layer& layer) const;
-  int forward_depth(KernelKind kind, int layer) const;
+  int forward_depth(KernelKind kind, int layer) const;  // of kForwardLines, too
   int backward_depth(int layer) const;
   // Blocks of neurons that backward(layer) sums one after the other.
   int backward_blocks(int layer) const;
@@ -72,6 +76,7 @@ class LoweringPlanner {
   int backward_chunk(int layer) const;
   int forward_chunk(KernelKind kind, int layer) const;
   int box_columns(int layer) const;
+  Schedule lines_schedule(int layer) const;
   int row_unit(bool wide) const;
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,

@@ -122,6 +122,29 @@ KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, 
   return intern(kernel);
 }
 
+KernelId LoweringPlanner::start_lines(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kStartLines;
+  kernel.in = layer.in;
+  kernel.out = layer.out;
+  kernel.lines = plan_.input_count + 1;
+  kernel.panel = panel_of(index);
+  kernel.reason = "a routine of the runtime";
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_lines(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = KernelKind::kRelaxLines;
+  kernel.in = layer.out;
+  kernel.relu = layer.relu;
+  kernel.lines = plan_.input_count + 1;
+  kernel.reason = "a routine of the runtime";
+  return intern(kernel);
+}
+
 KernelId LoweringPlanner::nonlinear(KernelKind kind, int index) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   Kernel kernel;

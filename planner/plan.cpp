@@ -90,6 +90,8 @@ std::string_view to_string(Method method) {
       return "crown";
     case Method::kAlphaCrown:
       return "alpha-crown";
+    case Method::kForward:
+      return "forward";
     case Method::kAuto:
       return "auto";
   }
@@ -105,6 +107,8 @@ std::string_view to_string(Domain domain) {
       return "backward";
     case Domain::kOptimised:
       return "optimised";
+    case Domain::kForward:
+      return "forward";
   }
   BF_CHECK(!"a Domain");
   return {};
@@ -244,6 +248,12 @@ std::string_view to_string(KernelKind kind) {
       return "forward_rows";
     case KernelKind::kStepSlopes:
       return "step_slopes";
+    case KernelKind::kStartLines:
+      return "start_lines";
+    case KernelKind::kForwardLines:
+      return "forward_lines";
+    case KernelKind::kRelaxLines:
+      return "relax_lines";
   }
   BF_CHECK(!"a KernelKind");
   return {};

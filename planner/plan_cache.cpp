@@ -77,7 +77,9 @@ std::vector<int> anchored_layers(Plan& plan, const std::vector<Entry>& entries) 
     const int index = static_cast<int>(i);
     const std::string candidate = "anchor of " + plan.layers[i].name;
     if (is_head(plan, index)) continue;
-    if (!entries_of.contains(index))
+    if (plan.domains[i].domain == Domain::kForward)
+      reject(plan, candidate, "its lines cost less than backward rows: they are made again");
+    else if (!entries_of.contains(index))
       reject(plan, candidate, "its interval on a box inside lies inside, but for rounding");
     else if (entries_of.at(index) < entries.size())
       reject(plan, candidate, "not every cached entry makes its bounds");

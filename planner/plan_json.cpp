@@ -248,6 +248,7 @@ Json kernels_json(const Plan& plan) {
                     {"in", kernel.in},
                     {"out", kernel.out},
                     {"rows", kernel.rows},
+                    {"lines", kernel.lines},
                     {"boxes", kernel.boxes},
                     {"panel", kernel.panel},
                     {"relu", kernel.relu},

@@ -22,10 +22,12 @@ enum class Role : std::uint8_t {
   kAbove,
   kSlackTerms,
   kTable,
-  kSlopes,  // table of a ReLU for rows that choose its lower slopes
-  kChoice,  // of a max layer
-  kValue,   // plain inference
-  kLow,     // the anchor's bounds of a pre-activation; of the outputs (layer -1)
+  kSlopes,       // table of a ReLU for rows that choose its lower slopes
+  kChoice,       // of a max layer
+  kMiddleLines,  // forward lines of a pre-activation
+  kLines,        // and of a layer's activations
+  kValue,        // plain inference
+  kLow,          // the anchor's bounds of a pre-activation; of the outputs (layer -1)
   kHigh,
   kScratch,  // means nothing outside the step
 };

@@ -153,6 +153,68 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   return uses.list;
 }
 
+std::int64_t lines_of(const Plan& plan, int neurons) {
+  return line_rows(plan.input_count) * std::int64_t{neurons};
+}
+
+// Neurons from one row of a pre-activation's lines to the next, as the kernel that makes them
+// writes them.
+int line_stride(const Plan& plan, const Entry& entry, const Layer& layer, int index) {
+  const int panel = plan.layouts.at(static_cast<std::size_t>(index)).panel;
+  return entry.boxes > 1 ? layer.out : (layer.out + panel - 1) / panel * panel;
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const StartLines& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kDense && layer.input < 0);
+  check_error_terms({step.product, step.absolute});
+  const Kernel& kernel = kernel_of(plan, step.kernel, KernelKind::kStartLines, layer.in, layer.out);
+  BF_CHECK(kernel.boxes == entry.boxes && kernel.lines == plan.input_count + 1);
+  const int stride = line_stride(plan, entry, layer, step.layer);
+  Uses uses;
+  uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.write(step.lines_out, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
+  return uses.list;
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kDense && layer.input >= 0);
+  BF_CHECK(plan.domains.at(static_cast<std::size_t>(step.layer)).domain == Domain::kForward);
+  check_error_terms({step.inflate, step.absolute, step.concretize});
+  const Kernel& kernel =
+      kernel_of(plan, step.kernel, KernelKind::kForwardLines, layer.in, layer.out);
+  BF_CHECK(kernel.boxes == entry.boxes && kernel.lines == plan.input_count + 1);
+  const int stride = line_stride(plan, entry, layer, step.layer);
+  Uses uses;
+  uses.read(step.lines_in, Role::kLines, layer.input, kFloat, lines_of(plan, layer.in));
+  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.write(step.lines_out, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
+  uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const RelaxLines& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
+  check_error_terms({step.gamma, step.gamma_sum, step.least});
+  kernel_at(plan, step.kernel, KernelKind::kRelaxLines);
+  const int stride = line_stride(plan, entry, layer, step.layer);
+  Uses uses;
+  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
+  uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.read(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  uses.read(step.lines, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
+  uses.overwrite(step.centre_out, step.centre, Role::kCentre, step.layer, kDouble, layer.out);
+  uses.overwrite(step.radius_out, step.below, Role::kRadius, step.layer, kFloat, layer.out);
+  uses.write(step.lines_out, Role::kLines, step.layer, kFloat, lines_of(plan, layer.out));
+  return uses.list;
+}
+
 // z = x y: the boxes of both factors, whose gathers' elements are those of the tensors.
 std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) {
   const Layer& layer = layer_at(plan, step.layer);

@@ -63,6 +63,11 @@ std::vector<InPlace> in_place(const Relax& step) {
   return {{step.centre, step.centre_out}, {spread, step.radius_out}};
 }
 
+// relax_lines() of runtime/lines.h: as relax().
+std::vector<InPlace> in_place(const RelaxLines& step) {
+  return {{step.centre, step.centre_out}, {step.below, step.radius_out}};
+}
+
 // interval_around() of runtime/bounds.h, the last routine of both steps, reads radius j, then
 // writes below j and above j, which are equal.
 template <typename Centre>
@@ -120,6 +125,16 @@ class Renaming {
   void operator()(RelaxMax& step) const {
     rename({&step.centre_in, &step.radius_in, &step.table, &step.choice, &step.slack,
             &step.centre_out, &step.radius_out});
+  }
+  void operator()(StartLines& step) const {
+    rename({&step.input_radius, &step.slack, &step.below, &step.lines_out});
+  }
+  void operator()(ForwardLines& step) const {
+    rename({&step.lines_in, &step.slack, &step.centre, &step.below, &step.above, &step.lines_out});
+  }
+  void operator()(RelaxLines& step) const {
+    rename({&step.centre, &step.below, &step.above, &step.lines, &step.centre_out, &step.radius_out,
+            &step.lines_out});
   }
   void operator()(BackwardRows& step) const {
     rename({&step.centre, &step.below, &step.above, &step.slack, &step.neurons, &step.coefficients,

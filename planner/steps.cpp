@@ -79,6 +79,20 @@ Access access(const RelaxMax& step) {
                      {step.table, step.choice, step.slack, step.centre_out, step.radius_out});
 }
 
+Access access(const StartLines& step) {
+  return make_access({step.input_radius, step.slack, step.below}, {step.lines_out});
+}
+
+Access access(const ForwardLines& step) {
+  return make_access({step.lines_in, step.slack, step.centre, step.below, step.above},
+                     {step.lines_out, step.below, step.above});
+}
+
+Access access(const RelaxLines& step) {
+  return make_access({step.centre, step.below, step.above, step.lines},
+                     {step.centre_out, step.radius_out, step.lines_out});
+}
+
 // Buffers of the steps that a link repeats: those that it reads, and those that it makes itself.
 std::vector<std::pair<BufferId, bool>> remade_of(const BackwardLink& link) {
   std::vector<std::pair<BufferId, bool>> used;
@@ -171,6 +185,15 @@ std::string_view name(const RelaxProduct&) {
 }
 std::string_view name(const RelaxMax&) {
   return "relax_max";
+}
+std::string_view name(const StartLines&) {
+  return "start_lines";
+}
+std::string_view name(const ForwardLines&) {
+  return "forward_lines";
+}
+std::string_view name(const RelaxLines&) {
+  return "relax_lines";
 }
 std::string_view name(const BackwardRows&) {
   return "backward_rows";

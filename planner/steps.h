@@ -9,6 +9,7 @@
 #include "planner/buffers.h"
 #include "planner/interval_steps.h"
 #include "planner/kernels.h"
+#include "planner/line_steps.h"
 
 namespace bf {
 
@@ -324,9 +325,10 @@ struct MeetOutputs {
   bool operator==(const MeetOutputs&) const = default;
 };
 
-using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine,
-                          CentreSum, Relax, RelaxProduct, RelaxMax, BackwardRows, WriteBounds,
-                          EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+using Step =
+    std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine, CentreSum, Relax,
+                 RelaxProduct, RelaxMax, StartLines, ForwardLines, RelaxLines, BackwardRows,
+                 WriteBounds, EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

@@ -14,11 +14,13 @@
 namespace bf::cli {
 
 void add_method_option(CLI::App& app, ModelArguments& arguments) {
-  app.add_option("-m,--method", arguments.method,
-                 "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
-                 "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
-                 "outputs' slopes optimised; auto: the best mix of the others within the budgets")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "auto"}))
+  app.add_option(
+         "-m,--method", arguments.method,
+         "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
+         "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
+         "outputs' slopes optimised; forward: intervals and lines in one pass forward, for dense "
+         "layers with ReLU; auto: the best mix of the others within the budgets")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
   add_search_options(app, arguments.search);
@@ -130,6 +132,7 @@ void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
 Method method_of(const std::string& text) {
   for (Method method : kAllMethods)
     if (to_string(method) == text) return method;
+  if (text == to_string(Method::kForward)) return Method::kForward;
   if (text == to_string(Method::kAuto)) return Method::kAuto;
   BF_CHECK(!"a Method");
   return Method::kCrown;

@@ -50,7 +50,7 @@ CompilerOptions compiler_options(const ModelArguments& arguments);
 
 Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
-                                         Method::kAlphaCrown};  // single ones
+                                         Method::kAlphaCrown};  // of any network
 
 // Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say
 // and returns the exit code, 0 or 2. Throws: CompileError for the configuration.

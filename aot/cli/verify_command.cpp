@@ -71,9 +71,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   arguments.model.method = "auto";
   app.add_option("-m,--method", arguments.model.method,
-                 "ibp, crown-ibp, crown, alpha-crown; auto: crown, after ibp for many cases or "
-                 "large networks")
-      ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown", "alpha-crown"}))
+                 "ibp, crown-ibp, crown, alpha-crown, forward; auto: crown, after ibp for many "
+                 "cases or large networks")
+      ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
       ->capture_default_str();
   add_compiler_options(app, arguments.model);
   app.add_option("--network", arguments.networks,

@@ -19,6 +19,8 @@ KernelNests nests_of(const Kernel& kernel) {
       return backward_affine_nests(kernel);
     case KernelKind::kConcretize:
       return concretize_nests(kernel);
+    case KernelKind::kForwardLines:
+      return forward_lines_nests(kernel);
     case KernelKind::kBindFloat:
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
@@ -33,6 +35,8 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kRelaxMax:
     case KernelKind::kForwardRows:
     case KernelKind::kStepSlopes:
+    case KernelKind::kStartLines:
+    case KernelKind::kRelaxLines:
       break;
   }
   BF_CHECK(false);
@@ -57,6 +61,7 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kEvaluateAffine:
     case KernelKind::kBackwardAffine:
     case KernelKind::kConcretize:
+    case KernelKind::kForwardLines:
       return true;
     case KernelKind::kBindFloat:
     case KernelKind::kBindDouble:
@@ -72,6 +77,8 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kRelaxMax:
     case KernelKind::kForwardRows:
     case KernelKind::kStepSlopes:
+    case KernelKind::kStartLines:
+    case KernelKind::kRelaxLines:
       return false;
   }
   return false;

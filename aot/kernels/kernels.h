@@ -22,6 +22,7 @@ KernelNests centre_affine_nests(const Kernel& kernel);
 KernelNests evaluate_affine_nests(const Kernel& kernel);
 KernelNests backward_affine_nests(const Kernel& kernel);
 KernelNests concretize_nests(const Kernel& kernel);
+KernelNests forward_lines_nests(const Kernel& kernel);
 
 // Of the kernel's family.
 KernelNests nests_of(const Kernel& kernel);

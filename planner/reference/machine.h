@@ -10,6 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/plan.h"
 #include "planner/reference/linear.h"
+#include "planner/reference/lines.h"
 #include "planner/reference/numbers.h"
 #include "planner/reference/relaxation.h"
 #include "planner/reference/rows.h"
@@ -226,6 +227,34 @@ class Machine {
     if (step.table != BufferId::kNone) memory(step.table) = std::move(table);
     keep_table(step);
     store(step.centre_out, step.radius_out, bounds);
+  }
+
+  void execute(const StartLines& step) {
+    memory(step.lines_out) = lines_of_box<Scalar>(maps_.of(step.layer), memory(step.input_radius),
+                                                  layer(step.layer).out);
+  }
+
+  void execute(const ForwardLines& step) {
+    const Layer& target = layer(step.layer);
+    memory(step.lines_out) = lines_through<Scalar>(maps_.of(step.layer), memory(step.lines_in),
+                                                   plan_.input_count, target.in, target.out);
+    tighten_by_lines<Scalar>(memory(step.lines_out), plan_.input_count, memory(step.below),
+                             memory(step.above));
+    layers_[step.layer] = load(step.centre, step.below, step.above);
+  }
+
+  void execute(const RelaxLines& step) {
+    Interval<Scalar> bounds = load(step.centre, step.below, step.above);
+    const Vector<Scalar> centre = memory(step.centre);
+    std::vector<Relaxed<Scalar>> relaxed;
+    for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
+      relaxed.push_back(relax(layer(step.layer), bounds.lower(j), bounds.upper(j)));
+      bounds.lower(j) = relaxed.back().low;
+      bounds.upper(j) = relaxed.back().high;
+    }
+    store(step.centre_out, step.radius_out, bounds);
+    memory(step.lines_out) = relaxed_lines<Scalar>(memory(step.lines), plan_.input_count, relaxed,
+                                                   centre, memory(step.centre_out));
   }
 
   // With centres x_c, y_c: x y - (y_c x + x_c y - x_c y_c) = (x - x_c)(y - y_c), within r_x r_y.

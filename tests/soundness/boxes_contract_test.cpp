@@ -49,7 +49,7 @@ class BoxesContract : public ::testing::Test {
   static void SetUpTestSuite() {
     batch_ = std::make_unique<Batch>();
     const Graph graph = small_graph();
-    for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown})
+    for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kForward})
       for (const bool lanes : {true, false})
         for (const Lowering lowering : {Lowering::kGeneric, Lowering::kVector}) {
           PlannerConfig config = planner_config(method, lowering, "x86-64");

@@ -32,6 +32,7 @@ const Configuration kConfigurations[] = {
     {"ibp_same", Method::kIbp, Lowering::kVector, "g++", {true, false, false}},
     {"ibp_both", Method::kIbp, Lowering::kGeneric, "clang++", {true, true, false}},
     {"crown_ibp_same", Method::kCrownIbp, Lowering::kGeneric, "g++", {true, false, false}},
+    {"forward_both", Method::kForward, Lowering::kVector, "g++", {true, true, false}},
     {"crown_ibp_both", Method::kCrownIbp, Lowering::kVector, "g++", {true, true, false}},
     {"crown_same", Method::kCrown, Lowering::kVector, "clang++", {true, false, false}},
     {"crown_anchor", Method::kCrown, Lowering::kVector, "g++", {false, true, false}},

@@ -48,7 +48,7 @@ class Contract : public ::testing::Test {
     PassOptions passes;
     passes.spec = &spec;
     normalise(graph, passes);
-    for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown})
+    for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kForward})
       for (const Lowering lowering : {Lowering::kGeneric, Lowering::kVector})
         batch_->add(graph, true, planner_config(method, lowering, "x86-64"));
     batch_->build({"g++", {"-O2"}});

@@ -215,9 +215,35 @@ Case hidden_prices(Random& random, int variant) {
   return hidden(dropped_prices(random, variant));
 }
 
+// Lines of many inputs, whose coefficients a layer takes below half of the least float.
+Case vanishing_lines(Random& random, int /*variant*/) {
+  const int n = pick(random, 24, 40);
+  std::vector<double> identity(static_cast<std::size_t>(n * n), 0);
+  for (int i = 0; i < n; ++i) identity[static_cast<std::size_t>(i * (n + 1))] = 1;
+  const float radius = 0x1p-75F * random_in(random, 0.5, 0.99);
+  return {{"vanishing lines",
+           {layer(n, n, identity),
+            layer(n, 1, std::vector<double>(static_cast<std::size_t>(n), 0x1p-75))}},
+          around_zero(std::vector<float>(static_cast<std::size_t>(n), radius))};
+}
+
+// |x| as relu(x) + relu(-x), whose lines are level: only their spread is left. It goes on to many
+// neurons, one with a large factor and others that a float sum drops one by one. Their sum takes
+// its least value in the middle of the box and its largest at the ends.
+Case dropped_line_spreads(Random& /*random*/, int /*variant*/) {
+  constexpr int kNeurons = 64;
+  std::vector<double> gain(2 * kNeurons, 0x1.f8p-25);
+  gain[0] = gain[1] = 1;
+  return {{"dropped spreads of lines",
+           {layer(1, 2, {1, -1}, true), layer(2, kNeurons, gain),
+            layer(kNeurons, 1, std::vector<double>(kNeurons, 1))}},
+          around_zero({1})};
+}
+
 constexpr Method kIbp = Method::kIbp;
 constexpr Method kCrown = Method::kCrown;
 constexpr Method kAlpha = Method::kAlphaCrown;
+constexpr Method kForward = Method::kForward;
 
 const Exposure kExposures[] = {
     {"summation", kIbp, cancelling_sum},
@@ -244,6 +270,11 @@ const Exposure kExposures[] = {
     {"product", kAlpha, hidden_product},
     {"offset", kAlpha, dropped_offsets},
     {"error-summation", kAlpha, hidden_prices},
+    {"radius-summation", kForward, dropped_line_spreads},
+    {"weight-rounding", kForward, dropped_prices},
+    {"product", kForward, cancelling_product},
+    {"concretize", kForward, dropped_spreads},
+    {"underflow", kForward, vanishing_lines},
 };
 
 // The same networks as convolutions and as compressed rows: their routines make other errors. But
@@ -274,8 +305,8 @@ const TermExposure kTermExposures[] = {
 };
 
 // Corners where affine outputs take their extremes: each coordinate goes where the first output
-// falls (or rises).
-std::vector<Numbers> extreme_corners(const ExactNet& exact, const FloatBox& box) {
+// falls (or rises). And the centre, where ReLUs of opposite signs meet.
+std::vector<Numbers> extreme_points(const ExactNet& exact, const FloatBox& box) {
   FloatBox down = box;
   FloatBox up = box;
   down.upper = up.upper = box.lower;
@@ -286,13 +317,13 @@ std::vector<Numbers> extreme_corners(const ExactNet& exact, const FloatBox& box)
     const bool rises = exact.evaluate(exact_numbers(x)).rational(0) > base;
     (rises ? up : down).upper[i] = box.upper[i];
   }
-  return {exact_numbers(down.upper), exact_numbers(up.upper)};
+  return {exact_numbers(down.upper), exact_numbers(up.upper), centre_of(box)};
 }
 
 // How far the bounds miss a value of the network; nothing when they hold.
 std::optional<std::string> refuted(const ExactNet& exact, const FloatBox& box,
                                    const Outcome& outcome) {
-  for (const Numbers& x : extreme_corners(exact, box)) {
+  for (const Numbers& x : extreme_points(exact, box)) {
     const Numbers y = exact.evaluate(x);
     for (std::size_t j = 0; j < outcome.lower.size(); ++j)
       if (compare(outcome.lower[j], y, j) > 0 || compare(outcome.upper[j], y, j) < 0)

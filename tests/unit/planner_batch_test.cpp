@@ -28,7 +28,7 @@ Plan plan_model(const std::string& model, const PlannerConfig& config) {
 constexpr const char* kController = "collision_avoidance_6x50.onnx";
 
 TEST(Batch, FillsTheLanesOfTheTarget) {
-  for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown}) {
+  for (const Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kForward}) {
     const int lanes[] = {4, 8, 16};
     const char* const targets[] = {"x86-64", "x86-64-v3", "x86-64-v4"};
     for (int i = 0; i < 3; ++i) {

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "aot/literals.h"
+#include "aot/step_emitter.h"
+
+// Steps of forward lines: calls of the routines of runtime/lines.h, which serve one box and several
+// side by side, and of kernels.
+
+namespace bf {
+
+std::string StepEmitter::lines_routine(const char* function) const {
+  return fmt::format("bf::{}<{}>", function, entry_.boxes);
+}
+
+std::int64_t StepEmitter::line_stride(int index) const {
+  const std::int64_t out = layer(index).out;
+  if (entry_.boxes > 1) return out * entry_.boxes;
+  const int panel = plan_.layouts[static_cast<std::size_t>(index)].panel;
+  return (out + panel - 1) / panel * panel;
+}
+
+void StepEmitter::emit(const StartLines& step) {
+  const Layer& region = layer(step.layer);
+  mark(step.kernel);
+  call(
+      lines_routine("start_lines"),
+      {table(step.layer, TableKind::kWeight), std::to_string(region.in), std::to_string(region.out),
+       std::to_string(kernel(step.kernel).panel), std::to_string(line_stride(step.layer)),
+       name(step.input_radius), name(step.slack), name(step.below), literal_up(step.product),
+       double_literal(step.absolute), name(step.lines_out)});
+}
+
+void StepEmitter::emit(const ForwardLines& step) {
+  const Layer& region = layer(step.layer);
+  const int lines = kernel(step.kernel).lines;
+  const std::string in = name(step.lines_in), out = name(step.lines_out);
+  mark(step.kernel);
+  call(kernel(step.kernel).function,
+       {table(step.layer, TableKind::kWeight), in,
+        fmt::format("{} + {}", in, std::int64_t{lines} * region.in * entry_.boxes), out,
+        fmt::format("{} + {}", out, lines * line_stride(step.layer))});
+  mark("tighten_lines");
+  call(lines_routine("tighten_lines"),
+       {std::to_string(region.out), std::to_string(plan_.input_count),
+        std::to_string(line_stride(step.layer)), literal_up(step.inflate),
+        double_literal(step.absolute), literal_up(step.concretize), name(step.slack), out,
+        name(step.below), name(step.above)});
+}
+
+// Neurons of several boxes are so many more.
+void StepEmitter::emit(const RelaxLines& step) {
+  const Layer& region = layer(step.layer);
+  mark(step.kernel);
+  call("bf::relax_lines",
+       {std::to_string(std::int64_t{region.out} * entry_.boxes), region.relu ? "true" : "false",
+        std::to_string(plan_.input_count), std::to_string(line_stride(step.layer)),
+        name(step.centre), name(step.below), name(step.above), name(step.lines),
+        fmt::format("bf::LineErrors{{{}, {}, {}}}", literal_up(step.gamma),
+                    literal_up(step.gamma_sum), literal_up(step.least)),
+        name(step.centre_out), name(step.radius_out), name(step.lines_out)});
+}
+
+}  // namespace bf
