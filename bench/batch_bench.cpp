@@ -12,12 +12,14 @@
 #include "bench/loaded_verifier.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
+#include "bench/probe.h"
 #include "runtime/bf.h"
 
 namespace bf::bench {
 namespace {
 
 constexpr int kRounds = 12;
+constexpr double kGoalPeak = 178;  // GFLOP/s in float32, of the goal for forward lines
 
 using Bounds = bf_status (*)(const float*, const float*, float*, float*, void*, std::size_t);
 using BoundsBatch = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
@@ -65,6 +67,14 @@ class Subject {
 
   const Plan& plan() const { return verifier_.plan(); }
 
+  // Of one box under `forward`: the centre, the interval, the lines and their spread; a
+  // multiply-add counted as two, in whatever precision.
+  double flops_of_lines() const {
+    double weights = 0;
+    for (const Layer& layer : plan().layers) weights += static_cast<double>(layer.in) * layer.out;
+    return 2 * weights * (plan().input_count + 4);
+  }
+
  private:
   void make_boxes(const Network& network) {
     const cli::Golden golden =
@@ -92,10 +102,11 @@ class Subject {
 
 void run(benchmark::State& state, const Network& network, Method method, std::size_t count) {
   Subject subject(network, method, count);
-  Samples together, apart;
+  Samples together, apart, peak;
   Timer batch([&] { subject.together(); });
   Timer single([&] { subject.one_by_one(); });
   for ([[maybe_unused]] auto round : state) {
+    if (method == Method::kForward) peak.add(sample_peak_gflops());
     together.add(batch.sample());
     state.SetIterationTime(together.min());
     apart.add(single.sample());
@@ -107,6 +118,14 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
   state.counters["single_ns"] = apart.min() / boxes * 1e9;
   state.counters["side_by_side"] = subject.plan().batch.side_by_side;
   state.counters["batch_speedup"] = apart.min() / together.min();
+  if (method == Method::kForward) {
+    // As if the processor had the peak that the goal was set at.
+    const double share = kGoalPeak / peak.max();
+    state.counters["peak_gflops"] = peak.max();
+    state.counters["boxes_per_second"] = boxes / together.min();
+    state.counters["boxes_at_goal_peak"] = boxes / together.min() * share;
+    state.counters["limit_at_goal_peak"] = kGoalPeak * 1e9 / subject.flops_of_lines();
+  }
   if (count != 64) return;
   if (const double peer = peer_batch_nanoseconds(network.name, cli::golden_key(method)); peer > 0)
     state.counters["peer_ratio"] = peer / (together.min() * 1e9);
@@ -119,8 +138,10 @@ int main(int argc, char** argv) try {
   using bf::bench::Network;
   const bf::bench::Networks networks;
   for (const Network& network : networks.all())
-    for (const bf::Method method : {bf::Method::kIbp, bf::Method::kCrownIbp, bf::Method::kCrown})
+    for (const bf::Method method :
+         {bf::Method::kIbp, bf::Method::kCrownIbp, bf::Method::kCrown, bf::Method::kForward})
       for (const std::size_t count : {std::size_t{16}, std::size_t{64}}) {
+        if (method == bf::Method::kForward && !network.dense) continue;
         const std::string name =
             fmt::format("batch/{}/{}/{}", network.name, bf::cli::golden_key(method), count);
         bf::bench::with_rounds(

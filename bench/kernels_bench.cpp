@@ -80,6 +80,7 @@ class Arguments {
 // Useful work: padding and the price of soundness are not counted.
 double flops(const Kernel& kernel) {
   const double weights = static_cast<double>(kernel.in) * kernel.out;
+  if (kernel.lines > 0) return 2 * weights * (kernel.lines + 1) * kernel.boxes;
   return kernel.rows > 0 ? 2 * weights * kernel.rows : 4 * weights * kernel.boxes;
 }
 
@@ -153,6 +154,8 @@ std::vector<Kernel> select_kernels() {
     for (const KernelKind kind : {KernelKind::kIntervalAffine, KernelKind::kBackwardAffine})
       selection.add(plan, kind, 50, 50);
   }
+  selection.add(plan_around_layer(Method::kForward, 5, 50, 0, 64), KernelKind::kForwardLines, 50,
+                64);
   return selection.kernels();
 }
 

@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 struct SharedModel {
   const char* name;   // of its golden file
   const char* model;  // in the corpus, perhaps with .gz
+  bool dense = true;
 };
 
 constexpr SharedModel kShared[] = {
@@ -26,10 +27,10 @@ constexpr SharedModel kShared[] = {
     {"rl_dubinsrejoin", "rl_benchmarks/onnx/dubinsrejoin.onnx"},
     {"reach_vdp", "reach_prob_density/onnx/vdp.onnx"},
     {"tll_N8", "tllverifybench/onnx/tllBench_n=2_N=M=8_m=1_instance_0_0.onnx"},
-    {"oval21_base", "oval21_2021/onnx/cifar_base_kw.onnx"},
-    {"verivital_avgpool", "verivital/onnx/Convnet_avgpool.onnx"},
-    {"verivital_maxpool", "verivital/onnx/Convnet_maxpool.onnx"},
-    {"cifar10_resnet_2b", "cifar10_resnet/onnx/resnet_2b.onnx"}};
+    {"oval21_base", "oval21_2021/onnx/cifar_base_kw.onnx", false},
+    {"verivital_avgpool", "verivital/onnx/Convnet_avgpool.onnx", false},
+    {"verivital_maxpool", "verivital/onnx/Convnet_maxpool.onnx", false},
+    {"cifar10_resnet_2b", "cifar10_resnet/onnx/resnet_2b.onnx", false}};
 
 fs::path shared_folder() {
   const char* named = std::getenv("BF_SHARED");
@@ -80,7 +81,7 @@ void Networks::add_shared() {
       model = unpacked_ / model.filename();
       std::ofstream(model, std::ios::binary) << result.output;
     }
-    if (fs::exists(model)) all_.push_back({shared.name, model, golden});
+    if (fs::exists(model)) all_.push_back({shared.name, model, golden, shared.dense});
   }
 }
 

@@ -11,6 +11,7 @@ struct Network {
   std::string name;
   std::filesystem::path model;
   std::filesystem::path golden;
+  bool dense = true;  // of dense ReLU layers alone
 };
 
 // Those of models/, and those of the shared corpus when it is there: in $BF_SHARED, else in

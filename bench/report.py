@@ -35,6 +35,7 @@ KERNEL_GOALS = (
     ("backward_affine_50x50_rows32", "peak_percent", 68, 100, "of fp32 peak"),
     ("backward_affine_50x50_", "peak_percent", 85, 100, "of fp32 peak"),
     ("backward_affine_", "peak_percent", None, 100, "of fp32 peak"),
+    ("forward_lines_", "peak_percent", None, 100, "of fp32 peak"),
 )
 
 # Most percent that soundness may cost, of kernels whose names begin with this.
@@ -70,6 +71,8 @@ PEER_GOALS = (
 # crown-ibp has goals of its own nowhere.
 WITHOUT_GOAL = ("crown_ibp",)
 BATCH_GOAL = 5  # of 64 boxes, per box
+# Forward lines of the 64 boxes: boxes/s on a processor of 178 GFLOP/s.
+LINES_GOALS = {"acasxu_1_1": 450e3}
 
 # seconds: of bf-aot before the C++ compiler, and of the whole build
 BUILD_MODELS = (
@@ -185,6 +188,11 @@ def rows_of(figures):
             _, counter, goal, limit, unit = next(g for g in CONV_GOALS if rest.startswith(g[0]))
             yield name, counters[counter], "% " + unit, goal, limit, goal is None or \
                 counters[counter] >= goal
+        elif kind == "batch" and rest.endswith("/forward/64"):
+            goal = LINES_GOALS.get(rest.split("/")[0])
+            yield name, counters["boxes_at_goal_peak"], "boxes/s at 178 GFLOP/s", goal, \
+                counters["limit_at_goal_peak"], \
+                goal is None or counters["boxes_at_goal_peak"] >= goal
         elif kind == "batch" and "peer_ratio" in counters:
             yield name, counters["peer_ratio"], "x auto_LiRPA, per box", BATCH_GOAL, None, \
                 counters["peer_ratio"] >= BATCH_GOAL
