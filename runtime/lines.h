@@ -119,17 +119,12 @@ static inline void tighten_lines(int n, int inputs, std::ptrdiff_t stride, float
 
 // ---- activations
 
-// Lines of z, where those of a' go, and what is known of z, from one neuron on.
+// What is known of z, and where the box of a' goes: one number for each neuron of each box.
 struct LineNeurons {
-  int inputs;
   const double* centre;
   const float *below, *above;
-  const float* lines;
-  std::ptrdiff_t stride;
   double* centre_out;
   float* radius_out;
-  float* lines_out;
-  std::ptrdiff_t stride_out;
 };
 
 struct LineErrors {
@@ -138,15 +133,27 @@ struct LineErrors {
   float least;      // added where numbers may be subnormal
 };
 
-// a' = relu(z) or z for the neurons of one vector, relative to new centres c'. All in floats but
-// for the centres: what is rounded is of the size of the bounds around them.
+// Neurons whose lines are relaxed together, in passes that do not wait for each other: what must be
+// in double has half of the lanes.
+constexpr int kLineBlock = 64;
+struct LineBlock {
+  float bottom[kLineBlock], middle[kLineBlock], top[kLineBlock];  // ends and centre of z, rounded
+  float keeps[kLineBlock];  // 1: c' = c + moves; 0: c' = moves
+  float moves[kLineBlock];
+  float slope[kLineBlock];   // of both lines over z
+  float offset[kLineBlock];  // of the middle, relative to both centres
+  float lost[kLineBlock];    // distance of the lines from their middle, and roundings
+};
+
+// a' = relu(z) or z for the neurons of one vector, relative to new centres c', in floats: what is
+// rounded is of the size of the bounds around them. The ends are of doubles, to nearest.
 //
-// Proof. *Ends.* L = float(c - below) misses the lower end by u (1 + 2^-27) |L| and 2^-150, so that
-// low = L - (2^-22 |L| + least) lies below it; high alike above. Where their distance is not finite
-// nothing is known. `least` is 2^-100: what is smaller may be rounded to anything.
+// Proof. *Ends.* bottom = L = float(c - below) misses the lower end by u (1 + 2^-27) |L| and
+// 2^-150, so that low = L - (2^-22 |L| + least) lies below it; high alike above. Where their
+// distance is not finite nothing is known. `least` is 2^-100: what is smaller may be rounded to
+// anything.
 //
-// *Dead*: a' = 0 and all is 0, but for `least`. *Unknown*: the radius and the spread are infinite,
-// and the centre 0.
+// *Dead*: a' = 0 and all is 0. *Unknown*: the radius and the spread are infinite, and the centre 0.
 //
 // *Unstable*: s = fl(high / fl(high - low)) is in [0, 1], as fl(high - low) >= high. relu(z) >= s
 // z, and the line s z + t lies above relu on [low, high] where it does at both ends: t >= max(-s
@@ -154,74 +161,96 @@ struct LineErrors {
 // radius is that. a' - c' lies in s (z - c) + s c - c' + [0, t]. The constant m'_0 of its middle is
 // s m_0 + s c - c' + t / 2, computed with at most five roundings, each by u of a sum of some of
 // s |m_0|, s |c|, high and t; the last one is of m'_0 itself, and in gamma. Together at most
-// `lost` = 2^-21 (s (|m_0| + |c|) + high + t).
+// 2^-21 (s (|m_0| + |c|) + high + t).
 //
 // *Active*, or without ReLU: c' = c + shift for any float, rounded by 2^-53 |c'|; m'_0 = fl(m_0 -
-// shift). `lost` = 2^-51 |c'|. The radius is the larger of above - shift and below + shift, and
-// `lost`, times 1 + 2^-21.
-//
-// *Spread*: s d + t / 2 + lost, and what gamma prices. A sum of non-negative terms, each rounded at
-// most ten times: 1 + 2^-19.
+// shift), and 2^-51 (|c| + |shift|) is lost. The radius is the larger of above - shift and below +
+// shift, and what is lost, times 1 + 2^-21.
 template <int kLanes>
-BF_LANES void relax_line_neurons(bool relu, const LineNeurons& at, const LineErrors& errors) {
+BF_LANES void relax_line_neurons(bool relu, const LineNeurons& neurons, int at, float least,
+                                 LineBlock& block, int place) {
   using Floats = typename VectorOf<float, kLanes>::type;
-  using Doubles = typename VectorOf<double, kLanes>::type;
-  const auto wide = [](Floats x) { return convert_rows<Doubles, kLanes>(x); };
-  const auto narrow = [](Doubles x) { return narrow_rows<Floats, kLanes>(x); };
   const Floats zero = {};
   const Floats one = zero + 1.0f;
-  const Doubles c = load_rows<Doubles>(at.centre);
-  const Floats below = load_rows<Floats>(at.below), above = load_rows<Floats>(at.above);
-  const Floats bottom = narrow(Doubles(c - wide(below)));
-  const Floats top = narrow(Doubles(c + wide(above)));
-  const Floats lowest = bottom - (magnitude<float>(bottom) * 0x1p-22f + errors.least);
-  const Floats highest = top + (magnitude<float>(top) * 0x1p-22f + errors.least);
+  const Floats bottom = load_rows<Floats>(block.bottom + place);
+  const Floats top = load_rows<Floats>(block.top + place);
+  const Floats lowest = bottom - (magnitude<float>(bottom) * 0x1p-22f + least);
+  const Floats highest = top + (magnitude<float>(top) * 0x1p-22f + least);
   const auto known = highest - lowest <= kMaxFloat;
+  const Floats nothing = known ? zero : zero + __builtin_inff();
   const Floats high = known ? highest : zero;
   const Floats low = relu ? (known ? lowest : zero) : zero;  // without ReLU all are active
-  const Floats down = known ? below : zero, up = known ? above : zero;
+  const Floats down = known ? load_rows<Floats>(neurons.below + at) : zero;
+  const Floats up = known ? load_rows<Floats>(neurons.above + at) : zero;
+  const Floats middle = known ? load_rows<Floats>(block.middle + place) : zero;
   const auto active = low >= 0;
   const auto reaches = high > 0;
 
   const Floats slope = active ? one : (reaches ? high / (high - low) : zero);
   const Floats at_low = -slope * low, at_high = (one - slope) * high;
-  const Floats chord = (at_low > at_high ? at_low : at_high) * (1 + 0x1p-20f) + errors.least;
+  const Floats chord = (at_low > at_high ? at_low : at_high) * (1 + 0x1p-20f) + least;
   const Floats gap = active ? zero : (reaches ? chord : zero);
   const Floats half = active ? zero : (reaches ? 0.5f * high : zero);
   const Floats shift = active ? 0.5f * (up - down) : zero;
-  const Floats keeps = known ? (active ? one : zero) : zero;
-  const Doubles moved = c + wide(shift);
-  const Doubles centre = wide(keeps) > 0 ? moved : wide(half);
-  const Floats size = magnitude<float>(narrow(centre)) * 0x1p-51f;
+  const Floats bent = active ? zero : slope * middle;
+  const Floats size = (magnitude<float>(middle) + magnitude<float>(shift)) * 0x1p-51f;
   const Floats right = up - shift, left = down + shift;
-  const Floats side = ((right > left ? right : left) + size) * (1 + 0x1p-21f) + errors.least;
-  const Floats nothing = known ? zero : zero + __builtin_inff();
-  const Floats radius = (active ? side : half) + nothing;
+  const Floats side = ((right > left ? right : left) + size) * (1 + 0x1p-21f) + least;
+  const Floats rounded = 0x1p-21f * (magnitude<float>(bent) + 2.0f * half + gap);
+  store_rows(block.keeps + place, Floats(known ? (active ? one : zero) : zero));
+  store_rows(block.moves + place, Floats(active ? shift : half));
+  store_rows(block.slope + place, slope);
+  store_rows(block.offset + place, Floats((bent - half) + (0.5f * gap - shift)));
+  store_rows(block.lost + place, Floats(0.5f * gap + (active ? size : rounded) + nothing));
+  store_rows(neurons.radius_out + at, Floats((active ? side : half) + nothing));
+}
 
-  Floats sum = zero;
-  const float* from = at.lines;
-  float* to = at.lines_out;
-  for (int j = 0; j < at.inputs; ++j, from += at.stride, to += at.stride_out) {
-    const Floats m = load_rows<Floats>(from);
+template <int kLanes>
+BF_LANES void ends_of_neurons(const LineNeurons& neurons, int at, LineBlock& block, int place) {
+  using Floats = typename VectorOf<float, kLanes>::type;
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  const Doubles c = load_rows<Doubles>(neurons.centre + at);
+  const Doubles below = convert_rows<Doubles, kLanes>(load_rows<Floats>(neurons.below + at));
+  const Doubles above = convert_rows<Doubles, kLanes>(load_rows<Floats>(neurons.above + at));
+  store_rows(block.bottom + place, narrow_rows<Floats, kLanes>(Doubles(c - below)));
+  store_rows(block.middle + place, narrow_rows<Floats, kLanes>(c));
+  store_rows(block.top + place, narrow_rows<Floats, kLanes>(Doubles(c + above)));
+}
+
+template <int kLanes>
+BF_LANES void move_centres(const LineNeurons& neurons, int at, const LineBlock& block, int place) {
+  using Floats = typename VectorOf<float, kLanes>::type;
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  const Doubles c = load_rows<Doubles>(neurons.centre + at);
+  const Doubles keeps = convert_rows<Doubles, kLanes>(load_rows<Floats>(block.keeps + place));
+  const Doubles moves = convert_rows<Doubles, kLanes>(load_rows<Floats>(block.moves + place));
+  store_rows(neurons.centre_out + at, Doubles(keeps > 0 ? c + moves : moves));
+}
+
+// The lines of a' for the neurons of one vector, their first row at `lines` and `lines_out`.
+//
+// Proof. The spread is s d, what is lost besides, and what gamma prices. It is a sum of
+// non-negative terms, each rounded at most ten times: 1 + 2^-19.
+template <int kLanes>
+BF_LANES void scale_lines(const LineBlock& block, int place, int inputs, const LineErrors& errors,
+                          const float* lines, std::ptrdiff_t stride, float* lines_out,
+                          std::ptrdiff_t stride_out) {
+  using Floats = typename VectorOf<float, kLanes>::type;
+  const Floats slope = load_rows<Floats>(block.slope + place);
+  Floats sum = {};
+  for (int j = 0; j < inputs; ++j, lines += stride, lines_out += stride_out) {
+    const Floats m = load_rows<Floats>(lines);
     sum += magnitude<float>(m);
-    store_rows(to, Floats(slope * m));
+    store_rows(lines_out, Floats(slope * m));
   }
-  const Floats m = load_rows<Floats>(from);
-  const Floats d = load_rows<Floats>(from + at.stride);
-  const Floats middle = active ? zero : narrow(c);
-  const Floats offset = (slope * middle - half) + (0.5f * gap - shift);
-  const Floats constant = slope * m + offset;
-  const Floats rounded =
-      0x1p-21f * (slope * (magnitude<float>(m) + magnitude<float>(middle)) + 2.0f * half + gap);
-  const Floats lost = active ? size : rounded;
-  const Floats spread = (slope * (d + errors.gamma_sum * sum) + 0.5f * gap +
-                         errors.gamma * magnitude<float>(constant) + lost) *
-                            (1 + 0x1p-19f) +
-                        (nothing + errors.least);
-  store_rows(to, constant);
-  store_rows(to + at.stride_out, spread);
-  store_rows(at.centre_out, centre);
-  store_rows(at.radius_out, radius);
+  const Floats m = load_rows<Floats>(lines);
+  const Floats d = load_rows<Floats>(lines + stride);
+  const Floats constant = slope * m + load_rows<Floats>(block.offset + place);
+  const Floats spread = slope * (d + errors.gamma_sum * sum + 0x1p-21f * magnitude<float>(m)) +
+                        load_rows<Floats>(block.lost + place) +
+                        errors.gamma * magnitude<float>(constant);
+  store_rows(lines_out, constant);
+  store_rows(lines_out + stride_out, Floats(spread * (1 + 0x1p-19f) + errors.least));
 }
 
 // Of n neurons; those of several boxes are so many more. centre_out may be centre, radius_out below
@@ -230,14 +259,32 @@ static inline void relax_lines(int n, bool relu, int inputs, std::ptrdiff_t stri
                                const double* centre, const float* below, const float* above,
                                const float* lines, const LineErrors& errors, double* centre_out,
                                float* radius_out, float* lines_out) {
-  const auto neurons = [&](int j) {
-    return LineNeurons{inputs, centre + j,     below + j,      above + j,     lines + j,
-                       stride, centre_out + j, radius_out + j, lines_out + j, n};
-  };
-  int j = 0;
-  for (; j + kNeuronLanes <= n; j += kNeuronLanes)
-    relax_line_neurons<kNeuronLanes>(relu, neurons(j), errors);
-  for (; j < n; ++j) relax_line_neurons<1>(relu, neurons(j), errors);
+  constexpr int kFloats = kVectorBytes / 4;
+  static_assert(kLineBlock % kFloats == 0, "bf: whole vectors of lines");
+  const LineNeurons neurons = {centre, below, above, centre_out, radius_out};
+  LineBlock block;
+  for (int first = 0; first < n;
+       first += kLineBlock, lines += kLineBlock, lines_out += kLineBlock) {
+    const int count = kLineBlock < n - first ? kLineBlock : n - first;
+    const auto pass = [count](auto wide, auto one) {
+      int j = 0;
+      for (; j + decltype(wide)::value <= count; j += decltype(wide)::value) one(wide, j);
+      for (; j < count; ++j) one(Count<1>(), j);
+    };
+    pass(Count<kNeuronLanes>(), [&](auto lanes, int j) {
+      ends_of_neurons<decltype(lanes)::value>(neurons, first + j, block, j);
+    });
+    pass(Count<kFloats>(), [&](auto lanes, int j) {
+      relax_line_neurons<decltype(lanes)::value>(relu, neurons, first + j, errors.least, block, j);
+    });
+    pass(Count<kNeuronLanes>(), [&](auto lanes, int j) {
+      move_centres<decltype(lanes)::value>(neurons, first + j, block, j);
+    });
+    pass(Count<kFloats>(), [&](auto lanes, int j) {
+      scale_lines<decltype(lanes)::value>(block, j, inputs, errors, lines + j, stride,
+                                          lines_out + j, n);
+    });
+  }
 }
 
 }  // namespace bf
