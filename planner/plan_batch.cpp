@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "planner/cost_model.h"
 #include "planner/fit_memory.h"
 
 namespace bf {
@@ -11,6 +15,22 @@ namespace {
 
 int lanes_of(const PlannerConfig& config) {
   return uses_vectors(config.lowering) ? config.target.vector_bytes / 4 : 1;
+}
+
+// Bytes of the forward lines of two layers, the widest, for so many boxes; 0 without lines.
+std::int64_t line_bytes(const Plan& plan, int boxes) {
+  std::int64_t widest = 0;
+  for (const DomainChoice& choice : plan.domains)
+    if (choice.domain == Domain::kForward)
+      for (const Layer& layer : plan.layers) widest = std::max<std::int64_t>(widest, layer.out);
+  return 2 * 4 * widest * line_rows(plan.input_count) * boxes;
+}
+
+// Half of the second cache: with more, measured, what goes through it costs more than full lanes
+// save (note [forward lines] in DESIGN.md).
+std::int64_t most_line_bytes(const PlannerConfig& config) {
+  const std::vector<MemoryLevel>& levels = profile_of(config).levels;
+  return levels.size() < 3 ? 0 : static_cast<std::int64_t>(levels[1].bytes / 2);
 }
 
 // Why boxes cannot or should not go side by side; empty where nothing speaks against it.
@@ -25,6 +45,10 @@ std::string obstacle(const Plan& plan) {
       return fmt::format("{} is no dense layer with ReLU or without", layer.name);
   for (const DomainChoice& choice : plan.domains)
     if (choice.domain == Domain::kOptimised) return "slopes are chosen for one box at a time";
+  const std::int64_t bytes = line_bytes(plan, lanes), most = most_line_bytes(config);
+  if (most > 0 && bytes > most)
+    return fmt::format("their lines are {} bytes, more than {}, half of the second cache", bytes,
+                       most);
   for (const DomainChoice& choice : plan.domains)
     if (choice.remade) return "relaxations are made anew for one box at a time";
   return {};

@@ -44,6 +44,13 @@ TEST(Batch, FillsTheLanesOfTheTarget) {
   }
 }
 
+TEST(Batch, LinesThatLeaveTheCachesGoByTurns) {
+  const Plan plan = plan_model("digits_64x2.onnx", config_of(Method::kForward, "x86-64-v4", 64));
+  EXPECT_EQ(plan.batch.side_by_side, 1);
+  EXPECT_EQ(plan.batch.reason,
+            "their lines are 540672 bytes, more than 524288, half of the second cache");
+}
+
 // The error terms are those of one box: they rest on the same depths.
 TEST(Batch, KernelsSumAsThoseOfOneBox) {
   const Plan plan = plan_model(kController, config_of(Method::kCrown, "x86-64-v4", 16));
