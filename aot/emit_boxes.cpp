@@ -69,6 +69,12 @@ void StepEmitter::boxed(const Relax& step) {
         name(step.radius_out)});
 }
 
+void StepEmitter::boxed(const ListLive& step) {
+  mark("list_live");
+  call(box_routine("list_live_boxes"), {name(step.centre), name(step.radius),
+                                        std::to_string(layer(step.layer).out), name(step.live)});
+}
+
 // The neurons to bound, and what every row loses in each box.
 void StepEmitter::list_box_rows(const BackwardRows& step) {
   const int boxes = entry_.boxes;
@@ -119,9 +125,10 @@ void StepEmitter::box_rows_once(const BackwardRows& step) {
                    entry_.boxes));
   poison_new(0, true);
   mark(step.start);
-  call(fmt::format("bf::start_rows<{}>", entry_.boxes),
-       {table(step.layer, TableKind::kWeight), std::to_string(region.in),
-        std::to_string(kernel(step.start).panel), "neurons", name(step.coefficients)});
+  Arguments start = {table(step.layer, TableKind::kWeight), std::to_string(region.in),
+                     std::to_string(kernel(step.start).panel), "neurons", name(step.coefficients)};
+  if (step.live_in != BufferId::kNone) start.push_back(name(step.live_in));
+  call(fmt::format("bf::start_rows<{}>", entry_.boxes), start);
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * rows, name(step.sums)));
   poison_dead(0, true);
   for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {

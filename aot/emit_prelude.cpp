@@ -111,6 +111,22 @@ inline V load_first(const float* from, int count) {
 
 )";
 
+constexpr const char* kEntry =
+    R"(// Of a list: how many count, the entries, then how many that count lie below 0, 8, 16, ..
+inline std::ptrdiff_t entry(const std::int32_t* list, int place) {
+  return list[1 + place];
+}
+
+)";
+
+constexpr const char* kPlaceFrom =
+    R"(// The place of the first that counts and is not below `value`, a multiple of 8 or all of them.
+inline int place_from(const std::int32_t* list, int entries, int value) {
+  return list[1 + entries + (value + 7) / 8];
+}
+
+)";
+
 std::string float_vector(std::int64_t lanes) {
   return fmt::format(R"(using f32x{0} = float __attribute__((vector_size({1})));
 using i32x{0} = std::int32_t __attribute__((vector_size({1})));
@@ -181,6 +197,8 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
   }
   text += "\nnamespace {\n\n";
   text += kScalarHelpers;
+  if (needs.helpers.contains("entry")) text += kEntry;
+  if (needs.helpers.contains("place_from")) text += kPlaceFrom;
   for (const loop::Intrinsic& each : loop::intrinsics())
     if (needs.helpers.contains(each.name)) text += each.text + "\n";
   if (needs.vectors.empty()) return text;

@@ -143,9 +143,10 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   find_windows(step);
   if (region.kind == LayerKind::kDense) mark(step.start);
   if (region.kind == LayerKind::kDense)
-    line(fmt::format("bf::start_rows<{}>({}, {}, {}, {} + first, {});", pairs,
+    line(fmt::format("bf::start_rows<{}>({}, {}, {}, {} + first, {}{});", pairs,
                      table(step.layer, TableKind::kWeight), region.in, kernel(step.start).panel,
-                     rows, name(step.coefficients)));
+                     rows, name(step.coefficients),
+                     step.live_in == BufferId::kNone ? "" : ", " + name(step.live_in)));
   for (const BackwardOut& out : step.starts) start_term(step, out);
   line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * step.tile, name(step.sums)));
   poison_dead(0, true);
@@ -217,9 +218,12 @@ void StepEmitter::dense_link(const BackwardRows& step, const BackwardLink& link)
     line(fmt::format("{}({}, {}, {});", kernel(link.kernel).function,
                      table(link.layer, TableKind::kWeight), from, name(link.coefficients_out)));
   } else {
-    line(fmt::format("{}({}, {}, {}, {}, {});", kernel(link.kernel).function,
-                     table(link.layer, TableKind::kWeight), name(link.table),
-                     name(link.coefficients_in), name(step.sums), name(link.coefficients_out)));
+    Arguments arguments = {table(link.layer, TableKind::kWeight), name(link.table),
+                           name(link.coefficients_in), name(step.sums),
+                           name(link.coefficients_out)};
+    for (const BufferId list : {link.live_in, link.live_out})
+      if (list != BufferId::kNone) arguments.push_back(name(list));
+    call(kernel(link.kernel).function, arguments);
   }
   if (link.sum == BufferId::kNone) return;
   mark("add_rows");

@@ -180,6 +180,7 @@ void StepEmitter::emit(const IntervalAffine& step) {
     arguments.insert(arguments.end(),
                      {literal_up(step.gamma), name(step.centre_out), name(step.radius_out)});
   }
+  if (step.live_in != BufferId::kNone) arguments.push_back(name(step.live_in));
   mark(step.kernel);
   call(kernel(step.kernel).function, arguments);
 }
@@ -190,6 +191,7 @@ void StepEmitter::call_centre(const CentreAffine& step) {
   arguments.insert(arguments.end(),
                    {table(step.layer, TableKind::kBiasDouble), name(step.centre_in),
                     name(step.radius_in), name(step.centre_out), name(step.radius_out)});
+  if (step.live_in != BufferId::kNone) arguments.push_back(name(step.live_in));
   mark(step.kernel);
   call(kernel(step.kernel).function, arguments);
 }
@@ -242,6 +244,12 @@ void StepEmitter::emit(const Relax& step) {
                                      name(step.centre_out), name(step.radius_out)});
   call("bf::relax", arguments);
   if (step.slopes != BufferId::kNone) relax_slopes(step);
+}
+
+void StepEmitter::emit(const ListLive& step) {
+  mark("list_live");
+  call("bf::list_live", {name(step.centre), name(step.radius),
+                         std::to_string(layer(step.layer).out), name(step.live)});
 }
 
 void StepEmitter::emit(const WriteBounds& step) {

@@ -69,6 +69,7 @@ class StepEmitter {
   void emit(const Relax& step);
   void relax_slopes(const Relax& step);
   std::string relax_errors(const Relax& step, double offset) const;
+  void emit(const ListLive& step);
   void emit(const WriteBounds& step);
   void emit(const EvaluateAffine& step);
 
@@ -150,6 +151,7 @@ class StepEmitter {
   void boxed(const CentreAffine& step);
   void boxed(const Relax& step);
   void boxed(const BackwardRows& step);
+  void boxed(const ListLive& step);
   void boxed(const WriteBounds& step);
   void boxed(const StartLines& step) { emit(step); }
   void boxed(const ForwardLines& step) { emit(step); }

@@ -16,6 +16,7 @@
 #include "bench/probe.h"
 #include "bench/unpriced.h"
 #include "frontend/diagnostic.h"
+#include "runtime/live_neurons.h"
 
 namespace bf::bench {
 namespace {
@@ -29,7 +30,7 @@ struct Free {
 // Arguments of a kernel: every array long enough for any role in it.
 class Arguments {
  public:
-  explicit Arguments(const LoadedKernel& loaded) {
+  explicit Arguments(const LoadedKernel& loaded) : in_(loaded.kernel.in), out_(loaded.kernel.out) {
     const Kernel& kernel = loaded.kernel;
     for (const Parameter& parameter : loaded.parameters) {
       const std::size_t vector =
@@ -63,7 +64,12 @@ class Arguments {
       const bool flip = parameter.name == "weight" || parameter.name == "coefficients";
       return flip && (random_() & 1) != 0 ? -size : size;
     };
-    if (parameter.type.find("double") != std::string::npos) {
+    if (parameter.type.find("int32") != std::string::npos) {  // a list of all
+      auto* to = static_cast<std::int32_t*>(pointers_.back());
+      const int n = parameter.name == "live_in" ? in_ : out_;
+      list_if(
+          n, [](int) { return true; }, to);
+    } else if (parameter.type.find("double") != std::string::npos) {
       auto* to = static_cast<double*>(pointers_.back());
       for (std::size_t i = 0; i < elements; ++i) to[i] = static_cast<double>(value());
     } else {
@@ -72,6 +78,7 @@ class Arguments {
     }
   }
 
+  int in_, out_;
   std::mt19937 random_{7};
   std::vector<std::unique_ptr<void, Free>> memory_;
   std::vector<void*> pointers_;

@@ -16,6 +16,12 @@ const Layer& layer_at(const Plan& plan, int index) {
   return plan.layers[static_cast<std::size_t>(index)];
 }
 
+// A layer's neurons that are not 0 on the whole box, where `share` are of unknown sign and half of
+// the others are positive.
+double assumed_live(const Layer& layer, double share) {
+  return layer.out * (1 - (1 - share) / 2);
+}
+
 // The layer that a step relaxes, or -1.
 int relaxed_by(const Step& step) {
   if (const auto* const relax = std::get_if<Relax>(&step)) return relax->layer;
@@ -58,6 +64,8 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share) {
       const double sign = (1 - share) / 2;  // of either
       activity = {out * share, out * (1 - share * share - 2 * sign * sign), out * share};
     }
+    if (const auto* const list = std::get_if<ListLive>(&step))
+      activity.neurons = assumed_live(layer_at(plan, list->layer), share);
     made.steps.push_back(activity);
   }
   return made;
@@ -79,6 +87,8 @@ Activity activity_of(const Plan& plan, const Entry& entry,
     if (const auto* const rows = std::get_if<BackwardRows>(&entry.steps[s]);
         rows != nullptr && rows->unstable_only)
       made.steps[s] = {mean(&Result::rows, rows->layer), mean(&Result::changes, rows->layer), 0};
+    if (const auto* const list = std::get_if<ListLive>(&entry.steps[s]))
+      made.steps[s] = {mean(&Result::live, list->layer), 0, 0};
     if (const int layer = relaxed_by(entry.steps[s]); layer >= 0)
       made.steps[s] = {mean(&Result::bent, layer), mean(&Result::changes, layer),
                        mean(&Result::turned, layer)};

@@ -184,9 +184,25 @@ void EntryBuilder::pass_back(int index, BackwardRows& step, CoefficientSlots& sl
   const std::vector<bool> cone = cone_of(index);
   for (int i = index - 1; i >= 0; --i)
     if (cone[static_cast<std::size_t>(i)]) step.links.push_back(link(i, slots));
+  use_lists(step);
   BF_CHECK(slots.holds(-1));
   step.input_coefficients = slots.of(-1);
   choose_kernels(step);
+}
+
+// Links between dense layers leave out what lists leave out. Rows that choose slopes read all
+// coefficients.
+void EntryBuilder::use_lists(BackwardRows& step) {
+  if (step.iterations > 0) return;
+  const auto columns = [&](int index) {  // whose link leaves them out
+    const int input = layer(index).kind == LayerKind::kDense ? layer(index).input : -1;
+    return input >= 0 && layer(input).kind == LayerKind::kDense ? live(input) : BufferId::kNone;
+  };
+  step.live_in = columns(step.layer);
+  for (BackwardLink& link : step.links) {
+    if (layer(link.layer).kind == LayerKind::kDense) link.live_out = live(link.layer);
+    link.live_in = columns(link.layer);
+  }
 }
 
 // Of a tile's rows.
@@ -199,9 +215,11 @@ void EntryBuilder::choose_kernels(BackwardRows& step) {
     step.start = lowering_.start_rows(step.layer, step.tile);
   choose(KernelKind::kTermStart, step.layer, step.starts);
   for (BackwardLink& link : step.links) {
-    link.kernel = layer(link.layer).kind == LayerKind::kDense
-                      ? lowering_.backward(link.layer, step.tile, step.wide, false)
-                      : lowering_.relax_rows(link.layer, step.tile, step.wide);
+    link.kernel =
+        layer(link.layer).kind == LayerKind::kDense
+            ? lowering_.backward(link.layer, step.tile, step.wide, false,
+                                 link.live_out != BufferId::kNone, link.live_in != BufferId::kNone)
+            : lowering_.relax_rows(link.layer, step.tile, step.wide);
     choose(KernelKind::kTermBackward, link.layer, link.outs);
   }
   step.concretize = lowering_.concretize(step.tile);

@@ -4,6 +4,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entry_builder.h"
+#include "planner/live_neurons.h"
 #include "planner/max_groups.h"
 
 namespace bf {
@@ -23,6 +24,7 @@ Entry EntryBuilder::build() {
   lowering_.use_boxes(entry_.boxes);
   const std::vector<int>& heads = is_spec(entry_.kind) ? plan_.spec_heads : plan_.output_heads;
   mark_needed(heads);
+  live_.assign(plan_.layers.size(), BufferId::kNone);
   const bool point = entry_.kind == EntryKind::kEvaluate;
   if (point && is_dense())
     build_evaluate();
@@ -93,6 +95,41 @@ int EntryBuilder::padded(int index) const {
   return (layer(index).out + panel - 1) / panel * panel;
 }
 
+// Products of backward rows with one neuron of a dense layer, half of the hidden rows' neurons
+// being unstable.
+double EntryBuilder::row_products(int index) const {
+  if (layer(index).kind != LayerKind::kDense || !keeps_tables()) return 0;
+  double rows = 0, weights = layer(index).in;
+  for (int i = index + 1; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    if (layer(i).kind == LayerKind::kDense && layer(i).input == index) weights += layer(i).out;
+    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
+    if (domain == Domain::kBackward || domain == Domain::kOptimised)
+      rows += (is_head(i) ? 2.0 : 1.0) * layer(i).out;
+  }
+  return rows * weights;
+}
+
+// Of a dense layer.
+BufferId EntryBuilder::live_inputs(int index) const {
+  return pays_forward(layer(index).out) ? live(layer(index).input) : BufferId::kNone;
+}
+
+void EntryBuilder::list_live(int index) {
+  const Layer& region = layer(index);
+  if (!region.live_list || entry_.kind == EntryKind::kEvaluate) return;
+  bool pays = pays_backward(row_products(index));
+  for (int i = index + 1; i < layer_count(); ++i)
+    pays = pays || (is_needed(i) && layer(i).kind == LayerKind::kDense && layer(i).input == index &&
+                    pays_forward(layer(i).out));
+  if (!pays) return;
+  const BufferId list = buffer(region.name + "_live", Element::kInt32, 1);
+  entry_.buffers[static_cast<std::size_t>(list)].count = live_list_size(region.out);
+  const Activation& of = activation(index);
+  entry_.steps.push_back(ListLive{index, of.centre, of.radius, list});
+  live_[static_cast<std::size_t>(index)] = list;
+}
+
 // Roundings of one float32 sum over a layer's inputs.
 int EntryBuilder::interval_depth(int index) const {
   if (layer(index).kind == LayerKind::kSum) return LoweringPlanner::interval_depth(layer(index));
@@ -147,6 +184,7 @@ void EntryBuilder::build_interval() {
       interval_max(i, out);
     else
       interval_affine(i, out);
+    list_live(i);
   }
 }
 
@@ -174,11 +212,13 @@ void EntryBuilder::interval_affine(int index, const Activation& out) {
   step.layer = index;
   step.centre_in = in.centre;
   step.radius_in = in.radius;
+  step.live_in = live_inputs(index);
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   step.position = head ? position(index) : 0;
   step.gamma = head ? 0 : reader_gamma(index);
-  step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head);
+  step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head,
+                                  step.live_in != BufferId::kNone);
   BF_CHECK(lowering_.kernel(step.kernel).depth == interval_depth(index));
   if (head && entry_.boxes > 1) {
     step.low = buffer(region.name + "_low", Element::kFloat32, region.out);
@@ -238,14 +278,14 @@ void EntryBuilder::build_evaluate() {
     if (region.input >= 0) step.in = made[static_cast<std::size_t>(region.input)];
     if (is_head(i)) {
       step.position = position(i);
-      step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, true);
+      step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, true, false);
       entry_.steps.push_back(step);
     }
     if (!has_reader(i)) continue;
     step.out = buffer(region.name + "_value", Element::kFloat32, padded(i));
     made[static_cast<std::size_t>(i)] = step.out;
     step.position = 0;
-    step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, false);
+    step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, false, false);
     entry_.steps.push_back(step);
   }
 }

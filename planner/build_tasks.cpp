@@ -69,6 +69,9 @@ Purpose purpose(const ForwardLines& step) {
 Purpose purpose(const RelaxLines& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
+Purpose purpose(const ListLive& step) {
+  return {"relax", step.layer, Domain::kInterval};
+}
 Purpose purpose(const BackwardRows& step) {
   if (step.iterations > 0) return {"optimise", step.layer, Domain::kOptimised};
   return {"backward", step.layer, Domain::kBackward};
@@ -142,6 +145,9 @@ Cost cost(const Plan& plan, const ForwardLines& step) {
 }
 Cost cost(const Plan& plan, const RelaxLines& step) {
   return {(40LL + 4 * line_rows(plan.input_count)) * layer_at(plan, step.layer).out, 0};
+}
+Cost cost(const Plan&, const ListLive&) {
+  return {};
 }
 Cost cost(const Plan& plan, const BackwardRows& step) {
   const std::int64_t rows = 2LL * layer_at(plan, step.layer).out;

@@ -52,12 +52,14 @@ void EntryBuilder::centre_affine(int index, Relaxed& state) {
   step.layer = index;
   step.centre_in = in.centre;
   step.radius_in = in.radius;
+  step.live_in = live_inputs(index);
   step.centre_out = state.centre;
   step.radius_out = state.radius;
   step.below = state.below;
   step.above = state.above;
   step.slack = state.slack;
-  step.kernel = lowering_.forward(KernelKind::kCentreAffine, index, false, false);
+  step.kernel = lowering_.forward(KernelKind::kCentreAffine, index, false, false,
+                                  step.live_in != BufferId::kNone);
   const int depth = lowering_.kernel(step.kernel).depth;
   step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
                  (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
@@ -289,7 +291,13 @@ void EntryBuilder::build_centred() {
       entry_.steps.push_back(WriteValues{i, position(i), state.centre});
     else if (is_head(i))
       entry_.steps.push_back(WriteBounds{i, position(i), state.centre, state.below, state.above});
-    if (has_reader(i)) lines ? relax_lines(i, state) : relax(i, state);
+    if (!has_reader(i)) continue;
+    if (lines) {
+      relax_lines(i, state);
+    } else {
+      relax(i, state);
+      list_live(i);
+    }
   }
 }
 

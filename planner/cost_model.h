@@ -30,7 +30,7 @@ struct StepCost {
 // What of a step's work depends on the box. All 0 for steps of other kinds.
 struct StepActivity {
   double neurons = 0;  // bounded by backward rows, of a hidden layer only the unstable ones; or
-                       // relaxed, but not exactly
+                       // relaxed, but not exactly; or live
   double changes = 0;  // relaxed in another way than the neuron before (by the identity, to 0, or
                        // not exactly), where a branch may be mispredicted
   double turned = 0;   // of a smooth function: whose interval holds a turning point of it, so that

@@ -60,7 +60,8 @@ void StepCoster::pass_back(const BackwardRows& step, double once, double neurons
 
   if (region.kind == LayerKind::kDense) {
     Work start;
-    start.items = 1.0 * region.in * step.tile;
+    const double listed = step.live_in == BufferId::kNone ? 1 : live_share(region.input);
+    start.items = listed * region.in * step.tile;
     start.bytes = 4 * start.items;
     add(Family::kStartRows, kernel(step.start).function, step.start, tiles, start, lanes_,
         rows_set_);
@@ -172,10 +173,16 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
   const Kernel& code = kernel(link.kernel);
   const int lanes = code.schedule.lanes;
   const double vectors = 1.0 * code.rows / lanes;
-  const double blocks = divided_up(code.out, std::max(1, code.schedule.chunk));
+  const double out = code.out * (code.live_out ? live_share(link.layer) : 1);
+  double in = code.in;
+  if (code.live_in) {  // whole register tiles
+    const double tile = std::max(1, code.schedule.columns);
+    in = std::min(in, divided_up(in * live_share(layer(link.layer).input), tile) * tile);
+  }
+  const double blocks = divided_up(out, std::max(1, code.schedule.chunk));
   Work relaxation;
-  relaxation.items = code.out * row_vectors(code.rows);
-  relaxation.float32 = 5.0 * code.out * code.rows;
+  relaxation.items = out * row_vectors(code.rows);
+  relaxation.float32 = 5.0 * out * code.rows;
   relaxation.slots32 = 0;
 
   // Full register tiles, then what is left: fewer accumulators than hide the latency, or fewer
@@ -184,15 +191,15 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
   // peak where those of two do 96 %.
   constexpr double kLoad = 1.3;
   const int columns = std::max(1, code.schedule.columns);
-  const double full = std::floor(1.0 * code.in / columns);
-  const double rest = code.in - full * columns;
+  const double full = std::floor(in / columns);
+  const double rest = in - full * columns;
   const auto tile_slots = [&](double width) {
     const double loads = lanes > 1 ? kLoad * (width + vectors) : 0;
     return width > 0 ? std::max({width * vectors, 1.0 * profile_.chains, loads}) : 0;
   };
-  const double slots = 2.0 * code.out * (full * tile_slots(columns) + tile_slots(rest));
+  const double slots = 2.0 * out * (full * tile_slots(columns) + tile_slots(rest));
   Work product;
-  const double flops = 2.0 * code.in * code.out * code.rows;
+  const double flops = 2.0 * in * out * code.rows;
   if (code.wide) {
     product.float64 = flops;
     product.slots64 = slots * lanes;
@@ -200,9 +207,9 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
     product.float32 = flops;
     product.slots32 = slots * lanes;
   }
-  product.bytes =
-      bytes_of_layer(link.layer) + tile_bytes(step, code.in) + tile_bytes(step, code.out);
-  product.items = blocks * code.in * row_vectors(code.rows);
+  product.bytes = bytes_of_layer(link.layer) * out / code.out * in / code.in +
+                  tile_bytes(step, in) + tile_bytes(step, out);
+  product.items = blocks * in * row_vectors(code.rows);
   add(code.wide ? Family::kBackwardWide : Family::kBackwardAffine, code.function, link.kernel,
       tiles, product, code.wide && lanes > 1 ? 2 * lanes : lanes, rows_set_);
   also(Family::kRelaxation, tiles, relaxation);

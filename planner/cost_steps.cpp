@@ -193,8 +193,15 @@ double panel_vectors(const Kernel& kernel) {
 
 }  // namespace
 
+// A forward kernel as if its inputs were those that their list has.
+Kernel StepCoster::live_part(KernelId id, int input) const {
+  Kernel code = kernel(id);
+  if (code.live_in) code.in = std::max(1, static_cast<int>(code.in * live_share(input)));
+  return code;
+}
+
 void StepCoster::visit(const IntervalAffine& step, const StepActivity&) {
-  const Kernel& code = kernel(step.kernel);
+  const Kernel code = live_part(step.kernel, layer(step.layer).input);
   Work work;
   work.float32 = 4.0 * code.in * code.out;
   work.slots32 = slots(code, code.schedule.lanes, 2, profile_.chains);
@@ -208,7 +215,7 @@ void StepCoster::visit(const IntervalAffine& step, const StepActivity&) {
 // Per panel of outputs one pass over its weights for the radius and another for the centre, which
 // finds them in the level that holds a panel.
 void StepCoster::visit(const CentreAffine& step, const StepActivity&) {
-  const Kernel& code = kernel(step.kernel);
+  const Kernel code = live_part(step.kernel, layer(step.layer).input);
   const int lanes = code.schedule.lanes;
   Work radius, centre;
   radius.float32 = 2.0 * code.in * code.out;
@@ -375,6 +382,18 @@ void StepCoster::visit(const RelaxProduct& step, const StepActivity&) {
   work.float64 = 40 * work.items;
   work.slots64 = 0;  // in the item
   add(Family::kRelaxProduct, kernel(step.kernel).function, step.kernel, 1, work);
+}
+
+void StepCoster::visit(const ListLive& step, const StepActivity& activity) {
+  Work work;
+  work.items = layer(step.layer).out;
+  add(Family::kListRows, "list_live", -1, 1, work);
+  live_[step.layer] = activity.neurons;
+}
+
+double StepCoster::live_share(int tensor) const {
+  const auto found = live_.find(tensor);
+  return found == live_.end() ? 1 : std::max(1.0, found->second) / layer(tensor).out;
 }
 
 void StepCoster::visit(const RelaxMax& step, const StepActivity&) {

@@ -70,6 +70,7 @@ class StepCoster {
   void visit(const StartLines& step, const StepActivity&);
   void visit(const ForwardLines& step, const StepActivity&);
   void visit(const RelaxLines& step, const StepActivity& activity);
+  void visit(const ListLive& step, const StepActivity& activity);
   void visit(const WriteBounds& step, const StepActivity&);
   void visit(const EvaluateAffine& step, const StepActivity&);
   void visit(const WriteValues& step, const StepActivity&);
@@ -84,7 +85,9 @@ class StepCoster {
   void choose_slopes(const BackwardRows& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
   void clear(const BackwardRows& step, double elements, double tiles);
-  double share(int tensor) const;  // of its elements that a tile of rows touches
+  double share(int tensor) const;       // of its elements that a tile of rows touches
+  double live_share(int tensor) const;  // of its elements that its list has; 1 without one
+  Kernel live_part(KernelId id, int input) const;
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void term_back(const BackwardRows& step, int index, const BackwardOut& target, double tiles);
@@ -97,6 +100,7 @@ class StepCoster {
   double working_set_ = 0;        // bytes that a call of the entry touches
   double rows_set_ = 0;           // bytes that a tile of the step at hand touches
   std::map<int, double> shares_;  // window_shares() of the step at hand
+  std::map<int, double> live_;    // by layer, of the steps so far: neurons that its list has
   StepCost made_;
   std::size_t last_ = 0;  // part that add() went to
 };

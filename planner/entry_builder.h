@@ -57,6 +57,14 @@ class EntryBuilder {
   bool is_dense() const;
   bool has_float_intervals() const;
 
+  // The list of a layer's live neurons, after the step that makes its activation.
+  void list_live(int index);
+  double row_products(int index) const;
+  BufferId live_inputs(int index) const;
+  BufferId live(int index) const {
+    return index < 0 ? BufferId::kNone : live_[static_cast<std::size_t>(index)];
+  }
+
   // build_entries.cpp: note [interval pass]
   int interval_depth(int index) const;
   double product_gamma(int index, int depth, ErrorTerm which) const;
@@ -113,6 +121,7 @@ class EntryBuilder {
   void mark_free_slopes();
   std::vector<BackwardOut> outs(int index, CoefficientSlots& slots);
   void pass_back(int index, BackwardRows& step, CoefficientSlots& slots);
+  void use_lists(BackwardRows& step);
   void choose_kernels(BackwardRows& step);
   void end_smaller(BackwardRows& step);
   void add_row_errors(int index, BackwardRows& step);
@@ -129,6 +138,7 @@ class EntryBuilder {
   std::vector<bool> free_slopes_;  // ReLU layers below rows that choose slopes
   std::vector<Activation> activations_;
   std::vector<BufferId> lines_, activation_lines_;  // forward lines of z and a, by layer
+  std::vector<BufferId> live_;                      // kNone: not listed
   std::vector<int> centre_step_, relax_step_;  // that made a layer's centres, and its relaxation
   Activation box_;
 };

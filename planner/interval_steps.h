@@ -15,6 +15,7 @@ namespace bf {
 struct IntervalAffine {
   int layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
   BufferId centre_out = BufferId::kNone,
            radius_out = BufferId::kNone;  // kNone for the last: bounds go to the caller
   // Of several boxes side by side, the last: bounds before they go to the caller.

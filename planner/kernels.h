@@ -39,6 +39,10 @@ enum class KernelKind : std::uint8_t {
   kRelaxLines,    // a routine: lines of z -> of the activation
 };
 
+// Lists of live neurons say where every so-many-th neuron would be; chunks of sums over them are
+// multiples of that.
+constexpr int kLiveUnit = 8;
+
 // A kernel, printed once and shared by all steps of equal key.
 struct Kernel {
   std::string key;       // "interval_affine.relu/50x50/f32/panel64/x86-64-v4"
@@ -57,7 +61,11 @@ struct Kernel {
   bool residual = false;
   bool wide = false;   // backward: sums in double, rounded once to float32
   bool plain = false;  // backward: the product alone, of coefficients that are relaxed already
-  bool head = false;   // writes bounds (or values) to the caller's arrays
+  // Backward: of the layer's neurons, and of the columns that the layer below it reads, those alone
+  // that their lists have; forward: of the inputs.
+  bool live_out = false;
+  bool live_in = false;
+  bool head = false;  // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
   int prefetch = 0;              // bytes ahead that memory is asked for weights; 0: it is not

@@ -113,6 +113,9 @@ struct Layer {
   AffineErrors errors;
   // No double operation of the centre path rounds: copies, or sums on a grid of 52 bits.
   bool exact_centre = false;
+  // Its neurons that are not 0 on the whole box are listed, so that others need not be summed; of a
+  // ReLU layer. See live_neurons.h.
+  bool live_list = false;
 
   float weight_at(int row, int column) const {
     return weight[static_cast<std::size_t>(row) * static_cast<std::size_t>(in) +

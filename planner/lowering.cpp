@@ -34,6 +34,8 @@ std::string variant(const Kernel& kernel, char separator) {
   if (kernel.head) text += separator + std::string("head");
   if (kernel.wide) text += separator + std::string("wide");
   if (kernel.plain) text += separator + std::string("plain");
+  if (kernel.live_out) text += separator + std::string("live");
+  if (kernel.live_in) text += separator + std::string("live_in");
   if (kernel.boxes > 1) text += separator + fmt::format("boxes{}", kernel.boxes);
   return text;
 }
@@ -204,7 +206,7 @@ bool LoweringPlanner::comes_from_memory(const Layer& layer) const {
   return bytes > profile.levels[profile.levels.size() - 2].bytes;
 }
 
-KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool head) {
+KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool head, bool live_in) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   Kernel kernel;
   kernel.kind = kind;
@@ -213,6 +215,7 @@ KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool he
   kernel.panel = panel_of(index);
   kernel.relu = relu;
   kernel.head = head;
+  kernel.live_in = live_in;
   kernel.residual = kind == KernelKind::kCentreAffine && !layer.residual.empty();
   kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
   if (boxes_ > 1) kernel.schedule = {lanes_, 1, box_columns(index), forward_chunk(kind, index)};
@@ -305,7 +308,8 @@ int LoweringPlanner::backward_depth(int index) const {
   return backward_chunk(index) + backward_blocks(index) + 1;
 }
 
-KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain) {
+KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, bool live_out,
+                                   bool live_in) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   Kernel kernel;
   kernel.kind = KernelKind::kBackwardAffine;
@@ -314,6 +318,8 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain) {
   kernel.panel = panel_of(index);
   kernel.wide = wide;
   kernel.plain = plain;
+  kernel.live_out = live_out;
+  kernel.live_in = live_in;
   use_row_lanes(kernel, tile, wide);
   kernel.schedule.columns =
       tile_columns(layer.in, kernel.schedule.vectors, plan_.config.target.vector_registers);

@@ -27,12 +27,15 @@ class LoweringPlanner {
   int last_tile(int neurons, bool all, bool wide, int tile) const;
 
   KernelId bind(KernelKind kind);
-  KernelId forward(KernelKind kind, int layer, bool relu, bool head);
+  // live_in: of the inputs that a list has.
+  KernelId forward(KernelKind kind, int layer, bool relu, bool head, bool live_in);
   KernelId relax(int layer);
   KernelId start_rows(int layer, int tile);
   // wide: sums in double, rounded once.
   // plain: of coefficients that are relaxed already.
-  KernelId backward(int layer, int tile, bool wide, bool plain);
+  // live_out, live_in: of the neurons and columns that lists have.
+  KernelId backward(int layer, int tile, bool wide, bool plain, bool live_out = false,
+                    bool live_in = false);
   KernelId concretize(int tile);
   // Forward lines: of a layer over the box, through a layer, of its activation.
   KernelId start_lines(int layer);

@@ -225,6 +225,7 @@ Json layers_json(const Plan& plan) {
              {"relu", layer.relu},
              {"function", layer.function ? Json(to_string(*layer.function)) : Json(nullptr)},
              {"exact_centre", layer.exact_centre},
+             {"live_list", layer.live_list},
              {"errors", errors_json(layer.errors)}});
     list.push_back(std::move(item));
   }
@@ -255,6 +256,8 @@ Json kernels_json(const Plan& plan) {
                     {"residual", kernel.residual},
                     {"wide", kernel.wide},
                     {"plain", kernel.plain},
+                    {"live_out", kernel.live_out},
+                    {"live_in", kernel.live_in},
                     {"head", kernel.head},
                     {"strategy", to_string(kernel.strategy)},
                     {"schedule",

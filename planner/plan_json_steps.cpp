@@ -40,6 +40,7 @@ Json fields(const Names& names, const IntervalAffine& step) {
   Json json = {{"layer", names.layer(step.layer)},
                {"centre_in", names.buffer(step.centre_in)},
                {"radius_in", names.buffer(step.radius_in)},
+               {"live_in", names.buffer(step.live_in)},
                {"centre_out", names.buffer(step.centre_out)},
                {"radius_out", names.buffer(step.radius_out)},
                {"inflate", step.inflate},
@@ -101,6 +102,7 @@ Json fields(const Names& names, const CentreAffine& step) {
   return {{"layer", names.layer(step.layer)},
           {"centre_in", names.buffer(step.centre_in)},
           {"radius_in", names.buffer(step.radius_in)},
+          {"live_in", names.buffer(step.live_in)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"below", names.buffer(step.below)},
@@ -218,6 +220,13 @@ Json fields(const Names& names, const RelaxMax& step) {
           {"kernel", names.kernel(step.kernel)}};
 }
 
+Json fields(const Names& names, const ListLive& step) {
+  return {{"layer", names.layer(step.layer)},
+          {"centre", names.buffer(step.centre)},
+          {"radius", names.buffer(step.radius)},
+          {"live", names.buffer(step.live)}};
+}
+
 Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
   Json list = Json::array();
   for (const BackwardOut& out : outs)
@@ -253,6 +262,8 @@ Json link_json(const Names& names, const BackwardLink& link, bool optimised) {
           {"table", names.buffer(link.table)},
           {"slack", names.buffer(link.slack)},
           {"choice", names.buffer(link.choice)},
+          {"live_out", names.buffer(link.live_out)},
+          {"live_in", names.buffer(link.live_in)},
           {"coefficients_in", names.buffer(link.coefficients_in)},
           {"coefficients_out", names.buffer(link.coefficients_out)},
           {"sum", names.buffer(link.sum)},
@@ -292,6 +303,7 @@ Json fields(const Names& names, const BackwardRows& step) {
           {"slack", names.buffer(step.slack)},
           {"neurons", names.buffer(step.neurons)},
           {"coefficients", names.buffer(step.coefficients)},
+          {"live_in", names.buffer(step.live_in)},
           {"sums", names.buffer(step.sums)},
           {"radius", names.buffer(step.radius)},
           {"input_radius", names.buffer(step.input_radius)},

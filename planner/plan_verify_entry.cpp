@@ -109,7 +109,8 @@ class EntryVerifier {
       const auto id = static_cast<std::size_t>(use.id);
       require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
       const Buffer& b = entry_.buffers[id];
-      const std::int64_t count = use.count * entry_.boxes;
+      const int boxes = use.role == Role::kLiveList ? 1 : entry_.boxes;  // which share a list
+      const std::int64_t count = use.count * boxes;
       require(b.element == use.element && b.count >= count,
               "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
               b.count, to_string(b.element), count, to_string(use.element));

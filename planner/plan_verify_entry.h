@@ -24,6 +24,7 @@ enum class Role : std::uint8_t {
   kTable,
   kSlopes,       // table of a ReLU for rows that choose its lower slopes
   kChoice,       // of a max layer
+  kLiveList,     // of a ReLU layer's neurons that are not 0 on the whole box
   kMiddleLines,  // forward lines of a pre-activation
   kLines,        // and of a layer's activations
   kValue,        // plain inference

@@ -115,6 +115,8 @@ void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink
       kernel_of(plan, link.kernel, KernelKind::kBackwardAffine, layer.in, layer.out);
   BF_CHECK(flow.is_of_rows(kernel) && kernel.wide == step.wide);
   BF_CHECK(kernel.plain == (step.iterations > 0));
+  BF_CHECK(kernel.live_out == (link.live_out != BufferId::kNone));
+  BF_CHECK(kernel.live_in == (link.live_in != BufferId::kNone));
   BF_CHECK(link.outs.empty());
   if (link.sum == BufferId::kNone) {
     flow.contribute(layer.input, link.coefficients_out, false);
@@ -163,6 +165,26 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   }
 }
 
+// Of a layer `input`, coefficients that the list leaves out are not made: the link of that layer
+// passes on none of them.
+void follow_columns(const Plan& plan, const BackwardRows& step, int input, BufferId list,
+                    Uses& uses) {
+  read_live(plan, list, input, uses);
+  for (const BackwardLink& link : step.links)
+    BF_CHECK(list == BufferId::kNone || link.layer != input || link.live_out == list);
+}
+
+// Rows that choose slopes read all coefficients.
+void follow_lists(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
+                  Uses& uses) {
+  const Layer& layer = layer_at(plan, link.layer);
+  const bool dense = layer.kind == LayerKind::kDense && step.iterations == 0;
+  BF_CHECK(dense || (link.live_out == BufferId::kNone && link.live_in == BufferId::kNone));
+  if (!dense) return;
+  read_live(plan, link.live_out, link.layer, uses);
+  follow_columns(plan, step, layer.input, link.live_in, uses);
+}
+
 void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
                  const BackwardLink& link, int op, Coefficients& flow, Uses& uses) {
   flow.enter(op);
@@ -179,6 +201,7 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   BF_CHECK(max == (link.choice != BufferId::kNone));
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
+  follow_lists(plan, step, link, uses);
   follow_slopes(plan, step, link, uses);
   BF_CHECK(link.coefficients_in == flow.holder(link.layer));
   uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);
@@ -306,6 +329,9 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
     for (const RepeatedStep& repeated : link.remake)
       for (const BufferId id : access_of(widened(repeated)).writes) flow.keep_off(id);
   follow_start(plan, step, flow);
+  const bool dense = layer.kind == LayerKind::kDense && step.iterations == 0;
+  BF_CHECK(dense || step.live_in == BufferId::kNone);
+  if (dense) follow_columns(plan, step, layer.input, step.live_in, uses);
   // A link's coefficients are complete: its readers in the cone have larger numbers.
   const std::vector<int> cone = cone_of(plan, step.layer);
   BF_CHECK(step.links.size() == cone.size());  // else the rows pass some layer by

@@ -31,11 +31,13 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine
   BF_CHECK(kernel.head == (step.centre_out == BufferId::kNone));
   BF_CHECK((step.centre_out == BufferId::kNone) == (step.radius_out == BufferId::kNone));
   BF_CHECK(kernel.boxes == entry.boxes);
+  BF_CHECK(kernel.live_in == (step.live_in != BufferId::kNone));
   const bool given = kernel.head && entry.boxes > 1;  // to the caller, from the lanes
   BF_CHECK((step.low != BufferId::kNone) == given && (step.high != BufferId::kNone) == given);
   Uses uses;
   uses.read(step.centre_in, Role::kCentre, layer.input, kFloat, layer.in);
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
+  read_live(plan, step.live_in, layer.input, uses);
   if (given) {
     uses.scratch(step.low, kFloat, layer.out);
     uses.scratch(step.high, kFloat, layer.out);
@@ -89,11 +91,14 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
   BF_CHECK(layer.kind == LayerKind::kDense);
   check_error_terms(
       {step.inflate, step.centre_relative, step.absolute, step.row_norm, step.bias_norm});
-  BF_CHECK(kernel_of(plan, step.kernel, KernelKind::kCentreAffine, layer.in, layer.out).boxes ==
-           entry.boxes);
+  const Kernel& kernel =
+      kernel_of(plan, step.kernel, KernelKind::kCentreAffine, layer.in, layer.out);
+  BF_CHECK(kernel.boxes == entry.boxes);
+  BF_CHECK(kernel.live_in == (step.live_in != BufferId::kNone));
   Uses uses;
   uses.read(step.centre_in, Role::kCentre, layer.input, kDouble, layer.in);
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
+  read_live(plan, step.live_in, layer.input, uses);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
@@ -257,6 +262,17 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   }
   uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
+// Zeros of a ReLU are exact. The interval method's radii hold more, but are 0 there too.
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const ListLive& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.relu && entry.kind != EntryKind::kEvaluate);
+  Uses uses;
+  uses.read(step.centre, Role::kCentre, step.layer, entry.buffer(step.centre).element, layer.out);
+  uses.read(step.radius, Role::kRadius, step.layer, kFloat, layer.out);
+  uses.write(step.live, Role::kLiveList, step.layer, Element::kInt32, live_list_size(layer.out));
   return uses.list;
 }
 

@@ -69,6 +69,13 @@ class Uses {
   }
 };
 
+// The list of a layer's live neurons, where a step reads it: kNone, or the layer's.
+inline void read_live(const Plan& plan, BufferId id, int layer, Uses& uses) {
+  if (id == BufferId::kNone) return;
+  BF_CHECK(layer_at(plan, layer).relu);
+  uses.read(id, Role::kLiveList, layer, Element::kInt32, live_list_size(layer_at(plan, layer).out));
+}
+
 // See plan_verify_rows.cpp.
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step);
 

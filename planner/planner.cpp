@@ -11,6 +11,7 @@
 #include "planner/cost_model.h"
 #include "planner/exact_centre.h"
 #include "planner/fit_memory.h"
+#include "planner/live_neurons.h"
 #include "planner/lowering.h"
 #include "planner/plan_batch.h"
 #include "planner/plan_cache.h"
@@ -29,6 +30,10 @@ void run_build_layers(PlanState& state) {
 
 void run_exact_centres(PlanState& state) {
   find_exact_centres(state.plan);
+}
+
+void run_list_live(PlanState& state) {
+  list_live_neurons(state.plan);
 }
 
 void run_stride_gathers(PlanState& state) {
@@ -91,6 +96,8 @@ constexpr PlannerPass kPasses[] = {
      run_exact_centres},
     {"stride-gathers", "layout", "read regular gathers by strides instead of tables", true,
      PlanStage::kLayers, run_stride_gathers},
+    {"live-neurons", "lowering", "leave neurons that are 0 on the whole box out of dense products",
+     true, PlanStage::kLayers, run_list_live},
     {"assign-domains", "domain", "choose what is bounded how", false, PlanStage::kDomains,
      run_assign_domains},
     {"search", "domain", "auto: search domains and tiles within the budgets", true,

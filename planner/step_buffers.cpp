@@ -95,8 +95,8 @@ class Renaming {
 
   void operator()(BindBox& step) const { rename({&step.centre, &step.radius}); }
   void operator()(IntervalAffine& step) const {
-    rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out, &step.low,
-            &step.high});
+    rename({&step.centre_in, &step.radius_in, &step.live_in, &step.centre_out, &step.radius_out,
+            &step.low, &step.high});
   }
   void operator()(SumPart& part) const { rename({&part.centre_in, &part.radius_in}); }
   void operator()(IntervalSum& step) const {
@@ -107,8 +107,8 @@ class Renaming {
     rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out});
   }
   void operator()(CentreAffine& step) const {
-    rename({&step.centre_in, &step.radius_in, &step.centre_out, &step.radius_out, &step.below,
-            &step.above, &step.slack});
+    rename({&step.centre_in, &step.radius_in, &step.live_in, &step.centre_out, &step.radius_out,
+            &step.below, &step.above, &step.slack});
   }
   void operator()(CentreSum& step) const {
     for (SumPart& part : step.parts) (*this)(part);
@@ -136,15 +136,17 @@ class Renaming {
     rename({&step.centre, &step.below, &step.above, &step.lines, &step.centre_out, &step.radius_out,
             &step.lines_out});
   }
+  void operator()(ListLive& step) const { rename({&step.centre, &step.radius, &step.live}); }
   void operator()(BackwardRows& step) const {
     rename({&step.centre, &step.below, &step.above, &step.slack, &step.neurons, &step.coefficients,
-            &step.sums, &step.radius, &step.input_radius, &step.input_coefficients,
+            &step.live_in, &step.sums, &step.radius, &step.input_radius, &step.input_coefficients,
             &step.input_values});
     for (BackwardOut& out : step.starts) rename({&out.coefficients});
     for (BackwardLink& link : step.links) {
-      rename({&link.table, &link.slack, &link.choice, &link.coefficients_in, &link.coefficients_out,
-              &link.sum, &link.relaxed, &link.slopes.table, &link.slopes.slope, &link.slopes.mean,
-              &link.slopes.square, &link.values});
+      rename({&link.table, &link.slack, &link.choice, &link.live_out, &link.live_in,
+              &link.coefficients_in, &link.coefficients_out, &link.sum, &link.relaxed,
+              &link.slopes.table, &link.slopes.slope, &link.slopes.mean, &link.slopes.square,
+              &link.values});
       for (BackwardOut& out : link.outs) rename({&out.coefficients});
       for (RepeatedStep& repeated : link.remake) std::visit(*this, repeated);
     }

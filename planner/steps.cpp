@@ -27,7 +27,7 @@ Access access(const BindBox& step) {
 }
 
 Access access(const IntervalAffine& step) {
-  return make_access({step.centre_in, step.radius_in},
+  return make_access({step.centre_in, step.radius_in, step.live_in},
                      {step.centre_out, step.radius_out, step.low, step.high});
 }
 
@@ -49,7 +49,7 @@ Access access(const IntervalMax& step) {
 }
 
 Access access(const CentreAffine& step) {
-  return make_access({step.centre_in, step.radius_in},
+  return make_access({step.centre_in, step.radius_in, step.live_in},
                      {step.centre_out, step.radius_out, step.below, step.above, step.slack});
 }
 
@@ -93,6 +93,10 @@ Access access(const RelaxLines& step) {
                      {step.centre_out, step.radius_out, step.lines_out});
 }
 
+Access access(const ListLive& step) {
+  return make_access({step.centre, step.radius}, {step.live});
+}
+
 // Buffers of the steps that a link repeats: those that it reads, and those that it makes itself.
 std::vector<std::pair<BufferId, bool>> remade_of(const BackwardLink& link) {
   std::vector<std::pair<BufferId, bool>> used;
@@ -112,12 +116,13 @@ Access access(const BackwardRows& step) {
   Access access =
       make_access({step.centre, step.below, step.above, step.slack, step.radius, step.input_radius},
                   {step.below, step.above, step.neurons, step.coefficients, step.sums});
+  add(access.reads, step.live_in);
   for (const BackwardOut& out : step.starts) add(access.writes, out.coefficients);
   for (const BackwardLink& link : step.links) {
     if (link.remake.empty()) add(access.reads, link.table);
     for (const auto& [id, reads] : remade_of(link)) add(reads ? access.reads : access.writes, id);
-    add(access.reads, link.slack);
-    add(access.reads, link.choice);
+    for (const BufferId id : {link.slack, link.choice, link.live_out, link.live_in})
+      add(access.reads, id);
     add(access.writes, link.coefficients_in);
     add(access.writes, link.coefficients_out);
     add(access.writes, link.sum);
@@ -194,6 +199,9 @@ std::string_view name(const ForwardLines&) {
 }
 std::string_view name(const RelaxLines&) {
   return "relax_lines";
+}
+std::string_view name(const ListLive&) {
+  return "list_live";
 }
 std::string_view name(const BackwardRows&) {
   return "backward_rows";

@@ -66,6 +66,7 @@ constexpr int kSlopeRows = 11;
 struct CentreAffine {
   int layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
   BufferId centre_out = BufferId::kNone,
            radius_out =
                BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
@@ -168,6 +169,20 @@ struct RelaxMax {
   bool operator==(const RelaxMax&) const = default;
 };
 
+// Lists the neurons of a ReLU layer that are not 0 on the whole box: centre and radius are not both
+// 0. The others add nothing to any sum: note [live neurons] in DESIGN.md. Of several boxes, those
+// that are live in any.
+struct ListLive {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, radius = BufferId::kNone;  // of the activations
+  BufferId live = BufferId::kNone;  // int32 [live_list_size(out)]: see runtime/live_neurons.h
+  bool operator==(const ListLive&) const = default;
+};
+
+constexpr std::int64_t live_list_size(int neurons) {
+  return std::int64_t{2} + neurons + (neurons + kLiveUnit - 1) / kLiveUnit;
+}
+
 // Where the coefficients of a layer's term go.
 struct BackwardOut {
   int term = 0;
@@ -200,6 +215,10 @@ struct BackwardLink {
   BufferId coefficients_out = BufferId::kNone;  // of a dense layer
   // A dense layer's result is added to this buffer, which holds another reader's; or kNone.
   BufferId sum = BufferId::kNone;
+  // Lists of a dense layer, or kNone: its neurons whose coefficients pass on; and of the layer that
+  // it reads those whose coefficients are made.
+  BufferId live_out = BufferId::kNone;
+  BufferId live_in = BufferId::kNone;
   KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
   std::vector<BackwardOut> outs;  // of the other kinds: one per term
 
@@ -253,10 +272,12 @@ struct BackwardRows {
   BufferId slack = BufferId::kNone;
   BufferId neurons = BufferId::kNone;       // int32 list of the neurons to bound
   BufferId coefficients = BufferId::kNone;  // dense: of the first link, made from the weights
-  KernelId start = 0;                       // dense
-  std::vector<BackwardOut> starts;          // sum: one per term
-  BufferId sums = BufferId::kNone;          // [3][tile] floats: offset sum, error sum, spread
-  BufferId radius = BufferId::kNone;        // interval radius of z
+  // Dense: the list of those coefficients that are made; kNone: all.
+  BufferId live_in = BufferId::kNone;
+  KernelId start = 0;                 // dense
+  std::vector<BackwardOut> starts;    // sum: one per term
+  BufferId sums = BufferId::kNone;    // [3][tile] floats: offset sum, error sum, spread
+  BufferId radius = BufferId::kNone;  // interval radius of z
   BufferId input_radius = BufferId::kNone;
   BufferId input_coefficients = BufferId::kNone;  // over the network's inputs, after all links
   BufferId input_values = BufferId::kNone;        // [inputs][tile]: the rows' corners; or kNone
@@ -325,10 +346,10 @@ struct MeetOutputs {
   bool operator==(const MeetOutputs&) const = default;
 };
 
-using Step =
-    std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine, CentreSum, Relax,
-                 RelaxProduct, RelaxMax, StartLines, ForwardLines, RelaxLines, BackwardRows,
-                 WriteBounds, EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine,
+                          CentreSum, Relax, RelaxProduct, RelaxMax, StartLines, ForwardLines,
+                          RelaxLines, ListLive, BackwardRows, WriteBounds, EvaluateAffine,
+                          WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

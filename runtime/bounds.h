@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bf.h"
+#include "live_neurons.h"
 #include "rounding.h"
 #include "vectors.h"
 
@@ -231,10 +232,12 @@ static inline void pad_list(std::int32_t* neurons, int count, int unit) {
 
 // Coefficients [in][2 kPairs] of +z_i and -z_i over the layer's inputs, for kPairs neurons i: the
 // rows of W and their negations. weight: [out / panel][in][panel]. A vector of neurons at a time:
-// of neighbours, as all of a head are, one load.
+// of neighbours, as all of a head are, one load. live_in: the inputs whose coefficients are made,
+// as list_live() lists them; null: all.
 template <int kPairs>
 static inline void start_rows(const float* weight, int in, int panel, const std::int32_t* neurons,
-                              float* coefficients) {
+                              float* coefficients, const std::int32_t* live_in = nullptr) {
+  const int count = live_in == nullptr ? in : live_in[0];
   constexpr int kLanes = lanes_of<float>(kPairs);
   using Floats = typename VectorOf<float, kLanes>::type;
   for (int first = 0; first < kPairs; first += kLanes) {
@@ -245,9 +248,10 @@ static inline void start_rows(const float* weight, int in, int panel, const std:
       at[r] = static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
       neighbours = neighbours && at[r] == at[0] + r;
     }
-    const float* w = weight;
-    float* c = coefficients + first;
-    for (int k = 0; k < in; ++k, w += panel, c += 2 * kPairs) {
+    for (int i = 0; i < count; ++i) {
+      const std::ptrdiff_t k = live_in == nullptr ? i : live_in[1 + i];
+      const float* const w = weight + k * panel;
+      float* const c = coefficients + k * (2 * kPairs) + first;
       float each[kLanes];
       if (!neighbours) {
         BF_UNROLL_ROWS for (int r = 0; r < kLanes; ++r) each[r] = w[at[r]];

@@ -202,6 +202,21 @@ BF_ROUTINE relax_boxes(int n, bool relu, const double* centre, const float* belo
   }
 }
 
+// list_live of neurons that are live in any box.
+template <int kBoxes, typename T>
+static inline void list_live_boxes(const T* centre, const float* radius, int n,
+                                   std::int32_t* live) {
+  const auto is_live = [&](int j) {
+    bool zero = true;
+    for (int b = 0; b < kBoxes; ++b) {
+      const std::ptrdiff_t at = std::ptrdiff_t{j} * kBoxes + b;
+      zero = zero & (centre[at] == 0) & (radius[at] == 0);
+    }
+    return !zero;
+  };
+  list_if(n, is_live, live);
+}
+
 // ---- backward rows: each box has a list of its own, and in each round a neuron of it in its lane.
 // Rows of +z are in the first kBoxes lanes, of -z in the others.
 

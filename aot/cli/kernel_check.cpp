@@ -11,6 +11,7 @@
 #include "planner/error_terms.h"
 #include "planner/steps.h"
 #include "planner/tuning/schedule_search.h"
+#include "runtime/live_neurons.h"
 
 namespace bf::cli {
 namespace {
@@ -46,20 +47,33 @@ void KernelCheck::Free::operator()(void* memory) const {
 
 double KernelCheck::Array::get(std::size_t i) const {
   BF_CHECK(i < count);
-  return is_double ? static_cast<const double*>(memory.get())[i]
-                   : static_cast<double>(static_cast<const float*>(memory.get())[i]);
+  switch (element) {
+    case Element::kFloat64:
+      return static_cast<const double*>(memory.get())[i];
+    case Element::kInt32:
+      return static_cast<const std::int32_t*>(memory.get())[i];
+    case Element::kFloat32:
+      break;
+  }
+  return static_cast<double>(static_cast<const float*>(memory.get())[i]);
 }
 
 void KernelCheck::Array::set(std::size_t i, double value) {
   BF_CHECK(i < count);
-  if (is_double)
-    static_cast<double*>(memory.get())[i] = value;
-  else
-    static_cast<float*>(memory.get())[i] = static_cast<float>(value);
+  switch (element) {
+    case Element::kFloat64:
+      static_cast<double*>(memory.get())[i] = value;
+      return;
+    case Element::kInt32:
+      static_cast<std::int32_t*>(memory.get())[i] = static_cast<std::int32_t>(value);
+      return;
+    case Element::kFloat32:
+      static_cast<float*>(memory.get())[i] = static_cast<float>(value);
+  }
 }
 
 std::size_t KernelCheck::Array::bytes() const {
-  return count * (is_double ? sizeof(double) : sizeof(float));
+  return count * size_of(element);
 }
 
 KernelCheck::KernelCheck(const LoadedKernel& loaded, std::uint64_t seed, int weight_copies)
@@ -79,6 +93,8 @@ std::size_t KernelCheck::count_of(const std::string& name) const {
   const auto rows = static_cast<std::size_t>(kernel_.rows);
   const auto boxes = static_cast<std::size_t>(kernel_.boxes);
   const std::size_t padded = round_up(out, static_cast<std::size_t>(kernel_.panel));
+  if (name == "live") return static_cast<std::size_t>(live_list_size(kernel_.out));
+  if (name == "live_in") return static_cast<std::size_t>(live_list_size(kernel_.in));
   if (name == "weight" || name == "residual") return padded * in;
   if (name == "bias") return padded;
   if (name == "centre" || name == "radius") return in * boxes;
@@ -101,7 +117,8 @@ void KernelCheck::add(const Parameter& parameter) {
   }
   Array made;
   made.count = count_of(parameter.name);
-  made.is_double = parameter.type.find("double") != std::string::npos;
+  if (parameter.type.find("double") != std::string::npos) made.element = Element::kFloat64;
+  if (parameter.type.find("int32") != std::string::npos) made.element = Element::kInt32;
   made.memory.reset(allocate(made.bytes() + kMarginBytes));
   std::memset(made.memory.get(), 0, made.bytes());
   std::memset(static_cast<char*>(made.memory.get()) + made.bytes(), kMargin, kMarginBytes);
@@ -125,11 +142,32 @@ void KernelCheck::fill() {
   for (const char* name : {"bias", "centre", "x"})
     if (has(name))
       for (std::size_t i = 0; i < array(name).count; ++i)
-        array(name).set(i, on_grid(random, name[0] == 'c' && array(name).is_double ? 16 : 20));
+        array(name).set(
+            i,
+            on_grid(random, name[0] == 'c' && array(name).element == Element::kFloat64 ? 16 : 20));
   if (has("radius"))
     for (std::size_t i = 0; i < array("radius").count; ++i)
       array("radius").set(i, std::abs(on_grid(random, 20)));
   if (has("coefficients")) fill_backward();
+  for (const char* list : {"live", "live_in"})
+    if (has(list)) fill_list(list);
+}
+
+// Three of four neurons, as list_live() of runtime/bounds.h lists them.
+void KernelCheck::fill_list(const char* list) {
+  SearchRandom random(seed_ + 2);
+  const int n = std::string_view(list) == "live" ? kernel_.out : kernel_.in;
+  auto* const to = static_cast<std::int32_t*>(array(list).memory.get());
+  std::vector<bool>& live = live_[list];
+  live.clear();
+  for (int j = 0; j < n; ++j) live.push_back(random.below(4) > 0);
+  list_if(
+      n, [&](int j) { return live[static_cast<std::size_t>(j)]; }, to);
+}
+
+bool KernelCheck::is_live(const char* list, int neuron) const {
+  const auto found = live_.find(list);
+  return found == live_.end() || found->second[static_cast<std::size_t>(neuron)];
 }
 
 // Slopes are powers of two or zero: coefficients through the relaxation are exact.
@@ -186,6 +224,7 @@ std::string KernelCheck::check_forward() const {
       const double bias = value("bias", static_cast<std::size_t>(o));
       double centre = bias, magnitude = std::abs(bias), radius = 0;
       for (int i = 0; i < kernel_.in; ++i) {
+        if (!is_live("live_in", i)) continue;
         const std::size_t at = static_cast<std::size_t>(i) * boxes + b;
         const double w = weight("weight", o, i), c = value(evaluates ? "x" : "centre", at);
         const double whole = w + (has("residual") ? weight("residual", o, i) : 0.0);
@@ -232,6 +271,7 @@ std::string KernelCheck::check_sums(const std::vector<double>& coefficients) con
   for (std::size_t r = 0; r < rows; ++r) {
     Expected offset, error;
     for (std::size_t j = 0; j < out; ++j) {
+      if (!is_live("live", static_cast<int>(j))) continue;
       const std::size_t at = j * boxes + r % boxes;
       const double a = coefficients[j * rows + r];
       const double line = value("table", (a < 0 ? kOffsetUpper : kOffsetLower) * row_of_table + at);
@@ -269,8 +309,10 @@ std::string KernelCheck::check_backward(const std::vector<double>& coefficients)
     }
   std::vector<Expected> sums(rows);
   for (int k = 0; k < kernel_.in; ++k) {
+    if (!is_live("live_in", k)) continue;
     std::ranges::fill(sums, Expected{});
     for (int j = 0; j < kernel_.out; ++j) {
+      if (!is_live("live", j)) continue;
       const double w = weight("weight", j, k);
       const double* const a = &relaxed[static_cast<std::size_t>(j) * rows];
       for (std::size_t r = 0; r < rows; ++r) {

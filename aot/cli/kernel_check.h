@@ -36,7 +36,7 @@ class KernelCheck {
   struct Array {
     std::unique_ptr<void, Free> memory;
     std::size_t count = 0;
-    bool is_double = false;
+    Element element = Element::kFloat32;
     double get(std::size_t i) const;
     void set(std::size_t i, double value);
     std::size_t bytes() const;
@@ -50,9 +50,11 @@ class KernelCheck {
   void add(const Parameter& parameter);
   void fill();
   void fill_backward();
+  void fill_list(const char* list);
   Array& array(const std::string& name) { return arrays_.at(name); }
   bool has(const std::string& name) const { return arrays_.contains(name); }
   double weight(const char* table, int o, int i) const;  // of a packed table
+  bool is_live(const char* list, int neuron) const;      // without a list all are
   double value(const char* name, std::size_t i) const { return arrays_.at(name).get(i); }
   std::string margins() const;
   std::string check_forward() const;
@@ -63,6 +65,7 @@ class KernelCheck {
   Kernel kernel_;
   std::uint64_t seed_;
   std::map<std::string, Array> arrays_;
+  std::map<std::string, std::vector<bool>> live_;  // by list
   std::map<std::string, float> scalars_;
   std::vector<std::unique_ptr<void, Free>> copies_;  // of the weights
   std::vector<void*> pointers_;

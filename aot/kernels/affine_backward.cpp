@@ -39,6 +39,19 @@ loop::Index coefficient(const std::string& axis, int rows) {
   return loop::axis(axis, rows) + loop::axis("r");
 }
 
+static_assert(loop::kListUnit == kLiveUnit);
+
+// The layer's neurons, and those that it reads: all, or those that a list has.
+Axis neurons_of(const Kernel& kernel) {
+  Axis all{"j", 0, kernel.out, true};
+  return kernel.live_out ? listed(std::move(all), "live") : all;
+}
+
+Axis columns_of(const Kernel& kernel) {
+  Axis all{"k", 0, kernel.in, false};
+  return kernel.live_in ? listed(std::move(all), "live_in") : all;
+}
+
 // Floats of a vector of rows: twice as many as doubles, where whole vectors hold the rows.
 int float_lanes(const Kernel& kernel) {
   const int lanes = kernel.schedule.lanes;
@@ -77,7 +90,7 @@ void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string>
 // line's offset and every rounding's price are summed per row. In place.
 Nest relaxation(const Kernel& kernel) {
   loop::Expression what;
-  what.axes = {{"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
+  what.axes = {neurons_of(kernel), {"r", 0, kernel.rows, false}};
   const auto table = [&](int row) { return loop::load("table", table_row(kernel, row)); };
   what.body = {Let{"slope_upper", table(kSlopeUpper)},
                Let{"slope_lower", table(kSlopeLower)},
@@ -117,8 +130,7 @@ struct Columns {
 // result = W^T coefficients.
 Nest product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
-  what.axes = {
-      {"k", 0, kernel.in, false}, {"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
+  what.axes = {columns_of(kernel), neurons_of(kernel), {"r", 0, kernel.rows, false}};
   what.body = {Let{"w", loop::load("weight", loop::axis("k", kernel.panel) + loop::axis("j") +
                                                  loop::floor("j", kernel.panel, kernel.in - 1))},
                Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))}};
@@ -126,7 +138,7 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   Nest nest(std::move(what));
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
-  const bool narrow = kernel.schedule.chunk > kernel.panel;
+  const bool narrow = !kernel.live_out && kernel.schedule.chunk > kernel.panel;
   if (narrow) {
     nest.split("j", kernel.panel, "panel");
     nest.split("panel", kernel.schedule.chunk / kernel.panel, "block");
@@ -145,8 +157,7 @@ Nest product(const Kernel& kernel, const Columns& columns) {
 // The same with sums in double over all neurons, rounded to float32 once.
 Nest wide_product(const Kernel& kernel, const Columns& columns) {
   loop::Expression what;
-  what.axes = {
-      {"k", 0, kernel.in, false}, {"j", 0, kernel.out, true}, {"r", 0, kernel.rows, false}};
+  what.axes = {columns_of(kernel), neurons_of(kernel), {"r", 0, kernel.rows, false}};
   what.body = {
       Let{"w",
           loop::to_double(loop::load("weight", loop::axis("k", kernel.panel) + loop::axis("j") +
@@ -158,6 +169,10 @@ Nest wide_product(const Kernel& kernel, const Columns& columns) {
   Nest nest(std::move(what));
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
+  if (kernel.live_out) {
+    schedule_product(nest, kernel, {"column"});
+    return nest;
+  }
   nest.split("j", kernel.panel, "panel");
   schedule_product(nest, kernel, {"column", "panel"});
   return nest;
@@ -175,6 +190,8 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
     made.parameters = {"const float* BF_RESTRICT weight", "const float* BF_RESTRICT table",
                        "float* BF_RESTRICT coefficients", "float* BF_RESTRICT sums",
                        "float* BF_RESTRICT result"};
+    if (kernel.live_in) made.parameters.emplace_back("const std::int32_t* BF_RESTRICT live_in");
+    if (kernel.live_out) made.parameters.emplace_back("const std::int32_t* BF_RESTRICT live");
     made.formula = "coefficients over relu(z) -> slopes x coefficients over z -> result over a";
     made.program.add("relaxation", relaxation(kernel));
   }
@@ -183,7 +200,7 @@ KernelNests backward_affine_nests(const Kernel& kernel) {
   const auto add = [&](const Columns& columns) {
     made.program.add(columns.name,
                      kernel.wide ? wide_product(kernel, columns) : product(kernel, columns));
-    if (!kernel.wide && columns.begin > 0)
+    if (!kernel.wide && !kernel.live_in && columns.begin > 0)
       made.program.compute_at(columns.name, "product", "block");
   };
   add({"product", 0, main, tile});

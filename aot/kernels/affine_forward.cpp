@@ -56,6 +56,7 @@ loop::Index output(const Kernel& kernel, const Range& range) {
 
 std::vector<Axis> axes(const Kernel& kernel, const Range& range) {
   std::vector<Axis> made = {{"o", 0, range.end - range.begin, false}, {"i", 0, kernel.in, true}};
+  if (kernel.live_in) made.back() = listed(made.back(), "live_in");
   if (kernel.boxes > 1) made.push_back({"b", 0, kernel.boxes, false});
   return made;
 }
@@ -116,6 +117,11 @@ Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
 Nest asking_ahead(const Kernel& kernel, Nest nest) {
   if (kernel.prefetch > 0) nest.prefetch("weight", kernel.prefetch);
   return nest;
+}
+
+// The list comes last.
+void add_list(const Kernel& kernel, KernelNests& made) {
+  if (kernel.live_in) made.parameters.emplace_back("const std::int32_t* BF_RESTRICT live_in");
 }
 
 std::string named(const char* what, const Range& range) {
@@ -196,6 +202,7 @@ KernelNests interval_affine_nests(const Kernel& kernel) {
     made.formula = "centre and radius of W a + b for |a - centre| <= radius";
   }
   if (kernel.relu) made.formula += ", after ReLU";
+  add_list(kernel, made);
   for (const Range& range : ranges(kernel)) {
     Nest nest = schedule(kernel, Nest(interval_affine(kernel, range)), kernel.schedule.lanes);
     if (kernel.boxes == 1) nest.keep("w");
@@ -264,6 +271,7 @@ KernelNests centre_affine_nests(const Kernel& kernel) {
                          {"const double* BF_RESTRICT bias", "const double* BF_RESTRICT centre",
                           "const float* BF_RESTRICT radius", "double* BF_RESTRICT out_centre",
                           "float* BF_RESTRICT out_radius"});
+  add_list(kernel, made);
   const int lanes = kernel.schedule.lanes;
   for (const Range& range : ranges(kernel)) {
     const std::string radius = named("radius", range);

@@ -42,7 +42,8 @@ Span add(const Span& a, const Span& b) {
 Span span_but(const std::vector<Axis>& axes, const Index& index, const std::string& left_out) {
   Span sum{index.constant, index.constant};
   for (const Axis& axis : axes)
-    if (axis.name != left_out) sum = add(sum, part_span(index, axis.name, axis.begin, axis.end));
+    if (axis.name != left_out)
+      sum = add(sum, part_span(index, axis.name, axis.first_value(), axis.end_of_values()));
   if (!index.lookups.empty()) return {-kAnything, kAnything};
   return sum;
 }
@@ -56,8 +57,10 @@ void append_footprints(const Nest& nest, const Loop& loop, const Access& access,
                        std::vector<Footprint>& to) {
   const Axis& axis = nest.axis(loop.axis);
   const Span others = span_but(nest.expression().axes, access.index, loop.axis);
-  for (std::int64_t value = axis.begin; value < axis.end; value += loop.step) {
-    const std::int64_t end = std::min(value + loop.step, axis.end);
+  // Which entries of a list an iteration has is not known: each value is one of its own.
+  const std::int64_t step = axis.walks_places() ? 1 : loop.step;
+  for (std::int64_t value = axis.first_value(); value < axis.end_of_values(); value += step) {
+    const std::int64_t end = std::min(value + step, axis.end_of_values());
     to.push_back({value, add(part_span(access.index, loop.axis, value, end), others)});
   }
 }
@@ -72,7 +75,7 @@ bool is_one_to_one(const std::vector<Axis>& axes, const Index& index) {
   for (const Axis& axis : axes) {
     if (std::ranges::find(index.terms, axis.name, &IndexTerm::axis) == index.terms.end()) continue;
     std::vector<std::int64_t> values;
-    for (std::int64_t value = axis.begin; value < axis.end; ++value)
+    for (std::int64_t value = axis.first_value(); value < axis.end_of_values(); ++value)
       values.push_back(part(index, axis.name, value));
     std::ranges::sort(values);
     std::int64_t gap = kAnything;

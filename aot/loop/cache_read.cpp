@@ -137,6 +137,7 @@ Reason Program::check(const CacheRead& primitive) const {
         return fmt::format("nest '{}' stores '{}'", nests_[guest].name, access.buffer);
   if (has_nest(primitive.packed)) return fmt::format("the name '{}' is taken", primitive.packed);
   const Nest& reader = nest(primitive.nest);
+  if (Reason reason = why_listed(reader)) return reason;
   for (const Access& access : accesses(reader.expression()))
     if (access.buffer == primitive.packed)
       return fmt::format("the name '{}' is taken", primitive.packed);

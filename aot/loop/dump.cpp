@@ -42,7 +42,9 @@ class Column {
 std::string expression_text(const Expression& what) {
   Column axes("axes"), body("body"), sums("sums"), epilogue("epilogue");
   for (const Axis& axis : what.axes)
-    axes.add(fmt::format("{} = {} .. {}{}", axis.name, axis.begin, axis.end - 1,
+    axes.add(fmt::format("{} = {}{} .. {}{}{}", axis.name,
+                         axis.is_listed() ? axis.list + " entries " : "", axis.begin, axis.end - 1,
+                         axis.is_listed() ? " that count" : "",
                          axis.reduced ? ", summed over" : ""));
   for (const Statement& each : what.body) body.add(statement_text(each));
   for (const Sum& each : what.sums) sums.add(sum_text(each));

@@ -90,6 +90,8 @@ Reason Program::check(const InlineNest& primitive) const {
   if (from >= to) return fmt::format("nest '{}' runs later", primitive.producer);
   const Nest& producer = nests_[from].nest;
   const Nest& consumer = nests_[to].nest;
+  for (const Nest* nest : {&producer, &consumer})
+    if (Reason reason = why_listed(*nest)) return reason;
   Produced produced;
   if (Reason reason = find_produced(producer, primitive.producer, produced)) return reason;
   const std::string& buffer = produced.store.buffer;

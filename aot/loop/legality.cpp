@@ -35,12 +35,22 @@ Reason Legality::why_last_is_shorter(const Loop& loop) const {
   return fmt::format("the last tile of loop '{}' is shorter than the others", loop.name);
 }
 
+// A list says which values a loop takes, and how many.
+Reason Legality::why_listed(const Loop& loop) const {
+  if (!nest.axis(loop.axis).is_listed()) return std::nullopt;
+  return fmt::format("loop '{}' walks a list", loop.name);
+}
+
 Reason Legality::operator()(const Split& p) const {
   if (Reason reason = why_not_serial(p.loop)) return reason;
   if (Reason reason = why_not_a_name(p.outer)) return reason;
   if (p.step < 1) return "a step is at least 1";
   const Loop& inner = nest.loop(p.loop);
   if (inner.unroll > 1) return fmt::format("loop '{}' is unrolled", p.loop);
+  const Axis& axis = nest.axis(inner.axis);
+  const std::int64_t tile = inner.step * p.step;
+  if (axis.is_listed() && axis.reduced && tile < axis.end && tile % kListUnit != 0)
+    return fmt::format("lists know where tiles of multiples of {} begin", kListUnit);
   // Tiles of tiles are full, or end where the axis does.
   if (!inner.outer.empty() && nest.loop(inner.outer).step % (inner.step * p.step) != 0)
     return fmt::format("tiles of {} do not divide those of {} of loop '{}'", inner.step * p.step,
@@ -74,6 +84,8 @@ Reason Legality::operator()(const Fuse& p) const {
   if (Reason reason = why_not_neighbours(p.outer, p.inner)) return reason;
   const Loop& outer = nest.loop(p.outer);
   const Loop& inner = nest.loop(p.inner);
+  for (const Loop* loop : {&outer, &inner})
+    if (Reason reason = why_listed(*loop)) return reason;
   if (nest.is_reduced(outer) != nest.is_reduced(inner))
     return fmt::format("of loops '{}' and '{}' one is summed over", p.outer, p.inner);
   if (inner.outer == p.outer) {
@@ -119,7 +131,8 @@ Reason Legality::operator()(const Unroll& p) const {
   }
   if (loop.kind != LoopKind::kSerial) return fmt::format("loop '{}' is not serial", p.loop);
   if (Reason reason = why_last_is_shorter(loop)) return reason;
-  return std::nullopt;
+  // Entries that do not count would be added.
+  return nest.is_reduced(loop) ? why_listed(loop) : std::nullopt;
 }
 
 Reason Legality::operator()(const Vectorize& p) const {
@@ -129,6 +142,7 @@ Reason Legality::operator()(const Vectorize& p) const {
     return fmt::format("loop '{}' is not innermost", p.loop);
   if (Reason reason = why_last_is_shorter(loop)) return reason;
   if (loop.step != 1) return fmt::format("loop '{}' walks tiles", p.loop);
+  if (Reason reason = why_listed(loop)) return reason;
   if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
   const std::int64_t lanes = nest.trip_count(loop);
   if ((lanes & (lanes - 1)) != 0) return fmt::format("{} lanes are no power of two", lanes);
@@ -169,6 +183,7 @@ Reason Legality::operator()(const Restrict& p) const {
   const Axis& axis = nest.axis(p.axis);
   if (p.begin < axis.begin || p.end > axis.end || p.begin >= p.end)
     return fmt::format("{} .. {} is no part of {} .. {}", p.begin, p.end, axis.begin, axis.end);
+  if (axis.is_listed() && axis.reduced) return fmt::format("axis '{}' is a list", p.axis);
   for (const Loop& loop : nest.loops_)  // else its trip count has been taken for exact
     if (loop.axis == p.axis && loop.kind != LoopKind::kSerial)
       return fmt::format("loop '{}' is not serial", loop.name);

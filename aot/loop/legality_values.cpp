@@ -99,6 +99,7 @@ Reason Legality::operator()(const Tensorize& p) const {
     return fmt::format("loop '{}' is not innermost", p.loop);
   const Intrinsic* const intrinsic = find_intrinsic(p.intrinsic);
   if (intrinsic == nullptr) return fmt::format("there is no intrinsic '{}'", p.intrinsic);
+  if (Reason reason = why_listed(nest.loop(p.loop))) return reason;
   return why_not_matching(nest, nest.loop(p.loop), *intrinsic);
 }
 
@@ -108,7 +109,10 @@ Reason Legality::why_sums_are_lost() const {
   const std::size_t region = nest.region();
   for (std::size_t i = 0; i < region; ++i) {
     const Loop& loop = nest.loops_[i];
-    if (!nest.is_reduced(loop) || nest.trip_count(loop) == 1) continue;
+    if (!nest.is_reduced(loop)) continue;
+    if (nest.axis(loop.axis).is_listed() && loop.step == 1)
+      return fmt::format("no sum leaves loop '{}' where nothing counts", loop.name);
+    if (nest.trip_count(loop) == 1) continue;
     for (const Sum& sum : nest.expression_.sums)
       if (sum.buffer.empty())
         return fmt::format("sum '{}' is lost in each iteration of loop '{}'", sum.accumulator,

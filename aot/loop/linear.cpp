@@ -50,7 +50,7 @@ std::string to_text(const Linear& linear) {
 }
 
 Linear LoopValues::value_of(const Loop& loop) const {
-  const bool single = nest_.trip_count(loop) == 1 && loop.kind != LoopKind::kVector;
+  const bool single = nest_.runs_once(loop) && loop.kind != LoopKind::kVector;
   if (loop.is_counted() && !single) return {{{loop.name, 1}}, 0};
   Linear value = loop.outer.empty() ? Linear{{}, nest_.axis(loop.axis).begin}
                                     : value_of(nest_.loop(loop.outer));
@@ -65,17 +65,28 @@ const Loop* LoopValues::loop_of(const std::string& axis, std::int64_t step) cons
 }
 
 const Loop* LoopValues::tiles_of(const IndexTerm& term) const {
-  return nest_.axis(term.axis).begin % term.tile == 0 ? loop_of(term.axis, term.tile) : nullptr;
+  const Axis& axis = nest_.axis(term.axis);
+  if (axis.walks_places()) return nullptr;
+  if (axis.is_listed() && term.tile == 1) return nullptr;
+  return axis.begin % term.tile == 0 ? loop_of(term.axis, term.tile) : nullptr;
+}
+
+Linear LoopValues::axis_value(const std::string& axis) const {
+  const Linear place = value_of(*loop_of(axis, 1));
+  const std::string& list = nest_.axis(axis).list;
+  if (list.empty()) return place;
+  return {{{fmt::format("entry({}, {})", list, to_text(place)), 1}}, 0};
 }
 
 Linear LoopValues::floor_of(const IndexTerm& term) const {
   const Axis& range = nest_.axis(term.axis);
-  if (term.tile == 1) return value_of(*loop_of(term.axis, 1));
+  if (term.tile == 1) return axis_value(term.axis);
   BF_CHECK(range.begin >= 0);
-  if (range.begin / term.tile == (range.end - 1) / term.tile) return {{}, range.begin / term.tile};
+  const std::int64_t first = range.first_value() / term.tile;
+  if (first == (range.end_of_values() - 1) / term.tile) return {{}, first};
   const Loop* const tiles = tiles_of(term);
-  const Loop* const walked = tiles != nullptr ? tiles : loop_of(term.axis, 1);
-  return {{{quotient(value_of(*walked), term.tile), 1}}, 0};
+  const Linear value = tiles != nullptr ? value_of(*tiles) : axis_value(term.axis);
+  return {{{quotient(value, term.tile), 1}}, 0};
 }
 
 Linear LoopValues::linear(const Index& index) const {

@@ -28,7 +28,7 @@ class LoopValues {
  public:
   explicit LoopValues(const Nest& nest) : nest_(nest) {}
 
-  // Of the first lane, where it is the vector loop.
+  // Of the first lane, where it is the vector loop; a place, where it walks those of a list.
   Linear value_of(const Loop& loop) const;
   Linear linear(const Index& index) const;
 
@@ -39,6 +39,7 @@ class LoopValues {
   const Loop* tiles_of(const IndexTerm& term) const;
 
  private:
+  Linear axis_value(const std::string& axis) const;
   Linear floor_of(const IndexTerm& term) const;  // floor(axis / tile)
   const Loop* loop_of(const std::string& axis, std::int64_t step) const;
 

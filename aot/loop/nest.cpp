@@ -6,9 +6,16 @@
 
 namespace bf::loop {
 
+Axis listed(Axis axis, std::string list) {
+  axis.list = std::move(list);
+  axis.entries = axis.end;
+  return axis;
+}
+
 Nest::Nest(Expression expression) : expression_(std::move(expression)) {
   for (const Axis& axis : expression_.axes) {
     BF_CHECK(axis.begin < axis.end);
+    if (axis.is_listed()) BF_CHECK(axis.begin == 0 && axis.end == axis.entries);
     loops_.push_back({axis.name, axis.name, "", 1, LoopKind::kSerial, 1});
   }
 }
@@ -101,8 +108,7 @@ void Nest::share(std::size_t loops) {
 std::size_t Nest::region() const {
   std::size_t region = shared_;
   for (std::size_t i = shared_; i < loops_.size(); ++i)
-    if (!is_reduced(loops_[i]) && loops_[i].is_counted() && trip_count(loops_[i]) > 1)
-      region = i + 1;
+    if (!is_reduced(loops_[i]) && loops_[i].is_counted() && !runs_once(loops_[i])) region = i + 1;
   return region;
 }
 
@@ -117,6 +123,14 @@ std::int64_t Nest::trip_count(const Loop& inner) const {
   std::int64_t length = range.end - range.begin;
   if (!inner.outer.empty()) length = std::min(length, loop(inner.outer).step);
   return (length + inner.step - 1) / inner.step;
+}
+
+bool Nest::runs_once(const Loop& loop) const {
+  if (trip_count(loop) != 1) return false;
+  const Axis& range = axis(loop.axis);
+  if (!range.is_listed() || !loop.is_counted()) return true;
+  // None may count, of a sum or from a later place on. A whole tile of kept places makes no more.
+  return range.reduced ? loop.step > 1 : range.begin == 0 || !loop.outer.empty();
 }
 
 bool Nest::is_exact(const Loop& inner) const {

@@ -15,13 +15,34 @@ namespace bf::loop {
 // ---- What is computed: a tensor expression over axes of fixed extent.
 
 // A dimension of a nest: begin <= value < end. A reduced axis is summed over.
+//
+// A listed axis has those values alone that count in a list, which is known at run time: 32-bit
+// integers, first how many count; then 0 .. entries - 1 in an order in which those that count come
+// first, rising; then how many of these lie below 0, 8, 16, .. and all.
+//   Summed over, only its innermost loop knows the list: it goes through what counts of its tile.
+//   Kept, its loops go through places begin .. end - 1 of the order, and end with the last that
+//   counts; but register tiles are whole, and what they make for others is no result.
 struct Axis {
   std::string name;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   bool reduced = false;
+  std::string list = {};  // buffer; empty: the axis is not listed
+  std::int64_t entries = 0;
+
+  bool is_listed() const { return !list.empty(); }
+  bool walks_places() const { return is_listed() && !reduced; }
+  // begin <= value < end of the values.
+  std::int64_t first_value() const { return walks_places() ? 0 : begin; }
+  std::int64_t end_of_values() const { return walks_places() ? entries : end; }
   bool operator==(const Axis&) const = default;
 };
+
+// The same, listed.
+Axis listed(Axis axis, std::string list);
+
+// A list tells where tiles of so many values begin.
+constexpr std::int64_t kListUnit = 8;
 
 struct Let {
   std::string name;
@@ -141,6 +162,9 @@ class Nest {
 
   // Iterations of a loop when it is known at compile time: of a full tile of its outer loop.
   std::int64_t trip_count(const Loop& loop) const;
+
+  // One iteration, whatever a list says: no loop is printed.
+  bool runs_once(const Loop& loop) const;
 
   // Whether every tile of the loop's outer loop is full.
   bool is_exact(const Loop& loop) const;

@@ -45,13 +45,35 @@ bool ExprPrinter::follows_lanes(const Index& index) const {
   return stride == 1;
 }
 
+Index ExprPrinter::beside(const Index& index) const {
+  Index found;
+  for (const IndexTerm& term : index.terms) {
+    if (!nest_.axis(term.axis).is_listed()) continue;
+    needs_.helpers.insert("entry");
+    for (const Loop& loop : nest_.loops())
+      if (loop.axis == term.axis && loop.step == 1 && loop.kind == LoopKind::kUnrolled)
+        found.terms.push_back(term);
+  }
+  return found;
+}
+
 std::string ExprPrinter::at(const std::string& buffer, const Index& index) const {
+  beside(index);
   const Linear offset = values_.linear(index);
   return offset.is_zero() ? buffer : buffer + " + " + to_text(offset);
 }
 
+// Entries of the register tile stand apart from what varies with the loops around it, so that
+// compilers compute their places once, outside these loops.
 std::string ExprPrinter::element(const std::string& buffer, const Index& index) const {
-  return fmt::format("{}[{}]", buffer, to_text(values_.linear(index)));
+  const Index entries = beside(index);
+  Index others = index;
+  std::erase_if(others.terms,
+                [&](const IndexTerm& term) { return std::ranges::count(entries.terms, term) > 0; });
+  const Linear offset = values_.linear(others);
+  if (entries.terms.empty() || offset.is_zero())
+    return fmt::format("{}[{}]", buffer, to_text(values_.linear(index)));
+  return fmt::format("({} + {})[{}]", buffer, to_text(offset), to_text(values_.linear(entries)));
 }
 
 std::string ExprPrinter::condition(const std::vector<Range>& within) const {

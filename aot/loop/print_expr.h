@@ -40,6 +40,8 @@ class ExprPrinter {
   std::string lane_count(const std::vector<Range>& within) const;
 
  private:
+  // Of a place: what varies with entries of lists that lie side by side in the register tile.
+  Index beside(const Index& index) const;
   std::string load_text(const Expr& expr);
   std::string infix(const Expr& expr, const char* symbol);
   std::string operand(const Expr& expr, int least = 5);

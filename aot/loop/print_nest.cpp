@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "aot/loop/intrinsics.h"
 #include "frontend/diagnostic.h"
@@ -43,7 +44,8 @@ void NestPrinter::line(const std::string& text) {
 
 void NestPrinter::open(const Loop& loop) {
   const std::int64_t trips = nest_.trip_count(loop);
-  if (loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall || trips == 1) return;
+  if (loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall || nest_.runs_once(loop))
+    return;
   if (loop.kind == LoopKind::kUnrolled) {
     line(fmt::format("BF_UNROLL({})", trips));
     line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", loop.name, trips));
@@ -53,10 +55,34 @@ void NestPrinter::open(const Loop& loop) {
   indent_ += 2;
 }
 
+// Of the innermost loop over a list: where the part of it begins and ends that lies in the tile.
+std::pair<std::string, std::string> NestPrinter::places_of(const Loop& loop) {
+  const Axis& axis = nest_.axis(loop.axis);
+  Linear tile;
+  if (!loop.outer.empty()) tile = expr_.values().value_of(nest_.loop(loop.outer));
+  if (tile.terms.empty()) return {"0", axis.list + "[0]"};
+  needs_.helpers.insert("place_from");
+  const auto place_from = [&](const std::string& value) {
+    return fmt::format("place_from({}, {}, {})", axis.list, axis.entries, value);
+  };
+  const std::string begin = place_from(to_text(tile));
+  tile.constant += nest_.loop(loop.outer).step;
+  std::string end = to_text(tile);
+  if (!nest_.is_exact(loop)) end = fmt::format("smaller({}, {})", end, axis.end);
+  line(fmt::format("const int {}_end = {};", loop.name, place_from(end)));
+  return {begin, loop.name + "_end"};
+}
+
 void NestPrinter::open_counted(const Loop& loop) {
-  const Linear begin = loop.outer.empty() ? Linear{{}, nest_.axis(loop.axis).begin}
-                                          : expr_.values().value_of(nest_.loop(loop.outer));
-  const std::string end = end_of(loop);
+  const Axis& axis = nest_.axis(loop.axis);
+  std::string begin, end;
+  if (axis.is_listed() && axis.reduced && loop.step == 1) {
+    std::tie(begin, end) = places_of(loop);
+  } else {
+    begin = to_text(loop.outer.empty() ? Linear{{}, axis.begin}
+                                       : expr_.values().value_of(nest_.loop(loop.outer)));
+    end = end_of(loop);
+  }
   const std::string advance =
       loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
   if (loop.kind == LoopKind::kParallel)
@@ -65,18 +91,21 @@ void NestPrinter::open_counted(const Loop& loop) {
     needs_.helpers.insert("BF_UNROLL_BY");
     line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
   }
-  line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, to_text(begin), end,
-                   advance));
+  line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, begin, end, advance));
 }
 
 // The smaller of where the tile and the axis end.
 std::string NestPrinter::end_of(const Loop& loop) {
-  const std::string end = std::to_string(nest_.axis(loop.axis).end);
+  const Axis& axis = nest_.axis(loop.axis);
+  std::string end = std::to_string(axis.end);
+  if (axis.walks_places())
+    end = axis.end == axis.entries ? axis.list + "[0]"
+                                   : fmt::format("smaller({}[0], {})", axis.list, end);
   if (loop.outer.empty()) return end;
   Linear last = expr_.values().value_of(nest_.loop(loop.outer));
   if (last.terms.empty()) return end;
   last.constant += nest_.loop(loop.outer).step;
-  if (nest_.is_exact(loop)) return to_text(last);
+  if (nest_.is_exact(loop) && !axis.walks_places()) return to_text(last);
   line(fmt::format("const int {}_end = smaller({}, {});", loop.name, to_text(last), end));
   return loop.name + "_end";
 }

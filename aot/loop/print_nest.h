@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aot/loop/print_expr.h"
@@ -27,6 +28,7 @@ class NestPrinter {
   void open(const Loop& loop);
   void open_counted(const Loop& loop);
   std::string end_of(const Loop& loop);
+  std::pair<std::string, std::string> places_of(const Loop& loop);
   void open_tile();
   void close_to(int indent);
 

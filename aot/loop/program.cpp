@@ -164,6 +164,13 @@ void Program::apply(const ProgramPrimitive& primitive) {
   applied_.push_back(primitive);
 }
 
+// Which elements a nest touches is known where no list says it.
+Reason Program::why_listed(const Nest& nest) {
+  for (const Axis& axis : nest.expression().axes)
+    if (axis.is_listed()) return fmt::format("axis '{}' is a list", axis.name);
+  return std::nullopt;
+}
+
 Reason Program::why_not_alone(const std::string& name) const {
   if (!has_nest(name)) return fmt::format("there is no nest '{}'", name);
   const std::size_t at = position(name);

@@ -89,6 +89,7 @@ class Program {
   void run(const InlineNest& primitive);
 
   std::size_t position(const std::string& name) const;
+  static Reason why_listed(const Nest& nest);
   Reason why_not_alone(const std::string& name) const;
   Reason why_order_matters(const ComputeAt& primitive, std::size_t depth) const;
 

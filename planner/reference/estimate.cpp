@@ -53,15 +53,16 @@ int kind_of(const Layer& layer, double low, double high) {
   return low >= 0 ? 1 : high <= 0 ? 0 : 2;
 }
 
-void count_kinds(const Layer& layer, const Interval<double>& bounds, std::size_t& changes,
-                 std::size_t& turned) {
+void count_kinds(const Layer& layer, const Interval<double>& bounds, std::size_t index,
+                 Estimator::Result& result) {
   int before = -1;
   for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
     const double low = bounds.lower(j), high = bounds.upper(j);
     const int kind = kind_of(layer, low, high);
-    changes += j > 0 && kind != std::exchange(before, kind) ? 1 : 0;
+    result.changes[index] += j > 0 && kind != std::exchange(before, kind) ? 1 : 0;
     if (j == 0) before = kind;
-    turned += is_smooth(layer) && turns(*layer.function, low, high) ? 1 : 0;
+    result.turned[index] += is_smooth(layer) && turns(*layer.function, low, high) ? 1 : 0;
+    result.live[index] += kind != 0 ? 1 : 0;
   }
 }
 
@@ -72,6 +73,7 @@ double work_of(const Plan& plan, const Step& step, std::size_t rows) {
   if (index < 0) return 0;
   const auto at = [&](int i) -> const Layer& { return plan.layers[static_cast<std::size_t>(i)]; };
   const Layer& layer = at(index);
+  if (std::holds_alternative<ListLive>(step)) return layer.out;
   if (std::holds_alternative<Relax>(step))
     return layer.out * (is_smooth(layer) ? kSamplingWork : 10.0);
   if (const auto* const backward = std::get_if<BackwardRows>(&step)) {
@@ -174,10 +176,10 @@ class Estimator::Runs {
     result.bent.assign(plan_.layers.size(), 0);
     result.changes.assign(plan_.layers.size(), 0);
     result.turned.assign(plan_.layers.size(), 0);
+    result.live.assign(plan_.layers.size(), 0);
     for (const auto& [index, bounds] : machine.layers())
       count_kinds(plan_.layers[static_cast<std::size_t>(index)], bounds,
-                  result.changes[static_cast<std::size_t>(index)],
-                  result.turned[static_cast<std::size_t>(index)]);
+                  static_cast<std::size_t>(index), result);
     for (const auto& [index, rows] : machine.rows())
       result.rows[static_cast<std::size_t>(index)] = rows;
     for (const auto& [index, bent] : machine.bent())

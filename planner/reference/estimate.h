@@ -33,6 +33,7 @@ class Estimator {
                                        // another way than the one before: see StepActivity
     std::vector<std::size_t> turned;   // per layer with a smooth function, those in whose interval
                                        // its curvature changes sign; by samples
+    std::vector<std::size_t> live;     // per layer, neurons that are not 0 on the whole box
     bool operator==(const Result&) const = default;
   };
   // An entry that bounds, of the plan as it is now.

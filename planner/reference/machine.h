@@ -364,6 +364,9 @@ class Machine {
     layers_[step.layer] = std::move(bounds);
   }
 
+  // Products with what is 0 are 0 here too: nothing is left out.
+  void execute(const ListLive&) {}
+
   // A first call: nothing was kept.
   void execute(const MeetAnchor&) {}
   void execute(const KeepAnchor&) {}

@@ -77,6 +77,9 @@ std::string why_illegal_chunk(const Kernel& kernel, const Schedule& schedule) {
   } else if (schedule.chunk > kernel.in) {
     return fmt::format("chunks of {} among {}", schedule.chunk, kernel.in);
   }
+  const bool listed = is_backward(kernel) ? kernel.live_out : kernel.live_in;
+  if (listed && schedule.chunk < summed(kernel) && schedule.chunk % kLiveUnit != 0)
+    return fmt::format("lists know where chunks of multiples of {} begin", kLiveUnit);
   if (depth(kernel, schedule.chunk) > depth(kernel, own))
     return fmt::format("chains of {} roundings, {} are accounted for",
                        depth(kernel, schedule.chunk), depth(kernel, own));

@@ -29,6 +29,7 @@ double number(Random& random, Family family, int fan_in) {
     case Family::kTrained:
     case Family::kAffine:
     case Family::kSteep:
+    case Family::kSleepy:
       return as_float(uniform(random, -2, 2) / std::sqrt(fan_in));
     case Family::kMixed:
       return pick(random, 0, 9) == 0 ? 0 : as_float(std::ldexp(one, pick(random, -20, 20)));
@@ -72,6 +73,16 @@ NetLayer random_layer(Random& random, Family family, int in, int out) {
     make_inexact(random, layer.bias, layer.bias_shift, layer.bias_error);
   }
   return layer;
+}
+
+// Biases that keep a layer's neurons below 0: all, most, all but one, or none.
+void put_to_sleep(Random& random, NetLayer& layer) {
+  const int kind = pick(random, 0, 5);
+  for (double& bias : layer.bias)
+    if (kind == 0 || (kind < 4 && pick(random, 0, 4) > 0)) bias = as_float(bias - 16);
+  if (kind != 4) return;
+  for (double& bias : layer.bias) bias = as_float(bias - 16);
+  layer.bias[static_cast<std::size_t>(pick(random, 0, layer.out - 1))] = 2;
 }
 
 float random_float(Random& random, int low, int high) {
@@ -144,7 +155,10 @@ std::vector<int> random_widths(Random& random) {
 }
 
 Net random_net(Random& random, Family family) {
-  const std::vector<int> widths = random_widths(random);
+  std::vector<int> widths = random_widths(random);
+  const bool sleepy = family == Family::kSleepy;
+  for (std::size_t i = 1; sleepy && i + 1 < widths.size(); ++i)
+    widths[i] = pick(random, 0, 2) == 0 ? pick(random, 120, 140) : pick(random, 14, 70);
   Net net;
   net.label = "family " + std::to_string(static_cast<int>(family));
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
@@ -152,6 +166,7 @@ Net random_net(Random& random, Family family) {
     net.layers.push_back(random_layer(random, family, widths[i], widths[i + 1]));
     const bool last = i + 2 == widths.size();
     net.layers.back().relu = family != Family::kAffine && (!last || family == Family::kSteep);
+    if (sleepy && !last) put_to_sleep(random, net.layers.back());
   }
   return net;
 }

@@ -19,8 +19,9 @@ enum class Family : int {
   kSubnormal,  // folded weights in the subnormal range of float
   kAffine,     // no ReLU
   kSteep,      // ends in ReLU
+  kSleepy,     // wide, of layers whose ReLUs are mostly 0 on small boxes: all, some, one or none
 };
-constexpr int kFamilies = 11;
+constexpr int kFamilies = 12;
 
 // In [low, high].
 int pick(Random& random, int low, int high);

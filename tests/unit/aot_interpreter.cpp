@@ -27,7 +27,7 @@ Interpreter::Interpreter(const loop::Nest& nest, Memory& memory)
     : nest_(nest), memory_(memory), region_(nest.shared()) {
   const std::vector<Loop>& loops = nest.loops();
   for (std::size_t i = 0; i < loops.size(); ++i)
-    if (!is_reduced(loops[i]) && loops[i].is_counted() && nest.trip_count(loops[i]) > 1)
+    if (!is_reduced(loops[i]) && loops[i].is_counted() && !nest.runs_once(loops[i]))
       region_ = std::max(region_, i + 1);
 }
 
@@ -41,6 +41,21 @@ const std::string& Interpreter::walker(const std::string& axis) const {
     if (loop.axis == axis && loop.step == 1) return loop.name;
   ADD_FAILURE() << "no loop walks axis " << axis;
   return axis;
+}
+
+std::int64_t Interpreter::axis_value(const std::string& axis) const {
+  const std::int64_t place = place_of(axis);
+  if (!nest_.axis(axis).walks_places()) return place;
+  const std::vector<Number>& list = memory_.at(nest_.axis(axis).list);
+  return static_cast<std::int64_t>(list.at(static_cast<std::size_t>(1 + place)).value);
+}
+
+bool Interpreter::counts(const loop::Axis& axis, std::int64_t value) const {
+  const std::vector<Number>& list = memory_.at(axis.list);
+  const auto end = list.begin() + 1 + static_cast<std::ptrdiff_t>(list.at(0).value);
+  return std::any_of(list.begin() + 1, end, [&](const Number& entry) {
+    return entry.value == static_cast<double>(value);
+  });
 }
 
 void Interpreter::run_loops(std::size_t level) {
@@ -57,14 +72,20 @@ std::vector<std::int64_t> Interpreter::values_of(std::size_t level, const Values
   std::vector<std::int64_t> values;
   const std::int64_t begin =
       loop.outer.empty() ? nest_.axis(loop.axis).begin : loops_.at(loop.outer);
-  for (std::int64_t value = begin; value < end; value += loop.step) values.push_back(value);
+  const loop::Axis& axis = nest_.axis(loop.axis);
+  const bool chooses = axis.is_listed() && axis.reduced && loop.step == 1;
+  for (std::int64_t value = begin; value < end; value += loop.step)
+    if (!chooses || counts(axis, value)) values.push_back(value);
   // Any order must do.
   if (loop.kind == LoopKind::kParallel) std::ranges::reverse(values);
   return values;
 }
 
 std::int64_t Interpreter::end_of(const Loop& loop) const {
-  std::int64_t end = nest_.axis(loop.axis).end;
+  const loop::Axis& axis = nest_.axis(loop.axis);
+  std::int64_t end = axis.end;
+  if (axis.walks_places() && loop.is_counted())
+    end = std::min(end, static_cast<std::int64_t>(memory_.at(axis.list).at(0).value));
   for (std::string outer = loop.outer; !outer.empty(); outer = nest_.loop(outer).outer)
     end = std::min(end, loops_.at(outer) + nest_.loop(outer).step);
   return end;
@@ -90,6 +111,7 @@ void Interpreter::iterate(std::size_t level) {
   }
   const auto trips = static_cast<std::int64_t>(values.size());
   EXPECT_LE(trips, nest_.trip_count(loop)) << loop.name;
+  if (nest_.axis(loop.axis).is_listed() && loop.is_counted()) return;
   if (nest_.is_exact(loop)) {
     EXPECT_EQ(trips, nest_.trip_count(loop)) << loop.name;
     EXPECT_EQ(std::ranges::max(values) + loop.step, end_of(loop)) << loop.name;
@@ -102,11 +124,26 @@ void Interpreter::iterate(std::size_t level) {
 void Interpreter::run_region() {
   sums_.clear();
   iterate(region_);
+  if (!nest_.expression().sums.empty()) fill_sums(region_);
   for (const auto& [where, sums] : sums_) {
     std::size_t i = 0;
     for (const loop::Axis& axis : nest_.expression().axes)
       if (!axis.reduced) loops_[walker(axis.name)] = where[i++];
     leave(sums);
+  }
+}
+
+// Sums over a list of which nothing counts are 0.
+void Interpreter::fill_sums(std::size_t level) {
+  if (level == nest_.loops().size()) {
+    sums_.try_emplace(point(), nest_.expression().sums.size(), Number{});
+    return;
+  }
+  const Loop& loop = nest_.loops()[level];
+  if (is_reduced(loop)) return fill_sums(level + 1);
+  for (const std::int64_t value : values_of(level, Values(loops_))) {
+    loops_[loop.name] = value;
+    fill_sums(level + 1);
   }
 }
 
@@ -170,7 +207,7 @@ void Interpreter::execute(const loop::Statement& statement) {
 Interpreter::Point Interpreter::point() const {
   Point values;
   for (const loop::Axis& axis : nest_.expression().axes)
-    if (!axis.reduced) values.push_back(axis_value(axis.name));
+    if (!axis.reduced) values.push_back(place_of(axis.name));
   return values;
 }
 

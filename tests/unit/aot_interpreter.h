@@ -42,6 +42,7 @@ class Interpreter {
   void run_loops(std::size_t level);
   void iterate(std::size_t level);
   void run_region();
+  void fill_sums(std::size_t level);
   void run_point();
   void leave(const std::vector<Number>& sums);
   void execute(const loop::Statement& statement);
@@ -53,7 +54,10 @@ class Interpreter {
   std::int64_t end_of(const loop::Loop& loop) const;
   bool are_within(const std::vector<loop::Range>& ranges) const;
   const std::string& walker(const std::string& axis) const;
-  std::int64_t axis_value(const std::string& axis) const { return loops_.at(walker(axis)); }
+  // Of a kept listed axis; of others the value.
+  std::int64_t place_of(const std::string& axis) const { return loops_.at(walker(axis)); }
+  bool counts(const loop::Axis& axis, std::int64_t value) const;
+  std::int64_t axis_value(const std::string& axis) const;
   bool is_reduced(const loop::Loop& loop) const { return nest_.axis(loop.axis).reduced; }
   bool in_first_block() const;
   bool has_partial_sums() const;

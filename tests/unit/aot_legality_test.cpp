@@ -336,5 +336,54 @@ TEST(Legality, OfTensorize) {
   EXPECT_EQ(reason(called, Reorder{{"a", "b"}}), "loop 'a' of lanes or a call must stay innermost");
 }
 
+// product() with one axis, or both, listed.
+Nest listed_product(bool kept, bool summed) {
+  Expression what = product(20, 24, true).expression();
+  if (kept) what.axes[0] = loop::listed(what.axes[0], "outputs");
+  if (summed) what.axes[1] = loop::listed(what.axes[1], "inputs");
+  return Nest(what);
+}
+
+TEST(Legality, OfLists) {
+  const Nest summed = listed_product(false, true);
+  EXPECT_EQ(reason(summed, Unroll{"i", 0}), "loop 'i' walks a list");
+  EXPECT_EQ(reason(summed, Unroll{"i", 2}), "");
+  EXPECT_EQ(reason(summed, Split{"i", 4, "tile"}),
+            "lists know where tiles of multiples of 8 begin");
+  EXPECT_EQ(reason(summed, Split{"i", 16, "tile"}), "");
+  EXPECT_EQ(reason(summed, Restrict{"i", 0, 8}), "axis 'i' is a list");
+  EXPECT_EQ(reason(summed, Fuse{"o", "i", "both"}), "loop 'i' walks a list");
+  Nest outside = summed;
+  outside.reorder({"i", "o"});
+  EXPECT_EQ(outside.why_incomplete(), "no sum leaves loop 'i' where nothing counts");
+  Nest kept = listed_product(true, false);
+  EXPECT_EQ(reason(kept, Split{"o", 4, "tile"}), "");
+  EXPECT_EQ(reason(kept, Restrict{"o", 12, 20}), "");
+  kept.reorder({"i", "o"});
+  EXPECT_EQ(reason(kept, Vectorize{"o"}), "loop 'o' walks a list");
+  EXPECT_EQ(reason(kept, loop::Tensorize{"o", "copy_floats"}), "loop 'o' walks a list");
+  loop::Program program;
+  program.add("make", doubled(20));
+  program.add("nest", kept);
+  EXPECT_EQ(reason(program, loop::CacheRead{"nest", "x", "i", "packed"}), "axis 'o' is a list");
+  EXPECT_EQ(reason(program, loop::InlineNest{"make", "nest"}), "axis 'o' is a list");
+}
+
+// Places of other entries hold other values: which, is not known.
+TEST(Legality, OfListsInTwoNests) {
+  const auto part = [](std::int64_t begin, std::int64_t end) {
+    Nest nest = listed_product(true, false);
+    nest.restrict_axis("o", begin, end);
+    nest.reorder({"i", "o"});
+    return nest;
+  };
+  loop::Program program;
+  program.add("first", part(0, 12));
+  program.add("rest", part(12, 20));
+  EXPECT_EQ(reason(program, loop::ComputeAt{"rest", "first", "i"}),
+            "nests 'rest' and 'first' touch the same elements of 'y' in different iterations of "
+            "loop 'i'");
+}
+
 }  // namespace
 }  // namespace bf

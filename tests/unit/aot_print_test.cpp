@@ -300,6 +300,52 @@ TEST(PrintedExpressions, PutConditionsInParentheses) {
             "a1 < b1 ? (a1 < b1 ? a1 : b1) : b1");
 }
 
+// y[k] = sum_j w[k][j] x[j] over the j and k of lists, in tiles of 2 k and 8 j.
+loop::Program lists() {
+  Expression what;
+  what.axes = {loop::listed({"k", 0, 6, false}, "kept"),
+               loop::listed({"j", 0, 20, true}, "summed")};
+  what.body = {Let{"x", load("x", loop::axis("j"))}};
+  what.sums = {Sum{"sum", load("w", loop::axis("k", 20) + loop::axis("j")) * local("x"), "",
+                   loop::axis("k"), false}};
+  what.epilogue = {Store{"y", loop::axis("k"), local("sum"), {}}};
+  Nest nest(what);
+  nest.split("k", 2, "tile");
+  nest.split("j", 8, "block");
+  nest.reorder({"tile", "block", "j", "k"});
+  nest.unroll("k");
+  nest.cache_write("block");
+  return one(nest);
+}
+
+TEST(PrintedLists, WalkWhatCounts) {
+  loop::Needs needs;
+  EXPECT_EQ(print(lists(), needs), R"(  for (int tile = 0; tile < kept[0]; tile += 2) {
+    float sum[2] = {};
+    for (int block = 0; block < 20; block += 8) {
+      float sum_part[2] = {};
+      const int j_end = place_from(summed, 20, smaller(block + 8, 20));
+      for (int j = place_from(summed, 20, block); j < j_end; ++j) {
+        const float x = x[entry(summed, j)];
+        BF_UNROLL(2)
+        for (int k = 0; k < 2; ++k) {
+          sum_part[k] += (w + entry(summed, j))[20 * entry(kept, tile + k)] * x;
+        }
+      }
+      BF_UNROLL(2)
+      for (int k = 0; k < 2; ++k) {
+        sum[k] += sum_part[k];
+      }
+    }
+    BF_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      y[entry(kept, tile + k)] = sum[k];
+    }
+  }
+)");
+  EXPECT_EQ(needs.helpers, (std::set<std::string>{"entry", "place_from"}));
+}
+
 TEST(ExpressionDeathTest, OperandsOfTwoTypes) {
   const loop::ExprPtr narrow = local("a");
   const loop::ExprPtr wide = local("b", Type::kFloat64);

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "planner/plan.h"
+
+namespace bf {
+
+// Sets live_list of the ReLU layers whose lists of live neurons save dense products more than they
+// cost. A neuron is live unless it is 0 on the whole box: note [live neurons] in DESIGN.md.
+void list_live_neurons(Plan& plan);
+
+// Whether a list is worth its making for the products of a forward pass with so many outputs, and
+// for so many products of backward rows with each neuron.
+bool pays_forward(int outputs);
+bool pays_backward(double products);
+
+}  // namespace bf
