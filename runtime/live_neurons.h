@@ -10,7 +10,7 @@ namespace bf {
 constexpr int kListUnit = 8;
 
 // How many of n neurons are live, for which is_live(j): then these in order, then the others in
-// falling order; then how many live ones lie below 0, kListUnit, 2 kListUnit, .. and n. No branch.
+// falling order; then how many live ones lie below 0, kListUnit, 2 kListUnit, .. and n.
 // live: 2 + n + ceil(n / kListUnit).
 template <typename IsLive>
 static inline void list_if(int n, IsLive is_live, std::int32_t* live) {
@@ -19,6 +19,13 @@ static inline void list_if(int n, IsLive is_live, std::int32_t* live) {
   for (int first = 0; first < n; first += kListUnit) {
     *places++ = count;
     const int end = first + kListUnit < n ? first + kListUnit : n;
+    int of_unit = 0;
+    for (int j = first; j < end; ++j) of_unit += is_live(j) ? 1 : 0;
+    if (of_unit == end - first) {  // as everywhere on wide boxes
+      for (int j = first; j < end; ++j) live[1 + count + j - first] = j;
+      count += of_unit;
+      continue;
+    }
     for (int j = first; j < end; ++j) {
       const int next = count + (is_live(j) ? 1 : 0);
       live[1 + (next > count ? count : n - 1 - (j - count))] = j;
