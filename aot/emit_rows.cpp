@@ -250,6 +250,10 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
     if (!window.empty()) {  // the identity
       const bool same = clear_window(step, each.input, out);
       if (!same && !out.add) call(row_routine("clear_rows", step), {in, name(out.coefficients)});
+      if (out.live) {
+        add_live(step, link, each.input, from, out.coefficients);
+        continue;
+      }
       call(row_routine(same ? "add_window" : "spread_window", step),
            {window, from, name(out.coefficients)});
       continue;
@@ -274,12 +278,17 @@ void StepEmitter::conv_link(const BackwardRows& step, const BackwardLink& link,
       how.schedule.pixels > 0
           ? fmt::format(", bf::GivenTile<{}, {}>", how.schedule.columns, how.schedule.pixels)
           : "";
+  const int input = term(link.layer, out.term).input;
+  const std::string fixed = fmt::format("bf::FixedShape<{}>{{}}", shape);
+  const std::string weight = term_table(link.layer, out.term, TableKind::kWeight);
+  const std::string made = window_or_whole(step, link.layer, shape + ".out_size");
+  const std::string read = window_or_whole(step, input, shape + ".in_size");
+  if (out.live)
+    return call(fmt::format("bf::conv_backward_live<{}, {}{}>", step.tile, how.wide, tile),
+                {fixed, weight, from, live_of(step, link.layer), made, truth(out.add),
+                 name(out.coefficients), live_of(step, input), read});
   call(fmt::format("bf::conv_backward<{}, {}{}>", step.tile, how.wide, tile),
-       {fmt::format("bf::FixedShape<{}>{{}}", shape),
-        term_table(link.layer, out.term, TableKind::kWeight), from,
-        window_or_whole(step, link.layer, shape + ".out_size"), truth(out.add),
-        name(out.coefficients),
-        window_or_whole(step, term(link.layer, out.term).input, shape + ".in_size")});
+       {fixed, weight, from, made, truth(out.add), name(out.coefficients), read});
 }
 
 std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink& link,
@@ -291,7 +300,9 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
     return fmt::format("{} + {}", name(id), std::int64_t{number} * n);
   };
   const std::string window = window_of(step, link.layer);
-  if (!window.empty())
+  if (link.live != BufferId::kNone)
+    relax_live(step, link, row(link.table, how.wide ? kErrorWide : kError), to);
+  else if (!window.empty())
     call(row_routine("relax_window", step),
          {window, std::to_string(n), name(link.table),
           row(link.table, how.wide ? kErrorWide : kError), from, to, name(step.sums)});

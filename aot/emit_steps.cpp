@@ -243,6 +243,9 @@ void StepEmitter::emit(const Relax& step) {
                                      boxes ? "nullptr" : name(step.slack), name_or_null(step.table),
                                      name(step.centre_out), name(step.radius_out)});
   call("bf::relax", arguments);
+  if (step.live != BufferId::kNone)
+    call("bf::list_live", {fmt::format("bf::image_made({})", made_shape(step.layer)),
+                           std::to_string(region.out), name(step.radius_out), name(step.live)});
   if (step.slopes != BufferId::kNone) relax_slopes(step);
 }
 

@@ -175,7 +175,7 @@ std::string emit_max_groups(const Plan& plan) {
 
 std::string runtime_includes(const Plan& plan) {
   bool intervals = false, convolved = false, relaxes = false, sums = false, rows = false,
-       planes = false, slopes = false, windows = false, lines = false;
+       planes = false, slopes = false, windows = false, lines = false, live = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
@@ -196,13 +196,16 @@ std::string runtime_includes(const Plan& plan) {
         rows = rows || !bounded->starts.empty();
         slopes = slopes || bounded->iterations > 0;
         windows = windows || !bounded->images.empty();
-        for (const BackwardLink& link : bounded->links)
+        for (const BackwardLink& link : bounded->links) {
           rows = rows || !link.outs.empty() || link.sum != BufferId::kNone;
+          live = live || link.live != BufferId::kNone;
+        }
       }
     }
   std::string text;
   if (!conv_shapes(plan).empty()) text += "#include \"conv_forward.h\"\n";
   if (convolved) text += "#include \"conv_interval.h\"\n";
+  if (live) text += "#include \"conv_live.h\"\n";
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
   if (intervals) text += "#include \"intervals.h\"\n";
   if (lines) text += "#include \"lines.h\"\n";

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "aot/emit_terms.h"
 #include "aot/step_emitter.h"
 #include "frontend/diagnostic.h"
+#include "planner/live_pixels.h"
 #include "planner/row_images.h"
 
 // Windows of backward rows: note [windows] in runtime/windows.h.
@@ -64,6 +67,50 @@ void StepEmitter::find_windows(const BackwardRows& step) {
 std::string StepEmitter::window_of(const BackwardRows& step, int tensor) const {
   if (find_image(step, tensor) == nullptr) return {};
   return image_name(tensor) + ", " + window_name(tensor);
+}
+
+// Of the layer's first convolution, as the network lays out its images.
+std::string StepEmitter::made_shape(int index) const {
+  const std::vector<Term>& terms = layer(index).terms;
+  const auto conv = std::ranges::find_if(
+      terms, [](const Term& term) { return std::holds_alternative<ConvMap>(term.map); });
+  BF_CHECK(conv != terms.end());
+  return shapes_.at({index, static_cast<int>(conv - terms.begin())});
+}
+
+std::string StepEmitter::live_of(const BackwardRows& step, int tensor) const {
+  const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
+  if (link == step.links.end() || link->live == BufferId::kNone) return "bf::AllLive{}";
+  return fmt::format("bf::LivePixels{{{}}}", name(link->live));
+}
+
+// Through the relaxation of a layer with a list.
+void StepEmitter::relax_live(const BackwardRows& step, const BackwardLink& link,
+                             const std::string& price, const std::string& to) {
+  const std::string shape = made_shape(link.layer);
+  const std::string image = image_name(link.layer);
+  Arguments arguments = {fmt::format("bf::image_made({})", shape), shape + ".out",
+                         fmt::format("bf::whole({}.out_size)", shape)};
+  if (find_image(step, link.layer) != nullptr)
+    arguments = {image, fmt::format("bf::by_pixels({})", image), window_name(link.layer)};
+  const std::string live = live_of(step, link.layer);
+  const DeadZeros where = dead_zeros(plan_, step, link);
+  const std::string zeros = where == DeadZeros::kWhereMany
+                                ? live + ".many()"
+                                : (where == DeadZeros::kAlways ? "true" : "false");
+  arguments.insert(arguments.end(), {std::to_string(layer(link.layer).out), name(link.table), price,
+                                     live, zeros, name(link.coefficients_in), to, name(step.sums)});
+  call(row_routine("relax_pixels", step), arguments);
+}
+
+// Through the identity, to what another term or clear_window() has left.
+void StepEmitter::add_live(const BackwardRows& step, const BackwardLink& link, int input,
+                           const std::string& from, BufferId to) {
+  const std::string image = image_name(link.layer);
+  const bool window = find_image(step, input) != nullptr;
+  call(row_routine("add_live", step),
+       {image, window ? fmt::format("bf::by_pixels({})", image) : image + ".at",
+        window_name(link.layer), live_of(step, link.layer), from, name(to)});
 }
 
 std::string StepEmitter::rows_shape(const BackwardRows& step, int index, int number,

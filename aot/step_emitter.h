@@ -134,6 +134,14 @@ class StepEmitter {
   // Before the first share of a tensor with a window; returns whether it did so.
   bool clear_window(const BackwardRows& step, int tensor, const BackwardOut& out);
 
+  // Of layers with a list of live channels.
+  std::string made_shape(int index) const;
+  std::string live_of(const BackwardRows& step, int tensor) const;
+  void relax_live(const BackwardRows& step, const BackwardLink& link, const std::string& price,
+                  const std::string& to);
+  void add_live(const BackwardRows& step, const BackwardLink& link, int input,
+                const std::string& from, BufferId to);
+
   // emit_slopes.cpp: rows with slopes of their own
   void optimise(const BackwardRows& step);
   std::string slopes_of(const BackwardRows& step, const BackwardLink& link) const;

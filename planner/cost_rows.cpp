@@ -162,6 +162,13 @@ double StepCoster::share(int tensor) const {
   return found == shares_.end() ? 1 : found->second;
 }
 
+// The signs of stable neurons are assumed to be half of them positive.
+double StepCoster::live_pixels(const BackwardRows& step, int tensor) const {
+  const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
+  const bool list = link != step.links.end() && link->live != BufferId::kNone;
+  return list ? 1 - (1 - kUnstableShare) / 2 : 1;
+}
+
 // What a routine that adds to its result does first.
 void StepCoster::clear(const BackwardRows& step, double elements, double tiles) {
   Work work;
@@ -223,8 +230,9 @@ void StepCoster::sum_link(const BackwardRows& step, const BackwardLink& link, do
   const Layer& region = layer(link.layer);
   const Kernel& code = kernel(link.kernel);
   Work relaxation;
-  relaxation.items = share(link.layer) * region.out * row_vectors(step.tile);
-  relaxation.bytes = 2 * tile_bytes(step, share(link.layer) * region.out);
+  const double passed = share(link.layer) * live_pixels(step, link.layer) * region.out;
+  relaxation.items = passed * row_vectors(step.tile);
+  relaxation.bytes = 2 * tile_bytes(step, passed);
   if (region.kind != LayerKind::kMax)
     add(region.kind == LayerKind::kProduct ? Family::kProductRows : Family::kRelaxRows,
         code.function, link.kernel, tiles, relaxation, lanes_, rows_set_);
@@ -239,8 +247,10 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
   const ConvGeometry& g = std::get<ConvMap>(term.map).geometry;
   const Kernel& code = kernel(target.kernel);
   const ConvWork runs = conv_work(g);
-  const double of_out = share(index), of_in = share(term.input);
-  const double channels = static_cast<double>(tiled_channels(g));
+  const double live_out = target.live ? live_pixels(step, index) : 1;
+  const double live_in = target.live ? live_pixels(step, term.input) : 1;
+  const double of_out = share(index) * live_out, of_in = share(term.input) * live_in;
+  const double channels = std::max(1.0, live_in * static_cast<double>(tiled_channels(g)));
   const double readers = static_cast<double>(g.out_channels / g.groups);
   const double vectors = row_vectors(step.tile);
   const double sums = code.schedule.vectors;
@@ -249,7 +259,7 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
                       (depthwise ? kDepthwiseRoom / kDepthwisePixels : 1);
   const double most = lanes_ == 1 ? 1 : std::clamp(std::floor(room / sums), 1.0, kTileColumns);
   const double pixels =
-      lanes_ == 1 ? 1
+      lanes_ == 1 || target.live ? 1
       : depthwise
           ? kDepthwisePixels
           : std::clamp(std::floor(room / (sums * std::min(channels, most))), 1.0, kTilePixels);
@@ -257,7 +267,7 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
   Work work;
   work.bytes = tile_bytes(step, of_out * region.out) +
                (target.add ? 2 : 1) * tile_bytes(step, of_in * term.in);
-  const double flops = 2 * runs.products * step.tile * of_out;
+  const double flops = 2 * runs.products * step.tile * of_out * live_in;
   (code.wide ? work.float64 : work.float32) = flops;
   // Half of the latency (in the logarithm) is hidden by work on the next tile.
   const auto time_of = [&](double columns) {

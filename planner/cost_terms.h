@@ -88,6 +88,8 @@ class StepCoster {
   double share(int tensor) const;       // of its elements that a tile of rows touches
   double live_share(int tensor) const;  // of its elements that its list has; 1 without one
   Kernel live_part(KernelId id, int input) const;
+  // The same of the channels of a convolution with a list; see runtime/live.h.
+  double live_pixels(const BackwardRows& step, int tensor) const;
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void term_back(const BackwardRows& step, int index, const BackwardOut& target, double tiles);

@@ -10,6 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/build_entries.h"
 #include "planner/cost_model.h"
+#include "planner/live_pixels.h"
 #include "planner/lowering.h"
 #include "planner/placement.h"
 #include "planner/plan_cache.h"
@@ -38,6 +39,7 @@ std::int64_t peak_of(const Entry& entry, int step) {
 void place_entries(Plan& plan) {
   LoweringPlanner lowering(plan);
   build_entries(lowering, plan);
+  if (is_enabled(plan.config, "live-pixels")) list_live_pixels(plan);
   if (is_enabled(plan.config, "plan-cache")) plan_cache(plan);
   for (Entry& entry : plan.entries) {
     if (is_enabled(plan.config, "reuse-in-place")) reuse_in_place(entry);

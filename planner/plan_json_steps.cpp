@@ -139,6 +139,7 @@ Json fields(const Names& names, const Relax& step) {
           {"slack", names.buffer(step.slack)},
           {"table", names.buffer(step.table)},
           {"slopes", names.buffer(step.slopes)},
+          {"live", names.buffer(step.live)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"product", step.product},
@@ -233,6 +234,7 @@ Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
     list.push_back({{"term", out.term},
                     {"coefficients", names.buffer(out.coefficients)},
                     {"add", out.add},
+                    {"live", out.live},
                     {"kernel", names.kernel(out.kernel)}});
   return list;
 }
@@ -264,6 +266,7 @@ Json link_json(const Names& names, const BackwardLink& link, bool optimised) {
           {"choice", names.buffer(link.choice)},
           {"live_out", names.buffer(link.live_out)},
           {"live_in", names.buffer(link.live_in)},
+          {"live", names.buffer(link.live)},
           {"coefficients_in", names.buffer(link.coefficients_in)},
           {"coefficients_out", names.buffer(link.coefficients_out)},
           {"sum", names.buffer(link.sum)},

@@ -23,6 +23,7 @@ enum class Role : std::uint8_t {
   kSlackTerms,
   kTable,
   kSlopes,       // table of a ReLU for rows that choose its lower slopes
+  kLive,         // list of a sum layer's live channels
   kChoice,       // of a max layer
   kLiveList,     // of a ReLU layer's neurons that are not 0 on the whole box
   kMiddleLines,  // forward lines of a pre-activation

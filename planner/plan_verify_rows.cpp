@@ -202,6 +202,9 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
   follow_lists(plan, step, link, uses);
+  check_live(plan, step, link);
+  if (link.live != BufferId::kNone)
+    uses.read(link.live, Role::kLive, link.layer, Element::kInt32, live_list(layer));
   follow_slopes(plan, step, link, uses);
   BF_CHECK(link.coefficients_in == flow.holder(link.layer));
   uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);

@@ -145,6 +145,10 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
     uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
     uses.write(step.table, Role::kTable, step.layer, kFloat, kRelaxRows * std::int64_t{layer.out});
   }
+  if (step.live != BufferId::kNone) {
+    BF_CHECK(table);  // else no rows pass
+    uses.write(step.live, Role::kLive, step.layer, Element::kInt32, live_list(layer));
+  }
   if (step.slopes != BufferId::kNone) {  // made last, of all that the relaxation read
     uses.write(step.slopes, Role::kSlopes, step.layer, kFloat,
                kSlopeRows * std::int64_t{layer.out});

@@ -84,6 +84,11 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
 void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& step,
                    const BackwardLink& link, int op, Uses& uses);
 
+// See plan_verify_live.cpp: numbers of the list of a layer's live channels, and whether a link and
+// what it passes on to have coefficients where they are read.
+std::int64_t live_list(const Layer& layer);
+void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
+
 // See plan_verify_windows.cpp.
 void check_windows(const Plan& plan, const BackwardRows& step);
 

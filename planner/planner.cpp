@@ -12,6 +12,7 @@
 #include "planner/exact_centre.h"
 #include "planner/fit_memory.h"
 #include "planner/live_neurons.h"
+#include "planner/live_pixels.h"
 #include "planner/lowering.h"
 #include "planner/plan_batch.h"
 #include "planner/plan_cache.h"
@@ -53,6 +54,10 @@ void run_build_entries(PlanState& state) {
   build_entries(lowering, plan);
   for (const WeightTable& table : weight_tables(plan))
     if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
+}
+
+void run_live_pixels(PlanState& state) {
+  list_live_pixels(state.plan);
 }
 
 void run_plan_cache(PlanState& state) {
@@ -112,6 +117,8 @@ constexpr PlannerPass kPasses[] = {
      true, PlanStage::kDomains, plan_batch},
     {"build-entries", "lowering", "make the steps, their error terms, kernels and weight layouts",
      false, PlanStage::kEntries, run_build_entries},
+    {"live-pixels", "lowering", "let backward rows pass by dead neurons of convolutions", true,
+     PlanStage::kEntries, run_live_pixels},
     {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",
      true, PlanStage::kEntries, run_plan_cache},
     {"reuse-in-place", "storage", "let steps overwrite inputs that nothing reads afterwards", true,

@@ -11,11 +11,6 @@ const Layer& layer_at(const Plan& plan, int index) {
   return plan.layers[static_cast<std::size_t>(index)];
 }
 
-bool is_identity(const LinearMap& map) {
-  const auto* const gather = std::get_if<GatherMap>(&map);
-  return gather != nullptr && gather->source.empty();
-}
-
 // As all convolutions of the layer make it.
 std::optional<RowImage> own_image(const Plan& plan, int index) {
   const Layer& layer = layer_at(plan, index);
@@ -82,6 +77,11 @@ std::optional<RowImage> image_read_by_all(const Plan& plan, const std::set<int>&
 }
 
 }  // namespace
+
+bool is_identity(const LinearMap& map) {
+  const auto* const gather = std::get_if<GatherMap>(&map);
+  return gather != nullptr && gather->source.empty();
+}
 
 RowImage image_read(const ConvGeometry& g, int tensor) {
   return {tensor, g.batch, g.in_channels, g.in_size, g.in};

@@ -16,6 +16,8 @@ std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step);
 // Null when the tensor has no window.
 const RowImage* find_image(const BackwardRows& step, int tensor);
 
+bool is_identity(const LinearMap& map);
+
 // The images that a convolution reads and makes.
 RowImage image_read(const ConvGeometry& geometry, int tensor);
 RowImage image_made(const ConvGeometry& geometry, int tensor);

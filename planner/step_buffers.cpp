@@ -116,7 +116,7 @@ class Renaming {
   }
   void operator()(Relax& step) const {
     rename({&step.centre, &step.below, &step.above, &step.radius, &step.slack, &step.table,
-            &step.slopes, &step.centre_out, &step.radius_out});
+            &step.slopes, &step.live, &step.centre_out, &step.radius_out});
   }
   void operator()(RelaxProduct& step) const {
     rename({&step.centre_x, &step.radius_x, &step.centre_y, &step.radius_y, &step.table,
@@ -143,7 +143,7 @@ class Renaming {
             &step.input_values});
     for (BackwardOut& out : step.starts) rename({&out.coefficients});
     for (BackwardLink& link : step.links) {
-      rename({&link.table, &link.slack, &link.choice, &link.live_out, &link.live_in,
+      rename({&link.table, &link.slack, &link.choice, &link.live, &link.live_out, &link.live_in,
               &link.coefficients_in, &link.coefficients_out, &link.sum, &link.relaxed,
               &link.slopes.table, &link.slopes.slope, &link.slopes.mean, &link.slopes.square,
               &link.values});

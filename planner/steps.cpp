@@ -65,8 +65,9 @@ Access access(const CentreSum& step) {
 Access access(const Relax& step) {
   if (step.table == BufferId::kNone)
     return make_access({step.centre, step.below, step.above}, {step.centre_out, step.radius_out});
-  return make_access({step.centre, step.below, step.above, step.radius, step.slack},
-                     {step.table, step.slopes, step.centre_out, step.radius_out, step.slack});
+  return make_access(
+      {step.centre, step.below, step.above, step.radius, step.slack},
+      {step.table, step.slopes, step.live, step.centre_out, step.radius_out, step.slack});
 }
 
 Access access(const RelaxProduct& step) {
@@ -121,7 +122,7 @@ Access access(const BackwardRows& step) {
   for (const BackwardLink& link : step.links) {
     if (link.remake.empty()) add(access.reads, link.table);
     for (const auto& [id, reads] : remade_of(link)) add(reads ? access.reads : access.writes, id);
-    for (const BufferId id : {link.slack, link.choice, link.live_out, link.live_in})
+    for (const BufferId id : {link.slack, link.choice, link.live, link.live_out, link.live_in})
       add(access.reads, id);
     add(access.writes, link.coefficients_in);
     add(access.writes, link.coefficients_out);

@@ -106,6 +106,10 @@ struct Relax {
   BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
   // kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
   BufferId slopes = BufferId::kNone;
+  // int32 [1 + pixels (1 + channels) + room], made from radius_out: the live channels of each pixel
+  // of the image that the layer's convolutions make, see note [live pixels] in runtime/live.h; or
+  // kNone
+  BufferId live = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
   double product = 0;       // gamma of the product Lambda W, plus weight_relative
   double wide_product = 0;  // the same for wide products: gamma of double, plus weight_relative
@@ -189,6 +193,7 @@ struct BackwardOut {
   BufferId coefficients = BufferId::kNone;  // [in of the term][tile] floats
   bool add = false;                         // another reader's are there; else they are cleared
   KernelId kernel = 0;
+  bool live = false;  // through live channels alone, of the layer, the tensor read, or both
   bool operator==(const BackwardOut&) const = default;
 };
 
@@ -211,6 +216,7 @@ struct BackwardLink {
   BufferId table = BufferId::kNone;
   BufferId slack = BufferId::kNone;
   BufferId choice = BufferId::kNone;  // of a max layer
+  BufferId live = BufferId::kNone;    // Relax::live; kNone: all channels have coefficients
   BufferId coefficients_in = BufferId::kNone;
   BufferId coefficients_out = BufferId::kNone;  // of a dense layer
   // A dense layer's result is added to this buffer, which holds another reader's; or kNone.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bounds.h"
+#include "live.h"
 #include "terms.h"
 #include "vectors.h"
 
@@ -113,11 +114,18 @@ struct LineSums {
   }
 };
 
-// Neurons first + k step, k < count, of the n of relax_rows(); at most kSumChain of them. from, to:
-// coefficients of the first, the others follow.
-template <int kRows>
-static inline void relax_chain(int n, const float* table, const float* price, int first, int step,
-                               int count, const float* from, float* to, LineSums<kRows>& made) {
+// Where the channels of a pixel are: neuron and coefficient of channel 0, and how far the next ones
+// are. Coefficients count in rows of kRows.
+struct PixelPlace {
+  int first, step;
+  std::ptrdiff_t row, row_step;
+};
+
+// Neurons of relax_rows(), at most kSumChain of them.
+template <int kRows, typename Channels>
+static inline void relax_chain(int n, const float* table, const float* price, PixelPlace at,
+                               const Channels& channels, const float* from, float* to,
+                               LineSums<kRows>& made) {
   using Sums = LineSums<kRows>;
   using Floats = typename Sums::Floats;
   constexpr int kLanes = Sums::kLanes;
@@ -126,12 +134,13 @@ static inline void relax_chain(int n, const float* table, const float* price, in
     offset[v] = made.offset[v];
     cost[v] = made.price[v];
   }
-  for (int k = 0, j = first; k < count; ++k, j += step) {
+  for (int k = 0; k < channels.count; ++k) {
+    const int channel = channels[k], j = at.first + channel * at.step;
     const Floats slope_upper = Sums::all(table[j]), slope_lower = Sums::all(table[n + j]);
     const Floats offset_upper = Sums::all(table[2 * n + j]);
     const Floats offset_lower = Sums::all(table[3 * n + j]);
     const Floats price_j = Sums::all(price[j]);
-    const std::ptrdiff_t row = std::ptrdiff_t{k} * kRows;
+    const std::ptrdiff_t row = (at.row + channel * at.row_step) * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
       const Floats a = load_rows<Floats>(from + row + v * kLanes);
       const auto negative = a < Floats{};
@@ -144,18 +153,18 @@ static inline void relax_chain(int n, const float* table, const float* price, in
     made.offset[v] = offset[v];
     made.price[v] = cost[v];
   }
-  made.used += count;
+  made.used += channels.count;
 }
 
-template <int kRows>
-static inline void relax_run(int n, const float* table, const float* price, int first, int step,
-                             int count, const float* from, float* to, LineSums<kRows>& made) {
-  for (int done = 0, some; done < count; done += some) {
+template <int kRows, typename Channels>
+static inline void relax_run(int n, const float* table, const float* price, PixelPlace at,
+                             const Channels& channels, const float* from, float* to,
+                             LineSums<kRows>& made) {
+  for (int done = 0, some; done < channels.count; done += some) {
     if (made.used == kSumChain) made.flush();
     const int room = kSumChain - made.used;
-    some = count - done < room ? count - done : room;
-    const std::ptrdiff_t row = std::ptrdiff_t{done} * kRows;
-    relax_chain(n, table, price, first + done * step, step, some, from + row, to + row, made);
+    some = channels.count - done < room ? channels.count - done : room;
+    relax_chain(n, table, price, at, channels.part(done, some), from, to, made);
   }
 }
 
@@ -165,7 +174,7 @@ template <int kRows>
 BF_ROUTINE relax_rows(int n, const float* table, const float* price, const float* from, float* to,
                       float* sums) {
   LineSums<kRows> made;
-  relax_run(n, table, price, 0, 1, n, from, to, made);
+  relax_run(n, table, price, {0, 1, 0, 1}, AllChannels{0, n}, from, to, made);
   made.store(sums);
 }
 template <bool kWide>

@@ -171,6 +171,12 @@ __attribute__((always_inline)) static inline void conv_products(
   }
 }
 
+// How far the output at position p is from that at position 0.
+static inline std::ptrdiff_t place_of(const ConvShape& shape, const int (&p)[3]) {
+  return std::ptrdiff_t{p[0]} * shape.out.spatial[0] + std::ptrdiff_t{p[1]} * shape.out.spatial[1] +
+         std::ptrdiff_t{p[2]} * shape.out.spatial[2];
+}
+
 // What a tile of inputs reads.
 struct ConvReads {
   const float* weight;  // of tap 0, the first input channel and the group's first output
@@ -178,57 +184,82 @@ struct ConvReads {
   TapRange range[3];
 };
 
-template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape>
-__attribute__((always_inline)) static inline void conv_tile(Shape fixed, const ConvReads& reads,
-                                                            bool add, float* to,
-                                                            std::ptrdiff_t channel,
-                                                            std::ptrdiff_t pixel) {
-  using Sum = typename SumOf<kWide>::type;
-  using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
+// The sums over all taps that `reads` names, in chains. products(tap, p, sums): adds those of one
+// tap, paired with the position p; where a chain does not hold them, part after part, with the
+// second function after each.
+template <typename Tile, bool kWide, typename Shape, typename Products>
+__attribute__((always_inline)) static inline Tile conv_sums(Shape fixed, const ConvReads& reads,
+                                                            const Products& products) {
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
-  const int tap_count = taps(shape), readers = out_group(shape);
-  const int column_step = tap_count * readers;
-  const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
-  const std::ptrdiff_t group = is_depthwise(shape) ? readers * step : 0;
-  const std::ptrdiff_t pixel_step =
-      std::ptrdiff_t{shape.out.spatial[2]} * kRows * tap_shift(shape, shape.transposed, 2);
   const int loops = kWide ? 3 : loops_of(fixed);
   const auto tap_at = [&](int d, int i) { return reads.range[d].first + i * how.tap[d]; };
-  const auto place_at = [&](int d, int i) {
-    const int p = reads.range[d].position + i * how.position[d];
-    return std::ptrdiff_t{p} * shape.out.spatial[d] * kRows;
-  };
+  const auto position = [&](int d, int i) { return reads.range[d].position + i * how.position[d]; };
   Tile chain, total;
   chain.clear();
   if (loops < 3) total.clear();
+  const auto end_part = [&]() __attribute__((always_inline)) {
+    if (loops == 0) total.take(chain);
+  };
   for (int z = 0; z < reads.range[0].count; ++z) {
     for (int y = 0; y < reads.range[1].count; ++y) {
       const int row = (tap_at(0, z) * shape.kernel[1] + tap_at(1, y)) * shape.kernel[2];
-      const float* const a = reads.a + place_at(0, z) + place_at(1, y);
       for (int x = 0; x < reads.range[2].count; ++x) {
-        const float* const w = reads.weight + (row + tap_at(2, x)) * readers;
-        const float* const from = a + place_at(2, x);
-        for (int o = 0, some; o < readers; o += some) {
-          some = loops > 0 || readers - o < kConvChain ? readers - o : kConvChain;
-          conv_products(w + o, column_step, from + o * step, step, group, pixel_step, some, chain);
-          if (loops == 0) total.take(chain);
-        }
+        const int p[3] = {position(0, z), position(1, y), position(2, x)};
+        products(row + tap_at(2, x), p, loops > 0, chain, end_part);
         if (loops == 1) total.take(chain);
       }
       if (loops == 2) total.take(chain);
     }
   }
-  const Tile& sums = loops == 3 ? chain : total;
-  BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x) BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
-      BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
-    using Floats = typename VectorOf<float, Tile::kLanes>::type;
-    using Vector = typename Tile::Vector;
-    float* const at = to + x * pixel + c * channel + v * Tile::kLanes;
-    Vector sum = sums.sum[x][c][v];
+  return loops == 3 ? chain : total;
+}
+
+// Channels of one tap that a chain holds, of `left`.
+constexpr int chain_part(bool whole, int left) {
+  return whole || left < kConvChain ? left : kConvChain;
+}
+
+// One column's sums, stored or added.
+template <typename Tile>
+__attribute__((always_inline)) static inline void store_column(
+    const typename Tile::Vector (&sums)[Tile::kVectors], bool add, float* to) {
+  using Floats = typename VectorOf<float, Tile::kLanes>::type;
+  using Vector = typename Tile::Vector;
+  BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
+    float* const at = to + v * Tile::kLanes;
+    Vector sum = sums[v];
     if (add) sum += convert_rows<Vector, Tile::kLanes>(load_rows<Floats>(at));
     store_rows(at, narrow_rows<Floats, Tile::kLanes>(sum));
   }
+}
+
+template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape>
+__attribute__((always_inline)) static inline void conv_tile(Shape fixed, const ConvReads& reads,
+                                                            bool add, float* to,
+                                                            std::ptrdiff_t channel,
+                                                            std::ptrdiff_t pixel) {
+  using Tile = ConvTile<kRows, kColumns, kPixels, typename SumOf<kWide>::type>;
+  const ConvShape& shape = fixed;
+  const int readers = out_group(shape), column_step = taps(shape) * readers;
+  const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
+  const std::ptrdiff_t group = is_depthwise(shape) ? readers * step : 0;
+  const std::ptrdiff_t pixel_step =
+      std::ptrdiff_t{shape.out.spatial[2]} * kRows * tap_shift(shape, shape.transposed, 2);
+  const Tile sums = conv_sums<Tile, kWide>(
+      fixed, reads,
+      [&](int tap, const int(&p)[3], bool whole, Tile& chain,
+          const auto& end_part) __attribute__((always_inline)) {
+        const float* const w = reads.weight + tap * readers;
+        const float* const from = reads.a + place_of(shape, p) * kRows;
+        for (int o = 0, some; o < readers; o += some) {
+          some = chain_part(whole, readers - o);
+          conv_products(w + o, column_step, from + o * step, step, group, pixel_step, some, chain);
+          end_part();
+        }
+      });
+  BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x) BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+      store_column<Tile>(sums.sum[x][c], add, to + x * pixel + c * channel);
 }
 
 // All channels that the same taps read, at one pixel or some.

@@ -25,6 +25,18 @@ struct Image {
   ImageStrides at;
 };
 
+constexpr ImageStrides by_pixels(const Image& image) {
+  return by_pixels(image.channels, image.size);
+}
+
+// That a convolution makes.
+constexpr Image image_made(const ConvShape& shape) {
+  return {shape.batch,
+          shape.out_channels,
+          {shape.out_size[0], shape.out_size[1], shape.out_size[2]},
+          shape.out};
+}
+
 // ---- windows
 
 // The smallest window that holds both.
@@ -155,6 +167,42 @@ static inline int list_image(const Image& image, const Open& open, std::int32_t*
   return count;
 }
 
+// Channel c of `count` pixels, `step` elements apart: goes to the live ones of each pixel's
+// numbers, or from their end to the dead ones.
+static inline int list_channel(const float* radius, int step, int count, int channels, int c,
+                               std::int32_t* own) {
+  int live = 0;
+  for (int x = 0; x < count; ++x, radius += step, own += 1 + channels) {
+    const int before = own[0], here = *radius != 0 ? 1 : 0;
+    own[1 + before] = c;  // both: the next channels go over what is wrong
+    own[channels - (c - before)] = c;
+    own[0] = before + here;
+    live += here;
+  }
+  return live;
+}
+
+// The list of a layer of n neurons: note [live pixels] in live.h. radius: of its activations.
+BF_ROUTINE list_live(const Image& image, int n, const float* radius, std::int32_t* list) {
+  int live = 0;
+  for_pixel_rows(image, whole(image.size), [&](int batch, const int(&p)[3]) {
+    const std::ptrdiff_t pixel = row_of(image, batch, p) / image.channels;
+    std::int32_t* const own = list + 1 + pixel * (1 + image.channels);
+    const float* const first = radius + element_of(image, batch, p);
+    for (int x = 0; x < image.size[2]; ++x) own[std::ptrdiff_t{x} * (1 + image.channels)] = 0;
+    for (int c = 0; c < image.channels; ++c)
+      live += list_channel(first + std::ptrdiff_t{c} * image.at.channel, image.at.spatial[2],
+                           image.size[2], image.channels, c, own);
+  });
+  list[0] = live > n - n / 8 ? kAllLive : live > n / 2 ? kManyLive : kFewLive;
+  if (list[0] != kAllLive) return;
+  for_pixels(image, whole(image.size), [&](int, std::ptrdiff_t row) {
+    std::int32_t* const own = list + 1 + row / image.channels * (1 + image.channels);
+    own[0] = image.channels;
+    for (int c = 0; c < image.channels; ++c) own[1 + c] = c;
+  });
+}
+
 // ---- rows
 
 template <int kRows>
@@ -188,6 +236,24 @@ BF_ROUTINE spread_window(const Image& image, const Window& window, const float* 
   });
 }
 
+// The same of live channels; rows: the order of `to`, by pixels or as the tensor's elements.
+template <int kRows>
+BF_ROUTINE add_live(const Image& image, const ImageStrides& rows, const Window& window,
+                    LivePixels live, const float* BF_RESTRICT from, float* BF_RESTRICT to) {
+  for_pixel_rows(image, window, [&](int n, const int(&p)[3]) {
+    const std::ptrdiff_t row = row_of(image, n, p), out = element(rows, n, 0, p);
+    for (int x = 0; x < window.end[2] - window.begin[2]; ++x) {
+      const float* const a = from + (row + std::ptrdiff_t{x} * image.channels) * kRows;
+      float* const sum = to + (out + std::ptrdiff_t{x} * rows.spatial[2]) * kRows;
+      const ChannelList channels = live.at(row / image.channels + x, image.channels);
+      for (int i = 0; i < channels.count; ++i)
+        for (int r = 0; r < kRows; ++r)
+          sum[std::ptrdiff_t{channels[i]} * rows.channel * kRows + r] +=
+              a[std::ptrdiff_t{channels[i]} * kRows + r];
+    }
+  });
+}
+
 // The first coefficients of rows +z_i and -z_i of kRows / 2 neurons, through the identity: added to
 // what is there.
 template <int kRows>
@@ -202,16 +268,38 @@ BF_ROUTINE identity_start(const Image& image, const std::int32_t* neurons, float
   }
 }
 
-// relax_rows() on the window of a layer of n neurons.
-template <int kRows>
-BF_ROUTINE relax_window(const Image& image, const Window& window, int n, const float* table,
-                        const float* price, const float* from, float* to, float* sums) {
+// relax_rows() on the live channels of a window of a layer of n neurons. rows: where coefficients
+// are, by_pixels() of its image or the places of its elements. kZeros: those of dead channels
+// become 0, for readers of all.
+template <int kRows, typename Live>
+BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Window& window, int n,
+                        const float* table, const float* price, Live live, bool zeros,
+                        const float* from, float* to, float* sums) {
   LineSums<kRows> made;
-  for_pixels(image, window, [&](int first, std::ptrdiff_t row) {
-    relax_run(n, table, price, first, image.at.channel, image.channels, from + row * kRows,
-              to + row * kRows, made);
+  for_pixel_rows(image, window, [&](int batch, const int(&p)[3]) {
+    const std::ptrdiff_t pixel = row_of(image, batch, p) / image.channels;
+    PixelPlace at = {element_of(image, batch, p), image.at.channel, element(rows, batch, 0, p),
+                     rows.channel};
+    for (int x = 0; x < window.end[2] - window.begin[2]; ++x) {
+      relax_run(n, table, price, at, live.at(pixel + x, image.channels), from, to, made);
+      if (zeros) {
+        const auto dead = live.dead_at(pixel + x, image.channels);
+        for (int i = 0; i < dead.count; ++i)
+          clear_rows<kRows>(1, to + (at.row + dead[i] * at.row_step) * kRows);
+      }
+      at.first += image.at.spatial[2];
+      at.row += rows.spatial[2];
+    }
   });
   made.store(sums);
+}
+
+// Of all channels, by pixels.
+template <int kRows>
+static inline void relax_window(const Image& image, const Window& window, int n, const float* table,
+                                const float* price, const float* from, float* to, float* sums) {
+  relax_pixels<kRows>(image, by_pixels(image), window, n, table, price, AllLive{}, false, from, to,
+                      sums);
 }
 
 // spread_r = the sum of |A_kr| radius_k over the window: a chain of at most as many roundings as

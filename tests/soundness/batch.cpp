@@ -113,7 +113,7 @@ void Batch::build(const Build& how) {
             "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
             "#include \"blob.h\"\n#include \"boxes.h\"\n#include \"context.h\"\n"
             "#include \"conv_forward.h\"\n#include \"conv_interval.h\"\n#include "
-            "\"lines.h\"\n#include "
+            "\"conv_live.h\"\n#include \"lines.h\"\n#include "
             "\"parallel.h\"\n#include \"planes.h\"\n#include \"relax.h\"\n#include "
             "\"slopes.h\"\n#include "
             "\"starts.h\"\n" +

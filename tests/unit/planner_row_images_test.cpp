@@ -3,56 +3,13 @@
 #include <functional>
 #include <vector>
 
-#include "planner/row_images.h"
-#include "tests/unit/planner_toy.h"
-#include "tests/unit/planner_toy_graph.h"
+#include "tests/unit/planner_toy_images.h"
 
 // Tensors of which backward rows need windows, and what verify() says of wrong ones.
 namespace bf {
 namespace {
 
 using namespace bf::testing;
-
-enum : int { kFirst, kSecond, kBlock, kHead };
-
-// [1][1][n][n] -> [1][1][n][n].
-ConvGeometry square_conv(std::int64_t size) {
-  ConvGeometry g;
-  g.in_size = g.out_size = {1, size, size};
-  g.kernel = {1, 3, 3};
-  g.pad = {0, 1, 1};
-  g.in = dense_layout(1, g.in_size);
-  g.out = dense_layout(1, g.out_size);
-  return g;
-}
-
-Layer relu_sum(const char* name, std::vector<Term> terms) {
-  Layer layer = sum(name, std::move(terms), std::vector<double>(16, 0.0));
-  layer.relu = true;
-  return layer;
-}
-
-// A convolution, a residual block behind it, and a dense head.
-std::vector<Layer> residual_layers() {
-  const std::vector<float> weight = {1, -1, 2, 0.5F, 1, -2, 1, 1, -1};
-  const std::vector<std::vector<float>> ones = {std::vector<float>(16, 1.0F)};
-  return {relu_sum("first", {conv(-1, square_conv(4), weight)}),
-          relu_sum("second", {conv(kFirst, square_conv(4), weight)}),
-          relu_sum("block", {conv(kSecond, square_conv(4), weight), identity(kFirst, 16)}),
-          dense("head", kBlock, ones, {0})};
-}
-
-BackwardRows& rows_of(Plan& plan, int layer) {
-  for (Step& step : plan.entries[0].steps)
-    if (auto* const rows = std::get_if<BackwardRows>(&step); rows && rows->layer == layer)
-      return *rows;
-  ADD_FAILURE() << "no rows of layer " << layer;
-  return std::get<BackwardRows>(plan.entries[0].steps[0]);
-}
-
-Plan residual_plan(std::vector<Layer> layers = residual_layers()) {
-  return toy_graph_plan(Method::kCrown, 16, std::move(layers));
-}
 
 std::vector<int> tensors_of(const Plan& plan, int layer) {
   Plan copy = plan;
@@ -67,7 +24,7 @@ TEST(RowImages, FollowConvolutionsAndIdentities) {
   EXPECT_EQ(tensors_of(plan, kSecond), (std::vector<int>{kSecond, kFirst, -1}));
   EXPECT_EQ(tensors_of(plan, kBlock), (std::vector<int>{kBlock, kSecond, kFirst, -1}));
   // The head reads all of the block, which reads the first layer through the identity.
-  EXPECT_EQ(tensors_of(plan, kHead), (std::vector<int>{kSecond, -1}));
+  EXPECT_EQ(tensors_of(plan, kTop), (std::vector<int>{kSecond, -1}));
 }
 
 TEST(RowImages, EndWhereATensorIsReadInAnotherWay) {
@@ -98,19 +55,10 @@ TEST(RowImages, FoundByTensor) {
   BackwardRows& rows = rows_of(plan, kBlock);
   rows.images = row_images(plan, rows);
   EXPECT_EQ(find_image(rows, kFirst)->tensor, kFirst);
-  EXPECT_EQ(find_image(rows, kHead), nullptr);
+  EXPECT_EQ(find_image(rows, kTop), nullptr);
 }
 
 // ---- verify()
-
-Plan windowed_plan() {
-  Plan plan = residual_plan();
-  for (const int layer : {kSecond, kBlock, kHead}) {
-    BackwardRows& rows = rows_of(plan, layer);
-    rows.images = row_images(plan, rows);
-  }
-  return plan;
-}
 
 void expect_windows_death(const std::function<void(Plan&)>& breakage, const char* message) {
   Plan plan = windowed_plan();
@@ -141,7 +89,7 @@ TEST(RowImages, VerifyCatchesReadersWithoutWindows) {
   // The identity of a block without a window reads all of the first layer, by elements.
   expect_windows_death(
       [](Plan& p) {
-        auto& images = rows_of(p, kHead).images;
+        auto& images = rows_of(p, kTop).images;
         images.insert(images.begin() + 1, rows_of(p, kBlock).images[2]);
       },
       "reader != nullptr");
@@ -156,7 +104,7 @@ TEST(RowImages, VerifyCatchesReadersWithoutWindows) {
 TEST(RowImages, VerifyCatchesDenseReaders) {
   expect_windows_death(
       [](Plan& p) {
-        auto& images = rows_of(p, kHead).images;
+        auto& images = rows_of(p, kTop).images;
         RowImage image = rows_of(p, kBlock).images[0];
         image.tensor = kBlock;
         images.insert(images.begin(), image);

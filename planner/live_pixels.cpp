@@ -1,0 +1,130 @@
+#include "planner/live_pixels.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "planner/row_images.h"
+
+namespace bf {
+namespace {
+
+// Of runtime/conv_live.h and live.h: products of an input that a list of products holds, room
+// behind a list of channels, and channels of a register tile.
+constexpr std::int64_t kTileColumns = 8;
+constexpr std::int64_t kMostProducts = 2560;
+constexpr std::int64_t kListRoom = 15;
+
+const Layer& layer_at(const Plan& plan, int index) {
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
+class LivePixels {
+ public:
+  LivePixels(const Plan& plan, Entry& entry) : plan_(plan), entry_(entry) {}
+
+  void run() {
+    for (Step& step : entry_.steps)
+      if (auto* const rows = std::get_if<BackwardRows>(&step)) pass_by(*rows);
+    for (Step& step : entry_.steps)
+      if (auto* const relax = std::get_if<Relax>(&step))
+        if (const auto found = lists_.find(relax->layer); found != lists_.end())
+          relax->live = found->second;
+  }
+
+ private:
+  void pass_by(BackwardRows& step) {
+    if (step.iterations > 0) return;  // the walk forward reads all coefficients
+    std::map<int, BufferId> lists;    // of the layers whose dead neurons these rows pass by
+    for (const BackwardLink& link : step.links)
+      if (can_pass(link)) lists[link.layer] = list_of(link.layer);
+    mark(step, lists);
+    for (BackwardRows& last : step.last) mark(last, lists);
+  }
+
+  void mark(BackwardRows& step, const std::map<int, BufferId>& lists) const {
+    for (BackwardLink& link : step.links) {
+      const auto own = lists.find(link.layer);
+      if (own != lists.end()) link.live = own->second;
+      const Layer& layer = layer_at(plan_, link.layer);
+      for (BackwardOut& out : link.outs) {
+        const Term& term = layer.terms[static_cast<std::size_t>(out.term)];
+        out.live = goes_by_lists(step, link, term, lists.contains(term.input));
+      }
+    }
+  }
+
+  // Whether a term's coefficients go from live channels, or to them.
+  bool goes_by_lists(const BackwardRows& step, const BackwardLink& link, const Term& term,
+                     bool listed) const {
+    const bool own = link.live != BufferId::kNone;
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    if (conv == nullptr)
+      return own && is_identity(term.map) && find_image(step, link.layer) != nullptr;
+    const ConvGeometry& g = conv->geometry;
+    if (g.out_channels / g.groups * g.taps() > kMostProducts) return false;
+    if (g.groups > 1) return listed && !own && g.in_group() == 1;
+    return own || listed;
+  }
+
+  bool can_pass(const BackwardLink& link) const {
+    const Layer& layer = layer_at(plan_, link.layer);
+    return layer.kind == LayerKind::kSum && (layer.relu || layer.function) && link.remake.empty() &&
+           live_list_size(layer).has_value();
+  }
+
+  BufferId list_of(int index) {
+    const auto found = lists_.find(index);
+    if (found != lists_.end()) return found->second;
+    const Layer& layer = layer_at(plan_, index);
+    Buffer buffer;
+    buffer.name = layer.name + "_live";
+    while (std::ranges::find(entry_.buffers, buffer.name, &Buffer::name) != entry_.buffers.end())
+      buffer.name += "_";
+    buffer.element = Element::kInt32;
+    buffer.count = *live_list_size(layer);
+    entry_.buffers.push_back(std::move(buffer));
+    return lists_[index] = static_cast<BufferId>(entry_.buffers.size() - 1);
+  }
+
+  const Plan& plan_;
+  Entry& entry_;
+  std::map<int, BufferId> lists_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> live_list_size(const Layer& layer) {
+  std::optional<RowImage> image;
+  for (const Term& term : layer.terms) {
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    if (conv == nullptr) continue;
+    const RowImage made = image_made(conv->geometry, 0);
+    if (image && !(*image == made)) return std::nullopt;
+    image = made;
+  }
+  if (!image) return std::nullopt;
+  return 1 + layer.out + layer.out / image->channels + kListRoom;
+}
+
+DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
+  DeadZeros zeros = DeadZeros::kNever;
+  for (const BackwardOut& out : link.outs) {
+    if (!out.live) return DeadZeros::kAlways;
+    const Term& term = layer_at(plan, link.layer).terms[static_cast<std::size_t>(out.term)];
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    const auto target = std::ranges::find(step.links, term.input, &BackwardLink::layer);
+    const bool listed = target != step.links.end() && target->live != BufferId::kNone;
+    if (conv != nullptr && !listed && conv->geometry.in_channels < kTileColumns)
+      zeros = DeadZeros::kWhereMany;
+  }
+  return zeros;
+}
+
+void list_live_pixels(Plan& plan) {
+  if (plan.config.target.vector_bytes == 4) return;
+  for (Entry& entry : plan.entries)
+    if (entry.boxes == 1) LivePixels(plan, entry).run();
+}
+
+}  // namespace bf

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "planner/plan_verify_steps.h"
+
+// Rows that pass by dead neurons, note [live pixels] in runtime/live.h: who reads a layer's
+// coefficients knows which are there. Written apart from live_pixels.cpp.
+namespace bf {
+namespace {
+
+bool has_list(const BackwardRows& step, int tensor) {
+  const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
+  return link != step.links.end() && link->live != BufferId::kNone;
+}
+
+bool has_window(const BackwardRows& step, int tensor) {
+  return std::ranges::find(step.images, tensor, &RowImage::tensor) != step.images.end();
+}
+
+}  // namespace
+
+std::int64_t live_list(const Layer& layer) {
+  BF_CHECK(layer.kind == LayerKind::kSum);
+  const ConvGeometry* first = nullptr;
+  for (const Term& term : layer.terms) {
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    if (conv == nullptr) continue;
+    const ConvGeometry& g = conv->geometry;
+    if (first == nullptr) first = &g;
+    BF_CHECK(g.batch == first->batch && g.out_channels == first->out_channels &&
+             g.out_size == first->out_size && g.out == first->out);
+  }
+  BF_CHECK(first != nullptr);
+  const Extent& size = first->out_size;
+  // Whether all are live, then those of each pixel, then what vectors read beyond.
+  return 1 + first->batch * size[0] * size[1] * size[2] * (1 + first->out_channels) + 15;
+}
+
+void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
+  const bool own = link.live != BufferId::kNone;
+  const Layer& layer = layer_at(plan, link.layer);
+  if (own) BF_CHECK(layer.kind == LayerKind::kSum && step.iterations == 0 && link.remake.empty());
+  for (const BackwardOut& out : link.outs) {
+    const Term& term = layer.terms.at(static_cast<std::size_t>(out.term));
+    const bool of_input = has_list(step, term.input);
+    if (!out.live) continue;  // reads zeros of dead channels, writes all
+    BF_CHECK(own || of_input);
+    if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
+      const ConvGeometry& g = conv->geometry;
+      BF_CHECK(g.groups == 1 || (!own && g.in_group() == 1));
+      BF_CHECK(g.out_channels / g.groups * g.taps() <= 2560);  // in a list of products
+      continue;
+    }
+    const auto* const gather = std::get_if<GatherMap>(&term.map);
+    BF_CHECK(own && gather != nullptr && gather->source.empty() && has_window(step, link.layer));
+  }
+}
+
+}  // namespace bf

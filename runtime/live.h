@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Which channels of a pixel backward rows pass through.
+//
+// Note [live pixels]. A neuron is dead where its activation a' has the radius 0: |a' - c'| <= 0 for
+// every x of the box. A (a' - c') is then 0 whatever A is, so that a row need not know A, nor what
+// it would give to the tensors below. What is left out of a row's sums are zeros: no sum has more
+// terms or roundings than without lists, and what the row claims in exact arithmetic is the same.
+// What stands in the place of a coefficient that is left out means nothing. Where all are computed,
+// A may be infinite, and its product with a slope of 0 NaN: bounds are at least as tight.
+//
+// A layer's list begins with its Density, then has 1 + channels numbers for each of its pixels
+// (n, z, y, x), in this order: how many of its channels are live, these, rising, and the dead ones.
+// Where nearly all are live, all count as such: routines of all channels are faster then. Behind it
+// is room for kListRoom numbers, which are read and mean nothing.
+
+namespace bf {
+
+constexpr int kListRoom = 15;
+
+// Live channels: at most half, more than half, or all, which stands for more than 7 of 8.
+enum Density : std::int32_t { kFewLive, kManyLive, kAllLive };
+
+// Channels first + i, i < count.
+struct AllChannels {
+  int first, count;
+  int operator[](int i) const { return first + i; }
+  AllChannels part(int from, int size) const { return {first + from, size}; }
+};
+
+struct ChannelList {
+  const std::int32_t* channel;
+  int count;
+  int operator[](int i) const { return channel[i]; }
+  ChannelList part(int from, int size) const { return {channel + from, size}; }
+};
+
+// Those of a pixel, of a tensor without a list and of one that has it.
+struct AllLive {
+  static constexpr bool kListed = false;
+  constexpr bool many() const { return true; }
+  constexpr bool all() const { return true; }
+  AllChannels dead_at(std::ptrdiff_t, int) const { return {0, 0}; }
+  AllChannels at(std::ptrdiff_t, int channels) const { return {0, channels}; }
+};
+
+struct LivePixels {
+  static constexpr bool kListed = true;
+  const std::int32_t* list;
+  bool many() const { return list[0] >= kManyLive; }
+  bool all() const { return list[0] == kAllLive; }
+  ChannelList at(std::ptrdiff_t pixel, int channels) const {
+    const std::int32_t* const own = list + 1 + pixel * (1 + channels);
+    return {own + 1, own[0]};
+  }
+  ChannelList dead_at(std::ptrdiff_t pixel, int channels) const {
+    const ChannelList live = at(pixel, channels);
+    return {live.channel + live.count, channels - live.count};
+  }
+};
+
+}  // namespace bf
