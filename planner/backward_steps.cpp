@@ -215,12 +215,14 @@ void EntryBuilder::choose_kernels(BackwardRows& step) {
     step.start = lowering_.start_rows(step.layer, step.tile);
   choose(KernelKind::kTermStart, step.layer, step.starts);
   for (BackwardLink& link : step.links) {
+    choose(KernelKind::kTermBackward, link.layer, link.outs);
+    const Layer& region = layer(link.layer);
+    if (step.iterations > 0 && region.is_affine()) continue;  // choose_slopes() takes these apart
     link.kernel =
-        layer(link.layer).kind == LayerKind::kDense
+        region.kind == LayerKind::kDense
             ? lowering_.backward(link.layer, step.tile, step.wide, false,
                                  link.live_out != BufferId::kNone, link.live_in != BufferId::kNone)
             : lowering_.relax_rows(link.layer, step.tile, step.wide);
-    choose(KernelKind::kTermBackward, link.layer, link.outs);
   }
   step.concretize = lowering_.concretize(step.tile);
 }

@@ -259,7 +259,7 @@ class Inspect(Case):
         self.assertEqual(errors, "")
         self.assertRegex(output, r"affine +complex-out-fusable")
         self.assertRegex(output, r"relu +injective")
-        for text in ("kernel backward_affine/", "compute_at(relaxation, product, block)",
+        for text in ("kernel backward_affine.live.live_in/", "compute_at(relaxation, product, block)",
                      "chunk over i: ", "accumulators mid"):
             self.assertIn(text, output)
         self.assertEqual(output, self.run_tool("inspect", CONTROLLER, "--dump-schedule")[0])
