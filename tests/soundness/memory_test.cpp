@@ -266,9 +266,9 @@ TEST_P(RemadeRelaxations, ForbidFusing) {
   remade.add(graph, false, *tight);
   fused.add(graph, false, config);
   ASSERT_GT(count_remade(remade.plan(0)), 0);
-  stored.build({"g++", {"-O1", "-mavx2", "-mfma", "-ffp-contract=off"}});
+  stored.build({"g++", {"-O2", "-mavx2", "-mfma", "-ffp-contract=off"}});
   for (soundness::Batch* batch : {&remade, &fused})
-    batch->build({"g++", {"-O1", "-mavx2", "-mfma", "-ffp-contract=fast"}});
+    batch->build({"g++", {"-O2", "-mavx2", "-mfma", "-ffp-contract=fast"}});
   std::mt19937_64 random(4);
   std::uniform_real_distribution<float> unit(-1, 1);
   int other = 0;  // without the pragma results do change: the flags do what they should
