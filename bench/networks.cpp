@@ -26,7 +26,7 @@ constexpr SharedModel kShared[] = {
     {"rl_cartpole", "rl_benchmarks/onnx/cartpole.onnx"},
     {"rl_dubinsrejoin", "rl_benchmarks/onnx/dubinsrejoin.onnx"},
     {"reach_vdp", "reach_prob_density/onnx/vdp.onnx"},
-    {"tll_N8", "tllverifybench/onnx/tllBench_n=2_N=M=8_m=1_instance_0_0.onnx"},
+    {"tll_N8", "tllverifybench/onnx/tllBench_n=2_N=M=8_m=1_instance_0_0.onnx", false},
     {"oval21_base", "oval21_2021/onnx/cifar_base_kw.onnx", false},
     {"verivital_avgpool", "verivital/onnx/Convnet_avgpool.onnx", false},
     {"verivital_maxpool", "verivital/onnx/Convnet_maxpool.onnx", false},

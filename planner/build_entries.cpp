@@ -121,7 +121,7 @@ void EntryBuilder::list_live(int index) {
   bool pays = pays_backward(row_products(index));
   for (int i = index + 1; i < layer_count(); ++i)
     pays = pays || (is_needed(i) && layer(i).kind == LayerKind::kDense && layer(i).input == index &&
-                    pays_forward(layer(i).out));
+                    pays_forward_alone(layer(i).out));
   if (!pays) return;
   const BufferId list = buffer(region.name + "_live", Element::kInt32, 1);
   entry_.buffers[static_cast<std::size_t>(list)].count = live_list_size(region.out);

@@ -8,9 +8,10 @@ namespace bf {
 // cost. A neuron is live unless it is 0 on the whole box: note [live neurons] in DESIGN.md.
 void list_live_neurons(Plan& plan);
 
-// Whether a list is worth its making for the products of a forward pass with so many outputs, and
-// for so many products of backward rows with each neuron.
+// Whether a list that is there serves products of a forward pass with so many outputs; whether it
+// is worth its making for them alone; and for so many products of backward rows with each neuron.
 bool pays_forward(int outputs);
+bool pays_forward_alone(int outputs);
 bool pays_backward(double products);
 
 }  // namespace bf

@@ -56,7 +56,7 @@ TEST(LiveLists, AreOfHiddenLayersThatGainByThem) {
             (std::vector<int>{0, 2, 3}));
   EXPECT_EQ(listed(plan_of(sizes, Method::kCrown, "generic")), (std::vector<int>{}));
   EXPECT_EQ(listed(plan_of(sizes, Method::kIbp)), (std::vector<int>{}));
-  EXPECT_EQ(listed(plan_of({4, 40, 128, 40, 5}, Method::kIbp)), (std::vector<int>{0}));
+  EXPECT_EQ(listed(plan_of({4, 40, 512, 40, 5}, Method::kIbp)), (std::vector<int>{0}));
 }
 
 // A link leaves out its own neurons, and the columns of those that the link below it leaves out.
