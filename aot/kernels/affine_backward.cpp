@@ -149,8 +149,9 @@ Nest product(const Kernel& kernel, const Columns& columns) {
   if (narrow) blocks.emplace_back("panel");
   schedule_product(nest, kernel, blocks);
   // Sums leave their accumulators at the end of each block: for memory, where columns or another
-  // nest are inside; else for outer accumulators.
-  if (kernel.plain && columns.tile == kernel.in) nest.cache_write("block");
+  // nest or groups of rows are inside; else for outer accumulators.
+  const bool all_rows = kernel.schedule.vectors * kernel.schedule.lanes >= kernel.rows;
+  if (kernel.plain && columns.tile == kernel.in && all_rows) nest.cache_write("block");
   return nest;
 }
 
