@@ -63,6 +63,8 @@ class LivePixels {
       return own && is_identity(term.map) && find_image(step, link.layer) != nullptr;
     const ConvGeometry& g = conv->geometry;
     if (g.out_channels / g.groups * g.taps() > kMostProducts) return false;
+    if (listed && image_read(g, term.input) != image_made(layer_at(plan_, term.input), term.input))
+      return false;  // the list is of other pixels
     if (g.groups > 1) return listed && !own && g.in_group() == 1;
     return own || listed;
   }
@@ -95,14 +97,7 @@ class LivePixels {
 }  // namespace
 
 std::optional<std::int64_t> live_list_size(const Layer& layer) {
-  std::optional<RowImage> image;
-  for (const Term& term : layer.terms) {
-    const auto* const conv = std::get_if<ConvMap>(&term.map);
-    if (conv == nullptr) continue;
-    const RowImage made = image_made(conv->geometry, 0);
-    if (image && !(*image == made)) return std::nullopt;
-    image = made;
-  }
+  const std::optional<RowImage> image = image_made(layer, 0);
   if (!image) return std::nullopt;
   return 1 + layer.out + layer.out / image->channels + kListRoom;
 }

@@ -12,6 +12,17 @@ bool has_list(const BackwardRows& step, int tensor) {
   return link != step.links.end() && link->live != BufferId::kNone;
 }
 
+// Whether lists of the layer's pixels are of those that a convolution reads.
+bool makes_what_is_read(const Layer& layer, const ConvGeometry& g) {
+  return std::ranges::all_of(layer.terms, [&](const Term& term) {
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    if (conv == nullptr) return true;
+    const ConvGeometry& made = conv->geometry;
+    return made.batch == g.batch && made.out_channels == g.in_channels &&
+           made.out_size == g.in_size && made.out == g.in;
+  });
+}
+
 bool has_window(const BackwardRows& step, int tensor) {
   return std::ranges::find(step.images, tensor, &RowImage::tensor) != step.images.end();
 }
@@ -48,6 +59,7 @@ void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& 
       const ConvGeometry& g = conv->geometry;
       BF_CHECK(g.groups == 1 || (!own && g.in_group() == 1));
       BF_CHECK(g.out_channels / g.groups * g.taps() <= 2560);  // in a list of products
+      BF_CHECK(!of_input || makes_what_is_read(layer_at(plan, term.input), g));
       continue;
     }
     const auto* const gather = std::get_if<GatherMap>(&term.map);

@@ -1,7 +1,6 @@
 #include "planner/row_images.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 namespace bf {
@@ -9,21 +8,6 @@ namespace {
 
 const Layer& layer_at(const Plan& plan, int index) {
   return plan.layers[static_cast<std::size_t>(index)];
-}
-
-// As all convolutions of the layer make it.
-std::optional<RowImage> own_image(const Plan& plan, int index) {
-  const Layer& layer = layer_at(plan, index);
-  std::optional<RowImage> image;
-  if (layer.kind != LayerKind::kSum) return image;
-  for (const Term& term : layer.terms) {
-    const auto* const conv = std::get_if<ConvMap>(&term.map);
-    if (conv == nullptr) continue;
-    const RowImage made = image_made(conv->geometry, index);
-    if (image && !(*image == made)) return std::nullopt;
-    image = made;
-  }
-  return image;
 }
 
 // What a term reads of a tensor. of_reader: null where the term's layer has no window.
@@ -91,6 +75,18 @@ RowImage image_made(const ConvGeometry& g, int tensor) {
   return {tensor, g.batch, g.out_channels, g.out_size, g.out};
 }
 
+std::optional<RowImage> image_made(const Layer& layer, int tensor) {
+  std::optional<RowImage> image;
+  for (const Term& term : layer.terms) {
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    if (conv == nullptr) continue;
+    const RowImage made = image_made(conv->geometry, tensor);
+    if (image && !(*image == made)) return std::nullopt;
+    image = made;
+  }
+  return image;
+}
+
 const RowImage* find_image(const BackwardRows& step, int tensor) {
   const auto found = std::ranges::find(step.images, tensor, &RowImage::tensor);
   return found == step.images.end() ? nullptr : &*found;
@@ -99,7 +95,7 @@ const RowImage* find_image(const BackwardRows& step, int tensor) {
 std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step) {
   std::vector<RowImage> images;
   if (step.iterations > 0) return images;
-  if (const auto own = own_image(plan, step.layer)) images.push_back(*own);
+  if (const auto own = image_made(layer_at(plan, step.layer), step.layer)) images.push_back(*own);
   const bool neurons = !images.empty();
   std::set<int> readers = {step.layer};
   for (const BackwardLink& link : step.links) readers.insert(link.layer);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "planner/plan.h"
@@ -21,5 +22,8 @@ bool is_identity(const LinearMap& map);
 // The images that a convolution reads and makes.
 RowImage image_read(const ConvGeometry& geometry, int tensor);
 RowImage image_made(const ConvGeometry& geometry, int tensor);
+
+// As all convolutions of a layer make it; null where they do not agree, or there are none.
+std::optional<RowImage> image_made(const Layer& layer, int tensor);
 
 }  // namespace bf

@@ -14,8 +14,8 @@ namespace {
 using namespace bf::testing;
 
 // With vectors: scalar code has no lists.
-Plan vector_plan() {
-  Plan plan = windowed_plan();
+Plan vector_plan(std::vector<Layer> layers = residual_layers()) {
+  Plan plan = windowed_plan(std::move(layers));
   plan.config.target.vector_bytes = 32;
   return plan;
 }
@@ -72,6 +72,24 @@ TEST(LivePixels, NotOfOtherLayers) {
   EXPECT_FALSE(first_is_listed([](Plan& p) { p.config.target.vector_bytes = 4; }));
   EXPECT_FALSE(first_is_listed(
       [](Plan& p) { link_of(rows_of(p, kBlock), kFirst).remake = {step_of<Relax>(p, kFirst)}; }));
+}
+
+// The second convolution reads the first one's image with rows and columns exchanged: the list's
+// pixels are not those.
+TEST(LivePixels, NotThroughOtherImages) {
+  std::vector<Layer> layers = residual_layers();
+  ConvGeometry& second = std::get<ConvMap>(layers[kSecond].terms[0].map).geometry;
+  std::swap(second.in.spatial[1], second.in.spatial[2]);
+  Plan plan = vector_plan(std::move(layers));
+  list_live_pixels(plan);
+  settle(plan);
+  verify(plan);
+  EXPECT_EQ(listed(plan, kBlock), (std::vector<int>{kSecond, kFirst}));
+  BackwardLink& link = link_of(rows_of(plan, kBlock), kSecond);
+  EXPECT_FALSE(link.outs[0].live);
+  EXPECT_EQ(dead_zeros(plan, rows_of(plan, kBlock), link), DeadZeros::kAlways);
+  link.outs[0].live = true;
+  EXPECT_DEATH(verify(plan), "makes_what_is_read");
 }
 
 // ---- verify()

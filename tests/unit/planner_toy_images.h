@@ -53,8 +53,8 @@ inline Plan residual_plan(std::vector<Layer> layers = residual_layers()) {
   return toy_graph_plan(Method::kCrown, 16, std::move(layers));
 }
 
-inline Plan windowed_plan() {
-  Plan plan = residual_plan();
+inline Plan windowed_plan(std::vector<Layer> layers = residual_layers()) {
+  Plan plan = residual_plan(std::move(layers));
   for (const int layer : {kSecond, kBlock, kTop}) {
     BackwardRows& rows = rows_of(plan, layer);
     rows.images = row_images(plan, rows);

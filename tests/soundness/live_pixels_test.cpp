@@ -1,0 +1,213 @@
+// Rows that pass by dead neurons of convolutions, against exact arithmetic, on boxes where each
+// neuron is dead or active and each row so attains its bound at a corner: a list that misses one
+// live neuron makes a bound wrong.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "frontend/evaluate_exact.h"
+#include "tests/soundness/batch.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf::soundness {
+namespace {
+
+using Point = std::vector<mpq_class>;
+
+// A network's chain of nodes on one image, with integer weights.
+class Chain {
+ public:
+  explicit Chain(std::int64_t inputs) {
+    last_ = graph_.add_value("x", {inputs});
+    graph_.inputs = {last_};
+  }
+
+  ConvGeometry conv(std::int64_t channels_in, std::int64_t channels_out, Extent size,
+                    Extent kernel) const {
+    ConvGeometry g;
+    g.in_channels = channels_in;
+    g.out_channels = channels_out;
+    g.kernel = kernel;
+    g.in_size = g.out_size = size;
+    for (std::size_t d = 0; d < 3; ++d) g.pad[d] = kernel[d] / 2;
+    g.in = dense_layout(channels_in, size);
+    g.out = dense_layout(channels_out, size);
+    return g;
+  }
+
+  // Biases lie between the integers that the sums are next to: no sign is in doubt.
+  ValueId add(const ConvGeometry& g, bool relu = true) {
+    Conv conv;
+    conv.geometry = g;
+    conv.weight.shape = {g.out_channels, g.in_group(), g.taps()};
+    for (std::int64_t i = 0; i < g.out_channels * g.in_group() * g.taps(); ++i)
+      conv.weight.data.push_back(pick(random_, -2, 2));
+    conv.bias.shape = {g.out_channels};
+    scale_ /= 2;
+    for (std::int64_t c = 0; c < g.out_channels; ++c)
+      conv.bias.data.push_back(pick(random_, -4, 1) + scale_);
+    add_node(std::move(conv), {last_}, g.out_count());
+    return relu ? add_node(Relu{}, {last_}, g.out_count()) : last_;
+  }
+
+  ValueId add_sum(ValueId other) {
+    const std::int64_t count = graph_.value(other).shape.at(0);
+    add_node(Binary{Binary::Kind::kAdd}, {last_, other}, count);
+    return add_node(Relu{}, {last_}, count);
+  }
+
+  Graph finish() {
+    graph_.outputs = {last_};
+    verify(graph_);
+    return graph_;
+  }
+
+ private:
+  ValueId add_node(Op op, std::vector<ValueId> inputs, std::int64_t count) {
+    const std::string number = std::to_string(graph_.nodes.size());
+    last_ = graph_.add_value("v" + number, {count});
+    graph_.nodes.push_back({std::move(op), std::move(inputs), last_, "N" + number});
+    return last_;
+  }
+
+  Graph graph_;
+  ValueId last_{};
+  double scale_ = 1;
+  Random random_{3};
+};
+
+constexpr Extent kImage = {1, 4, 4};
+constexpr Extent kSquare = {1, 3, 3};
+
+Graph plain() {
+  Chain chain(2 * 16);
+  chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.add(chain.conv(8, 9, kImage, kSquare));
+  chain.add(chain.conv(9, 3, kImage, kSquare), false);
+  return chain.finish();
+}
+
+// The second convolution sees the first one's image with rows and columns exchanged.
+Graph transposed_image() {
+  Chain chain(2 * 12);
+  chain.add(chain.conv(2, 8, {1, 3, 4}, kSquare));
+  ConvGeometry second = chain.conv(8, 9, {1, 4, 3}, kSquare);
+  second.in.spatial = {12, 1, 4};
+  chain.add(second);
+  chain.add(chain.conv(9, 3, {1, 4, 3}, kSquare), false);
+  return chain.finish();
+}
+
+// It sees fewer pixels of more channels.
+Graph reshaped_image() {
+  Chain chain(2 * 16);
+  chain.add(chain.conv(2, 4, kImage, kSquare));
+  chain.add(chain.conv(16, 9, {1, 2, 2}, kSquare));
+  chain.add(chain.conv(9, 3, {1, 2, 2}, kSquare), false);
+  return chain.finish();
+}
+
+Graph residual_block() {
+  Chain chain(2 * 16);
+  const ValueId first = chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.add(chain.conv(8, 9, kImage, kSquare));
+  chain.add(chain.conv(9, 8, kImage, kSquare), false);
+  chain.add_sum(first);
+  chain.add(chain.conv(8, 3, kImage, kSquare), false);
+  return chain.finish();
+}
+
+Graph depthwise() {
+  Chain chain(2 * 16);
+  chain.add(chain.conv(2, 8, kImage, kSquare));
+  ConvGeometry second = chain.conv(8, 16, kImage, kSquare);
+  second.groups = 8;
+  chain.add(second, false);
+  chain.add(chain.conv(16, 6, kImage, {1, 1, 1}));
+  chain.add(chain.conv(6, 3, kImage, kSquare), false);
+  return chain.finish();
+}
+
+struct Example {
+  const char* name;
+  Graph (*make)();
+};
+
+const Example kExamples[] = {
+    {"plain", plain},
+    {"transposed_image", transposed_image},
+    {"reshaped_image", reshaped_image},
+    {"residual_block", residual_block},
+    {"depthwise", depthwise},
+};
+
+FloatBox small_box(Random& random, std::int64_t inputs) {
+  constexpr float kRadius = 0x1p-16F;
+  FloatBox box;
+  for (std::int64_t i = 0; i < inputs; ++i) {
+    const auto centre = static_cast<float>(pick(random, -3, 3));
+    box.lower.push_back(centre - kRadius);
+    box.upper.push_back(centre + kRadius);
+  }
+  return box;
+}
+
+Point at(const Graph& graph, const std::vector<float>& x) {
+  return evaluate_exact(graph, std::vector<std::vector<double>>{{x.begin(), x.end()}}).at(0);
+}
+
+// The corners where each output is least and largest: the network is affine on the box.
+std::vector<std::vector<float>> corners(const Graph& graph, const FloatBox& box) {
+  const Point base = at(graph, box.lower);
+  std::vector<std::vector<float>> made(2 * base.size(), box.lower);
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    std::vector<float> x = box.lower;
+    x[i] = box.upper[i];
+    const Point y = at(graph, x);
+    for (std::size_t j = 0; j < y.size(); ++j) made[2 * j + (y[j] > base[j] ? 1 : 0)][i] = x[i];
+  }
+  return made;
+}
+
+bool passes_by_lists(const Plan& plan) {
+  for (const Step& step : plan.entries[0].steps)
+    if (const auto* const rows = std::get_if<BackwardRows>(&step))
+      for (const BackwardLink& link : rows->links)
+        if (std::ranges::any_of(link.outs, &BackwardOut::live)) return true;
+  return false;
+}
+
+TEST(LivePixels, BoundsHoldAtCorners) {
+  const PlannerConfig config = planner_config(Method::kCrown, Lowering::kVector, "host");
+  if (config.target.vector_bytes <= 4) GTEST_SKIP() << "scalar targets have no lists";
+  Batch batch;
+  std::vector<Graph> graphs;
+  for (const Example& example : kExamples) {
+    graphs.push_back(example.make());
+    batch.add(graphs.back(), false, config);
+  }
+  batch.build({"g++", {"-O1"}});
+  Random random{5};
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    EXPECT_TRUE(passes_by_lists(batch.plan(i)));
+    const FloatBox box = small_box(random, batch.plan(i).input_count);
+    const Outcome outcome = batch.run(i, box);
+    ASSERT_EQ(outcome.status, BF_OK);
+    const std::vector<std::vector<float>> points = corners(graphs[i], box);
+    for (std::size_t j = 0; j < outcome.lower.size(); ++j) {
+      SCOPED_TRACE(fmt::format("{}, output {}", kExamples[i].name, j));
+      const mpq_class least = at(graphs[i], points[2 * j])[j];
+      const mpq_class most = at(graphs[i], points[2 * j + 1])[j];
+      const mpq_class lower = outcome.lower[j], upper = outcome.upper[j];
+      EXPECT_LE(lower, least);
+      EXPECT_GE(upper, most);
+      // Not by far: what a list leaves out is more.
+      EXPECT_LE(upper - lower, (most - least) * 5 / 4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bf::soundness
