@@ -67,6 +67,56 @@ void check_kernels(const Plan& plan) {
   }
 }
 
+// The kernels that a step calls.
+class Calls {
+ public:
+  explicit Calls(const Plan& plan) : plan_(plan) {}
+
+  template <typename OneStep>
+  void operator()(const OneStep& step) {
+    if constexpr (requires { step.kernel; }) made_.insert(step.kernel);
+    if constexpr (requires { step.parts; })
+      for (const SumPart& part : step.parts) made_.insert(part.kernel);
+  }
+
+  void operator()(const BackwardRows& step) {
+    made_.insert(step.concretize);
+    if (is_dense(step.layer)) made_.insert(step.start);
+    for (const BackwardOut& out : step.starts) made_.insert(out.kernel);
+    for (const BackwardLink& link : step.links) add(link);
+    for (const BackwardRows& last : step.last) (*this)(last);
+  }
+
+  const std::set<KernelId>& made() const { return made_; }
+
+ private:
+  bool is_dense(int layer) const {
+    return plan_.layers[static_cast<std::size_t>(layer)].kind == LayerKind::kDense;
+  }
+
+  void add(const BackwardLink& link) {
+    made_.insert(link.kernel);
+    if (link.relaxed != BufferId::kNone && is_dense(link.layer)) made_.insert(link.relax);
+    if (link.values != BufferId::kNone) made_.insert(link.step);
+    made_.insert(link.forward.begin(), link.forward.end());
+    for (const BackwardOut& out : link.outs) made_.insert(out.kernel);
+    for (const RepeatedStep& step : link.remake) std::visit(*this, step);
+  }
+
+  const Plan& plan_;
+  std::set<KernelId> made_;
+};
+
+// Kernels are printed: compilers warn of functions that nothing calls.
+void check_calls(const Plan& plan) {
+  Calls calls(plan);
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps) std::visit(calls, step);
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i)
+    require(calls.made().contains(static_cast<KernelId>(i)), "kernel {}: no step calls it",
+            plan.kernels[i].key);
+}
+
 void check_domains(const Plan& plan) {
   require(plan.domains.size() == plan.layers.size(), "{} domains for {} layers",
           plan.domains.size(), plan.layers.size());
@@ -133,6 +183,7 @@ void check_entries(const Plan& plan, PlanStage stage) {
   require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
           "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
   check_batch(plan);
+  check_calls(plan);
   check_parallel(plan, stage);
   verify_cache(plan);
 }

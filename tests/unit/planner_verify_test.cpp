@@ -13,6 +13,7 @@ namespace bf {
 namespace {
 
 using testing::make_tasks;
+using testing::toy_kernel;
 using testing::toy_plan;
 
 Buffer& buffer(Entry& entry, const std::string& name) {
@@ -183,6 +184,17 @@ TEST(PlanVerifyContents, CatchesAKernelOfAnotherKind) {
   EXPECT_DEATH(verify(plan), "kernel.kind == kind");
 }
 
+TEST(PlanVerifyContents, CatchesAKernelThatNoStepCalls) {
+  for (const Method method : {Method::kIbp, Method::kCrown}) {
+    Plan plan = toy_plan(method);
+    Kernel idle;
+    idle.kind = KernelKind::kBackwardAffine;
+    idle.in = idle.out = 17;
+    toy_kernel(plan, idle);
+    EXPECT_DEATH(verify(plan), "kernel backward_affine_17x17_0: no step calls it");
+  }
+}
+
 TEST(PlanVerifyContents, CatchesAnErrorTermThatIsNoNumber) {
   Plan plan = toy_plan(Method::kCrown);
   step_of<BackwardRows>(plan.entries[0], 2).sum_inflate = std::numeric_limits<double>::quiet_NaN();
@@ -204,6 +216,8 @@ TEST(PlanVerifyTasks, CatchesAnOverwriteThatNobodyOrders) {
   plan.domains.push_back({1, Domain::kInterval, true, "a toy"});
   plan.layouts.push_back({1, 1, 48});
   plan.entries.resize(1);
+  std::erase_if(plan.kernels,
+                [](const Kernel& kernel) { return kernel.kind == KernelKind::kEvaluateAffine; });
   Entry& entry = plan.entries[0];
   auto forward = std::get<CentreAffine>(entry.steps[1]);
   auto write = std::get<WriteBounds>(entry.steps[2]);
