@@ -14,6 +14,20 @@ static inline void give(float value, float* to) {
   *to = kAdd ? *to + value : value;
 }
 
+// Lanes kFrom to kEnd - 1 of a vector in memory, in pieces of registers.
+template <bool kAdd, int kFrom, int kEnd, int kPiece = kVectorBytes / 4>
+__attribute__((always_inline)) static inline void put_lanes(const void* vector, float* to) {
+  if constexpr (kFrom + kPiece <= kEnd) {
+    using Piece = typename VectorOf<float, kPiece>::type;
+    Piece made = load_rows<Piece>(static_cast<const char*>(vector) + kFrom * 4);
+    if constexpr (kAdd) made += load_rows<Piece>(to + kFrom);
+    store_rows(to + kFrom, made);
+    put_lanes<kAdd, kFrom + kPiece, kEnd, kPiece>(vector, to);
+  } else if constexpr (kFrom < kEnd) {
+    put_lanes<kAdd, kFrom, kEnd, kPiece / 2>(vector, to);
+  }
+}
+
 template <int... kLane>
 struct LaneList {};
 template <int kCount, int... kLane>

@@ -124,20 +124,6 @@ struct PixelTiles {
   using Vector = typename VectorOf<float, kHow.lanes>::type;
   using Rows = KeptRows<kShape>;
 
-  // The first kCount pixels of a vector, in pieces of registers.
-  template <int kCount, int kFrom = 0, int kPiece = kHow.lanes>
-  __attribute__((always_inline)) static void put(const Vector& sum, float* to) {
-    if constexpr (kFrom + kPiece <= kCount) {
-      using Piece = typename VectorOf<float, kPiece>::type;
-      Piece made = load_rows<Piece>(reinterpret_cast<const char*>(&sum) + kFrom * 4);
-      if constexpr (kAdd) made += load_rows<Piece>(to + kFrom);
-      store_rows(to + kFrom, made);
-      put<kCount, kFrom + kPiece, kPiece>(sum, to);
-    } else if constexpr (kFrom < kCount) {
-      put<kCount, kFrom, kPiece / 2>(sum, to);
-    }
-  }
-
   // kChannels output channels, those of `weight` on, at a tile's pixels of a row, from `first` on.
   // range: the taps by which the row reads other rows.
   template <int kChannels>
@@ -170,8 +156,8 @@ struct PixelTiles {
     const auto give_all = [&](auto count, int v) __attribute__((always_inline)) {
       BF_UNROLL_ROWS for (int o = 0; o < kChannels; ++o) {
         const std::ptrdiff_t at = std::ptrdiff_t{o} * kShape.out.channel + v * kHow.lanes;
-        put<decltype(count)::value>(c[o][v], centre_out + at);
-        put<decltype(count)::value>(r[o][v], radius_out + at);
+        put_lanes<kAdd, 0, decltype(count)::value>(&c[o][v], centre_out + at);
+        put_lanes<kAdd, 0, decltype(count)::value>(&r[o][v], radius_out + at);
       }
     };
     constexpr int kRest = kShape.out_size[2] - (kHow.vectors - 1) * kHow.lanes;  // of the last

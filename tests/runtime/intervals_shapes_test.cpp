@@ -141,7 +141,7 @@ constexpr bf::ConvShape kFewPairs = rows_of(1, 2, 5, {64, 5, 2, 1, 2, false});
 constexpr bf::ConvShape kFewApart = rows_of(1, 2, 9, {37, 3, 3, 2, 2, false});
 constexpr bf::ConvShape kFewWidePad = rows_of(1, 2, 11, {3, 3, 1, 1, 7, false});
 constexpr bf::ConvShape kDepthwise = rows_of(5, 1, 1, {9, 3, 1, 1, 1, false});
-constexpr bf::ConvShape kPooling = rows_of(4, 1, 1, {54, 2, 2, 1, 0, false});
+constexpr bf::ConvShape kPooling = rows_of(4, 1, 1, {54, 3, 3, 1, 0, false});
 constexpr bf::ConvShape kVolumes = volumes(rows_of(1, 2, 5, {15, 3, 1, 1, 1, false}));
 
 TEST(Intervals, ConstantShapesOfFewProducts) {
@@ -163,6 +163,36 @@ TEST(Intervals, ConstantShapesOfFewProducts) {
   check_fixed<kDepthwise>();
   check_fixed<kPooling>();
   check_fixed<kVolumes>();
+}
+
+// Windows side by side: whole vectors, one that ends within another, one of few lanes, more than a
+// tile of them, rows of which some inputs enter no window.
+constexpr bf::ConvShape kPairs = rows_of(4, 1, 1, {54, 2, 2, 1, 0, false});
+constexpr bf::ConvShape kFours = rows_of(3, 1, 1, {27, 4, 4, 1, 0, false});
+constexpr bf::ConvShape kEights = rows_of(2, 1, 1, {40, 8, 8, 1, 0, false});
+constexpr bf::ConvShape kShort = rows_of(2, 1, 1, {7, 2, 2, 1, 0, false});
+constexpr bf::ConvShape kOneWindow = rows_of(2, 1, 1, {4, 4, 4, 1, 0, false});
+constexpr bf::ConvShape kLong = rows_of(1, 1, 1, {150, 2, 2, 1, 0, false});
+constexpr bf::ConvShape kMixed = rows_of(2, 3, 2, {24, 4, 4, 1, 0, false});
+constexpr bf::ConvShape kPooledVolumes = volumes(rows_of(1, 2, 3, {21, 2, 2, 1, 0, false}));
+
+template <const bf::ConvShape& kShape>
+void check_pooling() {
+  if constexpr (bf::kVectorBytes >= 32 ||
+                (bf::kVectorBytes >= 16 && kShape.kernel[2] * sizeof(float) <= 16))
+    static_assert(bf::has_pooling_lanes(kShape, bf::kIntervalChain));
+  check_fixed<kShape>();
+}
+
+TEST(Intervals, ConstantShapesOfPooling) {
+  check_pooling<kPairs>();
+  check_pooling<kFours>();
+  check_pooling<kEights>();
+  check_pooling<kShort>();
+  check_pooling<kOneWindow>();
+  check_pooling<kLong>();
+  check_pooling<kMixed>();
+  check_pooling<kPooledVolumes>();
 }
 
 }  // namespace
