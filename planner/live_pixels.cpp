@@ -9,12 +9,6 @@
 namespace bf {
 namespace {
 
-// Of runtime/conv_live.h and live.h: products of an input that a list of products holds, room
-// behind a list of channels, and channels of a register tile.
-constexpr std::int64_t kTileColumns = 8;
-constexpr std::int64_t kMostProducts = 2560;
-constexpr std::int64_t kListRoom = 15;
-
 const Layer& layer_at(const Plan& plan, int index) {
   return plan.layers[static_cast<std::size_t>(index)];
 }
@@ -62,7 +56,7 @@ class LivePixels {
     if (conv == nullptr)
       return own && is_identity(term.map) && find_image(step, link.layer) != nullptr;
     const ConvGeometry& g = conv->geometry;
-    if (g.out_channels / g.groups * g.taps() > kMostProducts) return false;
+    if (g.out_channels / g.groups * g.taps() > kLiveProducts) return false;
     if (listed && image_read(g, term.input) != image_made(layer_at(plan_, term.input), term.input))
       return false;  // the list is of other pixels
     if (g.groups > 1) return listed && !own && g.in_group() == 1;
@@ -99,7 +93,7 @@ class LivePixels {
 std::optional<std::int64_t> live_list_size(const Layer& layer) {
   const std::optional<RowImage> image = image_made(layer, 0);
   if (!image) return std::nullopt;
-  return 1 + layer.out + layer.out / image->channels + kListRoom;
+  return 1 + layer.out + layer.out / image->channels + kLiveRoom;
 }
 
 DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
@@ -110,7 +104,7 @@ DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardL
     const auto* const conv = std::get_if<ConvMap>(&term.map);
     const auto target = std::ranges::find(step.links, term.input, &BackwardLink::layer);
     const bool listed = target != step.links.end() && target->live != BufferId::kNone;
-    if (conv != nullptr && !listed && conv->geometry.in_channels < kTileColumns)
+    if (conv != nullptr && !listed && conv->geometry.in_channels < kLiveColumns)
       zeros = DeadZeros::kWhereMany;
   }
   return zeros;

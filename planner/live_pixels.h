@@ -7,6 +7,10 @@
 
 namespace bf {
 
+// Of runtime/conv_live.h and live.h: channels of a register tile, products of an input that a list
+// of products holds, and room behind a list of channels.
+constexpr std::int64_t kLiveColumns = 8, kLiveProducts = 2560, kLiveRoom = 15;
+
 // Lets backward rows pass by dead neurons of convolutions: note [live pixels] in runtime/live.h.
 // Each relaxation whose layer some rows pass so lists its live channels, in a buffer of its own.
 // Not in scalar code, which is for machines without 20 KiB of stack to list products on.

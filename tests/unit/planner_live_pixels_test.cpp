@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planner/live_pixels.h"
+#include "runtime/conv_live.h"
 #include "tests/unit/planner_toy_images.h"
 #include "tests/unit/planner_verify_graph.h"
 
@@ -12,6 +13,10 @@ namespace bf {
 namespace {
 
 using namespace bf::testing;
+
+// Zeros are made where the runtime reads them, and lists hold what it puts there.
+static_assert(kVectorBytes == 4 || kLiveColumns == kTileColumns);
+static_assert(kLiveProducts == kMostProducts && kLiveRoom == kListRoom);
 
 // With vectors: scalar code has no lists.
 Plan vector_plan(std::vector<Layer> layers = residual_layers()) {
