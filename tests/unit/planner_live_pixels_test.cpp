@@ -97,6 +97,18 @@ TEST(LivePixels, NotThroughOtherImages) {
   EXPECT_DEATH(verify(plan), "makes_what_is_read");
 }
 
+// A list of products has room for so many.
+TEST(LivePixels, NotThroughLongerLists) {
+  const auto second_is_live = [](std::int64_t taps) {
+    Plan plan = vector_plan();
+    std::get<ConvMap>(plan.layers[kSecond].terms[0].map).geometry.kernel = {1, 1, taps};
+    list_live_pixels(plan);
+    return link_of(rows_of(plan, kBlock), kSecond).outs[0].live;
+  };
+  EXPECT_TRUE(second_is_live(kLiveProducts));
+  EXPECT_FALSE(second_is_live(kLiveProducts + 1));
+}
+
 // ---- verify()
 
 void expect_list_death(const std::function<void(Plan&)>& breakage, const char* message) {
