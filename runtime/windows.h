@@ -269,7 +269,7 @@ BF_ROUTINE identity_start(const Image& image, const std::int32_t* neurons, float
 }
 
 // relax_rows() on the live channels of a window of a layer of n neurons. rows: where coefficients
-// are, by_pixels() of its image or the places of its elements. kZeros: those of dead channels
+// are, by_pixels() of its image or the places of its elements. zeros: those of dead channels
 // become 0, for readers of all.
 template <int kRows, typename Live>
 BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Window& window, int n,
