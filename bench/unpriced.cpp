@@ -30,7 +30,7 @@ loop::Expression without_prices(loop::Expression what) {
       if (let->name == "low") let->value = local("z") - local("spread");
       if (let->name == "high") let->value = local("z") + local("spread");
     } else if (auto& store = std::get<Store>(statement); store.buffer == "out_radius") {
-      store.value = local("distance");
+      store.value = loop::literal(0.5) * local("width");
     }
   }
   return what;

@@ -155,6 +155,11 @@ double EntryBuilder::reader_gamma(int index) {
   return gamma * (1 + 8 * kUnitFloat);
 }
 
+// The same, and the rounding of the centre of two ends.
+double EntryBuilder::centre_gamma(int index) {
+  return reader_gamma(index) + drop(ErrorTerm::kScalar, kUnitFloat) * (1 + 8 * kUnitFloat);
+}
+
 // ---- ibp. Proof of every constant: note [interval pass] in DESIGN.md.
 
 void EntryBuilder::build_interval() {
@@ -216,7 +221,7 @@ void EntryBuilder::interval_affine(int index, const Activation& out) {
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   step.position = head ? position(index) : 0;
-  step.gamma = head ? 0 : reader_gamma(index);
+  step.gamma = head ? 0 : centre_gamma(index);
   step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head,
                                   step.live_in != BufferId::kNone);
   BF_CHECK(lowering_.kernel(step.kernel).depth == interval_depth(index));
@@ -245,7 +250,7 @@ void EntryBuilder::interval_sum(int index, const Activation& out, bool head) {
   step.radius_out = out.radius;
   step.head = head;
   step.position = head ? position(index) : 0;
-  step.gamma = head ? 0 : reader_gamma(index);
+  step.gamma = head ? 0 : centre_gamma(index);
   set_interval_errors(index, products, step);
   entry_.steps.push_back(std::move(step));
 }

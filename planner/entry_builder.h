@@ -69,6 +69,7 @@ class EntryBuilder {
   int interval_depth(int index) const;
   double product_gamma(int index, int depth, ErrorTerm which) const;
   double reader_gamma(int index);
+  double centre_gamma(int index);
   void build_interval();
   template <typename IntervalStep>
   void set_interval_errors(int index, int products, IntervalStep& step);

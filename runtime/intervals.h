@@ -66,23 +66,15 @@ static inline Floats distance_to_ends(Floats low, Floats high, Floats centre) {
   return right > left ? right : left;
 }
 
-// The interval of z = m + b, or of relu(z), from the sums m and R. What is not finite knows
-// nothing: all numbers; so does a NaN.
+// z - S and z + S, where z = m + b and S is the spread of the sums m and R. Nothing is known where
+// S is NaN or infinite, as it is where z is: then an end is NaN, or both are infinite.
 template <typename Floats>
 __attribute__((always_inline)) static inline Interval<Floats> interval_of(
-    Floats sum, Floats reach, Floats bias, bool relu, const IntervalErrors& errors) {
-  const Floats infinity = __builtin_inff() - Floats{};
+    Floats sum, Floats reach, Floats bias, const IntervalErrors& errors) {
   const Floats z = sum + bias;
-  const Floats size = magnitude<float>(z);
-  const Floats spread = reach * errors.inflate + (size * errors.relative + errors.absolute);
-  const auto finite = (spread <= kMaxFloat) & (size <= kMaxFloat);
-  Floats low = finite ? z - spread : -infinity;
-  Floats high = finite ? z + spread : infinity;
-  if (relu) {
-    low = low > 0 ? low : Floats{};
-    high = high > 0 ? high : Floats{};
-  }
-  return {low, high};
+  const Floats spread =
+      magnitude<float>(z) * errors.relative + (reach * errors.inflate + errors.absolute);
+  return {z - spread, z + spread};
 }
 
 // Calls each(first, Count<so many>) for n neurons, a vector of them after the other, then one by
@@ -98,15 +90,15 @@ static inline void for_neurons(int n, Each each) {
 
 template <int kLanes>
 __attribute__((always_inline)) static inline Interval<typename VectorOf<float, kLanes>::type>
-interval_at(int j, bool relu, const float* bias, const IntervalErrors& errors, const float* centre,
+interval_at(int j, const float* bias, const IntervalErrors& errors, const float* centre,
             const float* radius) {
   using Floats = typename VectorOf<float, kLanes>::type;
   return interval_of(load_rows<Floats>(centre + j), load_rows<Floats>(radius + j),
-                     bias ? load_rows<Floats>(bias + j) : Floats{}, relu, errors);
+                     bias ? load_rows<Floats>(bias + j) : Floats{}, errors);
 }
 
-// Sums of n neurons -> their activations, in place. bias: null for zeros. gamma: of the readers.
-// Any float serves as the new centre; the radius is measured from it.
+// Sums of n neurons -> their activations, in place. bias: null for zeros. gamma: of the readers,
+// and the rounding of the centre. ReLU hands on what is no number: then the radius is none.
 static inline void finish_interval(int n, bool relu, const float* bias,
                                    const IntervalErrors& errors, float gamma,
                                    float* BF_RESTRICT centre, float* BF_RESTRICT radius) {
@@ -114,11 +106,15 @@ static inline void finish_interval(int n, bool relu, const float* bias,
       n, [&](int j, auto lanes) __attribute__((always_inline)) {
         constexpr int kLanes = decltype(lanes)::value;
         using Floats = typename VectorOf<float, kLanes>::type;
-        const auto z = interval_at<kLanes>(j, relu, bias, errors, centre, radius);
-        const Floats c = 0.5f * z.low + 0.5f * z.high;
-        const Floats distance = distance_to_ends(z.low, z.high, c);
+        auto [low, high] = interval_at<kLanes>(j, bias, errors, centre, radius);
+        if (relu) {
+          low = Floats{} > low ? Floats{} : low;
+          high = Floats{} > high ? Floats{} : high;
+        }
+        const Floats c = 0.5f * (low + high), width = high - low;
+        const Floats size = relu ? c : magnitude<float>(c);
         store_rows(centre + j, c);
-        store_rows(radius + j, Floats(distance * 0x1.000004p0f + magnitude<float>(c) * gamma));
+        store_rows(radius + j, Floats(width * 0x1.000004p-1f + size * gamma));
       });
 }
 
@@ -251,9 +247,18 @@ static inline void write_interval(int n, bool relu, const float* bias, const Int
                                   float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
   for_neurons(
       n, [&](int j, auto lanes) __attribute__((always_inline)) {
-        const auto z = interval_at<decltype(lanes)::value>(j, relu, bias, errors, centre, radius);
-        store_rows(lower + j, z.low);
-        store_rows(upper + j, z.high);
+        constexpr int kLanes = decltype(lanes)::value;
+        using Floats = typename VectorOf<float, kLanes>::type;
+        auto [low, high] = interval_at<kLanes>(j, bias, errors, centre, radius);
+        const Floats infinity = __builtin_inff() - Floats{};
+        low = low <= high ? low : -infinity;  // one of them is NaN, or both are known
+        high = high >= low ? high : infinity;
+        if (relu) {
+          low = low > 0 ? low : Floats{};
+          high = high > 0 ? high : Floats{};
+        }
+        store_rows(lower + j, low);
+        store_rows(upper + j, high);
       });
 }
 

@@ -136,6 +136,52 @@ ExprPtr number(double value) {
 
 namespace {
 
+// To the caller: the interval that claims nothing where the spread is NaN or infinite, as it is
+// where z is.
+void end_in_bounds(const Kernel& kernel, const Range& range, loop::Expression& what) {
+  using loop::local;
+  const ExprPtr z = local("z");
+  const ExprPtr spread = local("spread");
+  const ExprPtr finite = local("finite", Type::kMask);
+  what.epilogue.emplace_back(Let{"finite", loop::less_equal(spread, number(kMax))});
+  what.epilogue.emplace_back(Let{"low", loop::select(finite, z - spread, number(-kInf))});
+  what.epilogue.emplace_back(Let{"high", loop::select(finite, z + spread, number(kInf))});
+  ExprPtr low = local("low");
+  ExprPtr high = local("high");
+  if (kernel.relu) {
+    low = loop::max(low, number(0));
+    high = loop::max(high, number(0));
+  }
+  what.epilogue.emplace_back(store(kernel, range, "lower", low));
+  what.epilogue.emplace_back(store(kernel, range, "upper", high));
+}
+
+// To readers, who claim nothing where a radius is NaN or infinite: ReLU hands on what is no number.
+void end_in_activations(const Kernel& kernel, const Range& range, loop::Expression& what) {
+  using loop::local;
+  const ExprPtr z = local("z");
+  const ExprPtr spread = local("spread");
+  what.epilogue.emplace_back(Let{"low", z - spread});
+  what.epilogue.emplace_back(Let{"high", z + spread});
+  ExprPtr low = local("low");
+  ExprPtr high = local("high");
+  if (kernel.relu) {
+    what.epilogue.emplace_back(Let{"active_low", loop::max(number(0), low)});
+    what.epilogue.emplace_back(Let{"active_high", loop::max(number(0), high)});
+    low = local("active_low");
+    high = local("active_high");
+  }
+  const ExprPtr centre = local("new_centre");
+  const ExprPtr size = kernel.relu ? centre : loop::abs(centre);
+  what.epilogue.emplace_back(Let{"new_centre", number(0.5) * (low + high)});
+  what.epilogue.emplace_back(Let{"width", high - low});
+  what.epilogue.emplace_back(store(kernel, range, "out_centre", centre));
+  what.epilogue.emplace_back(
+      store(kernel, range, "out_radius",
+            local("width") * number(0.5 * (1 + 0x1p-22)) + size * loop::scalar("gamma")));
+}
+
+// Proofs: note [interval pass] in DESIGN.md.
 loop::Expression interval_affine(const Kernel& kernel, const Range& range) {
   using loop::local;
   loop::Expression what;
@@ -149,35 +195,12 @@ loop::Expression interval_affine(const Kernel& kernel, const Range& range) {
   const ExprPtr spread = local("spread");
   what.epilogue = {
       Let{"z", local("mid") + loop::load("bias", at(loop::axis("o"), range.begin))},
-      Let{"spread", local("rad") * loop::scalar("inflate") +
-                        (loop::abs(z) * loop::scalar("relative") + loop::scalar("absolute"))},
-      // False for NaN: such a neuron keeps the interval that claims nothing.
-      Let{"finite", loop::both(loop::less_equal(spread, number(kMax)),
-                               loop::less_equal(loop::abs(z), number(kMax)))},
-      Let{"low", loop::select(loop::local("finite", Type::kMask), z - spread, number(-kInf))},
-      Let{"high", loop::select(loop::local("finite", Type::kMask), z + spread, number(kInf))}};
-  ExprPtr low = local("low");
-  ExprPtr high = local("high");
-  if (kernel.relu) {
-    what.epilogue.emplace_back(Let{"active_low", loop::max(low, number(0))});
-    what.epilogue.emplace_back(Let{"active_high", loop::max(high, number(0))});
-    low = local("active_low");
-    high = local("active_high");
-  }
-  if (kernel.head) {
-    what.epilogue.emplace_back(store(kernel, range, "lower", low));
-    what.epilogue.emplace_back(store(kernel, range, "upper", high));
-    return what;
-  }
-  // Any float serves as the new centre; the radius is measured from it, then takes the reader's
-  // summation error with it.
-  const ExprPtr centre = local("new_centre");
-  what.epilogue.emplace_back(Let{"new_centre", number(0.5) * low + number(0.5) * high});
-  what.epilogue.emplace_back(Let{"distance", loop::max(high - centre, centre - low)});
-  what.epilogue.emplace_back(store(kernel, range, "out_centre", centre));
-  what.epilogue.emplace_back(
-      store(kernel, range, "out_radius",
-            local("distance") * number(1 + 0x1p-22) + loop::abs(centre) * loop::scalar("gamma")));
+      Let{"spread", loop::abs(z) * loop::scalar("relative") +
+                        (local("rad") * loop::scalar("inflate") + loop::scalar("absolute"))}};
+  if (kernel.head)
+    end_in_bounds(kernel, range, what);
+  else
+    end_in_activations(kernel, range, what);
   return what;
 }
 

@@ -93,10 +93,6 @@ ExprPtr less_equal(ExprPtr a, ExprPtr b) {
   return compare(ExprKind::kLessEqual, std::move(a), std::move(b));
 }
 
-ExprPtr both(ExprPtr a, ExprPtr b) {
-  return binary(ExprKind::kAnd, std::move(a), std::move(b));
-}
-
 ExprPtr select(ExprPtr condition, ExprPtr a, ExprPtr b) {
   BF_CHECK(condition->type == Type::kMask && a->type == b->type);
   const Type type = a->type;

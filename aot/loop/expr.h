@@ -68,10 +68,9 @@ enum class ExprKind : std::uint8_t {
   kAbs,
   kLess,       // a < b
   kLessEqual,  // a <= b
-  kAnd,
-  kSelect,    // a ? b : c
-  kToDouble,  // exact
-  kToFloat,   // to nearest
+  kSelect,     // a ? b : c
+  kToDouble,   // exact
+  kToFloat,    // to nearest
 };
 
 // What is computed at one point of a nest's axes. Immutable; shared.
@@ -98,7 +97,6 @@ ExprPtr abs(ExprPtr a);
 ExprPtr max(ExprPtr a, ExprPtr b);
 ExprPtr less(ExprPtr a, ExprPtr b);
 ExprPtr less_equal(ExprPtr a, ExprPtr b);
-ExprPtr both(ExprPtr a, ExprPtr b);
 ExprPtr select(ExprPtr condition, ExprPtr a, ExprPtr b);
 ExprPtr to_double(ExprPtr a);
 ExprPtr to_float(ExprPtr a);

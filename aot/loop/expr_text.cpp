@@ -52,8 +52,6 @@ int precedence(const Expr& expr) {
   switch (expr.kind) {
     case ExprKind::kSelect:
       return 0;
-    case ExprKind::kAnd:
-      return 1;
     case ExprKind::kLess:
     case ExprKind::kLessEqual:
       return 2;
@@ -121,8 +119,6 @@ std::string to_string(const Expr& expr) {
       return infix(expr, "<");
     case ExprKind::kLessEqual:
       return infix(expr, "<=");
-    case ExprKind::kAnd:
-      return infix(expr, "and");
     case ExprKind::kSelect:
       return fmt::format("{} if {} else {}", operand(expr, 1, 1), operand(expr, 0, 1),
                          operand(expr, 2, 1));

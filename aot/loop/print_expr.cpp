@@ -118,12 +118,10 @@ std::string ExprPrinter::load_text(const Expr& expr) {
   return fmt::format("({} ? {} : {})", condition_text, text, zero);
 }
 
-// Comparisons joined by & or && are written in parentheses: compilers warn of them otherwise.
 std::string ExprPrinter::infix(const Expr& expr, const char* symbol) {
   const int own = precedence(expr);
-  const bool strict = expr.kind == ExprKind::kAnd;
-  return fmt::format("{} {} {}", operand(*expr.operands[0], strict ? 5 : own), symbol,
-                     operand(*expr.operands[1], strict ? 5 : own + 1));
+  return fmt::format("{} {} {}", operand(*expr.operands[0], own), symbol,
+                     operand(*expr.operands[1], own + 1));
 }
 
 // In parentheses when it binds less tightly than `least`.
@@ -159,8 +157,6 @@ std::string ExprPrinter::expression(const Expr& expr) {
       return infix(expr, "<");
     case ExprKind::kLessEqual:
       return infix(expr, "<=");
-    case ExprKind::kAnd:
-      return infix(expr, lanes_ == 1 ? "&&" : "&");
     case ExprKind::kSelect:
       return fmt::format("{} ? {} : {}", operand(*expr.operands[0], 2),
                          operand(*expr.operands[1], 3), operand(*expr.operands[2], 3));

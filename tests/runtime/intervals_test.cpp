@@ -111,11 +111,12 @@ mpq_class relu(const mpq_class& x, bool on) {
   return on && x < 0 ? mpq_class(0) : x;
 }
 
-// The constants pay for the roundings of finish_interval() and write_interval() alone.
+// The constants pay for the roundings of finish_interval() and write_interval() alone; gamma for
+// readers and the centre's rounding.
 TEST(Intervals, ActivationsHoldWhatSumsSay) {
   constexpr int kCount = 19;  // vectors, and some neurons more
   const bf::IntervalErrors errors = {1 + 0x1p-21F, 0x1p-22F, 0x1p-100F};
-  const float gamma = 0x1p-18F;
+  const float readers = 0x1p-18F, gamma = (readers + 0x1p-24F) * (1 + 0x1p-21F);
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
@@ -133,8 +134,35 @@ TEST(Intervals, ActivationsHoldWhatSumsSay) {
       EXPECT_LE(value(lower[j]), low) << j;
       EXPECT_GE(value(upper[j]), high) << j;
       const mpq_class c = value(centre[j]), r = value(radius[j]) + exact(0x1p-149);
-      EXPECT_GE(r, high - c + value(gamma) * abs(c)) << j;
-      EXPECT_GE(r, c - low + value(gamma) * abs(c)) << j;
+      EXPECT_GE(r, high - c + value(readers) * abs(c)) << j;
+      EXPECT_GE(r, c - low + value(readers) * abs(c)) << j;
+    }
+  }
+}
+
+// Ends a few roundings apart, whose middle is no float.
+TEST(Intervals, CentresPayForTheirRounding) {
+  constexpr int kCount = 19;
+  const bf::IntervalErrors exact_spread = {1, 0, 0};
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const bool on = random.below(2) == 0;
+    const float readers = random.below(2) == 0 ? 0 : 0x1p-18F;
+    const float gamma = (readers + 0x1p-24F) * (1 + 0x1p-21F);
+    std::vector<float> z(kCount), spread(kCount);
+    for (std::size_t j = 0; j < kCount; ++j) {
+      z[j] = (random.below(2) == 0 ? -1.0F : 1.0F) + 0x1p-23F * static_cast<float>(random.below(4));
+      spread[j] = 0x1p-25F * static_cast<float>(random.below(12));
+    }
+    std::vector<float> centre = z, radius = spread;
+    bf::finish_interval(kCount, on, nullptr, exact_spread, gamma, centre.data(), radius.data());
+    for (std::size_t j = 0; j < kCount; ++j) {
+      const mpq_class low = relu(value(z[j] - spread[j]), on);
+      const mpq_class high = relu(value(z[j] + spread[j]), on);
+      const mpq_class c = value(centre[j]), paid = value(readers) * abs(c);
+      EXPECT_GE(value(radius[j]), high - c + paid) << j;
+      EXPECT_GE(value(radius[j]), c - low + paid) << j;
     }
   }
 }
@@ -155,7 +183,7 @@ bf::IntervalErrors max_errors(float gamma) {
   return {1 + 0x1p-21F, gamma + 0x1p-22F, 0x1p-100F};
 }
 
-// Of candidates whose radii may have lost 2^-149, with what readers need.
+// Of candidates whose radii may have lost 2^-148, with what readers need.
 TEST(Intervals, MaximaHoldWhatCandidatesSay) {
   constexpr int kRows = 20, kIn = 16;
   const float gamma = 0x1p-18F;
@@ -174,7 +202,7 @@ TEST(Intervals, MaximaHoldWhatCandidatesSay) {
       const auto at = [&](std::int32_t k) { return static_cast<std::size_t>(map.column[k]); };
       mpq_class low, high;
       for (std::int32_t k = map.row_start[i]; k < map.row_start[i + 1]; ++k) {
-        const mpq_class reach = value(r[at(k)]) + exact(0x1p-149);
+        const mpq_class reach = value(r[at(k)]) + exact(0x1p-148);
         const mpq_class below = value(c[at(k)]) - reach, above = value(c[at(k)]) + reach;
         if (k == map.row_start[i] || below > low) low = below;
         if (k == map.row_start[i] || above > high) high = above;
@@ -190,12 +218,12 @@ TEST(Intervals, MaximaHoldWhatCandidatesSay) {
   }
 }
 
-// Whether the maximum of two candidates holds their upper ends, where radii may have lost 2^-149.
+// Whether the maximum of two candidates holds their upper ends, where radii may have lost 2^-148.
 bool holds_upper_ends(const float (&c)[2], const float (&r)[2], const bf::IntervalErrors& errors) {
   const std::int32_t row_start[] = {0, 2}, column[] = {0, 1};
   Sums made(1);
   bf::max_interval(1, row_start, column, c, r, errors, made.centre.data(), made.radius.data());
-  const mpq_class reach = value(made.centre[0]) + value(made.radius[0]) - exact(0x1p-149);
+  const mpq_class reach = value(made.centre[0]) + value(made.radius[0]) - exact(0x1p-148);
   return reach >= value(c[0]) + value(r[0]) && reach >= value(c[1]) + value(r[1]);
 }
 

@@ -270,8 +270,6 @@ Number Interpreter::evaluate(const Expr& expr) {
       return {of[0].value < of[1].value ? 1.0 : 0.0, 0};
     case ExprKind::kLessEqual:
       return {of[0].value <= of[1].value ? 1.0 : 0.0, 0};
-    case ExprKind::kAnd:
-      return {of[0].value * of[1].value, 0};
     case ExprKind::kSelect:
       return of[0].value != 0 ? of[1] : of[2];
     case ExprKind::kToDouble:

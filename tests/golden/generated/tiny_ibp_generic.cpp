@@ -100,16 +100,15 @@ BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
   BF_UNROLL(2)
   for (int v = 0; v < 2; ++v) {
     const float z = mid[v] + bias[v];
-    const float spread = rad[v] * inflate + (magnitude(z) * relative + absolute);
-    const auto finite = (spread <= 0x1.fffffep+127f) && (magnitude(z) <= 0x1.fffffep+127f);
-    const float low = finite ? z - spread : -kInfinity;
-    const float high = finite ? z + spread : kInfinity;
-    const float active_low = larger(low, 0x0p+0f);
-    const float active_high = larger(high, 0x0p+0f);
-    const float new_centre = 0x1p-1f * active_low + 0x1p-1f * active_high;
-    const float distance = larger(active_high - new_centre, new_centre - active_low);
+    const float spread = magnitude(z) * relative + (rad[v] * inflate + absolute);
+    const float low = z - spread;
+    const float high = z + spread;
+    const float active_low = larger(0x0p+0f, low);
+    const float active_high = larger(0x0p+0f, high);
+    const float new_centre = 0x1p-1f * (active_low + active_high);
+    const float width = active_high - active_low;
     out_centre[v] = new_centre;
-    out_radius[v] = distance * 0x1.000004p+0f + magnitude(new_centre) * gamma;
+    out_radius[v] = width * 0x1.000004p-1f + new_centre * gamma;
   }
 }
 
@@ -134,8 +133,8 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
   BF_UNROLL(2)
   for (int v = 0; v < 2; ++v) {
     const float z = mid[v] + bias[v];
-    const float spread = rad[v] * inflate + (magnitude(z) * relative + absolute);
-    const auto finite = (spread <= 0x1.fffffep+127f) && (magnitude(z) <= 0x1.fffffep+127f);
+    const float spread = magnitude(z) * relative + (rad[v] * inflate + absolute);
+    const auto finite = spread <= 0x1.fffffep+127f;
     const float low = finite ? z - spread : -kInfinity;
     const float high = finite ? z + spread : kInfinity;
     lower[v] = low;
@@ -210,7 +209,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f, 0x1p-22f,
-      0x1.00001p-100f, 0x1.00000ep-22f, h_centre, h_radius);
+      0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
 
   // Task 3: bound y. Gemm 'fc2': [2] -> [2].
   interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1p-22f,

@@ -151,19 +151,16 @@ BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
     rad += magnitude(w) * r;
   }
   const f32x8 z = mid + load<f32x8>(bias);
-  const f32x8 spread = rad * broadcast<f32x8>(inflate)
-      + (magnitude(z) * broadcast<f32x8>(relative) + broadcast<f32x8>(absolute));
-  const auto finite = (spread <= broadcast<f32x8>(0x1.fffffep+127f))
-      & (magnitude(z) <= broadcast<f32x8>(0x1.fffffep+127f));
-  const f32x8 low = finite ? z - spread : broadcast<f32x8>(-kInfinity);
-  const f32x8 high = finite ? z + spread : broadcast<f32x8>(kInfinity);
-  const f32x8 active_low = larger(low, broadcast<f32x8>(0x0p+0f));
-  const f32x8 active_high = larger(high, broadcast<f32x8>(0x0p+0f));
-  const f32x8 new_centre = broadcast<f32x8>(0x1p-1f) * active_low + broadcast<f32x8>(0x1p-1f)
-      * active_high;
-  const f32x8 distance = larger(active_high - new_centre, new_centre - active_low);
+  const f32x8 spread = magnitude(z) * broadcast<f32x8>(relative)
+      + (rad * broadcast<f32x8>(inflate) + broadcast<f32x8>(absolute));
+  const f32x8 low = z - spread;
+  const f32x8 high = z + spread;
+  const f32x8 active_low = larger(broadcast<f32x8>(0x0p+0f), low);
+  const f32x8 active_high = larger(broadcast<f32x8>(0x0p+0f), high);
+  const f32x8 new_centre = broadcast<f32x8>(0x1p-1f) * (active_low + active_high);
+  const f32x8 width = active_high - active_low;
   store(out_centre, new_centre);
-  store(out_radius, distance * broadcast<f32x8>(0x1.000004p+0f) + magnitude(new_centre)
+  store(out_radius, width * broadcast<f32x8>(0x1.000004p-1f) + new_centre
       * broadcast<f32x8>(gamma));
 }
 
@@ -184,10 +181,9 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
     rad += magnitude(w) * r;
   }
   const f32x8 z = mid + load<f32x8>(bias);
-  const f32x8 spread = rad * broadcast<f32x8>(inflate)
-      + (magnitude(z) * broadcast<f32x8>(relative) + broadcast<f32x8>(absolute));
-  const auto finite = (spread <= broadcast<f32x8>(0x1.fffffep+127f))
-      & (magnitude(z) <= broadcast<f32x8>(0x1.fffffep+127f));
+  const f32x8 spread = magnitude(z) * broadcast<f32x8>(relative)
+      + (rad * broadcast<f32x8>(inflate) + broadcast<f32x8>(absolute));
+  const auto finite = spread <= broadcast<f32x8>(0x1.fffffep+127f);
   const f32x8 low = finite ? z - spread : broadcast<f32x8>(-kInfinity);
   const f32x8 high = finite ? z + spread : broadcast<f32x8>(kInfinity);
   store_first(lower, low, 2);
@@ -249,7 +245,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f, 0x1p-22f,
-      0x1.00001p-100f, 0x1.00000ep-22f, h_centre, h_radius);
+      0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
 
   // Task 3: bound y. Gemm 'fc2': [2] -> [2].
   interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1p-22f,

@@ -1,0 +1,67 @@
+// Float sums that overflow on their way to a finite number: bounds of `ibp` claim nothing, whatever
+// layers come after.
+
+#include <gtest/gtest.h>
+
+#include "tests/soundness/batch.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf::soundness {
+namespace {
+
+NetLayer layer(int in, int out, bool relu, std::vector<double> weight) {
+  NetLayer made;
+  made.in = in;
+  made.out = out;
+  made.relu = relu;
+  made.weight = std::move(weight);
+  made.bias.assign(static_cast<std::size_t>(out), 0);
+  return made;
+}
+
+// Every neuron of the first layer is about 2^127; a float sum goes to -infinity, or to +infinity.
+Net overflowing(double sign, bool relu) {
+  constexpr int kNeurons = 19;  // vectors, and some more
+  const double huge = sign * 0x1p127;
+  std::vector<double> first;
+  for (int i = 0; i < kNeurons; ++i)
+    for (const double w : {-huge, -huge, huge, huge, sign * huge}) first.push_back(w);
+  Net net;
+  net.layers = {layer(5, kNeurons, relu, first),
+                layer(kNeurons, 2, true, std::vector<double>(std::size_t{2} * kNeurons, 0x1p-127)),
+                layer(2, 1, false, {1, 1})};
+  return net;
+}
+
+TEST(IntervalOverflow, ClaimsNothing) {
+  std::vector<Net> nets;
+  Batch batch;
+  for (const double sign : {-1.0, 1.0})
+    for (const bool relu : {false, true})
+      for (const Form form : {Form::kDense, Form::kConv})
+        for (const char* target : {"generic", "x86-64"}) {
+          nets.push_back(overflowing(sign, relu));
+          batch.add(to_graph(nets.back(), form), false,
+                    planner_config(Method::kIbp, Lowering::kVector, target));
+        }
+  batch.build({"g++", {"-O2"}});
+  for (std::size_t i = 0; i < nets.size(); ++i) {
+    SCOPED_TRACE(i);
+    const ExactNet exact(nets[i]);
+    for (const float radius : {0.0F, 0x1p-20F, 0.25F}) {
+      const std::size_t inputs = 5;
+      const FloatBox box{std::vector<float>(inputs, 1 - radius),
+                         std::vector<float>(inputs, 1 + radius)};
+      const Outcome outcome = batch.run(i, box);
+      ASSERT_EQ(outcome.status, BF_OK);
+      for (std::uint64_t corner = 0; corner < 32; ++corner) {
+        const Numbers y = exact.evaluate(corner_of(box, corner));
+        EXPECT_LE(compare(outcome.lower[0], y, 0), 0);
+        EXPECT_GE(compare(outcome.upper[0], y, 0), 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bf::soundness
