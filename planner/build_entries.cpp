@@ -201,7 +201,7 @@ void EntryBuilder::set_interval_errors(int index, int products, IntervalStep& st
   step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
                  (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
                  (1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat));
-  step.magnitude = drop(ErrorTerm::kScalar, 4 * kUnitFloat);
+  step.magnitude = drop(ErrorTerm::kScalar, 2 * kUnitFloat) * (1 + 8 * kUnitFloat);
   const double underflow = (2.0 * products + 2 + errors.row_norm) * 0x1p-147;
   step.absolute = (drop(ErrorTerm::kBiasRounding, errors.bias_float) +
                    drop(ErrorTerm::kUnderflow, std::max(underflow, 0x1p-100))) *

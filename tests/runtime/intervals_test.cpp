@@ -115,7 +115,7 @@ mpq_class relu(const mpq_class& x, bool on) {
 // readers and the centre's rounding.
 TEST(Intervals, ActivationsHoldWhatSumsSay) {
   constexpr int kCount = 19;  // vectors, and some neurons more
-  const bf::IntervalErrors errors = {1 + 0x1p-21F, 0x1p-22F, 0x1p-100F};
+  const bf::IntervalErrors errors = {1 + 0x1p-21F, 0x1.000008p-23F, 0x1p-100F};
   const float readers = 0x1p-18F, gamma = (readers + 0x1p-24F) * (1 + 0x1p-21F);
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);

@@ -208,11 +208,11 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   bf::bind_box(lower, upper, 2, 0x1.00000ep-22f, box_centre, box_radius);
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
-  interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f, 0x1p-22f,
-      0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
+  interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f,
+      0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
 
   // Task 3: bound y. Gemm 'fc2': [2] -> [2].
-  interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1p-22f,
+  interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1.000008p-23f,
       0x1.00001p-100f, out_lower, out_upper);
   return BF_OK;
 }
