@@ -48,9 +48,10 @@ void StepEmitter::boxed(const CentreAffine& step) {
   call_centre(step);
   mark("centre_slack");
   call(box_routine("slack_of_boxes"),
-       {name(step.centre_in), name(step.radius_in), std::to_string(region.in),
+       {name(step.centre_in), summed_radius(step), std::to_string(region.in),
         double_literal(step.centre_relative), double_literal(step.row_norm),
         double_literal(step.bias_norm), double_literal(step.absolute), name(step.slack)});
+  if (step.below == BufferId::kNone) return;
   mark("interval_around");
   call(box_routine("interval_around_boxes"),
        {name(step.radius_out), std::to_string(region.out), double_literal(step.inflate),

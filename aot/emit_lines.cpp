@@ -26,8 +26,7 @@ void StepEmitter::emit(const StartLines& step) {
       lines_routine("start_lines"),
       {table(step.layer, TableKind::kWeight), std::to_string(region.in), std::to_string(region.out),
        std::to_string(kernel(step.kernel).panel), std::to_string(line_stride(step.layer)),
-       name(step.input_radius), name(step.slack), name(step.below), literal_up(step.product),
-       double_literal(step.absolute), name(step.lines_out)});
+       name(step.input_radius), name(step.radius), literal_up(step.product), name(step.lines_out)});
 }
 
 void StepEmitter::emit(const ForwardLines& step) {
@@ -39,24 +38,32 @@ void StepEmitter::emit(const ForwardLines& step) {
        {table(step.layer, TableKind::kWeight), in,
         fmt::format("{} + {}", in, std::int64_t{lines} * region.in * entry_.boxes), out,
         fmt::format("{} + {}", out, lines * line_stride(step.layer))});
-  mark("tighten_lines");
-  call(lines_routine("tighten_lines"),
-       {std::to_string(region.out), std::to_string(plan_.input_count),
-        std::to_string(line_stride(step.layer)), literal_up(step.inflate),
-        double_literal(step.absolute), literal_up(step.concretize), name(step.slack), out,
-        name(step.below), name(step.above)});
 }
 
-// Neurons of several boxes are so many more.
+std::string StepEmitter::line_bounds(const LineBounds& bounds) const {
+  return fmt::format("bf::LineBounds{{{}, {}, {}, {}}}", literal_up(bounds.around),
+                     literal_up(bounds.inflate), literal_up(bounds.concretize),
+                     double_literal(bounds.absolute));
+}
+
+void StepEmitter::emit(const TightenLines& step) {
+  mark("tighten_lines");
+  call(lines_routine("tighten_lines"),
+       {std::to_string(layer(step.layer).out), std::to_string(plan_.input_count),
+        std::to_string(line_stride(step.layer)), line_bounds(step.bounds), name(step.radius),
+        name(step.slack), name(step.lines), name(step.below), name(step.above)});
+}
+
 void StepEmitter::emit(const RelaxLines& step) {
   const Layer& region = layer(step.layer);
   mark(step.kernel);
-  call("bf::relax_lines",
-       {std::to_string(std::int64_t{region.out} * entry_.boxes), region.relu ? "true" : "false",
+  call(lines_routine("relax_lines"),
+       {std::to_string(region.out), region.relu ? "true" : "false",
         std::to_string(plan_.input_count), std::to_string(line_stride(step.layer)),
-        name(step.centre), name(step.below), name(step.above), name(step.lines),
+        line_bounds(step.bounds),
         fmt::format("bf::LineErrors{{{}, {}, {}}}", literal_up(step.gamma),
                     literal_up(step.gamma_sum), literal_up(step.least)),
+        name(step.centre), name(step.radius), name(step.slack), name(step.lines),
         name(step.centre_out), name(step.radius_out), name(step.lines_out)});
 }
 

@@ -196,14 +196,20 @@ void StepEmitter::call_centre(const CentreAffine& step) {
   call(kernel(step.kernel).function, arguments);
 }
 
+// Relaxations with a table read the sum of the radii; lines do not.
+std::string StepEmitter::summed_radius(const CentreAffine& step) const {
+  return step.below == BufferId::kNone ? "nullptr" : name(step.radius_in);
+}
+
 void StepEmitter::emit(const CentreAffine& step) {
   call_centre(step);
   const Layer& region = layer(step.layer);
   mark("centre_slack");
   call("bf::centre_slack",
-       {name(step.centre_in), name(step.radius_in), std::to_string(region.in),
+       {name(step.centre_in), summed_radius(step), std::to_string(region.in),
         double_literal(step.centre_relative), double_literal(step.row_norm),
         double_literal(step.bias_norm), double_literal(step.absolute), name(step.slack)});
+  if (step.below == BufferId::kNone) return;
   mark("interval_around");
   call("bf::interval_around",
        {name(step.radius_out), std::to_string(region.out), double_literal(step.inflate),

@@ -66,6 +66,7 @@ class StepEmitter {
   void emit(const IntervalAffine& step);
   void emit(const CentreAffine& step);
   void call_centre(const CentreAffine& step);
+  std::string summed_radius(const CentreAffine& step) const;
   void emit(const Relax& step);
   void relax_slopes(const Relax& step);
   std::string relax_errors(const Relax& step, double offset) const;
@@ -76,9 +77,11 @@ class StepEmitter {
   // emit_lines.cpp: forward lines, of one box or of several
   void emit(const StartLines& step);
   void emit(const ForwardLines& step);
+  void emit(const TightenLines& step);
   void emit(const RelaxLines& step);
   // "bf::start_lines<16>": a routine for the entry's boxes.
   std::string lines_routine(const char* function) const;
+  std::string line_bounds(const LineBounds& bounds) const;
   // Elements from one row of a pre-activation's lines to the next.
   std::int64_t line_stride(int layer) const;
 
@@ -163,6 +166,7 @@ class StepEmitter {
   void boxed(const WriteBounds& step);
   void boxed(const StartLines& step) { emit(step); }
   void boxed(const ForwardLines& step) { emit(step); }
+  void boxed(const TightenLines& step) { emit(step); }
   void boxed(const RelaxLines& step) { emit(step); }
   template <typename OtherStep>
   void boxed(const OtherStep&) {

@@ -66,6 +66,9 @@ Purpose purpose(const StartLines& step) {
 Purpose purpose(const ForwardLines& step) {
   return {"lines", step.layer, Domain::kForward};
 }
+Purpose purpose(const TightenLines& step) {
+  return {"lines", step.layer, Domain::kForward};
+}
 Purpose purpose(const RelaxLines& step) {
   return {"relax", step.layer, Domain::kInterval};
 }
@@ -142,6 +145,9 @@ Cost cost(const Plan& plan, const StartLines& step) {
 // A coefficient and the constant for each weight, and the spread with its magnitude.
 Cost cost(const Plan& plan, const ForwardLines& step) {
   return one_pass(plan, step.layer, 2LL * line_rows(plan.input_count));
+}
+Cost cost(const Plan& plan, const TightenLines& step) {
+  return {2LL * line_rows(plan.input_count) * layer_at(plan, step.layer).out, 0};
 }
 Cost cost(const Plan& plan, const RelaxLines& step) {
   return {(40LL + 4 * line_rows(plan.input_count)) * layer_at(plan, step.layer).out, 0};

@@ -34,20 +34,23 @@ double EntryBuilder::radius_inflate(int index) {
   return (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
 }
 
-void EntryBuilder::add_state(int index, Relaxed& state) {
+void EntryBuilder::add_state(int index, bool interval, Relaxed& state) {
   const std::string& name = layer(index).name;
   state.centre = buffer(name + "_centre", Element::kFloat64, padded(index));
   state.radius = buffer(name + "_radius", Element::kFloat32, padded(index));
-  state.below = buffer(name + "_below", Element::kFloat32, padded(index));
-  state.above = buffer(name + "_above", Element::kFloat32, padded(index));
+  if (interval) {
+    state.below = buffer(name + "_below", Element::kFloat32, padded(index));
+    state.above = buffer(name + "_above", Element::kFloat32, padded(index));
+  }
   state.slack = buffer(name + "_slack", Element::kFloat64, kSlack);
 }
 
-void EntryBuilder::centre_affine(int index, Relaxed& state) {
+// interval: whether bounds are made of it here.
+void EntryBuilder::centre_affine(int index, bool interval, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
   const Activation& in = activation(region.input);
-  add_state(index, state);
+  add_state(index, interval, state);
   CentreAffine step;
   step.layer = index;
   step.centre_in = in.centre;
@@ -60,9 +63,9 @@ void EntryBuilder::centre_affine(int index, Relaxed& state) {
   step.slack = state.slack;
   step.kernel = lowering_.forward(KernelKind::kCentreAffine, index, false, false,
                                   step.live_in != BufferId::kNone);
-  const int depth = lowering_.kernel(step.kernel).depth;
-  step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
-                 (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
+  if (interval)
+    step.inflate =
+        (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) * radius_inflate(index);
   const double exact = region.exact_centre ? 0 : 1;
   step.centre_relative = exact *
                          (drop(ErrorTerm::kCentre, gamma_double(region.in + 8)) +
@@ -82,7 +85,7 @@ void EntryBuilder::centre_affine(int index, Relaxed& state) {
 void EntryBuilder::centre_sum(int index, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
-  add_state(index, state);
+  add_state(index, true, state);
   CentreSum step;
   step.layer = index;
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
@@ -275,15 +278,18 @@ void EntryBuilder::build_centred() {
       continue;
     }
     centre_step_[static_cast<std::size_t>(i)] = static_cast<int>(entry_.steps.size());
+    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
+    const bool from_lines = domain == Domain::kForward && !point;
+    const bool has_lines = from_lines || (lines && has_reader(i));
     if (layer(i).kind == LayerKind::kDense)
-      centre_affine(i, state);
+      centre_affine(i, !has_lines, state);
     else
       centre_sum(i, state);
-    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
-    if (domain == Domain::kForward && !point)
-      forward_lines(i, state);
-    else if (lines && has_reader(i))
+    if (from_lines)
+      forward_lines(i);
+    else if (has_lines)
       start_lines(i, state);
+    if (has_lines && is_head(i)) tighten_lines(i, state);
     const bool rows = domain == Domain::kBackward || domain == Domain::kOptimised;
     if (rows && !point) tighten(i, state);
     if (domain == Domain::kOptimised && !point) tighten_optimised(i, state);

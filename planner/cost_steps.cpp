@@ -235,7 +235,7 @@ void StepCoster::visit(const CentreAffine& step, const StepActivity&) {
   slack.items = layer(step.layer).in;
   around.items = layer(step.layer).out;
   add(Family::kCentreSlack, "centre_slack", -1, 1, slack);
-  add(Family::kAround, "interval_around", -1, 1, around);
+  if (step.below != BufferId::kNone) add(Family::kAround, "interval_around", -1, 1, around);
 }
 
 void StepCoster::visit(const EvaluateAffine& step, const StepActivity&) {
@@ -354,14 +354,18 @@ void StepCoster::visit(const StartLines& step, const StepActivity&) {
 void StepCoster::visit(const ForwardLines& step, const StepActivity&) {
   const Kernel& code = kernel(step.kernel);
   const int rows = code.lines + 1;
-  Work work, reach;
+  Work work;
   work.float32 = 2.0 * rows * code.in * code.out;
   work.slots32 = 2.0 * rows * padded_weights(code);
   work.bytes = 4 * padded_weights(code);
   work.groups = rows * panel_vectors(code);
   add(Family::kIntervalAffine, code.function, step.kernel, 1, work, code.schedule.lanes,
       working_set_);
-  reach.items = 1.0 * rows * divided_up(code.out, lanes_);
+}
+
+void StepCoster::visit(const TightenLines& step, const StepActivity&) {
+  Work reach;
+  reach.items = 1.0 * line_rows(plan_.input_count) * divided_up(layer(step.layer).out, lanes_);
   add(Family::kAround, "tighten_lines", -1, 1, reach);
 }
 
@@ -372,7 +376,7 @@ void StepCoster::visit(const RelaxLines& step, const StepActivity& activity) {
   relaxed.groups = activity.neurons;
   add(Family::kRelax, code.function, step.kernel, 1, relaxed);
   also_branches(1, surprises(activity.changes, code.in));
-  lines.items = 1.0 * (code.lines + 1) * divided_up(code.in, lanes_);
+  lines.items = 2.0 * (code.lines + 1) * divided_up(code.in, lanes_);
   also(Family::kAround, 1, lines);
 }
 

@@ -69,6 +69,7 @@ class StepCoster {
   void visit(const RelaxMax& step, const StepActivity&);
   void visit(const StartLines& step, const StepActivity&);
   void visit(const ForwardLines& step, const StepActivity&);
+  void visit(const TightenLines& step, const StepActivity&);
   void visit(const RelaxLines& step, const StepActivity& activity);
   void visit(const ListLive& step, const StepActivity& activity);
   void visit(const WriteBounds& step, const StepActivity&);

@@ -85,8 +85,8 @@ class EntryBuilder {
     return index < 0 ? box_ : activations_[static_cast<std::size_t>(index)];
   }
   bool keeps_tables() const;
-  void add_state(int index, Relaxed& state);
-  void centre_affine(int index, Relaxed& state);
+  void add_state(int index, bool interval, Relaxed& state);
+  void centre_affine(int index, bool interval, Relaxed& state);
   void centre_sum(int index, Relaxed& state);
   int backward_depth(int index) const;
   double wide_gamma(int index) const;
@@ -104,8 +104,11 @@ class EntryBuilder {
   int lines_depth(int index) const;
   double lines_gamma(int index) const;
   double lines_concretize() const;
+  LineBounds line_bounds(int index);
+  BufferId add_lines(int index);
   void start_lines(int index, const Relaxed& state);
-  void forward_lines(int index, const Relaxed& state);
+  void forward_lines(int index);
+  void tighten_lines(int index, Relaxed& state);
   void relax_lines(int index, const Relaxed& state);
 
   // backward_steps.cpp: note [backward pass]

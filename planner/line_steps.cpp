@@ -43,45 +43,64 @@ double EntryBuilder::lines_concretize() const {
          (1 + 8 * kUnitFloat);
 }
 
-void EntryBuilder::start_lines(int index, const Relaxed& state) {
+// Spreads are sums of as many products as the lines'; those over the box, a layer's radii.
+LineBounds EntryBuilder::line_bounds(int index) {
   const Layer& region = layer(index);
-  BufferId& lines = lines_[static_cast<std::size_t>(index)];
-  lines = buffer(region.name + "_lines", Element::kFloat32,
-                 std::int64_t{line_rows(plan_.input_count)} * padded(index));
+  const double weights = 1 + drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
+  const KernelKind kind = region.input < 0 ? KernelKind::kCentreAffine : KernelKind::kForwardLines;
+  const int depth = lowering_.forward_depth(kind, index);
+  const int rows = line_rows(plan_.input_count);
+  LineBounds made;
+  made.around = weights * radius_inflate(index) * (1 + 8 * kUnitFloat);
+  made.inflate = weights * (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
+                 (1 + 8 * kUnitFloat);
+  made.concretize = lines_concretize();
+  made.absolute =
+      drop(ErrorTerm::kUnderflow, (rows * (region.in + region.errors.row_norm) + 8.0) * 0x1p-147);
+  return made;
+}
+
+BufferId EntryBuilder::add_lines(int index) {
+  const Layer& region = layer(index);
+  return lines_[static_cast<std::size_t>(index)] =
+             buffer(region.name + "_lines", Element::kFloat32,
+                    std::int64_t{line_rows(plan_.input_count)} * padded(index));
+}
+
+void EntryBuilder::start_lines(int index, const Relaxed& state) {
   StartLines step;
   step.layer = index;
   step.input_radius = box_.radius;
-  step.slack = state.slack;
-  step.below = state.below;
-  step.lines_out = lines;
+  step.radius = state.radius;
+  step.lines_out = add_lines(index);
   step.product = product_gamma(index, 1, ErrorTerm::kProduct) * (1 + 8 * kUnitFloat);
-  step.absolute = drop(ErrorTerm::kUnderflow, line_rows(plan_.input_count) * 0x1p-147);
   step.kernel = lowering_.start_lines(index);
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::forward_lines(int index, const Relaxed& state) {
-  const Layer& region = layer(index);
-  BufferId& lines = lines_[static_cast<std::size_t>(index)];
-  const int rows = line_rows(plan_.input_count);
-  lines = buffer(region.name + "_lines", Element::kFloat32, std::int64_t{rows} * padded(index));
+void EntryBuilder::forward_lines(int index) {
   ForwardLines step;
   step.layer = index;
-  step.lines_in = activation_lines_[static_cast<std::size_t>(region.input)];
-  step.slack = state.slack;
+  step.lines_in = activation_lines_[static_cast<std::size_t>(layer(index).input)];
+  step.lines_out = add_lines(index);
+  step.kernel = lowering_.forward_lines(index);
+  BF_CHECK(lowering_.kernel(step.kernel).depth + 2 == lines_depth(index));
+  entry_.steps.push_back(step);
+}
+
+void EntryBuilder::tighten_lines(int index, Relaxed& state) {
+  const std::string& name = layer(index).name;
+  state.below = buffer(name + "_below", Element::kFloat32, padded(index));
+  state.above = buffer(name + "_above", Element::kFloat32, padded(index));
+  TightenLines step;
+  step.layer = index;
   step.centre = state.centre;
+  step.radius = state.radius;
+  step.slack = state.slack;
+  step.lines = lines_[static_cast<std::size_t>(index)];
   step.below = state.below;
   step.above = state.above;
-  step.lines_out = lines;
-  step.kernel = lowering_.forward_lines(index);
-  const int depth = lowering_.kernel(step.kernel).depth;
-  BF_CHECK(depth + 2 == lines_depth(index));
-  step.inflate = (1 + drop(ErrorTerm::kWeightRounding, region.errors.weight_relative)) *
-                 (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
-                 (1 + 8 * kUnitFloat);
-  step.absolute =
-      drop(ErrorTerm::kUnderflow, (rows * (region.in + region.errors.row_norm) + 8.0) * 0x1p-147);
-  step.concretize = lines_concretize();
+  step.bounds = line_bounds(index);
   entry_.steps.push_back(step);
 }
 
@@ -94,12 +113,13 @@ void EntryBuilder::relax_lines(int index, const Relaxed& state) {
   RelaxLines step;
   step.layer = index;
   step.centre = state.centre;
-  step.below = state.below;
-  step.above = state.above;
+  step.radius = state.radius;
+  step.slack = state.slack;
   step.lines = lines_[static_cast<std::size_t>(index)];
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   step.lines_out = lines;
+  step.bounds = line_bounds(index);
   step.gamma = lines_gamma(index);
   step.gamma_sum = step.gamma * lines_concretize() * (1 + 8 * kUnitFloat);
   step.least = drop(ErrorTerm::kUnderflow, 0x1p-100);

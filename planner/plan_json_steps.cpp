@@ -155,37 +155,41 @@ Json fields(const Names& names, const Relax& step) {
 Json fields(const Names& names, const StartLines& step) {
   return {{"layer", names.layer(step.layer)},
           {"input_radius", names.buffer(step.input_radius)},
-          {"slack", names.buffer(step.slack)},
-          {"below", names.buffer(step.below)},
+          {"radius", names.buffer(step.radius)},
           {"lines_out", names.buffer(step.lines_out)},
           {"product", step.product},
-          {"absolute", step.absolute},
           {"kernel", names.kernel(step.kernel)}};
 }
 
 Json fields(const Names& names, const ForwardLines& step) {
   return {{"layer", names.layer(step.layer)},
           {"lines_in", names.buffer(step.lines_in)},
-          {"slack", names.buffer(step.slack)},
-          {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)},
           {"lines_out", names.buffer(step.lines_out)},
-          {"inflate", step.inflate},
-          {"absolute", step.absolute},
-          {"concretize", step.concretize},
           {"kernel", names.kernel(step.kernel)}};
+}
+
+Json fields(const Names& names, const TightenLines& step) {
+  return {{"layer", names.layer(step.layer)},    {"centre", names.buffer(step.centre)},
+          {"radius", names.buffer(step.radius)}, {"slack", names.buffer(step.slack)},
+          {"lines", names.buffer(step.lines)},   {"below", names.buffer(step.below)},
+          {"above", names.buffer(step.above)},   {"around", step.bounds.around},
+          {"inflate", step.bounds.inflate},      {"concretize", step.bounds.concretize},
+          {"absolute", step.bounds.absolute}};
 }
 
 Json fields(const Names& names, const RelaxLines& step) {
   return {{"layer", names.layer(step.layer)},
           {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)},
+          {"radius", names.buffer(step.radius)},
+          {"slack", names.buffer(step.slack)},
           {"lines", names.buffer(step.lines)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"lines_out", names.buffer(step.lines_out)},
+          {"around", step.bounds.around},
+          {"inflate", step.bounds.inflate},
+          {"concretize", step.bounds.concretize},
+          {"absolute", step.bounds.absolute},
           {"gamma", step.gamma},
           {"gamma_sum", step.gamma_sum},
           {"least", step.least},

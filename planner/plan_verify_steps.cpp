@@ -101,8 +101,11 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
   read_live(plan, step.live_in, layer.input, uses);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
-  uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
+  BF_CHECK((step.below == BufferId::kNone) == (step.above == BufferId::kNone));
+  if (step.below != BufferId::kNone) {
+    uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
+    uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
+  }
   uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
   return uses.list;
 }
@@ -176,14 +179,13 @@ int line_stride(const Plan& plan, const Entry& entry, const Layer& layer, int in
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const StartLines& step) {
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && layer.input < 0);
-  check_error_terms({step.product, step.absolute});
+  check_error_terms({step.product});
   const Kernel& kernel = kernel_of(plan, step.kernel, KernelKind::kStartLines, layer.in, layer.out);
   BF_CHECK(kernel.boxes == entry.boxes && kernel.lines == plan.input_count + 1);
   const int stride = line_stride(plan, entry, layer, step.layer);
   Uses uses;
   uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
-  uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
   uses.write(step.lines_out, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
   return uses.list;
 }
@@ -192,34 +194,48 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& 
   const Layer& layer = layer_at(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && layer.input >= 0);
   BF_CHECK(plan.domains.at(static_cast<std::size_t>(step.layer)).domain == Domain::kForward);
-  check_error_terms({step.inflate, step.absolute, step.concretize});
   const Kernel& kernel =
       kernel_of(plan, step.kernel, KernelKind::kForwardLines, layer.in, layer.out);
   BF_CHECK(kernel.boxes == entry.boxes && kernel.lines == plan.input_count + 1);
   const int stride = line_stride(plan, entry, layer, step.layer);
   Uses uses;
   uses.read(step.lines_in, Role::kLines, layer.input, kFloat, lines_of(plan, layer.in));
-  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
   uses.write(step.lines_out, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
-  uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
-  uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
+  return uses.list;
+}
+
+// What bounds of z are made of.
+template <typename LineStep>
+void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses& uses) {
+  const Layer& layer = layer_at(plan, step.layer);
+  BF_CHECK(layer.kind == LayerKind::kDense);
+  const LineBounds& bounds = step.bounds;
+  check_error_terms({bounds.around, bounds.inflate, bounds.concretize, bounds.absolute});
+  const int stride = line_stride(plan, entry, layer, step.layer);
+  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
+  uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.read(step.lines, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
+}
+
+std::vector<Use> uses(const Plan& plan, const Entry& entry, const TightenLines& step) {
+  const Layer& layer = layer_at(plan, step.layer);
+  Uses uses;
+  read_lines(plan, entry, step, uses);
+  uses.overwrite(step.below, step.radius, Role::kBelow, step.layer, kFloat, layer.out);
+  uses.write(step.above, Role::kAbove, step.layer, kFloat, layer.out);
   return uses.list;
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const RelaxLines& step) {
   const Layer& layer = layer_at(plan, step.layer);
-  BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
+  BF_CHECK(!layer.function);
   check_error_terms({step.gamma, step.gamma_sum, step.least});
   kernel_at(plan, step.kernel, KernelKind::kRelaxLines);
-  const int stride = line_stride(plan, entry, layer, step.layer);
   Uses uses;
-  uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
-  uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
-  uses.read(step.above, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.read(step.lines, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
+  read_lines(plan, entry, step, uses);
   uses.overwrite(step.centre_out, step.centre, Role::kCentre, step.layer, kDouble, layer.out);
-  uses.overwrite(step.radius_out, step.below, Role::kRadius, step.layer, kFloat, layer.out);
+  uses.overwrite(step.radius_out, step.radius, Role::kRadius, step.layer, kFloat, layer.out);
   uses.write(step.lines_out, Role::kLines, step.layer, kFloat, lines_of(plan, layer.out));
   return uses.list;
 }

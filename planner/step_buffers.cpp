@@ -63,15 +63,19 @@ std::vector<InPlace> in_place(const Relax& step) {
   return {{step.centre, step.centre_out}, {spread, step.radius_out}};
 }
 
-// relax_lines() of runtime/lines.h: as relax().
+// relax_lines() and tighten_lines() of runtime/lines.h: as relax().
 std::vector<InPlace> in_place(const RelaxLines& step) {
-  return {{step.centre, step.centre_out}, {step.below, step.radius_out}};
+  return {{step.centre, step.centre_out}, {step.radius, step.radius_out}};
+}
+std::vector<InPlace> in_place(const TightenLines& step) {
+  return {{step.radius, step.below}};
 }
 
 // interval_around() of runtime/bounds.h, the last routine of both steps, reads radius j, then
 // writes below j and above j, which are equal.
 template <typename Centre>
 std::vector<InPlace> around_centre(const Centre& step) {
+  if (step.below == BufferId::kNone) return {};
   return {{step.below, step.above, true}, {step.radius_out, step.below}};
 }
 std::vector<InPlace> in_place(const CentreAffine& step) {
@@ -127,14 +131,15 @@ class Renaming {
             &step.centre_out, &step.radius_out});
   }
   void operator()(StartLines& step) const {
-    rename({&step.input_radius, &step.slack, &step.below, &step.lines_out});
+    rename({&step.input_radius, &step.radius, &step.lines_out});
   }
-  void operator()(ForwardLines& step) const {
-    rename({&step.lines_in, &step.slack, &step.centre, &step.below, &step.above, &step.lines_out});
+  void operator()(ForwardLines& step) const { rename({&step.lines_in, &step.lines_out}); }
+  void operator()(TightenLines& step) const {
+    rename({&step.centre, &step.radius, &step.slack, &step.lines, &step.below, &step.above});
   }
   void operator()(RelaxLines& step) const {
-    rename({&step.centre, &step.below, &step.above, &step.lines, &step.centre_out, &step.radius_out,
-            &step.lines_out});
+    rename({&step.centre, &step.radius, &step.slack, &step.lines, &step.centre_out,
+            &step.radius_out, &step.lines_out});
   }
   void operator()(ListLive& step) const { rename({&step.centre, &step.radius, &step.live}); }
   void operator()(BackwardRows& step) const {

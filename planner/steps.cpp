@@ -81,16 +81,19 @@ Access access(const RelaxMax& step) {
 }
 
 Access access(const StartLines& step) {
-  return make_access({step.input_radius, step.slack, step.below}, {step.lines_out});
+  return make_access({step.input_radius, step.radius}, {step.lines_out});
 }
 
 Access access(const ForwardLines& step) {
-  return make_access({step.lines_in, step.slack, step.centre, step.below, step.above},
-                     {step.lines_out, step.below, step.above});
+  return make_access({step.lines_in}, {step.lines_out});
+}
+
+Access access(const TightenLines& step) {
+  return make_access({step.centre, step.radius, step.slack, step.lines}, {step.below, step.above});
 }
 
 Access access(const RelaxLines& step) {
-  return make_access({step.centre, step.below, step.above, step.lines},
+  return make_access({step.centre, step.radius, step.slack, step.lines},
                      {step.centre_out, step.radius_out, step.lines_out});
 }
 
@@ -197,6 +200,9 @@ std::string_view name(const StartLines&) {
 }
 std::string_view name(const ForwardLines&) {
   return "forward_lines";
+}
+std::string_view name(const TightenLines&) {
+  return "tighten_lines";
 }
 std::string_view name(const RelaxLines&) {
   return "relax_lines";

@@ -70,9 +70,10 @@ struct CentreAffine {
   BufferId centre_out = BufferId::kNone,
            radius_out =
                BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
-  BufferId below = BufferId::kNone, above = BufferId::kNone;  // both set to radius_out + slack
+  // Both set to radius_out + slack; kNone where the layer has lines, whose steps bound it.
+  BufferId below = BufferId::kNone, above = BufferId::kNone;
   BufferId slack = BufferId::kNone;  // one double: |z - (centre + W (a - c))| for every neuron
-  double inflate = 0;                // factor on the computed radius
+  double inflate = 0;                // factor on the computed radius, for below and above
   double centre_relative = 0;        // slack = centre_relative (row_norm max|c| + bias_norm)
   double absolute = 0;               //         + absolute
   double row_norm = 0;
@@ -354,8 +355,8 @@ struct MeetOutputs {
 
 using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine,
                           CentreSum, Relax, RelaxProduct, RelaxMax, StartLines, ForwardLines,
-                          RelaxLines, ListLive, BackwardRows, WriteBounds, EvaluateAffine,
-                          WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+                          TightenLines, RelaxLines, ListLive, BackwardRows, WriteBounds,
+                          EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);

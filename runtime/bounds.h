@@ -93,7 +93,8 @@ static inline void bind_box(const float* lower, const float* upper, int n, doubl
 // What centre z_j = fl(W c + b) may miss, in double, for the neurons of one layer (see
 // CentreAffine in the plan):
 //   |z - (z_j + sum_k w*_jk (a_k - c_k))| <= relative (row_norm max|c| + bias_norm) + absolute
-// slack[0]: that bound; slack[1]: sum of the radii; slack[2] is left for relax().
+// slack[0]: that bound; slack[1]: sum of the radii, or 0 without them; slack[2] is left for
+// relax().
 static inline void centre_slack(const double* centre, const float* radius, int n, double relative,
                                 double row_norm, double bias_norm, double absolute, double* slack) {
   double largest[kPartialSums] = {};
@@ -101,7 +102,7 @@ static inline void centre_slack(const double* centre, const float* radius, int n
   const auto take = [&](int k, int s) {
     const double size = __builtin_fabs(centre[k]);
     largest[s] = size > largest[s] ? size : largest[s];
-    sums[s] += static_cast<double>(radius[k]);
+    if (radius != nullptr) sums[s] += static_cast<double>(radius[k]);
   };
   int first = 0;
   for (; first + kPartialSums <= n; first += kPartialSums)

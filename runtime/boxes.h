@@ -134,7 +134,7 @@ BF_ROUTINE bind_boxes(const BoxGroup<kBoxes>& group, const float* lower, const f
 
 // ---- the interval around a double centre
 
-// centre_slack; slack: [3][kBoxes].
+// centre_slack; slack: [3][kBoxes]. Without a radius there is no sum of radii.
 template <int kBoxes>
 BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, double relative,
                           double row_norm, double bias_norm, double absolute, double* slack) {
@@ -147,7 +147,7 @@ BF_ROUTINE slack_of_boxes(const double* centre, const float* radius, int n, doub
       const std::ptrdiff_t at = std::ptrdiff_t{k} * kBoxes + v;
       Doubles& most = largest[k % kPartialSums];
       most = L::larger(L::size(load_rows<Doubles>(centre + at)), most);
-      sums[k % kPartialSums] += L::wide(radius + at);
+      if (radius != nullptr) sums[k % kPartialSums] += L::wide(radius + at);
     }
     for (int s = 1; s < kPartialSums; ++s) {
       largest[0] = L::larger(largest[s], largest[0]);

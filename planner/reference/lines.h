@@ -43,19 +43,27 @@ Vector<Scalar> lines_through(const AffineMap<Scalar>& map, const Vector<Scalar>&
   return lines;
 }
 
+// How far values lie from their centre: as far as the interval's radius, or the lines, reach.
 template <typename Scalar>
-void tighten_by_lines(const Vector<Scalar>& lines, Eigen::Index inputs, Vector<Scalar>& below,
-                      Vector<Scalar>& above) {
+struct LineReach {
+  Vector<Scalar> below, above;
+};
+
+template <typename Scalar>
+LineReach<Scalar> reach_of_lines(const Vector<Scalar>& lines, Eigen::Index inputs,
+                                 const Vector<Scalar>& radius) {
   const Eigen::Index n = lines.size() / (inputs + 2);
+  LineReach<Scalar> made{radius, radius};
   for (Eigen::Index j = 0; j < n; ++j) {
     const Scalar middle = lines(inputs * n + j);
     if (!is_finite(middle)) continue;
     Scalar reach = lines((inputs + 1) * n + j);
     for (Eigen::Index k = 0; k < inputs; ++k) reach += magnitude(Scalar(lines(k * n + j)));
     const Scalar down = reach - middle, up = reach + middle;
-    if (down < below(j)) below(j) = down;
-    if (up < above(j)) above(j) = up;
+    if (down < made.below(j)) made.below(j) = down;
+    if (up < made.above(j)) made.above(j) = up;
   }
+  return made;
 }
 
 // Of the activations: parallel lines of the upper one's slope. relu(z) >= slope z.

@@ -202,8 +202,10 @@ class Machine {
   void set_centre(const Centre& step, const std::vector<Boxes>& inputs) {
     const Interval<Scalar> bounds = propagate(step.layer, inputs);
     store(step.centre_out, step.radius_out, bounds);
-    memory(step.below) = memory(step.radius_out);
-    memory(step.above) = memory(step.radius_out);
+    if (step.below != BufferId::kNone) {
+      memory(step.below) = memory(step.radius_out);
+      memory(step.above) = memory(step.radius_out);
+    }
     layers_[step.layer] = bounds;
   }
   void execute(const CentreAffine& step) { set_centre(step, {{step.centre_in, step.radius_in}}); }
@@ -238,13 +240,27 @@ class Machine {
     const Layer& target = layer(step.layer);
     memory(step.lines_out) = lines_through<Scalar>(maps_.of(step.layer), memory(step.lines_in),
                                                    plan_.input_count, target.in, target.out);
-    tighten_by_lines<Scalar>(memory(step.lines_out), plan_.input_count, memory(step.below),
-                             memory(step.above));
-    layers_[step.layer] = load(step.centre, step.below, step.above);
+  }
+
+  // The layer's bounds.
+  template <typename LineStep>
+  LineReach<Scalar> tighten_by_lines(const LineStep& step) {
+    LineReach<Scalar> reach =
+        reach_of_lines<Scalar>(memory(step.lines), plan_.input_count, memory(step.radius));
+    const Vector<Scalar>& centre = memory(step.centre);
+    layers_[step.layer] = {centre - reach.below, centre + reach.above};
+    return reach;
+  }
+
+  void execute(const TightenLines& step) {
+    LineReach<Scalar> reach = tighten_by_lines(step);
+    memory(step.below) = std::move(reach.below);
+    memory(step.above) = std::move(reach.above);
   }
 
   void execute(const RelaxLines& step) {
-    Interval<Scalar> bounds = load(step.centre, step.below, step.above);
+    tighten_by_lines(step);
+    Interval<Scalar> bounds = layers_.at(step.layer);
     const Vector<Scalar> centre = memory(step.centre);
     std::vector<Relaxed<Scalar>> relaxed;
     for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
