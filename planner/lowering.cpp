@@ -170,6 +170,17 @@ std::optional<Rejected> LoweringPlanner::tune(Kernel& kernel) const {
   return std::nullopt;
 }
 
+// A kernel of a dense layer's weights, without a schedule.
+Kernel LoweringPlanner::dense(KernelKind kind, int index) const {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.in = layer.in;
+  kernel.out = layer.out;
+  kernel.panel = panel_of(index);
+  return kernel;
+}
+
 KernelId LoweringPlanner::bind(KernelKind kind) {
   Kernel kernel;
   kernel.kind = kind;
@@ -208,11 +219,7 @@ bool LoweringPlanner::comes_from_memory(const Layer& layer) const {
 
 KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool head, bool live_in) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = kind;
-  kernel.in = layer.in;
-  kernel.out = layer.out;
-  kernel.panel = panel_of(index);
+  Kernel kernel = dense(kind, index);
   kernel.relu = relu;
   kernel.head = head;
   kernel.live_in = live_in;
@@ -239,16 +246,10 @@ Schedule LoweringPlanner::lines_schedule(int index) const {
 }
 
 KernelId LoweringPlanner::forward_lines(int index) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = KernelKind::kForwardLines;
-  kernel.in = layer.in;
-  kernel.out = layer.out;
+  Kernel kernel = dense(KernelKind::kForwardLines, index);
   kernel.lines = plan_.input_count + 1;
-  kernel.panel = panel_of(index);
   kernel.schedule = lines_schedule(index);
   kernel.depth = forward_depth(KernelKind::kForwardLines, index);
-  if (comes_from_memory(layer)) kernel.prefetch = kPrefetch;
   return intern(kernel);
 }
 
@@ -262,12 +263,7 @@ KernelId LoweringPlanner::relax(int index) {
 }
 
 KernelId LoweringPlanner::start_rows(int index, int tile) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = KernelKind::kStartRows;
-  kernel.in = layer.in;
-  kernel.out = layer.out;
-  kernel.panel = panel_of(index);
+  Kernel kernel = dense(KernelKind::kStartRows, index);
   use_row_lanes(kernel, tile, false);
   return intern(kernel);
 }
@@ -310,19 +306,14 @@ int LoweringPlanner::backward_depth(int index) const {
 
 KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, bool live_out,
                                    bool live_in) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = KernelKind::kBackwardAffine;
-  kernel.in = layer.in;
-  kernel.out = layer.out;
-  kernel.panel = panel_of(index);
+  Kernel kernel = dense(KernelKind::kBackwardAffine, index);
   kernel.wide = wide;
   kernel.plain = plain;
   kernel.live_out = live_out;
   kernel.live_in = live_in;
   use_row_lanes(kernel, tile, wide);
   kernel.schedule.columns =
-      tile_columns(layer.in, kernel.schedule.vectors, plan_.config.target.vector_registers);
+      tile_columns(kernel.in, kernel.schedule.vectors, plan_.config.target.vector_registers);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);

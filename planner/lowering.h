@@ -84,6 +84,7 @@ class LoweringPlanner {
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
                         bool wide);
+  Kernel dense(KernelKind kind, int layer) const;
   KernelId intern(Kernel kernel);
   std::optional<Rejected> tune(Kernel& kernel) const;
 

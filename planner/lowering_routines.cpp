@@ -45,16 +45,23 @@ std::string geometry_text(const ConvGeometry& g) {
   return text;
 }
 
+// Its code is in the runtime's headers.
+Kernel routine(KernelKind kind, int in, int out = 0) {
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.in = in;
+  kernel.out = out;
+  kernel.reason = "a routine of the runtime";
+  return kernel;
+}
+
 }  // namespace
 
 KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile, bool wide) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
   const Term& term = layer.terms.at(static_cast<std::size_t>(number));
-  Kernel kernel;
-  kernel.kind = kind;
+  Kernel kernel = routine(kind, term.in, layer.out);
   kernel.map = std::visit(MapName{}, term.map);
-  kernel.in = term.in;
-  kernel.out = layer.out;
   kernel.panel = 1;
   kernel.residual = kind == KernelKind::kTermCentre && !term.residual.empty();
   kernel.wide =
@@ -66,21 +73,17 @@ KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile,
     kernel.schedule.columns =
         static_cast<int>(std::min(tiled_channels(conv->geometry), kTileChannels));
   }
-  kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }
 
 KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = KernelKind::kRelaxRows;
+  Kernel kernel = routine(KernelKind::kRelaxRows, layer.out);
   kernel.map = layer.kind == LayerKind::kProduct ? "product"
                : layer.kind == LayerKind::kMax   ? "max"
                                                  : "";
-  kernel.in = layer.out;
   kernel.wide = wide;
   use_row_lanes(kernel, tile, false);
-  kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }
 
@@ -110,49 +113,33 @@ KernelId LoweringPlanner::step_slopes(int index, int tile, bool chosen) {
 
 KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, int in, int out,
                                        int tile, bool wide) {
-  Kernel kernel;
-  kernel.kind = kind;
+  Kernel kernel = routine(kind, in, out);
   kernel.map = map;
-  kernel.in = in;
-  kernel.out = out;
   kernel.wide = wide;
   kernel.panel = 1;
   use_row_lanes(kernel, tile, false);
-  kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }
 
 KernelId LoweringPlanner::start_lines(int index) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = KernelKind::kStartLines;
-  kernel.in = layer.in;
-  kernel.out = layer.out;
+  Kernel kernel = routine(KernelKind::kStartLines, layer.in, layer.out);
   kernel.lines = plan_.input_count + 1;
   kernel.panel = panel_of(index);
-  kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }
 
 KernelId LoweringPlanner::relax_lines(int index) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = KernelKind::kRelaxLines;
-  kernel.in = layer.out;
+  Kernel kernel = routine(KernelKind::kRelaxLines, layer.out);
   kernel.relu = layer.relu;
   kernel.lines = plan_.input_count + 1;
-  kernel.reason = "a routine of the runtime";
   return intern(kernel);
 }
 
 KernelId LoweringPlanner::nonlinear(KernelKind kind, int index) {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  Kernel kernel;
-  kernel.kind = kind;
-  kernel.in = layer.terms.front().in;
-  kernel.out = layer.out;
-  kernel.reason = "a routine of the runtime";
-  return intern(kernel);
+  return intern(routine(kind, layer.terms.front().in, layer.out));
 }
 
 namespace {
