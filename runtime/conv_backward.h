@@ -18,34 +18,36 @@
 // times the output channels of its group. Float sums are kept in two levels: a chain is what one
 // accumulator takes in, of at most kConvChain products, then chains are added up. A chain holds
 // all taps, or those of two dimensions, or of one, or some channels of one tap, the longest that
-// fits. conv_chain() says how many products it has and how many chains there are; a term passes
-// through at most chain + chains roundings, that of its product included. The planner counts the
-// same: LoweringPlanner::term_depth.
+// fits: conv_chain(). A term passes through at most as many roundings as a chain has products and a
+// sum chains, that of its product included. The planner counts the same:
+// LoweringPlanner::term_depth.
 
 namespace bf {
 
 constexpr int kConvChain = 64;
 
-// Loops that one chain covers: 3 for all taps, 2, 1, or 0 for channels of one tap.
-static constexpr int chain_loops(const ConvShape& shape) {
-  int products = out_group(shape);
-  int loops = 0;
+// What one chain covers: loops (3 for all taps, 2, 1, or 0 for channels of one tap), and products.
+struct Chain {
+  int loops, products;
+};
+
+static constexpr Chain conv_chain(const ConvShape& shape) {
+  Chain chain = {0, out_group(shape)};
+  int products = chain.products;
   for (int d = 2; d >= 0 && products <= kConvChain; --d) {
     products *= ceil_div(shape.kernel[d], tap_steps(shape, shape.transposed).tap[d]);
-    if (products <= kConvChain) ++loops;
+    if (products <= kConvChain) chain = {chain.loops + 1, products};
   }
-  return loops;
+  if (chain.products > kConvChain) chain.products = kConvChain;
+  return chain;
 }
 
 template <const ConvShape& kShape>
-constexpr int kChainLoops = chain_loops(kShape);
+constexpr Chain kChain = conv_chain(kShape);
 
 template <const ConvShape& kShape>
-constexpr int loops_of(FixedShape<kShape>) {
-  return kChainLoops<kShape>;
-}
-static inline int loops_of(const ConvShape& shape) {
-  return chain_loops(shape);
+constexpr Chain conv_chain(FixedShape<kShape>) {
+  return kChain<kShape>;
 }
 
 // Whether the channels of a register tile are groups of one.
@@ -192,7 +194,7 @@ __attribute__((always_inline)) static inline Tile conv_sums(Shape fixed, const C
                                                             const Products& products) {
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
-  const int loops = kWide ? 3 : loops_of(fixed);
+  const int loops = kWide ? 3 : conv_chain(fixed).loops;
   const auto tap_at = [&](int d, int i) { return reads.range[d].first + i * how.tap[d]; };
   const auto position = [&](int d, int i) { return reads.range[d].position + i * how.position[d]; };
   Tile chain, total;

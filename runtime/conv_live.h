@@ -24,26 +24,6 @@ constexpr int kMostProducts = 2560;
 constexpr int kListBlock = kVectorBytes / 4;
 static_assert(kListBlock <= kListRoom + 1, "bf: lists have too little room behind them");
 
-// Products of a chain.
-static constexpr int chain_products(const ConvShape& shape) {
-  int products = out_group(shape);
-  const int loops = chain_loops(shape);
-  for (int d = 2; d > 2 - loops; --d)
-    products *= ceil_div(shape.kernel[d], tap_steps(shape, shape.transposed).tap[d]);
-  return products < kConvChain ? products : kConvChain;
-}
-
-template <const ConvShape& kShape>
-constexpr int kChainProducts = chain_products(kShape);
-
-template <const ConvShape& kShape>
-constexpr int chain_of(FixedShape<kShape>) {
-  return kChainProducts<kShape>;
-}
-static inline int chain_of(const ConvShape& shape) {
-  return chain_products(shape);
-}
-
 // The products of a pixel: where the output's coefficients are, in rows behind the image's first,
 // and its weight behind that of tap 0 and the first output.
 struct ProductList {
@@ -138,7 +118,7 @@ __attribute__((always_inline)) static inline void live_tile(Shape fixed, const f
                                                             float* to) {
   using Tile = ConvTile<kRows, kColumns, 1, typename SumOf<kWide>::type>;
   const ConvShape& shape = fixed;
-  const int readers = out_group(shape), most = chain_of(fixed);
+  const int readers = out_group(shape), most = conv_chain(fixed).products;
   const bool depthwise = is_depthwise(shape);
   LiveColumns<kColumns> columns = {};
   BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {

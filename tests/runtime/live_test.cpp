@@ -192,7 +192,7 @@ void check_conv(Shape fixed, const std::vector<float>& weight, unsigned seed) {
   Random random(seed);
   const bf::ConvShape& shape = fixed;
   const bool one_chain =
-      kWide || bf::taps(shape) * bf::out_group(shape) <= bf::chain_products(shape);
+      kWide || bf::taps(shape) * bf::out_group(shape) <= bf::conv_chain(shape).products;
   const Numbers kind = one_chain ? Numbers::kEven : Numbers::kIntegers;
   bf::Image in = {shape.batch, shape.in_channels, {}, shape.in};
   std::copy(std::begin(shape.in_size), std::end(shape.in_size), in.size);
