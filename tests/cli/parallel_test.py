@@ -169,6 +169,19 @@ int main() {
 }
 """
 
+# The first two tiles of a verifier's workers wait for each other: two are at work, however busy the
+# machine is. No order of memory accesses comes from it.
+MEET = r"""
+#include <atomic>
+#include <thread>
+
+static void meet() {
+  static std::atomic<int> here{0};
+  here.fetch_add(1, std::memory_order_relaxed);
+  while (here.load(std::memory_order_relaxed) < 2) std::this_thread::yield();
+}
+"""
+
 THREADS = ("host/thread_executor.h", "bf::host::ThreadExecutor threads(3);", "threads.get()")
 OPENMP = ("host/openmp_executor.h", "const bf_executor made = bf::host::openmp_executor(3);",
           "&made")
@@ -233,9 +246,10 @@ class Parallel(Case):
         # A test that cannot fail is none: here all workers use the first one's scratch.
         source = self.work / "avoid.cpp"
         tile = "const auto tile = [&](int index, unsigned char* own) {"
-        text = source.read_text().replace(tile, tile + "\n      own = scratch.begin;")
+        text = source.read_text().replace(
+            tile, tile + "\n      if (team.workers > 1 && count > 8) meet();\n      own = scratch.begin;")
         self.assertIn("own = scratch.begin", text)
-        source.write_text(text)
+        source.write_text(MEET + text)
         self.build(THREADS, "-pthread", "-fsanitize=thread", "-g")
         result = self.run_program()
         self.assertNotEqual(result.returncode, 0)
