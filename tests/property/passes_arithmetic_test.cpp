@@ -8,6 +8,7 @@
 #include "frontend/passes/exact_arithmetic.h"
 #include "tests/property/passes_exact.h"
 #include "tests/property/passes_random_graph.h"
+#include "tests/seed.h"
 
 namespace bf {
 namespace {

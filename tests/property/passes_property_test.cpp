@@ -11,6 +11,7 @@
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_exact.h"
 #include "tests/property/passes_random_graph.h"
+#include "tests/seed.h"
 
 namespace bf {
 namespace {

@@ -337,11 +337,6 @@ class GraphMaker {
 
 }  // namespace
 
-std::uint64_t seed_from_environment(std::uint64_t fallback) {
-  const char* text = std::getenv("BF_SEED");
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
-
 int pick(Random& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }

@@ -10,9 +10,6 @@ namespace bf::testing {
 
 using Random = std::mt19937_64;
 
-// BF_SEED when set, else `fallback`.
-std::uint64_t seed_from_environment(std::uint64_t fallback);
-
 // In [low, high].
 int pick(Random& random, int low, int high);
 

@@ -167,6 +167,12 @@ Outcome Batch::run(std::size_t i, const FloatBox& box, unsigned char poison) con
   return outcome;
 }
 
+std::string test_name(std::string_view name) {
+  std::string made(name);
+  std::ranges::replace(made, '-', '_');
+  return made;
+}
+
 bool has_compiler(const std::string& name) {
   return cli::find_program(name).has_value();
 }

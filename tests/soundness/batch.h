@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aot/emit.h"
@@ -99,6 +100,9 @@ class Batch {
 };
 
 // False for a compiler that this machine lacks.
+// As the name of a parameter of tests, which has no dashes.
+std::string test_name(std::string_view name);
+
 bool has_compiler(const std::string& name);
 
 }  // namespace bf::soundness

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <ostream>
 
 #include "aot/cli/library.h"
+#include "tests/seed.h"
 #include "tests/soundness/boxes.h"
 #include "tests/soundness/random_net.h"
 
@@ -83,8 +83,7 @@ const Configuration kConfigurations[] = {
 };
 
 std::uint64_t seed() {
-  const char* given = std::getenv("BF_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 20261120;
+  return testing::seed_from_environment(20261120);
 }
 
 class RandomBatches : public ::testing::TestWithParam<Configuration> {

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include "aot/cli/library.h"
+#include "tests/seed.h"
 #include "tests/soundness/cached.h"
 
 namespace bf::soundness {
@@ -43,8 +43,7 @@ const Configuration kConfigurations[] = {
 };
 
 std::uint64_t seed() {
-  const char* given = std::getenv("BF_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 20261120;
+  return testing::seed_from_environment(20261120);
 }
 
 bool same(const std::vector<float>& a, const std::vector<float>& b) {

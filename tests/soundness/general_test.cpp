@@ -17,6 +17,7 @@
 #include "frontend/evaluate_exact.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_random_graph.h"
+#include "tests/seed.h"
 #include "tests/soundness/batch.h"
 
 namespace bf::soundness {

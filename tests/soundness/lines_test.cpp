@@ -63,20 +63,10 @@ TEST(ForwardLines, ExactOnesLieWithinIntervals) {
   EXPECT_GE(tighter, 10);
 }
 
-NetLayer dense(int in, int out, std::vector<double> weight, bool relu) {
-  NetLayer made;
-  made.in = in;
-  made.out = out;
-  made.relu = relu;
-  made.weight = std::move(weight);
-  made.bias.assign(static_cast<std::size_t>(out), 0);
-  return made;
-}
-
 // relu(x) - relu(x) is 0: lines cancel, but for the distance of the two of each neuron.
 TEST(ForwardLines, Cancel) {
   Net net;
-  net.layers = {dense(1, 2, {1, 1}, true), dense(2, 1, {1, -1}, false)};
+  net.layers = {dense_layer(1, 2, {1, 1}, true), dense_layer(2, 1, {1, -1}, false)};
   const FloatBox box{{-1}, {3}};
   const reference::ExactBounds bounds = exact_bounds(plan_of(net, Method::kForward), box);
   EXPECT_EQ(bounds.upper[0], mpq_class(3, 4));  // slope 3/4: each within 3/8
@@ -87,7 +77,7 @@ TEST(ForwardLines, Cancel) {
 // The generated code makes them as tight, but for rounding.
 TEST(ForwardLines, GeneratedCodeIsAsTight) {
   Net net;
-  net.layers = {dense(1, 2, {1, 1}, true), dense(2, 1, {1, -1}, false)};
+  net.layers = {dense_layer(1, 2, {1, 1}, true), dense_layer(2, 1, {1, -1}, false)};
   Batch batch;
   batch.add(net, planner_config(Method::kForward, Lowering::kGeneric, "generic"));
   batch.build({"g++", {"-O1"}});
@@ -102,8 +92,9 @@ TEST(ForwardLines, GeneratedCodeIsAsTight) {
 TEST(ForwardLines, OverflowClaimsNothing) {
   const double huge = 0x1p100;
   Net net;
-  net.layers = {dense(2, 2, {huge, huge, -huge, huge}, true),
-                dense(2, 2, {huge, -huge, huge, huge}, true), dense(2, 1, {1, -1}, false)};
+  net.layers = {dense_layer(2, 2, {huge, huge, -huge, huge}, true),
+                dense_layer(2, 2, {huge, -huge, huge, huge}, true),
+                dense_layer(2, 1, {1, -1}, false)};
   Batch batch;
   for (const char* target : {"generic", "x86-64"})
     batch.add(net, planner_config(Method::kForward, Lowering::kVector, target));
@@ -125,7 +116,7 @@ TEST(ForwardLines, OverflowClaimsNothing) {
 // The message names the layer and a method that serves it.
 TEST(ForwardLines, RefusesOtherLayers) {
   Net net;
-  net.layers = {dense(1, 2, {1, 1}, true), dense(2, 1, {1, -1}, false)};
+  net.layers = {dense_layer(1, 2, {1, 1}, true), dense_layer(2, 1, {1, -1}, false)};
   const PlannerConfig config = planner_config(Method::kForward, Lowering::kGeneric, "generic");
   for (const Form form : {Form::kConv, Form::kSparse}) {
     try {

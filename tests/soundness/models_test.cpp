@@ -16,6 +16,7 @@
 #include "aot/cli/process.h"
 #include "aot/cli/sample.h"
 #include "planner/reference/executor.h"
+#include "tests/paths.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
@@ -58,11 +59,8 @@ const Model kModels[] = {
 
 using ModelAndMethod = std::tuple<Model, Method>;
 
-std::string test_name(const ModelAndMethod& what) {
-  std::string name = std::get<0>(what).name;
-  name += "_" + std::string(to_string(std::get<1>(what)));
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
+std::string name_of(const ModelAndMethod& what) {
+  return test_name(fmt::format("{}_{}", std::get<0>(what).name, to_string(std::get<1>(what))));
 }
 
 class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
@@ -212,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(Models, RealNetworks,
                          ::testing::Combine(::testing::ValuesIn(kModels),
                                             ::testing::Values(Method::kIbp, Method::kCrownIbp,
                                                               Method::kCrown, Method::kAlphaCrown)),
-                         [](const auto& test) { return test_name(test.param); });
+                         [](const auto& test) { return name_of(test.param); });
 
 }  // namespace
 }  // namespace bf::soundness

@@ -88,6 +88,16 @@ Op affine_op(const NetLayer& layer, Form form) {
 
 }  // namespace
 
+NetLayer dense_layer(int in, int out, std::vector<double> weight, bool relu) {
+  NetLayer layer;
+  layer.in = in;
+  layer.out = out;
+  layer.relu = relu;
+  layer.weight = std::move(weight);
+  layer.bias.assign(static_cast<std::size_t>(out), 0);
+  return layer;
+}
+
 Graph to_graph(const Net& net, Form form) {
   Graph graph;
   graph.name = net.label;

@@ -26,6 +26,9 @@ struct NetLayer {
   std::vector<double> weight_error, bias_error;
 };
 
+// Without a bias.
+NetLayer dense_layer(int in, int out, std::vector<double> weight, bool relu = false);
+
 // A chain of layers.
 struct Net {
   std::string label;

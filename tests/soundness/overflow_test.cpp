@@ -9,16 +9,6 @@
 namespace bf::soundness {
 namespace {
 
-NetLayer layer(int in, int out, bool relu, std::vector<double> weight) {
-  NetLayer made;
-  made.in = in;
-  made.out = out;
-  made.relu = relu;
-  made.weight = std::move(weight);
-  made.bias.assign(static_cast<std::size_t>(out), 0);
-  return made;
-}
-
 // Every neuron of the first layer is about 2^127; a float sum goes to -infinity, or to +infinity.
 Net overflowing(double sign, bool relu) {
   constexpr int kNeurons = 19;  // vectors, and some more
@@ -27,9 +17,10 @@ Net overflowing(double sign, bool relu) {
   for (int i = 0; i < kNeurons; ++i)
     for (const double w : {-huge, -huge, huge, huge, sign * huge}) first.push_back(w);
   Net net;
-  net.layers = {layer(5, kNeurons, relu, first),
-                layer(kNeurons, 2, true, std::vector<double>(std::size_t{2} * kNeurons, 0x1p-127)),
-                layer(2, 1, false, {1, 1})};
+  net.layers = {
+      dense_layer(5, kNeurons, first, relu),
+      dense_layer(kNeurons, 2, std::vector<double>(std::size_t{2} * kNeurons, 0x1p-127), true),
+      dense_layer(2, 1, {1, 1})};
   return net;
 }
 

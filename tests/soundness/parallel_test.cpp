@@ -17,7 +17,9 @@
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "runtime/host/thread_executor.h"
+#include "tests/paths.h"
 #include "tests/property/passes_random_graph.h"
+#include "tests/seed.h"
 #include "tests/soundness/boxes.h"
 #include "tests/soundness/executors.h"
 #include "tests/soundness/random_net.h"
@@ -54,8 +56,7 @@ const Configuration kConfigurations[] = {
 constexpr int kWorkers = 8;
 
 std::uint64_t seed() {
-  const char* given = std::getenv("BF_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 20261121;
+  return testing::seed_from_environment(20261121);
 }
 
 class Workers : public ::testing::TestWithParam<Configuration> {

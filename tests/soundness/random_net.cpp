@@ -156,9 +156,12 @@ std::vector<int> random_widths(Random& random) {
 
 Net random_net(Random& random, Family family) {
   std::vector<int> widths = random_widths(random);
-  const bool sleepy = family == Family::kSleepy;
-  for (std::size_t i = 1; sleepy && i + 1 < widths.size(); ++i)
+  for (std::size_t i = 1; family == Family::kSleepy && i + 1 < widths.size(); ++i)
     widths[i] = pick(random, 0, 2) == 0 ? pick(random, 120, 140) : pick(random, 14, 70);
+  return random_net(random, family, widths);
+}
+
+Net random_net(Random& random, Family family, const std::vector<int>& widths) {
   Net net;
   net.label = "family " + std::to_string(static_cast<int>(family));
   for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
@@ -166,7 +169,7 @@ Net random_net(Random& random, Family family) {
     net.layers.push_back(random_layer(random, family, widths[i], widths[i + 1]));
     const bool last = i + 2 == widths.size();
     net.layers.back().relu = family != Family::kAffine && (!last || family == Family::kSteep);
-    if (sleepy && !last) put_to_sleep(random, net.layers.back());
+    if (family == Family::kSleepy && !last) put_to_sleep(random, net.layers.back());
   }
   return net;
 }

@@ -30,6 +30,9 @@ int pick(Random& random, int low, int high);
 // chunks end.
 Net random_net(Random& random, Family family);
 
+// The same of given widths: inputs, then one per layer.
+Net random_net(Random& random, Family family, const std::vector<int>& widths);
+
 // Random widths: inputs, then one per layer.
 std::vector<int> random_widths(Random& random);
 

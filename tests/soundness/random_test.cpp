@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <ostream>
 #include <set>
 
 #include "aot/cli/library.h"
 #include "planner/reference/exact.h"
 #include "planner/tuning/schedule_space.h"
+#include "tests/seed.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
@@ -145,8 +145,7 @@ const Configuration kConfigurations[] = {
 };
 
 std::uint64_t seed() {
-  const char* given = std::getenv("BF_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : 20240531;
+  return testing::seed_from_environment(20240531);
 }
 
 // From here on float32 products may overflow, and bounds be infinite.

@@ -218,11 +218,7 @@ TEST_P(StorageVariants, PrintedPlacesDoNotOverlap) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, StorageVariants,
                          ::testing::Values(Method::kIbp, Method::kCrownIbp, Method::kCrown),
-                         [](const auto& test) {
-                           std::string name(to_string(test.param));
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& test) { return test_name(to_string(test.param)); });
 
 }  // namespace
 }  // namespace bf::soundness

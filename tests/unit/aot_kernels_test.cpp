@@ -13,21 +13,7 @@
 namespace bf {
 namespace {
 
-using testing::affine;
-using testing::Builder;
-
-Graph chain(const std::vector<std::int64_t>& sizes) {
-  Builder b({sizes[0]});
-  ValueId value = b.x();
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    const std::int64_t in = sizes[i - 1], out = sizes[i];
-    value = b.add(affine(out, in, std::vector<double>(static_cast<std::size_t>(in * out), 0.5),
-                         std::vector<double>(static_cast<std::size_t>(out), 0.25)),
-                  {value}, {out});
-    if (i + 1 < sizes.size()) value = b.relu(value);
-  }
-  return b.outputs({value});
-}
+using testing::dense_chain;
 
 void check_kernels(const Graph& graph, const PlannerConfig& config, std::set<std::string>& kinds) {
   const Plan made = plan(graph, {}, "net", false, config);
@@ -55,8 +41,9 @@ TEST(Kernels, SumNoLongerThanThePlanCounts) {
         config.batch = batch;
         for (const std::int64_t size : {1, 8, 12, 17, 50})
           for (const std::int64_t next : {3, 65, 256}) {
-            check_kernels(chain({size, next, 5}), config, kinds);  // rows of outputs in float32
-            check_kernels(chain({size, next, 40, size, 5}), config, kinds);  // and in double
+            check_kernels(dense_chain({size, next, 5}), config,
+                          kinds);  // rows of outputs in float32
+            check_kernels(dense_chain({size, next, 40, size, 5}), config, kinds);  // and in double
           }
       }
   for (const char* kind :

@@ -99,6 +99,20 @@ inline Graph two_layers(std::int64_t in, std::int64_t middle, std::int64_t out, 
   return output_both ? b.outputs({y, h}) : b.outputs({y});
 }
 
+// Dense layers of the given sizes, inputs first, with ReLUs between them: all weights 1/2.
+inline Graph dense_chain(const std::vector<std::int64_t>& sizes) {
+  Builder b({sizes[0]});
+  ValueId value = b.x();
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    const std::int64_t in = sizes[i - 1], out = sizes[i];
+    value = b.add(affine(out, in, std::vector<double>(static_cast<std::size_t>(in * out), 0.5),
+                         std::vector<double>(static_cast<std::size_t>(out), 0.25)),
+                  {value}, {out});
+    if (i + 1 < sizes.size()) value = b.relu(value);
+  }
+  return b.outputs({value});
+}
+
 // The codes of what `run` reports, each once.
 inline std::set<std::string> codes(const std::function<void()>& run) {
   std::set<std::string> result;

@@ -13,24 +13,12 @@
 namespace bf {
 namespace {
 
-using testing::affine;
-using testing::Builder;
-
 Plan plan_of(const std::vector<std::int64_t>& sizes, Method method,
              const char* target = "x86-64-v4") {
-  Builder b({sizes[0]});
-  ValueId value = b.x();
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    const std::int64_t in = sizes[i - 1], out = sizes[i];
-    value = b.add(affine(out, in, std::vector<double>(static_cast<std::size_t>(in * out), 0.5),
-                         std::vector<double>(static_cast<std::size_t>(out), 0.25)),
-                  {value}, {out});
-    if (i + 1 < sizes.size()) value = b.relu(value);
-  }
   PlannerConfig config;
   config.method = method;
   config.target = find_target(target);
-  return plan(b.outputs({value}), {}, "net", false, config);
+  return plan(testing::dense_chain(sizes), {}, "net", false, config);
 }
 
 template <typename StepKind>
