@@ -10,6 +10,7 @@
 #include "aot/cli/tune_measure.h"
 #include "planner/planner.h"
 #include "planner/tuning/schedule_space.h"
+#include "tests/paths.h"
 
 // The oracle that schedules are checked against: right kernels pass, wrong ones are found.
 namespace bf::cli {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tests/paths.h"
+
 namespace bf::cli {
 namespace {
 

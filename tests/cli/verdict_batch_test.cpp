@@ -14,6 +14,7 @@
 #include "aot/compile.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "runtime/bf.h"
+#include "tests/paths.h"
 #include "tests/support/model_text.h"
 
 namespace bf::cli {

@@ -17,6 +17,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "runtime/bf.h"
+#include "tests/paths.h"
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
 

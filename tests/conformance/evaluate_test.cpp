@@ -15,6 +15,7 @@
 #include "tests/conformance/operator_notes.h"
 #include "tests/conformance/run.h"
 #include "tests/conformance/table.h"
+#include "tests/paths.h"
 
 namespace bf::conformance {
 namespace {

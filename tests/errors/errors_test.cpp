@@ -15,6 +15,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
+#include "tests/paths.h"
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
 

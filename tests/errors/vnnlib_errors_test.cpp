@@ -17,6 +17,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/vnnlib/vnnlib.h"
+#include "tests/paths.h"
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.h"
 #include "tests/support/model_text.h"
 
 namespace bf {

@@ -19,6 +19,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
+#include "tests/paths.h"
 
 namespace bf {
 namespace {
@@ -154,7 +155,7 @@ std::string run_passes(const Golden& golden) {
 class GoldenDump : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenDump, Matches) {
-  const fs::path path = fs::path(BF_GOLDEN_DIR) / (GetParam() + ".textproto");
+  const fs::path path = fs::path(BF_SOURCE_DIR "/tests/golden") / (GetParam() + ".textproto");
   Golden golden = parse(read_file(path));
   ASSERT_FALSE(golden.options.empty()) << "no line '" << kMark << " run:'";
   const std::string actual = run_passes(golden);
@@ -168,7 +169,7 @@ TEST_P(GoldenDump, Matches) {
 
 std::vector<std::string> golden_names() {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(BF_GOLDEN_DIR))
+  for (const fs::directory_entry& entry : fs::directory_iterator(BF_SOURCE_DIR "/tests/golden"))
     if (entry.path().extension() == ".textproto") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "tests/paths.h"
+
 namespace bf::test {
 
 // A fresh folder that goes away with the object.

@@ -12,6 +12,7 @@
 
 #include "frontend/evaluate.h"
 #include "frontend/import/importer.h"
+#include "tests/paths.h"
 #include "tests/support/model_text.h"
 
 namespace bf {

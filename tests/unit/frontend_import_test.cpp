@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/import/importer.h"
+#include "tests/paths.h"
 #include "tests/support/model_text.h"
 
 namespace bf {

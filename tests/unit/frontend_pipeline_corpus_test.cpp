@@ -15,6 +15,7 @@
 #include "frontend/index_maps.h"
 #include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/pipeline.h"
+#include "tests/paths.h"
 
 namespace bf {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "aot/emit_functions.h"
 #include "aot/literals.h"
+#include "tests/paths.h"
 
 namespace bf {
 namespace {

@@ -6,6 +6,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/plan_json.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 
 // Which boxes of a batch go side by side, and what their entries look like.
 namespace bf {

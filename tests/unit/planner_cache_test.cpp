@@ -12,6 +12,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/plan_hash.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 
 namespace bf {
 namespace {

@@ -11,6 +11,7 @@
 #include "planner/plan_cache.h"
 #include "planner/plan_json.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 #include "tests/unit/planner_toy.h"
 #include "tests/unit/planner_verify_graph.h"
 

@@ -10,6 +10,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/pipeline.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 
 // The table of planner passes, and what a task covers.
 namespace bf {

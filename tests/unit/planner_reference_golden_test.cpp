@@ -13,6 +13,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"
+#include "tests/paths.h"
 
 // The competition networks' plans, executed by reference, against bounds that another tool computed
 // by the same method in double.

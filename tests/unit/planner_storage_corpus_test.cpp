@@ -9,6 +9,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 
 // Workspaces of the networks of the shared corpus (environment: BF_SHARED).
 namespace bf {

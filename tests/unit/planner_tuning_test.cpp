@@ -16,6 +16,7 @@
 #include "planner/tuning/schedule_search.h"
 #include "planner/tuning/schedule_space.h"
 #include "planner/tuning/tuner.h"
+#include "tests/paths.h"
 #include "tests/unit/frontend_graph_builder.h"
 
 // Schedules by measurement, without measuring: a machine that computes times stands in.

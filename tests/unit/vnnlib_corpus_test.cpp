@@ -8,6 +8,7 @@
 #include <string>
 
 #include "frontend/vnnlib/vnnlib.h"
+#include "tests/paths.h"
 
 namespace bf {
 namespace {

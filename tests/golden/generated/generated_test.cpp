@@ -16,6 +16,7 @@
 #include "aot/emit.h"
 #include "aot/kernels/schedule_dump.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 
 namespace bf {
 namespace {
