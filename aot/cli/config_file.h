@@ -1,9 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "aot/cli/json_reader.h"
+
+namespace CLI {
+class App;
+}
 
 namespace bf::cli {
 

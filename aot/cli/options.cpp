@@ -1,5 +1,6 @@
 #include "aot/cli/options.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "aot/cli/config_file.h"

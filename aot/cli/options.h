@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,6 +8,10 @@
 #include "aot/cli/library.h"
 #include "aot/cli/search_options.h"
 #include "aot/compile.h"
+
+namespace CLI {
+class App;
+}
 
 namespace bf::cli {
 

@@ -10,6 +10,10 @@
 #include "aot/report/report.h"
 #include "frontend/property.h"
 
+namespace CLI {
+class App;
+}
+
 namespace bf::cli {
 
 // Adds --report FILE.html.

@@ -1,11 +1,14 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "aot/compile.h"
+
+namespace CLI {
+class App;
+}
 
 namespace bf::cli {
 
