@@ -202,10 +202,15 @@ int LoweringPlanner::forward_depth(KernelKind kind, int index) const {
 }
 
 // Outputs computed together, when lanes are boxes: accumulators of a centre and a radius each,
-// which hide the latency; panels are whole numbers of them.
+// which hide the latency; panels are whole numbers of them. Of a single panel a few more where
+// none are left over: those few wait for their sums.
 int LoweringPlanner::box_columns(int index) const {
-  const int most = plan_.config.target.vector_registers >= 32 ? 8 : 4;
-  return std::min(most, panel_of(index));
+  const int least = plan_.config.target.vector_registers >= 32 ? 8 : 4;
+  const int panel = panel_of(index), out = plan_.layers[static_cast<std::size_t>(index)].out;
+  if (out <= panel)
+    for (int columns = least; columns <= least + least / 2; ++columns)
+      if (out % columns == 0) return columns;
+  return std::min(least, panel);
 }
 
 // Whether no cache keeps a layer's weights from one call to the next. From a cache, asking ahead

@@ -69,6 +69,19 @@ TEST(Batch, KernelsSumAsThoseOfOneBox) {
   EXPECT_GT(compared, 5);
 }
 
+// Layers of 50: four vectors of 16 lanes are one panel, in tiles of 10; those of 8 lanes are two,
+// in tiles that divide a panel.
+TEST(Batch, LeavesNoOutputsOver) {
+  const auto columns = [](const char* target) {
+    const Plan plan = plan_model(kController, config_of(Method::kIbp, target, 16));
+    for (const Kernel& kernel : plan.kernels)
+      if (kernel.boxes > 1 && kernel.in == 50 && kernel.out == 50) return kernel.schedule.columns;
+    return 0;
+  };
+  EXPECT_EQ(columns("x86-64-v4"), 10);
+  EXPECT_EQ(columns("x86-64-v3"), 4);
+}
+
 TEST(Batch, GoesByTurnsWithAReason) {
   const auto reason = [](const Plan& plan) {
     EXPECT_EQ(plan.batch.side_by_side, 1);
