@@ -247,7 +247,7 @@ template <bool kAdd, const ConvShape& kShape>
 static inline void interval_sums(FixedShape<kShape> fixed, const float* weight,
                                  const float* centre_in, const float* radius_in, float* centre_out,
                                  float* radius_out) {
-  if constexpr (has_pooling_lanes(kShape, kIntervalChain))
+  if constexpr (has_pooled_windows(kShape, kIntervalChain))
     PoolingTiles<kAdd, kShape>::outputs(weight, centre_in, radius_in, centre_out, radius_out);
   else if constexpr (has_pixel_lanes(kShape, kIntervalChain))
     PixelTiles<kAdd, kShape>::outputs(weight, centre_in, radius_in, centre_out, radius_out);

@@ -7,16 +7,17 @@
 #include "vectors.h"
 
 // Interval sums of a convolution of few output channels whose windows lie side by side in a row, as
-// pooling has them: no input of a row enters two windows. Lanes are inputs, each times the weight
-// of its own tap; the rows of a window add up lane by lane, then halves of neighbours do, until an
-// output is left. Nothing is copied.
+// pooling has them: no input of a row enters two windows. Each column of a window adds up on its
+// own, then neighbours do, until one sum is left. So lanes are inputs, each times the weight of its
+// own tap, and nothing is copied. Where vectors are too short, or there are none, the sums are the
+// same ones: their order depends on the shape alone.
 //
 // A product meets the roundings of a chain of in_group x kernel[1] products and log2(kernel[2])
 // additions: no more than one chain of all of them has.
 
 namespace bf {
 
-// How such inputs are gone through.
+// How such inputs are gone through. No lanes: one by one.
 struct PoolingLanes {
   int inputs;    // of a row that windows read
   int lanes;     // of a vector
@@ -31,29 +32,60 @@ constexpr PoolingLanes pooling_lanes(const ConvShape& shape) {
   made.inputs = shape.out_size[2] * shape.kernel[2];
   made.lanes = kVectorBytes / 4;
   while (made.lanes > made.inputs) made.lanes /= 2;
-  if (made.lanes % shape.kernel[2] != 0) return {};
+  if (made.lanes < 4 || made.lanes % shape.kernel[2] != 0) return {};
   made.outputs = made.lanes / shape.kernel[2];
   made.vectors = ceil_div(made.inputs, made.lanes);
   made.together = made.vectors < kMost ? made.vectors : kMost;
   return made;
 }
 
-// Whether inputs go in lanes. Each output channel adds up neighbours anew: fewer than kFew of them.
-constexpr bool has_pooling_lanes(const ConvShape& shape, int chain) {
-  constexpr int kFew = 4;
-  const bool side_by_side = shape.kernel[2] > 1 && shape.stride[2] == shape.kernel[2] &&
-                            shape.dilation[2] == 1 && shape.pad[2] == 0 &&
-                            shape.out_size[2] * shape.kernel[2] <= shape.in_size[2];
-  if (kVectorBytes < 16 || shape.transposed || shape.kernel[0] > 1 || !side_by_side) return false;
+// Whether windows are summed so: a question of the shape alone. Each output channel adds up
+// neighbours anew: fewer than kFew of them.
+constexpr bool has_pooled_windows(const ConvShape& shape, int chain) {
+  constexpr int kFew = 4, kWidest = 16, kLeast = 4;
+  const int window = shape.kernel[2];
+  const bool halves = window > 1 && window <= kWidest && (window & (window - 1)) == 0;
+  const bool side_by_side = shape.stride[2] == window && shape.dilation[2] == 1 &&
+                            shape.pad[2] == 0 && shape.out_size[2] * window <= shape.in_size[2] &&
+                            shape.out_size[2] * window >= kLeast;
+  if (shape.transposed || shape.kernel[0] > 1 || !halves || !side_by_side) return false;
   return shape.in.spatial[2] == 1 && shape.out.spatial[2] == 1 && out_group(shape) < kFew &&
-         in_group(shape) * taps(shape) <= chain && pooling_lanes(shape).lanes >= 4;
+         in_group(shape) * taps(shape) <= chain;
 }
 
 template <bool kAdd, const ConvShape& kShape>
 struct PoolingTiles {
   static constexpr PoolingLanes kHow = pooling_lanes(kShape);
   static constexpr int kWindow = kShape.kernel[2], kChannels = in_group(kShape);
-  using Vector = typename VectorOf<float, kHow.lanes>::type;
+  static constexpr bool kLanes = kHow.lanes > 0;
+  using Vector = typename VectorOf<float, kLanes ? kHow.lanes : 1>::type;
+
+  // A row of outputs of a channel, without lanes.
+  static void row(const float* weight, const float* centre, const float* radius,
+                  const TapRange& range, float* centre_out, float* radius_out) {
+    for (int x = 0; x < kShape.out_size[2]; ++x) {
+      float c[kWindow] = {}, r[kWindow] = {};
+      for (int y = 0; y < range.count; ++y)
+        for (int i = 0; i < kChannels; ++i) {
+          const std::ptrdiff_t tap = std::ptrdiff_t{i} * taps(kShape) + (range.first + y) * kWindow;
+          const std::ptrdiff_t from =
+              std::ptrdiff_t{i} * kShape.in.channel +
+              std::ptrdiff_t{y * kShape.dilation[1]} * kShape.in.spatial[1] + x * kWindow;
+          for (int k = 0; k < kWindow; ++k) {
+            const float w = weight[(tap + k) * out_group(kShape)];
+            c[k] += w * centre[from + k];
+            r[k] += __builtin_fabsf(w) * radius[from + k];
+          }
+        }
+      for (int left = kWindow / 2; left > 0; left /= 2)
+        for (int k = 0; k < left; ++k) {
+          c[k] = c[2 * k] + c[2 * k + 1];
+          r[k] = r[2 * k] + r[2 * k + 1];
+        }
+      give<kAdd>(c[0], centre_out + x);
+      give<kAdd>(r[0], radius_out + x);
+    }
+  }
 
   // The weights of a channel's windows, as often as a vector has outputs.
   struct Weights {
@@ -130,13 +162,35 @@ struct PoolingTiles {
       }
   }
 
+  // The same in lanes.
+  static void row(const Weights& weights, const float* centre, const float* radius,
+                  const TapRange& range, float* centre_out, float* radius_out) {
+    const auto some = [&](int first, auto count) __attribute__((always_inline)) {
+      tile<decltype(count)::value>(weights, centre, radius, range, first, centre_out, radius_out);
+    };
+    constexpr int kRest = kHow.vectors % kHow.together;
+    for (int v = 0; v + kHow.together <= kHow.vectors; v += kHow.together)
+      some(v, Count<kHow.together>{});
+    if constexpr (kRest > 0) some(kHow.vectors - kRest, Count<kRest>{});
+  }
+
   // All outputs of a channel of one image.
   static void channel(const float* weight, const float* centre_in, const float* radius_in,
                       float* centre_out, float* radius_out) {
+    if constexpr (kLanes) {
+      Weights weights;
+      weights.repeat(weight);
+      rows(weights, centre_in, radius_in, centre_out, radius_out);
+    } else {
+      rows(weight, centre_in, radius_in, centre_out, radius_out);
+    }
+  }
+
+  template <typename Window>
+  static void rows(const Window& weights, const float* centre_in, const float* radius_in,
+                   float* centre_out, float* radius_out) {
     constexpr ConvShape kOf = kShape;
     constexpr TapSteps kSteps = tap_steps(kOf, true);
-    Weights weights;
-    weights.repeat(weight);
     for (int z = 0; z < kShape.out_size[0]; ++z) {
       const TapRange plane = clip(kSteps, whole(kOf.in_size), 0, all_taps(kOf, kSteps, true, 0, z));
       for (int y = 0; y < kShape.out_size[1]; ++y) {
@@ -146,14 +200,7 @@ struct PoolingTiles {
                                   std::ptrdiff_t{range.position} * kShape.in.spatial[1];
         const std::ptrdiff_t out =
             std::ptrdiff_t{z} * kShape.out.spatial[0] + std::ptrdiff_t{y} * kShape.out.spatial[1];
-        const auto some = [&](int first, auto count) __attribute__((always_inline)) {
-          tile<decltype(count)::value>(weights, centre_in + in, radius_in + in, range, first,
-                                       centre_out + out, radius_out + out);
-        };
-        constexpr int kRest = kHow.vectors % kHow.together;
-        for (int v = 0; v + kHow.together <= kHow.vectors; v += kHow.together)
-          some(v, Count<kHow.together>{});
-        if constexpr (kRest > 0) some(kHow.vectors - kRest, Count<kRest>{});
+        row(weights, centre_in + in, radius_in + in, range, centre_out + out, radius_out + out);
       }
     }
   }

@@ -178,9 +178,9 @@ constexpr bf::ConvShape kPooledVolumes = volumes(rows_of(1, 2, 3, {21, 2, 2, 1, 
 
 template <const bf::ConvShape& kShape>
 void check_pooling() {
-  if constexpr (bf::kVectorBytes >= 32 ||
-                (bf::kVectorBytes >= 16 && kShape.kernel[2] * sizeof(float) <= 16))
-    static_assert(bf::has_pooling_lanes(kShape, bf::kIntervalChain));
+  static_assert(bf::has_pooled_windows(kShape, bf::kIntervalChain));
+  constexpr int kLeast = kShape.kernel[2] > 4 ? 32 : 16;  // bytes of vectors that have lanes for it
+  static_assert((bf::pooling_lanes(kShape).lanes > 0) == (bf::kVectorBytes >= kLeast));
   check_fixed<kShape>();
 }
 
