@@ -60,33 +60,6 @@ struct PoolingTiles {
   static constexpr bool kLanes = kHow.lanes > 0;
   using Vector = typename VectorOf<float, kLanes ? kHow.lanes : 1>::type;
 
-  // A row of outputs of a channel, without lanes.
-  static void row(const float* weight, const float* centre, const float* radius,
-                  const TapRange& range, float* centre_out, float* radius_out) {
-    for (int x = 0; x < kShape.out_size[2]; ++x) {
-      float c[kWindow] = {}, r[kWindow] = {};
-      for (int y = 0; y < range.count; ++y)
-        for (int i = 0; i < kChannels; ++i) {
-          const std::ptrdiff_t tap = std::ptrdiff_t{i} * taps(kShape) + (range.first + y) * kWindow;
-          const std::ptrdiff_t from =
-              std::ptrdiff_t{i} * kShape.in.channel +
-              std::ptrdiff_t{y * kShape.dilation[1]} * kShape.in.spatial[1] + x * kWindow;
-          for (int k = 0; k < kWindow; ++k) {
-            const float w = weight[(tap + k) * out_group(kShape)];
-            c[k] += w * centre[from + k];
-            r[k] += __builtin_fabsf(w) * radius[from + k];
-          }
-        }
-      for (int left = kWindow / 2; left > 0; left /= 2)
-        for (int k = 0; k < left; ++k) {
-          c[k] = c[2 * k] + c[2 * k + 1];
-          r[k] = r[2 * k] + r[2 * k + 1];
-        }
-      give<kAdd>(c[0], centre_out + x);
-      give<kAdd>(r[0], radius_out + x);
-    }
-  }
-
   // The weights of a channel's windows, as often as a vector has outputs.
   struct Weights {
     Vector of[kShape.kernel[1]][kChannels];
@@ -160,6 +133,33 @@ struct PoolingTiles {
         channel(weight + weight_place(kOf, o, 0, 0), centre_in + in, radius_in + in,
                 centre_out + out, radius_out + out);
       }
+  }
+
+  // A row of outputs of a channel, without lanes.
+  static void row(const float* weight, const float* centre, const float* radius,
+                  const TapRange& range, float* centre_out, float* radius_out) {
+    for (int x = 0; x < kShape.out_size[2]; ++x) {
+      float c[kWindow] = {}, r[kWindow] = {};
+      for (int y = 0; y < range.count; ++y)
+        for (int i = 0; i < kChannels; ++i) {
+          const std::ptrdiff_t tap = std::ptrdiff_t{i} * taps(kShape) + (range.first + y) * kWindow;
+          const std::ptrdiff_t from =
+              std::ptrdiff_t{i} * kShape.in.channel +
+              std::ptrdiff_t{y * kShape.dilation[1]} * kShape.in.spatial[1] + x * kWindow;
+          for (int k = 0; k < kWindow; ++k) {
+            const float w = weight[(tap + k) * out_group(kShape)];
+            c[k] += w * centre[from + k];
+            r[k] += __builtin_fabsf(w) * radius[from + k];
+          }
+        }
+      for (int left = kWindow / 2; left > 0; left /= 2)
+        for (int k = 0; k < left; ++k) {
+          c[k] = c[2 * k] + c[2 * k + 1];
+          r[k] = r[2 * k] + r[2 * k + 1];
+        }
+      give<kAdd>(c[0], centre_out + x);
+      give<kAdd>(r[0], radius_out + x);
+    }
   }
 
   // The same in lanes.

@@ -12,6 +12,7 @@
 #include "aot/cli/library.h"
 #include "aot/cli/process.h"
 #include "planner/tuning/schedule_space.h"
+#include "tests/soundness/random_net.h"
 
 namespace bf::soundness {
 namespace {
@@ -165,6 +166,18 @@ Outcome Batch::run(std::size_t i, const FloatBox& box, unsigned char poison) con
                              outcome.upper.data(), arena.data(), bytes);
   if (!arena.guards_intact()) throw std::logic_error("written outside the workspace");
   return outcome;
+}
+
+int corners_outside(const ExactNet& exact, const FloatBox& box, const Outcome& outcome) {
+  int outside = 0;
+  for (std::uint64_t corner = 0; corner < std::uint64_t{1} << box.lower.size(); ++corner) {
+    const Numbers y = exact.evaluate(corner_of(box, corner));
+    bool holds = true;
+    for (std::size_t j = 0; j < outcome.lower.size(); ++j)
+      holds = holds && compare(outcome.lower[j], y, j) <= 0 && compare(outcome.upper[j], y, j) >= 0;
+    outside += holds ? 0 : 1;
+  }
+  return outside;
 }
 
 std::string test_name(std::string_view name) {

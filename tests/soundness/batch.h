@@ -100,6 +100,9 @@ class Batch {
 };
 
 // False for a compiler that this machine lacks.
+// At how many of all corners of the box an output is outside its bounds.
+int corners_outside(const ExactNet& exact, const FloatBox& box, const Outcome& outcome);
+
 // As the name of a parameter of tests, which has no dashes.
 std::string test_name(std::string_view name);
 
