@@ -5,6 +5,7 @@
 #include "aot/emit.h"
 #include "aot/emit_batch.h"
 #include "aot/emit_context.h"
+#include "aot/emit_decide.h"
 #include "aot/emit_parallel.h"
 #include "aot/emit_verify.h"
 
@@ -96,6 +97,7 @@ bf_status {1}_spec_bounds(const float *lower, const float *upper, float *spec_lo
   text += emit_parallel_declarations(plan, property);
   text += emit_batch_declarations(plan, property);
   text += emit_parallel_batch_declarations(plan, property);
+  if (property != nullptr) text += emit_decide_declarations(plan, *property);
   text += emit_context_declarations(plan, property);
   text += fmt::format(
       R"(/* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */

@@ -82,7 +82,7 @@ constexpr const char* kFunction = R"(bf_status {0}_{2}_parallel(const float* low
 )";
 
 constexpr const char* kVerifyFunctions =
-    R"(BF_ONE_COPY static bf_status {0}_decide(const float* lower, const float* upper,
+    R"(BF_ONE_COPY static bf_status {0}_verify_with(const float* lower, const float* upper,
     bf_result* result, void* workspace, std::size_t bytes, const bf_executor* executor) {{
   const auto bounds = [workspace, bytes, executor](const float* low, const float* high,
                                                    float* row_low, float* row_high) {{
@@ -102,7 +102,7 @@ bf_status {0}_verify_parallel(const float* lower, const float* upper, bf_result*
           {1}_VERIFY_WORKSPACE_BYTES + more, {1}_WORKSPACE_ALIGN))
     return status;
   if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
-  return {0}_decide(lower, upper, result, workspace, {1}_WORKSPACE_BYTES + more, executor);
+  return {0}_verify_with(lower, upper, result, workspace, {1}_WORKSPACE_BYTES + more, executor);
 }}
 
 bf_status {0}_verify(const float* lower, const float* upper, bf_result* result,

@@ -6,6 +6,7 @@
 #include "aot/emit.h"
 #include "aot/emit_batch.h"
 #include "aot/emit_context.h"
+#include "aot/emit_decide.h"
 #include "aot/emit_parallel.h"
 #include "aot/emit_terms.h"
 #include "aot/emit_verify.h"
@@ -175,7 +176,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text += emit_contraction(plan);
   text += "#include \"bounds.h\"\n" + batch_includes(plan) + context_includes(plan) +
           parallel_includes(plan) + runtime_includes(plan);
-  if (property != nullptr) text += "#include \"verdict.h\"\n";
+  if (property != nullptr) text += decide_includes(plan) + "#include \"verdict.h\"\n";
   text += "\n";
   text +=
       fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
@@ -189,7 +190,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
           emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += emit_context_constants(plan);
-  if (property != nullptr) text += emit_verify_tables(*property, stem);
+  if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   if (instruments.trace) text += emit_trace_hook(plan);
   for (const Entry& entry : plan.entries) {
@@ -202,6 +203,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   if (property != nullptr) text += emit_parallel_verify(plan);
   text += emit_batch_functions(plan, property, instruments);
   text += emit_parallel_batch_functions(plan, property);
+  if (property != nullptr) text += emit_decide_function(plan);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";
   return wrap_lines(text);

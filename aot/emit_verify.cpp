@@ -20,27 +20,6 @@ std::size_t box_numbers(const Property& property) {
   return 2 * property.cases.size() * static_cast<std::size_t>(property.input_count);
 }
 
-// The least float box around a case's exact box, and which of its ends lie in it.
-struct FloatBounds {
-  std::vector<float> lower, upper;
-  std::vector<int> inside;
-};
-
-FloatBounds float_bounds(const Property& property) {
-  FloatBounds bounds;
-  for (const PropertyCase& one : property.cases)
-    for (std::size_t i = 0; i < one.box.lower.size(); ++i) {
-      const float lower = float_at_most(mpq_class(one.box.lower[i]));
-      const float upper = float_at_least(mpq_class(one.box.upper[i]));
-      bounds.lower.push_back(lower);
-      bounds.upper.push_back(upper);
-      // A float at or outside of the exact end is inside only when it is that end.
-      bounds.inside.push_back((static_cast<double>(lower) >= one.inner.lower[i] ? 1 : 0) +
-                              (static_cast<double>(upper) <= one.inner.upper[i] ? 2 : 0));
-    }
-  return bounds;
-}
-
 template <class T, class Print>
 std::string array(const char* type, const char* name, const std::vector<T>& values, int per_line,
                   const Print& print) {
@@ -60,10 +39,10 @@ std::string threshold_literal(float x) {
 }
 
 std::string box_arrays(const Property& property) {
-  const FloatBounds bounds = float_bounds(property);
-  return array("float", "lower", bounds.lower, 6, float_literal) +
-         array("float", "upper", bounds.upper, 6, float_literal) +
-         array("unsigned char", "inside", bounds.inside, 24,
+  const FloatBoxes boxes = float_boxes(property);
+  return array("float", "lower", boxes.lower, 6, float_literal) +
+         array("float", "upper", boxes.upper, 6, float_literal) +
+         array("unsigned char", "inside", boxes.inside, 24,
                [](int x) { return std::to_string(x); });
 }
 

@@ -50,6 +50,22 @@ float float_at_least(const mpq_class& x) {
   return -float_at_most(-x) + 0.0f;
 }
 
+FloatBoxes float_boxes(const Property& property) {
+  FloatBoxes boxes;
+  for (const PropertyCase& one : property.cases)
+    for (std::size_t i = 0; i < one.box.lower.size(); ++i) {
+      const float lower = float_at_most(mpq_class(one.box.lower[i]));
+      const float upper = float_at_least(mpq_class(one.box.upper[i]));
+      boxes.lower.push_back(lower);
+      boxes.upper.push_back(upper);
+      // A float at or outside of the exact end is inside only when it is that end.
+      boxes.inside.push_back(
+          static_cast<unsigned char>((static_cast<double>(lower) >= one.inner.lower[i] ? 1 : 0) +
+                                     (static_cast<double>(upper) <= one.inner.upper[i] ? 2 : 0)));
+    }
+  return boxes;
+}
+
 VerdictTables verdict_tables(const Property& property) {
   VerdictTables tables;
   for (const PropertyCase& one : property.cases) {

@@ -31,6 +31,15 @@ struct VerdictTables {
 // alone are left out. So excluding the weaker clause excludes the clause.
 VerdictTables verdict_tables(const Property& property);
 
+// The cases' boxes: the least float box around each exact one, and which of its ends lie in that
+// (1 the lower, 2 the upper, 3 both). Case i has the numbers i inputs .. (i + 1) inputs - 1.
+struct FloatBoxes {
+  std::vector<float> lower, upper;
+  std::vector<unsigned char> inside;
+};
+
+FloatBoxes float_boxes(const Property& property);
+
 // The greatest float <= x and the least float >= x; infinite beyond the range of float32.
 float float_at_most(const mpq_class& x);
 float float_at_least(const mpq_class& x);

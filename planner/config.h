@@ -77,8 +77,9 @@ struct PlannerConfig {
   Granularity granularity = Granularity::kRegion;
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
   Reuse reuse;
-  int batch = 1;    // boxes per call of the batch entry points; 1: there are none
-  int workers = 1;  // most that share a call's work; 1: no entry points for several
+  int batch = 1;        // boxes per call of the batch entry points; 1: there are none
+  int workers = 1;      // most that share a call's work; 1: no entry points for several
+  bool decide = false;  // also by branch and bound: needs rows of a specification
 
   SearchConfig search;                       // of method auto
   std::int64_t memory_budget = 0;            // bytes of workspace; 0: none

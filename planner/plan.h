@@ -209,6 +209,7 @@ struct Plan {
 
   std::vector<DomainChoice> domains;
   std::optional<SearchSummary> search;
+  std::vector<float> split_weights;  // see split_weights.h; empty: of widths alone, or never split
   std::vector<WeightLayout> layouts;
   std::vector<CacheEntry> cache;
   ContextPlan context;

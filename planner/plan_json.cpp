@@ -332,6 +332,7 @@ Json choices_json(const Plan& plan) {
     json["batch"] = {{"side_by_side", plan.batch.side_by_side},
                      {"reason", plan.batch.reason},
                      {"workspace_bytes", plan.batch_bytes()}};
+  if (plan.config.decide) json["split_weights"] = plan.split_weights;
   if (plan.config.workers > 1)
     json["parallel"] = {{"workers", plan.parallel.workers},
                         {"reason", plan.parallel.reason},
@@ -361,6 +362,7 @@ Json options_json(const PlannerConfig& config) {
                  {"align", config.target.align},
                  {"flags", config.target.flags}}}};
   if (config.workers > 1) json["workers"] = config.workers;
+  if (config.decide) json["decide"] = true;
   // Present only in a deliberately unsound plan, so that none can pass for a sound one.
   if (!config.dropped_error_terms.empty()) json["dropped_error_terms"] = config.dropped_error_terms;
   return json;

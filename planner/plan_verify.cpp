@@ -148,6 +148,15 @@ void check_notes(const Plan& plan) {
             rejected.slot);
 }
 
+void check_split_weights(const Plan& plan) {
+  require(plan.split_weights.empty() ||
+              (plan.config.decide &&
+               plan.split_weights.size() == static_cast<std::size_t>(plan.input_count)),
+          "{} weights to split {} inputs by", plan.split_weights.size(), plan.input_count);
+  for (const float weight : plan.split_weights)
+    require(weight >= 0 && weight <= 1, "a split weight of {}", weight);
+}
+
 void check_batch(const Plan& plan) {
   const int lanes = plan.batch.side_by_side;
   require(plan.config.batch >= 1 && lanes >= 1, "a batch of {} boxes, {} side by side",
@@ -195,6 +204,7 @@ void verify(const Plan& plan, PlanStage stage) {
   require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
   check_network(plan);
   check_notes(plan);
+  check_split_weights(plan);
   if (stage >= PlanStage::kDomains)
     check_domains(plan);
   else

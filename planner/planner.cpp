@@ -18,6 +18,7 @@
 #include "planner/plan_cache.h"
 #include "planner/search/search_domains.h"
 #include "planner/share_rows.h"
+#include "planner/split_weights.h"
 #include "planner/storage.h"
 #include "planner/stride_gathers.h"
 #include "planner/weight_tables.h"
@@ -39,6 +40,10 @@ void run_list_live(PlanState& state) {
 
 void run_stride_gathers(PlanState& state) {
   stride_gathers(state.plan);
+}
+
+void run_weigh_splits(PlanState& state) {
+  weigh_splits(state.plan);
 }
 
 void run_assign_domains(PlanState& state) {
@@ -103,6 +108,9 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kLayers, run_stride_gathers},
     {"live-neurons", "lowering", "leave neurons that are 0 on the whole box out of dense products",
      true, PlanStage::kLayers, run_list_live},
+    {"weigh-splits", "branching",
+     "weigh inputs by what they can do to the rows, for branch and bound", true, PlanStage::kLayers,
+     run_weigh_splits},
     {"assign-domains", "domain", "choose what is bounded how", false, PlanStage::kDomains,
      run_assign_domains},
     {"search", "domain", "auto: search domains and tiles within the budgets", true,

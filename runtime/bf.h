@@ -54,7 +54,7 @@ typedef enum bf_verdict {
   BF_UNKNOWN = 0,  ///< the bounds are too loose to decide
   BF_VERIFIED,     ///< the property holds on the whole box
   BF_FALSIFIED,    ///< a point of the box violates the property
-  BF_BUDGET        ///< the node or time budget ran out before a decision
+  BF_BUDGET        ///< the budget or the workspace ran out before a decision
 } bf_verdict;
 
 /// What a verifier with a compiled-in property found out about a box:
@@ -64,10 +64,10 @@ typedef enum bf_verdict {
 ///
 /// Written on BF_OK alone, but for `counterexample`, which is the caller's.
 typedef struct bf_result {
-  bf_verdict verdict;  ///< BF_VERIFIED, BF_FALSIFIED or BF_UNKNOWN
+  bf_verdict verdict;  ///< BF_BUDGET of NAME_decide alone
 
   /// Unless verified: the number of the case, and of its clause, that is violated (BF_FALSIFIED) or
-  /// the first that is not excluded (BF_UNKNOWN).
+  /// not excluded: the first such (NAME_verify), or that of an open box (NAME_decide).
   uint32_t property_case;
   uint32_t clause;
 
@@ -75,6 +75,33 @@ typedef struct bf_result {
   /// inputs.
   float* counterexample;
 } bf_result;
+
+/// How far a search of NAME_decide has come.
+typedef struct bf_search {
+  uint64_t boxes;      ///< that were bounded
+  uint64_t points;     ///< that were tried
+  uint64_t open;       ///< boxes that are left
+  uint64_t most_open;  ///< boxes that were left at the same time
+  float proven;        ///< share of the volume of the cases' boxes that is verified, to about 1e-4
+} bf_search;
+
+/// What a verifier compiled with --decide may spend on the decision of its property on a box:
+///
+///     bf_status NAME_decide(const float *lower, const float *upper, const bf_budget *budget,
+///                           bf_result *result, bf_search *search, void *workspace,
+///                           size_t workspace_bytes);
+///
+/// It splits boxes that bounds do not decide until all are verified, a violating point is found, or
+/// the budget is spent.
+typedef struct bf_budget {
+  uint64_t boxes;  ///< most boxes to bound; 0: any number
+
+  /// Null, or asked at least once between any two calls of the bounds: anything but 0 ends the
+  /// search with BF_BUDGET. The verifier has no clock: a limit of time goes here, and so does a
+  /// line that shows how far the search has come.
+  int (*stop)(void* data, const bf_search* search);
+  void* data;  ///< for stop
+} bf_budget;
 
 /// A part of a call's work, with its argument. Touches the call's memory alone, never fails, never
 /// throws.

@@ -40,6 +40,10 @@ void Cases::judge(std::size_t index, const Bounds& rows) {
   const std::vector<float> upper(rows.upper.begin(), rows.upper.end());
   for (std::uint32_t j = tables_.case_clauses[index]; j < tables_.case_clauses[index + 1]; ++j)
     if (!is_excluded(j, lower, upper)) return;
+  mark_verified(index);
+}
+
+void Cases::mark_verified(std::size_t index) {
   if (!verified_[index]) ++verified_count_;
   verified_[index] = true;
 }

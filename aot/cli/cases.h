@@ -26,6 +26,8 @@ class Cases {
   // of its clauses.
   void judge(std::size_t index, const Bounds& rows);
 
+  void mark_verified(std::size_t index);
+
  private:
   bool is_excluded(std::uint32_t clause, const std::vector<float>& lower,
                    const std::vector<float>& upper) const;

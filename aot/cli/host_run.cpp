@@ -62,9 +62,16 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
   evaluate_ = reinterpret_cast<EvaluateFunction>(symbol(plan.name + "_evaluate"));
   if (spec_rows_ > 0)
     spec_bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_spec_bounds"));
+  std::size_t needed = info.workspace_bytes;
+  if (plan.config.batch > 1) {
+    needed = std::max(needed, static_cast<std::size_t>(plan.batch_bytes()));
+    if (spec_rows_ > 0)
+      spec_bounds_batch_ =
+          reinterpret_cast<BatchFunction>(symbol(plan.name + "_spec_bounds_batch"));
+  }
 
   const std::size_t align = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));
-  workspace_bytes_ = (std::max<std::size_t>(info.workspace_bytes, 1) + align - 1) / align * align;
+  workspace_bytes_ = (std::max<std::size_t>(needed, 1) + align - 1) / align * align;
   workspace_.reset(std::aligned_alloc(align, workspace_bytes_));
   if (workspace_ == nullptr)
     fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));

@@ -36,6 +36,14 @@ class HostVerifier {
   Bounds bounds(const FloatBox& box) const;
   Bounds spec_bounds(const FloatBox& box) const;  // plan.spec_rows > 0
 
+  // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`. Does
+  // not throw.
+  bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
+                              float* row_lower, float* row_upper, bf_status* statuses) const {
+    return spec_bounds_batch_(count, lower, upper, row_lower, row_upper, statuses, workspace_.get(),
+                              workspace_bytes_);
+  }
+
   // Plain inference in float32.
   std::vector<float> evaluate(const std::vector<float>& x) const;
 
@@ -54,6 +62,8 @@ class HostVerifier {
   using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
                                        std::size_t);
 
+  using BatchFunction = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
+                                      bf_status*, void*, std::size_t);
   using EvaluateFunction = bf_status (*)(const float*, float*, void*, std::size_t);
 
   struct Close {
@@ -73,6 +83,7 @@ class HostVerifier {
   int outputs_ = 0, spec_rows_ = 0;
   BoundsFunction bounds_ = nullptr;
   BoundsFunction spec_bounds_ = nullptr;
+  BatchFunction spec_bounds_batch_ = nullptr;
   EvaluateFunction evaluate_ = nullptr;
 };
 

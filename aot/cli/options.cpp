@@ -38,6 +38,9 @@ void add_property_option(CLI::App& app, ModelArguments& arguments) {
                  "VNN-LIB file: also emit NAME_verify, which decides the property on a box")
       ->type_name("FILE")
       ->excludes("--spec");
+  app.add_flag("--decide", arguments.decide,
+               "also emit NAME_decide, which splits the box until the property is decided")
+      ->needs("--property");
 }
 
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
@@ -185,6 +188,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.batch = arguments.batch;
   options.planner.workers = arguments.workers;
   options.planner.iterations = arguments.iterations;
+  options.planner.decide = arguments.decide;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

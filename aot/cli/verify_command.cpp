@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "aot/cli/branch.h"
 #include "aot/cli/cache.h"
 #include "aot/cli/commands.h"
 #include "aot/cli/decide.h"
@@ -25,6 +26,9 @@ namespace {
 // From where on the interval method pays for its own compilation: cases, elements of tensors.
 constexpr std::size_t kManyCases = 32;
 constexpr std::int64_t kManyElements = 20'000;
+
+// Seconds that boxes are split before the search for a counterexample.
+constexpr double kFirstBranching = 1;
 
 constexpr char kFooter[] =
     "The first line of the answer is 'verified' (no input violates the property), 'falsified' "
@@ -48,6 +52,7 @@ struct Arguments {
   std::string counterexample;
   double timeout = 0;
   double search = 5;
+  std::optional<double> branch;  // seconds
   bool competition = false;
   bool json = false;
 
@@ -63,6 +68,7 @@ struct Outcome {
   std::optional<Witness> witness;
   std::size_t cases = 0, verified_cases = 0;
   std::vector<std::string> methods;  // that were run
+  BranchTotals branched;
   double seconds = 0, compile_seconds = 0;
 };
 
@@ -86,6 +92,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--search", arguments.search, "most seconds to search for a counterexample")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
+      ->type_name("S");
+  app.add_option("--branch", arguments.branch,
+                 "most seconds to split boxes, where few inputs vary; 0: never (default: 20, with "
+                 "--timeout as long as that allows)")
+      ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_option("--counterexample", arguments.counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
@@ -122,26 +133,36 @@ void check_network_name(const Arguments& arguments, const Property& property) {
                                   : fmt::format("use --network {}=FILE", property.network));
 }
 
-// A line on stderr that counts cases, when that is a terminal.
-class CaseCounter {
+// A line on stderr that counts, when that is a terminal.
+class Counter {
  public:
-  explicit CaseCounter(const char* what) : what_(what), shown_(isatty(STDERR_FILENO) != 0) {}
-  ~CaseCounter() {
+  explicit Counter(const char* what) : what_(what), shown_(isatty(STDERR_FILENO) != 0) {}
+  ~Counter() {
     if (printed_) std::fputc('\n', stderr);
   }
-  CaseCounter(const CaseCounter&) = delete;
-  CaseCounter& operator=(const CaseCounter&) = delete;
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
 
-  void operator()(std::size_t done, std::size_t count) {
+  void cases(std::size_t done, std::size_t count) {
+    if (is_due()) show(fmt::format("{} of {} cases", done, count));
+  }
+  void boxes(std::uint64_t boxes, double proven) {
+    if (is_due()) show(fmt::format("{} boxes, {:.4f} % of the case", boxes, 100 * proven));
+  }
+
+ private:
+  bool is_due() {
     constexpr double kInterval = 0.2;
-    if (!shown_ || stopwatch_.seconds() < next_) return;
+    if (!shown_ || stopwatch_.seconds() < next_) return false;
     next_ = stopwatch_.seconds() + kInterval;
-    fmt::print(stderr, "\r{:<12}{} of {} cases", what_, done, count);
+    return true;
+  }
+  void show(const std::string& text) {
+    fmt::print(stderr, "\r\033[K{:<12}{}", what_, text);
     std::fflush(stderr);
     printed_ = true;
   }
 
- private:
   const char* what_;
   bool shown_;
   bool printed_ = false;
@@ -156,6 +177,12 @@ std::int64_t tensor_elements(const Graph& graph) {
   return count;
 }
 
+double branch_seconds(const Arguments& arguments) {
+  constexpr double kSeconds = 20, kEver = 1e6;
+  if (arguments.branch) return *arguments.branch;
+  return arguments.timeout > 0 ? kEver : kSeconds;
+}
+
 std::vector<Method> methods_of(const Arguments& arguments, const Graph& graph, std::size_t cases) {
   if (arguments.model.method != "auto") return {method_of(arguments.model.method)};
   if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
@@ -164,7 +191,8 @@ std::vector<Method> methods_of(const Arguments& arguments, const Graph& graph, s
 }
 
 // One decision: the methods in order, and after the first of them the search, which may save the
-// others.
+// others. With the last one boxes are split: for a short time before the search, which most
+// properties of few inputs do not need then.
 class Decision {
  public:
   Decision(const Arguments& arguments, const Property& property)
@@ -180,9 +208,11 @@ class Decision {
     options_ = compile_options(model);
     options_.spec = to_spec(property_);
     outcome_.cases = cases_.count();
-    for (const Method method : methods_of(arguments_, network_.graph(), cases_.count())) {
+    const auto methods = methods_of(arguments_, network_.graph(), cases_.count());
+    const double branching = is_branchable(property_) ? branch_seconds(arguments_) : 0;
+    for (const Method method : methods) {
       if (is_decided()) break;
-      apply(method);
+      apply(method, method == methods.back() ? branching : 0);
     }
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
@@ -196,28 +226,47 @@ class Decision {
     return outcome_.witness.has_value() || cases_.verified_count() == cases_.count();
   }
 
-  void apply(Method method) {
+  void apply(Method method, double branching) {
     const Stopwatch compiling;
     options_.planner.method = method;
+    options_.planner.decide = branching > 0;
+    options_.planner.batch = branching > 0 ? kBranchBatch : 1;
     const Verifier compiled = compile(arguments_.model.model, "verifier", options_);
     const CachedVerifier cached = cached_verifier(compiled, compiler_options(arguments_.model));
     const HostVerifier verifier(cached.library, compiled.plan);
     outcome_.compile_seconds += compiling.seconds();
     outcome_.methods.emplace_back(to_string(method));
     {
-      CaseCounter counter("bound");
-      verify_cases(verifier, cases_, std::ref(counter));
+      Counter counter("bound");
+      verify_cases(verifier, cases_, [&](auto done, auto count) { counter.cases(done, count); });
     }
-    if (is_decided() || outcome_.methods.size() > 1) return;
-    CaseCounter counter("search");
-    outcome_.witness = falsify(verifier, property_, cases_, WitnessCheck(property_, network_),
-                               arguments_.search, std::ref(counter));
+    branch(verifier, compiled.plan, std::min(branching, kFirstBranching));
+    if (outcome_.methods.size() == 1) search(verifier);
+    if (branching > kFirstBranching) branch(verifier, compiled.plan, branching);
+  }
+
+  void branch(const HostVerifier& verifier, const Plan& plan, double seconds) {
+    if (is_decided() || seconds <= 0) return;
+    Counter counter("split");
+    const auto found = branch_and_bound(
+        verifier, plan, property_, cases_, seconds,
+        [&](auto boxes, double proven) { counter.boxes(boxes, proven); }, outcome_.branched);
+    // Of functions without rational values the check may leave open what bounds prove.
+    if (found) outcome_.witness = check_.prove(found->property_case, found->x);
+  }
+
+  void search(const HostVerifier& verifier) {
+    if (is_decided()) return;
+    Counter counter("search");
+    outcome_.witness = falsify(verifier, property_, cases_, check_, arguments_.search,
+                               [&](auto done, auto count) { counter.cases(done, count); });
   }
 
   const Stopwatch stopwatch_;
   const Arguments& arguments_;
   const Property& property_;
   const Sampler network_;
+  const WitnessCheck check_{property_, network_};
   Cases cases_;
   CompileOptions options_;
   Outcome outcome_;
@@ -232,6 +281,9 @@ nlohmann::ordered_json to_json(const Arguments& arguments, const Property& prope
   json["methods"] = outcome.methods;
   json["cases"] = outcome.cases;
   json["verified_cases"] = outcome.verified_cases;
+  json["boxes"] = outcome.branched.boxes;
+  json["points"] = outcome.branched.points;
+  json["branch_seconds"] = outcome.branched.seconds;
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
   json["seconds"] = outcome.seconds;
@@ -251,6 +303,9 @@ void print_plain(const Outcome& outcome) {
     methods += (methods.empty() ? "" : ", ") + method;
   fmt::print("\ncases    {} of {} verified\n", outcome.verified_cases, outcome.cases);
   if (!methods.empty()) fmt::print("methods  {}\n", methods);
+  if (outcome.branched.boxes > 0)
+    fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
+               outcome.branched.points, duration(outcome.branched.seconds));
   fmt::print("time     {}, of which {} compile\n", duration(outcome.seconds),
              duration(outcome.compile_seconds));
 }

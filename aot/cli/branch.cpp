@@ -1,0 +1,126 @@
+#include "aot/cli/branch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "aot/cli/progress.h"
+#include "frontend/diagnostic.h"
+#include "runtime/branch_and_bound.h"
+
+namespace bf::cli {
+namespace {
+
+// Open boxes that have room: a stack as deep as this holds any tree that ends in time.
+constexpr std::size_t kOpenBoxes = std::size_t{1} << 16;
+
+// A property's tables, whose storage lives as long as this.
+class Tables {
+ public:
+  explicit Tables(const Property& property)
+      : conditions_(verdict_tables(property)),
+        boxes_(float_boxes(property)),
+        relaxed_(conditions_.relaxed.begin(), conditions_.relaxed.end()) {
+    for (const VerdictCondition& term : conditions_.terms)
+      terms_.push_back({term.row, term.at_least, term.threshold});
+    all_ = {static_cast<std::int32_t>(property.input_count),
+            static_cast<std::int32_t>(std::max<std::size_t>(property.rows.size(), 1)),
+            static_cast<std::int32_t>(property.cases.size()),
+            boxes_.lower.data(),
+            boxes_.upper.data(),
+            boxes_.inside.data(),
+            conditions_.case_clauses.data(),
+            conditions_.clause_terms.data(),
+            relaxed_.data(),
+            terms_.data()};
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  // The property that has this case alone.
+  PropertyTables only(std::size_t index) const {
+    PropertyTables one = all_;
+    const std::size_t first = index * static_cast<std::size_t>(all_.inputs);
+    one.cases = 1;
+    one.lower += first;
+    one.upper += first;
+    one.inside += first;
+    one.case_clauses += index;
+    return one;
+  }
+
+ private:
+  VerdictTables conditions_;
+  FloatBoxes boxes_;
+  std::vector<unsigned char> relaxed_;
+  std::vector<VerdictTerm> terms_;
+  PropertyTables all_;
+};
+
+// What bf_budget::stop is asked with.
+struct Watch {
+  const BranchProgress& progress;
+  double seconds;
+  std::uint64_t boxes_before;
+  Stopwatch stopwatch = {};
+};
+
+int is_over(void* data, const bf_search* search) {
+  const Watch& watch = *static_cast<const Watch*>(data);
+  watch.progress(watch.boxes_before + search->boxes, static_cast<double>(search->proven));
+  return watch.stopwatch.seconds() >= watch.seconds ? 1 : 0;
+}
+
+}  // namespace
+
+bool is_branchable(const Property& property) {
+  return std::ranges::all_of(property.cases, [](const PropertyCase& one) {
+    std::size_t varying = 0;
+    for (std::size_t i = 0; i < one.box.lower.size(); ++i)
+      varying += one.box.lower[i] < one.box.upper[i] ? 1 : 0;
+    return varying <= kMostBranchedInputs;
+  });
+}
+
+std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
+                                          const Property& property, Cases& cases, double seconds,
+                                          const BranchProgress& progress, BranchTotals& totals) {
+  const Tables tables(property);
+  const auto batch = static_cast<std::size_t>(plan.config.batch);
+  const auto inputs = static_cast<std::size_t>(property.input_count);
+  const auto rows = std::max<std::size_t>(property.rows.size(), 1);
+  std::vector<float> memory(
+      (round_bytes(inputs, rows, batch) + kOpenBoxes * open_box_bytes(inputs)) / sizeof(float));
+  std::vector<float> point(inputs);
+  const auto together = [&](std::size_t count, const float* lower, const float* upper,
+                            float* row_lower, float* row_upper, bf_status* statuses) {
+    return verifier.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
+  };
+  const Stopwatch stopwatch;
+  std::optional<Violation> found;
+  const std::vector<std::size_t> open = cases.open();
+  for (std::size_t k = 0; k < open.size() && !found; ++k) {
+    // What is left, shared by the cases that are left.
+    const double share =
+        std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
+    Watch watch = {progress, share, totals.boxes};
+    const bf_budget budget = {0, is_over, &watch};
+    const FloatBox box = cases.box(open[k]);
+    bf_result result = {BF_UNKNOWN, 0, 0, point.data()};
+    bf_search search = {};
+    const bf_status status = decide_property(
+        tables.only(open[k]), plan.split_weights.empty() ? nullptr : plan.split_weights.data(),
+        box.lower.data(), box.upper.data(), batch, &budget, &result, &search, memory.data(),
+        memory.size() * sizeof(float), together);
+    if (status != BF_OK)
+      fail("BF3306", "spec_bounds_batch",
+           std::string("the verifier refused: ") + bf_status_text(status));
+    totals.boxes += search.boxes;
+    totals.points += search.points;
+    if (result.verdict == BF_VERIFIED) cases.mark_verified(open[k]);
+    if (result.verdict == BF_FALSIFIED) found = Violation{open[k], {point.begin(), point.end()}};
+  }
+  totals.seconds += stopwatch.seconds();
+  return found;
+}
+
+}  // namespace bf::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "frontend/property.h"
+#include "planner/plan.h"
+
+namespace bf {
+
+// What --decide adds to a verifier with a compiled-in property: NAME_decide, branch and bound.
+// Empty without it.
+
+// For <stem>.h.
+std::string emit_decide_declarations(const Plan& plan, const Property& property);
+
+// For <stem>.cpp: constants of the unnamed namespace, and the entry point.
+std::string decide_includes(const Plan& plan);
+std::string emit_split_weights(const Plan& plan);
+std::string emit_decide_function(const Plan& plan);
+
+}  // namespace bf

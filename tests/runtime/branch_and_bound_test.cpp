@@ -1,0 +1,451 @@
+// Branch and bound with bounds that are known: every verdict, and that no part of a box is lost.
+#include "runtime/branch_and_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace bf {
+namespace {
+
+using Floats = std::vector<float>;
+
+// row <= threshold, or >= ; one condition is one clause unless said otherwise.
+struct Case {
+  Floats lower, upper;
+  std::vector<std::vector<VerdictTerm>> clauses;
+  bool relaxed = false;
+  unsigned char inside = 3;
+};
+
+// The tables of a property, and what they point to.
+class Tables {
+ public:
+  Tables(int rows, const std::vector<Case>& cases) {
+    for (const Case& one : cases) {
+      lower_.insert(lower_.end(), one.lower.begin(), one.lower.end());
+      upper_.insert(upper_.end(), one.upper.begin(), one.upper.end());
+      inside_.insert(inside_.end(), one.lower.size(), one.inside);
+      for (const auto& clause : one.clauses) {
+        terms_.insert(terms_.end(), clause.begin(), clause.end());
+        clause_terms_.push_back(static_cast<std::uint32_t>(terms_.size()));
+        relaxed_.push_back(one.relaxed ? 1 : 0);
+      }
+      case_clauses_.push_back(static_cast<std::uint32_t>(relaxed_.size()));
+    }
+    tables = {static_cast<std::int32_t>(cases.front().lower.size()),
+              rows,
+              static_cast<std::int32_t>(cases.size()),
+              lower_.data(),
+              upper_.data(),
+              inside_.data(),
+              case_clauses_.data(),
+              clause_terms_.data(),
+              relaxed_.data(),
+              terms_.data()};
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  PropertyTables tables;
+
+ private:
+  Floats lower_, upper_;
+  std::vector<unsigned char> inside_, relaxed_;
+  std::vector<std::uint32_t> case_clauses_ = {0}, clause_terms_ = {0};
+  std::vector<VerdictTerm> terms_;
+};
+
+// One row: bounds on a box.
+using Row = std::function<void(const float* lower, const float* upper, float* low, float* high)>;
+
+struct Decision {
+  bf_status status = BF_OK;
+  bf_result result = {};
+  bf_search search = {};
+  Floats counterexample;
+  std::vector<Floats> boxes;  // that were bounded: lower, then upper
+};
+
+struct Search {
+  std::size_t batch = 4;
+  std::size_t room = 256;  // open boxes
+  const float* split_weights = nullptr;
+  const bf_budget* budget = nullptr;
+  int fails_at = -1;  // the call of the bounds that fails
+  bool wants_point = true;
+};
+
+constexpr float kCanary = -12345.5F;
+
+Decision decide(const Tables& property, const Floats& lower, const Floats& upper, const Row& row,
+                const Search& how = {}) {
+  const PropertyTables& tables = property.tables;
+  const auto inputs = static_cast<std::size_t>(tables.inputs);
+  const auto rows = static_cast<std::size_t>(tables.rows);
+  Decision d;
+  d.counterexample.assign(inputs, kCanary);
+  d.result = {BF_BUDGET, 77, 77, how.wants_point ? d.counterexample.data() : nullptr};
+  const std::size_t bytes =
+      round_bytes(inputs, rows, how.batch) + how.room * open_box_bytes(inputs);
+  Floats memory(bytes / sizeof(float) + 8, kCanary);
+  int calls = 0;
+  const auto together = [&](std::size_t count, const float* low, const float* high, float* row_low,
+                            float* row_high, bf_status* statuses) {
+    EXPECT_GE(count, 1U);
+    EXPECT_LE(count, how.batch);
+    if (calls++ == how.fails_at) return BF_FLOAT_ENVIRONMENT;
+    for (std::size_t i = 0; i < count; ++i) {
+      statuses[i] = BF_OK;
+      const float* const a = low + i * inputs;
+      const float* const b = high + i * inputs;
+      for (std::size_t k = 0; k < inputs; ++k) {
+        EXPECT_LE(lower[k], a[k]);
+        EXPECT_LE(a[k], b[k]);
+        EXPECT_LE(b[k], upper[k]);
+      }
+      if (low != high) {
+        Floats box(a, a + inputs);
+        box.insert(box.end(), b, b + inputs);
+        d.boxes.push_back(box);
+      }
+      row(a, b, row_low + i * rows, row_high + i * rows);
+    }
+    return BF_OK;
+  };
+  d.status = decide_property(tables, how.split_weights, lower.data(), upper.data(), how.batch,
+                             how.budget, &d.result, &d.search, memory.data(), bytes, together);
+  for (std::size_t i = bytes / sizeof(float); i < memory.size(); ++i)
+    EXPECT_EQ(memory[i], kCanary) << "written behind the memory";
+  return d;
+}
+
+// x_0 - x_0 by intervals: as wide as the box.
+void difference(const float* lower, const float* upper, float* low, float* high) {
+  *low = lower[0] - upper[0];
+  *high = upper[0] - lower[0];
+}
+
+// The greatest distance of a coordinate from p, by intervals.
+Row distance(float p, std::size_t inputs) {
+  return [p, inputs](const float* lower, const float* upper, float* low, float* high) {
+    *low = 0;
+    *high = 0;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const float near = lower[i] > p ? lower[i] - p : upper[i] < p ? p - upper[i] : 0;
+      *low = std::max(*low, near);
+      *high = std::max(*high, std::max(std::fabs(lower[i] - p), std::fabs(upper[i] - p)));
+    }
+  };
+}
+
+constexpr VerdictTerm at_least(float threshold) {
+  return {0, true, threshold};
+}
+constexpr VerdictTerm at_most(float threshold) {
+  return {0, false, threshold};
+}
+
+TEST(BranchAndBound, VerifiesWhatHalvesShow) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(0.3F)}}}});
+  for (const std::size_t batch : {1, 2, 16}) {
+    const Decision d = decide(property, {-1}, {1}, difference, {.batch = batch});
+    EXPECT_EQ(d.status, BF_OK);
+    EXPECT_EQ(d.result.verdict, BF_VERIFIED);
+    EXPECT_EQ(d.search.boxes, 15U) << "a full tree whose leaves are 1/4 wide";
+    EXPECT_EQ(d.search.open, 0U);
+    EXPECT_EQ(d.search.proven, 1);
+    EXPECT_EQ(d.counterexample[0], kCanary);
+  }
+}
+
+TEST(BranchAndBound, NothingToSplitTakesOneBox) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(3)}}}});
+  const Decision d = decide(property, {-1}, {1}, difference);
+  EXPECT_EQ(d.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(d.search.boxes, 1U);
+  EXPECT_EQ(d.search.points, 0U);
+}
+
+TEST(BranchAndBound, EveryPointLiesInABoxThatWasExcluded) {
+  constexpr float kLimit = 0.4F;
+  const float weights[] = {1, 0.3F, 2};
+  const Tables property(1, {{{-1, -1, -1}, {1, 1, 1}, {{at_least(kLimit)}}}});
+  const Floats lower = {-1, -0.7F, 0.1F}, upper = {0.9F, 1, 1};
+  const Row widest = [](const float* a, const float* b, float* low, float* high) {
+    *high = std::max({b[0] - a[0], 0.5F * (b[1] - a[1]), b[2] - a[2]});
+    *low = -*high;
+  };
+  const Decision d = decide(property, lower, upper, widest, {.split_weights = weights});
+  ASSERT_EQ(d.result.verdict, BF_VERIFIED);
+  std::mt19937 random(7);
+  const auto is_excluded_at = [&](const Floats& x) {
+    for (const Floats& box : d.boxes) {
+      bool inside = true;
+      for (std::size_t i = 0; i < 3; ++i) inside = inside && box[i] <= x[i] && x[i] <= box[3 + i];
+      float low = 0, high = 0;
+      widest(box.data(), box.data() + 3, &low, &high);
+      if (inside && high < kLimit) return true;
+    }
+    return false;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    Floats x(3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      x[i] = std::uniform_real_distribution<float>(lower[i], upper[i])(random);
+      // On the planes where boxes meet, too.
+      if (random() % 3 == 0) x[i] = d.boxes[random() % d.boxes.size()][i];
+    }
+    EXPECT_TRUE(is_excluded_at(x)) << x[0] << ", " << x[1] << ", " << x[2];
+  }
+}
+
+TEST(BranchAndBound, FindsAPointThatViolates) {
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(0.001F)}}}});
+  for (const std::size_t batch : {1, 16}) {
+    const Decision d = decide(property, {-1, -1}, {1, 1}, distance(0.37F, 2), {.batch = batch});
+    ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+    EXPECT_EQ(d.result.property_case, 0U);
+    EXPECT_EQ(d.result.clause, 0U);
+    for (const float x : d.counterexample) EXPECT_LE(std::fabs(x - 0.37F), 0.001F);
+  }
+}
+
+TEST(BranchAndBound, NeedsNoRoomForThePoint) {
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(0.01F)}}}});
+  const Decision d = decide(property, {-1, -1}, {1, 1}, distance(0.37F, 2), {.wants_point = false});
+  EXPECT_EQ(d.result.verdict, BF_FALSIFIED);
+  EXPECT_EQ(d.counterexample[0], kCanary);
+}
+
+// Of two clauses the second can be violated; a clause holds when all of its conditions do.
+TEST(BranchAndBound, NamesTheClause) {
+  const Tables property(1, {{{0}, {1}, {{at_most(0.5F), at_least(0.6F)}, {at_most(0.2F)}}}});
+  const Row identity = [](const float* a, const float* b, float* low, float* high) {
+    *low = *a;
+    *high = *b;
+  };
+  const Decision d = decide(property, {0}, {1}, identity);
+  ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+  EXPECT_EQ(d.result.clause, 1U);
+  EXPECT_LE(d.counterexample[0], 0.2F);
+}
+
+// The only violating float is the end of the outer box that is not in the exact one.
+TEST(BranchAndBound, PointsLieInTheExactBox) {
+  const float end = std::nextafterf(std::nextafterf(std::nextafterf(1, 2), 2), 2);
+  const Row above = [](const float* a, const float* b, float* low, float* high) {
+    *low = *a - 1;
+    *high = *b - 1;
+  };
+  for (const unsigned char inside : {static_cast<unsigned char>(3), static_cast<unsigned char>(2)}) {
+    const Tables property(1, {{{1}, {end}, {{at_most(0)}}, false, inside}});
+    const Decision d = decide(property, {1}, {end}, above);
+    EXPECT_EQ(d.result.verdict, inside == 3 ? BF_FALSIFIED : BF_UNKNOWN);
+  }
+}
+
+// No float lies between the ends of the exact box.
+TEST(BranchAndBound, AnExactBoxWithoutFloatsHasNoPoints) {
+  const Tables property(1, {{{1}, {std::nextafterf(1, 2)}, {{at_least(0)}}, false, 0}});
+  const Decision d = decide(property, {0}, {2}, difference);
+  EXPECT_EQ(d.result.verdict, BF_UNKNOWN);
+  EXPECT_EQ(d.search.points, 0U);
+}
+
+TEST(BranchAndBound, RelaxedClausesAreNeverFalsified) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(-1)}}, true}});
+  const bf_budget budget = {100, nullptr, nullptr};
+  const Decision d = decide(property, {-1}, {1}, difference, {.budget = &budget});
+  EXPECT_EQ(d.result.verdict, BF_BUDGET);
+}
+
+TEST(BranchAndBound, WhatCannotBeSplitIsUnknown) {
+  for (const float nothing :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const Row row = [nothing](const float*, const float*, float* low, float* high) {
+      *low = -nothing;
+      *high = nothing;
+    };
+    const Tables property(1, {{{1, -5}, {1 + 8 * FLT_EPSILON, -5}, {{at_least(0.5F)}}}});
+    const Decision d = decide(property, {1, -5}, {2, -5}, row);
+    EXPECT_EQ(d.result.verdict, BF_UNKNOWN);
+    EXPECT_EQ(d.search.boxes, 15U) << "9 floats: 8 boxes between them, and 7 above";
+    EXPECT_EQ(d.search.proven, 0);
+  }
+}
+
+// One box of the tree is undecided, all others are excluded: not a proof.
+TEST(BranchAndBound, OneUndecidedBoxIsUnknown) {
+  const float end = 1 + 8 * FLT_EPSILON;
+  const Row row = [end](const float*, const float* upper, float* low, float* high) {
+    *low = 0;
+    *high = *upper == end ? 1.0F : 0.0F;
+  };
+  const Tables property(1, {{{1}, {end}, {{at_least(0.5F)}}}});
+  const Decision d = decide(property, {1}, {end}, row);
+  EXPECT_EQ(d.result.verdict, BF_UNKNOWN);
+  EXPECT_EQ(d.search.boxes, 7U);
+  EXPECT_EQ(d.search.open, 0U);
+  EXPECT_EQ(d.search.proven, 0.875F);
+}
+
+TEST(BranchAndBound, KeepsItsBudget) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(1e-6F)}}}});
+  for (const std::uint64_t most : {1, 6, 100}) {
+    const bf_budget budget = {most, nullptr, nullptr};
+    const Decision d = decide(property, {-1}, {1}, difference, {.budget = &budget});
+    EXPECT_EQ(d.result.verdict, BF_BUDGET);
+    EXPECT_EQ(d.search.boxes, most);
+    EXPECT_GT(d.search.open, 0U);
+    EXPECT_EQ(d.result.property_case, 0U);
+  }
+}
+
+struct Stops {
+  int left;
+  std::vector<bf_search> seen;
+};
+
+int stop_after(void* data, const bf_search* search) {
+  auto& stops = *static_cast<Stops*>(data);
+  stops.seen.push_back(*search);
+  return stops.left-- == 0 ? 1 : 0;
+}
+
+TEST(BranchAndBound, StopsWhenTold) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(1e-6F)}}}});
+  Stops stops = {40, {}};
+  const bf_budget budget = {0, stop_after, &stops};
+  const Decision d = decide(property, {-1}, {1}, difference, {.budget = &budget});
+  EXPECT_EQ(d.result.verdict, BF_BUDGET);
+  ASSERT_EQ(stops.seen.size(), 41U);
+  EXPECT_EQ(stops.seen.front().boxes, 0U);
+  EXPECT_EQ(stops.seen.back().boxes, d.search.boxes);
+  EXPECT_GT(stops.seen.back().boxes, stops.seen[20].boxes);
+}
+
+TEST(BranchAndBound, AFullStackEndsIt) {
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_least(1e-6F)}}}});
+  for (const std::size_t room : {2, 3, 5, 16}) {
+    const Decision d = decide(property, {-1, -1}, {1, 1}, difference, {.batch = 4, .room = room});
+    EXPECT_EQ(d.result.verdict, BF_BUDGET);
+    EXPECT_EQ(d.search.most_open, room);
+    EXPECT_EQ(d.search.open, room);
+    EXPECT_GT(d.search.boxes, 0U);
+  }
+}
+
+TEST(BranchAndBound, RefusesMemoryWithoutRoomForTwoBoxes) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(0.3F)}}}});
+  const Decision d = decide(property, {-1}, {1}, difference, {.room = 1});
+  EXPECT_EQ(d.status, BF_WORKSPACE_TOO_SMALL);
+  EXPECT_TRUE(d.boxes.empty());
+  EXPECT_EQ(d.result.property_case, 77U);
+}
+
+TEST(BranchAndBound, FailuresOfBoundsAreNoVerdicts) {
+  const Tables property(1, {{{-1}, {1}, {{at_least(0.3F)}}}});
+  for (int call = 0; call < 8; ++call) {
+    const Decision d = decide(property, {-1}, {1}, difference, {.batch = 2, .fails_at = call});
+    EXPECT_EQ(d.status, BF_FLOAT_ENVIRONMENT);
+    EXPECT_EQ(d.result.property_case, 77U) << "written without BF_OK";
+    EXPECT_EQ(d.counterexample[0], kCanary);
+  }
+}
+
+TEST(BranchAndBound, SeveralCases) {
+  std::vector<Case> cases;
+  for (int i = 0; i < 40; ++i) {
+    const auto at = static_cast<float>(i);
+    cases.push_back({{at}, {at + 0.5F}, {{at_least(0.1F)}}});
+  }
+  for (const std::size_t room : {5, 8, 64, 1000}) {
+    const Tables property(1, cases);
+    const Decision d = decide(property, {-5}, {50}, difference, {.batch = 16, .room = room});
+    EXPECT_EQ(d.result.verdict, BF_VERIFIED) << room;
+    EXPECT_EQ(d.search.boxes, 40 * 15U);
+    EXPECT_NEAR(d.search.proven, 1, 1e-4);
+  }
+  // A part of the caller's: the other cases say nothing.
+  const Tables property(1, cases);
+  EXPECT_EQ(decide(property, {3}, {4.5F}, difference).search.boxes, 30U);
+  EXPECT_EQ(decide(property, {0.6F}, {0.9F}, difference).result.verdict, BF_VERIFIED);
+  EXPECT_EQ(decide(property, {0.6F}, {0.9F}, difference).search.boxes, 0U);
+
+  cases[33].clauses = {{at_most(-9)}, {at_least(-1)}};
+  const Tables violated(1, cases);
+  const Decision d = decide(violated, {-5}, {50}, difference);
+  ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+  EXPECT_EQ(d.result.property_case, 33U);
+  EXPECT_EQ(d.result.clause, 1U);
+  EXPECT_GE(d.counterexample[0], 33);
+  EXPECT_LE(d.counterexample[0], 33.5F);
+}
+
+// A case that never ends does not keep others from being found violated.
+TEST(BranchAndBound, CasesTakeTurns) {
+  const Row row = [](const float* a, const float* b, float* low, float* high) {
+    *low = *a < 1 ? -1 : 0;
+    *high = *b < 1 ? 1 : std::fabs(*a - 9.5F) < 0.01F && *a == *b ? -1 : 1;
+  };
+  const Tables property(1, {{{0}, {1}, {{at_most(-0.5F)}}}, {{9}, {10}, {{at_most(0)}}}});
+  const Decision d = decide(property, {0}, {10}, row);
+  ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+  EXPECT_EQ(d.result.property_case, 1U);
+}
+
+TEST(BranchAndBound, TheSameOnEveryRun) {
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(0.0005F)}}}});
+  const Decision a = decide(property, {-1, -1}, {1, 1}, distance(0.7F, 2));
+  const Decision b = decide(property, {-1, -1}, {1, 1}, distance(0.7F, 2));
+  EXPECT_EQ(a.boxes, b.boxes);
+  EXPECT_EQ(a.counterexample, b.counterexample);
+  EXPECT_EQ(a.search.points, b.search.points);
+}
+
+// ---- where a box is split
+
+std::pair<std::size_t, float> split(const Floats& lower, const Floats& upper,
+                                    const float* weights = nullptr) {
+  Branches b = {};
+  b.inputs = lower.size();
+  b.split_weights = weights;
+  std::size_t input = 99;
+  float middle = 0;
+  if (!choose_split(b, lower.data(), upper.data(), &input, &middle)) return {99, 0.0F};
+  return {input, middle};
+}
+
+TEST(Split, TheLargestProductOfWidthAndWeight) {
+  EXPECT_EQ(split({0, 0}, {1, 2}), std::pair(std::size_t{1}, 1.0F));
+  const float weights[] = {1, 0.25F};
+  EXPECT_EQ(split({0, 0}, {1, 2}, weights), std::pair(std::size_t{0}, 0.5F));
+}
+
+TEST(Split, InputsWithoutAFloatBetweenAreLeft) {
+  const float next = std::nextafterf(1, 2);
+  const float weights[] = {1, 0};
+  EXPECT_EQ(split({1, 0}, {next, 2}, weights), std::pair(std::size_t{1}, 1.0F));
+  EXPECT_EQ(split({1, 3}, {next, 3}).first, 99U);
+  EXPECT_EQ(split({0}, {FLT_TRUE_MIN}).first, 99U);
+}
+
+TEST(Split, TheWholeRangeOfFloats) {
+  EXPECT_EQ(split({-FLT_MAX}, {FLT_MAX}), std::pair(std::size_t{0}, 0.0F));
+  const auto [input, middle] = split({-3 * FLT_TRUE_MIN}, {FLT_TRUE_MIN});
+  EXPECT_EQ(input, 0U);
+  EXPECT_GT(middle, -3 * FLT_TRUE_MIN);
+  EXPECT_LT(middle, FLT_TRUE_MIN);
+  const float weights[] = {1};
+  EXPECT_EQ(split({FLT_MAX / 2}, {FLT_MAX}, weights).first, 0U);
+}
+
+}  // namespace
+}  // namespace bf
