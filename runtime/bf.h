@@ -82,7 +82,7 @@ typedef struct bf_search {
   uint64_t points;     ///< that were tried
   uint64_t open;       ///< boxes that are left
   uint64_t most_open;  ///< boxes that were left at the same time
-  float proven;        ///< share of the volume of the cases' boxes that is verified, to about 1e-4
+  double proven;       ///< share of the volume of the cases' boxes that is verified, rounded
 } bf_search;
 
 /// What a verifier compiled with --decide may spend on the decision of its property on a box:

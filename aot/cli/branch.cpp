@@ -1,6 +1,7 @@
 #include "aot/cli/branch.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "aot/cli/progress.h"
@@ -66,7 +67,7 @@ struct Watch {
 
 int is_over(void* data, const bf_search* search) {
   const Watch& watch = *static_cast<const Watch*>(data);
-  watch.progress(watch.boxes_before + search->boxes, static_cast<double>(search->proven));
+  watch.progress(watch.boxes_before + search->boxes, search->proven);
   return watch.stopwatch.seconds() >= watch.seconds ? 1 : 0;
 }
 
@@ -88,8 +89,8 @@ std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Pl
   const auto batch = static_cast<std::size_t>(plan.config.batch);
   const auto inputs = static_cast<std::size_t>(property.input_count);
   const auto rows = std::max<std::size_t>(property.rows.size(), 1);
-  std::vector<float> memory(
-      (round_bytes(inputs, rows, batch) + kOpenBoxes * open_box_bytes(inputs)) / sizeof(float));
+  const std::size_t bytes = round_bytes(inputs, rows, batch) + kOpenBoxes * open_box_bytes(inputs);
+  const auto memory = std::make_unique_for_overwrite<float[]>(bytes / sizeof(float));
   std::vector<float> point(inputs);
   const auto together = [&](std::size_t count, const float* lower, const float* upper,
                             float* row_lower, float* row_upper, bf_status* statuses) {
@@ -109,8 +110,8 @@ std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Pl
     bf_search search = {};
     const bf_status status = decide_property(
         tables.only(open[k]), plan.split_weights.empty() ? nullptr : plan.split_weights.data(),
-        box.lower.data(), box.upper.data(), batch, &budget, &result, &search, memory.data(),
-        memory.size() * sizeof(float), together);
+        box.lower.data(), box.upper.data(), batch, &budget, &result, &search, memory.get(), bytes,
+        together);
     if (status != BF_OK)
       fail("BF3306", "spec_bounds_batch",
            std::string("the verifier refused: ") + bf_status_text(status));

@@ -70,6 +70,7 @@ struct Outcome {
   std::vector<std::string> methods;  // that were run
   BranchTotals branched;
   double seconds = 0, compile_seconds = 0;
+  double decide_seconds = 0;  // with verifiers that are loaded
 };
 
 void add_options(CLI::App& app, Arguments& arguments) {
@@ -236,13 +237,16 @@ class Decision {
     const HostVerifier verifier(cached.library, compiled.plan);
     outcome_.compile_seconds += compiling.seconds();
     outcome_.methods.emplace_back(to_string(method));
+    const Stopwatch deciding;
     {
       Counter counter("bound");
       verify_cases(verifier, cases_, [&](auto done, auto count) { counter.cases(done, count); });
     }
-    branch(verifier, compiled.plan, std::min(branching, kFirstBranching));
+    const double first = arguments_.search > 0 ? std::min(branching, kFirstBranching) : branching;
+    branch(verifier, compiled.plan, first);
     if (outcome_.methods.size() == 1) search(verifier);
-    if (branching > kFirstBranching) branch(verifier, compiled.plan, branching);
+    if (branching > first) branch(verifier, compiled.plan, branching);
+    outcome_.decide_seconds += deciding.seconds();
   }
 
   void branch(const HostVerifier& verifier, const Plan& plan, double seconds) {
@@ -284,6 +288,7 @@ nlohmann::ordered_json to_json(const Arguments& arguments, const Property& prope
   json["boxes"] = outcome.branched.boxes;
   json["points"] = outcome.branched.points;
   json["branch_seconds"] = outcome.branched.seconds;
+  json["decide_seconds"] = outcome.decide_seconds;
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
   json["seconds"] = outcome.seconds;

@@ -210,7 +210,8 @@ TEST(BranchAndBound, FindsAPointThatViolates) {
   const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(0.001F)}}}});
   for (const std::size_t batch : {1, 16}) {
     const Decision d = decide(property, {-1, -1}, {1, 1}, distance(0.37F, 2), {.batch = batch});
-    ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+    ASSERT_EQ(d.result.verdict, BF_FALSIFIED)
+        << d.search.boxes << " " << d.search.points << " " << d.search.open;
     EXPECT_EQ(d.result.property_case, 0U);
     EXPECT_EQ(d.result.clause, 0U);
     for (const float x : d.counterexample) EXPECT_LE(std::fabs(x - 0.37F), 0.001F);
@@ -232,7 +233,8 @@ TEST(BranchAndBound, NamesTheClause) {
     *high = *b;
   };
   const Decision d = decide(property, {0}, {1}, identity);
-  ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+  ASSERT_EQ(d.result.verdict, BF_FALSIFIED)
+      << d.search.boxes << " " << d.search.points << " " << d.search.open;
   EXPECT_EQ(d.result.clause, 1U);
   EXPECT_LE(d.counterexample[0], 0.2F);
 }
@@ -244,7 +246,8 @@ TEST(BranchAndBound, PointsLieInTheExactBox) {
     *low = *a - 1;
     *high = *b - 1;
   };
-  for (const unsigned char inside : {static_cast<unsigned char>(3), static_cast<unsigned char>(2)}) {
+  for (const unsigned char inside :
+       {static_cast<unsigned char>(3), static_cast<unsigned char>(2)}) {
     const Tables property(1, {{{1}, {end}, {{at_most(0)}}, false, inside}});
     const Decision d = decide(property, {1}, {end}, above);
     EXPECT_EQ(d.result.verdict, inside == 3 ? BF_FALSIFIED : BF_UNKNOWN);
@@ -382,7 +385,8 @@ TEST(BranchAndBound, SeveralCases) {
   cases[33].clauses = {{at_most(-9)}, {at_least(-1)}};
   const Tables violated(1, cases);
   const Decision d = decide(violated, {-5}, {50}, difference);
-  ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+  ASSERT_EQ(d.result.verdict, BF_FALSIFIED)
+      << d.search.boxes << " " << d.search.points << " " << d.search.open;
   EXPECT_EQ(d.result.property_case, 33U);
   EXPECT_EQ(d.result.clause, 1U);
   EXPECT_GE(d.counterexample[0], 33);
@@ -397,7 +401,8 @@ TEST(BranchAndBound, CasesTakeTurns) {
   };
   const Tables property(1, {{{0}, {1}, {{at_most(-0.5F)}}}, {{9}, {10}, {{at_most(0)}}}});
   const Decision d = decide(property, {0}, {10}, row);
-  ASSERT_EQ(d.result.verdict, BF_FALSIFIED) << d.search.boxes << " " << d.search.points << " " << d.search.open;
+  ASSERT_EQ(d.result.verdict, BF_FALSIFIED)
+      << d.search.boxes << " " << d.search.points << " " << d.search.open;
   EXPECT_EQ(d.result.property_case, 1U);
 }
 
