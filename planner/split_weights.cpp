@@ -60,9 +60,10 @@ void weigh_splits(Plan& plan) {
       for (const Term& term : layer.terms) pass_on(layer, term, sums[i], sum_of(term.input));
     }
   }
-  const double largest = inputs.maxCoeff();
   plan.split_weights.assign(static_cast<std::size_t>(plan.input_count), 1.0F);
-  if (!std::isfinite(largest) || largest <= 0) return;  // widths alone decide
+  if (!inputs.allFinite()) return;  // widths alone decide
+  const double largest = inputs.maxCoeff();
+  if (largest <= 0) return;
   for (std::size_t i = 0; i < plan.split_weights.size(); ++i)
     plan.split_weights[i] = static_cast<float>(inputs(static_cast<Eigen::Index>(i), 0) / largest);
 }
