@@ -21,7 +21,7 @@ constexpr float kLeastStep = 0x1p-10f;
 constexpr std::uint64_t kFirstPoints = 64;
 constexpr std::uint64_t kBoxesPerPoint = 8;
 
-// What an open box takes: its ends, its share of the whole, the number of its case.
+// What an open box takes: its ends, its share of the whole, and its clause, which names its case.
 static constexpr std::size_t open_box_bytes(std::size_t inputs) {
   return sizeof(float) * (2 * inputs + 2);
 }
@@ -56,8 +56,8 @@ struct Branches {
   std::size_t capacity;
   float* lower;  // [capacity][inputs]
   float* upper;
-  float* shares;         // [capacity]
-  std::uint32_t* cases;  // [capacity]
+  float* shares;           // [capacity]
+  std::uint32_t* clauses;  // [capacity], the first that was not excluded before the split
 
   // What is bounded together.
   float* round_lower;  // [batch][inputs]
@@ -99,14 +99,15 @@ static inline bool choose_split(const Branches& b, const float* lower, const flo
 
 // Puts the two halves of box i of the round on the stack. A real number of the box lies in one of
 // them: both are closed, and share the middle.
-static inline void push_halves(Branches& b, std::size_t i, std::size_t input, float middle) {
+static inline void push_halves(Branches& b, std::size_t i, std::uint32_t clause, std::size_t input,
+                               float middle) {
   for (int half = 0; half < 2; ++half) {
     const std::size_t to = b.search.open++;
     copy_numbers(b.round_lower + i * b.inputs, b.inputs, b.lower + to * b.inputs);
     copy_numbers(b.round_upper + i * b.inputs, b.inputs, b.upper + to * b.inputs);
     (half == 0 ? b.upper : b.lower)[to * b.inputs + input] = middle;
     b.shares[to] = 0.5f * b.round_shares[i];
-    b.cases[to] = b.round_cases[i];
+    b.clauses[to] = clause;
   }
   if (b.search.open > b.search.most_open) b.search.most_open = b.search.open;
 }
@@ -155,14 +156,13 @@ static inline void judge_box(Branches& b, std::size_t i) {
   std::size_t input = 0;
   float middle = 0;
   const bool split = choose_split(b, lower, upper, &input, &middle);
-  if (!b.unsplittable) {
+  if (split) {
+    push_halves(b, i, clause, input, middle);
+  } else if (!b.unsplittable) {
+    b.unsplittable = true;
     b.found.property_case = index;
     b.found.clause = clause - begin;
   }
-  if (split)
-    push_halves(b, i, input, middle);
-  else
-    b.unsplittable = true;
 }
 
 // Fills the round: with the boxes of cases while their halves leave half of the stack free, then
@@ -190,7 +190,7 @@ static inline std::size_t take_boxes(Branches& b, std::size_t most) {
     copy_numbers(b.lower + from * b.inputs, b.inputs, b.round_lower + count * b.inputs);
     copy_numbers(b.upper + from * b.inputs, b.inputs, b.round_upper + count * b.inputs);
     b.round_shares[count] = b.shares[from];
-    b.round_cases[count++] = b.cases[from];
+    b.round_cases[count++] = case_of(*b.property, b.clauses[from]);
   }
   return count;
 }
@@ -273,8 +273,8 @@ static inline bool judge_points(Branches& b, std::size_t count) {
 // The memory behind `bytes` numbers of 4 bytes each in `memory`, shared out. False when it has no
 // room for two open boxes.
 static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
-  static_assert(sizeof(bf_status) == sizeof(float) && sizeof(std::uint32_t) == sizeof(float),
-                "bf: numbers of 4 bytes");
+  static_assert(sizeof(bf_status) <= sizeof(float) && sizeof(std::uint32_t) == sizeof(float),
+                "bf: numbers of 4 bytes, but for enumerations of ABIs that have short ones");
   const std::size_t fixed = round_bytes(b.inputs, b.rows, b.batch);
   if (bytes < fixed) return false;
   b.capacity = (bytes - fixed) / open_box_bytes(b.inputs);
@@ -297,7 +297,7 @@ static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
   b.lower = take(b.capacity * b.inputs);
   b.upper = take(b.capacity * b.inputs);
   b.shares = take(b.capacity);
-  b.cases = reinterpret_cast<std::uint32_t*>(take(b.capacity));
+  b.clauses = reinterpret_cast<std::uint32_t*>(take(b.capacity));
   return b.capacity >= 2;
 }
 
@@ -305,7 +305,8 @@ static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
 static inline bool begin_somewhere(Branches& b) {
   const std::uint32_t bits = next_random(b.points);
   const std::size_t at = (bits & 1u) != 0 ? b.search.open - 1 : (bits >> 1) % b.search.open;
-  return begin_run(b, b.cases[at], b.lower + at * b.inputs, b.upper + at * b.inputs);
+  return begin_run(b, case_of(*b.property, b.clauses[at]), b.lower + at * b.inputs,
+                   b.upper + at * b.inputs);
 }
 
 // Tries the next points, of the run or of a new one, into b.found.verdict.
@@ -323,6 +324,19 @@ static inline bf_status try_points(Branches& b, const Together& together) {
   b.search.points += count;
   if (judge_points(b, count)) b.found.verdict = BF_FALSIFIED;
   return BF_OK;
+}
+
+// Names an open box in b.found: one that cannot be split, which is there already, else the next on
+// the stack, else the first case that has not been looked at.
+static inline void name_open_box(Branches& b) {
+  if (b.unsplittable) return;
+  if (b.search.open == 0) {
+    b.found.property_case = static_cast<std::uint32_t>(b.next_case);
+    return;
+  }
+  const std::uint32_t clause = b.clauses[b.search.open - 1];
+  b.found.property_case = case_of(*b.property, clause);
+  b.found.clause = clause - b.property->case_clauses[b.found.property_case];
 }
 
 // Decides the property on a box that check_box accepts: as verify_property, but for its verdicts
@@ -351,6 +365,10 @@ static inline bf_status decide_property(const PropertyTables& property, const fl
   b.found = {BF_BUDGET, 0, 0, result->counterexample};
   if (!share_out(b, memory, bytes)) return BF_WORKSPACE_TOO_SMALL;
   for (;;) {
+    if (b.search.open == 0 && b.next_case == property.cases && !b.points.urgent) {
+      b.found.verdict = b.unsplittable ? BF_UNKNOWN : BF_VERIFIED;
+      break;
+    }
     if (budget != nullptr && budget->stop != nullptr && budget->stop(budget->data, &b.search) != 0)
       break;
     const bool due = b.points.spent < kFirstPoints + b.search.boxes / kBoxesPerPoint;
@@ -364,9 +382,8 @@ static inline bf_status decide_property(const PropertyTables& property, const fl
       most = static_cast<std::size_t>(budget->boxes - b.search.boxes);
     const std::size_t count = take_boxes(b, most);
     if (count == 0) {
-      const bool done = b.search.open == 0 && b.next_case == property.cases;
-      if (done) b.found.verdict = b.unsplittable ? BF_UNKNOWN : BF_VERIFIED;
-      break;
+      if (b.search.open > 0 || b.next_case < property.cases) break;
+      continue;
     }
     if (const bf_status status =
             together(count, b.round_lower, b.round_upper, b.row_lower, b.row_upper, b.statuses))
@@ -374,6 +391,7 @@ static inline bf_status decide_property(const PropertyTables& property, const fl
     b.search.boxes += count;
     for (std::size_t i = 0; i < count; ++i) judge_box(b, i);
   }
+  if (b.found.verdict == BF_BUDGET) name_open_box(b);
   *result = b.found;
   if (search != nullptr) *search = b.search;
   return BF_OK;

@@ -49,6 +49,16 @@ struct PropertyTables {
   const VerdictTerm* terms;
 };
 
+// The case that a clause belongs to: the last that begins at or before it.
+static inline std::uint32_t case_of(const PropertyTables& property, std::uint32_t clause) {
+  std::uint32_t low = 0, high = static_cast<std::uint32_t>(property.cases);
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    (property.case_clauses[middle] <= clause ? low : high) = middle;
+  }
+  return low;
+}
+
 // A clause is excluded on a box when one of its terms never holds there, and certain when all
 // always do and say all that the clause does.
 static inline bool is_excluded(const PropertyTables& property, std::uint32_t clause,

@@ -7,6 +7,7 @@
   spec       the same for the rows of a specification
   faults     a wrong bound, other bits, too much code or memory are noticed
   verdict    with a property: the host's verdicts, on given boxes and on the property's own
+  decide     the same by branch and bound, with as many boxes and points as on the host
   context    calls with a context give the same bits, the second without work
   evaluate   plain inference gives the host's bits and lies within the bounds
 
@@ -303,6 +304,17 @@ extern "C" bf_status {name}_bounds_verdict(const float* lower, const float* uppe
 """
 
 
+# The same with NAME_decide, and how far its search comes.
+CALLS_THAT_DECIDE = (
+    CALLS_WITH_A_PROPERTY
+    .replace("VERIFY_WORKSPACE_BYTES", "DECIDE_WORKSPACE_BYTES")
+    .replace("_verify(low, high, &result,", "_decide(low, high, &budget, &result, &search,")
+    .replace("    for (float& x : point)", "    const bf_budget budget = {{200, nullptr, nullptr}};\n"
+             "    bf_search search;\n    for (float& x : point)")
+    .replace("    return BF_OK;\n  }};", "    out[3] = static_cast<float>(search.boxes);\n"
+             "    out[4] = static_cast<float>(search.points);\n    return BF_OK;\n  }};"))
+
+
 def add_entry(case, sources, entry, text):
     """Appends a function with the signature of NAME_bounds to a verifier."""
     name = re.sub(r"\W", "_", case.options.network.lower())
@@ -314,18 +326,30 @@ def add_entry(case, sources, entry, text):
                    "                              size_t);\n")
 
 
-def test_verdict(case):
-    """Of one box and of a batch of them, as compiled."""
+def measure_verdicts(case, text, *more):
+    """Of the given boxes, and of the property's own: the host's."""
     given = ["--property", machine.ROOT / "models" / "properties" / f"{case.options.network}.vnnlib",
-             "--batch", "2", "--no-library"]
+             *more, "--no-library"]
     sources = case.compile(TARGETS[case.cpu], *given)
     check(TARGETS[case.cpu] != "aarch64", "bits are compared on targets without vectors")
-    add_entry(case, sources, "bounds_verdict", CALLS_WITH_A_PROPERTY)
+    add_entry(case, sources, "bounds_verdict", text)
     options = [NO_CONTRACTION, "--entry", "bounds_verdict"]
     verdicts = case.measure(case.cpu, sources, *options)
     check_same(verdicts, case.measure("host", sources, *options))
-    known = {row["upper"][0] for row in verdicts["outputs"]}
+    return verdicts["outputs"]
+
+
+def test_verdict(case):
+    """Of one box and of a batch of them, as compiled."""
+    known = {row["upper"][0] for row in measure_verdicts(case, CALLS_WITH_A_PROPERTY, "--batch", "2")}
     check(known <= {1.0, 2.0}, f"the property's own box has no proof: {known}")
+
+
+def test_decide(case):
+    for row in measure_verdicts(case, CALLS_THAT_DECIDE, "--decide"):
+        verdict, _, _, boxes, points = row["upper"]
+        print(f"  verdict {verdict:.0f} on the property's box: {boxes:.0f} boxes, {points:.0f} points")
+        check(boxes > 1 and points > 1, "no box was split")
 
 
 def test_context(case):
@@ -385,7 +409,8 @@ def test_faults(case):
 
 
 TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
-         "context": test_context, "verdict": test_verdict, "evaluate": test_evaluate}
+         "context": test_context, "verdict": test_verdict, "decide": test_decide,
+         "evaluate": test_evaluate}
 
 
 def main():

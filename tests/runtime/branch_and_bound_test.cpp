@@ -322,6 +322,38 @@ int stop_after(void* data, const bf_search* search) {
   return stops.left-- == 0 ? 1 : 0;
 }
 
+int stop_at_the_end(void*, const bf_search* search) {
+  return search->open == 0 && search->boxes > 0 ? 1 : 0;
+}
+
+TEST(BranchAndBound, IsDecidedWhenToldToStopAfterTheLastBox) {
+  const bf_budget budget = {0, stop_at_the_end, nullptr};
+  const Tables holds(1, {{{-1}, {1}, {{at_least(0.3F)}}}});
+  EXPECT_EQ(decide(holds, {-1}, {1}, difference, {.budget = &budget}).result.verdict, BF_VERIFIED);
+  const Tables open(1, {{{1}, {1}, {{at_least(0)}}}});
+  const Row unknown = [](const float*, const float*, float* low, float* high) {
+    *low = -1;
+    *high = 1;
+  };
+  EXPECT_EQ(decide(open, {1}, {1}, unknown, {.budget = &budget}).result.verdict, BF_UNKNOWN);
+}
+
+// The second case is split last, and verified: what is open then is a half of the first.
+TEST(BranchAndBound, NamesAnOpenBoxWhenTheBudgetIsSpent) {
+  const Tables property(1, {{{0}, {8}, {{at_least(9)}, {at_least(0.5F)}}},
+                            {{10}, {11}, {{at_least(0.75F)}}},
+                            {{20}, {21}, {{at_least(9)}}}});
+  for (const std::uint64_t most : {0, 2, 3, 4, 5, 6}) {
+    Stops stops = {most == 0 ? 0 : -1, {}};
+    const bf_budget budget = {most, stop_after, &stops};
+    const Decision d = decide(property, {0}, {30}, difference, {.batch = 1, .budget = &budget});
+    EXPECT_EQ(d.result.verdict, BF_BUDGET);
+    EXPECT_EQ(d.search.boxes, most);
+    EXPECT_EQ(d.result.property_case, most == 2 || most == 3 || most == 4 ? 1U : 0U) << most;
+    EXPECT_EQ(d.result.clause, most == 5 || most == 6 ? 1U : 0U) << most;
+  }
+}
+
 TEST(BranchAndBound, StopsWhenTold) {
   const Tables property(1, {{{-1}, {1}, {{at_least(1e-6F)}}}});
   Stops stops = {40, {}};
