@@ -79,14 +79,15 @@ class Dispatch(Case):
     def test_every_function_is_forwarded(self):
         self.run_tool(CONTROLLER, "--name", "avoid", "-o", "avoid.cpp", "--dispatch", "--property",
                       PROPERTY, "--method", "alpha-crown", "--cache",
-                      "reuse-ibp,cache-bounds,reuse-alpha", "--batch", "16", "--no-library")
+                      "reuse-ibp,cache-bounds,reuse-alpha", "--batch", "16", "--decide",
+                      "--no-library")
         subprocess.run([*CXX, "-std=c++17", *STRICT, f"-I{SOURCE / 'runtime'}", "-I.", "-c",
                         "avoid.cpp"], cwd=self.work, check=True)
         source = (self.work / "avoid.cpp").read_text()
         for function in ("bounds", "spec_bounds", "verify", "property_box", "context_init",
                          "cache_counters", "bounds_cached", "spec_bounds_cached", "verify_cached",
                          "context_save", "context_load", "evaluate", "info", "bounds_batch",
-                         "spec_bounds_batch", "verify_batch"):
+                         "spec_bounds_batch", "verify_batch", "decide"):
             self.assertIn(f"avoid_{function}(", source)
             self.assertIn(f"return avoid_x86_64_{function}(", source)
 

@@ -4,13 +4,12 @@ import gzip
 import json
 import re
 import signal
-import subprocess
 import sys
 import time
 import unittest
 
 sys.dont_write_bytecode = True
-from harness import CONTROLLER, MODELS, SOURCE, TINY, Case  # noqa: E402
+from harness import CONTROLLER, MODELS, TINY, Case  # noqa: E402
 
 PROPERTIES = MODELS / "properties"
 HOLDS = PROPERTIES / "tiny_holds.vnnlib"
@@ -25,13 +24,15 @@ def tiny_outputs(x0, x1):
     return h0 - h1 + 0.5, -0.5 * h0 + 0.25 * h1 - 1
 
 
-class Verify(Case):
+class PropertyCase(Case):
     def property(self, asserts, box=BOX):
         return self.write("p.vnnlib", DECLARATIONS + box + asserts)
 
     def verdict(self, asserts, *more, code, box=BOX):
         return self.run_json("verify", TINY, self.property(asserts, box), *more, code=code)
 
+
+class Verify(PropertyCase):
     def test_verified(self):
         output, errors = self.run_tool("verify", TINY, HOLDS)
         self.assertEqual(errors, "")
@@ -50,10 +51,11 @@ class Verify(Case):
 
     def test_unknown(self):
         # Two equations: no float meets them by chance, and bounds of a box do not exclude them.
-        found = self.verdict("(assert (= Y_0 (* 3 Y_1)))(assert (= Y_1 (- 1.2345)))", "--search",
-                             "0.2", code=4)
+        equations = "(assert (= Y_0 (* 3 Y_1)))(assert (= Y_1 (- 1.2345)))"
+        found = self.verdict(equations, "--search", "0.2", "--branch", "0", code=4)
         self.assertEqual(found["verdict"], "unknown")
         self.assertIsNone(found["counterexample"])
+        self.assertEqual(self.verdict(equations, "--search", "0.2", code=0)["verdict"], "verified")
 
     def test_every_method_agrees(self):
         for method in ("auto", "ibp", "crown-ibp", "crown", "alpha-crown"):
@@ -64,8 +66,8 @@ class Verify(Case):
     def test_json(self):
         found = self.run_json("verify", TINY, VIOLATED, code=3)
         self.assertEqual(list(found), ["model", "property", "verdict", "methods", "cases",
-                                       "verified_cases", "counterexample", "seconds",
-                                       "compile_seconds"])
+                                       "verified_cases", "boxes", "points", "branch_seconds",
+                                       "counterexample", "seconds", "compile_seconds"])
         self.assertEqual(found["counterexample"]["x"], ["1", "-1"])
         self.assertEqual(found["counterexample"]["y"], [3.5, -2.5])
 
@@ -153,6 +155,79 @@ class Verify(Case):
             self.run_tool(*arguments, code=2)
 
 
+# The sum of tiny's hidden neurons is -6.5 - 3 Y_0 - 8 Y_1. It is 0 on a part of the box, and at least
+# 2/3 where X_0 >= 0; bounds on one box do not show that.
+SUM = "(+ (* 3 Y_0) (* 8 Y_1))"
+RIGHT = "(assert (<= 0 X_0 1))(assert (<= -1 X_1 1))"
+
+
+class Branch(PropertyCase):
+    def write_property(self, limit, box):
+        return self.property(f"(assert (>= {SUM} {limit}))", box)
+
+    def decide(self, limit, *more, code, box=BOX):
+        return self.run_json("verify", TINY, self.write_property(limit, box), "--search", "0",
+                             *more, code=code)
+
+    def assert_not_split(self, found):
+        self.assertEqual(found["verdict"], "unknown")
+        self.assertEqual((found["boxes"], found["points"], found["branch_seconds"]), (0, 0, 0))
+
+    def test_verifies(self):
+        self.assert_not_split(self.decide("-7", "--branch", "0", code=4, box=RIGHT))
+        found = self.decide("-7", code=0, box=RIGHT)
+        self.assertEqual((found["verdict"], found["verified_cases"]), ("verified", 1))
+        self.assertGreater(found["boxes"], 1)
+        self.assertGreater(found["branch_seconds"], 0)
+        self.assertIsNone(found["counterexample"])
+
+    def test_falsifies(self):
+        self.assert_not_split(self.decide("-6.501", "--branch", "0", code=4))
+        found = self.decide("-6.501", code=3)
+        self.assertEqual((found["verdict"], found["verified_cases"]), ("falsified", 0))
+        self.assertGreater(found["points"], 0)
+        x = [float(value) for value in found["counterexample"]["x"]]
+        self.assertLessEqual(max(map(abs, x)), 1)
+        outputs = tiny_outputs(*x)
+        self.assertGreaterEqual(3 * outputs[0] + 8 * outputs[1], -6.501)
+
+    def test_every_method(self):
+        for method in ("ibp", "crown-ibp", "alpha-crown", "forward"):
+            found = self.decide("-7", "--method", method, code=0, box=RIGHT)
+            self.assertEqual((found["verdict"], found["methods"]), ("verified", [method]))
+
+    def test_ends_in_time(self):
+        # No float violates it, and no box around the corner is ever excluded.
+        found = self.verdict("(assert (< Y_0 -4))", "--search", "0", "--branch", "0.2", code=4)
+        self.assertEqual(found["verdict"], "unknown")
+        self.assertGreater(found["boxes"], 1)
+
+    def test_plain(self):
+        options = ("--search", "0", "--branch")
+        path = self.write_property("-7", RIGHT)
+        output, _ = self.run_tool("verify", TINY, path, *options, "5")
+        self.assertRegex(output, r"(?m)^split    [0-9]+ boxes and [0-9]+ points in ")
+        self.assertTrue(output.startswith("verified\n"))
+        output, _ = self.run_tool("verify", TINY, path, *options, "0", code=4)
+        self.assertNotIn("split", output)
+        self.assertTrue(output.startswith("unknown\n"))
+        output, _ = self.run_tool("verify", TINY, path, *options, "5", "--vnncomp")
+        self.assertEqual(output, "unsat\n")
+
+    def test_many_inputs_are_not_split(self):
+        names = "".join(f"(declare-const X_{i} Real)(assert (<= 0 X_{i} 1))" for i in range(64))
+        names += "".join(f"(declare-const Y_{i} Real)" for i in range(10))
+        path = self.write("p.vnnlib", names + "(assert (>= (+ Y_0 Y_1) (+ Y_2 Y_3)))"
+                          "(assert (<= (+ Y_0 Y_1) (+ Y_2 Y_3)))")
+        found = self.run_json("verify", MODELS / "digits_64x2.onnx", path, "--search", "0",
+                              "--method", "ibp", code=4)
+        self.assert_not_split(found)
+
+    def test_usage(self):
+        self.run_tool("verify", TINY, HOLDS, "--branch", "-1", code=2)
+        self.run_tool("verify", TINY, HOLDS, "--branch", "x", code=2)
+
+
 class Timeout(Case):
     def test_words(self):
         compiler = self.write("compiler", "#!/bin/sh\ncase $1 in --version) echo slow;; "
@@ -228,131 +303,6 @@ class Supports(Case):
         self.run_tool("supports", code=2)
         self.run_tool("supports", "--hidden-node-theories", "--unsat-proofs", code=2)
         self.run_tool("supports", "--magic", code=2)
-
-
-class PropertyCode(Case):
-    MAIN = r"""
-#include <stdio.h>
-#include "v.h"
-static _Alignas(V_WORKSPACE_ALIGN) unsigned char workspace[V_VERIFY_WORKSPACE_BYTES];
-int main(void) {
-  for (size_t i = 0; i < V_PROPERTY_CASES; ++i) {
-    float lower[V_INPUTS], upper[V_INPUTS], point[V_INPUTS];
-    bf_result result = {BF_UNKNOWN, 0, 0, point};
-    if (v_property_box(i, lower, upper) != BF_OK) return 1;
-    if (v_verify(lower, upper, &result, workspace, sizeof workspace) != BF_OK) return 2;
-    printf("%u\n", (unsigned)result.verdict);
-  }
-  float lower[V_INPUTS], upper[V_INPUTS];
-  return v_property_box(V_PROPERTY_CASES, lower, upper) == BF_NO_SUCH_CASE ? 0 : 3;
-}
-"""
-
-    def build_and_run(self, property_file, model=TINY):
-        self.run_tool(model, "--property", property_file, "--name", "v", "-o", "v.cpp")
-        self.write("main.c", self.MAIN)
-        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I.",
-                        f"-I{SOURCE}/runtime", "main.c", "libv.a", "-o", "main"], cwd=self.work,
-                       check=True)
-        return subprocess.run(["./main"], cwd=self.work, check=True, capture_output=True,
-                              text=True).stdout.split()
-
-    def test_c_program(self):
-        self.assertEqual(self.build_and_run(HOLDS), ["1"])
-        self.assertEqual(self.build_and_run(VIOLATED), ["2"])
-        self.assertEqual(len(self.build_and_run(PROPERTIES / "tiny_cases.vnnlib")), 3)
-
-    # Parts of the first case's box in an order that repeats some: verdicts of NAME_verify and of
-    # NAME_verify_cached, "verified falsified differ" of each, then the counters.
-    CACHED = r"""
-#include <stdio.h>
-#include "v.h"
-static _Alignas(V_WORKSPACE_ALIGN) unsigned char workspace[V_VERIFY_WORKSPACE_BYTES];
-static _Alignas(V_CONTEXT_ALIGN) unsigned char context[V_CONTEXT_BYTES];
-static unsigned state = 1;
-static unsigned next(unsigned n) { return (state = state * 1664525u + 1013904223u) / 65536u % n; }
-int main(void) {
-  float low[V_INPUTS], high[V_INPUTS], lower[V_INPUTS], upper[V_INPUTS];
-  float point[V_INPUTS], other[V_INPUTS];
-  int counts[3] = {0, 0, 0}, stronger = 0;
-  bf_cache_counters counters;
-  if (v_property_box(0, low, high) != BF_OK) return 1;
-  bf_result plain = {BF_UNKNOWN, 0, 0, point}, cached = {BF_UNKNOWN, 0, 0, other};
-  if (v_verify_cached(context, sizeof context, low, high, &cached, workspace, sizeof workspace)
-      != BF_CONTEXT_FOREIGN) return 2;
-  if (v_context_init(context, sizeof context) != BF_OK) return 3;
-  for (int call = 0; call < 300; ++call) {
-    if (next(3) != 0)  /* else the same box again */
-      for (int i = 0; i < V_INPUTS; ++i) {
-        const float step = (high[i] - low[i]) / 8;
-        const unsigned begin = next(7), size = 1 + next(8 - begin);
-        lower[i] = low[i] + step * (float)begin;
-        upper[i] = lower[i] + step * (float)size;
-        if (upper[i] > high[i]) upper[i] = high[i];
-      }
-    else if (call == 0)
-      continue;
-    if (v_verify(lower, upper, &plain, workspace, sizeof workspace) != BF_OK) return 4;
-    if (v_verify_cached(context, sizeof context, lower, upper, &cached, workspace,
-                        sizeof workspace) != BF_OK) return 5;
-    ++counts[plain.verdict];
-    if (plain.verdict == BF_UNKNOWN && cached.verdict == BF_VERIFIED) ++stronger;
-    else if (plain.verdict != cached.verdict) return 6;
-    if (cached.verdict == BF_FALSIFIED)
-      for (int i = 0; i < V_INPUTS; ++i)
-        if (!(lower[i] <= other[i] && other[i] <= upper[i])) return 7;
-  }
-  if (v_cache_counters(context, sizeof context, &counters) != BF_OK) return 8;
-  printf("%d %d %d %d %d\n", counts[BF_VERIFIED], counts[BF_FALSIFIED], counts[BF_UNKNOWN],
-         stronger, counters.hits > 0);
-  return 0;
-}
-"""
-
-    def run_cached(self, model, property_file, cache):
-        self.run_tool(model, "--property", property_file, "--name", "v", "-o", "v.cpp", "--cache",
-                      cache)
-        self.write("main.c", self.CACHED)
-        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I.",
-                        f"-I{SOURCE}/runtime", "main.c", "libv.a", "-o", "main"], cwd=self.work,
-                       check=True)
-        result = subprocess.run(["./main"], cwd=self.work, capture_output=True, text=True)
-        self.assertEqual(result.returncode, 0)
-        return [int(number) for number in result.stdout.split()]
-
-    def test_verdicts_with_a_context(self):
-        for cache in ("reuse-ibp", "reuse-ibp,cache-bounds"):
-            with self.subTest(cache):
-                verified, falsified, unknown, stronger, hits = self.run_cached(
-                    TINY, VIOLATED, cache)
-                self.assertGreater(verified, 0)
-                self.assertGreater(falsified, 0)
-                self.assertLessEqual(stronger, unknown)
-                self.assertTrue(hits)
-        verified, _, _, _, hits = self.run_cached(
-            CONTROLLER, PROPERTIES / "collision_avoidance_6x50.vnnlib", "reuse-ibp")
-        self.assertGreater(verified, 0)
-        self.assertTrue(hits)
-
-    def test_manifest(self):
-        self.run_tool(TINY, "--property", VIOLATED, "-o", "v.cpp", "--no-library")
-        manifest = json.loads((self.work / "v.json").read_text())
-        self.assertEqual(manifest["property"], {"file": "tiny_violated.vnnlib", "cases": 1,
-                                                "clauses": 1, "rows": 1})
-
-    def test_large_boxes_lie_in_a_file_of_their_own(self):
-        box = "(assert (>= X_1 -1))(assert (<= X_1 1))"
-        parts = "".join(f"(and (>= X_0 {i}) (<= X_0 {i + 1}) (>= Y_0 1e6))" for i in range(100))
-        path = self.write("p.vnnlib", DECLARATIONS + box + f"(assert (or {parts}))")
-        self.assertEqual(self.build_and_run(path), ["1"] * 100)
-        self.assertIn("v_property.inc", self.names())
-
-    def test_refusals(self):
-        path = self.write("p.vnnlib", DECLARATIONS + BOX + "(assert (>= X_0 2))")
-        self.assert_refused("BF3412", TINY, "--property", path, "-o", "v.cpp")
-        self.assert_refused("BF3408", CONTROLLER, "--property", HOLDS, "-o", "v.cpp")
-        specification = self.write("c.json", {"C": [[1, -1]]})
-        self.run_tool(TINY, "--property", HOLDS, "--spec", specification, "-o", "v.cpp", code=2)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include "aot/compile.h"
 #include "aot/emit.h"
 #include "aot/kernels/schedule_dump.h"
+#include "frontend/vnnlib/vnnlib.h"
 #include "planner/planner.h"
 #include "tests/paths.h"
 
@@ -30,6 +31,7 @@ struct Case {
   const char* target;
   std::vector<std::string> kept;  // suffixes of the files that are compared
   int batch = 1;
+  bool decide = false;  // with a property
 };
 
 void PrintTo(const Case& golden, std::ostream* out) {
@@ -43,6 +45,7 @@ const Case kCases[] = {
     {"tiny_crown_vector", Method::kCrown, Lowering::kVector, "x86-64-v3", {".schedule"}},
     {"tiny_boxes_generic", Method::kIbp, Lowering::kGeneric, "generic", {".h"}, 8},
     {"tiny_boxes_vector", Method::kCrown, Lowering::kVector, "x86-64", {".cpp"}, 8},
+    {"tiny_decide_generic", Method::kIbp, Lowering::kGeneric, "generic", {".cpp", ".h"}, 1, true},
 };
 
 CompileOptions options_of(const Case& golden) {
@@ -51,6 +54,9 @@ CompileOptions options_of(const Case& golden) {
   options.planner.lowering = golden.lowering;
   options.planner.target = find_target(golden.target);
   options.planner.batch = golden.batch;
+  options.planner.decide = golden.decide;
+  if (golden.decide)
+    options.property = read_property(BF_SOURCE_DIR "/models/properties/tiny_cases.vnnlib");
   return options;
 }
 

@@ -1,0 +1,237 @@
+// NAME_decide of compiled verifiers, on the properties of models/: its contract, its limits, and
+// what else a verifier may be compiled with.
+
+#include <cmath>
+
+#include "tests/cli/decided.h"
+#include "tests/paths.h"
+
+namespace bf::cli {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Question tiny(const std::string& conditions) {
+  return {BF_SOURCE_DIR "/models/tiny.onnx",
+          parse_property("(declare-const X_0 Real)(declare-const X_1 Real)"
+                         "(declare-const Y_0 Real)(declare-const Y_1 Real)"
+                         "(assert (<= -1 X_0 1))(assert (<= -1 X_1 1))" +
+                             conditions,
+                         "p.vnnlib")};
+}
+
+// The sum of the hidden neurons relu(x0 - 2 x1) and relu(x0 / 2 + 3 x1 + 1) is at most 0.01: it is
+// 0 on a triangle from (-1/2, -1/4) to x0 = -1, and at least 2/3 where x0 >= 0, from kRest on.
+const char* const kSum = "(assert (>= (+ (* 3 Y_0) (* 8 Y_1)) -6.51))";
+const Floats kRest = {0, -1};
+
+const Floats kLower = {-1, -1}, kUpper = {1, 1};
+
+struct Way {
+  const char* name;
+  Decider::Change change;
+};
+
+void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
+
+class DecideCode : public testing::TestWithParam<Way> {};
+
+TEST_P(DecideCode, DecidesWhatOneBoxLeavesOpen) {
+  const Question question = tiny(kSum);
+  Decider d(question, GetParam().change);
+  const Decided yes = d.run(kRest, kUpper);
+  EXPECT_EQ(yes.status, BF_OK);
+  EXPECT_EQ(yes.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(yes.point[0], kUntouched);
+  EXPECT_GT(yes.search.boxes, 1U);
+  EXPECT_EQ(yes.search.open, 0U);
+  EXPECT_EQ(yes.search.proven, 1);
+
+  const Decided no = d.run(kLower, kUpper);
+  EXPECT_EQ(no.status, BF_OK);
+  ASSERT_EQ(no.result.verdict, BF_FALSIFIED);
+  EXPECT_EQ(no.result.property_case, 0U);
+  EXPECT_EQ(no.result.clause, 0U);
+  EXPECT_GE(no.search.points, 1U);
+  EXPECT_TRUE(question.is_violated_at({no.point[0], no.point[1]}));
+
+  const bool weighed = GetParam().name != std::string("no_split_weights");
+  EXPECT_EQ(d.split_weights.size(), weighed ? 2U : 0U);
+}
+
+const Decider::Change kNothing = [](CompileOptions&) {};
+const Way kWays[] = {
+    {"plain", kNothing},
+    {"no_split_weights",
+     [](CompileOptions& o) { o.planner.disabled_passes.emplace_back("weigh-splits"); }},
+    {"for_workers", [](CompileOptions& o) { o.planner.workers = 3; }},
+    {"with_a_context",
+     [](CompileOptions& o) {
+       o.planner.reuse.ibp = true;
+       o.planner.reuse.bounds = true;
+     }},
+#if defined(__x86_64__)
+    {"for_levels",
+     [](CompileOptions& o) {
+       o.planner.lowering = Lowering::kVector;
+       o.planner.target = find_target("x86-64");
+       o.planner.batch = 16;
+       o.levels = {find_target("x86-64-v3"), find_target("x86-64")};
+     }},
+#endif
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, DecideCode, testing::ValuesIn(kWays),
+                         [](const auto& test) { return test.param.name; });
+
+// ---- the contract
+
+// One verifier for all of them.
+class DecideCodeContract : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { decider_ = new Decider(tiny(kSum)); }
+  static void TearDownTestSuite() {
+    delete decider_;
+    decider_ = nullptr;
+  }
+  Decider& d = *decider_;
+
+ private:
+  static Decider* decider_;
+};
+Decider* DecideCodeContract::decider_ = nullptr;
+
+TEST_F(DecideCodeContract, BadArgumentsLeaveEverythingAsItIs) {
+  const Floats lower = {-1, -1}, upper = {1, 1};
+  Floats point = {7, 7};
+  bf_result result = {BF_UNKNOWN, 77, 78, point.data()};
+  bf_search search = {71, 72, 73, 74, 75};
+  std::size_t used = 0;  // of the workspace
+  const auto expect = [&](bf_status wanted, const float* low, const float* high, bf_result* to,
+                          void* workspace, std::size_t bytes) {
+    EXPECT_EQ(d.decide(low, high, nullptr, to, &search, workspace, bytes), wanted);
+    EXPECT_EQ(result.verdict, BF_UNKNOWN);
+    EXPECT_EQ(result.property_case, 77U);
+    EXPECT_EQ(result.clause, 78U);
+    EXPECT_EQ(result.counterexample, point.data());
+    EXPECT_EQ(point, (Floats{7, 7}));
+    EXPECT_EQ(search.boxes, 71U);
+    EXPECT_EQ(search.points, 72U);
+    EXPECT_EQ(search.open, 73U);
+    EXPECT_EQ(search.most_open, 74U);
+    EXPECT_EQ(search.proven, 75);
+    EXPECT_TRUE(d.is_clean_around(used));
+  };
+  const std::size_t bytes = d.workspace_bytes;
+  expect(BF_NULL_ARGUMENT, nullptr, upper.data(), &result, d.workspace, bytes);
+  expect(BF_NULL_ARGUMENT, lower.data(), nullptr, &result, d.workspace, bytes);
+  expect(BF_NULL_ARGUMENT, lower.data(), upper.data(), nullptr, d.workspace, bytes);
+  expect(BF_NULL_ARGUMENT, lower.data(), upper.data(), &result, nullptr, bytes);
+  expect(BF_WORKSPACE_TOO_SMALL, lower.data(), upper.data(), &result, d.workspace, bytes - 1);
+  expect(BF_WORKSPACE_TOO_SMALL, lower.data(), upper.data(), &result, d.workspace, 0);
+  expect(BF_WORKSPACE_MISALIGNED, lower.data(), upper.data(), &result, d.workspace + 4, bytes);
+  used = bytes;
+  for (std::size_t i = 0; i < 2; ++i)
+    for (const bool above : {false, true}) {
+      const auto expect_with = [&](bf_status wanted, float x) {
+        Floats low = lower, high = upper;
+        (above ? high : low)[i] = x;
+        expect(wanted, low.data(), high.data(), &result, d.workspace, bytes);
+      };
+      expect_with(BF_NAN_INPUT, kNan);
+      expect_with(BF_INFINITE_BOX, above ? kInfinity : -kInfinity);
+      expect_with(BF_EMPTY_BOX, above ? -1.5F : 1.5F);
+    }
+}
+
+TEST_F(DecideCodeContract, BudgetSearchAndPointMayBeNull) {
+  for (const Floats& lower : {kRest, kLower}) {
+    bf_result result = {BF_UNKNOWN, 77, 77, nullptr};
+    EXPECT_EQ(d.decide(lower.data(), kUpper.data(), nullptr, &result, nullptr, d.workspace,
+                       d.workspace_bytes),
+              BF_OK);
+    EXPECT_EQ(result.verdict, lower == kRest ? BF_VERIFIED : BF_FALSIFIED);
+    EXPECT_EQ(result.counterexample, nullptr);
+    EXPECT_TRUE(d.is_clean_around(d.workspace_bytes));
+  }
+}
+
+TEST_F(DecideCodeContract, ABoxOutsideOfTheCasesIsVerified) {
+  const Decided far = d.run({5, 5}, {6, 6});
+  EXPECT_EQ(far.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(far.search.boxes, 0U);
+  EXPECT_EQ(d.run({-9, -9}, {9, 9}).result.verdict, BF_FALSIFIED);
+  EXPECT_EQ(d.run({0, -9}, {9, 9}).result.verdict, BF_VERIFIED) << "a part of the case";
+}
+
+TEST_F(DecideCodeContract, TheSameOnEveryRun) {
+  for (const Floats& lower : {kRest, kLower}) {
+    const Decided a = d.run(lower, kUpper), b = d.run(lower, kUpper);
+    EXPECT_EQ(a.result.verdict, b.result.verdict);
+    EXPECT_EQ(a.point, b.point);
+    EXPECT_EQ(a.search.boxes, b.search.boxes);
+    EXPECT_EQ(a.search.points, b.search.points);
+    EXPECT_EQ(a.search.most_open, b.search.most_open);
+  }
+}
+
+int stop_at_once(void* data, const bf_search* search) {
+  EXPECT_EQ(search->boxes, 0U);
+  ++*static_cast<int*>(data);
+  return 1;
+}
+
+TEST_F(DecideCodeContract, TheCallerStopsIt) {
+  int calls = 0;
+  const bf_budget budget = {0, stop_at_once, &calls};
+  const Decided got = d.run(kLower, kUpper, &budget);
+  EXPECT_EQ(got.status, BF_OK);
+  EXPECT_EQ(got.result.verdict, BF_BUDGET);
+  EXPECT_EQ(got.search.boxes, 0U);
+  EXPECT_EQ(calls, 1);
+}
+
+// ---- limits
+
+// Between (-1, 0) and (0, 0) output 0 is -1/2 - x0 / 2, not below -1/2: at 0 bounds never show it,
+// for their roundings, however small a box becomes.
+class DecideCodeLimits : public testing::TestWithParam<int> {
+ protected:
+  Decided run(std::uint64_t boxes, std::size_t more = 0) {
+    const bf_budget budget = {boxes, nullptr, nullptr};
+    const Decided got = d.run({-1, 0}, {0, 0}, &budget, more);
+    EXPECT_EQ(got.status, BF_OK);
+    EXPECT_EQ(got.result.verdict, BF_BUDGET);
+    EXPECT_EQ(got.point[0], kUntouched);
+    EXPECT_GT(got.search.open, 0U);
+    EXPECT_LE(got.search.proven, 1);
+    return got;
+  }
+
+  Decider d{tiny("(assert (< Y_0 -0.5))"), [](CompileOptions& o) { o.planner.batch = GetParam(); }};
+};
+
+TEST_P(DecideCodeLimits, TheBudgetOfBoxes) {
+  for (const std::uint64_t boxes : {1, 17, 100}) EXPECT_EQ(run(boxes).search.boxes, boxes);
+}
+
+TEST_P(DecideCodeLimits, RoomForOpenBoxes) {
+  constexpr std::uint64_t kBoxes = 100'000;
+  const auto batch = static_cast<std::uint64_t>(GetParam());
+  const std::uint64_t room = std::max<std::uint64_t>(128, 64 * batch);
+  for (const std::uint64_t more : {0, 1, 10}) {
+    const Decided full = run(kBoxes, more);
+    EXPECT_EQ(full.search.most_open, room + more);
+    EXPECT_EQ(full.search.open, room + more);
+    EXPECT_LT(full.search.boxes, kBoxes);
+  }
+  EXPECT_EQ(run(kBoxes, 1000).search.boxes, kBoxes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Batches, DecideCodeLimits, testing::Values(1, 16));
+
+}  // namespace
+}  // namespace bf::cli
