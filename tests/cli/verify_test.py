@@ -67,7 +67,8 @@ class Verify(PropertyCase):
         found = self.run_json("verify", TINY, VIOLATED, code=3)
         self.assertEqual(list(found), ["model", "property", "verdict", "methods", "cases",
                                        "verified_cases", "boxes", "points", "branch_seconds",
-                                       "counterexample", "seconds", "compile_seconds"])
+                                       "decide_seconds", "counterexample", "seconds",
+                                       "compile_seconds"])
         self.assertEqual(found["counterexample"]["x"], ["1", "-1"])
         self.assertEqual(found["counterexample"]["y"], [3.5, -2.5])
 
