@@ -8,6 +8,7 @@
 #include "aot/emit_parallel.h"
 #include "aot/step_emitter.h"
 #include "frontend/diagnostic.h"
+#include "planner/keep_coefficients.h"
 
 // Entry points of several boxes: a loop around those of one box, or entries of the plan that
 // compute groups of boxes side by side.
@@ -50,10 +51,11 @@ bf_status {0}_verify_batch(size_t count, const float *lower, const float *upper,
 
 )";
 
-// {0} name, {1} upper-case name, {2} entry, {3} outputs of a box.
+// {0} name, {1} upper-case name, {2} entry, {3} outputs of a box; of the head {3} another
+// parameter.
 constexpr const char* kBoundsHead =
     R"(bf_status {0}_{2}_batch(std::size_t count, const float* lower, const float* upper,
-    float* out_lower, float* out_upper, bf_status* statuses, void* workspace,
+    float* out_lower, float* out_upper,{3} bf_status* statuses, void* workspace,
     std::size_t workspace_bytes) {{
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr
       || statuses == nullptr) return BF_NULL_ARGUMENT;
@@ -62,6 +64,16 @@ constexpr const char* kBoundsHead =
                                                    {1}_BATCH_WORKSPACE_BYTES,
                                                    {1}_WORKSPACE_ALIGN))
     return status;
+)";
+
+constexpr const char* kWithout =
+    R"(bf_status {0}_spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
+    float* out_lower, float* out_upper, bf_status* statuses, void* workspace,
+    std::size_t workspace_bytes) {{
+  return {0}_spec_coefficients_batch(count, lower, upper, out_lower, out_upper, nullptr, statuses,
+                                     workspace, workspace_bytes);
+}}
+
 )";
 
 constexpr const char* kByTurns = R"(  bf_status first = BF_OK;
@@ -137,7 +149,10 @@ std::string bounds_function(const Plan& plan, bool spec, const Instruments& inst
   const std::string upper = upper_case(plan.name);
   const char* const kind = spec ? "spec_bounds" : "bounds";
   const char* const outputs = spec ? "_SPEC_ROWS" : "_OUTPUTS";
-  std::string text = fmt::format(fmt::runtime(kBoundsHead), plan.name, upper, kind);
+  const bool kept = spec && keeps_coefficients(plan) && plan.batch.side_by_side > 1;
+  std::string text =
+      fmt::format(fmt::runtime(kBoundsHead), plan.name, upper, kept ? "spec_coefficients" : kind,
+                  kept ? " float* coefficients," : "");
   const Entry* const entry =
       plan.find_entry(spec ? EntryKind::kSpecBoundsBatch : EntryKind::kBoundsBatch);
   if (entry == nullptr)
@@ -146,7 +161,9 @@ std::string bounds_function(const Plan& plan, bool spec, const Instruments& inst
       "  const bf_status first = bf::check_boxes(count, lower, upper, {}_INPUTS, statuses);\n\n",
       upper);
   const std::string steps = emit_steps(plan, *entry, instruments);
-  if (!has_workers(plan)) return text + steps + "  return first;\n}\n\n";
+  if (!has_workers(plan))
+    return text + steps + "  return first;\n}\n\n" +
+           (kept ? fmt::format(fmt::runtime(kWithout), plan.name) : "");
   return emit_steps_function(plan, *entry, steps) + text +
          fmt::format(
              "  bf::BoxGroup<{}> group = {{}};\n"

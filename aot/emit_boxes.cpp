@@ -142,6 +142,11 @@ void StepEmitter::box_rows_once(const BackwardRows& step) {
   line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
                    name(step.input_coefficients), name(step.input_radius), name(step.sums),
                    2 * rows));
+  if (step.kept_position >= 0) {
+    call("bf::keep_coefficients_of_boxes",
+         {"group", "neurons", std::to_string(plan_.input_count), name(step.input_coefficients),
+          std::to_string(step.kept_position), stride(), "coefficients"});
+  }
   mark("tighten_rows");
   call(box_routine("tighten_boxes"),
        {"rows", "round", "neurons", name(step.sums), "errors", "absolute", name(step.radius),

@@ -7,6 +7,7 @@
 
 #include "aot/emit.h"
 #include "aot/literals.h"
+#include "planner/keep_coefficients.h"
 
 namespace bf {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 // As round_bytes and open_box_bytes of runtime/branch_and_bound.h, which the verifier asserts.
 std::int64_t round_bytes(const Plan& plan) {
   const std::int64_t inputs = plan.input_count, rows = std::max(plan.spec_rows, 1);
-  return 4 * (plan.config.batch * (2 * inputs + 2 * rows + 3) + 3 * inputs);
+  const std::int64_t kept = keeps_coefficients(plan) ? rows * inputs : 0;
+  return 4 * (plan.config.batch * (2 * inputs + 2 * rows + kept + 3) + 3 * inputs);
 }
 
 std::int64_t open_box_bytes(const Plan& plan) {
@@ -43,7 +45,7 @@ bf_status {1}_decide(const float *lower, const float *upper, const bf_budget *bu
 )";
 
 // {0} name, {1} upper-case name, {2} boxes in a round, {3} how to bound them, {4} bounds'
-// workspace, {5} split weights.
+// workspace, {5} split weights, {6} rows, {7} whether there are coefficients.
 constexpr const char* kFunction =
     R"(bf_status {0}_decide(const float* lower, const float* upper, const bf_budget* budget,
     bf_result* result, bf_search* search, void* workspace, std::size_t workspace_bytes) {{
@@ -56,9 +58,9 @@ constexpr const char* kFunction =
 
   static_assert({1}_OPEN_BOX_BYTES == bf::open_box_bytes({1}_INPUTS)
                     && {1}_DECIDE_WORKSPACE_BYTES - {1}_{4}
-                           > bf::round_bytes({1}_INPUTS, {6}, {2}) + 2 * {1}_OPEN_BOX_BYTES,
+                           > bf::round_bytes({1}_INPUTS, {6}, {2}, {7}) + 2 * {1}_OPEN_BOX_BYTES,
                 "the workspace is of another version");
-{3}  return bf::decide_property(property::tables, {5}, lower, upper, {2}, budget,
+{3}  return bf::decide_property(property::tables, {5}, {7}, lower, upper, {2}, budget,
                              result, search, at<float>(workspace, {1}_{4}),
                              workspace_bytes - {1}_{4}, together);
 }}
@@ -67,17 +69,29 @@ constexpr const char* kFunction =
 
 constexpr const char* kTogether =
     R"(  const auto together = [workspace](std::size_t count, const float* low, const float* high,
-                                    float* row_low, float* row_high, bf_status* statuses) {{
-    return {0}_spec_bounds_batch(count, low, high, row_low, row_high, statuses, workspace,
-                                 {1}_BATCH_WORKSPACE_BYTES);
+                                    float* row_low, float* row_high, float*{2},
+                                    bf_status* statuses) {{
+    return {0}_{3}_batch(count, low, high, row_low, row_high,{4} statuses,
+                                 workspace, {1}_BATCH_WORKSPACE_BYTES);
   }};
 )";
 
 constexpr const char* kOne =
     R"(  const auto together = [workspace](std::size_t, const float* low, const float* high,
-                                    float* row_low, float* row_high, bf_status*) {{
-    return {0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES);
+                                    float* row_low, float* row_high, float*{2}, bf_status*) {{
+    return {0}_{3}(low, high, row_low, row_high,{4} workspace, {1}_WORKSPACE_BYTES);
   }};
+)";
+
+// {0} upper-case name, {1} name, {2} batch suffix, {3} parameters before, {4} after the bounds.
+constexpr const char* kCoefficients =
+    R"(/* {1}_spec_bounds{2}, and what each input does to the rows: coefficients[(i {0}_SPEC_ROWS + j)
+ * {0}_INPUTS + k] = |a_k| + |b_k| where lines a x + .. and b x + .. bound row j below and above on
+ * box i. Not rounded outward, may be infinite or NaN; null: not wanted. */
+bf_status {1}_spec_coefficients{2}({3}const float *lower, const float *upper,
+                                   float *spec_lower, float *spec_upper, float *coefficients,
+                                   {4}void *workspace, size_t workspace_bytes);
+
 )";
 
 const char* bounds_workspace(const Plan& plan) {
@@ -92,6 +106,14 @@ std::string emit_decide_declarations(const Plan& plan, const Property& property)
   const std::int64_t bytes = round_bytes(plan) + open * open_box_bytes(plan);
   return fmt::format(fmt::runtime(kDeclarations), upper_case(plan.name), plan.name,
                      property.file_name, bounds_workspace(plan), bytes, open, open_box_bytes(plan));
+}
+
+std::string emit_coefficients_declaration(const Plan& plan) {
+  if (!keeps_coefficients(plan)) return {};
+  const bool batch = plan.config.batch > 1;
+  return fmt::format(fmt::runtime(kCoefficients), upper_case(plan.name), plan.name,
+                     batch ? "_batch" : "", batch ? "size_t count, " : "",
+                     batch ? "bf_status *statuses, " : "");
 }
 
 std::string decide_includes(const Plan& plan) {
@@ -112,12 +134,15 @@ std::string emit_split_weights(const Plan& plan) {
 std::string emit_decide_function(const Plan& plan) {
   if (!plan.config.decide) return {};
   const std::string upper = upper_case(plan.name);
+  const bool kept = keeps_coefficients(plan);
   const std::string together =
-      fmt::format(fmt::runtime(plan.config.batch > 1 ? kTogether : kOne), plan.name, upper);
+      fmt::format(fmt::runtime(plan.config.batch > 1 ? kTogether : kOne), plan.name, upper,
+                  kept ? " coefficients" : "", kept ? "spec_coefficients" : "spec_bounds",
+                  kept ? " coefficients," : "");
   return fmt::format(fmt::runtime(kFunction), plan.name, upper, plan.config.batch, together,
                      bounds_workspace(plan),
                      plan.split_weights.empty() ? "nullptr" : "split_weights",
-                     std::max(plan.spec_rows, 1));
+                     std::max(plan.spec_rows, 1), kept);
 }
 
 }  // namespace bf

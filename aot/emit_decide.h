@@ -10,7 +10,8 @@ namespace bf {
 // What --decide adds to a verifier with a compiled-in property: NAME_decide, branch and bound.
 // Empty without it.
 
-// For <stem>.h.
+// For <stem>.h; the first with rows of a specification alone, too.
+std::string emit_coefficients_declaration(const Plan& plan);
 std::string emit_decide_declarations(const Plan& plan, const Property& property);
 
 // For <stem>.cpp: constants of the unnamed namespace, and the entry point.

@@ -97,6 +97,7 @@ bf_status {1}_spec_bounds(const float *lower, const float *upper, float *spec_lo
   text += emit_parallel_declarations(plan, property);
   text += emit_batch_declarations(plan, property);
   text += emit_parallel_batch_declarations(plan, property);
+  text += emit_coefficients_declaration(plan);
   if (property != nullptr) text += emit_decide_declarations(plan, *property);
   text += emit_context_declarations(plan, property);
   text += fmt::format(

@@ -167,6 +167,12 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   else
     call(row_routine("concretize_window", step),
          {window, name(step.input_coefficients), name(step.input_radius), spread});
+  if (step.kept_position >= 0) {
+    call("bf::keep_coefficients",
+         {rows + " + first", fmt::format("smaller({}, count - first)", pairs),
+          std::to_string(pairs), std::to_string(plan_.input_count), name(step.input_coefficients),
+          std::to_string(step.kept_position), "coefficients"});
+  }
   mark("tighten_rows");
   line(fmt::format("bf::tighten_rows({0} + first, smaller({1}, count - first), {1}, {2}, errors,",
                    rows, pairs, name(step.sums)));

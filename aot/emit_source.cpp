@@ -12,6 +12,7 @@
 #include "aot/emit_verify.h"
 #include "aot/kernels/kernels.h"
 #include "aot/wrap.h"
+#include "planner/keep_coefficients.h"
 #include "planner/row_images.h"
 
 namespace bf {
@@ -95,12 +96,14 @@ std::string workspace_check(const Plan& plan, const Entry& entry) {
 
 std::string bounds_function(const Plan& plan, const Entry& entry, const Instruments& instruments) {
   const bool cached = is_cached(entry.kind);
+  const bool kept = entry.kind == EntryKind::kSpecBounds && keeps_coefficients(entry);
   std::string text = fmt::format(
       "bf_status {}_{}({}const float* lower, const float* upper, float* out_lower, float* "
       "out_upper,\n"
-      "    void* workspace, std::size_t workspace_bytes) {{\n",
-      plan.name, to_string(entry.kind),
-      cached ? "void* context, std::size_t context_bytes,\n    " : "");
+      "    {}void* workspace, std::size_t workspace_bytes) {{\n",
+      plan.name, kept ? "spec_coefficients" : to_string(entry.kind),
+      cached ? "void* context, std::size_t context_bytes,\n    " : "",
+      kept ? "float* coefficients, " : "");
   text += null_check({"lower", "upper", "out_lower", "out_upper"});
   if (cached)
     text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
@@ -120,7 +123,16 @@ std::string bounds_function(const Plan& plan, const Entry& entry, const Instrume
   if (cached) text += emit_begin_call(plan, entry);
   text += emit_steps(plan, entry, instruments);
   if (cached) text += emit_end_call(entry);
-  return text + "  return BF_OK;\n}\n\n";
+  text += "  return BF_OK;\n}\n\n";
+  if (!kept) return text;
+  return text + fmt::format(R"(bf_status {0}_spec_bounds(const float* lower, const float* upper,
+    float* out_lower, float* out_upper, void* workspace, std::size_t workspace_bytes) {{
+  return {0}_spec_coefficients(lower, upper, out_lower, out_upper, nullptr, workspace,
+                               workspace_bytes);
+}}
+
+)",
+                            plan.name);
 }
 
 std::string evaluate_function(const Plan& plan, const Entry& entry,

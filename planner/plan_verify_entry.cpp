@@ -37,6 +37,7 @@ class EntryVerifier {
       if (entry_.workers > 1) check_arena(true, entry_.worker_storage);
     }
     check_outputs();
+    check_kept();
     if (has(PlanStage::kTasks)) check_tasks();
   }
 
@@ -244,6 +245,22 @@ class EntryVerifier {
     if (const auto* values = std::get_if<WriteValues>(&step))
       return std::pair(values->position, values->layer);
     return std::nullopt;
+  }
+
+  // Kept coefficients lie where the bounds of their rows do.
+  void check_kept() const {
+    for (const Step& step : entry_.steps) {
+      const auto* const rows = std::get_if<BackwardRows>(&step);
+      if (rows == nullptr || rows->kept_position < 0) continue;
+      require(is_spec(entry_.kind) && plan_.config.decide && !rows->unstable_only &&
+                  rows->iterations == 0 && entry_.workers == 1,
+              "rows keep coefficients that nothing asks for, or not those of each");
+      const auto written = std::ranges::find_if(entry_.steps, [&](const Step& other) {
+        return given(other) == std::pair(rows->kept_position, rows->layer);
+      });
+      require(written != entry_.steps.end(), "coefficients are kept at {}, the bounds elsewhere",
+              rows->kept_position);
+    }
   }
 
   // Every head is written, in order: the caller's arrays have neither gaps nor overlaps.

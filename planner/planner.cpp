@@ -11,6 +11,7 @@
 #include "planner/cost_model.h"
 #include "planner/exact_centre.h"
 #include "planner/fit_memory.h"
+#include "planner/keep_coefficients.h"
 #include "planner/live_neurons.h"
 #include "planner/live_pixels.h"
 #include "planner/lowering.h"
@@ -67,6 +68,10 @@ void run_live_pixels(PlanState& state) {
 
 void run_plan_cache(PlanState& state) {
   plan_cache(state.plan);
+}
+
+void run_keep_coefficients(PlanState& state) {
+  keep_coefficients(state.plan);
 }
 
 void run_reuse_in_place(PlanState& state) {
@@ -129,6 +134,9 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kEntries, run_live_pixels},
     {"plan-cache", "cache", "make the entries that keep something between calls, and its layout",
      true, PlanStage::kEntries, run_plan_cache},
+    {"keep-coefficients", "branching",
+     "give the rows' coefficients over the inputs to branch and bound", true, PlanStage::kEntries,
+     run_keep_coefficients},
     {"reuse-in-place", "storage", "let steps overwrite inputs that nothing reads afterwards", true,
      PlanStage::kEntries, run_reuse_in_place},
     {"share-rows", "parallel",

@@ -295,6 +295,9 @@ struct BackwardRows {
   double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
   double inflate = 0;          // on the interval radius
   KernelId concretize = 0;
+  // Coefficients over the inputs go to the caller: where those of neuron 0 begin, in rows; -1: they
+  // do not. See keep_coefficients.h.
+  int kept_position = -1;
   // The same for what is left in the end, where that fits fewer rows: a smaller tile on the same
   // buffers, with kernels of its own. One, or none.
   std::vector<BackwardRows> last;

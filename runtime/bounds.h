@@ -301,6 +301,22 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
   }
 }
 
+// For branch and bound, no bound depends on it: |a| + |a'| for the coefficients a, a' over each
+// input of the two lines that bound a row, of all neurons in the rows' list. over_inputs:
+// [inputs][2 pairs], rows as for tighten_rows. kept: null, or [neuron][inputs] from neuron
+// `position` on.
+static inline void keep_coefficients(const std::int32_t* neurons, int count, int pairs, int inputs,
+                                     const float* over_inputs, int position, float* kept) {
+  if (kept == nullptr) return;
+  for (int r = 0; r < count; ++r) {
+    float* const to = kept + std::ptrdiff_t{position + neurons[r]} * inputs;
+    for (int k = 0; k < inputs; ++k) {
+      const float* const row = over_inputs + std::ptrdiff_t{k} * 2 * pairs + r;
+      to[k] = __builtin_fabsf(row[0]) + __builtin_fabsf(row[pairs]);
+    }
+  }
+}
+
 // The caller's bounds of n head neurons, after ReLU when `relu`.
 static inline void write_bounds(int n, bool relu, const double* centre, const float* below,
                                 const float* above, float* lower, float* upper) {

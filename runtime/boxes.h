@@ -301,6 +301,19 @@ BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int3
   }
 }
 
+// keep_coefficients of a round: its `neurons`, one per box. kept: null, or of each box `stride`
+// neurons.
+template <int kBoxes>
+static inline void keep_coefficients_of_boxes(const BoxGroup<kBoxes>& group,
+                                              const std::int32_t* neurons, int inputs,
+                                              const float* over_inputs, int position,
+                                              std::size_t stride, float* kept) {
+  if (kept == nullptr) return;
+  for (int b = 0; b < group.used; ++b)
+    keep_coefficients(neurons + b, 1, kBoxes, inputs, over_inputs + b, position,
+                      kept + group.box[b] * stride * static_cast<std::size_t>(inputs));
+}
+
 // ---- to the caller: arrays of `stride` numbers per box, from the position of the head in them
 
 // write_bounds.

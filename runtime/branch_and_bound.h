@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bf.h"
+#include "splits.h"
 #include "verdict.h"
 
 // Decides a property on a box by branch and bound: a box that bounds do not decide is split in two,
@@ -25,9 +26,11 @@ constexpr std::uint64_t kBoxesPerPoint = 8;
 static constexpr std::size_t open_box_bytes(std::size_t inputs) {
   return sizeof(float) * (2 * inputs + 2);
 }
-// What everything else takes.
-static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, std::size_t batch) {
-  return sizeof(float) * (batch * (2 * inputs + 2 * rows + 3) + 3 * inputs);
+// What everything else takes; `kept`: with the rows' coefficients over the inputs.
+static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, std::size_t batch,
+                                         bool kept) {
+  return sizeof(float) *
+         (batch * (2 * inputs + 2 * rows + (kept ? rows * inputs : 0) + 3) + 3 * inputs);
 }
 
 // The search for a violating point. All points of a run lie in the exact box of one case, and in
@@ -51,6 +54,7 @@ struct Branches {
   const float* whole_lower;    // [inputs], the caller's box
   const float* whole_upper;
   std::size_t inputs, rows, batch;
+  bool kept;  // the bounds give coefficients
 
   // The open boxes, a stack.
   std::size_t capacity;
@@ -64,6 +68,7 @@ struct Branches {
   float* round_upper;
   float* row_lower;  // [batch][rows]
   float* row_upper;
+  float* coefficients;         // [batch][rows][inputs], or null
   float* round_shares;         // [batch]
   std::uint32_t* round_cases;  // [batch]
   bf_status* statuses;         // [batch]
@@ -77,24 +82,6 @@ struct Branches {
 
 static inline void copy_numbers(const float* from, std::size_t count, float* to) {
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
-}
-
-// The input to split a box at, and the float there; false when no input has one between its ends.
-// Taken is the largest product of width and weight: how much of the rows' width it may stand for.
-static inline bool choose_split(const Branches& b, const float* lower, const float* upper,
-                                std::size_t* input, float* middle) {
-  float largest = -1;
-  for (std::size_t i = 0; i < b.inputs; ++i) {
-    const float x = 0.5f * lower[i] + 0.5f * upper[i];
-    if (!(lower[i] < x && x < upper[i])) continue;
-    const float width = 0.5f * upper[i] - 0.5f * lower[i];
-    const float score = b.split_weights != nullptr ? width * b.split_weights[i] : width;
-    if (score <= largest) continue;
-    largest = score;
-    *input = i;
-    *middle = x;
-  }
-  return largest >= 0;
 }
 
 // Puts the two halves of box i of the round on the stack. A real number of the box lies in one of
@@ -155,7 +142,11 @@ static inline void judge_box(Branches& b, std::size_t i) {
       b.points.urgent = begin_run(b, index, lower, upper);
   std::size_t input = 0;
   float middle = 0;
-  const bool split = choose_split(b, lower, upper, &input, &middle);
+  const std::int32_t row = b.kept ? deciding_row(property, clause, end, row_lower, row_upper) : -1;
+  const float* const coefficients =
+      row < 0 ? nullptr : b.coefficients + (i * b.rows + static_cast<std::size_t>(row)) * b.inputs;
+  const bool split =
+      choose_split(b.inputs, coefficients, b.split_weights, lower, upper, &input, &middle);
   if (split) {
     push_halves(b, i, clause, input, middle);
   } else if (!b.unsplittable) {
@@ -275,7 +266,7 @@ static inline bool judge_points(Branches& b, std::size_t count) {
 static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
   static_assert(sizeof(bf_status) <= sizeof(float) && sizeof(std::uint32_t) == sizeof(float),
                 "bf: numbers of 4 bytes, but for enumerations of ABIs that have short ones");
-  const std::size_t fixed = round_bytes(b.inputs, b.rows, b.batch);
+  const std::size_t fixed = round_bytes(b.inputs, b.rows, b.batch, b.kept);
   if (bytes < fixed) return false;
   b.capacity = (bytes - fixed) / open_box_bytes(b.inputs);
   float* next = static_cast<float*>(memory);
@@ -288,6 +279,7 @@ static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
   b.round_upper = take(b.batch * b.inputs);
   b.row_lower = take(b.batch * b.rows);
   b.row_upper = take(b.batch * b.rows);
+  b.coefficients = b.kept ? take(b.batch * b.rows * b.inputs) : nullptr;
   b.round_shares = take(b.batch);
   b.round_cases = reinterpret_cast<std::uint32_t*>(take(b.batch));
   b.statuses = reinterpret_cast<bf_status*>(take(b.batch));
@@ -318,8 +310,8 @@ static inline bf_status try_points(Branches& b, const Together& together) {
   points.urgent = false;
   if (points.step == 0 && !begin_somewhere(b)) return BF_OK;
   propose_points(b, count);
-  if (const bf_status status =
-          together(count, b.round_lower, b.round_lower, b.row_lower, b.row_upper, b.statuses))
+  if (const bf_status status = together(count, b.round_lower, b.round_lower, b.row_lower,
+                                        b.row_upper, nullptr, b.statuses))
     return status;
   b.search.points += count;
   if (judge_points(b, count)) b.found.verdict = BF_FALSIFIED;
@@ -341,18 +333,19 @@ static inline void name_open_box(Branches& b) {
 
 // Decides the property on a box that check_box accepts: as verify_property, but for its verdicts
 // BF_UNKNOWN (a box with no float inside was left undecided) and BF_BUDGET (no more boxes allowed,
-// or no room for more). together(count, lower, upper, row_lower, row_upper, statuses) bounds C y on
-// at most `batch` boxes. memory: at least round_bytes + 2 open_box_bytes, aligned for float; the
-// rest is for more open boxes.
+// or no room for more). together(count, lower, upper, row_lower, row_upper, coefficients, statuses)
+// bounds C y on at most `batch` boxes and, where not null, writes coefficients
+// [count][rows][inputs], see keep_coefficients(); never null for boxes when `kept`. memory: at
+// least round_bytes + 2 open_box_bytes, aligned for float; the rest is for more open boxes.
 //
 // Verified is a proof: the boxes of all cases have been replaced by halves that cover them, over
 // and over, until each was excluded. Falsified is one as in verify_property.
 template <class Together>
 static inline bf_status decide_property(const PropertyTables& property, const float* split_weights,
-                                        const float* lower, const float* upper, std::size_t batch,
-                                        const bf_budget* budget, bf_result* result,
-                                        bf_search* search, void* memory, std::size_t bytes,
-                                        const Together& together) {
+                                        bool kept, const float* lower, const float* upper,
+                                        std::size_t batch, const bf_budget* budget,
+                                        bf_result* result, bf_search* search, void* memory,
+                                        std::size_t bytes, const Together& together) {
   Branches b = {};
   b.property = &property;
   b.split_weights = split_weights;
@@ -361,6 +354,7 @@ static inline bf_status decide_property(const PropertyTables& property, const fl
   b.inputs = static_cast<std::size_t>(property.inputs);
   b.rows = static_cast<std::size_t>(property.rows);
   b.batch = batch;
+  b.kept = kept;
   b.points.random = 0x9e3779b9u;
   b.found = {BF_BUDGET, 0, 0, result->counterexample};
   if (!share_out(b, memory, bytes)) return BF_WORKSPACE_TOO_SMALL;
@@ -385,8 +379,8 @@ static inline bf_status decide_property(const PropertyTables& property, const fl
       if (b.search.open > 0 || b.next_case < property.cases) break;
       continue;
     }
-    if (const bf_status status =
-            together(count, b.round_lower, b.round_upper, b.row_lower, b.row_upper, b.statuses))
+    if (const bf_status status = together(count, b.round_lower, b.round_upper, b.row_lower,
+                                          b.row_upper, b.coefficients, b.statuses))
       return status;
     b.search.boxes += count;
     for (std::size_t i = 0; i < count; ++i) judge_box(b, i);

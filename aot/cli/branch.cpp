@@ -6,6 +6,7 @@
 
 #include "aot/cli/progress.h"
 #include "frontend/diagnostic.h"
+#include "planner/keep_coefficients.h"
 #include "runtime/branch_and_bound.h"
 
 namespace bf::cli {
@@ -89,12 +90,17 @@ std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Pl
   const auto batch = static_cast<std::size_t>(plan.config.batch);
   const auto inputs = static_cast<std::size_t>(property.input_count);
   const auto rows = std::max<std::size_t>(property.rows.size(), 1);
-  const std::size_t bytes = round_bytes(inputs, rows, batch) + kOpenBoxes * open_box_bytes(inputs);
+  const bool kept = keeps_coefficients(plan);
+  const std::size_t bytes =
+      round_bytes(inputs, rows, batch, kept) + kOpenBoxes * open_box_bytes(inputs);
   const auto memory = std::make_unique_for_overwrite<float[]>(bytes / sizeof(float));
   std::vector<float> point(inputs);
   const auto together = [&](std::size_t count, const float* lower, const float* upper,
-                            float* row_lower, float* row_upper, bf_status* statuses) {
-    return verifier.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
+                            float* row_lower, float* row_upper, float* coefficients,
+                            bf_status* statuses) {
+    return kept ? verifier.spec_coefficients_batch(count, lower, upper, row_lower, row_upper,
+                                                   coefficients, statuses)
+                : verifier.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
   };
   const Stopwatch stopwatch;
   std::optional<Violation> found;
@@ -110,8 +116,8 @@ std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Pl
     bf_search search = {};
     const bf_status status = decide_property(
         tables.only(open[k]), plan.split_weights.empty() ? nullptr : plan.split_weights.data(),
-        box.lower.data(), box.upper.data(), batch, &budget, &result, &search, memory.get(), bytes,
-        together);
+        kept, box.lower.data(), box.upper.data(), batch, &budget, &result, &search, memory.get(),
+        bytes, together);
     if (status != BF_OK)
       fail("BF3306", "spec_bounds_batch",
            std::string("the verifier refused: ") + bf_status_text(status));

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "frontend/diagnostic.h"
+#include "planner/keep_coefficients.h"
 
 namespace bf::cli {
 namespace {
@@ -68,6 +69,9 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
     if (spec_rows_ > 0)
       spec_bounds_batch_ =
           reinterpret_cast<BatchFunction>(symbol(plan.name + "_spec_bounds_batch"));
+    if (spec_rows_ > 0 && keeps_coefficients(plan))
+      spec_coefficients_batch_ =
+          reinterpret_cast<CoefficientsFunction>(symbol(plan.name + "_spec_coefficients_batch"));
   }
 
   const std::size_t align = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));

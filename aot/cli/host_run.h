@@ -36,8 +36,14 @@ class HostVerifier {
   Bounds bounds(const FloatBox& box) const;
   Bounds spec_bounds(const FloatBox& box) const;  // plan.spec_rows > 0
 
-  // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`. Does
-  // not throw.
+  // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`; and
+  // of one that keeps coefficients NAME_spec_coefficients_batch. Do not throw.
+  bf_status spec_coefficients_batch(std::size_t count, const float* lower, const float* upper,
+                                    float* row_lower, float* row_upper, float* coefficients,
+                                    bf_status* statuses) const {
+    return spec_coefficients_batch_(count, lower, upper, row_lower, row_upper, coefficients,
+                                    statuses, workspace_.get(), workspace_bytes_);
+  }
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                               float* row_lower, float* row_upper, bf_status* statuses) const {
     return spec_bounds_batch_(count, lower, upper, row_lower, row_upper, statuses, workspace_.get(),
@@ -64,6 +70,8 @@ class HostVerifier {
 
   using BatchFunction = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
                                       bf_status*, void*, std::size_t);
+  using CoefficientsFunction = bf_status (*)(std::size_t, const float*, const float*, float*,
+                                             float*, float*, bf_status*, void*, std::size_t);
   using EvaluateFunction = bf_status (*)(const float*, float*, void*, std::size_t);
 
   struct Close {
@@ -84,6 +92,7 @@ class HostVerifier {
   BoundsFunction bounds_ = nullptr;
   BoundsFunction spec_bounds_ = nullptr;
   BatchFunction spec_bounds_batch_ = nullptr;
+  CoefficientsFunction spec_coefficients_batch_ = nullptr;
   EvaluateFunction evaluate_ = nullptr;
 };
 

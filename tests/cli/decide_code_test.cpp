@@ -62,6 +62,50 @@ TEST_P(DecideCode, DecidesWhatOneBoxLeavesOpen) {
   EXPECT_EQ(d.split_weights.size(), weighed ? 2U : 0U);
 }
 
+// Where every neuron is stable both lines of a row are the network itself: 3 y0 + 8 y1 is -h0 - h1
+// and a constant, its slopes are 2 |-1 - 1/2| and 2 |2 - 3| where both are alive, and those of one
+// where one is.
+TEST(DecideCode, CoefficientsAreThoseOfTheLines) {
+  const Question question = tiny(kSum);
+  const Floats boxes[] = {
+      {0.75F, 0.0F, 1, 0.125F}, {0.75F, -0.9F, 1, -0.75F}, {-1, 0.25F, -0.75F, 1}};
+  const Floats expected[] = {{3, 2}, {2, 4}, {1, 6}};
+  for (const int batch : {1, 16}) {
+    Decider d(question, [batch](CompileOptions& o) {
+      o.planner.batch = batch;
+#if defined(__x86_64__)
+      if (batch > 1) {
+        o.planner.lowering = Lowering::kVector;
+        o.planner.target = find_target("x86-64");
+      }
+#endif
+    });
+#if !defined(__x86_64__)
+    if (batch > 1) continue;
+#endif
+    ASSERT_TRUE(d.keeps);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const float* const box = boxes[i].data();
+      float low = 0, high = 0;
+      bf_status status = BF_OK;
+      Floats found(2, kUntouched);
+      if (batch == 1)
+        status =
+            reinterpret_cast<bf_status (*)(const float*, const float*, float*, float*, float*,
+                                           void*, std::size_t)>(d.symbol("net_spec_coefficients"))(
+                box, box + 2, &low, &high, found.data(), d.workspace, d.workspace_bytes);
+      else
+        reinterpret_cast<bf_status (*)(std::size_t, const float*, const float*, float*, float*,
+                                       float*, bf_status*, void*, std::size_t)>(
+            d.symbol("net_spec_coefficients_batch"))(1, box, box + 2, &low, &high, found.data(),
+                                                     &status, d.workspace, d.workspace_bytes);
+      EXPECT_EQ(status, BF_OK);
+      EXPECT_EQ(found, expected[i]) << i << ", batch " << batch;
+      EXPECT_LT(low, high);
+    }
+  }
+}
+
 const Decider::Change kNothing = [](CompileOptions&) {};
 const Way kWays[] = {
     {"plain", kNothing},

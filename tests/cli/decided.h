@@ -18,6 +18,7 @@
 #include "frontend/evaluate_exact.h"
 #include "frontend/import/importer.h"
 #include "frontend/vnnlib/vnnlib.h"
+#include "planner/keep_coefficients.h"
 #include "runtime/bf.h"
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
@@ -94,6 +95,7 @@ class Decider {
     memory_.resize(kGuard + workspace_bytes + kMostMore * open_box_bytes + kGuard, kCanary);
     workspace = memory_.data() + kGuard - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64;
     split_weights = verifier.plan.split_weights;
+    keeps = keeps_coefficients(verifier.plan);
   }
   ~Decider() { dlclose(library_); }
   Decider(const Decider&) = delete;
@@ -122,16 +124,17 @@ class Decider {
   std::size_t workspace_bytes = 0, open_box_bytes = 0;
   unsigned char* workspace = nullptr;
   Floats split_weights;
-
- private:
-  static constexpr std::size_t kGuard = 256, kMostMore = 4096;
-  static constexpr unsigned char kCanary = 0xA5;
+  bool keeps = false;  // coefficients of the rows
 
   void* symbol(const char* name) {
     void* const found = dlsym(library_, name);
     if (found == nullptr) throw std::runtime_error(std::string("no symbol ") + name);
     return found;
   }
+
+ private:
+  static constexpr std::size_t kGuard = 256, kMostMore = 4096;
+  static constexpr unsigned char kCanary = 0xA5;
 
   std::size_t inputs_;
   test::TempFolder folder_;

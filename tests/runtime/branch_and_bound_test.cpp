@@ -77,6 +77,7 @@ struct Search {
   std::size_t batch = 4;
   std::size_t room = 256;  // open boxes
   const float* split_weights = nullptr;
+  const float* coefficients = nullptr;  // of the row in every box
   const bf_budget* budget = nullptr;
   int fails_at = -1;  // the call of the bounds that fails
   bool wants_point = true;
@@ -92,12 +93,12 @@ Decision decide(const Tables& property, const Floats& lower, const Floats& upper
   Decision d;
   d.counterexample.assign(inputs, kCanary);
   d.result = {BF_BUDGET, 77, 77, how.wants_point ? d.counterexample.data() : nullptr};
-  const std::size_t bytes =
-      round_bytes(inputs, rows, how.batch) + how.room * open_box_bytes(inputs);
+  const std::size_t bytes = round_bytes(inputs, rows, how.batch, how.coefficients != nullptr) +
+                            how.room * open_box_bytes(inputs);
   Floats memory(bytes / sizeof(float) + 8, kCanary);
   int calls = 0;
   const auto together = [&](std::size_t count, const float* low, const float* high, float* row_low,
-                            float* row_high, bf_status* statuses) {
+                            float* row_high, float* coefficients, bf_status* statuses) {
     EXPECT_GE(count, 1U);
     EXPECT_LE(count, how.batch);
     if (calls++ == how.fails_at) return BF_FLOAT_ENVIRONMENT;
@@ -115,12 +116,15 @@ Decision decide(const Tables& property, const Floats& lower, const Floats& upper
         box.insert(box.end(), b, b + inputs);
         d.boxes.push_back(box);
       }
+      if (how.coefficients != nullptr && low != high)
+        std::copy_n(how.coefficients, rows * inputs, coefficients + i * rows * inputs);
       row(a, b, row_low + i * rows, row_high + i * rows);
     }
     return BF_OK;
   };
-  d.status = decide_property(tables, how.split_weights, lower.data(), upper.data(), how.batch,
-                             how.budget, &d.result, &d.search, memory.data(), bytes, together);
+  d.status = decide_property(tables, how.split_weights, how.coefficients != nullptr, lower.data(),
+                             upper.data(), how.batch, how.budget, &d.result, &d.search,
+                             memory.data(), bytes, together);
   for (std::size_t i = bytes / sizeof(float); i < memory.size(); ++i)
     EXPECT_EQ(memory[i], kCanary) << "written behind the memory";
   return d;
@@ -438,6 +442,16 @@ TEST(BranchAndBound, CasesTakeTurns) {
   EXPECT_EQ(d.result.property_case, 1U);
 }
 
+// Two inputs, of which the first alone matters.
+TEST(BranchAndBound, CoefficientsSayWhereToSplit) {
+  const Tables property(1, {{{-1, -8}, {1, 8}, {{at_least(0.3F)}}}});
+  const float coefficients[] = {1, 0}, weights[] = {0, 1};
+  const Decision d = decide(property, {-1, -8}, {1, 8}, difference,
+                            {.split_weights = weights, .coefficients = coefficients});
+  EXPECT_EQ(d.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(d.search.boxes, 15U);
+}
+
 TEST(BranchAndBound, TheSameOnEveryRun) {
   const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(0.0005F)}}}});
   const Decision a = decide(property, {-1, -1}, {1, 1}, distance(0.7F, 2));
@@ -450,13 +464,13 @@ TEST(BranchAndBound, TheSameOnEveryRun) {
 // ---- where a box is split
 
 std::pair<std::size_t, float> split(const Floats& lower, const Floats& upper,
-                                    const float* weights = nullptr) {
-  Branches b = {};
-  b.inputs = lower.size();
-  b.split_weights = weights;
+                                    const float* weights = nullptr,
+                                    const float* coefficients = nullptr) {
   std::size_t input = 99;
   float middle = 0;
-  if (!choose_split(b, lower.data(), upper.data(), &input, &middle)) return {99, 0.0F};
+  if (!choose_split(lower.size(), coefficients, weights, lower.data(), upper.data(), &input,
+                    &middle))
+    return {99, 0.0F};
   return {input, middle};
 }
 
@@ -464,6 +478,45 @@ TEST(Split, TheLargestProductOfWidthAndWeight) {
   EXPECT_EQ(split({0, 0}, {1, 2}), std::pair(std::size_t{1}, 1.0F));
   const float weights[] = {1, 0.25F};
   EXPECT_EQ(split({0, 0}, {1, 2}, weights), std::pair(std::size_t{0}, 0.5F));
+}
+
+TEST(Split, TheShareOfTheLinesAndHalfThatOfTheWeights) {
+  const float first[] = {1, 0}, second[] = {0, 1}, both[] = {1, 1}, wide[] = {1, 4};
+  EXPECT_EQ(split({0, 0}, {1, 1}, second, first).first, 0U);
+  EXPECT_EQ(split({0, 0}, {1, 1}, first, second).first, 1U);
+  EXPECT_EQ(split({0, 0}, {1, 1}, second, both).first, 1U) << "1/2 and 1/2 + 1/2";
+  EXPECT_EQ(split({0, 0}, {1, 0.125F}, both, wide).first, 0U);
+  EXPECT_EQ(split({0, 0}, {1, 0.5F}, nullptr, wide).first, 1U);
+  // The scale of neither matters.
+  const float huge[] = {1e30F, 0};
+  EXPECT_EQ(split({0, 0}, {1, 1}, huge, second).first, 1U);
+}
+
+TEST(Split, CoefficientsThatAreNoNumbersDoNotCount) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float second[] = {0, 1}, zeros[] = {0, 0};
+  for (const float bad : {kNan, kInfinity, FLT_MAX}) {
+    const float coefficients[] = {bad, bad};
+    EXPECT_EQ(split({0, 0}, {4, 4}, second, coefficients).first, 1U);
+    EXPECT_EQ(split({0, 0}, {4, 5}, coefficients, coefficients).first, 1U);
+  }
+  EXPECT_EQ(split({0, 0}, {4, 5}, zeros, zeros).first, 1U);
+}
+
+// A clause is out when one of its rows is: the closest of it counts, of the clause that is
+// furthest.
+TEST(Split, TheRowThatDecides) {
+  const VerdictTerm a = {0, false, 0}, b = {1, false, 0}, c = {2, true, 10};
+  const Tables property(3, {{{0}, {1}, {{a, b}, {c}, {a}}}});
+  const auto row = [&](const Floats& lower, const Floats& upper) {
+    return deciding_row(property.tables, 0, 3, lower.data(), upper.data());
+  };
+  EXPECT_EQ(row({-3, -2, 0}, {1, 1, 9}), 0) << "{a} lacks 3, {a, b} 2, {c} is excluded";
+  EXPECT_EQ(row({-3, -2, 0}, {1, 1, 15}), 2) << "{c} lacks 5";
+  EXPECT_EQ(row({1, -2, 0}, {2, 1, 9}), -1) << "all are excluded";
+  const Tables none(1, {{{0}, {1}, {{}}, true}});
+  EXPECT_EQ(deciding_row(none.tables, 0, 1, nullptr, nullptr), -1);
 }
 
 TEST(Split, InputsWithoutAFloatBetweenAreLeft) {

@@ -389,13 +389,13 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
 
   static_assert(TINY_OPEN_BOX_BYTES == bf::open_box_bytes(TINY_INPUTS)
                     && TINY_DECIDE_WORKSPACE_BYTES - TINY_WORKSPACE_BYTES
-                           > bf::round_bytes(TINY_INPUTS, 4, 1) + 2 * TINY_OPEN_BOX_BYTES,
+                           > bf::round_bytes(TINY_INPUTS, 4, 1, false) + 2 * TINY_OPEN_BOX_BYTES,
                 "the workspace is of another version");
   const auto together = [workspace](std::size_t, const float* low, const float* high,
-                                    float* row_low, float* row_high, bf_status*) {
+                                    float* row_low, float* row_high, float*, bf_status*) {
     return tiny_spec_bounds(low, high, row_low, row_high, workspace, TINY_WORKSPACE_BYTES);
   };
-  return bf::decide_property(property::tables, split_weights, lower, upper, 1, budget,
+  return bf::decide_property(property::tables, split_weights, false, lower, upper, 1, budget,
                              result, search, at<float>(workspace, TINY_WORKSPACE_BYTES),
                              workspace_bytes - TINY_WORKSPACE_BYTES, together);
 }
