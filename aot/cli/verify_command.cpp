@@ -231,7 +231,7 @@ class Decision {
     const Stopwatch compiling;
     options_.planner.method = method;
     options_.planner.decide = branching > 0;
-    options_.planner.batch = branching > 0 ? kBranchBatch : 1;
+    if (branching > 0 && arguments_.model.batch == 1) options_.planner.batch = kBranchBatch;
     const Verifier compiled = compile(arguments_.model.model, "verifier", options_);
     const CachedVerifier cached = cached_verifier(compiled, compiler_options(arguments_.model));
     const HostVerifier verifier(cached.library, compiled.plan);
