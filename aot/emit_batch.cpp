@@ -16,7 +16,7 @@
 namespace bf {
 namespace {
 
-constexpr const char* kHead = R"(
+constexpr const char* kBatchHeader = R"(
 /* ---- several boxes in a call
  *
  * count: 1 to {0}_BATCH boxes, else BF_BAD_COUNT. Arrays hold them one after the other: numbers
@@ -43,7 +43,7 @@ bf_status {0}_spec_bounds_batch(size_t count, const float *lower, const float *u
 
 )";
 
-constexpr const char* kVerify = R"(/* {0}_verify of each box. */
+constexpr const char* kVerifyBatch = R"(/* {0}_verify of each box. */
 #define {1}_VERIFY_BATCH_WORKSPACE_BYTES ({1}_BATCH_WORKSPACE_BYTES + {2})
 bf_status {0}_verify_batch(size_t count, const float *lower, const float *upper,
                            bf_result *results, bf_status *statuses, void *workspace,
@@ -181,11 +181,11 @@ std::string emit_batch_declarations(const Plan& plan, const Property* property) 
       plan.batch.side_by_side == 1
           ? ""
           : fmt::format("\n * Boxes are computed {} at a time.", plan.batch.side_by_side);
-  std::string text = fmt::format(fmt::runtime(kHead + 1), upper, plan.name, plan.config.batch,
+  std::string text = fmt::format(fmt::runtime(kBatchHeader + 1), upper, plan.name, plan.config.batch,
                                  plan.batch_bytes(), groups);
   if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kSpec), plan.name, plan.spec_rows);
   if (property != nullptr)
-    text += fmt::format(fmt::runtime(kVerify), plan.name, upper, verify_scratch(plan));
+    text += fmt::format(fmt::runtime(kVerifyBatch), plan.name, upper, verify_scratch(plan));
   return text;
 }
 

@@ -8,14 +8,6 @@
 // of kernels whose lanes are boxes. The steps are those of one box.
 
 namespace bf {
-namespace {
-
-const char* truth(bool value) {
-  return value ? "true" : "false";
-}
-
-}  // namespace
-
 std::string StepEmitter::box_routine(const char* function) const {
   return fmt::format("bf::{}<{}>", function, entry_.boxes);
 }
@@ -64,7 +56,7 @@ void StepEmitter::boxed(const Relax& step) {
   const bool table = step.table != BufferId::kNone;
   mark(step.kernel);
   call(box_routine("relax_boxes"),
-       {std::to_string(region.out), truth(region.relu), name(step.centre), name(step.below),
+       {std::to_string(region.out), bool_literal(region.relu), name(step.centre), name(step.below),
         name(step.above), table ? name(step.radius) : "nullptr", relax_errors(step, step.offset),
         table ? name(step.slack) : "nullptr", name_or_null(step.table), name(step.centre_out),
         name(step.radius_out)});
@@ -158,7 +150,7 @@ void StepEmitter::boxed(const WriteBounds& step) {
   const Layer& region = layer(step.layer);
   mark("write_bounds");
   call("bf::write_boxes",
-       {"group", std::to_string(region.out), truth(region.relu), name(step.centre),
+       {"group", std::to_string(region.out), bool_literal(region.relu), name(step.centre),
         name(step.below), name(step.above), stride(), at_position("out_lower", step.position),
         at_position("out_upper", step.position)});
 }

@@ -46,7 +46,7 @@ bf_status {1}_decide(const float *lower, const float *upper, const bf_budget *bu
 
 // {0} name, {1} upper-case name, {2} boxes in a round, {3} how to bound them, {4} bounds'
 // workspace, {5} split weights, {6} rows, {7} whether there are coefficients.
-constexpr const char* kFunction =
+constexpr const char* kDecide =
     R"(bf_status {0}_decide(const float* lower, const float* upper, const bf_budget* budget,
     bf_result* result, bf_search* search, void* workspace, std::size_t workspace_bytes) {{
   if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
@@ -139,10 +139,9 @@ std::string emit_decide_function(const Plan& plan) {
       fmt::format(fmt::runtime(plan.config.batch > 1 ? kTogether : kOne), plan.name, upper,
                   kept ? " coefficients" : "", kept ? "spec_coefficients" : "spec_bounds",
                   kept ? " coefficients," : "");
-  return fmt::format(fmt::runtime(kFunction), plan.name, upper, plan.config.batch, together,
-                     bounds_workspace(plan),
-                     plan.split_weights.empty() ? "nullptr" : "split_weights",
-                     std::max(plan.spec_rows, 1), kept);
+  return fmt::format(
+      fmt::runtime(kDecide), plan.name, upper, plan.config.batch, together, bounds_workspace(plan),
+      plan.split_weights.empty() ? "nullptr" : "split_weights", std::max(plan.spec_rows, 1), kept);
 }
 
 }  // namespace bf

@@ -58,9 +58,8 @@ void StepEmitter::emit(const RelaxLines& step) {
   const Layer& region = layer(step.layer);
   mark(step.kernel);
   call(lines_routine("relax_lines"),
-       {std::to_string(region.out), region.relu ? "true" : "false",
-        std::to_string(plan_.input_count), std::to_string(line_stride(step.layer)),
-        line_bounds(step.bounds),
+       {std::to_string(region.out), bool_literal(region.relu), std::to_string(plan_.input_count),
+        std::to_string(line_stride(step.layer)), line_bounds(step.bounds),
         fmt::format("bf::LineErrors{{{}, {}, {}}}", literal_up(step.gamma),
                     literal_up(step.gamma_sum), literal_up(step.least)),
         name(step.centre), name(step.radius), name(step.slack), name(step.lines),

@@ -6,7 +6,7 @@ namespace bf {
 namespace {
 
 // {0} upper-case name, {1} name, {2} workers, {3} bytes of a worker, {4} bytes with all.
-constexpr const char* kHead = R"(
+constexpr const char* kParallelHead = R"(
 /* ---- work of a call shared by several workers
  *
  * executor: the caller's threads, see bf_executor in bf.h. Null: the caller alone. More workers
@@ -34,7 +34,7 @@ bf_status {0}_spec_bounds_parallel(const float *lower, const float *upper, float
 
 )";
 
-constexpr const char* kVerify = R"(/* {1}_verify: as much more workspace for each worker. */
+constexpr const char* kVerifyParallel = R"(/* {1}_verify: as much more workspace for each worker. */
 bf_status {1}_verify_parallel(const float *lower, const float *upper, bf_result *result,
                               void *workspace, size_t workspace_bytes,
                               const bf_executor *executor);
@@ -69,7 +69,7 @@ bf_status {0}_verify_batch_parallel(size_t count, const float *lower, const floa
 )";
 
 // {0} name, {1} upper-case name, {2} entry.
-constexpr const char* kFunction = R"(bf_status {0}_{2}_parallel(const float* lower,
+constexpr const char* kParallelFunction = R"(bf_status {0}_{2}_parallel(const float* lower,
     const float* upper, float* out_lower, float* out_upper, void* workspace,
     std::size_t workspace_bytes, const bf_executor* executor) {{
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
@@ -268,12 +268,12 @@ std::string parallel_includes(const Plan& plan) {
 std::string emit_parallel_declarations(const Plan& plan, const Property* property) {
   if (!has_workers(plan)) return {};
   const std::string upper = upper_case(plan.name);
-  std::string text = fmt::format(fmt::runtime(kHead + 1), upper, plan.name, plan.config.workers,
-                                 plan.worker_bytes(), plan.parallel_bytes());
+  std::string text = fmt::format(fmt::runtime(kParallelHead + 1), upper, plan.name,
+                                 plan.config.workers, plan.worker_bytes(), plan.parallel_bytes());
   if (!shares_rows(plan)) return text + "/* " + plan.parallel.reason + ". */\n\n";
   text += fmt::format(fmt::runtime(kRows), plan.name);
   if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kSpecRows), plan.name);
-  if (property != nullptr) text += fmt::format(fmt::runtime(kVerify), upper, plan.name);
+  if (property != nullptr) text += fmt::format(fmt::runtime(kVerifyParallel), upper, plan.name);
   return text;
 }
 
@@ -318,7 +318,7 @@ std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::str
 std::string emit_parallel_function(const Plan& plan, const Entry& entry,
                                    const std::string& checks) {
   if (!shares_rows(plan)) return {};
-  return fmt::format(fmt::runtime(kFunction), plan.name, upper_case(plan.name),
+  return fmt::format(fmt::runtime(kParallelFunction), plan.name, upper_case(plan.name),
                      to_string(entry.kind)) +
          checks + emit_steps_call(plan, entry, "team");
 }

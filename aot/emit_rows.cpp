@@ -11,14 +11,6 @@
 // Backward rows: a loop over tiles of neurons, with a call or two per link.
 
 namespace bf {
-namespace {
-
-const char* truth(bool value) {
-  return value ? "true" : "false";
-}
-
-}  // namespace
-
 std::string row_routine(const std::string& function, const BackwardRows& step) {
   return fmt::format("bf::{}<{}>", function, step.tile);
 }
@@ -199,7 +191,7 @@ void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
     return call(row_routine("identity_start", step),
                 {fmt::format("image{}", each.input + 1), neurons, name(out.coefficients)});
   const bool add = window || out.add;
-  arguments.insert(arguments.end(), {neurons, truth(add), name(out.coefficients)});
+  arguments.insert(arguments.end(), {neurons, bool_literal(add), name(out.coefficients)});
   call(row_routine(kernel(out.kernel).map + "_start", step), arguments);
 }
 
@@ -271,7 +263,7 @@ void StepEmitter::sum_link(const BackwardRows& step, const BackwardLink& link) {
     } else {
       arguments = {rows, sources(link.layer, out.term), in};
     }
-    arguments.insert(arguments.end(), {from, truth(out.add), name(out.coefficients)});
+    arguments.insert(arguments.end(), {from, bool_literal(out.add), name(out.coefficients)});
     call(function, arguments);
   }
 }
@@ -291,10 +283,10 @@ void StepEmitter::conv_link(const BackwardRows& step, const BackwardLink& link,
   const std::string read = window_or_whole(step, input, shape + ".in_size");
   if (out.live)
     return call(fmt::format("bf::conv_backward_live<{}, {}{}>", step.tile, how.wide, tile),
-                {fixed, weight, from, live_of(step, link.layer), made, truth(out.add),
+                {fixed, weight, from, live_of(step, link.layer), made, bool_literal(out.add),
                  name(out.coefficients), live_of(step, input), read});
   call(fmt::format("bf::conv_backward<{}, {}{}>", step.tile, how.wide, tile),
-       {fixed, weight, from, made, truth(out.add), name(out.coefficients), read});
+       {fixed, weight, from, made, bool_literal(out.add), name(out.coefficients), read});
 }
 
 std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink& link,
@@ -336,7 +328,7 @@ void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& lin
     call(
         row_routine("product_backward", step),
         {rows, sources(link.layer, out.term), slopes, std::to_string(term(link.layer, out.term).in),
-         name(link.coefficients_in), truth(out.add), name(out.coefficients)});
+         name(link.coefficients_in), bool_literal(out.add), name(out.coefficients)});
   }
 }
 
@@ -345,8 +337,8 @@ void StepEmitter::max_link(const BackwardRows& step, const BackwardLink& link) {
   mark(out.kernel);
   call(row_routine("max_backward", step),
        {std::to_string(layer(link.layer).out), name(link.table), name(link.choice),
-        std::to_string(term(link.layer, out.term).in), name(link.coefficients_in), truth(out.add),
-        name(out.coefficients), name(step.sums)});
+        std::to_string(term(link.layer, out.term).in), name(link.coefficients_in),
+        bool_literal(out.add), name(out.coefficients), name(step.sums)});
 }
 
 }  // namespace bf

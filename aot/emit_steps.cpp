@@ -10,14 +10,6 @@
 #include "aot/step_emitter.h"
 
 namespace bf {
-namespace {
-
-const char* truth(bool value) {
-  return value ? "true" : "false";
-}
-
-}  // namespace
-
 std::string at_position(const std::string& array, int position) {
   return position == 0 ? array : fmt::format("{} + {}", array, position);
 }
@@ -235,7 +227,7 @@ void StepEmitter::emit(const Relax& step) {
   const Layer& region = layer(step.layer);
   mark(step.kernel);
   const std::string activation =
-      region.function ? function_table_name(plan_, *region.function) : truth(region.relu);
+      region.function ? function_table_name(plan_, *region.function) : bool_literal(region.relu);
   Arguments arguments = {std::to_string(region.out), activation, name(step.centre),
                          name(step.below), name(step.above)};
   const bool boxes = step.table == BufferId::kNone;
@@ -265,7 +257,7 @@ void StepEmitter::emit(const WriteBounds& step) {
   const Layer& region = layer(step.layer);
   mark("write_bounds");
   call("bf::write_bounds",
-       {std::to_string(region.out), truth(region.relu), name(step.centre), name(step.below),
+       {std::to_string(region.out), bool_literal(region.relu), name(step.centre), name(step.below),
         name(step.above), at_position("out_lower", step.position),
         at_position("out_upper", step.position)});
 }
@@ -281,8 +273,8 @@ void StepEmitter::emit(const EvaluateAffine& step) {
 void StepEmitter::emit(const WriteValues& step) {
   const Layer& region = layer(step.layer);
   mark("write_values");
-  call("bf::write_values", {std::to_string(region.out), truth(region.relu), name(step.centre),
-                            at_position("y", step.position)});
+  call("bf::write_values", {std::to_string(region.out), bool_literal(region.relu),
+                            name(step.centre), at_position("y", step.position)});
 }
 
 std::string emit_steps(const Plan& plan, const Entry& entry, const Instruments& instruments) {

@@ -262,7 +262,7 @@ void StepEmitter::emit(const IntervalSum& step) {
   const Layer& region = layer(step.layer);
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) interval_term(step, t);
   mark("interval_sum");
-  Arguments arguments = {std::to_string(region.out), region.relu ? "true" : "false",
+  Arguments arguments = {std::to_string(region.out), bool_literal(region.relu),
                          term_table(step.layer, -1, TableKind::kBiasFloat),
                          interval_errors(step.inflate, step.magnitude, step.absolute)};
   if (!step.head) arguments.push_back(literal_up(step.gamma));

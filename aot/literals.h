@@ -8,4 +8,8 @@ namespace bf {
 std::string float_literal(float value);
 std::string double_literal(double value);
 
+inline const char* bool_literal(bool value) {
+  return value ? "true" : "false";
+}
+
 }  // namespace bf

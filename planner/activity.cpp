@@ -12,10 +12,6 @@ constexpr std::size_t kMostBoxes = 3;
 constexpr double kMostFlops = 2e9;  // of the reference on one box: about a second
 constexpr std::size_t kFewRows = 8;
 
-const Layer& layer_at(const Plan& plan, int index) {
-  return plan.layers[static_cast<std::size_t>(index)];
-}
-
 // A layer's neurons that are not 0 on the whole box, where `share` are of unknown sign and half of
 // the others are positive.
 double assumed_live(const Layer& layer, double share) {

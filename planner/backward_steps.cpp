@@ -13,7 +13,6 @@
 namespace bf {
 namespace {
 
-constexpr double kUnitFloat = 0x1p-24;
 constexpr int kWideLinks = 3;  // heads behind as many links sum in double
 
 }  // namespace

@@ -8,12 +8,6 @@
 #include "planner/max_groups.h"
 
 namespace bf {
-namespace {
-
-constexpr double kUnitFloat = 0x1p-24;
-
-}  // namespace
-
 EntryBuilder::EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes)
     : plan_(plan), config_(plan.config), lowering_(lowering) {
   entry_.kind = kind;

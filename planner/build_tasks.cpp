@@ -87,14 +87,10 @@ Purpose purpose(const EvaluateAffine& step) {
   return {head ? "evaluate" : "forward", step.layer, Domain::kInterval};
 }
 
-struct Cost {
+struct Effort {
   std::int64_t flops = 0;
   std::int64_t bytes = 0;
 };
-
-const Layer& layer_at(const Plan& plan, int index) {
-  return plan.layers[static_cast<std::size_t>(index)];
-}
 
 // Products of one pass over a layer's weights.
 std::int64_t products(const Layer& layer) {
@@ -104,67 +100,67 @@ std::int64_t products(const Layer& layer) {
   return total;
 }
 
-Cost one_pass(const Plan& plan, int index, std::int64_t flops_per_weight) {
+Effort one_pass(const Plan& plan, int index, std::int64_t flops_per_weight) {
   return {flops_per_weight * products(layer_at(plan, index)),
           plan.layouts[static_cast<std::size_t>(index)].bytes};
 }
 
-Cost cost(const Plan& plan, const BindBox&) {
+Effort cost(const Plan& plan, const BindBox&) {
   return {4LL * plan.input_count, 0};
 }
-Cost cost(const Plan& plan, const IntervalAffine& step) {
+Effort cost(const Plan& plan, const IntervalAffine& step) {
   return one_pass(plan, step.layer, 4);
 }
-Cost cost(const Plan& plan, const IntervalSum& step) {
+Effort cost(const Plan& plan, const IntervalSum& step) {
   return one_pass(plan, step.layer, 4);
 }
-Cost cost(const Plan& plan, const IntervalMax& step) {
+Effort cost(const Plan& plan, const IntervalMax& step) {
   return one_pass(plan, step.layer, 4);
 }
-Cost cost(const Plan& plan, const CentreAffine& step) {
+Effort cost(const Plan& plan, const CentreAffine& step) {
   return one_pass(plan, step.layer, 4);
 }
-Cost cost(const Plan& plan, const CentreSum& step) {
+Effort cost(const Plan& plan, const CentreSum& step) {
   return one_pass(plan, step.layer, 4);
 }
-Cost cost(const Plan& plan, const RelaxProduct& step) {
+Effort cost(const Plan& plan, const RelaxProduct& step) {
   return {40LL * layer_at(plan, step.layer).out, 0};
 }
-Cost cost(const Plan& plan, const RelaxMax& step) {
+Effort cost(const Plan& plan, const RelaxMax& step) {
   return one_pass(plan, step.layer, 4);
 }
-Cost cost(const Plan&, const WriteValues&) {
+Effort cost(const Plan&, const WriteValues&) {
   return {};
 }
-Cost cost(const Plan& plan, const Relax& step) {
+Effort cost(const Plan& plan, const Relax& step) {
   return {40LL * layer_at(plan, step.layer).out, 0};
 }
-Cost cost(const Plan& plan, const StartLines& step) {
+Effort cost(const Plan& plan, const StartLines& step) {
   return one_pass(plan, step.layer, 1);
 }
 // A coefficient and the constant for each weight, and the spread with its magnitude.
-Cost cost(const Plan& plan, const ForwardLines& step) {
+Effort cost(const Plan& plan, const ForwardLines& step) {
   return one_pass(plan, step.layer, 2LL * line_rows(plan.input_count));
 }
-Cost cost(const Plan& plan, const TightenLines& step) {
+Effort cost(const Plan& plan, const TightenLines& step) {
   return {2LL * line_rows(plan.input_count) * layer_at(plan, step.layer).out, 0};
 }
-Cost cost(const Plan& plan, const RelaxLines& step) {
+Effort cost(const Plan& plan, const RelaxLines& step) {
   return {(40LL + 4 * line_rows(plan.input_count)) * layer_at(plan, step.layer).out, 0};
 }
-Cost cost(const Plan&, const ListLive&) {
+Effort cost(const Plan&, const ListLive&) {
   return {};
 }
-Cost cost(const Plan& plan, const BackwardRows& step) {
+Effort cost(const Plan& plan, const BackwardRows& step) {
   const std::int64_t rows = 2LL * layer_at(plan, step.layer).out;
   const std::int64_t tiles = (rows + step.tile - 1) / step.tile;
-  Cost total{2 * rows * plan.input_count, 0};
+  Effort total{2 * rows * plan.input_count, 0};
   for (const BackwardLink& link : step.links) {
-    const Cost pass = one_pass(plan, link.layer, 2);
+    const Effort pass = one_pass(plan, link.layer, 2);
     total.flops += pass.flops * rows;
     total.bytes += pass.bytes * tiles;
     for (const RepeatedStep& repeated : link.remake) {
-      const Cost again = std::visit([&](const auto& s) { return cost(plan, s); }, repeated);
+      const Effort again = std::visit([&](const auto& s) { return cost(plan, s); }, repeated);
       total.flops += again.flops * tiles;
       total.bytes += again.bytes * tiles;
     }
@@ -175,19 +171,19 @@ Cost cost(const Plan& plan, const BackwardRows& step) {
   }
   return total;
 }
-Cost cost(const Plan&, const WriteBounds&) {
+Effort cost(const Plan&, const WriteBounds&) {
   return {};
 }
-Cost cost(const Plan& plan, const MeetAnchor& step) {
+Effort cost(const Plan& plan, const MeetAnchor& step) {
   return {4LL * layer_at(plan, step.layer).out, 0};
 }
-Cost cost(const Plan& plan, const KeepAnchor& step) {
+Effort cost(const Plan& plan, const KeepAnchor& step) {
   return {2LL * layer_at(plan, step.layer).out, 0};
 }
-Cost cost(const Plan&, const MeetOutputs&) {
+Effort cost(const Plan&, const MeetOutputs&) {
   return {};
 }
-Cost cost(const Plan& plan, const EvaluateAffine& step) {
+Effort cost(const Plan& plan, const EvaluateAffine& step) {
   return one_pass(plan, step.layer, 2);
 }
 
@@ -271,7 +267,7 @@ std::vector<Task> group(const Plan& plan, const Entry& entry) {
   for (int s = 0; s < static_cast<int>(entry.steps.size()); ++s) {
     const Step& step = entry.steps[static_cast<std::size_t>(s)];
     const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
-    const Cost spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
+    const Effort spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
     // What a call may leave out ends with a task.
     const bool more = !purposes.empty() && s != entry.shared_steps && s != entry.kept_steps &&
                       continues(plan.config.granularity, purposes.back(), what);

@@ -10,8 +10,6 @@
 namespace bf {
 namespace {
 
-constexpr double kUnitFloat = 0x1p-24;
-
 int most_products(const Layer& layer) {
   int entries = 0;
   for (const Term& term : layer.terms) entries += term.row_entries;

@@ -20,10 +20,6 @@ constexpr double kDepthwiseRoom = 2.0 / 3, kDepthwisePixels = 2;
 constexpr int kPage = 4096;
 constexpr double kWays = 16;  // lines of one place in a cache
 
-double divided_up(double value, double unit) {
-  return std::ceil(value / unit);
-}
-
 // Bytes of a tile's coefficients over `n` elements.
 double tile_bytes(const BackwardRows& step, double n) {
   return 4.0 * step.tile * n;

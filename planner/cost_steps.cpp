@@ -15,10 +15,6 @@ namespace {
 constexpr int kFewChannels = 4;  // of runtime/conv_forward.h
 constexpr int kStrip = 32;       // outputs of a row of pixels that conv_centre sums together
 
-double divided_up(double value, double unit) {
-  return std::ceil(value / unit);
-}
-
 // Pairs of an output position and a tap of one dimension whose input lies inside the image.
 double valid_pairs(const ConvGeometry& g, std::size_t d) {
   double pairs = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -25,6 +26,11 @@ struct ConvWork {
   double taps = 0;          // pairs of a position and a tap that are inside
 };
 ConvWork conv_work(const ConvGeometry& geometry);
+
+// How many units, the last one perhaps in part.
+inline double divided_up(double value, double unit) {
+  return std::ceil(value / unit);
+}
 
 // Of branches that go another way than the time before, those that are mispredicted: the pattern of
 // a short layer of n neurons is learned when calls repeat.

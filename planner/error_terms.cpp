@@ -15,7 +15,6 @@ namespace bf {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnitFloat = 0x1p-24;
 constexpr double kUnitDouble = 0x1p-53;
 
 void check_float32(const char* what, double value, const std::string& origin) {

@@ -9,6 +9,8 @@ namespace bf {
 // Bounds on floating-point errors, computed at compile time and rounded up. Proofs: note
 // [error terms] in DESIGN.md. u = 2^-24 is the unit roundoff of float32, v = 2^-53 of double.
 
+inline constexpr double kUnitFloat = 0x1p-24;
+
 // gamma_n = n u / (1 - n u): a float32 sum of n products, in any order, with or without FMA,
 // differs from the exact one by at most gamma_n sum |a_i b_i| (Higham 2002, section 3.1). n u <
 // 1/2.

@@ -8,12 +8,6 @@
 // Steps of forward lines. Proof of every constant: note [forward lines] in DESIGN.md.
 
 namespace bf {
-namespace {
-
-constexpr double kUnitFloat = 0x1p-24;
-
-}  // namespace
-
 // Lines go through all layers of an entry, or through none.
 bool EntryBuilder::has_lines() const {
   for (int i = 0; i < layer_count(); ++i)

@@ -9,10 +9,6 @@
 namespace bf {
 namespace {
 
-const Layer& layer_at(const Plan& plan, int index) {
-  return plan.layers[static_cast<std::size_t>(index)];
-}
-
 class LivePixels {
  public:
   LivePixels(const Plan& plan, Entry& entry) : plan_(plan), entry_(entry) {}

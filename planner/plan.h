@@ -233,6 +233,10 @@ struct Plan {
   bool intervals_only() const;
 };
 
+inline const Layer& layer_at(const Plan& plan, int index) {
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
 // How far the planner has come: what a plan holds.
 enum class PlanStage : std::uint8_t {
   kLayers,   // the network

@@ -48,7 +48,7 @@ std::int64_t live_list(const Layer& layer) {
 
 void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
   const bool own = link.live != BufferId::kNone;
-  const Layer& layer = layer_at(plan, link.layer);
+  const Layer& layer = checked_layer(plan, link.layer);
   if (own) BF_CHECK(layer.kind == LayerKind::kSum && step.iterations == 0 && link.remake.empty());
   for (const BackwardOut& out : link.outs) {
     const Term& term = layer.terms.at(static_cast<std::size_t>(out.term));
@@ -59,7 +59,7 @@ void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& 
       const ConvGeometry& g = conv->geometry;
       BF_CHECK(g.groups == 1 || (!own && g.in_group() == 1));
       BF_CHECK(g.out_channels / g.groups * g.taps() <= 2560);  // in a list of products
-      BF_CHECK(!of_input || makes_what_is_read(layer_at(plan, term.input), g));
+      BF_CHECK(!of_input || makes_what_is_read(checked_layer(plan, term.input), g));
       continue;
     }
     const auto* const gather = std::get_if<GatherMap>(&term.map);

@@ -8,8 +8,6 @@
 namespace bf {
 namespace {
 
-constexpr Element kFloat = Element::kFloat32;
-
 // Which buffer holds whose coefficients while the links are followed. Tensors are layers, or -1.
 class Coefficients {
  public:
@@ -60,7 +58,7 @@ class Coefficients {
 
   void touch(int tensor, BufferId id) {
     BF_CHECK(others_.count(id) == 0);
-    const std::int64_t size = tensor < 0 ? plan_.input_count : layer_at(plan_, tensor).out;
+    const std::int64_t size = tensor < 0 ? plan_.input_count : checked_layer(plan_, tensor).out;
     uses_.scratch(id, kFloat, size * step_.tile, op_);
   }
 
@@ -80,7 +78,7 @@ std::vector<int> cone_of(const Plan& plan, int layer) {
   for (int i = layer; i >= 0; --i) {
     if (reached.count(i) == 0) continue;
     if (i != layer) cone.push_back(i);
-    for (int input : inputs_of(layer_at(plan, i))) reached.insert(input);
+    for (int input : inputs_of(checked_layer(plan, i))) reached.insert(input);
   }
   return cone;
 }
@@ -97,7 +95,7 @@ void follow_outs(const Plan& plan, const Layer& layer, const std::vector<Backwar
 }
 
 void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   if (layer.kind != LayerKind::kDense) {
     BF_CHECK(step.coefficients == BufferId::kNone);
     return follow_outs(plan, layer, step.starts, KernelKind::kTermStart, step.tile, flow);
@@ -110,7 +108,7 @@ void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow
 
 void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
                   Coefficients& flow) {
-  const Layer& layer = layer_at(plan, link.layer);
+  const Layer& layer = checked_layer(plan, link.layer);
   const Kernel& kernel =
       kernel_of(plan, link.kernel, KernelKind::kBackwardAffine, layer.in, layer.out);
   BF_CHECK(flow.is_of_rows(kernel) && kernel.wide == step.wide);
@@ -128,14 +126,14 @@ void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink
 
 std::int64_t tiles_of(const Plan& plan, const BackwardRows& step) {
   const int pairs = step.tile / 2;
-  return (layer_at(plan, step.layer).out + pairs - 1) / pairs;
+  return (checked_layer(plan, step.layer).out + pairs - 1) / pairs;
 }
 
 // What a link of rows with slopes of their own has besides. Its coefficients stay as they are: the
 // walk forward reads them.
 void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
                    Uses& uses) {
-  const Layer& layer = layer_at(plan, link.layer);
+  const Layer& layer = checked_layer(plan, link.layer);
   const std::int64_t count = std::int64_t{layer.out} * step.tile;
   const LinkSlopes& slopes = link.slopes;
   const bool optimised = step.iterations > 0;
@@ -177,7 +175,7 @@ void follow_columns(const Plan& plan, const BackwardRows& step, int input, Buffe
 // Rows that choose slopes read all coefficients.
 void follow_lists(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
                   Uses& uses) {
-  const Layer& layer = layer_at(plan, link.layer);
+  const Layer& layer = checked_layer(plan, link.layer);
   const bool dense = layer.kind == LayerKind::kDense && step.iterations == 0;
   BF_CHECK(dense || (link.live_out == BufferId::kNone && link.live_in == BufferId::kNone));
   if (!dense) return;
@@ -188,7 +186,7 @@ void follow_lists(const Plan& plan, const BackwardRows& step, const BackwardLink
 void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
                  const BackwardLink& link, int op, Coefficients& flow, Uses& uses) {
   flow.enter(op);
-  const Layer& layer = layer_at(plan, link.layer);
+  const Layer& layer = checked_layer(plan, link.layer);
   const bool max = layer.kind == LayerKind::kMax;
   const int rows = max ? kMaxRows : layer.kind == LayerKind::kProduct ? kProductRows : kRelaxRows;
   const bool stored = !plan.domains.at(static_cast<std::size_t>(link.layer)).remade;
@@ -245,7 +243,7 @@ void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
   std::map<BufferId, int> holds;  // the tensor whose values it holds
   const auto make = [&](int tensor, BufferId id) {
     BF_CHECK(others.count(id) == 0);
-    const std::int64_t size = tensor < 0 ? plan.input_count : layer_at(plan, tensor).out;
+    const std::int64_t size = tensor < 0 ? plan.input_count : checked_layer(plan, tensor).out;
     uses.scratch(id, kFloat, size * step.tile);
     holds[id] = tensor;
   };
@@ -253,7 +251,7 @@ void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
   make(-1, step.input_values);
   for (auto link = step.links.rbegin(); link != step.links.rend(); ++link) {
     if (link->values == BufferId::kNone) continue;
-    const Layer& layer = layer_at(plan, link->layer);
+    const Layer& layer = checked_layer(plan, link->layer);
     const std::vector<int> inputs = inputs_of(layer);
     const std::size_t products = layer.is_affine() ? inputs.size() : 0;
     BF_CHECK(link->forward.size() == products);
@@ -298,7 +296,7 @@ void check_last(const Plan& plan, const Entry& entry, const BackwardRows& step) 
 }  // namespace
 
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.is_affine());
   const DomainChoice& domain = plan.domains.at(static_cast<std::size_t>(step.layer));
   BF_CHECK(domain.domain == Domain::kBackward || domain.domain == Domain::kOptimised);

@@ -5,7 +5,6 @@
 namespace bf {
 namespace {
 
-constexpr Element kFloat = Element::kFloat32;
 constexpr Element kDouble = Element::kFloat64;
 
 // Positions are checked with the entry: see verify_entry.
@@ -22,7 +21,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const BindBox& step) {
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
   const Kernel& kernel =
@@ -49,7 +48,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalAffine
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalSum& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kSum && !layer.function && entry.boxes == 1);
   BF_CHECK(step.parts.size() == layer.terms.size());
   check_error_terms({step.inflate, step.magnitude, step.absolute, step.gamma});
@@ -72,7 +71,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const IntervalSum& s
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalMax& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kMax);
   check_error_terms({step.inflate, step.magnitude, step.absolute});
   const Term& x = layer.terms[0];
@@ -87,7 +86,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalMax& step) {
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense);
   check_error_terms(
       {step.inflate, step.centre_relative, step.absolute, step.row_norm, step.bias_norm});
@@ -111,7 +110,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kSum);
   BF_CHECK(step.parts.size() == layer.terms.size());
   check_error_terms({step.inflate, step.centre_relative, step.absolute, step.bias_norm});
@@ -132,7 +131,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.is_affine());
   check_error_terms({step.product, step.wide_product, step.stored, step.slope, step.offset,
                      step.free_offset, step.inflate});
@@ -177,7 +176,7 @@ int line_stride(const Plan& plan, const Entry& entry, const Layer& layer, int in
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const StartLines& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && layer.input < 0);
   check_error_terms({step.product});
   const Kernel& kernel = kernel_of(plan, step.kernel, KernelKind::kStartLines, layer.in, layer.out);
@@ -191,7 +190,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const StartLines& st
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && layer.input >= 0);
   BF_CHECK(plan.domains.at(static_cast<std::size_t>(step.layer)).domain == Domain::kForward);
   const Kernel& kernel =
@@ -207,7 +206,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& 
 // What bounds of z are made of.
 template <typename LineStep>
 void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses& uses) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense);
   const LineBounds& bounds = step.bounds;
   check_error_terms({bounds.around, bounds.inflate, bounds.concretize, bounds.absolute});
@@ -219,7 +218,7 @@ void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const TightenLines& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   Uses uses;
   read_lines(plan, entry, step, uses);
   uses.overwrite(step.below, step.radius, Role::kBelow, step.layer, kFloat, layer.out);
@@ -228,7 +227,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const TightenLines& 
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const RelaxLines& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(!layer.function);
   check_error_terms({step.gamma, step.gamma_sum, step.least});
   kernel_at(plan, step.kernel, KernelKind::kRelaxLines);
@@ -242,7 +241,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const RelaxLines& st
 
 // z = x y: the boxes of both factors, whose gathers' elements are those of the tensors.
 std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kProduct);
   check_error_terms({step.product, step.offset});
   kernel_at(plan, step.kernel, KernelKind::kRelaxProduct);
@@ -265,7 +264,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
 }
 
 std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kMax);
   check_error_terms({step.product, step.offset});
   kernel_at(plan, step.kernel, KernelKind::kRelaxMax);
@@ -287,7 +286,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
 
 // Zeros of a ReLU are exact. The interval method's radii hold more, but are 0 there too.
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const ListLive& step) {
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.relu && entry.kind != EntryKind::kEvaluate);
   Uses uses;
   uses.read(step.centre, Role::kCentre, step.layer, entry.buffer(step.centre).element, layer.out);
@@ -302,7 +301,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const BackwardRows& 
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteBounds& step) {
   BF_CHECK(entry.kind != EntryKind::kEvaluate);
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);
@@ -312,7 +311,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteBounds& s
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const EvaluateAffine& step) {
   BF_CHECK(entry.kind == EntryKind::kEvaluate);
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && !layer.function);
   const Kernel& kernel =
       kernel_of(plan, step.kernel, KernelKind::kEvaluateAffine, layer.in, layer.out);
@@ -328,7 +327,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const EvaluateAffine
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteValues& step) {
   BF_CHECK(entry.kind == EntryKind::kEvaluate);
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   return uses.list;
@@ -336,7 +335,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const WriteValues& s
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const MeetAnchor& step) {
   BF_CHECK(is_cached(entry.kind));
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.is_affine());
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
@@ -349,7 +348,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const MeetAnchor& st
 
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const KeepAnchor& step) {
   BF_CHECK(is_cached(entry.kind));
-  const Layer& layer = layer_at(plan, step.layer);
+  const Layer& layer = checked_layer(plan, step.layer);
   Uses uses;
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.below, Role::kBelow, step.layer, kFloat, layer.out);

@@ -10,7 +10,9 @@
 // What the checks of single steps share.
 namespace bf {
 
-inline const Layer& layer_at(const Plan& plan, int index) {
+inline constexpr Element kFloat = Element::kFloat32;
+
+inline const Layer& checked_layer(const Plan& plan, int index) {
   BF_CHECK(index >= 0 && static_cast<std::size_t>(index) < plan.layers.size());
   return plan.layers[static_cast<std::size_t>(index)];
 }
@@ -72,8 +74,9 @@ class Uses {
 // The list of a layer's live neurons, where a step reads it: kNone, or the layer's.
 inline void read_live(const Plan& plan, BufferId id, int layer, Uses& uses) {
   if (id == BufferId::kNone) return;
-  BF_CHECK(layer_at(plan, layer).relu);
-  uses.read(id, Role::kLiveList, layer, Element::kInt32, live_list_size(layer_at(plan, layer).out));
+  BF_CHECK(checked_layer(plan, layer).relu);
+  uses.read(id, Role::kLiveList, layer, Element::kInt32,
+            live_list_size(checked_layer(plan, layer).out));
 }
 
 // See plan_verify_rows.cpp.

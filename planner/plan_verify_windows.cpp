@@ -55,12 +55,13 @@ void check_windows(const Plan& plan, const BackwardRows& step) {
     BF_CHECK(image.tensor < last && image.tensor >= -1);  // readers come first
     last = image.tensor;
     of_tensor[image.tensor] = &image;
-    check_places(image, image.tensor < 0 ? plan.input_count : layer_at(plan, image.tensor).out);
+    check_places(image,
+                 image.tensor < 0 ? plan.input_count : checked_layer(plan, image.tensor).out);
   }
   std::vector<int> readers = {step.layer};
   for (const BackwardLink& link : step.links) readers.push_back(link.layer);
   for (const int reader : readers) {
-    const Layer& layer = layer_at(plan, reader);
+    const Layer& layer = checked_layer(plan, reader);
     for (std::size_t i = 0; i < inputs_of(layer).size(); ++i) {
       const auto image = of_tensor.find(inputs_of(layer)[i]);
       if (image == of_tensor.end()) continue;
@@ -72,7 +73,7 @@ void check_windows(const Plan& plan, const BackwardRows& step) {
   // Links without a routine for windows would read coefficients in another order.
   for (const auto& [tensor, image] : of_tensor) {
     if (tensor < 0 || tensor == step.layer) continue;
-    const Layer& layer = layer_at(plan, tensor);
+    const Layer& layer = checked_layer(plan, tensor);
     BF_CHECK(layer.kind == LayerKind::kSum);
     for (const Term& term : layer.terms) {
       if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {

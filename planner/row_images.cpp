@@ -6,10 +6,6 @@
 namespace bf {
 namespace {
 
-const Layer& layer_at(const Plan& plan, int index) {
-  return plan.layers[static_cast<std::size_t>(index)];
-}
-
 // What a term reads of a tensor. of_reader: null where the term's layer has no window.
 std::optional<RowImage> image_through(const Term& term, int reader, const RowImage* of_reader) {
   const auto* const conv = std::get_if<ConvMap>(&term.map);

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFooter[] =
+constexpr char kAblateFooter[] =
     "Plans, compiles and runs every model with every configuration: all methods, each pass that "
     "can\n"
     "be left out, portable code, several row tiles; or those of --configs. DIR gets results.csv "
@@ -42,7 +42,7 @@ constexpr char kFooter[] =
     "\n"
     "Exit code: 0 all were run, whatever came out; 1 an error that concerns them all.";
 
-struct Arguments {
+struct AblateArguments {
   ModelArguments base;
   std::vector<std::string> models;
   std::vector<std::string> goldens;
@@ -54,7 +54,7 @@ struct Arguments {
   bool fresh = false;
 };
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, AblateArguments& arguments) {
   add_model_options(app, arguments.base, false);
   app.remove_option(app.get_option("MODEL"));
   app.remove_option(app.get_option("--name"));
@@ -93,7 +93,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_flag("--fresh", arguments.fresh, "run all again: keep no row of an earlier run");
-  app.footer(kFooter);
+  app.footer(kAblateFooter);
 }
 
 // What was given for all configurations, as text.
@@ -110,7 +110,7 @@ std::string base_settings(CLI::App& app) {
 
 // The golden file of each model; empty ones without --golden. A model without a file in a folder
 // has none.
-std::vector<std::string> golden_files(const Arguments& arguments) {
+std::vector<std::string> golden_files(const AblateArguments& arguments) {
   std::vector<std::string> files(arguments.models.size());
   if (arguments.goldens.empty()) return files;
   std::error_code error;
@@ -186,7 +186,7 @@ struct PlannedRun {
   std::string problem;  // then, why
 };
 
-std::vector<PlannedRun> plan_runs(const Arguments& arguments,
+std::vector<PlannedRun> plan_runs(const AblateArguments& arguments,
                                   const std::vector<AblationConfig>& configs,
                                   std::vector<Subject>& subjects) {
   std::vector<PlannedRun> runs;
@@ -212,7 +212,7 @@ std::vector<PlannedRun> plan_runs(const Arguments& arguments,
 // models and configurations.
 std::vector<AblationRow> kept_rows(std::vector<AblationRow> rows,
                                    const std::vector<PlannedRun>& runs,
-                                   const Arguments& arguments) {
+                                   const AblateArguments& arguments) {
   const auto is_stale = [&](const AblationRow& row) {
     if (row.text(Column::kVersion) != BF_VERSION_STRING) return true;
     return std::ranges::any_of(runs, [&](const PlannedRun& run) {
@@ -226,7 +226,7 @@ std::vector<AblationRow> kept_rows(std::vector<AblationRow> rows,
   return rows;
 }
 
-void run_all(const Arguments& arguments, const std::vector<PlannedRun>& runs,
+void run_all(const AblateArguments& arguments, const std::vector<PlannedRun>& runs,
              const std::vector<Subject>& subjects, Table& table) {
   std::set<std::string> known;
   for (const AblationRow& row : table.rows())
@@ -251,7 +251,7 @@ void run_all(const Arguments& arguments, const std::vector<PlannedRun>& runs,
   bar.show(static_cast<int>(runs.size()), "");
 }
 
-int ablate(const Arguments& arguments) {
+int ablate(const AblateArguments& arguments) {
   const std::vector<AblationConfig> configs =
       arguments.configs.empty() ? builtin_configs(arguments.base) : read_configs(arguments.configs);
   for (const AblationConfig& config : configs) configured(arguments.base, config);
@@ -287,7 +287,7 @@ int ablate(const Arguments& arguments) {
 }  // namespace
 
 int ablate_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  AblateArguments arguments;
   CLI::App app("Measures what each choice of the planner brings.", "bf-aot ablate");
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;

@@ -31,7 +31,7 @@ set xlabel textcolor rgb ink
 set ylabel textcolor rgb ink
 )";
 
-std::string quoted(std::string text) {
+std::string gnuplot_quoted(std::string text) {
   for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 2)
     text.replace(i, 1, "''");
   return "'" + text + "'";
@@ -142,7 +142,7 @@ plot '{1}' index 0 using 2:3 with points pt 6 ps 0.6 lc rgb pale, \
      '{1}' index 1 using 2:3:(colour[int($4)]) with points pt 7 ps 1 lc rgb variable, \
      '{1}' index 1 using 2:3:1 with labels noenhanced offset 0.6,0.7 left textcolor rgb ink
 )",
-      quoted(network.model), file,
+      gnuplot_quoted(network.model), file,
       log_axis('x', first.time * std::pow(span, -0.12), last.time * std::pow(span, 0.4)),
       log_axis('y', narrow.width * std::pow(rise, -0.15), wide.width * std::pow(rise, 0.25)));
   script += figure("time_width_" + network.id, 460, 340, commands);
@@ -185,7 +185,7 @@ plot '{1}' using ($4 / 2):1:($4 / 2):(0.34):yticlabels(2) with boxxyerror fs sol
      '{1}' using ($3 / 2):1:($3 / 2):(0.34) with boxxyerror fs solid 1 noborder lc rgb colour[1] title 'planned', \
      '{1}' using 5:($1 - 0.42):(0):(0.84) with vectors nohead lc rgb '#111111' lw 2 title 'lower bound'
 )",
-      quoted(network.model), file, lines.size() - 1, nice_step(widest));
+      gnuplot_quoted(network.model), file, lines.size() - 1, nice_step(widest));
   script +=
       figure("memory_" + network.id, 520, 146 + 24 * static_cast<int>(lines.size()), commands);
 }
@@ -210,7 +210,7 @@ std::string methods_panel(const std::vector<std::string>& names, int column) {
         "{}'methods.dat' using ($1 + {:.3g}):($2 == {} ? ${} : 1/0) with points pt point[{}] "
         "ps 0.8 lc rgb colour[{}]{}",
         i == 0 ? "" : ", \\\n     ", shift, i, column, i % 8 + 1, i % 8 + 1,
-        column == 3 ? " title " + quoted(names[i]) : "");
+        column == 3 ? " title " + gnuplot_quoted(names[i]) : "");
   }
   return text + "\n";
 }
@@ -239,8 +239,9 @@ void add_methods(const std::vector<NetworkRows>& networks, std::vector<PlotFile>
       data += fmt::format("{} {} {} {:.6g}\n", place, index,
                           can_plot(ratio) ? fmt::format("{:.6g}", *ratio) : "NaN", relative);
     }
-    tics += fmt::format("{}{} {}", place == 0 ? "" : ", ",
-                        quoted(network.model.substr(0, network.model.find(".onnx"))), place);
+    tics +=
+        fmt::format("{}{} {}", place == 0 ? "" : ", ",
+                    gnuplot_quoted(network.model.substr(0, network.model.find(".onnx"))), place);
     blank += fmt::format("{}'' {}", place == 0 ? "" : ", ", place);
     ++place;
   }

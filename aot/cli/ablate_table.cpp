@@ -61,7 +61,7 @@ std::size_t index_of(Column column) {
   return static_cast<std::size_t>(column);
 }
 
-std::string quoted(const std::string& text) {
+std::string csv_quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) {
@@ -72,7 +72,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string field_of(const AblationRow::Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&cell)) return csv_quoted(*text);
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *number);
   if (const auto* number = std::get_if<double>(&cell)) return fmt::format("{:.9g}", *number);
   return {};

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kFooter[] =
+constexpr char kBenchFooter[] =
     "Times one call that bounds the box, of the rows of C y when there is a --spec, else of the\n"
     "outputs. The peak and the bandwidths are measured first: the share of the roofline compares\n"
     "the time with what this core can do in the same minute. Operations and bytes are counted "
@@ -38,7 +38,7 @@ constexpr char kFooter[] =
     "  bf-aot bench model.onnx --compare vector,generic,reference --out results\n"
     "  bf-aot bench model.onnx --box box.json --peer bench/peers/auto_lirpa.py";
 
-struct Arguments {
+struct BenchArguments {
   ModelArguments model;
   std::string box;
   std::optional<std::size_t> index;
@@ -51,7 +51,7 @@ struct Arguments {
   std::string output;
 };
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, BenchArguments& arguments) {
   add_model_options(app, arguments.model, true);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
@@ -93,7 +93,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--out", arguments.output,
                  "folder for bench.json, the verifier's sources, its library, plan and weights")
       ->type_name("DIR");
-  app.footer(kFooter);
+  app.footer(kBenchFooter);
 }
 
 struct Result {
@@ -240,7 +240,7 @@ void print(const Result& result) {
 
 // ---- the command
 
-FloatBox box_of(const Arguments& arguments, int inputs) {
+FloatBox box_of(const BenchArguments& arguments, int inputs) {
   if (!arguments.box.empty())
     return round_outward(read_box(arguments.box, arguments.index), inputs);
   const auto count = static_cast<std::size_t>(inputs);
@@ -251,7 +251,7 @@ FloatBox box_of(const Arguments& arguments, int inputs) {
   return round_outward(file, inputs);
 }
 
-std::vector<Lowering> lowerings_of(const Arguments& arguments) {
+std::vector<Lowering> lowerings_of(const BenchArguments& arguments) {
   constexpr Lowering kAll[] = {Lowering::kVector, Lowering::kTuned, Lowering::kGeneric,
                                Lowering::kReference};
   std::vector<std::string> names = {arguments.model.lowering};
@@ -265,7 +265,7 @@ std::vector<Lowering> lowerings_of(const Arguments& arguments) {
 }
 
 // A log is read only when it is given.
-void check_log(const Arguments& arguments) {
+void check_log(const BenchArguments& arguments) {
   if (std::ranges::count(arguments.compare, "tuned") > 0 && arguments.model.tuning_log.empty())
     fail("BF3310", "--compare", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
@@ -304,7 +304,7 @@ void write_artefacts(const fs::path& folder, const Result& result, const BenchSu
 }  // namespace
 
 int bench_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  BenchArguments arguments;
   CLI::App app("Times a verifier on this machine, as a whole and by kernel.", argv[0]);
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;

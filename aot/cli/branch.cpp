@@ -83,9 +83,10 @@ bool is_branchable(const Property& property) {
   });
 }
 
-std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
-                                          const Property& property, Cases& cases, double seconds,
-                                          const BranchProgress& progress, BranchTotals& totals) {
+std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
+                                               const Property& property, Cases& cases,
+                                               double seconds, const BranchProgress& progress,
+                                               BranchTotals& totals) {
   const Tables tables(property);
   const auto batch = static_cast<std::size_t>(plan.config.batch);
   const auto inputs = static_cast<std::size_t>(property.input_count);
@@ -103,7 +104,7 @@ std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Pl
                 : verifier.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
   };
   const Stopwatch stopwatch;
-  std::optional<Violation> found;
+  std::optional<ViolatingPoint> found;
   const std::vector<std::size_t> open = cases.open();
   for (std::size_t k = 0; k < open.size() && !found; ++k) {
     // What is left, shared by the cases that are left.
@@ -124,7 +125,8 @@ std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Pl
     totals.boxes += search.boxes;
     totals.points += search.points;
     if (result.verdict == BF_VERIFIED) cases.mark_verified(open[k]);
-    if (result.verdict == BF_FALSIFIED) found = Violation{open[k], {point.begin(), point.end()}};
+    if (result.verdict == BF_FALSIFIED)
+      found = ViolatingPoint{open[k], {point.begin(), point.end()}};
   }
   totals.seconds += stopwatch.seconds();
   return found;

@@ -27,7 +27,7 @@ struct BranchTotals {
 };
 
 // A violating input, as the verifier's bounds prove.
-struct Violation {
+struct ViolatingPoint {
   std::size_t property_case = 0;
   std::vector<double> x;
 };
@@ -38,8 +38,9 @@ using BranchProgress = std::function<void(std::uint64_t boxes, double proven)>;
 // Splits the boxes of open cases until they are verified, or one has a violation, for at most
 // `seconds` in all; see note [branch and bound] in DESIGN.md. The verifier is made with decide, and
 // a batch. Adds to `totals`. Throws: BF3306 when the verifier refuses a box.
-std::optional<Violation> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
-                                          const Property& property, Cases& cases, double seconds,
-                                          const BranchProgress& progress, BranchTotals& totals);
+std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
+                                               const Property& property, Cases& cases,
+                                               double seconds, const BranchProgress& progress,
+                                               BranchTotals& totals);
 
 }  // namespace bf::cli

@@ -20,7 +20,7 @@
 namespace bf::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kCheckFooter[] =
     "For each box and method: the ratio of our widths to the golden ones (min, mean, max), for "
     "the\n"
     "outputs and for the rows of the file's C; how much wider ours are where the golden width is\n"
@@ -39,7 +39,7 @@ constexpr char kFooter[] =
 constexpr double kForwardRounding = 1e-9;
 constexpr double kReferenceRounding = 1e-12;
 
-struct Arguments {
+struct CheckArguments {
   ModelArguments model;
   std::vector<std::string> methods;
   std::string golden;
@@ -71,7 +71,7 @@ Rows collect_rows(const Golden& golden) {
 // One method of the model, compiled with all rows; the reference is executed instead.
 class Subject {
  public:
-  Subject(const Arguments& arguments, const CompileOptions& options) {
+  Subject(const CheckArguments& arguments, const CompileOptions& options) {
     if (options.planner.lowering == Lowering::kReference) {
       const FrontendResult front = run_frontend(arguments.model.model, options);
       plan_ = run_planner(front, "reference", options);
@@ -197,7 +197,7 @@ BoxCheck check_box(const Sampler& sampler, const GoldenBox& golden, const Sample
   return check;
 }
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, CheckArguments& arguments) {
   add_model_options(app, arguments.model, true);
   add_compiler_options(app, arguments.model);
   app.add_option("--golden", arguments.golden, "JSON file with boxes and reference bounds")
@@ -223,10 +223,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   app.add_flag("--json", arguments.json, "print one JSON object");
-  app.footer(kFooter);
+  app.footer(kCheckFooter);
 }
 
-std::vector<BoxCheck> check_all(const Arguments& arguments, CompileOptions options) {
+std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions options) {
   // The counts that the golden file must have, from the model before any choice.
   const FrontendResult front = run_frontend(arguments.model.model, options);
   const auto count = [&](const std::vector<ValueId>& ids) {
@@ -265,7 +265,7 @@ std::vector<BoxCheck> check_all(const Arguments& arguments, CompileOptions optio
   return checks;
 }
 
-void print_json(const Arguments& arguments, const std::vector<BoxCheck>& checks, bool ok) {
+void print_json(const CheckArguments& arguments, const std::vector<BoxCheck>& checks, bool ok) {
   nlohmann::ordered_json json;
   json["model"] = std::filesystem::path(arguments.model.model).filename().string();
   json["golden"] = std::filesystem::path(arguments.golden).filename().string();
@@ -281,7 +281,7 @@ void print_json(const Arguments& arguments, const std::vector<BoxCheck>& checks,
 }  // namespace
 
 int check_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  CheckArguments arguments;
   CLI::App app("Compares a model's verifiers with reference bounds and sampled values.",
                "bf-aot check");
   add_options(app, arguments);

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFooter[] =
+constexpr char kCompileFooter[] =
     "Commands:\n"
     "  bf-aot run MODEL --box BOX.json       bounds of a box, computed here\n"
     "  bf-aot verify MODEL PROPERTY.vnnlib   decide a property\n"
@@ -45,7 +45,7 @@ constexpr char kFooter[] =
     "\n"
     "Exit code: 0 done, 1 the input cannot be compiled (see the diagnostics), 2 wrong usage.";
 
-struct Arguments {
+struct CompileArguments {
   ModelArguments model;
   std::string output;
   std::string project;
@@ -70,7 +70,7 @@ std::string check_output(const std::string& text) {
   return {};
 }
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, CompileArguments& arguments) {
   app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING);
   add_model_options(app, arguments.model, false);
   add_method_option(app, arguments.model);
@@ -89,7 +89,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--dispatch", arguments.dispatch,
                "code for each x86-64 level up to --target in one library; calls go to the highest "
                "that the processor offers");
-  app.footer(kFooter);
+  app.footer(kCompileFooter);
 }
 
 // The verifier's files in their final form, in `staging`; returns their names.
@@ -147,7 +147,7 @@ Made make_verifier(const fs::path& model, const std::string& stem, const Compile
 }  // namespace
 
 int compile_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  CompileArguments arguments;
   CLI::App app("Compiles a neural network into a verifier: C++ code with sound output bounds.",
                "bf-aot");
   add_options(app, arguments);

@@ -18,7 +18,7 @@
 namespace bf::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kInspectFooter[] =
     "Without options: the normalised network and a summary of the plan.\n"
     "\n"
     "Examples:\n"
@@ -28,7 +28,7 @@ constexpr char kFooter[] =
     "  bf-aot inspect model.onnx --dot net.dot && dot -Tsvg net.dot -o net.svg\n"
     "  bf-aot inspect --list-passes";
 
-struct Arguments {
+struct InspectArguments {
   ModelArguments model;
   std::string dump_after;
   std::string dot_file;
@@ -39,7 +39,7 @@ struct Arguments {
   bool schedules = false;
 };
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, InspectArguments& arguments) {
   add_model_options(app, arguments.model, true);
   app.get_option("MODEL")->required(false);
   add_method_option(app, arguments.model);
@@ -62,7 +62,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--dump-schedule", arguments.schedules,
                "print the classes of the operators and, for each kernel, what it computes, the "
                "primitives applied to its loops, and the loops");
-  app.footer(kFooter);
+  app.footer(kInspectFooter);
 }
 
 std::string all_passes() {
@@ -76,7 +76,7 @@ std::string all_passes() {
 // Prints what passes made, and how long they took, as they run.
 class PassPrinter {
  public:
-  explicit PassPrinter(const Arguments& arguments)
+  explicit PassPrinter(const InspectArguments& arguments)
       : dumped_(arguments.dump_after), times_(arguments.time_passes) {
     if (!dumped_.empty() && dumped_ != "all" && dumped_ != "import" &&
         find_planner_pass(dumped_) == nullptr)
@@ -118,7 +118,7 @@ class PassPrinter {
   std::vector<std::pair<std::string, double>> seconds_;
 };
 
-void inspect(const Arguments& arguments, const CLI::App& app) {
+void inspect(const InspectArguments& arguments, const CLI::App& app) {
   CompileOptions options = compile_options(arguments.model);
   PassPrinter printer(arguments);
   printer.watch(options);
@@ -144,7 +144,7 @@ void inspect(const Arguments& arguments, const CLI::App& app) {
 }  // namespace
 
 int inspect_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  InspectArguments arguments;
   CLI::App app("Shows what the compiler makes of a model.", "bf-aot inspect");
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;

@@ -21,7 +21,7 @@
 namespace bf::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kProfileFooter[] =
     "Without --check: measures peaks, bandwidths and what calls cost on one core, then compiles "
     "and\n"
     "times a dozen networks of random numbers, and writes the profile that predicts them best. "
@@ -41,7 +41,7 @@ constexpr char kFooter[] =
 constexpr double kLeastSeconds = 2e-6;
 constexpr double kWithin = 1.5;
 
-struct Arguments {
+struct ProfileArguments {
   std::string output;
   std::string name = "this machine";
   std::vector<std::string> checked, fitted, boxes, methods;
@@ -51,7 +51,7 @@ struct Arguments {
   bool all = false;
 };
 
-CompilerOptions compiler_of(const Arguments& arguments) {
+CompilerOptions compiler_of(const ProfileArguments& arguments) {
   ModelArguments same;
   same.cxx = arguments.cxx;
   same.cxx_flags = arguments.cxx_flags;
@@ -129,7 +129,7 @@ Share report(const Observation& seen, const MachineProfile& profile, bool all) {
   return share;
 }
 
-std::vector<Method> methods_of(const Arguments& arguments) {
+std::vector<Method> methods_of(const ProfileArguments& arguments) {
   std::vector<Method> methods;
   for (const std::string& name : arguments.methods) methods.push_back(method_of(name));
   if (methods.empty()) methods.assign(std::begin(kAllMethods), std::end(kAllMethods));
@@ -138,7 +138,7 @@ std::vector<Method> methods_of(const Arguments& arguments) {
 
 // visit(observation) for each model by each method.
 template <typename Visit>
-void observe_models(const std::vector<std::string>& models, const Arguments& arguments,
+void observe_models(const std::vector<std::string>& models, const ProfileArguments& arguments,
                     const Visit& visit) {
   for (std::size_t i = 0; i < models.size(); ++i)
     for (const Method method : methods_of(arguments)) {
@@ -154,7 +154,7 @@ void observe_models(const std::vector<std::string>& models, const Arguments& arg
     }
 }
 
-int check_models(const Arguments& arguments) {
+int check_models(const ProfileArguments& arguments) {
   const MachineProfile profile =
       arguments.profile.empty() ? host_profile() : read_profile(arguments.profile);
   fmt::print("profile {}: {}\n\n", profile.name, profile.source);
@@ -175,7 +175,7 @@ FrontendResult normalised(const ProfileNetwork& network) {
   return front;
 }
 
-int write_profile(const Arguments& arguments) {
+int write_profile(const ProfileArguments& arguments) {
   const CompilerOptions compiler = compiler_of(arguments);
   MachineProfile profile = host_profile();
   const Target target = find_target("host");
@@ -213,7 +213,7 @@ int write_profile(const Arguments& arguments) {
 }  // namespace
 
 int profile_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  ProfileArguments arguments;
   CLI::App app("Measures this machine for predictions of time, or checks such predictions.",
                argv[0]);
   app.add_option("-o,--output", arguments.output, "file to write the profile to (default: stdout)")
@@ -237,7 +237,7 @@ int profile_command(int argc, const char* const* argv) {
   app.add_flag("--all", arguments.all, "print the short parts, and those of the networks measured");
   app.add_option("--cxx", arguments.cxx, "C++ compiler");
   app.add_option("--cxx-flags", arguments.cxx_flags, "more flags for it")->type_name("FLAGS");
-  app.footer(kFooter);
+  app.footer(kProfileFooter);
   if (const auto code = parse(app, argc, argv)) return *code;
   return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);
 }

@@ -11,8 +11,8 @@
 namespace bf::cli {
 namespace {
 
-constexpr int kRepeats = 25;
-constexpr double kLeastSeconds = 200e-9;  // of a part that is fitted: the clock resolves less
+constexpr int kFitRepeats = 25;
+constexpr double kLeastFitSeconds = 200e-9;  // of a part that is fitted: the clock resolves less
 
 // How the prediction of a part depends on the profile: with the costs c of the families
 //   calls + sum over families of (items item + groups group) + max(compute / efficiency, memory).
@@ -54,7 +54,7 @@ std::vector<Sample> samples_of(const Observation& seen, const MachineProfile& pr
   constexpr double kMuch = 1e12;
   std::map<Key, Sample> samples;
   for (const TracedPart& part : seen.parts)
-    if (part.seconds >= kLeastSeconds) {
+    if (part.seconds >= kLeastFitSeconds) {
       Sample& sample = samples[{part.task, part.part}];
       sample.measured = part.seconds;
       sample.items.resize(kFamilies);
@@ -154,7 +154,7 @@ Observation observe(const FrontendResult& front, const std::string& name,
   seen.verifier = compile(front, "observed", "verifier", traced);
   const Plan& plan = seen.verifier.plan;
   const HostVerifier host(cached_verifier(seen.verifier, compiler).library, plan);
-  seen.parts = host.trace(box, kRepeats);
+  seen.parts = host.trace(box, kFitRepeats);
   const Entry& entry = seen.entry();
   const Box sample{{box.lower.begin(), box.lower.end()}, {box.upper.begin(), box.upper.end()}};
   seen.activity = sampled_activity(plan, entry, {&sample, 1});

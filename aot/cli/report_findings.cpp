@@ -67,8 +67,9 @@ std::vector<Box> boxes_of(const CompileOptions& options) {
 }
 
 // The tasks of the entry that HostVerifier::trace() calls, and their parts.
-void measure(const FrontendResult& front, const Verifier& verifier, const CompileOptions& options,
-             const CompilerOptions& compiler, const Box& box, report::Findings& findings) {
+void measure_findings(const FrontendResult& front, const Verifier& verifier,
+                      const CompileOptions& options, const CompilerOptions& compiler,
+                      const Box& box, report::Findings& findings) {
   constexpr int kRepeats = 15;
   const Plan& plan = verifier.plan;
   CompileOptions traced = options;
@@ -105,7 +106,7 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
   }
   const std::vector<Box> boxes = boxes_of(options);
   if (!boxes.empty() && runs_here(verifier.plan.config.target))
-    measure(front, verifier, options, compiler, boxes.front(), findings);
+    measure_findings(front, verifier, options, compiler, boxes.front(), findings);
   return findings;
 }
 

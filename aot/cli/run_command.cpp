@@ -19,7 +19,7 @@
 namespace bf::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kRunFooter[] =
     "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order; it "
     "is\n"
     "widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.\n"
@@ -29,7 +29,7 @@ constexpr char kFooter[] =
     "  bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
     "  bf-aot run model.onnx --box golden.json --index 2 --repeat 100";
 
-struct Arguments {
+struct RunArguments {
   ModelArguments model;
   std::string box;
   std::optional<std::size_t> index;
@@ -46,7 +46,7 @@ struct RunResult {
   double compile_seconds = 0;
 };
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, RunArguments& arguments) {
   add_model_options(app, arguments.model, true);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
@@ -60,7 +60,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N");
   app.add_flag("--json", arguments.json, "print one JSON object");
-  app.footer(kFooter);
+  app.footer(kRunFooter);
 }
 
 // Unstable neurons per ReLU layer, counted by the reference on the same plan: the verifier itself
@@ -71,7 +71,7 @@ std::vector<int> count_unstable(const Plan& plan, const FloatBox& box) {
   return reference::execute(plan, *plan.find_entry(EntryKind::kBounds), lower, upper).unstable;
 }
 
-RunResult run_compiled(const Arguments& arguments, const CompileOptions& options,
+RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options,
                        const BoxFile& file) {
   RunResult result;
   const Stopwatch stopwatch;
@@ -89,7 +89,7 @@ RunResult run_compiled(const Arguments& arguments, const CompileOptions& options
   return result;
 }
 
-RunResult run_reference(const Arguments& arguments, const CompileOptions& options,
+RunResult run_reference(const RunArguments& arguments, const CompileOptions& options,
                         const BoxFile& file) {
   RunResult result;
   const Stopwatch stopwatch;
@@ -159,7 +159,7 @@ void print(const RunResult& result) {
 }  // namespace
 
 int run_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  RunArguments arguments;
   CLI::App app("Compiles a model for this machine and bounds its outputs on a box.", "bf-aot run");
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;

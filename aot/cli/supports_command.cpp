@@ -11,7 +11,7 @@
 namespace bf::cli {
 namespace {
 
-constexpr char kFooter[] =
+constexpr char kSupportsFooter[] =
     "Answers the capability queries of VNN-LIB 2.0, one option at a time.\n"
     "\n"
     "Examples:\n"
@@ -67,7 +67,7 @@ int supports_command(int argc, const char* const* argv) {
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
     app.add_flag(kCapabilities[i].option, asked[i], kCapabilities[i].help);
   app.require_option(1);
-  app.footer(kFooter);
+  app.footer(kSupportsFooter);
   if (const auto code = parse(app, argc, argv)) return *code;
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
     if (asked[i]) fmt::print("{}", kCapabilities[i].answer());

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kFooter[] =
+constexpr char kTuneFooter[] =
     "Measures schedules of each kernel of the plan on this machine and writes what it finds to a\n"
     "log of JSON lines (docs/tuning.md), which --lowering tuned reads. Every schedule is checked\n"
     "against exact results before it is timed. One becomes a kernel's result only when it beats\n"
@@ -34,7 +34,7 @@ constexpr char kFooter[] =
     "  bf-aot tune model.onnx --method ibp --trials 200 --kernel interval_affine --seconds 60\n"
     "  bf-aot model.onnx -o verifier.cpp --lowering tuned --tuning-log model.tuning";
 
-struct Arguments {
+struct TuneArguments {
   ModelArguments model;
   TuningLimits limits;
   std::string strategy = "annealing";
@@ -45,7 +45,7 @@ struct Arguments {
   double centre = 0.5, radius = 0.01;
 };
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, TuneArguments& arguments) {
   add_model_options(app, arguments.model, false);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
@@ -81,7 +81,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--curve", arguments.curve,
                  "write the best time after each trial as a table, and drawn beside it as .svg")
       ->type_name("FILE.csv");
-  app.footer(kFooter);
+  app.footer(kTuneFooter);
 }
 
 // Kernels with a choice, those that take the most predicted time first.
@@ -104,7 +104,7 @@ std::string micro(double seconds) {
   return fmt::format("{:.4g}", 1e6 * seconds);
 }
 
-FloatBox box_of(const Arguments& arguments, int inputs) {
+FloatBox box_of(const TuneArguments& arguments, int inputs) {
   if (!arguments.box.empty()) return round_outward(read_boxes(arguments.box).front(), inputs);
   const auto count = static_cast<std::size_t>(inputs);
   BoxFile file;
@@ -116,7 +116,7 @@ FloatBox box_of(const Arguments& arguments, int inputs) {
 
 class Session {
  public:
-  Session(const Arguments& arguments, const CompileOptions& options, const Plan& plan)
+  Session(const TuneArguments& arguments, const CompileOptions& options, const Plan& plan)
       : arguments_(arguments),
         target_(options.planner.target),
         kernels_(tunable_kernels(plan, arguments.kernel)),
@@ -220,7 +220,7 @@ class Session {
              fmt::format("{}: best {:.3f} of the default", kernels_[done_].function, best_));
   }
 
-  const Arguments& arguments_;
+  const TuneArguments& arguments_;
   const Target target_;
   const std::vector<Kernel> kernels_;
   const fs::path path_;
@@ -236,7 +236,7 @@ class Session {
 }  // namespace
 
 int tune_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  TuneArguments arguments;
   CLI::App app("Searches schedules of a model's kernels by measurement.", argv[0]);
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 constexpr int kTrialRounds = 24;
 constexpr int kConfirmRounds = 96;
 constexpr double kTurnSeconds = 150e-6;  // of calls of one kernel, before the next has its turn
-constexpr double kTimeout = 120;         // seconds of the child process
+constexpr double kRunSeconds = 120;      // seconds of the child process
 constexpr std::int64_t kMostCopies = std::int64_t{64} << 20;  // bytes of weight tables
 
 template <class Call>
@@ -114,7 +114,7 @@ std::vector<TimedKernel> HostTuningMachine::time_once(const std::vector<Kernel>&
         return check_and_time(KernelLibrary(path, source), rounds, options_.seed,
                               options_.weights_bytes);
       },
-      kTimeout);
+      kRunSeconds);
   const Json json = Json::parse(result.output, nullptr, false);
   if (result.exit_code != 0 || !json.is_array() || json.size() != kernels.size())
     fail("BF3311", kernels.front().key,

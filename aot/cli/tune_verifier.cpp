@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kCalls = 5;         // of the verifier, in a turn
-constexpr double kTimeout = 600;  // seconds of the child process
+constexpr int kCalls = 5;                 // of the verifier, in a turn
+constexpr double kVerifierSeconds = 600;  // seconds of the child process
 
 // Seconds of all calls of a routine in one call of the verifier; 0: it is not called on the box.
 double seconds_in(const HostVerifier& verifier, const FloatBox& box, const std::string& function) {
@@ -97,7 +97,7 @@ std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels
           }
         return Json(results).dump();
       },
-      kTimeout);
+      kVerifierSeconds);
   const Json json = Json::parse(result.output, nullptr, false);
   if (result.exit_code != 0 || !json.is_array() || json.size() != kernels.size())
     fail("BF3311", kernels.front().key,

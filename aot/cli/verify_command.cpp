@@ -30,7 +30,7 @@ constexpr std::int64_t kManyElements = 20'000;
 // Seconds that boxes are split before the search for a counterexample.
 constexpr double kFirstBranching = 1;
 
-constexpr char kFooter[] =
+constexpr char kVerifyFooter[] =
     "The first line of the answer is 'verified' (no input violates the property), 'falsified' "
     "(an\n"
     "input does, which follows and is proven to), 'unknown', or 'timeout'. What a property file "
@@ -45,7 +45,7 @@ constexpr char kFooter[] =
     "Exit code: 0 verified, 3 falsified, 4 unknown, 5 timeout; with --vnncomp or --network 0 for\n"
     "all of these. 1 the input cannot be handled (see the diagnostics), 2 wrong usage.";
 
-struct Arguments {
+struct VerifyArguments {
   ModelArguments model;
   std::string property;
   std::vector<std::string> networks;
@@ -73,7 +73,7 @@ struct Outcome {
   double decide_seconds = 0;  // with verifiers that are loaded
 };
 
-void add_options(CLI::App& app, Arguments& arguments) {
+void add_options(CLI::App& app, VerifyArguments& arguments) {
   add_model_options(app, arguments.model, false);
   app.add_option("PROPERTY", arguments.property, "VNN-LIB file, plain or compressed by gzip")
       ->type_name("FILE");
@@ -105,11 +105,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object");
-  app.footer(kFooter);
+  app.footer(kVerifyFooter);
 }
 
 // --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
-bool assign_files(Arguments& arguments) {
+bool assign_files(VerifyArguments& arguments) {
   if (arguments.networks.empty()) return !arguments.property.empty();
   if (!arguments.property.empty()) return false;
   arguments.property = arguments.model.model;
@@ -122,7 +122,7 @@ bool assign_files(Arguments& arguments) {
   return true;
 }
 
-void check_network_name(const Arguments& arguments, const Property& property) {
+void check_network_name(const VerifyArguments& arguments, const Property& property) {
   if (arguments.networks.empty()) return;
   const std::string name = arguments.networks[0].substr(0, arguments.networks[0].find('='));
   if (name != property.network)
@@ -178,13 +178,14 @@ std::int64_t tensor_elements(const Graph& graph) {
   return count;
 }
 
-double branch_seconds(const Arguments& arguments) {
+double branch_seconds(const VerifyArguments& arguments) {
   constexpr double kSeconds = 20, kEver = 1e6;
   if (arguments.branch) return *arguments.branch;
   return arguments.timeout > 0 ? kEver : kSeconds;
 }
 
-std::vector<Method> methods_of(const Arguments& arguments, const Graph& graph, std::size_t cases) {
+std::vector<Method> methods_of(const VerifyArguments& arguments, const Graph& graph,
+                               std::size_t cases) {
   if (arguments.model.method != "auto") return {method_of(arguments.model.method)};
   if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
     return {Method::kIbp, Method::kCrown};
@@ -196,7 +197,7 @@ std::vector<Method> methods_of(const Arguments& arguments, const Graph& graph, s
 // properties of few inputs do not need then.
 class Decision {
  public:
-  Decision(const Arguments& arguments, const Property& property)
+  Decision(const VerifyArguments& arguments, const Property& property)
       : arguments_(arguments),
         property_(property),
         network_(arguments.model.model),
@@ -267,7 +268,7 @@ class Decision {
   }
 
   const Stopwatch stopwatch_;
-  const Arguments& arguments_;
+  const VerifyArguments& arguments_;
   const Property& property_;
   const Sampler network_;
   const WitnessCheck check_{property_, network_};
@@ -276,7 +277,7 @@ class Decision {
   Outcome outcome_;
 };
 
-nlohmann::ordered_json to_json(const Arguments& arguments, const Property& property,
+nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
                                const Outcome& outcome) {
   nlohmann::ordered_json json;
   json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
@@ -315,7 +316,7 @@ void print_plain(const Outcome& outcome) {
              duration(outcome.compile_seconds));
 }
 
-void print(const Arguments& arguments, const Property& property, const Outcome& outcome) {
+void print(const VerifyArguments& arguments, const Property& property, const Outcome& outcome) {
   if (arguments.json) {
     fmt::print("{}\n", to_json(arguments, property, outcome).dump());
     return;
@@ -332,7 +333,7 @@ void print(const Arguments& arguments, const Property& property, const Outcome& 
 }
 
 // What a deadline prints, for as long as the program runs.
-const char* timeout_text(const Arguments& arguments) {
+const char* timeout_text(const VerifyArguments& arguments) {
   static std::string text;
   text = word(Answer::kTimeout, arguments.wording());
   if (arguments.json) text = R"({"verdict":"timeout","counterexample":null})";
@@ -340,7 +341,7 @@ const char* timeout_text(const Arguments& arguments) {
   return text.c_str();
 }
 
-int run(const Arguments& arguments) {
+int run(const VerifyArguments& arguments) {
   const Property property = read_property(arguments.property);
   check_network_name(arguments, property);
   const Outcome outcome = Decision(arguments, property).run();
@@ -354,7 +355,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 int verify_command(int argc, const char* const* argv) {
-  Arguments arguments;
+  VerifyArguments arguments;
   CLI::App app("Decides a property of a network, as far as bounds and a search can.",
                "bf-aot verify");
   add_options(app, arguments);

@@ -12,7 +12,7 @@ namespace bf::loop {
 
 namespace {
 
-struct Text {
+struct ProgramText {
   std::string operator()(const ComputeAt& p) const {
     return fmt::format("compute_at({}, {}, {})", p.nest, p.host, p.loop);
   }
@@ -27,7 +27,7 @@ struct Text {
 }  // namespace
 
 std::string to_string(const ProgramPrimitive& primitive) {
-  return std::visit(Text{}, primitive);
+  return std::visit(ProgramText{}, primitive);
 }
 
 void Program::add(std::string name, Nest nest) {

@@ -9,7 +9,7 @@
 namespace bf::report {
 namespace {
 
-constexpr int kRowHeight = 30;
+constexpr int kTaskHeight = 30;
 
 std::string names_of(const Entry& entry, const std::vector<BufferId>& buffers) {
   std::string text;
@@ -86,7 +86,7 @@ std::string entry_table(const Entry& entry, const Values& values) {
     inputs.push_back(task.after);
     nodes.emplace_back(to_string(task.domain));
   }
-  const Rails rails = draw_rails(reduce_edges(inputs), nodes, kRowHeight);
+  const Rails rails = draw_rails(reduce_edges(inputs), nodes, kTaskHeight);
   std::string text = fmt::format(
       "<div class=\"scroll\"><table><thead><tr><th></th><th "
       "class=\"r\">#</th><th>task</th><th>bounds"

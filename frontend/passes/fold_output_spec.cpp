@@ -68,7 +68,7 @@ SparseAffine columns_of(const LinearSpec& spec, std::int64_t first, std::int64_t
 constexpr std::int64_t kMaxFolded = std::int64_t{1} << 22;
 
 // Sums within sums that are folded into.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxSums = 32;
 
 // C y as a sum of linear maps of values from which it can be had at least as tightly as from y.
 class SpecFolder {
@@ -84,7 +84,7 @@ class SpecFolder {
   // Adds the terms of map(x).
   void expand(Term term, int depth = 0) {
     for (const Node* node = maker(term.x); node != nullptr; node = maker(term.x)) {
-      if (splits(*node) && depth < kMaxDepth) return expand_sum(std::move(term), *node, depth);
+      if (splits(*node) && depth < kMaxSums) return expand_sum(std::move(term), *node, depth);
       const bool is_last =
           !std::holds_alternative<IndexMap>(node->op) && !std::holds_alternative<Scale>(node->op);
       std::optional<SparseAffine> map = folded(term.map, *node);
@@ -114,7 +114,7 @@ class SpecFolder {
   }
 
   bool ends_linear(ValueId id) const {
-    for (int depth = 0; depth < kMaxDepth; ++depth) {
+    for (int depth = 0; depth < kMaxSums; ++depth) {
       const Node* node = maker(id);
       if (node == nullptr) return false;
       if (std::holds_alternative<Affine>(node->op) || std::holds_alternative<Conv>(node->op) ||

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLeastSamples = 6;  // a model of fewer says nothing
 constexpr double kFailed = 2;  // log ratio that the model learns of a schedule that fails
 constexpr int kSteps = 400;    // of annealing, in one chain
-constexpr int kChains = 4;
+constexpr int kAnnealings = 4;
 constexpr double kExplore = 0.25;  // of proposals are any that is new
 
 }  // namespace
@@ -135,7 +135,7 @@ std::size_t ScheduleSearch::neighbour(std::size_t index) {
 // Schedules that chains of annealing passed through, the best predicted ones first.
 std::vector<std::size_t> ScheduleSearch::anneal() {
   std::vector<bool> seen(space_.size());
-  for (int chain = 0; chain < kChains; ++chain) {
+  for (int chain = 0; chain < kAnnealings; ++chain) {
     std::size_t at = chain == 0 && best_ ? *best_ : random_.below(space_.size());
     seen[at] = true;
     for (int step = 0; step < kSteps; ++step) {

@@ -120,14 +120,23 @@ void Batch::build(const Build& how) {
             "\"starts.h\"\n" +
             unit_);
   const Target& target = plans_.front().config.target;
-  const cli::Toolchain toolchain = cli::find_toolchain({how.compiler, how.flags}, target);
-  std::vector<std::string> command = toolchain.compiler;
-  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
-  command.insert(command.end(), {"-I" + toolchain.include_folder, "-I.", "-shared", "-o",
-                                 "batch.so", "batch.cpp"});
-  command.insert(command.end(), assembly_.begin(), assembly_.end());
-  const cli::ProcessResult result = cli::run_process(command, folder_.path());
-  if (result.exit_code != 0) throw std::runtime_error(result.errors);
+  // The same source has been compiled before where neither compiler nor runtime has changed.
+  const std::string cached = cli::find_program("ccache") ? "ccache " : "";
+  const cli::Toolchain toolchain = cli::find_toolchain({cached + how.compiler, how.flags}, target);
+  // By a name that does not say where the sources of this checkout lie.
+  std::filesystem::create_directory_symlink(toolchain.include_folder, folder_.path() / "runtime");
+  const auto compile = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = toolchain.compiler;
+    command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+    command.insert(command.end(), {"-Iruntime", "-I."});
+    command.insert(command.end(), more.begin(), more.end());
+    const cli::ProcessResult result = cli::run_process(command, folder_.path());
+    if (result.exit_code != 0) throw std::runtime_error(result.errors);
+  };
+  compile({"-c", "batch.cpp", "-o", "batch.o"});
+  std::vector<std::string> link = {"-shared", "-o", "batch.so", "batch.o"};
+  link.insert(link.end(), assembly_.begin(), assembly_.end());
+  compile(link);
   library_ = dlopen((folder_.path() / "batch.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
 }
