@@ -181,8 +181,8 @@ std::string emit_batch_declarations(const Plan& plan, const Property* property) 
       plan.batch.side_by_side == 1
           ? ""
           : fmt::format("\n * Boxes are computed {} at a time.", plan.batch.side_by_side);
-  std::string text = fmt::format(fmt::runtime(kBatchHeader + 1), upper, plan.name, plan.config.batch,
-                                 plan.batch_bytes(), groups);
+  std::string text = fmt::format(fmt::runtime(kBatchHeader + 1), upper, plan.name,
+                                 plan.config.batch, plan.batch_bytes(), groups);
   if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kSpec), plan.name, plan.spec_rows);
   if (property != nullptr)
     text += fmt::format(fmt::runtime(kVerifyBatch), plan.name, upper, verify_scratch(plan));
