@@ -4,8 +4,11 @@
 #include <variant>
 
 namespace bf {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 Json Names::buffer(BufferId id) const {
   return id == BufferId::kNone ? Json(nullptr) : Json(entry.buffer(id).name);
