@@ -14,11 +14,12 @@
 namespace bf {
 
 // Points are tried in runs, which close in on one: so many in a row that are no better halve the
-// step, and the least step ends the run.
-constexpr unsigned kPointsPerStep = 16;
+// step, and the least step ends the run. A call of the bounds takes as many.
+constexpr std::size_t kPointsTogether = 16;
 constexpr float kLeastStep = 0x1p-10f;
 
-// So many points are tried before boxes are split, and later one for so many boxes.
+// So many points are tried before boxes are split, all with the whole step, and later one for so
+// many boxes.
 constexpr std::uint64_t kFirstPoints = 64;
 constexpr std::uint64_t kBoxesPerPoint = 8;
 
@@ -253,7 +254,7 @@ static inline bool judge_points(Branches& b, std::size_t count) {
     points.failed = 0;
     copy_numbers(x, b.inputs, points.point);
   }
-  if (points.failed >= kPointsPerStep) {
+  if (points.failed >= kPointsTogether && points.spent > kFirstPoints) {
     points.failed = 0;
     points.step *= 0.5f;
     if (points.step < kLeastStep) points.step = 0;
@@ -305,7 +306,7 @@ static inline bool begin_somewhere(Branches& b) {
 template <class Together>
 static inline bf_status try_points(Branches& b, const Together& together) {
   PointSearch& points = b.points;
-  const std::size_t count = b.batch;
+  const std::size_t count = b.batch < kPointsTogether ? b.batch : kPointsTogether;
   points.spent += count;
   points.urgent = false;
   if (points.step == 0 && !begin_somewhere(b)) return BF_OK;
