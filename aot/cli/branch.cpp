@@ -15,23 +15,21 @@ namespace {
 // Open boxes that have room: a stack as deep as this holds any tree that ends in time.
 constexpr std::size_t kOpenBoxes = std::size_t{1} << 16;
 
-// A property's tables, whose storage lives as long as this.
+// A property's tables as the runtime takes them. Shares storage with the cases.
 class Tables {
  public:
-  explicit Tables(const Property& property)
-      : conditions_(verdict_tables(property)),
-        boxes_(float_boxes(property)),
-        relaxed_(conditions_.relaxed.begin(), conditions_.relaxed.end()) {
-    for (const VerdictCondition& term : conditions_.terms)
+  Tables(const Property& property, const Cases& cases)
+      : relaxed_(cases.tables().relaxed.begin(), cases.tables().relaxed.end()) {
+    for (const VerdictCondition& term : cases.tables().terms)
       terms_.push_back({term.row, term.at_least, term.threshold});
     all_ = {static_cast<std::int32_t>(property.input_count),
             static_cast<std::int32_t>(std::max<std::size_t>(property.rows.size(), 1)),
             static_cast<std::int32_t>(property.cases.size()),
-            boxes_.lower.data(),
-            boxes_.upper.data(),
-            boxes_.inside.data(),
-            conditions_.case_clauses.data(),
-            conditions_.clause_terms.data(),
+            cases.boxes().lower.data(),
+            cases.boxes().upper.data(),
+            cases.boxes().inside.data(),
+            cases.tables().case_clauses.data(),
+            cases.tables().clause_terms.data(),
             relaxed_.data(),
             terms_.data()};
   }
@@ -51,8 +49,6 @@ class Tables {
   }
 
  private:
-  VerdictTables conditions_;
-  FloatBoxes boxes_;
   std::vector<unsigned char> relaxed_;
   std::vector<VerdictTerm> terms_;
   PropertyTables all_;
@@ -87,7 +83,7 @@ std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, con
                                                const Property& property, Cases& cases,
                                                double seconds, const BranchProgress& progress,
                                                BranchTotals& totals) {
-  const Tables tables(property);
+  const Tables tables(property, cases);
   const auto batch = static_cast<std::size_t>(plan.config.batch);
   const auto inputs = static_cast<std::size_t>(property.input_count);
   const auto rows = std::max<std::size_t>(property.rows.size(), 1);

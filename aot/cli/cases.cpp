@@ -5,7 +5,10 @@
 namespace bf::cli {
 
 Cases::Cases(const Property& property)
-    : property_(property), tables_(verdict_tables(property)), verified_(property.cases.size()) {}
+    : inputs_(static_cast<std::size_t>(property.input_count)),
+      tables_(verdict_tables(property)),
+      boxes_(float_boxes(property)),
+      verified_(property.cases.size()) {}
 
 std::vector<std::size_t> Cases::open() const {
   std::vector<std::size_t> indices;
@@ -15,13 +18,11 @@ std::vector<std::size_t> Cases::open() const {
 }
 
 FloatBox Cases::box(std::size_t index) const {
-  const Box& box = property_.cases[index].box;
-  FloatBox result;
-  for (std::size_t i = 0; i < box.lower.size(); ++i) {
-    result.lower.push_back(float_at_most(mpq_class(box.lower[i])));
-    result.upper.push_back(float_at_least(mpq_class(box.upper[i])));
-  }
-  return result;
+  const auto part = [&](const std::vector<float>& ends) {
+    const auto first = ends.begin() + static_cast<std::ptrdiff_t>(index * inputs_);
+    return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(inputs_));
+  };
+  return {part(boxes_.lower), part(boxes_.upper)};
 }
 
 // As in the verifier's own code.

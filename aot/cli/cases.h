@@ -19,6 +19,10 @@ class Cases {
   std::size_t verified_count() const { return verified_count_; }
   std::vector<std::size_t> open() const;
 
+  // The property as a verifier has it.
+  const VerdictTables& tables() const { return tables_; }
+  const FloatBoxes& boxes() const { return boxes_; }
+
   // The box of a case as a verifier takes it.
   FloatBox box(std::size_t index) const;
 
@@ -32,8 +36,9 @@ class Cases {
   bool is_excluded(std::uint32_t clause, const std::vector<float>& lower,
                    const std::vector<float>& upper) const;
 
-  const Property& property_;
+  std::size_t inputs_;
   VerdictTables tables_;
+  FloatBoxes boxes_;
   std::vector<bool> verified_;
   std::size_t verified_count_ = 0;
 };
