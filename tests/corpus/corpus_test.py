@@ -43,10 +43,6 @@ GOLDENS = {
     "verivital_maxpool": ("corpus/verivital/onnx/Convnet_maxpool.onnx", OTHER),
 }
 
-# Most of the time goes into the optimiser of the C++ compiler. What it does to generated code is the soundness
-# suites' to test.
-COMPILER = ["--cxx-flags=-O1"]
-
 # Exported with channels last: no permute may be left.
 CHANNELS_LAST = {"carvana_unet_2022", "marabou-cifar10", "traffic_signs_recognition"}
 
@@ -69,7 +65,7 @@ def goldens(environment):
             yield f"{name}: no network {model}"
             continue
         code, text = run(["check", path, "--golden", SHARED / "golden" / f"{name}.json",
-                          "--mean-tolerance", mean, "--tolerance", largest, *COMPILER], environment)
+                          "--mean-tolerance", mean, "--tolerance", largest], environment)
         print(f"{name}: {'ok' if code == 0 else 'FAILED'}", flush=True)
         if code != 0:
             yield f"{name}:\n{text}"
@@ -78,7 +74,7 @@ def goldens(environment):
         mean, largest = OPTIMISED
         code, text = run(["check", path, "--golden", SHARED / "golden" / f"{name}.json",
                           "--method", "alpha-crown", "--samples", "20",
-                          "--mean-tolerance", mean, "--tolerance", largest, *COMPILER], environment)
+                          "--mean-tolerance", mean, "--tolerance", largest], environment)
         print(f"{name} alpha-crown: {'ok' if code == 0 else 'FAILED'}", flush=True)
         if code != 0:
             yield f"{name} alpha-crown:\n{text}"
@@ -97,8 +93,7 @@ def instances(family):
 
 
 def check_network(family, model, known_property, environment):
-    code, text = run(["verify", model, known_property, "--method", "ibp", "--search", "0", "--json",
-                      *COMPILER],
+    code, text = run(["verify", model, known_property, "--method", "ibp", "--search", "0", "--json"],
                      environment)
     if not text.startswith("{"):
         yield f"{family} {model.name}: exit code {code}: {text.strip()}"
