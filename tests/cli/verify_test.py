@@ -1,7 +1,6 @@
 """Tests of bf-aot verify and supports. Run as cli_test.py is."""
 
 import gzip
-import fractions
 import json
 import re
 import signal
@@ -31,6 +30,13 @@ class PropertyCase(Case):
 
     def verdict(self, asserts, *more, code, box=BOX):
         return self.run_json("verify", TINY, self.property(asserts, box), *more, code=code)
+
+    def assert_violates(self, x, y):
+        """x is in the box, the network maps it to y, exactly, and y_0 >= 3.25."""
+        x, y = list(map(float, x)), list(map(float, y))
+        self.assertLessEqual(max(map(abs, x)), 1)
+        self.assertEqual(y, list(tiny_outputs(*x)))
+        self.assertGreaterEqual(y[0], 3.25)
 
 
 class Verify(PropertyCase):
@@ -70,9 +76,7 @@ class Verify(PropertyCase):
                                        "verified_cases", "boxes", "points", "branch_seconds",
                                        "decide_seconds", "counterexample", "seconds",
                                        "compile_seconds"])
-        for x in found["counterexample"]["x"]:
-            self.assertLessEqual(abs(fractions.Fraction(x)), 1)
-        self.assertGreaterEqual(found["counterexample"]["y"][0], 3.25)
+        self.assert_violates(found["counterexample"]["x"], found["counterexample"]["y"])
 
     def test_strictness_is_exact(self):
         # The maximum of output 0 on the box is 3.5, at the corner (1, -1).
@@ -125,9 +129,14 @@ class Verify(PropertyCase):
     def test_competition_words(self):
         output, _ = self.run_tool("verify", TINY, HOLDS, "--vnncomp")
         self.assertEqual(output, "unsat\n")
-        output, _ = self.run_tool("verify", TINY, VIOLATED, "--vnncomp", "--branch", "0",
-                                  "--counterexample", "ce")
+        violated = ["verify", TINY, VIOLATED, "--vnncomp", "--counterexample", "ce"]
+        output, _ = self.run_tool(*violated, "--branch", "0")
         self.assertEqual(output, "sat\n((X_0 1)\n(X_1 -1)\n(Y_0 3.5)\n(Y_1 -2.5))\n")
+        self.assertEqual("sat\n" + (self.work / "ce").read_text(), output)
+        output, _ = self.run_tool(*violated)
+        point = re.fullmatch(r"sat\n\(\(X_0 (\S+)\)\n\(X_1 (\S+)\)\n"
+                             r"\(Y_0 (\S+)\)\n\(Y_1 (\S+)\)\)\n", output)
+        self.assert_violates(point.group(1, 2), point.group(3, 4))
         self.assertEqual("sat\n" + (self.work / "ce").read_text(), output)
 
     def test_compressed_property(self):
@@ -268,10 +277,16 @@ class Timeout(Case):
         self.run_tool("verify", TINY, HOLDS, "--timeout", "200")
 
 
-class Query(Case):
+class Query(PropertyCase):
     def test_standard_words(self):
-        output, _ = self.run_tool("verify", QUERY, "--network", f"tiny={TINY}", "--branch", "0")
+        query = ["verify", QUERY, "--network", f"tiny={TINY}"]
+        output, _ = self.run_tool(*query, "--branch", "0")
         self.assertEqual(output, "sat\nx Real [1,2]\n1\n-1\ny Real [1,2]\n3.5\n-2.5\n")
+        output, _ = self.run_tool(*query)
+        words = output.split("\n")
+        self.assertEqual(words[:2] + words[4:5] + words[7:],
+                         ["sat", "x Real [1,2]", "y Real [1,2]", ""])
+        self.assert_violates(words[2:4], words[5:7])
 
     def test_unsat(self):
         query = self.write("q.vnnlib", QUERY.read_text().replace("3.25", "4"))
