@@ -232,6 +232,9 @@ KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool he
   kernel.schedule = {lanes_, kernel.panel / lanes_, 1, forward_chunk(kind, index)};
   if (boxes_ > 1) kernel.schedule = {lanes_, 1, box_columns(index), forward_chunk(kind, index)};
   kernel.depth = forward_depth(kind, index);
+  // Scalar processors are short of memory; other forward kernels have little code after their sums.
+  kernel.rolled = kind == KernelKind::kIntervalAffine && boxes_ == 1 &&
+                  plan_.config.target.vector_bytes == kElementBytes;
   if (comes_from_memory(layer)) kernel.prefetch = kPrefetch;
   return intern(kernel);
 }

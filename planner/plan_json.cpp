@@ -268,6 +268,7 @@ Json kernels_json(const Plan& plan) {
                       {"groups_first", kernel.schedule.groups_first},
                       {"unroll", kernel.schedule.unroll},
                       {"pixels", kernel.schedule.pixels}}},
+                    {"rolled", kernel.rolled},
                     {"prefetch", kernel.prefetch},
                     {"depth", kernel.depth},
                     {"reason", kernel.reason},

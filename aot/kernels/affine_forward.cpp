@@ -107,6 +107,7 @@ Nest schedule(const Kernel& kernel, Nest nest, int lanes) {
   else
     nest.reorder({"panel", "group", "chunk", "i", "v", "o"});
   nest.unroll("v");
+  if (kernel.rolled) nest.roll("v");
   if (lanes > 1) nest.vectorize("o");
   nest.cache_write("chunk");
   if (kernel.schedule.unroll > 1) nest.unroll("i", kernel.schedule.unroll);

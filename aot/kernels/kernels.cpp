@@ -93,6 +93,7 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
   if (schedule.columns > 1) text += fmt::format(" x {} columns", schedule.columns);
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);
   if (schedule.unroll > 1) text += fmt::format(", unrolled by {}", schedule.unroll);
+  if (kernel.rolled) text += ", ends of tiles in a loop";
   if (kernel.prefetch > 0) text += fmt::format(", weights {} bytes ahead", kernel.prefetch);
   text += fmt::format("; longest sum: {} roundings\n", kernel.depth);
   text += fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", "));

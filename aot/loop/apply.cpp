@@ -61,6 +61,7 @@ struct Application {
       loop(p.loop).unroll = p.factor;
   }
 
+  void operator()(const Roll& p) const { loop(p.loop).rolled = true; }
   void operator()(const Vectorize& p) const { loop(p.loop).kind = LoopKind::kVector; }
   void operator()(const Parallel& p) const { loop(p.loop).kind = LoopKind::kParallel; }
   void operator()(const CacheWrite& p) const { nest.partial_loop_ = p.loop; }

@@ -135,6 +135,17 @@ Reason Legality::operator()(const Unroll& p) const {
   return nest.is_reduced(loop) ? why_listed(loop) : std::nullopt;
 }
 
+Reason Legality::operator()(const Roll& p) const {
+  if (Reason reason = why_not_a_loop(p.loop)) return reason;
+  const Loop& loop = nest.loop(p.loop);
+  if (loop.kind != LoopKind::kUnrolled)
+    return fmt::format("loop '{}' is not side by side in a register tile", p.loop);
+  if (nest.is_reduced(loop)) return fmt::format("loop '{}' is summed over", p.loop);
+  if (nest.expression_.sums.empty()) return "nothing follows sums where there are none";
+  if (loop.rolled) return fmt::format("loop '{}' is rolled already", p.loop);
+  return std::nullopt;
+}
+
 Reason Legality::operator()(const Vectorize& p) const {
   if (Reason reason = why_not_serial(p.loop)) return reason;
   const Loop& loop = nest.loop(p.loop);

@@ -15,6 +15,7 @@ struct Legality {
   Reason operator()(const Fuse& p) const;
   Reason operator()(const Reorder& p) const;
   Reason operator()(const Unroll& p) const;
+  Reason operator()(const Roll& p) const;
   Reason operator()(const Vectorize& p) const;
   Reason operator()(const Parallel& p) const;
   Reason operator()(const CacheWrite& p) const;

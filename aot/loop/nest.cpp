@@ -59,6 +59,10 @@ void Nest::unroll(const std::string& loop, int factor) {
   apply(Unroll{loop, factor});
 }
 
+void Nest::roll(const std::string& loop) {
+  apply(Roll{loop});
+}
+
 void Nest::vectorize(const std::string& loop) {
   apply(Vectorize{loop});
 }

@@ -89,7 +89,8 @@ struct Loop {
   std::string outer;  // empty: the whole axis
   std::int64_t step = 1;
   LoopKind kind = LoopKind::kSerial;
-  int unroll = 1;  // copies of the body of a serial loop
+  int unroll = 1;       // copies of the body of a serial loop
+  bool rolled = false;  // of a register tile: a loop in what follows the sums
   bool operator==(const Loop&) const = default;
 
   // One iteration after the other, here; others lie side by side in a register tile or in a call.
@@ -127,6 +128,7 @@ class Nest {
   void split(const std::string& loop, std::int64_t step, const std::string& outer);
   void reorder(const std::vector<std::string>& order);
   void unroll(const std::string& loop, int factor = 0);
+  void roll(const std::string& loop);
   void vectorize(const std::string& loop);
   void parallel(const std::string& loop);
   void cache_write(const std::string& loop);

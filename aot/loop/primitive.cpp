@@ -24,6 +24,7 @@ struct Text {
     return p.factor == 0 ? fmt::format("unroll({})", p.loop)
                          : fmt::format("unroll({}, {})", p.loop, p.factor);
   }
+  std::string operator()(const Roll& p) const { return fmt::format("roll({})", p.loop); }
   std::string operator()(const Vectorize& p) const { return fmt::format("vectorize({})", p.loop); }
   std::string operator()(const Parallel& p) const { return fmt::format("parallel({})", p.loop); }
   std::string operator()(const CacheWrite& p) const {

@@ -51,6 +51,14 @@ struct Unroll {
   bool operator==(const Unroll&) const = default;
 };
 
+// What follows the sums of a register tile, its epilogue and what sums leave for, stays a loop over
+// these iterations: sums leave their accumulators for an array in memory first, and the code is
+// that of one point.
+struct Roll {
+  std::string loop;
+  bool operator==(const Roll&) const = default;
+};
+
 // The innermost loop becomes the lanes of vectors; its trip count is the number of lanes.
 struct Vectorize {
   std::string loop;
@@ -106,8 +114,8 @@ struct Tensorize {
   bool operator==(const Tensorize&) const = default;
 };
 
-using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Vectorize, Parallel, CacheWrite,
-                               Keep, Restrict, Inline, Prefetch, Tensorize>;
+using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Roll, Vectorize, Parallel,
+                               CacheWrite, Keep, Restrict, Inline, Prefetch, Tensorize>;
 
 // "split(o, 16, v)"
 std::string to_string(const Primitive& primitive);

@@ -9,6 +9,11 @@
 #include "frontend/diagnostic.h"
 
 namespace bf::loop {
+namespace {
+
+constexpr const char* kInTile = "_tile";  // ends names of accumulators that sums leave
+
+}  // namespace
 
 std::string NestPrinter::inside(std::size_t opened, int indent) {
   indent_ = indent;
@@ -47,7 +52,7 @@ void NestPrinter::open(const Loop& loop) {
   if (loop.kind == LoopKind::kVector || loop.kind == LoopKind::kCall || nest_.runs_once(loop))
     return;
   if (loop.kind == LoopKind::kUnrolled) {
-    line(fmt::format("BF_UNROLL({})", trips));
+    if (!after_sums_ || !loop.rolled) line(fmt::format("BF_UNROLL({})", trips));
     line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", loop.name, trips));
   } else {
     open_counted(loop);
@@ -204,13 +209,32 @@ void NestPrinter::declare(const std::string& suffix) {
                      extents, extents.empty() && expr_.lanes() == 1 ? "0" : "{}"));
 }
 
+bool NestPrinter::leaves_registers() const {
+  return std::ranges::any_of(
+      tile_, [&](const Loop* loop) { return loop->rolled && nest_.trip_count(*loop) > 1; });
+}
+
+// What a loop over them reads, whose number of iterations is no constant to the compiler: sums that
+// it read from their accumulators would not be in registers while they are added to.
+void NestPrinter::leave_registers() {
+  const int indent = indent_;
+  line("// Out of registers, for a loop over them.");
+  for (const Sum& sum : nest_.expression().sums)
+    line(fmt::format("{} {}{};", expr_.type(sum.value->type), sum.accumulator, expr_.extents()));
+  open_tile();
+  for (const Sum& sum : nest_.expression().sums)
+    line(fmt::format("{0}{1} = {0}{2}{1};", sum.accumulator, expr_.subscript(), kInTile));
+  close_to(indent);
+}
+
 void NestPrinter::print_sums() {
   const int region_indent = indent_;
   const std::vector<Sum>& sums = nest_.expression().sums;
-  declare("");
   Loops order = reduced_;
   const std::string& partial = nest_.partial_loop();
   const bool two_levels = !partial.empty() && nest_.trip_count(nest_.loop(partial)) > 1;
+  const bool leaves = !two_levels && leaves_registers();  // chunks leave for outer sums anyway
+  declare(leaves ? kInTile : "");
   int partial_indent = indent_;
   if (two_levels) {
     open(*order.front());
@@ -219,7 +243,7 @@ void NestPrinter::print_sums() {
     declare("_part");
   }
   order.insert(order.end(), tile_.begin(), tile_.end());
-  const std::string suffix = two_levels ? "_part" : "";
+  const std::string suffix = two_levels ? "_part" : leaves ? kInTile : "";
   const auto add = [&](const Sum& sum, const std::string& value) {
     line(fmt::format("{}{}{} += {};", sum.accumulator, suffix, expr_.subscript(), value));
   };
@@ -238,6 +262,8 @@ void NestPrinter::print_sums() {
       line(fmt::format("{0}{1} += {0}_part{1};", sum.accumulator, expr_.subscript()));
   }
   close_to(region_indent);
+  if (leaves) leave_registers();
+  after_sums_ = true;
   open_tile();
   for (const Sum& sum : sums)
     if (!sum.buffer.empty()) flush(sum);

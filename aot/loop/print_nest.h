@@ -43,6 +43,8 @@ class NestPrinter {
   std::string call_text();
   void ask_ahead(const Let& let);
   void declare(const std::string& suffix);
+  bool leaves_registers() const;
+  void leave_registers();
   void print(const Statement& statement);
   void print(const Let& let);
   void print(const Store& store);
@@ -54,6 +56,7 @@ class NestPrinter {
   ExprPrinter expr_;
   Loops reduced_;  // inside the accumulators, outermost first
   Loops tile_;     // unrolled and vector loops, outermost first
+  bool after_sums_ = false;
   std::string text_;
   int indent_ = 0;
 };

@@ -45,12 +45,14 @@ WIDTH_DISTANCE, SIZE_DISTANCE = 2e-4, 1e-6
 class Limits:
     code: int  # bytes beside the weights, libgcc's included
     ram: int   # bytes: workspace, static data and stack
+    per_weight: float = float("inf")  # instructions of a call over the weights and biases
 
 
 # The first row is what the project promises.
 OF_ACASXU_SHAPE = r"collision_avoidance_6x50$|acasxu_"
-LIMITS = {("cortex-m4", "ibp"): Limits(4096, 4096), ("cortex-m7", "ibp"): Limits(4096, 4096),
-          ("cortex-m3", "ibp"): Limits(8192, 4096),
+WEIGHTS_OF_ACASXU_SHAPE = 13305  # and biases
+LIMITS = {("cortex-m4", "ibp"): Limits(2048, 2048, 8), ("cortex-m7", "ibp"): Limits(2048, 2048, 8),
+          ("cortex-m3", "ibp"): Limits(8192, 2048),
           ("cortex-m4", "crown-ibp"): Limits(12 << 10, 12 << 10),
           ("cortex-m7", "crown-ibp"): Limits(10 << 10, 12 << 10),
           ("cortex-m3", "crown-ibp"): Limits(16 << 10, 12 << 10),
@@ -198,6 +200,9 @@ def check_limits(case, result):
         return
     check(0 < code <= limits.code, f"{code} bytes of code, at most {limits.code} wanted")
     check(0 < ram <= limits.ram, f"{ram} bytes of memory, at most {limits.ram} wanted")
+    per_weight = result["instructions"] / WEIGHTS_OF_ACASXU_SHAPE
+    check(0 < per_weight <= limits.per_weight, f"{per_weight:.2f} instructions per weight, "
+          f"at most {limits.per_weight} wanted")
 
 
 def test_bounds(case):

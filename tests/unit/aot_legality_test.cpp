@@ -86,6 +86,24 @@ TEST(Legality, OfUnroll) {
   EXPECT_EQ(reason(nest, Vectorize{"o"}), shorter);
 }
 
+TEST(Legality, OfRoll) {
+  using loop::Roll;
+  Nest nest = product(8, 5);
+  EXPECT_EQ(reason(nest, Roll{"none"}), "there is no loop 'none'");
+  EXPECT_EQ(reason(nest, Roll{"o"}), "loop 'o' is not side by side in a register tile");
+  nest.split("o", 4, "tile");
+  nest.reorder({"tile", "i", "o"});
+  nest.unroll("o");
+  EXPECT_EQ(reason(nest, Roll{"o"}), "");
+  nest.roll("o");
+  EXPECT_EQ(reason(nest, Roll{"o"}), "loop 'o' is rolled already");
+  nest.unroll("i");
+  EXPECT_EQ(reason(nest, Roll{"i"}), "loop 'i' is summed over");
+  Nest points = doubled(4);
+  points.unroll("a");
+  EXPECT_EQ(reason(points, Roll{"a"}), "nothing follows sums where there are none");
+}
+
 TEST(Legality, OfLanes) {
   EXPECT_EQ(reason(product(4, 8), Vectorize{"i"}), "loop 'i' is summed over");
   EXPECT_EQ(reason(doubled(6), Vectorize{"a"}), "6 lanes are no power of two");

@@ -237,7 +237,7 @@ Primitive Generator::of_loops(const Nest& nest) {
   const std::size_t at = static_cast<std::size_t>(
       between(0, std::max<std::int64_t>(0, static_cast<std::int64_t>(nest.loops().size()) - 2)));
   const std::string& next = nest.loops()[std::min(at + 1, nest.loops().size() - 1)].name;
-  switch (between(0, 8)) {
+  switch (between(0, 9)) {
     case 0:
       return loop::Split{name, maybe(0.8) ? between(1, 4) : loop::kListUnit, new_name()};
     case 1:
@@ -259,6 +259,8 @@ Primitive Generator::of_loops(const Nest& nest) {
       return loop::Vectorize{nest.loops().back().name};
     case 7:
       return loop::Parallel{name};
+    case 8:
+      return loop::Roll{name};
     default:
       return loop::CacheWrite{name};
   }
@@ -388,8 +390,8 @@ TEST(Primitives, KeepWhatNestsCompute) {
     if (HasFailure()) return;
   }
   for (const char* name :
-       {"split", "tile", "fuse", "reorder", "unroll", "vectorize", "parallel", "cache_write",
-        "keep", "inline", "prefetch", "tensorize", "compute_at", "cache_read"}) {
+       {"split", "tile", "fuse", "reorder", "unroll", "roll", "vectorize", "parallel",
+        "cache_write", "keep", "inline", "prefetch", "tensorize", "compute_at", "cache_read"}) {
     EXPECT_GT(counts.applied[name], 5) << name;
     EXPECT_GT(counts.refused[name], 20) << name;
   }

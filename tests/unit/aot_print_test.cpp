@@ -119,6 +119,13 @@ loop::Program border(bool lanes) {
   return one(nest);
 }
 
+// A register tile whose ends are a loop, of sums in one level or two.
+loop::Program rolled(std::int64_t chunk) {
+  Nest nest = product(chunk);
+  nest.roll("v");
+  return one(nest);
+}
+
 loop::Program fused() {
   Expression what;
   what.axes = {{"b", 0, 3, false}, {"a", 0, 4, false}};
@@ -175,6 +182,51 @@ std::vector<Printed> table() {
       }
     }
     BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      store_first(y + panel + 2 * v, sum[v], 6 - (panel + 2 * v));
+    }
+  }
+)"},
+      {"RolledEnds", rolled(6), {{Type::kFloat32, 2}}, R"(
+  for (int panel = 0; panel < 8; panel += 4) {
+    f32x2 sum_tile[2] = {};
+    for (int i = 0; i < 6; ++i) {
+      const f32x2 x = broadcast<f32x2>(input[i]);
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        const f32x2 w = load<f32x2>(weight + 4 * i + 6 * panel + 2 * v);
+        sum_tile[v] += w * x;
+      }
+    }
+    // Out of registers, for a loop over them.
+    f32x2 sum[2];
+    BF_UNROLL(2)
+    for (int v = 0; v < 2; ++v) {
+      sum[v] = sum_tile[v];
+    }
+    for (int v = 0; v < 2; ++v) {
+      store_first(y + panel + 2 * v, sum[v], 6 - (panel + 2 * v));
+    }
+  }
+)"},
+      {"RolledEndsOfPartialSums", rolled(3), {{Type::kFloat32, 2}}, R"(
+  for (int panel = 0; panel < 8; panel += 4) {
+    f32x2 sum[2] = {};
+    for (int chunk = 0; chunk < 6; chunk += 3) {
+      f32x2 sum_part[2] = {};
+      for (int i = chunk; i < chunk + 3; ++i) {
+        const f32x2 x = broadcast<f32x2>(input[i]);
+        BF_UNROLL(2)
+        for (int v = 0; v < 2; ++v) {
+          const f32x2 w = load<f32x2>(weight + 4 * i + 6 * panel + 2 * v);
+          sum_part[v] += w * x;
+        }
+      }
+      BF_UNROLL(2)
+      for (int v = 0; v < 2; ++v) {
+        sum[v] += sum_part[v];
+      }
+    }
     for (int v = 0; v < 2; ++v) {
       store_first(y + panel + 2 * v, sum[v], 6 - (panel + 2 * v));
     }

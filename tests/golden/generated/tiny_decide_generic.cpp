@@ -94,24 +94,31 @@ alignas(16) constexpr float y_spec_bias[4] = {
 
 // interval_affine.relu/2x2/f32/panel2/lanes1/generic
 //   centre and radius of W a + b for |a - centre| <= radius, after ReLU
-//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+//   schedule: 1 lanes x 2 vectors, chunks of 2, ends of tiles in a loop; longest sum: 4 roundings
 BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
     const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
     float relative, float absolute, float gamma, float* BF_RESTRICT out_centre,
     float* BF_RESTRICT out_radius) {
-  float mid[2] = {};
-  float rad[2] = {};
+  float mid_tile[2] = {};
+  float rad_tile[2] = {};
   for (int i = 0; i < 2; ++i) {
     const float c = centre[i];
     const float r = radius[i];
     BF_UNROLL(2)
     for (int v = 0; v < 2; ++v) {
       float w = weight[2 * i + v];
-      mid[v] += w * c;
-      rad[v] += magnitude(w) * r;
+      mid_tile[v] += w * c;
+      rad_tile[v] += magnitude(w) * r;
     }
   }
+  // Out of registers, for a loop over them.
+  float mid[2];
+  float rad[2];
   BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    mid[v] = mid_tile[v];
+    rad[v] = rad_tile[v];
+  }
   for (int v = 0; v < 2; ++v) {
     const float z = mid[v] + bias[v];
     const float spread = magnitude(z) * relative + (rad[v] * inflate + absolute);
@@ -128,23 +135,30 @@ BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
 
 // interval_affine.head/2x2/f32/panel2/lanes1/generic
 //   lower <= W a + b <= upper for |a - centre| <= radius
-//   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
+//   schedule: 1 lanes x 2 vectors, chunks of 2, ends of tiles in a loop; longest sum: 4 roundings
 BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
     const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
     float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
-  float mid[2] = {};
-  float rad[2] = {};
+  float mid_tile[2] = {};
+  float rad_tile[2] = {};
   for (int i = 0; i < 2; ++i) {
     const float c = centre[i];
     const float r = radius[i];
     BF_UNROLL(2)
     for (int v = 0; v < 2; ++v) {
       float w = weight[2 * i + v];
-      mid[v] += w * c;
-      rad[v] += magnitude(w) * r;
+      mid_tile[v] += w * c;
+      rad_tile[v] += magnitude(w) * r;
     }
   }
+  // Out of registers, for a loop over them.
+  float mid[2];
+  float rad[2];
   BF_UNROLL(2)
+  for (int v = 0; v < 2; ++v) {
+    mid[v] = mid_tile[v];
+    rad[v] = rad_tile[v];
+  }
   for (int v = 0; v < 2; ++v) {
     const float z = mid[v] + bias[v];
     const float spread = magnitude(z) * relative + (rad[v] * inflate + absolute);
@@ -158,23 +172,30 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
 
 // interval_affine.head/2x4/f32/panel4/lanes1/generic
 //   lower <= W a + b <= upper for |a - centre| <= radius
-//   schedule: 1 lanes x 4 vectors, chunks of 2; longest sum: 4 roundings
+//   schedule: 1 lanes x 4 vectors, chunks of 2, ends of tiles in a loop; longest sum: 4 roundings
 BF_KERNEL interval_affine_head_2x4(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
     const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
     float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
-  float mid[4] = {};
-  float rad[4] = {};
+  float mid_tile[4] = {};
+  float rad_tile[4] = {};
   for (int i = 0; i < 2; ++i) {
     const float c = centre[i];
     const float r = radius[i];
     BF_UNROLL(4)
     for (int v = 0; v < 4; ++v) {
       float w = weight[4 * i + v];
-      mid[v] += w * c;
-      rad[v] += magnitude(w) * r;
+      mid_tile[v] += w * c;
+      rad_tile[v] += magnitude(w) * r;
     }
   }
+  // Out of registers, for a loop over them.
+  float mid[4];
+  float rad[4];
   BF_UNROLL(4)
+  for (int v = 0; v < 4; ++v) {
+    mid[v] = mid_tile[v];
+    rad[v] = rad_tile[v];
+  }
   for (int v = 0; v < 4; ++v) {
     const float z = mid[v] + bias[v];
     const float spread = magnitude(z) * relative + (rad[v] * inflate + absolute);
