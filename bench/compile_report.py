@@ -15,6 +15,7 @@ import json
 import pathlib
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -92,10 +93,14 @@ def main():
     parser.add_argument("--worst", type=int, default=10)
     parser.add_argument("--out")
     arguments = parser.parse_args()
+    program = shutil.which(arguments.bf_aot)
+    if program is None:
+        sys.exit(f"no such program: {arguments.bf_aot}")
+    program = str(pathlib.Path(program).resolve())  # it runs in folders of its own
     options = ["--method", arguments.method, "--target", arguments.target]
     rows, problems = [], []
     for network in networks_in(arguments.networks):
-        row = measure(arguments.bf_aot, options, network)
+        row = measure(program, options, network)
         rows.append(row)
         if "error" in row:
             problems.append(f"{row['network']}: {row['error']}")

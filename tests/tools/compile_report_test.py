@@ -1,5 +1,6 @@
 """bench/compile_report.py on networks of models/: compile_report_test.py SOURCE_FOLDER BF_AOT."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -17,6 +18,8 @@ def main():
     good = run(source, program, source / "models")
     few_bytes = run(source, program, "--most-code", "100", tiny)
     no_time = run(source, program, "--most", "0", tiny)
+    relative = run(source, os.path.relpath(program), tiny)
+    no_program = run(source, "no/such/program", tiny)
     no_network = run(source, program, source / "models" / "README.md")
     checks = {
         "all models within the limits": good.returncode == 0,
@@ -24,6 +27,9 @@ def main():
                                for path in (source / "models").glob("*.onnx")),
         "too much code is said": few_bytes.returncode == 1 and "bytes of code" in few_bytes.stdout,
         "too much time is said": no_time.returncode == 1 and "over the limit" in no_time.stdout,
+        "the program may be a relative path": relative.returncode == 0,
+        "a missing program is said": no_program.returncode == 1
+        and "no such program: no/such/program" in no_program.stderr,
         "nothing measured is no success": no_network.returncode == 1,
     }
     for text, held in checks.items():
