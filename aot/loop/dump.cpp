@@ -139,7 +139,7 @@ class TreePrinter {
       case LoopKind::kParallel:
         return ", independent";
       case LoopKind::kUnrolled:
-        return ", unrolled";
+        return each.rolled ? ", unrolled; after the sums a loop" : ", unrolled";
       case LoopKind::kVector:
         return ", lanes";
       case LoopKind::kCall:

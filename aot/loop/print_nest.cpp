@@ -214,8 +214,8 @@ bool NestPrinter::leaves_registers() const {
       tile_, [&](const Loop* loop) { return loop->rolled && nest_.trip_count(*loop) > 1; });
 }
 
-// What a loop over them reads, whose number of iterations is no constant to the compiler: sums that
-// it read from their accumulators would not be in registers while they are added to.
+// Copies the sums for a loop over them: an array that some loop indexes is in memory, also where it
+// is added to.
 void NestPrinter::leave_registers() {
   const int indent = indent_;
   line("// Out of registers, for a loop over them.");
