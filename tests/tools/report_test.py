@@ -1,4 +1,4 @@
-"""bench/report.py and compare.py on the kept baseline: report_test.py SOURCE_FOLDER."""
+"""bench/report.py and compare.py on the kept baseline: report_test.py SOURCE_FOLDER SCRATCH_FOLDER."""
 
 import json
 import pathlib
@@ -17,16 +17,22 @@ def main():
     goals = {(name, goal) for name, _, _, goal, _, _ in rows if goal is not None}
     kernels = {name.split("/", 1)[1].replace("_live", "") for name in figures if "kernel/" in name}
 
-    def first(goal, name):
-        return next(g for g in report.KERNEL_GOALS if name.startswith(g[0])) == goal
+    def unused_of(table, names):
+        """Rows that are the first to fit none of the names."""
+        found = {next((g for g in table if name.startswith(g[0])), None) for name in names}
+        return [g for g in table if g not in found]
 
-    unused = [g[0] for g in report.KERNEL_GOALS if not any(first(g, name) for name in kernels)
-              if g[2] is not None]
-    unused += [g[0] for g in report.CONV_GOALS
-               if g[2] is not None and not any(n.startswith("conv/" + g[0]) for n in figures)]
-    unused += [g[:2] for g in report.PEER_GOALS
-               if not any(n.startswith("verifier/" + g[0]) and n.split("/")[2].startswith(g[1])
-                          for n in figures if n.count("/") > 2)]
+    convolutions = [name.split("/", 1)[1] for name in figures if name.startswith("conv/")]
+    priced = [name.split("/", 1)[1].replace("_live", "") for name in figures
+              if "soundness_percent" in figures[name]]
+    verifiers = [name.split("/")[1:3] for name in figures if name.startswith("verifier/")]
+    unused = [g for g in unused_of(report.KERNEL_GOALS, kernels)
+              + unused_of(report.CONV_GOALS, convolutions) if g[2] is not None]
+    unused += unused_of(report.SOUNDNESS_GOALS, priced)
+    unused += [g for g in report.PEER_GOALS
+               if not any(n.startswith(g[0]) and m.startswith(g[1]) for n, m in verifiers)]
+    unused += [name for name in report.LINES_GOALS if f"batch/{name}/forward/64" not in figures]
+    unused += [g for g in report.BUILD_MODELS if f"build/{g[0]}" not in figures]
     name = "kernel/backward_affine_live_256x256_rows32"
     broken = json.loads(json.dumps(figures))
     broken[name]["peak_percent"] = 10
