@@ -127,6 +127,17 @@ inline int place_from(const std::int32_t* list, int entries, int value) {
 
 )";
 
+constexpr const char* kPinned =
+    R"(// A pointer that compilers take as it is. GCC 12 takes it apart otherwise, and keeps a sum of the
+// parts for each element that is read from it, in more registers than there are.
+template <typename T>
+inline T* pinned(T* p) {
+  __asm__("" : "+r"(p));
+  return p;
+}
+
+)";
+
 std::string float_vector(std::int64_t lanes) {
   return fmt::format(R"(using f32x{0} = float __attribute__((vector_size({1})));
 using i32x{0} = std::int32_t __attribute__((vector_size({1})));
@@ -203,6 +214,7 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
     if (needs.helpers.contains(each.name)) text += each.text + "\n";
   if (needs.vectors.empty()) return text;
   text += kVectorHelpers;
+  if (needs.helpers.contains("pinned")) text += kPinned;
   if (needs.helpers.contains("load_first")) text += kLoadFirst;
   for (const auto& [type, lanes] : needs.vectors) {
     if (type == loop::Type::kFloat32)

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
+constexpr int kMostColumns = 16;    // of a backward product's register tile
+constexpr int kMostListed = 8;      // of those: each keeps a pointer in a register
 constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kElementBytes = 4;
 constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
@@ -279,8 +281,9 @@ KernelId LoweringPlanner::start_rows(int index, int tile) {
 // The register tile of a product with `in` columns: columns x vectors accumulators, the vectors of
 // one coefficient and a broadcast weight must fit the registers. Of the sizes that fit, the one
 // that leaves the smallest remainder; the larger of equals.
-int tile_columns(int in, int vectors, int registers) {
-  const int most = std::max(1, std::min({(registers - vectors - 3) / vectors, 16, in}));
+int tile_columns(int in, int vectors, int registers, bool listed) {
+  const int room = (registers - vectors - 3) / vectors;
+  const int most = std::max(1, std::min({room, listed ? kMostListed : kMostColumns, in}));
   int best = most;
   double best_cost = 1e300;
   for (int columns = most; columns >= std::max(1, (most + 1) / 2); --columns) {
@@ -321,7 +324,8 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, b
   kernel.live_in = live_in;
   use_row_lanes(kernel, tile, wide);
   kernel.schedule.columns =
-      tile_columns(kernel.in, kernel.schedule.vectors, plan_.config.target.vector_registers);
+      tile_columns(kernel.in, kernel.schedule.vectors, plan_.config.target.vector_registers,
+                   live_in && lanes_ > 1);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);

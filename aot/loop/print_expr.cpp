@@ -45,16 +45,77 @@ bool ExprPrinter::follows_lanes(const Index& index) const {
   return stride == 1;
 }
 
+const Loop* ExprPrinter::loop_beside(const IndexTerm& term) const {
+  for (const Loop& loop : nest_.loops())
+    if (loop.axis == term.axis && loop.step == 1 && loop.kind == LoopKind::kUnrolled) return &loop;
+  return nullptr;
+}
+
 Index ExprPrinter::beside(const Index& index) const {
   Index found;
   for (const IndexTerm& term : index.terms) {
     if (!nest_.axis(term.axis).is_listed()) continue;
     needs_.helpers.insert("entry");
-    for (const Loop& loop : nest_.loops())
-      if (loop.axis == term.axis && loop.step == 1 && loop.kind == LoopKind::kUnrolled)
-        found.terms.push_back(term);
+    if (loop_beside(term) != nullptr) found.terms.push_back(term);
   }
   return found;
+}
+
+// Whether one of the loops gives the term another value. A tile of several values stands still
+// inside its own loop.
+bool ExprPrinter::varies(const IndexTerm& term, const std::vector<const Loop*>& reduced) const {
+  const bool has_loop = values_.tiles_of(term) != nullptr;
+  return std::ranges::any_of(reduced, [&](const Loop* loop) {
+    return loop->axis == term.axis && (!has_loop || loop->step >= term.tile);
+  });
+}
+
+// A pointer for each entry of the tile, to where the reduced loops begin: each keeps a register,
+// and what these loops add is one number for all.
+bool ExprPrinter::split_listed(const Index& entries, const std::vector<const Loop*>& reduced,
+                               Pointer& pointer) const {
+  Index fixed, moving;
+  fixed.constant = pointer.index.constant;
+  for (const IndexTerm& term : pointer.index.terms)
+    (varies(term, reduced) ? moving : fixed).terms.push_back(term);
+  const Linear rest = values_.linear(moving);
+  if (entries.terms.size() != 1 || rest.is_zero()) return false;
+  pointer.of_entries = loop_beside(entries.terms.front());
+  pointer.part = pointer.buffer + " + " + to_text(values_.linear(fixed));
+  pointer.rest = fmt::format("[{}][{}]", pointer.of_entries->name, to_text(rest));
+  return true;
+}
+
+// One pointer in each iteration of the reduced loops, from which the tile's are constants apart.
+bool ExprPrinter::split_counted(const std::vector<const Loop*>& reduced, Pointer& pointer) const {
+  Linear first, apart;
+  const Linear place = values_.linear(pointer.index);
+  first.constant = place.constant;
+  const std::vector<const Loop*> tile = unrolled();
+  for (const auto& term : place.terms)
+    (std::ranges::any_of(tile, [&](const Loop* loop) { return loop->name == term.first; }) ? apart
+                                                                                           : first)
+        .terms.push_back(term);
+  const bool moves = std::ranges::any_of(
+      pointer.index.terms, [&](const IndexTerm& term) { return varies(term, reduced); });
+  if (apart.terms.empty() || first.terms.empty() || !moves) return false;
+  needs_.helpers.insert("pinned");
+  pointer.part = fmt::format("pinned({} + {})", pointer.buffer, to_text(first));
+  pointer.rest = fmt::format("[{}]", to_text(apart));
+  return true;
+}
+
+const Pointer* ExprPrinter::point_at(const Expr& load, const std::vector<const Loop*>& reduced) {
+  if (lanes_ == 1 || !load.within.empty() || !load.index.lookups.empty() ||
+      follows_lanes(load.index))
+    return nullptr;
+  Pointer pointer{load.name, load.index, load.name + "_at", {}, {}, nullptr, load.type};
+  if (std::ranges::count(pointers_, load.name, &Pointer::buffer) > 0) return nullptr;
+  const Index entries = beside(load.index);
+  if (!(entries.terms.empty() ? split_counted(reduced, pointer)
+                              : split_listed(entries, reduced, pointer)))
+    return nullptr;
+  return &pointers_.emplace_back(std::move(pointer));
 }
 
 std::string ExprPrinter::at(const std::string& buffer, const Index& index) const {
@@ -66,6 +127,8 @@ std::string ExprPrinter::at(const std::string& buffer, const Index& index) const
 // Entries of the register tile stand apart from what varies with the loops around it, so that
 // compilers compute their places once, outside these loops.
 std::string ExprPrinter::element(const std::string& buffer, const Index& index) const {
+  for (const Pointer& pointer : pointers_)
+    if (pointer.buffer == buffer && pointer.index == index) return pointer.name + pointer.rest;
   const Index entries = beside(index);
   Index others = index;
   std::erase_if(others.terms,

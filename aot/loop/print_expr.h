@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,18 @@
 #include "aot/loop/print.h"
 
 namespace bf::loop {
+
+// A pointer that stands for a part of a place: elements beside each other in the register tile are
+// reached from it.
+struct Pointer {
+  std::string buffer;
+  Index index;  // of the element
+  std::string name;
+  std::string part;                  // "weight + 64 * column"
+  std::string rest;                  // "[k][j]" or "[64 * k]", behind the name
+  const Loop* of_entries = nullptr;  // over what it is an array; nullptr: one pointer
+  Type type = Type::kFloat32;
+};
 
 // C++ of a nest's expressions at one point of its loops, for scalars or lanes.
 class ExprPrinter {
@@ -27,6 +40,10 @@ class ExprPrinter {
   // "x[4 * i]"
   std::string element(const std::string& buffer, const Index& index) const;
 
+  // The pointer that a load of one number for all lanes goes through, inside the loops `reduced`;
+  // nothing where compilers find its place themselves. From now on its text is the pointer's.
+  const Pointer* point_at(const Expr& load, const std::vector<const Loop*>& reduced);
+
   // Of accumulators: arrays over the unrolled loops of the register tile.
   std::string subscript() const;
   std::string extents() const;
@@ -42,6 +59,11 @@ class ExprPrinter {
  private:
   // Of a place: what varies with entries of lists that lie side by side in the register tile.
   Index beside(const Index& index) const;
+  const Loop* loop_beside(const IndexTerm& term) const;
+  bool varies(const IndexTerm& term, const std::vector<const Loop*>& reduced) const;
+  bool split_listed(const Index& entries, const std::vector<const Loop*>& reduced,
+                    Pointer& pointer) const;
+  bool split_counted(const std::vector<const Loop*>& reduced, Pointer& pointer) const;
   std::string load_text(const Expr& expr);
   std::string infix(const Expr& expr, const char* symbol);
   std::string operand(const Expr& expr, int least = 5);
@@ -53,6 +75,7 @@ class ExprPrinter {
   Needs& needs_;
   LoopValues values_;
   std::int64_t lanes_;
+  std::deque<Pointer> pointers_;
 };
 
 }  // namespace bf::loop

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "aot/loop/access.h"
 #include "aot/loop/intrinsics.h"
 #include "frontend/diagnostic.h"
 
@@ -175,6 +176,7 @@ void NestPrinter::print_body(const Loops& order, Innermost innermost) {
     at_depth[static_cast<std::size_t>(depth + 1)].push_back(&item);
   }
   for (std::size_t i = 0; i <= order.size(); ++i) {
+    if (i == order.size() - tile_.size()) print_pointers(false);
     for (const Statement* item : at_depth[i]) print(*item);
     if (i < order.size()) open(*order[i]);
   }
@@ -227,6 +229,41 @@ void NestPrinter::leave_registers() {
   close_to(indent);
 }
 
+// Of what is loaded for the sums, and not written here.
+void NestPrinter::find_pointers() {
+  const Expression& expression = nest_.expression();
+  const auto is_written = [&](const std::string& buffer) {
+    return std::ranges::any_of(accesses(expression), [&](const Access& each) {
+      return each.write && each.buffer == buffer;
+    });
+  };
+  const auto find = [&](const Expr& each) {
+    if (each.kind != ExprKind::kLoad || is_written(each.name)) return;
+    if (const Pointer* const found = expr_.point_at(each, reduced_)) pointers_.push_back(found);
+  };
+  for (const Statement& each : expression.body)
+    if (const auto* let = std::get_if<Let>(&each)) visit(*let->value, find);
+  for (const Sum& sum : expression.sums) visit(*sum.value, find);
+}
+
+// Arrays outside the reduced loops, single pointers inside.
+void NestPrinter::print_pointers(bool arrays) {
+  for (const Pointer* each : pointers_) {
+    if ((each->of_entries != nullptr) != arrays) continue;
+    const std::string type = type_name(each->type, 1);
+    if (!arrays) {
+      line(fmt::format("const {}* const {} = {};", type, each->name, each->part));
+      continue;
+    }
+    const Loop& loop = *each->of_entries;
+    const std::int64_t trips = nest_.trip_count(loop);
+    line(fmt::format("const {}* {}[{}];", type, each->name, trips));
+    line(fmt::format("BF_UNROLL({})", trips));
+    line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {2}[{0}] = {3};", loop.name, trips,
+                     each->name, each->part));
+  }
+}
+
 void NestPrinter::print_sums() {
   const int region_indent = indent_;
   const std::vector<Sum>& sums = nest_.expression().sums;
@@ -235,6 +272,8 @@ void NestPrinter::print_sums() {
   const bool two_levels = !partial.empty() && nest_.trip_count(nest_.loop(partial)) > 1;
   const bool leaves = !two_levels && leaves_registers();  // chunks leave for outer sums anyway
   declare(leaves ? kInTile : "");
+  find_pointers();
+  print_pointers(true);
   int partial_indent = indent_;
   if (two_levels) {
     open(*order.front());

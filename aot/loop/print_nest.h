@@ -43,6 +43,8 @@ class NestPrinter {
   std::string call_text();
   void ask_ahead(const Let& let);
   void declare(const std::string& suffix);
+  void find_pointers();
+  void print_pointers(bool arrays);
   bool leaves_registers() const;
   void leave_registers();
   void print(const Statement& statement);
@@ -56,6 +58,7 @@ class NestPrinter {
   ExprPrinter expr_;
   Loops reduced_;  // inside the accumulators, outermost first
   Loops tile_;     // unrolled and vector loops, outermost first
+  std::vector<const Pointer*> pointers_;
   bool after_sums_ = false;
   std::string text_;
   int indent_ = 0;

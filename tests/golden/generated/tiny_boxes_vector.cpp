@@ -87,6 +87,14 @@ inline To convert(V x) {
   return __builtin_convertvector(x, To);
 }
 
+// A pointer that compilers take as it is. GCC 12 takes it apart otherwise, and keeps a sum of the
+// parts for each element that is read from it, in more registers than there are.
+template <typename T>
+inline T* pinned(T* p) {
+  __asm__("" : "+r"(p));
+  return p;
+}
+
 using f32x2 = float __attribute__((vector_size(8)));
 using i32x2 = std::int32_t __attribute__((vector_size(8)));
 
@@ -220,9 +228,10 @@ BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
   {
     f32x4 sum[2] = {};
     for (int j = 0; j < 2; ++j) {
+      const float* const weight_at = pinned(weight + j);
       BF_UNROLL(2)
       for (int k = 0; k < 2; ++k) {
-        const f32x4 w = broadcast<f32x4>(weight[4 * k + j]);
+        const f32x4 w = broadcast<f32x4>(weight_at[4 * k]);
         const f32x4 a = load<f32x4>(coefficients + 4 * j);
         sum[k] += w * a;
       }
@@ -285,9 +294,10 @@ BF_KERNEL centre_affine_boxes4_2x2(const float* BF_RESTRICT weight, const double
   {
     f32x4 rad[2] = {};
     for (int i = 0; i < 2; ++i) {
+      const float* const weight_at = pinned(weight + 4 * i);
       BF_UNROLL(2)
       for (int o = 0; o < 2; ++o) {
-        const f32x4 w = broadcast<f32x4>(weight[4 * i + o]);
+        const f32x4 w = broadcast<f32x4>(weight_at[o]);
         const f32x4 r = load<f32x4>(radius + 4 * i);
         rad[o] += magnitude(w) * r;
       }
@@ -300,9 +310,10 @@ BF_KERNEL centre_affine_boxes4_2x2(const float* BF_RESTRICT weight, const double
   {
     f64x2 mid[2][2] = {};
     for (int i = 0; i < 2; ++i) {
+      const float* const weight_at = pinned(weight + 4 * i);
       BF_UNROLL(2)
       for (int o = 0; o < 2; ++o) {
-        const f64x2 w = broadcast<f64x2>(static_cast<double>(weight[4 * i + o]));
+        const f64x2 w = broadcast<f64x2>(static_cast<double>(weight_at[o]));
         BF_UNROLL(2)
         for (int v = 0; v < 2; ++v) {
           const f64x2 c = load<f64x2>(centre + 4 * i + 2 * v);
@@ -353,9 +364,10 @@ BF_KERNEL backward_affine_boxes4_2x2_rows8(const float* BF_RESTRICT weight,
   {
     f32x4 sum[2][2] = {};
     for (int j = 0; j < 2; ++j) {
+      const float* const weight_at = pinned(weight + j);
       BF_UNROLL(2)
       for (int k = 0; k < 2; ++k) {
-        const f32x4 w = broadcast<f32x4>(weight[4 * k + j]);
+        const f32x4 w = broadcast<f32x4>(weight_at[4 * k]);
         BF_UNROLL(2)
         for (int v = 0; v < 2; ++v) {
           const f32x4 a = load<f32x4>(coefficients + 8 * j + 4 * v);
