@@ -21,7 +21,7 @@ struct Lanes {
   using Ints = typename VectorOf<std::int32_t, kLanes>::type;
 
   BF_LANES Doubles all(double x) { return x - Doubles{}; }
-  BF_LANES Doubles wide(Floats x) { return __builtin_convertvector(x, Doubles); }
+  BF_LANES Doubles wide(Floats x) { return convert_rows<Doubles, kLanes>(x); }
   BF_LANES Doubles wide(const float* from) { return wide(load_rows<Floats>(from)); }
   BF_LANES Doubles size(Doubles x) {
     const Longs bits = load_rows<Longs>(&x) & 0x7fffffffffffffff;
@@ -29,55 +29,89 @@ struct Lanes {
   }
   BF_LANES Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
   BF_LANES bool any(Longs condition) {
+#if defined(__AVX512F__)
+    if constexpr (kLanes == 8) {
+      using Named = typename VectorOf<long long, kLanes>::type;  // as the built-in function has it
+      return __builtin_ia32_cmpq512_mask(load_rows<Named>(&condition), Named{}, kNotEqual,
+                                         kEvery) != 0;
+    }
+#elif defined(__AVX__)
+    if constexpr (kLanes == 4)
+      return __builtin_ia32_movmskpd256(load_rows<Doubles>(&condition)) != 0;
+#endif
     std::int64_t lanes[kLanes], some = 0;
     store_rows(lanes, condition);
     for (const std::int64_t lane : lanes) some |= lane;
     return some != 0;
   }
 
-  // next_up of rounding.h: the same case distinction on the same integers.
+  // next_up of rounding.h, in fewer steps: the sum with 0 makes -0 to 0, a shifted sign is -1 or 0,
+  // and neither +inf nor NaN is less than +inf.
   BF_LANES Doubles next_up(Doubles x) {
-    constexpr std::int64_t kInfinite = 0x7ff0000000000000;
-    const Longs bits = load_rows<Longs>(&x);
-    const Longs magnitude = bits & 0x7fffffffffffffff;
-    Longs next = bits + 1 + 2 * Longs(bits < 0);  // a true comparison is -1
-    next = magnitude == 0 ? Longs{} + 1 : next;
-    next = ((magnitude > kInfinite) | (bits == kInfinite)) ? Longs{} + kInfinite : next;
-    return load_rows<Doubles>(&next);
+    return after(x + 0.0);
   }
   BF_LANES Floats next_up(Floats x) {
-    constexpr std::int32_t kInfinite = 0x7f800000;
-    const Ints bits = load_rows<Ints>(&x);
-    const Ints magnitude = bits & 0x7fffffff;
-    Ints next = bits + 1 + 2 * Ints(bits < 0);
-    next = magnitude == 0 ? Ints{} + 1 : next;
-    next = ((magnitude > kInfinite) | (bits == kInfinite)) ? Ints{} + kInfinite : next;
-    return load_rows<Floats>(&next);
+    const Floats least = x + 0.0f;
+    const Ints bits = load_rows<Ints>(&least);
+    const Ints next = bits + ((bits >> 31) | 1);
+    return least < __builtin_inff() ? load_rows<Floats>(&next) : Floats{} + __builtin_inff();
+  }
+  // next_up of all but -0.
+  BF_LANES Doubles after(Doubles x) {
+    const Longs bits = load_rows<Longs>(&x);
+    const Longs next = bits + ((bits >> 63) | 1);
+    return x < __builtin_inf() ? load_rows<Doubles>(&next) : all(__builtin_inf());
   }
   BF_LANES Doubles add_up(Doubles a, Doubles b) {
     const Doubles sum = a + b;
-    return sum == 0 ? sum : next_up(sum);
+    return sum == 0 ? sum : after(sum);
   }
-  BF_LANES Doubles sub_up(Doubles a, Doubles b) { return add_up(a, -b); }
+  BF_LANES Doubles sub_up(Doubles a, Doubles b) {
+    return add_up(a, -b);
+  }
   BF_LANES Doubles add_down(Doubles a, Doubles b) {
     const Doubles sum = a + b;
-    return sum == 0 ? sum : -next_up(-sum);
+    return sum == 0 ? sum : -after(-sum);
   }
-  BF_LANES Doubles sub_down(Doubles a, Doubles b) { return add_down(a, -b); }
+  BF_LANES Doubles sub_down(Doubles a, Doubles b) {
+    return add_down(a, -b);
+  }
   BF_LANES Doubles mul_up(Doubles a, Doubles b) {
     const Doubles product = a * b;
     return ((product == 0) & ((a == 0) | (b == 0))) ? product : next_up(product);
   }
   BF_LANES Floats float_up(Doubles x) {
+#if defined(__AVX512F__)
+    if constexpr (kLanes == 8) return rounded<kUpward>(x == x ? x : all(__builtin_inf()));
+#endif
     const Floats nearest = __builtin_convertvector(x, Floats);
     const Ints up = __builtin_convertvector(wide(nearest) >= x, Ints);
     return up ? nearest : next_up(nearest);
   }
   BF_LANES Floats float_down(Doubles x) {
+#if defined(__AVX512F__)
+    if constexpr (kLanes == 8) return rounded<kDownward>(x == x ? x : all(-__builtin_inf()));
+#endif
     const Floats nearest = __builtin_convertvector(x, Floats);
     const Ints down = __builtin_convertvector(wide(nearest) <= x, Ints);
     return down ? nearest : -next_up(-nearest);
   }
+
+#if defined(__AVX512F__)
+ private:
+  // The instruction's own rounding: the least float that is at least x, the greatest that is at
+  // most x; of no NaN. Flags stay as they are.
+  static constexpr int kDownward = 9, kUpward = 10, kNotEqual = 4;
+  static constexpr unsigned char kEvery = 0xff;
+  template <int kRounding>
+  BF_LANES Floats rounded(Doubles x) {
+#if defined(__clang__)
+    return __builtin_ia32_cvtpd2ps512_mask(x, Floats{}, kEvery, kRounding);
+#else
+    return __builtin_ia32_cvtpd2ps512_mask(x, Floats{}, static_cast<char>(kEvery), kRounding);
+#endif
+  }
+#endif
 };
 
 }  // namespace bf
