@@ -167,18 +167,17 @@ static inline int list_image(const Image& image, const Open& open, std::int32_t*
   return count;
 }
 
-// Channel c of `count` pixels, `step` elements apart: goes to the live ones of each pixel's
-// numbers, or from their end to the dead ones.
-static inline int list_channel(const float* radius, int step, int count, int channels, int c,
-                               std::int32_t* own) {
+// A pixel's numbers: its live channels, `step` elements apart, in order, and from the end the dead
+// ones. Returns how many live ones there are.
+static inline int list_pixel(const float* radius, std::ptrdiff_t step, int channels,
+                             std::int32_t* own) {
   int live = 0;
-  for (int x = 0; x < count; ++x, radius += step, own += 1 + channels) {
-    const int before = own[0], here = *radius != 0 ? 1 : 0;
-    own[1 + before] = c;  // both: the next channels go over what is wrong
-    own[channels - (c - before)] = c;
-    own[0] = before + here;
-    live += here;
+  for (int c = 0; c < channels; ++c) {
+    own[1 + live] = c;  // both: the next channels go over what is wrong
+    own[channels - (c - live)] = c;
+    live += radius[c * step] != 0 ? 1 : 0;
   }
+  own[0] = live;
   return live;
 }
 
@@ -189,10 +188,9 @@ BF_ROUTINE list_live(const Image& image, int n, const float* radius, std::int32_
     const std::ptrdiff_t pixel = row_of(image, batch, p) / image.channels;
     std::int32_t* const own = list + 1 + pixel * (1 + image.channels);
     const float* const first = radius + element_of(image, batch, p);
-    for (int x = 0; x < image.size[2]; ++x) own[std::ptrdiff_t{x} * (1 + image.channels)] = 0;
-    for (int c = 0; c < image.channels; ++c)
-      live += list_channel(first + std::ptrdiff_t{c} * image.at.channel, image.at.spatial[2],
-                           image.size[2], image.channels, c, own);
+    for (std::ptrdiff_t x = 0; x < image.size[2]; ++x)
+      live += list_pixel(first + x * image.at.spatial[2], image.at.channel, image.channels,
+                         own + x * (1 + image.channels));
   });
   list[0] = live > n - n / 8 ? kAllLive : live > n / 2 ? kManyLive : kFewLive;
   if (list[0] != kAllLive) return;
