@@ -77,6 +77,8 @@ struct CentreTiles {
                                                  Sums<kWidth, kVectors, kTogether>& sums) {
     using Vector = typename VectorOf<double, kWidth>::type;
     using Floats = typename VectorOf<float, kWidth>::type;
+    centre = pinned(centre);
+    radius = pinned(radius);
     Vector c[kTogether], r[kTogether];
     BF_UNROLL_ROWS for (int x = kBegin; x < kEnd; ++x) {
       c[x] = centre[(x - kBegin) * pixel] - Vector{};
