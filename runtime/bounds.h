@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bf.h"
+#include "lane_choice.h"
 #include "live_neurons.h"
 #include "rounding.h"
 #include "vectors.h"
@@ -231,6 +232,50 @@ static inline void pad_list(std::int32_t* neurons, int count, int unit) {
   for (int i = count; count > 0 && i % unit != 0; ++i) neurons[i] = neurons[count - 1];
 }
 
+// The inputs whose first coefficients are made: as list_live() lists them, all where there is no
+// list.
+struct StartInputs {
+  const std::int32_t* live;
+  int count;
+  std::ptrdiff_t operator[](int i) const { return live == nullptr ? i : live[1 + i]; }
+};
+
+// Rows of a vector of neurons and their negations; row_of(w): their weights of the input that w
+// is the first weight of.
+template <int kPairs, typename RowOf>
+__attribute__((always_inline)) static inline void put_start_rows(const float* weight, int panel,
+                                                                 StartInputs inputs,
+                                                                 float* coefficients,
+                                                                 RowOf row_of) {
+  for (int i = 0; i < inputs.count; ++i) {
+    const std::ptrdiff_t k = inputs[i];
+    const auto row = row_of(weight + k * panel);
+    float* const c = coefficients + k * (2 * kPairs);
+    store_rows(c, row);
+    store_rows(c + kPairs, decltype(row)(-row));
+  }
+}
+
+#if defined(__AVX512F__)
+template <int kPairs, int kLanes>
+__attribute__((noinline, unused)) static void choose_start_rows(const float* weight, int panel,
+                                                                StartInputs inputs,
+                                                                const LaneChoice<kLanes>& choice,
+                                                                float* coefficients) {
+  constexpr int kMost = LaneChoice<kLanes>::kMostWindows;
+  const auto put = [&](auto windows) __attribute__((always_inline)) {
+    const LaneChoice<kLanes> here = choice;  // in registers
+    put_start_rows<kPairs>(weight, panel, inputs, coefficients, [&](const float* w) {
+      return here.template of<decltype(windows)::value>(w);
+    });
+  };
+  if (choice.windows() <= 2)
+    put(Count<2>{});
+  else
+    put(Count<kMost>{});
+}
+#endif
+
 // Coefficients [in][2 kPairs] of +z_i and -z_i over the layer's inputs, for kPairs neurons i: the
 // rows of W and their negations. weight: [out / panel][in][panel]. A vector of neurons at a time:
 // of neighbours, as all of a head are, one load. live_in: the inputs whose coefficients are made,
@@ -238,7 +283,7 @@ static inline void pad_list(std::int32_t* neurons, int count, int unit) {
 template <int kPairs>
 static inline void start_rows(const float* weight, int in, int panel, const std::int32_t* neurons,
                               float* coefficients, const std::int32_t* live_in = nullptr) {
-  const int count = live_in == nullptr ? in : live_in[0];
+  const StartInputs inputs = {live_in, live_in == nullptr ? in : live_in[0]};
   constexpr int kLanes = lanes_of<float>(kPairs);
   using Floats = typename VectorOf<float, kLanes>::type;
   for (int first = 0; first < kPairs; first += kLanes) {
@@ -249,18 +294,20 @@ static inline void start_rows(const float* weight, int in, int panel, const std:
       at[r] = static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
       neighbours = neighbours && at[r] == at[0] + r;
     }
-    for (int i = 0; i < count; ++i) {
-      const std::ptrdiff_t k = live_in == nullptr ? i : live_in[1 + i];
-      const float* const w = weight + k * panel;
-      float* const c = coefficients + k * (2 * kPairs) + first;
+#if defined(__AVX512F__)
+    if constexpr (kLanes >= 8)
+      if (LaneChoice<kLanes> choice; !neighbours && choice.make(neurons + first, in, panel)) {
+        choose_start_rows<kPairs>(weight, panel, inputs, choice, coefficients + first);
+        continue;
+      }
+#endif
+    put_start_rows<kPairs>(weight, panel, inputs, coefficients + first, [&](const float* w) {
       float each[kLanes];
       if (!neighbours) {
         BF_UNROLL_ROWS for (int r = 0; r < kLanes; ++r) each[r] = w[at[r]];
       }
-      const Floats row = load_rows<Floats>(neighbours ? w + at[0] : each);
-      store_rows(c, row);
-      store_rows(c + kPairs, Floats(-row));
-    }
+      return load_rows<Floats>(neighbours ? w + at[0] : each);
+    });
   }
 }
 

@@ -10,20 +10,27 @@
 namespace bf_test {
 namespace {
 
-// Neighbours, neighbours across panels, a neuron again and again as at a list's end, or any.
+// Neighbours, also across panels, a neuron again and again as at a list's end, some of those that
+// follow each other, or any.
 std::vector<std::int32_t> random_list(Random& random, int pairs, int out) {
   std::vector<std::int32_t> list(static_cast<std::size_t>(pairs));
-  const int first = random.below(out), kind = random.below(3);
-  for (int r = 0; r < pairs; ++r)
+  const int first = random.below(out), kind = random.below(4);
+  int next = first;
+  for (int r = 0; r < pairs; ++r) {
     list[static_cast<std::size_t>(r)] = kind == 0   ? std::min(first + r, out - 1)
                                         : kind == 1 ? first
+                                        : kind == 2 ? next
                                                     : random.below(out);
+    next = std::min(next + 1 + random.below(4), out - 1);
+  }
   return list;
 }
 
 template <int kPairs>
 void expect_weights(Random& random) {
-  const int in = random.between(1, 9), panel = random.between(1, 20), out = random.between(1, 70);
+  // Whole vectors of any target, or not.
+  const int panel = random.below(2) == 0 ? random.between(1, 20) : 16 * random.between(1, 4);
+  const int in = random.between(1, 9), out = random.between(1, 3 * panel + 10);
   const int panels = (out + panel - 1) / panel;
   const std::vector<float> weight = random.numbers(panels * panel * in, Numbers::kEven);
   const std::vector<std::int32_t> list = random_list(random, kPairs, out);
@@ -45,6 +52,7 @@ TEST(StartRows, AreTheWeightsOfTheListedNeurons) {
     Random random(seed);
     expect_weights<1>(random);
     expect_weights<4>(random);
+    expect_weights<8>(random);
     expect_weights<12>(random);
     expect_weights<16>(random);
     expect_weights<32>(random);
