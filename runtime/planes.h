@@ -5,6 +5,8 @@
 
 #include "backward.h"
 #include "bounds.h"
+#include "lanes.h"
+#include "relax.h"
 #include "terms.h"
 
 // Layers of two variables and more: products z_i = x y and maxima z_i = max of x over a group.
@@ -184,6 +186,67 @@ static inline GroupBox group_box(const std::int32_t* column, int begin, int end,
   return made;
 }
 
+// group_box() of kLanes groups of as many candidates, one in each lane; false where some end is no
+// number. Branches on data that follows no order took longer than all arithmetic.
+//
+// Ends are rounded outward once, the largest: x -> sub_down(x, 0) and x -> add_up(x, 0) grow with
+// x, so that the largest of rounded sums is the rounded largest sum, and who has it is the same but
+// for ties that rounding makes, of which any may be chosen.
+template <int kLanes>
+static inline bool group_boxes(const std::int32_t* row_start, const std::int32_t* column,
+                               const double* centre, const float* radius,
+                               GroupBox (&made)[kLanes]) {
+  using L = Lanes<kLanes>;
+  using Doubles = typename L::Doubles;
+  using Longs = typename L::Longs;
+  const double infinity = __builtin_inf();
+  Doubles best = L::all(-infinity), largest = best, others = best, highest = best;
+  Longs choice = {}, bad = {};
+  const int count = row_start[1] - row_start[0];
+  for (int k = 0; k < count; ++k) {
+    double c[kLanes];
+    float r[kLanes];
+    std::int64_t at[kLanes];
+    for (int l = 0; l < kLanes; ++l) {
+      at[l] = column[row_start[l] + k];
+      c[l] = centre[at[l]];
+      r[l] = radius[at[l]];
+    }
+    const Doubles middle = load_rows<Doubles>(c), reach = L::wide(r);
+    const Doubles low = middle - reach, high = middle + reach;
+    const Longs candidate = load_rows<Longs>(at);
+    const Longs better =
+        (low > best) | ((low == best) & (high > largest)) | Longs(k == 0 ? Longs{} - 1 : Longs{});
+    const Doubles other = k == 0 ? others : better ? largest : high;
+    bad |= (low != low) | (high != high);
+    others = L::larger(others, other);
+    highest = L::larger(highest, high);
+    best = better ? low : best;
+    largest = better ? high : largest;
+    choice = better ? candidate : choice;
+  }
+  if (L::any(bad)) return false;
+  for (int l = 0; l < kLanes; ++l)
+    made[l] = {sub_down(best[l], 0.0), add_up(highest[l], 0.0),
+               count > 1 ? add_up(others[l], 0.0) : -infinity, static_cast<int>(choice[l])};
+  return true;
+}
+
+// The boxes of groups from i on, at most `most` of them; returns how many.
+template <int kMost>
+static inline int next_groups(int rows, int i, const std::int32_t* row_start,
+                              const std::int32_t* column, const double* centre, const float* radius,
+                              GroupBox (&made)[kMost]) {
+  if constexpr (kMost > 1) {
+    bool alike = i + kMost <= rows;
+    for (int l = 1; alike && l < kMost; ++l)
+      alike = row_start[i + l + 1] - row_start[i + l] == row_start[i + 1] - row_start[i];
+    if (alike && group_boxes<kMost>(row_start + i, column, centre, radius, made)) return kMost;
+  }
+  made[0] = group_box(column, row_start[i], row_start[i + 1], centre, radius);
+  return 1;
+}
+
 // z_i = the largest x over row_start[i] <= k < row_start[i + 1] of column[k]; no row is empty.
 // table: rows of `rows` floats (offset above, offset below, whether the upper bound is constant,
 // price), and the choices; or null for boxes alone, and slack is not touched.
@@ -196,8 +259,14 @@ BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t
                      double* slack, float* table, std::int32_t* choice, double* centre_out,
                      float* radius_out) {
   double reach = 0;
+  GroupBox boxes[kNeuronLanes];
+  int from = 0, made = 0;  // groups whose boxes are made
   for (int i = 0; i < rows; ++i) {
-    const GroupBox box = group_box(column, row_start[i], row_start[i + 1], centre_in, radius_in);
+    if (i == from + made) {
+      from = i;
+      made = next_groups(rows, i, row_start, column, centre_in, radius_in, boxes);
+    }
+    const GroupBox box = boxes[i - from];
     const double chosen = centre_in[box.choice];
     const bool exact = box.others <= box.low;
     if (exact) {

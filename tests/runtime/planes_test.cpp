@@ -178,6 +178,25 @@ TEST(Planes, ProductsOfUnknownsClaimNothing) {
 
 // ---- maxima
 
+// Groups of as many candidates, as of a pooling layer: of numbers below `size`.
+RandomTerm random_groups(Random& random, int n, int size) {
+  const int count = random.between(1, 9);
+  RandomTerm made;
+  made.row_start = {0};
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < count; ++k) made.column.push_back(random.below(size));
+    made.row_start.push_back((i + 1) * count);
+  }
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < count; ++k) {
+      RandomTerm::Product product{};
+      product.out = static_cast<std::size_t>(i);
+      product.in = static_cast<std::size_t>(made.column[static_cast<std::size_t>(i * count + k)]);
+      made.products.push_back(product);
+    }
+  return made;
+}
+
 bool max_holds(unsigned seed, bool with_prices) {
   Random random(seed);
   const Numbers kind = kAllNumbers[seed % 5];
@@ -185,7 +204,8 @@ bool max_holds(unsigned seed, bool with_prices) {
   Tensor x = random_tensor(random, kind, random.between(1, 12));
   if (seed % 3 == 0)  // narrow boxes: some choices are exact
     for (float& r : x.radius) r *= 0.01F;
-  RandomTerm map = random_sparse_term(random, kind, n, x.size());
+  const RandomTerm map = seed % 2 == 0 ? random_sparse_term(random, kind, n, x.size())
+                                       : random_groups(random, n, x.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
     if (map.row_start[i] == map.row_start[i + 1]) return true;  // rows are never empty
   Layer layer;
@@ -218,6 +238,40 @@ bool max_holds(unsigned seed, bool with_prices) {
 
 TEST(Planes, MaximaHold) {
   for (unsigned seed = 0; seed < 600; ++seed) EXPECT_TRUE(max_holds(seed, true)) << seed;
+}
+
+// Side by side as alone: the same boxes, tables and choices.
+TEST(Planes, MaximaSideBySide) {
+  for (unsigned seed = 0; seed < 600; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Numbers kind = kAllNumbers[seed % 5];
+    const int n = random.between(1, 40);
+    Tensor x = random_tensor(random, kind, random.between(1, 40));
+    if (seed % 7 == 0) x.radius.front() = std::numeric_limits<float>::infinity();
+    if (seed % 11 == 0) x.centre.back() = std::numeric_limits<double>::quiet_NaN();
+    if (seed % 13 == 0) x.centre.back() = -std::numeric_limits<double>::infinity();
+    const RandomTerm map = random_groups(random, n, x.size());
+    const auto rows = static_cast<std::size_t>(n);
+    std::vector<double> centre(rows);
+    std::vector<float> radius(rows), table(4 * rows);
+    std::vector<std::int32_t> choice(rows);
+    const bf::PlaneErrors errors{gamma_float(n + 2), gamma_float(3)};
+    double slack[3];
+    bf::relax_max(n, map.row_start.data(), map.column.data(), x.centre.data(), x.radius.data(),
+                  errors, slack, table.data(), choice.data(), centre.data(), radius.data());
+    for (std::size_t i = 0; i < rows; ++i) {
+      double z[1];
+      float r[1], own[4];
+      std::int32_t k[1];
+      bf::relax_max(1, map.row_start.data() + i, map.column.data(), x.centre.data(),
+                    x.radius.data(), errors, slack, own, k, z, r);
+      EXPECT_EQ(z[0], centre[i]);
+      EXPECT_EQ(r[0], radius[i]);
+      for (std::size_t t = 0; t < 4; ++t) EXPECT_EQ(own[t], table[t * rows + i]);
+      EXPECT_EQ(k[0], choice[i]);
+    }
+  }
 }
 
 TEST(Planes, MaximaNeedTheirPrices) {
