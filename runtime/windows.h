@@ -168,17 +168,20 @@ static inline int list_image(const Image& image, const Open& open, std::int32_t*
 }
 
 // A pixel's numbers: its live channels, `step` elements apart, in order, and from the end the dead
-// ones. Returns how many live ones there are.
-static inline int list_pixel(const float* radius, std::ptrdiff_t step, int channels,
-                             std::int32_t* own) {
-  int live = 0;
-  for (int c = 0; c < channels; ++c) {
-    own[1 + live] = c;  // both: the next channels go over what is wrong
-    own[channels - (c - live)] = c;
-    live += radius[c * step] != 0 ? 1 : 0;
+// ones. Returns how many live ones there are. Not inlined: what changes stays in registers.
+__attribute__((noinline, unused)) static int list_pixel(const float* radius, std::ptrdiff_t step,
+                                                        int channels, std::int32_t* own) {
+  std::int32_t* const live = own + 1;
+  std::int32_t* dead = own + channels;  // with as many dead as live behind it, the next place
+  std::ptrdiff_t count = 0;
+  for (int c = 0; c < channels; ++c, --dead, radius += step) {
+    live[count] = dead[count] = c;  // the next channels go over what is wrong
+    std::uint32_t bits;             // a comparison of floats asks for NaN apart
+    __builtin_memcpy(&bits, radius, sizeof bits);
+    count += bits << 1 != 0 ? 1 : 0;
   }
-  own[0] = live;
-  return live;
+  own[0] = static_cast<std::int32_t>(count);
+  return own[0];
 }
 
 // The list of a layer of n neurons: note [live pixels] in live.h. radius: of its activations.
