@@ -176,7 +176,7 @@ static inline Relaxation relax_unstable(double centre, double low, double high) 
     made.radius = __builtin_inff();
     return made;
   }
-  made.slope_upper = static_cast<float>(high / (high - low));
+  made.slope_upper = nearest_float(high / (high - low));
   made.slope_lower = high > -low ? 1.0f : 0.0f;
   const double slope = static_cast<double>(made.slope_upper);
   const double at_low = mul_up(slope, -low);

@@ -34,7 +34,7 @@ __attribute__((always_inline)) static inline void add_terms(
     Floats before = {};
     BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) before[l] = out.radius[l * step];
     const Doubles sum = (__builtin_convertvector(before, Doubles) + radius) * out.rounding;
-    const Floats nearest = __builtin_convertvector(sum, Floats);
+    const Floats nearest = nearest_floats<Floats>(sum);
     // Masks are 0 or -1.
     const auto below = __builtin_convertvector(nearest, Doubles) < sum;
     const auto no_number = sum != sum;

@@ -264,7 +264,7 @@ static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& 
   for (int i = 0; i < 12; ++i) {
     const double steep =
         tangent ? (side > 0 ? at.slope : -at.slope) : (right_value - left_value) / (right - left);
-    const float s = static_cast<float>(steep);
+    const float s = nearest_float(steep);
     if (!(s >= -kMaxSlope && s <= kMaxSlope)) break;
     search.s = static_cast<double>(s);
     search.known_run = tangent && is_concave(f.run[run], side) ? run : -1;

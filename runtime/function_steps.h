@@ -123,7 +123,7 @@ static inline FunctionLine line_over_steps(const FunctionView& f, double low, do
   double slope = 1 / step;
   if (side > 0 && middle < first) slope = 1 / (first - low);
   if (side < 0 && middle > last) slope = 1 / (high - last);
-  const float s = static_cast<float>(slope);
+  const float s = nearest_float(slope);
   if (!(s > 0 && s <= 0x1p100f)) return made;
   const double sd = static_cast<double>(s);
   if (side > 0) {

@@ -84,7 +84,7 @@ struct Lanes {
 #if defined(__AVX512F__)
     if constexpr (kLanes == 8) return rounded<kUpward>(x == x ? x : all(__builtin_inf()));
 #endif
-    const Floats nearest = __builtin_convertvector(x, Floats);
+    const Floats nearest = nearest_floats<Floats>(x);
     const Ints up = __builtin_convertvector(wide(nearest) >= x, Ints);
     return up ? nearest : next_up(nearest);
   }
@@ -92,7 +92,7 @@ struct Lanes {
 #if defined(__AVX512F__)
     if constexpr (kLanes == 8) return rounded<kDownward>(x == x ? x : all(-__builtin_inf()));
 #endif
-    const Floats nearest = __builtin_convertvector(x, Floats);
+    const Floats nearest = nearest_floats<Floats>(x);
     const Ints down = __builtin_convertvector(wide(nearest) <= x, Ints);
     return down ? nearest : -next_up(-nearest);
   }

@@ -51,8 +51,8 @@ struct ProductPlane {
 static inline ProductPlane product_plane(double x, float radius_x, double y, float radius_y,
                                          double z) {
   ProductPlane made;
-  made.slope_x = static_cast<float>(y);
-  made.slope_y = static_cast<float>(x);
+  made.slope_x = nearest_float(y);
+  made.slope_y = nearest_float(x);
   const double r = static_cast<double>(radius_x);
   const double s = static_cast<double>(radius_y);
   const double rest =

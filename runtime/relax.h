@@ -45,7 +45,7 @@ BF_LANES LaneRelaxation<kCount> relax_finite(typename Lanes<kCount>::Doubles cen
   using L = Lanes<kCount>;
   using Doubles = typename L::Doubles;
   LaneRelaxation<kCount> made;
-  made.slope_upper = __builtin_convertvector(high / (high - low), typename L::Floats);
+  made.slope_upper = nearest_floats<typename L::Floats>(high / (high - low));
   const Doubles steep = high > -low ? L::all(1) : L::all(0);
   made.slope_lower = __builtin_convertvector(steep, typename L::Floats);
   const Doubles slope = L::wide(made.slope_upper);

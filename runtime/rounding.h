@@ -163,17 +163,31 @@ static inline double div_down(double a, double b) {
   return b == 0 ? -__builtin_inf() : next_down(a / b);
 }
 
+// The float nearest to x, ties to even. Note [pairs of floats]: on x86 GCC 12 takes two doubles
+// that are rounded to floats and widened again as they were, from -O2 on, also where scalar code
+// does so with neighbours in memory: what is compared or subtracted then is not the float. The
+// statement is opaque to it. Every float that is widened where it was made is made here.
+static inline float nearest_float(double x) {
+  float nearest = static_cast<float>(x);
+#if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
+  __asm__("" : "+x"(nearest));
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__aarch64__)
+  __asm__("" : "+w"(nearest));
+#endif
+  return nearest;
+}
+
 // The least float that is at least x; +inf beyond the range and for NaN. Proof: the nearest float
 // either is at least x, which the comparison decides exactly since every float is a double, or it
 // is the one below x and the next one is wanted. A NaN fails the comparison.
 static inline float float_up(double x) {
-  const float nearest = static_cast<float>(x);
+  const float nearest = nearest_float(x);
   return static_cast<double>(nearest) >= x ? nearest : next_up(nearest);
 }
 
 // The greatest float that is at most x; -inf below the range and for NaN. Proof: as for float_up.
 static inline float float_down(double x) {
-  const float nearest = static_cast<float>(x);
+  const float nearest = nearest_float(x);
   return static_cast<double>(nearest) <= x ? nearest : next_down(nearest);
 }
 

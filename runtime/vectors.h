@@ -122,6 +122,17 @@ static inline Vector magnitude(Vector value) {
   }
 }
 
+// Doubles rounded to the nearest floats, as many. Note [pairs of floats] in rounding.h.
+template <typename Floats, typename Doubles>
+__attribute__((always_inline)) static inline Floats nearest_floats(Doubles x) {
+  Floats nearest = __builtin_convertvector(x, Floats);
+#if defined(BF_VECTOR_REGISTER)
+  if constexpr (sizeof(Floats) >= 8 && sizeof(Floats) <= kVectorBytes)
+    __asm__("" : "+" BF_VECTOR_REGISTER(nearest));
+#endif
+  return nearest;
+}
+
 template <int kValue>
 struct Count {
   static constexpr int value = kValue;

@@ -38,6 +38,11 @@ bool same(T a, T b) {  // signs of zeros count, bits of NaN do not
   return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+float rounded_alone(double x) {
+  const volatile float nearest = static_cast<float>(x);
+  return nearest;
+}
+
 template <int kLanes>
 void expect_scalar_numbers() {
   using L = bf::Lanes<kLanes>;
@@ -52,7 +57,7 @@ void expect_scalar_numbers() {
       for (int l = 0; l < kLanes; ++l) {
         a[l] = numbers[static_cast<std::size_t>(i)];
         b[l] = numbers[static_cast<std::size_t>((first + l) % n)];
-        f[l] = static_cast<float>(b[l]);
+        f[l] = rounded_alone(b[l]);
       }
       const Doubles up = L::next_up(b), sum_up = L::add_up(a, b), sum_down = L::add_down(a, b);
       const Doubles less_up = L::sub_up(a, b), less_down = L::sub_down(a, b);
@@ -83,6 +88,40 @@ void expect_any() {
     typename L::Longs condition = {};
     for (int l = 0; l < kLanes; ++l) condition[l] = (some >> l & 1) != 0 ? -1 : 0;
     EXPECT_EQ(L::any(condition), some != 0) << some;
+  }
+}
+
+// In pairs, where GCC 12 took floats for the doubles that they were made of: note [pairs of
+// floats].
+__attribute__((noinline)) void round_pair(const double* from, double* nearest) {
+  const float first = bf::nearest_float(from[0]);
+  const float second = bf::nearest_float(from[1]);
+  nearest[0] = static_cast<double>(first);
+  nearest[1] = static_cast<double>(second);
+}
+
+__attribute__((noinline)) void bound_pair(const double* from, float* up, float* down) {
+  up[0] = bf::float_up(from[0]);
+  up[1] = bf::float_up(from[1]);
+  down[0] = bf::float_down(from[0]);
+  down[1] = bf::float_down(from[1]);
+}
+
+TEST(Rounding, OfPairs) {
+  const std::vector<double> numbers = special_numbers();
+  for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+    double nearest[2];
+    float up[2], down[2];
+    round_pair(numbers.data() + i, nearest);
+    bound_pair(numbers.data() + i, up, down);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const double x = numbers[i + k];
+      SCOPED_TRACE(x);
+      EXPECT_TRUE(same(nearest[k], static_cast<double>(rounded_alone(x))));
+      if (std::isnan(x)) continue;
+      EXPECT_GE(static_cast<double>(up[k]), x);
+      EXPECT_LE(static_cast<double>(down[k]), x);
+    }
   }
 }
 
