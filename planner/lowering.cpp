@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
+constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kMostColumns = 16;    // of a backward product's register tile
 constexpr int kMostListed = 8;      // of those: each keeps a pointer in a register
-constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kElementBytes = 4;
 constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code

@@ -79,7 +79,13 @@ bool ExprPrinter::split_listed(const Index& entries, const std::vector<const Loo
   for (const IndexTerm& term : pointer.index.terms)
     (varies(term, reduced) ? moving : fixed).terms.push_back(term);
   const Linear rest = values_.linear(moving);
-  if (entries.terms.size() != 1 || rest.is_zero()) return false;
+  const auto is_beside = [&](const IndexTerm& term) {  // with a loop inside of the reduced ones
+    return std::ranges::any_of(unrolled(),
+                               [&](const Loop* loop) { return loop->axis == term.axis; });
+  };
+  if (entries.terms.size() != 1 || rest.is_zero() ||
+      std::ranges::count_if(fixed.terms, is_beside) != 1)
+    return false;
   pointer.of_entries = loop_beside(entries.terms.front());
   pointer.part = pointer.buffer + " + " + to_text(values_.linear(fixed));
   pointer.rest = fmt::format("[{}][{}]", pointer.of_entries->name, to_text(rest));
