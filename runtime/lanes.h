@@ -35,9 +35,6 @@ struct Lanes {
       return __builtin_ia32_cmpq512_mask(load_rows<Named>(&condition), Named{}, kNotEqual,
                                          kEvery) != 0;
     }
-#elif defined(__AVX__)
-    if constexpr (kLanes == 4)
-      return __builtin_ia32_movmskpd256(load_rows<Doubles>(&condition)) != 0;
 #endif
     std::int64_t lanes[kLanes], some = 0;
     store_rows(lanes, condition);
