@@ -232,7 +232,7 @@ static inline bool group_boxes(const std::int32_t* row_start, const std::int32_t
   return true;
 }
 
-// The boxes of groups from i on, at most `most` of them; returns how many.
+// The boxes of groups from i on, at most kMost of them; returns how many.
 template <int kMost>
 static inline int next_groups(int rows, int i, const std::int32_t* row_start,
                               const std::int32_t* column, const double* centre, const float* radius,

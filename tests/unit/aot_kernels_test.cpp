@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "aot/kernels/kernels.h"
 #include "planner/planner.h"
@@ -50,6 +54,46 @@ TEST(Kernels, SumNoLongerThanThePlanCounts) {
        {"interval_affine", "centre_affine", "backward_affine", "backward_affine.wide",
         "backward_affine.plain", "backward_affine.plain.wide", "concretize"})
     EXPECT_TRUE(kinds.contains(kind)) << kind;
+}
+
+// Indices "[k]" that no loop around them declares.
+std::set<std::string> undeclared(const std::string& text) {
+  static const std::regex loop(R"(for \(int (\w+) )"), index(R"(\[([a-z]\w*)\])");
+  std::set<std::string> found;
+  std::vector<std::string> open;  // what each brace declares; empty: nothing
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    const std::string variable = std::regex_search(line, match, loop) ? match[1].str() : "";
+    for (std::sregex_iterator each(line.begin(), line.end(), index), end; each != end; ++each) {
+      const std::string name = (*each)[1];
+      if (name != variable && std::ranges::count(open, name) == 0) found.insert(name);
+    }
+    for (const char c : line) {
+      if (c == '{') open.push_back(variable);
+      if (c == '}') open.pop_back();
+    }
+  }
+  return found;
+}
+
+// Also where the last register tile has one column, of a list or not, and no loop over it.
+TEST(Kernels, TilesOfOneColumnNameNoLoop) {
+  PlannerConfig config;
+  config.method = Method::kCrown;
+  config.target = find_target("x86-64-v4");
+  int listed = 0;
+  for (const std::int64_t size : {17, 41, 57}) {
+    const Plan made = plan(dense_chain({6, size, 121, size, 48, 5}), {}, "net", false, config);
+    for (const Kernel& kernel : made.kernels) {
+      if (!is_printed(kernel.kind)) continue;
+      listed += kernel.live_in && kernel.in % kernel.schedule.columns == 1 ? 1 : 0;
+      loop::Needs needs;
+      const std::string text = print_kernel(kernel, needs);
+      EXPECT_EQ(undeclared(text), std::set<std::string>()) << text;
+    }
+  }
+  EXPECT_GT(listed, 0);
 }
 
 }  // namespace
