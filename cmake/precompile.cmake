@@ -11,6 +11,19 @@ function(bf_precompile target)
     <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <optional> <set> <span>
     <stdexcept> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
     ${ARGN})
+  bf_cache_precompiled(${target})
+endfunction()
+
+# bf_precompile_as(TARGET other): uses the headers that were parsed for another target, which has the same options.
+function(bf_precompile_as target other)
+  if(BF_AOT_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+    bf_cache_precompiled(${target})
+  endif()
+endfunction()
+
+# What ccache needs.
+function(bf_cache_precompiled target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -fpch-preprocess)
   else()
@@ -24,4 +37,10 @@ function(bf_unite target)
   if(BF_AOT_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
+endfunction()
+
+# bf_alone(files...): these files of the current folder are compiled alone; helpers of theirs have names that others
+# have given to other things.
+function(bf_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -11,4 +11,11 @@ inline std::uint64_t seed_from_environment(std::uint64_t fallback) {
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
 }
 
+// How many times as much random tests do as in every build: BF_ROUNDS, or once.
+inline int rounds_from_environment() {
+  const char* text = std::getenv("BF_ROUNDS");
+  const long rounds = text == nullptr ? 1 : std::strtol(text, nullptr, 10);
+  return rounds < 1 ? 1 : static_cast<int>(rounds);
+}
+
 }  // namespace bf::testing

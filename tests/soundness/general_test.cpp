@@ -1,7 +1,7 @@
 // Random graphs of all operators (sums of convolutions and sparse maps, products, maxima,
 // functions, values with several readers) against exact arithmetic on the graph as imported: what
 // the passes, the planner, the emitter and the runtime make of it together. BF_SEED=n repeats a
-// run.
+// run, BF_ROUNDS=n takes n times as many networks.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -137,8 +137,6 @@ Point evaluate_at(const Example& example, const Point& x) {
 
 class GeneralNetworks : public ::testing::TestWithParam<Configuration> {
  protected:
-  static constexpr int kNets = 40;
-
   void SetUp() override {
     const Configuration& configuration = GetParam();
     if (!has_compiler(configuration.compiler))
@@ -152,7 +150,7 @@ class GeneralNetworks : public ::testing::TestWithParam<Configuration> {
     std::seed_seq sequence(name.begin(), name.end());
     random_.seed(sequence);
     std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed));
-    while (examples_.size() < kNets) add_network(config);
+    while (examples_.size() < nets_) add_network(config);
     batch_.build({configuration.compiler, configuration.flags});
   }
 
@@ -212,6 +210,7 @@ class GeneralNetworks : public ::testing::TestWithParam<Configuration> {
 
   void check_box(std::size_t net, const FloatBox& box);
 
+  const std::size_t nets_ = 20 * static_cast<std::size_t>(testing::rounds_from_environment());
   std::mt19937_64 random_;
   std::vector<Example> examples_;
   std::map<std::string, int> refused_;

@@ -62,7 +62,6 @@ std::uint64_t seed() {
 class Workers : public ::testing::TestWithParam<Configuration> {
  protected:
   static constexpr int kBatch = 21;
-  static constexpr int kGraphs = 6;
 
   void SetUp() override {
     const Configuration& configuration = GetParam();
@@ -81,7 +80,8 @@ class Workers : public ::testing::TestWithParam<Configuration> {
     std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
     for (int family = 0; family < kFamilies; ++family)
       add(to_graph(random_net(random_, static_cast<Family>(family))));
-    for (int made = 0; made < kGraphs;) made += add_random_graph() ? 1 : 0;
+    for (int made = 0; made < 3 * testing::rounds_from_environment();)
+      made += add_random_graph() ? 1 : 0;
     if (makes_anew())
       for (int depth = 8; depth < 12; ++depth) add_remade(chain(depth));
     batch_.build({configuration.compiler, configuration.flags});

@@ -1,5 +1,5 @@
 // Random networks and boxes against exact arithmetic, over methods, lowerings, compilers and flags.
-// BF_SEED=n repeats a run.
+// BF_SEED=n repeats a run, BF_ROUNDS=n takes n times as many networks.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -153,7 +153,6 @@ constexpr double kHuge = 0x1p120;
 
 class RandomNetworks : public ::testing::TestWithParam<Configuration> {
  protected:
-  static constexpr int kNetsPerFamily = 4;
   static constexpr int kBoxesPerKind = 2;
 
   void SetUp() override {
@@ -169,7 +168,7 @@ class RandomNetworks : public ::testing::TestWithParam<Configuration> {
     random_.seed(sequence);
     std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
     for (int family = 0; family < kFamilies; ++family)
-      for (int i = 0; i < kNetsPerFamily; ++i) {
+      for (int i = 0; i < nets_per_family_; ++i) {
         nets_.push_back(random_net(random_, static_cast<Family>(family)));
         batch_.add(nets_.back(), configured(config));
       }
@@ -199,6 +198,7 @@ class RandomNetworks : public ::testing::TestWithParam<Configuration> {
   void check_point(const ExactNet& exact, const Numbers& x, const Outcome& outcome,
                    const char* what);
 
+  const int nets_per_family_ = 2 * testing::rounds_from_environment();
   Random random_;
   std::vector<Net> nets_;
   Batch batch_;
@@ -263,7 +263,7 @@ TEST_P(RandomNetworks, BoundsHold) {
       }
   }
   std::printf("%d cases, %d points\n", cases_, points_);
-  EXPECT_GE(cases_, kFamilies * kNetsPerFamily * kBoxKinds * kBoxesPerKind);
+  EXPECT_GE(cases_, kFamilies * nets_per_family_ * kBoxKinds * kBoxesPerKind);
 }
 
 INSTANTIATE_TEST_SUITE_P(Configurations, RandomNetworks, ::testing::ValuesIn(kConfigurations),

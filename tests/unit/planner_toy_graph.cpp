@@ -8,7 +8,7 @@
 namespace bf::testing {
 namespace {
 
-constexpr int kTile = 4;
+constexpr int kToyTile = 4;
 
 class GraphBuilder {
  public:
@@ -212,7 +212,7 @@ class GraphBuilder {
     if (found != held_.end()) return {found->second, true};
     const std::string& from = layer(target_).name;
     const std::string of = tensor < 0 ? "x" : layer(tensor).name;
-    const BufferId id = floats(from + "_over_" + of, std::int64_t{kTile} * elements(tensor));
+    const BufferId id = floats(from + "_over_" + of, std::int64_t{kToyTile} * elements(tensor));
     held_[tensor] = id;
     return {id, false};
   }
@@ -222,7 +222,7 @@ class GraphBuilder {
     for (std::size_t t = 0; t < layer(i).terms.size(); ++t) {
       const Term& term = layer(i).terms[t];
       const auto [id, add] = coefficients(term.input);
-      list.push_back({static_cast<int>(t), id, add, kernel(kind, term.in, layer(i).out, kTile)});
+      list.push_back({static_cast<int>(t), id, add, kernel(kind, term.in, layer(i).out, kToyTile)});
     }
     return list;
   }
@@ -236,17 +236,17 @@ class GraphBuilder {
     link.choice = state(i).choice;
     link.coefficients_in = held_.at(i);
     if (made.kind != LayerKind::kDense) {
-      link.kernel = kernel(KernelKind::kRelaxRows, made.out, 0, kTile);
+      link.kernel = kernel(KernelKind::kRelaxRows, made.out, 0, kToyTile);
       link.outs = outs(i, KernelKind::kTermBackward);
       return link;
     }
-    link.kernel = kernel(KernelKind::kBackwardAffine, made.in, made.out, kTile);
+    link.kernel = kernel(KernelKind::kBackwardAffine, made.in, made.out, kToyTile);
     const auto [id, add] = coefficients(made.input);
     link.coefficients_out = id;
     if (add) {
       link.sum = id;
       link.coefficients_out =
-          floats(layer(target_).name + "_through_" + made.name, std::int64_t{kTile} * made.in);
+          floats(layer(target_).name + "_through_" + made.name, std::int64_t{kToyTile} * made.in);
     }
     return link;
   }
@@ -258,7 +258,7 @@ class GraphBuilder {
     BackwardRows step;
     step.layer = i;
     step.unstable_only = unstable_only;
-    step.tile = kTile;
+    step.tile = kToyTile;
     step.centre = state(i).centre;
     step.below = state(i).below;
     step.above = state(i).above;
@@ -266,17 +266,17 @@ class GraphBuilder {
     step.radius = state(i).radius;
     step.input_radius = box(-1).radius;
     step.neurons = buffer(made.name + "_neurons", Element::kInt32, made.out);
-    step.sums = floats(made.name + "_sums", 3 * kTile);
+    step.sums = floats(made.name + "_sums", 3 * kToyTile);
     if (made.kind == LayerKind::kDense) {
       step.coefficients = coefficients(made.input).first;
-      step.start = kernel(KernelKind::kStartRows, made.in, made.out, kTile);
+      step.start = kernel(KernelKind::kStartRows, made.in, made.out, kToyTile);
     } else {
       step.starts = outs(i, KernelKind::kTermStart);
     }
     for (int k = i - 1; k >= 0; --k)
       if (held_.count(k) > 0) step.links.push_back(link(k));
     step.input_coefficients = held_.at(-1);
-    step.concretize = kernel(KernelKind::kConcretize, plan_.input_count, 0, kTile);
+    step.concretize = kernel(KernelKind::kConcretize, plan_.input_count, 0, kToyTile);
     entry_.steps.push_back(step);
   }
 
