@@ -248,7 +248,7 @@ class Suite {
       return;
     }
     verifiers_.push_back(std::move(verifier));
-    constexpr std::size_t kBatch = 200;
+    constexpr std::size_t kBatch = 50;
     if (verifiers_.size() == kBatch) flush();
   }
 

@@ -67,8 +67,8 @@ def compare(name, tolerance, options, environment):
         yield f"{name}: no network {path}"
         return
     mean, largest = tolerance
-    code, text = run(["check", path, "--golden", SHARED / "golden" / f"{name}.json", "--samples", "20",
-                      *options, "--mean-tolerance", mean, "--tolerance", largest], environment)
+    code, text = run(["check", path, "--golden", SHARED / "golden" / f"{name}.json", *options,
+                      "--mean-tolerance", mean, "--tolerance", largest], environment)
     print(f"{name}: {'ok' if code == 0 else 'FAILED'}", flush=True)
     if code != 0:
         yield f"{name}:\n{text}"
@@ -82,7 +82,7 @@ def goldens(environment):
 def optimised(environment):
     for name in GOLDENS:
         if name not in NO_RELU:
-            yield from compare(name, OPTIMISED, ["--method", "alpha-crown", QUICK], environment)
+            yield from compare(name, OPTIMISED, ["--method", "alpha-crown", "--samples", "20", QUICK], environment)
 
 
 def instances(family):
@@ -98,8 +98,8 @@ def instances(family):
 
 
 def check_network(family, model, known_property, environment):
-    code, text = run(["verify", model, known_property, "--method", "ibp", "--search", "0", "--branch", "1", "--json", QUICK],
-                     environment)
+    code, text = run(["verify", model, known_property, "--method", "ibp", "--search", "0", "--branch", "1",
+                      "--json", QUICK], environment)
     if not text.startswith("{"):
         yield f"{family} {model.name}: exit code {code}: {text.strip()}"
     elif json.loads(text)["verdict"] not in ("verified", "unknown", "falsified"):

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "tests/runtime/functions_oracle.h"
-#include "tests/seed.h"
 
 namespace bf_test {
 namespace {
@@ -84,7 +83,7 @@ TEST_P(Functions, BoundsHold) {
   const bool exact = bf::is_piecewise_linear(function.kind);
   const std::vector<double> special = special_points(held.table());
   std::mt19937_64 random(7);
-  for (const Box& box : boxes_for(held.table(), 1, 750 * bf::testing::rounds_from_environment())) {
+  for (const Box& box : boxes_for(held.table(), 1, 1500)) {
     const FunctionRange range = bf::bound_function(held.view(), box.low, box.high);
     const double centre = box.low + (box.high - box.low) * (random() % 5 / 4.0);
     const Relaxation line = bf::relax_function(held.view(), centre, box.low, box.high);
