@@ -334,11 +334,13 @@ void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& lin
 
 void StepEmitter::max_link(const BackwardRows& step, const BackwardLink& link) {
   const BackwardOut& out = link.outs.at(0);
+  const Term& from = term(link.layer, out.term);
   mark(out.kernel);
+  const bool listed = !out.add && clear_live(step, from.input, out.coefficients);
   call(row_routine("max_backward", step),
        {std::to_string(layer(link.layer).out), name(link.table), name(link.choice),
-        std::to_string(term(link.layer, out.term).in), name(link.coefficients_in),
-        bool_literal(out.add), name(out.coefficients), name(step.sums)});
+        std::to_string(from.in), name(link.coefficients_in), bool_literal(out.add || listed),
+        name(out.coefficients), name(step.sums)});
 }
 
 }  // namespace bf

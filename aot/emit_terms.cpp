@@ -342,6 +342,11 @@ void StepEmitter::emit(const RelaxMax& step) {
                     double_literal(step.offset)),
         name_or_null(step.slack), name_or_null(step.table), name_or_null(step.choice),
         name(step.centre_out), name(step.radius_out)});
+  if (step.live != BufferId::kNone)
+    call("bf::list_chosen",
+         {fmt::format("bf::image_made({})", made_shape(term(step.layer, 0).input)),
+          std::to_string(term(step.layer, 0).in), name(step.radius_in),
+          std::to_string(layer(step.layer).out), name(step.choice), name(step.live)});
 }
 
 }  // namespace bf

@@ -84,15 +84,20 @@ std::string StepEmitter::live_of(const BackwardRows& step, int tensor) const {
   return fmt::format("bf::LivePixels{{{}}}", name(link->live));
 }
 
+// The image of a layer with a list, where its coefficients are, and which of its pixels have some.
+StepEmitter::Arguments StepEmitter::row_image(const BackwardRows& step, int index) {
+  const std::string image = image_name(index);
+  if (find_image(step, index) != nullptr)
+    return {image, fmt::format("bf::by_pixels({})", image), window_name(index)};
+  const std::string shape = made_shape(index);
+  return {fmt::format("bf::image_made({})", shape), shape + ".out",
+          fmt::format("bf::whole({}.out_size)", shape)};
+}
+
 // Through the relaxation of a layer with a list.
 void StepEmitter::relax_live(const BackwardRows& step, const BackwardLink& link,
                              const std::string& price, const std::string& to) {
-  const std::string shape = made_shape(link.layer);
-  const std::string image = image_name(link.layer);
-  Arguments arguments = {fmt::format("bf::image_made({})", shape), shape + ".out",
-                         fmt::format("bf::whole({}.out_size)", shape)};
-  if (find_image(step, link.layer) != nullptr)
-    arguments = {image, fmt::format("bf::by_pixels({})", image), window_name(link.layer)};
+  Arguments arguments = row_image(step, link.layer);
   const std::string live = live_of(step, link.layer);
   const DeadZeros where = dead_zeros(plan_, step, link);
   const std::string zeros = where == DeadZeros::kWhereMany
@@ -101,6 +106,16 @@ void StepEmitter::relax_live(const BackwardRows& step, const BackwardLink& link,
   arguments.insert(arguments.end(), {std::to_string(layer(link.layer).out), name(link.table), price,
                                      live, zeros, name(link.coefficients_in), to, name(step.sums)});
   call(row_routine("relax_pixels", step), arguments);
+}
+
+// Of a tensor whose next link reads a list, before rows are added to its coefficients.
+bool StepEmitter::clear_live(const BackwardRows& step, int tensor, BufferId coefficients) {
+  const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
+  if (link == step.links.end() || link->live == BufferId::kNone) return false;
+  Arguments arguments = row_image(step, tensor);
+  arguments.insert(arguments.end(), {live_of(step, tensor), name(coefficients)});
+  call(row_routine("clear_live", step), arguments);
+  return true;
 }
 
 // Through the identity, to what another term or clear_window() has left.

@@ -4,6 +4,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/cost_terms.h"
 #include "planner/linear_terms.h"
+#include "planner/live_pixels.h"
 #include "planner/window_shares.h"
 
 // Backward rows: per tile a start, a call or two per link, and a bound per row.
@@ -161,8 +162,10 @@ double StepCoster::share(int tensor) const {
 // The signs of stable neurons are assumed to be half of them positive.
 double StepCoster::live_pixels(const BackwardRows& step, int tensor) const {
   const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
-  const bool list = link != step.links.end() && link->live != BufferId::kNone;
-  return list ? 1 - (1 - kUnstableShare) / 2 : 1;
+  if (link == step.links.end() || link->live == BufferId::kNone) return 1;
+  const int chooser = chooser_of(plan_, tensor);
+  const double read = chooser < 0 ? 1 : std::min(1.0, 1.0 * layer(chooser).out / layer(tensor).out);
+  return read * (1 - (1 - kUnstableShare) / 2);
 }
 
 // What a routine that adds to its result does first.

@@ -16,10 +16,14 @@ class LivePixels {
   void run() {
     for (Step& step : entry_.steps)
       if (auto* const rows = std::get_if<BackwardRows>(&step)) pass_by(*rows);
-    for (Step& step : entry_.steps)
+    for (Step& step : entry_.steps) {
       if (auto* const relax = std::get_if<Relax>(&step))
-        if (const auto found = lists_.find(relax->layer); found != lists_.end())
-          relax->live = found->second;
+        if (chooser_of(plan_, relax->layer) < 0) relax->live = made_list(relax->layer);
+      if (auto* const chosen = std::get_if<RelaxMax>(&step)) {
+        const int from = layer_at(plan_, chosen->layer).terms[0].input;
+        if (chooser_of(plan_, from) == chosen->layer) chosen->live = made_list(from);
+      }
+    }
   }
 
  private:
@@ -65,6 +69,11 @@ class LivePixels {
            live_list_size(layer).has_value();
   }
 
+  BufferId made_list(int index) const {
+    const auto found = lists_.find(index);
+    return found == lists_.end() ? BufferId::kNone : found->second;
+  }
+
   BufferId list_of(int index) {
     const auto found = lists_.find(index);
     if (found != lists_.end()) return found->second;
@@ -90,6 +99,22 @@ std::optional<std::int64_t> live_list_size(const Layer& layer) {
   const std::optional<RowImage> image = image_made(layer, 0);
   if (!image) return std::nullopt;
   return 1 + layer.out + layer.out / image->channels + kLiveRoom;
+}
+
+int chooser_of(const Plan& plan, int layer) {
+  for (const std::vector<int>& heads : {plan.output_heads, plan.spec_heads})
+    if (std::ranges::find(heads, layer) != heads.end()) return -1;
+  int readers = 0, chooser = -1;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    const Layer& reader = layer_at(plan, i);
+    if (reader.kind == LayerKind::kDense && reader.input == layer) return -1;
+    for (const Term& term : reader.terms) {
+      if (term.input != layer) continue;
+      ++readers;
+      chooser = reader.kind == LayerKind::kMax ? i : -1;
+    }
+  }
+  return readers == 1 ? chooser : -1;
 }
 
 DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {

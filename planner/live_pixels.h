@@ -19,6 +19,10 @@ void list_live_pixels(Plan& plan);
 // A list's numbers; null where the layer's convolutions make no image, or not one and the same.
 std::optional<std::int64_t> live_list_size(const Layer& layer);
 
+// The max layer that alone reads a layer's activations, so that rows have coefficients of those
+// alone which it chose; -1 where there is none.
+int chooser_of(const Plan& plan, int layer);
+
 // Where the coefficients of dead channels become 0: some reader of what a link has relaxed reads
 // those of all channels, or does so where many are live.
 enum class DeadZeros : std::uint8_t { kNever, kWhereMany, kAlways };

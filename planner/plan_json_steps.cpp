@@ -221,6 +221,7 @@ Json fields(const Names& names, const RelaxMax& step) {
           {"table", names.buffer(step.table)},
           {"choice", names.buffer(step.choice)},
           {"slack", names.buffer(step.slack)},
+          {"live", names.buffer(step.live)},
           {"centre_out", names.buffer(step.centre_out)},
           {"radius_out", names.buffer(step.radius_out)},
           {"product", step.product},

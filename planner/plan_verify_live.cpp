@@ -46,6 +46,18 @@ std::int64_t live_list(const Layer& layer) {
   return 1 + first->batch * size[0] * size[1] * size[2] * (1 + first->out_channels) + 15;
 }
 
+bool read_by_one(const Plan& plan, int tensor) {
+  const auto is = [&](int head) { return head == tensor; };
+  if (std::ranges::any_of(plan.output_heads, is) || std::ranges::any_of(plan.spec_heads, is))
+    return false;
+  int readers = 0;
+  for (const Layer& layer : plan.layers) {
+    if (layer.kind == LayerKind::kDense) readers += layer.input == tensor ? 1 : 0;
+    for (const Term& term : layer.terms) readers += term.input == tensor ? 1 : 0;
+  }
+  return readers == 1;
+}
+
 void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
   const bool own = link.live != BufferId::kNone;
   const Layer& layer = checked_layer(plan, link.layer);

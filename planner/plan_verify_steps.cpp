@@ -279,6 +279,11 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
     uses.write(step.choice, Role::kChoice, step.layer, Element::kInt32, layer.out);
     uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
   }
+  if (step.live != BufferId::kNone) {
+    BF_CHECK(table && read_by_one(plan, x.input));
+    uses.write(step.live, Role::kLive, x.input, Element::kInt32,
+               live_list(checked_layer(plan, x.input)));
+  }
   uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
   return uses.list;

@@ -90,6 +90,9 @@ void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& ste
 // See plan_verify_live.cpp: numbers of the list of a layer's live channels, and whether a link and
 // what it passes on to have coefficients where they are read.
 std::int64_t live_list(const Layer& layer);
+
+// Whether the layer is no head, and one term of one layer reads it.
+bool read_by_one(const Plan& plan, int tensor);
 void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
 
 // See plan_verify_windows.cpp.

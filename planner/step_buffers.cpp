@@ -128,7 +128,7 @@ class Renaming {
   }
   void operator()(RelaxMax& step) const {
     rename({&step.centre_in, &step.radius_in, &step.table, &step.choice, &step.slack,
-            &step.centre_out, &step.radius_out});
+            &step.live, &step.centre_out, &step.radius_out});
   }
   void operator()(StartLines& step) const {
     rename({&step.input_radius, &step.radius, &step.lines_out});

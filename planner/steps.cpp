@@ -76,8 +76,9 @@ Access access(const RelaxProduct& step) {
 }
 
 Access access(const RelaxMax& step) {
-  return make_access({step.centre_in, step.radius_in},
-                     {step.table, step.choice, step.slack, step.centre_out, step.radius_out});
+  return make_access(
+      {step.centre_in, step.radius_in},
+      {step.table, step.choice, step.slack, step.live, step.centre_out, step.radius_out});
 }
 
 Access access(const StartLines& step) {

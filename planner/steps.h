@@ -109,7 +109,7 @@ struct Relax {
   BufferId slopes = BufferId::kNone;
   // int32 [1 + pixels (1 + channels) + room], made from radius_out: the live channels of each pixel
   // of the image that the layer's convolutions make, see note [live pixels] in runtime/live.h; or
-  // kNone
+  // kNone, also where RelaxMax lists those that it chose
   BufferId live = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
   double product = 0;       // gamma of the product Lambda W, plus weight_relative
@@ -167,6 +167,9 @@ struct RelaxMax {
   BufferId table = BufferId::kNone;   // kMaxRows x out floats; kNone: boxes alone
   BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
   BufferId slack = BufferId::kNone;   // as RelaxProduct
+  // Relax::live of the candidates' layer, which nothing else reads: rows have coefficients of
+  // chosen candidates alone. Or kNone.
+  BufferId live = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   double product = 0;  // gamma of the sums that A enters
   double offset = 0;

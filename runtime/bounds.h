@@ -5,6 +5,7 @@
 
 #include "bf.h"
 #include "lane_choice.h"
+#include "lanes.h"
 #include "live_neurons.h"
 #include "rounding.h"
 #include "vectors.h"
@@ -75,10 +76,28 @@ static inline void bind_box(const float* lower, const float* upper, int n, float
   }
 }
 
+// Whole vectors of the box below; returns how many elements these are.
+template <int kLanes>
+static inline int bind_vectors(const float* lower, const float* upper, int n, double* centre,
+                               float* radius) {
+  int i = 0;
+  if constexpr (kLanes > 1) {
+    using L = Lanes<kLanes>;
+    using Doubles = typename L::Doubles;
+    for (; i + kLanes <= n; i += kLanes) {
+      const Doubles l = L::wide(lower + i), h = L::wide(upper + i);
+      const Doubles c = 0.5 * l + 0.5 * h;
+      store_rows(radius + i, L::float_up(L::larger(L::sub_up(h, c), L::sub_up(c, l))));
+      store_rows(centre + i, c);
+    }
+  }
+  return i;
+}
+
 // Backward methods: double centre, float radius rounded up.
 static inline void bind_box(const float* lower, const float* upper, int n, double* centre,
                             float* radius) {
-  for (int i = 0; i < n; ++i) {
+  for (int i = bind_vectors<kNeuronLanes>(lower, upper, n, centre, radius); i < n; ++i) {
     const double l = static_cast<double>(lower[i]);
     const double h = static_cast<double>(upper[i]);
     const double c = 0.5 * l + 0.5 * h;
@@ -117,11 +136,28 @@ static inline void centre_slack(const double* centre, const float* radius, int n
   slack[1] = sums[0] * (1 + 0x1p-20);  // n < 2^29 additions
 }
 
+// Whole vectors of interval_around(); returns how many neurons these are.
+template <int kLanes>
+static inline int interval_vectors(const float* radius, int n, double inflate, double slack,
+                                   float* below, float* above) {
+  int j = 0;
+  if constexpr (kLanes > 1) {
+    using L = Lanes<kLanes>;
+    for (; j + kLanes <= n; j += kLanes) {
+      const auto reach = L::float_up(L::wide(radius + j) * inflate + slack);
+      store_rows(below + j, reach);
+      store_rows(above + j, reach);
+    }
+  }
+  return j;
+}
+
 // below_j = above_j >= inflate radius_j + slack. `inflate` holds a factor for the roundings here.
 // below and above may be radius.
 static inline void interval_around(const float* radius, int n, double inflate, double slack,
                                    float* below, float* above) {
-  for (int j = 0; j < n; ++j)
+  int j = interval_vectors<kNeuronLanes>(radius, n, inflate, slack, below, above);
+  for (; j < n; ++j)
     below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + slack);
 }
 

@@ -125,6 +125,36 @@ struct TilePixels<kRows, kWide, GivenTile<kTileChannels, kTilePixels>, Shape> {
   static constexpr int value = kTilePixels;
 };
 
+// Weights as products read them. Where sums are double, numbers of convolutions that are not large
+// are converted once, on the stack, for all pixels: processors of Intel convert and spread a number
+// where they would multiply. Both are the same numbers.
+template <bool kConverted, int kCount>
+struct ConvWeights {
+  using Weight = float;
+  explicit ConvWeights(const float* weight) : from(weight) {}
+  const float* from;
+};
+template <int kCount>
+struct ConvWeights<true, kCount> {
+  using Weight = double;
+  explicit ConvWeights(const float* weight) {
+    for (int i = 0; i < kCount; ++i) from[i] = static_cast<double>(weight[i]);
+  }
+  alignas(64) double from[kCount];
+};
+
+constexpr int kMostConverted = 2560;
+
+template <bool kWide, typename Shape>
+struct WeightsOf {
+  using type = ConvWeights<false, 0>;
+};
+template <bool kWide, const ConvShape& kShape>
+struct WeightsOf<kWide, FixedShape<kShape>> {
+  static constexpr int kCount = out_group(kShape) * kShape.in_channels * taps(kShape);
+  using type = ConvWeights<kWide && kVectorBytes >= 32 && kCount <= kMostConverted, kCount>;
+};
+
 template <int kRows, int kColumns, int kPixels, typename Sum>
 struct ConvTile {
   static constexpr int kLanes = lanes_of<Sum>(kRows);
@@ -151,10 +181,11 @@ struct ConvTile {
 
 // `count` output channels of one tap. weight: of the first; a: coefficients of the first; group:
 // from those of one column to those of the next, 0 where all have the same.
-template <int kRows, int kColumns, int kPixels, typename Sum>
+template <int kRows, int kColumns, int kPixels, typename Weight, typename Sum>
 __attribute__((always_inline)) static inline void conv_products(
-    const float* weight, int column_step, const float* a, std::ptrdiff_t step, std::ptrdiff_t group,
-    std::ptrdiff_t pixel_step, int count, ConvTile<kRows, kColumns, kPixels, Sum>& tile) {
+    const Weight* weight, int column_step, const float* a, std::ptrdiff_t step,
+    std::ptrdiff_t group, std::ptrdiff_t pixel_step, int count,
+    ConvTile<kRows, kColumns, kPixels, Sum>& tile) {
   using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
   using Vector = typename Tile::Vector;
   constexpr int kLanes = Tile::kLanes;
@@ -165,8 +196,9 @@ __attribute__((always_inline)) static inline void conv_products(
       BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
           BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
         if (c == 0 || group != 0)
-          in[x][v] = convert_rows<Vector, kLanes>(load_once<typename VectorOf<float, kLanes>::type>(
-              a + c * group + x * pixel_step + v * kLanes));
+          in[x][v] = made_once(
+              convert_rows<Vector, kLanes>(load_rows<typename VectorOf<float, kLanes>::type>(
+                  a + c * group + x * pixel_step + v * kLanes)));
         tile.sum[x][c][v] += in[x][v] * w;
       }
     }
@@ -180,17 +212,19 @@ static inline std::ptrdiff_t place_of(const ConvShape& shape, const int (&p)[3])
 }
 
 // What a tile of inputs reads.
+template <typename Weight>
 struct ConvReads {
-  const float* weight;  // of tap 0, the first input channel and the group's first output
-  const float* a;       // coefficients of the image at position 0
+  const Weight* weight;  // of tap 0, the first input channel and the group's first output
+  const float* a;        // coefficients of the image at position 0
   TapRange range[3];
 };
 
 // The sums over all taps that `reads` names, in chains. products(tap, p, sums): adds those of one
 // tap, paired with the position p; where a chain does not hold them, part after part, with the
 // second function after each.
-template <typename Tile, bool kWide, typename Shape, typename Products>
-__attribute__((always_inline)) static inline Tile conv_sums(Shape fixed, const ConvReads& reads,
+template <typename Tile, bool kWide, typename Shape, typename Weight, typename Products>
+__attribute__((always_inline)) static inline Tile conv_sums(Shape fixed,
+                                                            const ConvReads<Weight>& reads,
                                                             const Products& products) {
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
@@ -236,8 +270,9 @@ __attribute__((always_inline)) static inline void store_column(
   }
 }
 
-template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape>
-__attribute__((always_inline)) static inline void conv_tile(Shape fixed, const ConvReads& reads,
+template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape, typename Weight>
+__attribute__((always_inline)) static inline void conv_tile(Shape fixed,
+                                                            const ConvReads<Weight>& reads,
                                                             bool add, float* to,
                                                             std::ptrdiff_t channel,
                                                             std::ptrdiff_t pixel) {
@@ -252,7 +287,7 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
       fixed, reads,
       [&](int tap, const int(&p)[3], bool whole, Tile& chain,
           const auto& end_part) __attribute__((always_inline)) {
-        const float* const w = reads.weight + tap * readers;
+        const Weight* const w = reads.weight + tap * readers;
         const float* const from = reads.a + place_of(shape, p) * kRows;
         for (int o = 0, some; o < readers; o += some) {
           some = chain_part(whole, readers - o);
@@ -265,10 +300,10 @@ __attribute__((always_inline)) static inline void conv_tile(Shape fixed, const C
 }
 
 // All channels that the same taps read, at one pixel or some.
-template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape>
-__attribute__((always_inline)) static inline void conv_channels(Shape fixed, ConvReads reads,
-                                                                bool add, float* to,
-                                                                std::ptrdiff_t channel,
+template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typename Weight>
+__attribute__((always_inline)) static inline void conv_channels(Shape fixed,
+                                                                ConvReads<Weight> reads, bool add,
+                                                                float* to, std::ptrdiff_t channel,
                                                                 std::ptrdiff_t pixel) {
   constexpr int kMost = Tile::template columns<kRows, kWide>(kPixels, kTileRoom<Shape>);
   const ConvShape& shape = fixed;
@@ -295,8 +330,8 @@ __attribute__((always_inline)) static inline void conv_channels(Shape fixed, Con
 
 // A row of pixels of one image and group. Pixels a stride apart are read by the same taps, but for
 // borders; `pixels` of them go together.
-template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape>
-static inline void conv_row(Shape fixed, ConvReads reads, const Window& from, bool add,
+template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typename Weight>
+static inline void conv_row(Shape fixed, ConvReads<Weight> reads, const Window& from, bool add,
                             const Window& window, float* to) {
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
@@ -334,13 +369,15 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
   const int group = in_group(shape), readers = out_group(shape);
+  using Weights = typename WeightsOf<kWide, Shape>::type;
+  const Weights weights(weight);
   for (int n = 0; n < shape.batch; ++n)
     for (int z = to.begin[0]; z < to.end[0]; ++z)
       for (int y = to.begin[1]; y < to.end[1]; ++y)
         for (int g = 0; g < shape.groups; g += is_depthwise(shape) ? shape.groups : 1) {
           const int origin[3] = {0, 0, 0}, row[3] = {z, y, 0};
-          const ConvReads reads = {
-              weight + std::ptrdiff_t{g} * readers * group * taps(shape),
+          const ConvReads<typename Weights::Weight> reads = {
+              weights.from + std::ptrdiff_t{g} * readers * group * taps(shape),
               coefficients_in + element(shape.out, n, g * readers, origin) * kRows,
               {clip(how, from, 0, all_taps(shape, how, shape.transposed, 0, z)),
                clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),

@@ -81,17 +81,17 @@ __attribute__((always_inline)) static inline void list_products(Shape fixed,
 }
 
 // The input channels of a tile.
-template <int kColumns>
+template <int kColumns, typename Weight>
 struct LiveColumns {
-  const float* weight[kColumns];  // of tap 0 and the first output
-  std::ptrdiff_t a[kColumns];     // depthwise: coefficients of the channel's own group
+  const Weight* weight[kColumns];  // of tap 0 and the first output
+  std::ptrdiff_t a[kColumns];      // depthwise: coefficients of the channel's own group
 };
 
 // Products first <= i < end of the list.
-template <int kRows, int kColumns, typename Sum>
+template <int kRows, int kColumns, typename Weight, typename Sum>
 __attribute__((always_inline)) static inline void live_products(
-    const LiveColumns<kColumns>& columns, bool depthwise, const float* a, const ProductList& list,
-    int first, int end, ConvTile<kRows, kColumns, 1, Sum>& tile) {
+    const LiveColumns<kColumns, Weight>& columns, bool depthwise, const float* a,
+    const ProductList& list, int first, int end, ConvTile<kRows, kColumns, 1, Sum>& tile) {
   using Tile = ConvTile<kRows, kColumns, 1, Sum>;
   using Vector = typename Tile::Vector;
   constexpr int kLanes = Tile::kLanes;
@@ -103,16 +103,17 @@ __attribute__((always_inline)) static inline void live_products(
       const Vector w = static_cast<Sum>(columns.weight[c][at]) - Vector{};
       BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
         if (c == 0 || depthwise)
-          in[v] = convert_rows<Vector, kLanes>(load_once<typename VectorOf<float, kLanes>::type>(
-              from + (depthwise ? columns.a[c] : 0) + v * kLanes));
+          in[v] = made_once(
+              convert_rows<Vector, kLanes>(load_rows<typename VectorOf<float, kLanes>::type>(
+                  from + (depthwise ? columns.a[c] : 0) + v * kLanes)));
         tile.sum[0][c][v] += in[v] * w;
       }
     }
   }
 }
 
-template <int kRows, int kColumns, bool kWide, typename Shape, typename Targets>
-__attribute__((always_inline)) static inline void live_tile(Shape fixed, const float* weight,
+template <int kRows, int kColumns, bool kWide, typename Shape, typename Weight, typename Targets>
+__attribute__((always_inline)) static inline void live_tile(Shape fixed, const Weight* weight,
                                                             const float* a, const ProductList& list,
                                                             const Targets& channels, bool add,
                                                             float* to) {
@@ -120,7 +121,7 @@ __attribute__((always_inline)) static inline void live_tile(Shape fixed, const f
   const ConvShape& shape = fixed;
   const int readers = out_group(shape), most = conv_chain(fixed).products;
   const bool depthwise = is_depthwise(shape);
-  LiveColumns<kColumns> columns = {};
+  LiveColumns<kColumns, Weight> columns = {};
   BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
     columns.weight[c] = weight + std::ptrdiff_t{channels[c]} * taps(shape) * readers;
     columns.a[c] = std::ptrdiff_t{channels[c]} * readers * shape.out.channel * kRows;
@@ -155,8 +156,8 @@ __attribute__((always_inline)) static inline void with_count(int n, const Run& r
 }
 
 // All live channels of a pixel, in tiles that differ by one channel at most.
-template <int kRows, bool kWide, typename Shape, typename Targets>
-__attribute__((always_inline)) static inline void live_pixel(Shape fixed, const float* weight,
+template <int kRows, bool kWide, typename Shape, typename Weight, typename Targets>
+__attribute__((always_inline)) static inline void live_pixel(Shape fixed, const Weight* weight,
                                                              const float* a,
                                                              const ProductList& list,
                                                              const Targets& channels, bool add,
@@ -198,6 +199,7 @@ BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
   const TapSteps how = steps(fixed, shape.transposed);
   const int step = tap_period(shape, shape.transposed, 2);
   const int origin[3] = {0, 0, 0};
+  const typename WeightsOf<kWide, Shape>::type weights(weight);
   ProductList list;
   for (int n = 0; n < shape.batch; ++n)
     for (int z = to.begin[0]; z < to.end[0]; ++z)
@@ -218,7 +220,7 @@ BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
               range[2] = clip(how, from, 2, taps);
               list_products(fixed, range, std::ptrdiff_t{n} * elements(1, 1, shape.out_size),
                             sources, list);
-              live_pixel<kRows, kWide>(fixed, weight, a, list, channels, add,
+              live_pixel<kRows, kWide>(fixed, weights.from, a, list, channels, add,
                                        out + std::ptrdiff_t{x} * shape.in.spatial[2] * kRows);
             }
             taps.position += tap_shift(shape, shape.transposed, 2);

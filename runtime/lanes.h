@@ -8,6 +8,9 @@
 
 namespace bf {
 
+// Lanes of doubles that a vector of neurons has; 1 where there are no vectors.
+constexpr int kNeuronLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
+
 // Vectors of doubles, of as many floats, and of the integers that hold their bits, for kCount
 // neurons or boxes side by side; and outward rounding on them.
 template <int kCount>

@@ -182,8 +182,6 @@ static inline double relax_neuron(int j, int n, bool relu, const double* centre,
 
 // ---- of a layer
 
-// Lanes of doubles that a vector of neurons has.
-constexpr int kNeuronLanes = kVectorBytes >= 16 ? kVectorBytes / 8 : 1;
 static_assert(kPartialSums % kNeuronLanes == 0, "bf: a part for each lane");
 
 // relax() on whole vectors; returns how many neurons these are.

@@ -62,15 +62,19 @@ static inline void store_rows(void* to, V value) {
 #define BF_VECTOR_REGISTER "w"
 #endif
 
-// A vector that is loaded once and used often: GCC 12 would load it again for each product.
+// A vector that is made once and used often: GCC 12 would make it again for each product.
 template <typename V>
-__attribute__((always_inline)) static inline V load_once(const void* from) {
-  V value = load_rows<V>(from);
+__attribute__((always_inline)) static inline V made_once(V value) {
 #if defined(BF_VECTOR_REGISTER)
   if constexpr (sizeof(V) >= 16 && sizeof(V) <= kVectorBytes)
     __asm__("" : "+" BF_VECTOR_REGISTER(value));
 #endif
   return value;
+}
+
+template <typename V>
+__attribute__((always_inline)) static inline V load_once(const void* from) {
+  return made_once(load_rows<V>(from));
 }
 
 // A pointer that the compiler takes as it is. Where pixels side by side read through taps side by

@@ -67,39 +67,56 @@ static inline Window read_window(const ConvShape& shape, const Window& out) {
   return in;
 }
 
-// The position of an element in one dimension of an image, by its place in memory: takes off
-// `place` what the dimension adds to it. The dimensions fill the tensor, each element once, so the
-// largest stride that is left tells its coordinate.
-struct ImageDimension {
-  int size, stride;
-  int* coordinate;
+// Finds positions of elements by their places in memory. The dimensions fill the tensor, each
+// element once, so the largest stride that is left tells its coordinate.
+class Locator {
+ public:
+  enum Coordinate { kBatch, kChannel, kZ, kY, kX, kCoordinates };
+
+  Locator(const ImageStrides& at, int batch, int channels, const int (&size)[3])
+      : first_(at.offset) {
+    const int sizes[kCoordinates] = {batch, channels, size[0], size[1], size[2]};
+    const int strides[kCoordinates] = {at.batch, at.channel, at.spatial[0], at.spatial[1],
+                                       at.spatial[2]};
+    for (int d = 0; d < kCoordinates; ++d) {
+      if (sizes[d] == 1) continue;
+      const Dimension own = {d, __builtin_abs(strides[d]), strides[d] < 0 ? sizes[d] - 1 : -1};
+      if (strides[d] < 0) first_ += strides[d] * (sizes[d] - 1);
+      int i = count_++;
+      for (; i > 0 && dimensions_[i - 1].stride < own.stride; --i)
+        dimensions_[i] = dimensions_[i - 1];
+      dimensions_[i] = own;
+    }
+  }
+
+  void locate(int place, int (&position)[kCoordinates]) const {
+    for (int& coordinate : position) coordinate = 0;
+    place -= first_;
+    for (int i = 0; i < count_; ++i) {
+      const Dimension& own = dimensions_[i];
+      const int steps = place / own.stride;
+      place -= steps * own.stride;
+      position[own.coordinate] = own.last < 0 ? steps : own.last - steps;
+    }
+  }
+
+ private:
+  struct Dimension {
+    int coordinate, stride;
+    int last;  // where its coordinates fall as places rise; else -1
+  };
+  int first_;  // the least place
+  int count_ = 0;
+  Dimension dimensions_[kCoordinates] = {};
 };
 
 static inline void locate(const ImageStrides& image, int batch, int channels, const int (&size)[3],
                           int place, int* n, int* c, int (&p)[3]) {
-  ImageDimension dimensions[5] = {{batch, image.batch, n},
-                                  {channels, image.channel, c},
-                                  {size[0], image.spatial[0], &p[0]},
-                                  {size[1], image.spatial[1], &p[1]},
-                                  {size[2], image.spatial[2], &p[2]}};
-  place -= image.offset;
-  for (ImageDimension& each : dimensions) {
-    *each.coordinate = 0;
-    if (each.size > 1 && each.stride < 0) place -= each.stride * (each.size - 1);
-  }
-  for (int step = 0; step < 5; ++step) {
-    ImageDimension* largest = nullptr;
-    for (ImageDimension& each : dimensions)
-      if (each.size > 1 &&
-          (largest == nullptr || __builtin_abs(each.stride) > __builtin_abs(largest->stride)))
-        largest = &each;
-    if (largest == nullptr) return;
-    const int stride = __builtin_abs(largest->stride);
-    const int steps = place / stride;
-    place -= steps * stride;
-    *largest->coordinate = largest->stride < 0 ? largest->size - 1 - steps : steps;
-    largest->size = 1;
-  }
+  int position[Locator::kCoordinates];
+  Locator(image, batch, channels, size).locate(place, position);
+  *n = position[Locator::kBatch];
+  *c = position[Locator::kChannel];
+  for (int d = 0; d < 3; ++d) p[d] = position[Locator::kZ + d];
 }
 
 // The smallest window that holds `count` >= 1 neurons.
@@ -184,6 +201,17 @@ __attribute__((noinline, unused)) static int list_pixel(const float* radius, std
   return own[0];
 }
 
+// What a list of n neurons begins with; where nearly all are live, all are.
+static inline void finish_list(const Image& image, int n, int live, std::int32_t* list) {
+  list[0] = live > n - n / 8 ? kAllLive : live > n / 2 ? kManyLive : kFewLive;
+  if (list[0] != kAllLive) return;
+  for (std::int32_t* own = list + 1; own < list + 1 + n / image.channels * (1 + image.channels);
+       own += 1 + image.channels) {
+    own[0] = image.channels;
+    for (int c = 0; c < image.channels; ++c) own[1 + c] = c;
+  }
+}
+
 // The list of a layer of n neurons: note [live pixels] in live.h. radius: of its activations.
 BF_ROUTINE list_live(const Image& image, int n, const float* radius, std::int32_t* list) {
   int live = 0;
@@ -195,16 +223,60 @@ BF_ROUTINE list_live(const Image& image, int n, const float* radius, std::int32_
       live += list_pixel(first + x * image.at.spatial[2], image.at.channel, image.channels,
                          own + x * (1 + image.channels));
   });
-  list[0] = live > n - n / 8 ? kAllLive : live > n / 2 ? kManyLive : kFewLive;
-  if (list[0] != kAllLive) return;
-  for_pixels(image, whole(image.size), [&](int, std::ptrdiff_t row) {
-    std::int32_t* const own = list + 1 + row / image.channels * (1 + image.channels);
-    own[0] = image.channels;
-    for (int c = 0; c < image.channels; ++c) own[1 + c] = c;
-  });
+  finish_list(image, n, live, list);
+}
+
+// The same of a layer that `count` maxima alone read: of its neurons those that they chose.
+// Rows have exactly 0 as coefficients of the others, which they may then pass by as dead ones.
+BF_ROUTINE list_chosen(const Image& image, int n, const float* radius, int count,
+                       const std::int32_t* choice, std::int32_t* list) {
+  const std::ptrdiff_t step = 1 + image.channels;
+  std::int32_t* const end = list + 1 + n / image.channels * step;
+  for (std::int32_t* own = list + 1; own < end; own += step) own[0] = 0;
+  const Locator places(image.at, image.batch, image.channels, image.size);
+  int live = 0;
+  for (int i = 0; i < count; ++i) {
+    if (radius[choice[i]] == 0) continue;
+    int at[Locator::kCoordinates];
+    places.locate(choice[i], at);
+    std::ptrdiff_t pixel = at[Locator::kBatch];
+    for (int d = 0; d < 3; ++d) pixel = pixel * image.size[d] + at[Locator::kZ + d];
+    std::int32_t* const own = list + 1 + pixel * step;
+    const int channel = at[Locator::kChannel];
+    int place = own[0];  // behind those of lower channels; choices mostly come in order
+    while (place > 0 && own[place] >= channel) --place;
+    if (place < own[0] && own[place + 1] == channel) continue;  // two windows chose it
+    for (int k = own[0]; k > place; --k) own[k + 1] = own[k];
+    own[place + 1] = channel;
+    ++own[0];
+    ++live;
+  }
+  for (std::int32_t* own = list + 1; own < end; own += step) {
+    std::int32_t* dead = own + 1 + own[0];
+    int next = 0;
+    for (int k = 1; k <= own[0]; ++k, ++next)
+      for (; next < own[k]; ++next) *dead++ = next;
+    for (; next < image.channels; ++next) *dead++ = next;
+  }
+  finish_list(image, n, live, list);
 }
 
 // ---- rows
+
+// Of live channels, for routines that add to them; rows: the order of the coefficients.
+template <int kRows>
+BF_ROUTINE clear_live(const Image& image, const ImageStrides& rows, const Window& window,
+                      LivePixels live, float* coefficients) {
+  for_pixel_rows(image, window, [&](int n, const int(&p)[3]) {
+    const std::ptrdiff_t pixel = row_of(image, n, p) / image.channels, at = element(rows, n, 0, p);
+    for (int x = 0; x < window.end[2] - window.begin[2]; ++x) {
+      float* const to = coefficients + (at + std::ptrdiff_t{x} * rows.spatial[2]) * kRows;
+      const ChannelList channels = live.at(pixel + x, image.channels);
+      for (int i = 0; i < channels.count; ++i)
+        clear_rows<kRows>(1, to + std::ptrdiff_t{channels[i]} * rows.channel * kRows);
+    }
+  });
+}
 
 template <int kRows>
 BF_ROUTINE clear_window(const Image& image, const Window& window, float* coefficients) {

@@ -94,6 +94,44 @@ TEST(Live, ListsWhatIsNotConstant) {
   }
 }
 
+// Those that some window chose, once however many did, but for dead ones; in any order of windows.
+TEST(Live, ListsWhatMaximaChose) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const bf::Image image = made_image(random_conv_term(random, Numbers::kIntegers).shape);
+    const int n = bf::elements(image.batch, image.channels, image.size);
+    std::vector<float> radius;
+    for (int j = 0; j < n; ++j) radius.push_back(random.below(3) == 0 ? 0.0F : 1.0F);
+    if (seed % 4 == 0) radius[0] = kNan;
+    if (seed % 5 == 0) std::fill(radius.begin(), radius.end(), 1.0F);
+    const int windows[] = {1, n / 4 + 1, n, 8 * n};  // of 8 n all are chosen, or nearly
+    std::vector<std::int32_t> choice;
+    std::vector<bool> expected(static_cast<std::size_t>(n), false);
+    for (int i = 0; i < windows[seed % 4]; ++i) {
+      const int chosen = random.below(n);
+      choice.push_back(chosen);
+      if (radius[static_cast<std::size_t>(chosen)] != 0)
+        expected[static_cast<std::size_t>(chosen)] = true;
+    }
+    if (seed % 2 == 0) std::sort(choice.begin(), choice.end());
+    std::vector<std::int32_t> list(
+        static_cast<std::size_t>(1 + n + bf::elements(image.batch, 1, image.size)), 1 << 30);
+    bf::list_chosen(image, n, radius.data(), static_cast<int>(choice.size()), choice.data(),
+                    list.data());
+    const auto dead = std::count(expected.begin(), expected.end(), false);
+    const bf::LivePixels live{list.data()};
+    EXPECT_EQ(live.all(), dead < n / 8);
+    EXPECT_EQ(live.many(), n - dead > n / 2);
+    if (live.all()) expected.assign(expected.size(), true);
+    EXPECT_EQ(live_elements(image, list), expected);
+    expect_dead_behind(image, list);
+    const std::int32_t* own = list.data() + 1;
+    for (int p = 0; p < bf::elements(image.batch, 1, image.size); ++p, own += 1 + image.channels)
+      EXPECT_TRUE(std::is_sorted(own + 1, own + 1 + own[0]));
+  }
+}
+
 // Where coefficients of an element are, in rows.
 std::vector<std::ptrdiff_t> places(const bf::Image& image, const bf::ImageStrides& rows) {
   std::vector<std::ptrdiff_t> made(
@@ -107,6 +145,32 @@ std::vector<std::ptrdiff_t> places(const bf::Image& image, const bf::ImageStride
             made[static_cast<std::size_t>(bf::element(image.at, n, c, p))] =
                 bf::element(rows, n, c, p);
   return made;
+}
+
+template <int kRows>
+void check_clear(unsigned seed) {
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  const bf::Image image = made_image(random_conv_term(random, Numbers::kIntegers).shape);
+  const bf::ImageStrides rows = seed % 2 == 0 ? bf::by_pixels(image) : image.at;
+  const std::vector<std::int32_t> list = random_list(random, image, 40);
+  const std::vector<bool> live = live_elements(image, list);
+  const std::vector<std::ptrdiff_t> place = places(image, rows);
+  std::vector<float> coefficients(place.size() * kRows, kNan);
+  bf::clear_live<kRows>(image, rows, bf::whole(image.size), bf::LivePixels{list.data()},
+                        coefficients.data());
+  for (std::size_t j = 0; j < place.size(); ++j)
+    for (int r = 0; r < kRows; ++r) {
+      const float left = coefficients[static_cast<std::size_t>(place[j] * kRows + r)];
+      EXPECT_EQ(left == 0, live[j]);  // the others stay as they are
+    }
+}
+
+TEST(Live, ClearsWhatIsListed) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    check_clear<2>(seed);
+    check_clear<16>(seed);
+  }
 }
 
 // Sums of integers are exact. Tables of dead neurons are zero; their coefficients are NaN, and

@@ -45,6 +45,53 @@ void fill(Random& random, std::vector<double>& centre, std::vector<float>& below
   }
 }
 
+// What a vector holds and what is left over.
+TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const int n = random.between(1, 40);
+    const auto count = static_cast<std::size_t>(n);
+    std::vector<float> radius = random.radii(n, kAllNumbers[random.below(5)]);
+    if (random.below(4) == 0) radius[0] = kInfinity;
+    if (random.below(4) == 0) radius[count - 1] = std::numeric_limits<float>::quiet_NaN();
+    const double inflate = 1 + 0x1p-20 * random.unit(), slack = 0x1p-30 * random.unit();
+    std::vector<float> below(count), above(count), expected;
+    for (const float r : radius)
+      expected.push_back(bf::float_up(static_cast<double>(r) * inflate + slack));
+    bf::interval_around(radius.data(), n, inflate, slack, below.data(), above.data());
+    EXPECT_TRUE(same_bits(below, expected));
+    EXPECT_TRUE(same_bits(above, expected));
+    bf::interval_around(radius.data(), n, inflate, slack, radius.data(), radius.data());
+    EXPECT_TRUE(same_bits(radius, expected));
+  }
+}
+
+TEST(Bounds, BoxesOnLanesAreThoseOfScalars) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const int n = random.between(1, 40);
+    const auto count = static_cast<std::size_t>(n);
+    std::vector<float> lower, upper, radius(count), radii;
+    std::vector<double> centre(count), centres;
+    for (int i = 0; i < n; ++i) {
+      const Numbers kind = kAllNumbers[random.below(5)];
+      const auto middle = static_cast<float>(random.centres(1, kind)[0]);
+      lower.push_back(middle - random.radii(1, kind)[0]);
+      upper.push_back(random.below(8) == 0 ? lower.back() : middle + random.radii(1, kind)[0]);
+      const double l = static_cast<double>(lower.back()), h = static_cast<double>(upper.back());
+      const double c = 0.5 * l + 0.5 * h;
+      const double right = bf::sub_up(h, c), left = bf::sub_up(c, l);
+      centres.push_back(c);
+      radii.push_back(bf::float_up(right > left ? right : left));
+    }
+    bf::bind_box(lower.data(), upper.data(), n, centre.data(), radius.data());
+    EXPECT_TRUE(same_bits(centre, centres));
+    EXPECT_TRUE(same_bits(radius, radii));
+  }
+}
+
 TEST(Relax, LanesDoWhatScalarsDo) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);

@@ -52,6 +52,21 @@ class Chain {
     return relu ? add_node(Relu{}, {last_}, g.out_count()) : last_;
   }
 
+  // The largest of each window of width x width pixels of every channel.
+  ValueId add_max(std::int64_t channels, Extent size, std::int64_t width, std::int64_t stride) {
+    GroupMax max;
+    max.row_start = {0};
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t y = 0; y + width <= size[1]; y += stride)
+        for (std::int64_t x = 0; x + width <= size[2]; x += stride) {
+          for (std::int64_t k = 0; k < width * width; ++k)
+            max.source.push_back((c * size[1] + y + k / width) * size[2] + x + k % width);
+          max.row_start.push_back(static_cast<std::int64_t>(max.source.size()));
+        }
+    const std::int64_t rows = max.rows();
+    return add_node(std::move(max), {last_}, rows);
+  }
+
   ValueId add_sum(ValueId other) {
     const std::int64_t count = graph_.value(other).shape.at(0);
     add_node(Binary{Binary::Kind::kAdd}, {last_, other}, count);
@@ -137,9 +152,37 @@ Graph depthwise() {
   return chain.finish();
 }
 
+// Windows side by side, and ones that overlap, so that two choose the same neuron.
+Graph max_of_windows(std::int64_t stride) {
+  const std::int64_t size = stride == 2 ? 2 : 3;
+  Chain chain(2 * 16, 2);
+  chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.add_max(8, kImage, 2, stride);
+  chain.add(chain.conv(8, 9, {1, size, size}, kSquare));
+  chain.add(chain.conv(9, 3, {1, size, size}, kSquare), false);
+  return chain.finish();
+}
+Graph max_pool() {
+  return max_of_windows(2);
+}
+Graph max_of_overlaps() {
+  return max_of_windows(1);
+}
+
+// Something else reads the candidates: rows have coefficients of all of them.
+Graph max_beside_sum() {
+  Chain chain(2 * 16, 2);
+  const ValueId first = chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.add_max(8, kImage, 1, 1);
+  chain.add_sum(first);
+  chain.add(chain.conv(8, 3, kImage, kSquare), false);
+  return chain.finish();
+}
+
 struct Example {
   const char* name;
   Graph (*make)();
+  int reach = 3;  // of the box' centre; far enough that no maximum has two candidates
 };
 
 const Example kExamples[] = {
@@ -149,13 +192,16 @@ const Example kExamples[] = {
     {"reshaped_image", reshaped_image},
     {"residual_block", residual_block},
     {"depthwise", depthwise},
+    {"max_pool", max_pool, 100},
+    {"max_of_overlaps", max_of_overlaps, 100},
+    {"max_beside_sum", max_beside_sum, 100},
 };
 
-FloatBox small_box(Random& random, std::int64_t inputs) {
+FloatBox small_box(Random& random, std::int64_t inputs, int reach) {
   constexpr float kRadius = 0x1p-16F;
   FloatBox box;
   for (std::int64_t i = 0; i < inputs; ++i) {
-    const auto centre = static_cast<float>(pick(random, -3, 3));
+    const auto centre = static_cast<float>(pick(random, -reach, reach));
     box.lower.push_back(centre - kRadius);
     box.upper.push_back(centre + kRadius);
   }
@@ -179,6 +225,13 @@ std::vector<std::vector<float>> corners(const Graph& graph, const FloatBox& box)
   return made;
 }
 
+bool lists_choices(const Plan& plan) {
+  return std::ranges::any_of(plan.entries[0].steps, [](const Step& step) {
+    const auto* const max = std::get_if<RelaxMax>(&step);
+    return max != nullptr && max->live != BufferId::kNone;
+  });
+}
+
 bool passes_by_lists(const Plan& plan) {
   for (const Step& step : plan.entries[0].steps)
     if (const auto* const rows = std::get_if<BackwardRows>(&step))
@@ -200,7 +253,9 @@ TEST(LivePixels, BoundsHoldAtCorners) {
   Random random{5};
   for (std::size_t i = 0; i < batch.size(); ++i) {
     EXPECT_TRUE(passes_by_lists(batch.plan(i)));
-    const FloatBox box = small_box(random, batch.plan(i).input_count);
+    const bool pools = kExamples[i].make == max_pool || kExamples[i].make == max_of_overlaps;
+    EXPECT_EQ(lists_choices(batch.plan(i)), pools);
+    const FloatBox box = small_box(random, batch.plan(i).input_count, kExamples[i].reach);
     const Outcome outcome = batch.run(i, box, 0xff);  // NaN where nothing was written
     ASSERT_EQ(outcome.status, BF_OK);
     const std::vector<std::vector<float>> points = corners(graphs[i], box);

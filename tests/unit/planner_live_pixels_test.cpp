@@ -109,6 +109,33 @@ TEST(LivePixels, NotThroughLongerLists) {
   EXPECT_FALSE(second_is_live(kLiveProducts + 1));
 }
 
+// A max layer behind the first convolution alone, then beside another reader.
+std::vector<Layer> max_layers(bool shared) {
+  std::vector<Layer> layers = residual_layers();
+  layers[kSecond] =
+      maximum("max", candidates(kFirst, 16, std::vector<std::vector<int>>(16, {3, 5, 14})));
+  if (!shared) layers[kBlock].terms.pop_back();
+  return layers;
+}
+
+TEST(LivePixels, OfWhatMaximaChose) {
+  for (const bool shared : {false, true}) {
+    Plan plan = residual_plan(max_layers(shared));
+    plan.config.target.vector_bytes = 32;
+    list_live_pixels(plan);
+    settle(plan);
+    verify(plan);
+    EXPECT_EQ(chooser_of(plan, kFirst), shared ? -1 : kSecond);
+    const BufferId live = link_of(rows_of(plan, kBlock), kFirst).live;
+    EXPECT_NE(live, BufferId::kNone);
+    EXPECT_EQ(step_of<Relax>(plan, kFirst).live, shared ? live : BufferId::kNone);
+    EXPECT_EQ(step_of<RelaxMax>(plan, kSecond).live, shared ? BufferId::kNone : live);
+    if (!shared) continue;
+    std::swap(step_of<Relax>(plan, kFirst).live, step_of<RelaxMax>(plan, kSecond).live);
+    EXPECT_DEATH(verify(plan), "read_by_one");
+  }
+}
+
 // ---- verify()
 
 void expect_list_death(const std::function<void(Plan&)>& breakage, const char* message) {
