@@ -150,15 +150,7 @@ void StepEmitter::rows_once(const BackwardRows& step) {
     poison_dead(i + 1, true);
   }
   poison_new(end, true);
-  mark(step.concretize);
-  const std::string window = window_of(step, -1);
-  const std::string spread = fmt::format("{} + {}", name(step.sums), 2 * step.tile);
-  if (window.empty())
-    call(kernel(step.concretize).function,
-         {name(step.input_coefficients), name(step.input_radius), spread});
-  else
-    call(row_routine("concretize_window", step),
-         {window, name(step.input_coefficients), name(step.input_radius), spread});
+  if (step.input_coefficients != BufferId::kNone) concretize(step);
   if (step.kept_position >= 0) {
     call("bf::keep_coefficients",
          {rows + " + first", fmt::format("smaller({}, count - first)", pairs),
@@ -171,6 +163,20 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   line(fmt::format("                 {}, {}, {});", name(step.radius), name(step.below),
                    name(step.above)));
   poison_dead(end, true);
+}
+
+std::string StepEmitter::spread_of(const BackwardRows& step) const {
+  return fmt::format("{} + {}", name(step.sums), 2 * step.tile);
+}
+
+// The rows' sums over the box, from their coefficients.
+void StepEmitter::concretize(const BackwardRows& step) {
+  mark(step.concretize);
+  const std::string window = window_of(step, -1);
+  Arguments arguments = {name(step.input_coefficients), name(step.input_radius), spread_of(step)};
+  if (window.empty()) return call(kernel(step.concretize).function, arguments);
+  arguments.insert(arguments.begin(), window);
+  call(row_routine("concretize_window", step), arguments);
 }
 
 void StepEmitter::start_term(const BackwardRows& step, const BackwardOut& out) {
@@ -281,11 +287,21 @@ void StepEmitter::conv_link(const BackwardRows& step, const BackwardLink& link,
   const std::string weight = term_table(link.layer, out.term, TableKind::kWeight);
   const std::string made = window_or_whole(step, link.layer, shape + ".out_size");
   const std::string read = window_or_whole(step, input, shape + ".in_size");
+  const auto routine = [&](const char* of) {
+    return fmt::format("bf::{}<{}, {}{}>", of, step.tile, how.wide, tile);
+  };
+  if (out.spread) {
+    Arguments arguments = {fixed, weight, from};
+    if (out.live) arguments.push_back(live_of(step, link.layer));
+    arguments.insert(arguments.end(), {made, fmt::format("image{}.at", input + 1),
+                                       name(step.input_radius), spread_of(step), read});
+    return call(routine(out.live ? "conv_spread_live" : "conv_spread"), arguments);
+  }
   if (out.live)
-    return call(fmt::format("bf::conv_backward_live<{}, {}{}>", step.tile, how.wide, tile),
+    return call(routine("conv_backward_live"),
                 {fixed, weight, from, live_of(step, link.layer), made, bool_literal(out.add),
                  name(out.coefficients), live_of(step, input), read});
-  call(fmt::format("bf::conv_backward<{}, {}{}>", step.tile, how.wide, tile),
+  call(routine("conv_backward"),
        {fixed, weight, from, made, bool_literal(out.add), name(out.coefficients), read});
 }
 

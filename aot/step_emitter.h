@@ -140,6 +140,8 @@ class StepEmitter {
   // Of layers with a list of live channels.
   std::string made_shape(int index) const;
   std::string live_of(const BackwardRows& step, int tensor) const;
+  std::string spread_of(const BackwardRows& step) const;
+  void concretize(const BackwardRows& step);
   Arguments row_image(const BackwardRows& step, int index);
   bool clear_live(const BackwardRows& step, int tensor, BufferId coefficients);
   void relax_live(const BackwardRows& step, const BackwardLink& link, const std::string& price,

@@ -189,6 +189,29 @@ void EntryBuilder::pass_back(int index, BackwardRows& step, CoefficientSlots& sl
   choose_kernels(step);
 }
 
+// The box' coefficients need no memory where one convolution makes all of them, of a window, and
+// the rows' sums alone read them.
+void EntryBuilder::fuse_spread(BackwardRows& step) {
+  if (find_image(step, -1) == nullptr) return;
+  if (step.input_coefficients != static_cast<BufferId>(entry_.buffers.size() - 1)) return;
+  std::vector<std::pair<const Layer*, BackwardOut*>> readers;
+  const auto find = [&](const Layer& region, std::vector<BackwardOut>& outs) {
+    for (BackwardOut& out : outs)
+      if (region.terms[static_cast<std::size_t>(out.term)].input < 0)
+        readers.emplace_back(&region, &out);
+  };
+  find(layer(step.layer), step.starts);
+  if (!readers.empty()) return;
+  for (BackwardLink& link : step.links) find(layer(link.layer), link.outs);
+  if (readers.size() != 1) return;
+  const auto& [region, out] = readers.front();
+  const Term& term = region->terms[static_cast<std::size_t>(out->term)];
+  if (region->kind != LayerKind::kSum || !std::holds_alternative<ConvMap>(term.map)) return;
+  out->spread = true;
+  out->coefficients = step.input_coefficients = BufferId::kNone;
+  entry_.buffers.pop_back();
+}
+
 // Links between dense layers leave out what lists leave out. Rows that choose slopes read all
 // coefficients.
 void EntryBuilder::use_lists(BackwardRows& step) {
@@ -245,8 +268,9 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   BackwardRows step = begin_rows(index, state, name);
   CoefficientSlots slots(*this, name, step.tile);
   pass_back(index, step, slots);
-  remake_tables(name, step);
   step.images = row_images(plan_, step);
+  fuse_spread(step);
+  remake_tables(name, step);
   add_row_errors(index, step);
   end_smaller(step);
   entry_.steps.push_back(std::move(step));

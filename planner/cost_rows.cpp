@@ -76,7 +76,8 @@ void StepCoster::pass_back(const BackwardRows& step, double once, double neurons
   end.float32 = 2.0 * share(-1) * plan_.input_count * step.tile;
   end.slots32 = 0;
   end.items = share(-1) * plan_.input_count * row_vectors(step.tile);
-  add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
+  if (step.input_coefficients != BufferId::kNone)
+    add(Family::kConcretize, kernel(step.concretize).function, step.concretize, tiles, end);
   Work tighten;
   tighten.items = std::min(neurons / once, step.tile / 2.0);
   add(Family::kTighten, "tighten_rows", -1, tiles, tighten);
@@ -264,8 +265,8 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
           : std::clamp(std::floor(room / (sums * std::min(channels, most))), 1.0, kTilePixels);
   const double blocks = std::floor(channels / most), rest = std::fmod(channels, most);
   Work work;
-  work.bytes = tile_bytes(step, of_out * region.out) +
-               (target.add ? 2 : 1) * tile_bytes(step, of_in * term.in);
+  const int stored = target.spread ? 0 : target.add ? 2 : 1;
+  work.bytes = tile_bytes(step, of_out * region.out) + stored * tile_bytes(step, of_in * term.in);
   const double flops = 2 * runs.products * step.tile * of_out * live_in;
   (code.wide ? work.float64 : work.float32) = flops;
   // Half of the latency (in the logarithm) is hidden by work on the next tile.

@@ -125,6 +125,7 @@ class EntryBuilder {
   void mark_free_slopes();
   std::vector<BackwardOut> outs(int index, CoefficientSlots& slots);
   void pass_back(int index, BackwardRows& step, CoefficientSlots& slots);
+  void fuse_spread(BackwardRows& step);
   void use_lists(BackwardRows& step);
   void choose_kernels(BackwardRows& step);
   void end_smaller(BackwardRows& step);

@@ -243,6 +243,7 @@ Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
                     {"coefficients", names.buffer(out.coefficients)},
                     {"add", out.add},
                     {"live", out.live},
+                    {"spread", out.spread},
                     {"kernel", names.kernel(out.kernel)}});
   return list;
 }

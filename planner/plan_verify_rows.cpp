@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -26,6 +27,7 @@ class Coefficients {
     return found == held_.end() ? BufferId::kNone : found->second;
   }
   bool only(int tensor) const { return held_.size() == 1 && held_.count(tensor) == 1; }
+  bool empty() const { return held_.empty(); }
 
   // A term's share goes to `id`: as the first of its tensor, or added to those before.
   void contribute(int tensor, BufferId id, bool add) {
@@ -90,8 +92,23 @@ void follow_outs(const Plan& plan, const Layer& layer, const std::vector<Backwar
     BF_CHECK(outs[i].term == static_cast<int>(i));
     const Term& term = layer.terms[i];
     BF_CHECK(kernel_of(plan, outs[i].kernel, kind, term.in, layer.out).rows == tile);
+    if (outs[i].spread) {  // all of the box' coefficients, which nothing else asks for
+      BF_CHECK(kind == KernelKind::kTermBackward && layer.kind == LayerKind::kSum);
+      BF_CHECK(term.input < 0 && std::holds_alternative<ConvMap>(term.map));
+      BF_CHECK(flow.holder(-1) == BufferId::kNone && !outs[i].add);
+      BF_CHECK(outs[i].coefficients == BufferId::kNone);
+      continue;
+    }
     flow.contribute(term.input, outs[i].coefficients, outs[i].add);
   }
+}
+
+// Outs that make the rows' spread themselves.
+std::int64_t spreads(const BackwardRows& step) {
+  std::int64_t count = std::ranges::count(step.starts, true, &BackwardOut::spread);
+  for (const BackwardLink& link : step.links)
+    count += std::ranges::count(link.outs, true, &BackwardOut::spread);
+  return count;
 }
 
 void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow) {
@@ -341,10 +358,16 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
     const int op = step.iterations > 0 ? 0 : static_cast<int>(i) + 1;
     follow_link(plan, entry, step, step.links[i], op, flow, uses);
   }
-  BF_CHECK(flow.only(-1));  // else the rows end above the inputs
-  BF_CHECK(flow.holder(-1) == step.input_coefficients);
-  uses.scratch(step.input_coefficients, kFloat, std::int64_t{plan.input_count} * step.tile,
-               step.iterations > 0 ? 0 : static_cast<int>(cone.size()) + 1);
+  if (spreads(step) > 0) {
+    BF_CHECK(spreads(step) == 1 && flow.empty() && step.input_coefficients == BufferId::kNone);
+    BF_CHECK(step.iterations == 0 && step.kept_position < 0 && entry.boxes == 1);
+    BF_CHECK(std::ranges::find(step.images, -1, &RowImage::tensor) != step.images.end());
+  } else {
+    BF_CHECK(flow.only(-1));  // else the rows end above the inputs
+    BF_CHECK(flow.holder(-1) == step.input_coefficients);
+    uses.scratch(step.input_coefficients, kFloat, std::int64_t{plan.input_count} * step.tile,
+                 step.iterations > 0 ? 0 : static_cast<int>(cone.size()) + 1);
+  }
   if (step.iterations > 0)
     follow_walk(plan, step, uses);
   else

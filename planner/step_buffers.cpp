@@ -127,8 +127,8 @@ class Renaming {
             &step.slack, &step.centre_out, &step.radius_out});
   }
   void operator()(RelaxMax& step) const {
-    rename({&step.centre_in, &step.radius_in, &step.table, &step.choice, &step.slack,
-            &step.live, &step.centre_out, &step.radius_out});
+    rename({&step.centre_in, &step.radius_in, &step.table, &step.choice, &step.slack, &step.live,
+            &step.centre_out, &step.radius_out});
   }
   void operator()(StartLines& step) const {
     rename({&step.input_radius, &step.radius, &step.lines_out});

@@ -198,6 +198,9 @@ struct BackwardOut {
   bool add = false;                         // another reader's are there; else they are cleared
   KernelId kernel = 0;
   bool live = false;  // through live channels alone, of the layer, the tensor read, or both
+  // A convolution of the box, the only one that reads it: what rows need of its coefficients goes
+  // to their sums, and they themselves nowhere.
+  bool spread = false;
   bool operator==(const BackwardOut&) const = default;
 };
 
@@ -289,11 +292,12 @@ struct BackwardRows {
   BufferId sums = BufferId::kNone;    // [3][tile] floats: offset sum, error sum, spread
   BufferId radius = BufferId::kNone;  // interval radius of z
   BufferId input_radius = BufferId::kNone;
-  BufferId input_coefficients = BufferId::kNone;  // over the network's inputs, after all links
-  BufferId input_values = BufferId::kNone;        // [inputs][tile]: the rows' corners; or kNone
-  std::vector<BackwardLink> links;                // in falling order of their layers
-  double sum_inflate = 0;                         // on the computed error sum
-  double concretize_inflate = 0;                  // on the computed sum_k |A_k| radius_k
+  // Over the network's inputs, after all links; kNone: some link's out has `spread`.
+  BufferId input_coefficients = BufferId::kNone;
+  BufferId input_values = BufferId::kNone;  // [inputs][tile]: the rows' corners; or kNone
+  std::vector<BackwardLink> links;          // in falling order of their layers
+  double sum_inflate = 0;                   // on the computed error sum
+  double concretize_inflate = 0;            // on the computed sum_k |A_k| radius_k
   double underflow = 0;        // times what relax() counted for each link, and the inputs
   double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
   double inflate = 0;          // on the interval radius

@@ -93,20 +93,18 @@ struct LineSums {
 
   static Floats all(float x) { return x - Floats{}; }
 
-  void flush() {
+  void add_chain(const Floats (&offset_chain)[kVectors], const Floats (&price_chain)[kVectors]) {
     float chain[2][kRows];
-    __builtin_memcpy(chain[0], offset, sizeof chain[0]);
-    __builtin_memcpy(chain[1], price, sizeof chain[1]);
+    __builtin_memcpy(chain[0], offset_chain, sizeof chain[0]);
+    __builtin_memcpy(chain[1], price_chain, sizeof chain[1]);
     for (int r = 0; r < kRows; ++r) {
       offsets[r] += static_cast<double>(chain[0][r]);
       prices[r] += static_cast<double>(chain[1][r]);
     }
-    BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) offset[v] = price[v] = Floats{};
-    used = 0;
   }
 
   void store(float* sums) {
-    flush();
+    add_chain(offset, price);
     for (int r = 0; r < kRows; ++r) {
       sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offsets[r]);
       sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + prices[r]);
@@ -114,58 +112,67 @@ struct LineSums {
   }
 };
 
-// Where the channels of a pixel are: neuron and coefficient of channel 0, and how far the next ones
-// are. Coefficients count in rows of kRows.
-struct PixelPlace {
+// Pixels side by side: neuron and coefficient of the first one's channel 0, how far the next
+// channels are, and the next pixels. Coefficients count in rows of kRows.
+struct PixelLine {
+  int pixels;
   int first, step;
   std::ptrdiff_t row, row_step;
+  int next_first;
+  std::ptrdiff_t next_row;
 };
 
-// Neurons of relax_rows(), at most kSumChain of them.
-template <int kRows, typename Channels>
-static inline void relax_chain(int n, const float* table, const float* price, PixelPlace at,
-                               const Channels& channels, const float* from, float* to,
-                               LineSums<kRows>& made) {
+// Neurons of relax_rows(): of `pixels` pixels the channels channels_of(number). Not inlined: the
+// loop needs all registers, for places from few pointers.
+template <int kRows, typename ChannelsOf>
+__attribute__((noinline)) static void relax_run(int n, const float* table, const float* price,
+                                                const PixelLine& run, ChannelsOf channels_of,
+                                                const float* from, float* to,
+                                                LineSums<kRows>& made) {
   using Sums = LineSums<kRows>;
   using Floats = typename Sums::Floats;
   constexpr int kLanes = Sums::kLanes;
+  const std::ptrdiff_t next = n, third = 3 * next, to_price = price - table, moved = to - from;
+  const std::ptrdiff_t step = run.step, row_step = run.row_step * kRows;
+  const float* lines = table + run.first;
+  const float* rows = from + run.row * kRows;
   Floats offset[Sums::kVectors], cost[Sums::kVectors];
   BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
     offset[v] = made.offset[v];
     cost[v] = made.price[v];
   }
-  for (int k = 0; k < channels.count; ++k) {
-    const int channel = channels[k], j = at.first + channel * at.step;
-    const Floats slope_upper = Sums::all(table[j]), slope_lower = Sums::all(table[n + j]);
-    const Floats offset_upper = Sums::all(table[2 * n + j]);
-    const Floats offset_lower = Sums::all(table[3 * n + j]);
-    const Floats price_j = Sums::all(price[j]);
-    const std::ptrdiff_t row = (at.row + channel * at.row_step) * kRows;
-    BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
-      const Floats a = load_rows<Floats>(from + row + v * kLanes);
-      const auto negative = a < Floats{};
-      store_rows(to + row + v * kLanes, a * (negative ? slope_upper : slope_lower));
-      offset[v] += a * (negative ? offset_upper : offset_lower);
-      cost[v] += (negative ? -a : a) * price_j;
+  int room = kSumChain - made.used;
+  for (int x = 0; x < run.pixels; ++x) {
+    const auto channels = channels_of(x);
+    for (int k = 0; k < channels.count; ++k, --room) {
+      if (room == 0) {
+        made.add_chain(offset, cost);
+        BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) offset[v] = cost[v] = Floats{};
+        room = kSumChain;
+      }
+      const std::ptrdiff_t channel = channels[k];
+      const float* const line = pinned(lines + channel * step);
+      const float* const row = rows + channel * row_step;
+      const Floats slope_upper = Sums::all(line[0]), slope_lower = Sums::all(line[next]);
+      const Floats offset_upper = Sums::all(line[2 * next]), offset_lower = Sums::all(line[third]);
+      const Floats price_j = Sums::all(line[to_price]);
+      BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
+        const Floats a = load_rows<Floats>(row + v * kLanes);
+        const auto negative = a < Floats{};
+        store_rows(const_cast<float*>(row) + moved + v * kLanes,
+                   a * (negative ? slope_upper : slope_lower));
+        offset[v] += a * (negative ? offset_upper : offset_lower);
+        cost[v] += magnitude<float>(a) * price_j;
+      }
     }
+    lines += run.next_first;
+    rows += run.next_row * kRows;
   }
   BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
     made.offset[v] = offset[v];
     made.price[v] = cost[v];
   }
-  made.used += channels.count;
-}
-
-template <int kRows, typename Channels>
-static inline void relax_run(int n, const float* table, const float* price, PixelPlace at,
-                             const Channels& channels, const float* from, float* to,
-                             LineSums<kRows>& made) {
-  for (int done = 0, some; done < channels.count; done += some) {
-    if (made.used == kSumChain) made.flush();
-    const int room = kSumChain - made.used;
-    some = channels.count - done < room ? channels.count - done : room;
-    relax_chain(n, table, price, at, channels.part(done, some), from, to, made);
-  }
+  made.used = kSumChain - room;
 }
 
 // Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
@@ -174,7 +181,12 @@ template <int kRows>
 BF_ROUTINE relax_rows(int n, const float* table, const float* price, const float* from, float* to,
                       float* sums) {
   LineSums<kRows> made;
-  relax_run(n, table, price, {0, 1, 0, 1}, AllChannels{0, n}, from, to, made);
+  relax_run(
+      n, table, price, PixelLine{1, 0, 1, 0, 1, 0, 0},
+      [n](int) {
+        return AllChannels{0, n};
+      },
+      from, to, made);
   made.store(sums);
 }
 template <bool kWide>

@@ -179,8 +179,16 @@ struct ConvTile {
   }
 };
 
+// Coefficients of an output: a vector of a pixel's rows.
+template <typename Tile>
+__attribute__((always_inline)) static inline typename Tile::Vector read_rows(const float* a) {
+  using Floats = typename VectorOf<float, Tile::kLanes>::type;
+  return made_once(convert_rows<typename Tile::Vector, Tile::kLanes>(load_rows<Floats>(a)));
+}
+
 // `count` output channels of one tap. weight: of the first; a: coefficients of the first; group:
-// from those of one column to those of the next, 0 where all have the same.
+// from those of one column to those of the next, 0 where all have the same. Of weights and
+// coefficients those stay in registers that are fewer.
 template <int kRows, int kColumns, int kPixels, typename Weight, typename Sum>
 __attribute__((always_inline)) static inline void conv_products(
     const Weight* weight, int column_step, const float* a, std::ptrdiff_t step,
@@ -189,16 +197,27 @@ __attribute__((always_inline)) static inline void conv_products(
   using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
   using Vector = typename Tile::Vector;
   constexpr int kLanes = Tile::kLanes;
+  const auto weight_of = [&](int c) __attribute__((always_inline)) {
+    return static_cast<Sum>(weight[c * column_step]) - Vector{};
+  };
   for (int o = 0; o < count; ++o, ++weight, a += step) {
+    if (kColumns < kPixels * Tile::kVectors && group == 0) {
+      Vector w[kColumns];
+      BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) w[c] = made_once(Vector(weight_of(c)));
+      BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+          BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
+        const Vector in = read_rows<Tile>(a + x * pixel_step + v * kLanes);
+        BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) tile.sum[x][c][v] += in * w[c];
+      }
+      continue;
+    }
     Vector in[kPixels][Tile::kVectors];
     BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
-      const Vector w = static_cast<Sum>(weight[c * column_step]) - Vector{};
+      const Vector w = weight_of(c);
       BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
           BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
         if (c == 0 || group != 0)
-          in[x][v] = made_once(
-              convert_rows<Vector, kLanes>(load_rows<typename VectorOf<float, kLanes>::type>(
-                  a + c * group + x * pixel_step + v * kLanes)));
+          in[x][v] = read_rows<Tile>(a + c * group + x * pixel_step + v * kLanes);
         tile.sum[x][c][v] += in[x][v] * w;
       }
     }
@@ -256,66 +275,155 @@ constexpr int chain_part(bool whole, int left) {
   return whole || left < kConvChain ? left : kConvChain;
 }
 
-// One column's sums, stored or added.
-template <typename Tile>
-__attribute__((always_inline)) static inline void store_column(
-    const typename Tile::Vector (&sums)[Tile::kVectors], bool add, float* to) {
-  using Floats = typename VectorOf<float, Tile::kLanes>::type;
-  using Vector = typename Tile::Vector;
-  BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
-    float* const at = to + v * Tile::kLanes;
-    Vector sum = sums[v];
-    if (add) sum += convert_rows<Vector, Tile::kLanes>(load_rows<Floats>(at));
-    store_rows(at, narrow_rows<Floats, Tile::kLanes>(sum));
-  }
-}
+// ---- where an input's coefficients go
 
-template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape, typename Weight>
+// To memory, or are added to what is there.
+template <int kRows>
+class StoredRows {
+ public:
+  StoredRows(const ConvShape& shape, bool add, float* coefficients)
+      : places_(shape.in), add_(add), at_(coefficients) {}
+
+  // Those of the first input of a row of pixels.
+  StoredRows row(int n, int channel, const int (&p)[3]) const {
+    StoredRows moved = *this;
+    moved.at_ += element(places_, n, channel, p) * kRows;
+    return moved;
+  }
+  StoredRows pixel(std::ptrdiff_t x) const {
+    StoredRows moved = *this;
+    moved.at_ += x * places_.spatial[2] * kRows;
+    return moved;
+  }
+  void skip_channels(std::ptrdiff_t count) { at_ += count * places_.channel * kRows; }
+
+  // A tile's sums; pixels `step` apart, of the channels channel_of(column).
+  template <int kColumns, int kPixels, typename Sum, typename ChannelOf>
+  __attribute__((always_inline)) void put(const ConvTile<kRows, kColumns, kPixels, Sum>& sums,
+                                          int step, const ChannelOf& channel_of) const {
+    BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+        BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
+            put_column(sums, x, c,
+                       at_ + (std::ptrdiff_t{x} * step * places_.spatial[2] +
+                              std::ptrdiff_t{channel_of(c)} * places_.channel) *
+                                 kRows);
+  }
+
+ private:
+  template <typename Tile>
+  __attribute__((always_inline)) void put_column(const Tile& sums, int x, int c, float* to) const {
+    using Floats = typename VectorOf<float, Tile::kLanes>::type;
+    using Vector = typename Tile::Vector;
+    BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
+      float* const at = to + v * Tile::kLanes;
+      Vector sum = sums.sum[x][c][v];
+      if (add_) sum += convert_rows<Vector, Tile::kLanes>(load_rows<Floats>(at));
+      store_rows(at, narrow_rows<Floats, Tile::kLanes>(sum));
+    }
+  }
+
+  ImageStrides places_;
+  bool add_;
+  float* at_;
+};
+
+// Nowhere: of the box, whose coefficients A nothing but sum_k |A_k| radius_k asks for, that sum is
+// made of them where they are in registers. A term passes through its product's rounding, the
+// additions within its tile, and those of tiles: at most as many as there are elements. What a sum
+// in double would be stored as is rounded to float here, too.
+template <int kRows>
+class SpreadRows {
+ public:
+  // radius: at the places that the image has elements at. spread: kRows sums, added to.
+  SpreadRows(const ImageStrides& places, const float* radius, float* spread)
+      : places_(places), radius_(radius), spread_(spread) {}
+
+  SpreadRows row(int n, int channel, const int (&p)[3]) const {
+    SpreadRows moved = *this;
+    moved.radius_ += element(places_, n, channel, p);
+    return moved;
+  }
+  SpreadRows pixel(std::ptrdiff_t x) const {
+    SpreadRows moved = *this;
+    moved.radius_ += x * places_.spatial[2];
+    return moved;
+  }
+  void skip_channels(std::ptrdiff_t count) { radius_ += count * places_.channel; }
+
+  template <int kColumns, int kPixels, typename Sum, typename ChannelOf>
+  __attribute__((always_inline)) void put(const ConvTile<kRows, kColumns, kPixels, Sum>& sums,
+                                          int step, const ChannelOf& channel_of) const {
+    using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
+    using Floats = typename VectorOf<float, Tile::kLanes>::type;
+    Floats part[kPixels][Tile::kVectors] = {};  // side by side
+    BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
+        BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
+      const Floats r = radius_[std::ptrdiff_t{x} * step * places_.spatial[2] +
+                               std::ptrdiff_t{channel_of(c)} * places_.channel] -
+                       Floats{};
+      BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) part[x][v] +=
+          magnitude<float>(narrow_rows<Floats, Tile::kLanes>(sums.sum[x][c][v])) * r;
+    }
+    BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
+      BF_UNROLL_ROWS for (int x = 1; x < kPixels; ++x) part[0][v] += part[x][v];
+      float* const to = spread_ + v * Tile::kLanes;
+      store_rows(to, Floats(load_rows<Floats>(to) + part[0][v]));
+    }
+  }
+
+ private:
+  ImageStrides places_;
+  const float* radius_;
+  float* spread_;
+};
+
+// ---- tiles
+
+template <int kRows, int kColumns, int kPixels, bool kWide, typename Shape, typename Weight,
+          typename Target>
 __attribute__((always_inline)) static inline void conv_tile(Shape fixed,
                                                             const ConvReads<Weight>& reads,
-                                                            bool add, float* to,
-                                                            std::ptrdiff_t channel,
-                                                            std::ptrdiff_t pixel) {
+                                                            const Target& to, int step) {
   using Tile = ConvTile<kRows, kColumns, kPixels, typename SumOf<kWide>::type>;
   const ConvShape& shape = fixed;
   const int readers = out_group(shape), column_step = taps(shape) * readers;
-  const std::ptrdiff_t step = std::ptrdiff_t{shape.out.channel} * kRows;
-  const std::ptrdiff_t group = is_depthwise(shape) ? readers * step : 0;
+  const std::ptrdiff_t reader = std::ptrdiff_t{shape.out.channel} * kRows;
+  const std::ptrdiff_t group = is_depthwise(shape) ? readers * reader : 0;
   const std::ptrdiff_t pixel_step =
       std::ptrdiff_t{shape.out.spatial[2]} * kRows * tap_shift(shape, shape.transposed, 2);
   const Tile sums = conv_sums<Tile, kWide>(
       fixed, reads,
-      [&](int tap, const int(&p)[3], bool whole, Tile& chain,
-          const auto& end_part) __attribute__((always_inline)) {
-        const Weight* const w = reads.weight + tap * readers;
-        const float* const from = reads.a + place_of(shape, p) * kRows;
-        for (int o = 0, some; o < readers; o += some) {
-          some = chain_part(whole, readers - o);
-          conv_products(w + o, column_step, from + o * step, step, group, pixel_step, some, chain);
-          end_part();
-        }
-      });
-  BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x) BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
-      store_column<Tile>(sums.sum[x][c], add, to + x * pixel + c * channel);
+      [&](int tap, const int(&p)[3], bool whole, Tile& chain, const auto& end_part)
+          __attribute__((always_inline)) {
+            const Weight* const w = reads.weight + tap * readers;
+            const float* const from = reads.a + place_of(shape, p) * kRows;
+            for (int o = 0, some; o < readers; o += some) {
+              some = chain_part(whole, readers - o);
+              conv_products(w + o, column_step, from + o * reader, reader, group, pixel_step, some,
+                            chain);
+              end_part();
+            }
+          });
+  to.put(sums, step, [](int c) { return c; });
 }
 
-// All channels that the same taps read, at one pixel or some.
-template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typename Weight>
+// All channels that the same taps read, at one pixel or some, `step` apart.
+template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typename Weight,
+          typename Target>
 __attribute__((always_inline)) static inline void conv_channels(Shape fixed,
-                                                                ConvReads<Weight> reads, bool add,
-                                                                float* to, std::ptrdiff_t channel,
-                                                                std::ptrdiff_t pixel) {
+                                                                ConvReads<Weight> reads, Target to,
+                                                                int step) {
   constexpr int kMost = Tile::template columns<kRows, kWide>(kPixels, kTileRoom<Shape>);
   const ConvShape& shape = fixed;
   int left = tiled_channels(shape);
   const auto some = [&](auto width) __attribute__((always_inline)) {
     constexpr int kColumns = decltype(width)::value;
     for (; left >= kColumns; left -= kColumns) {
-      conv_tile<kRows, kColumns, kPixels, kWide>(fixed, reads, add, to, channel, pixel);
+      conv_tile<kRows, kColumns, kPixels, kWide>(fixed, reads, to, step);
       reads.weight += kColumns * taps(shape) * out_group(shape);
       if (is_depthwise(shape))
         reads.a += std::ptrdiff_t{kColumns} * out_group(shape) * shape.out.channel * kRows;
-      to += kColumns * channel;
+      to.skip_channels(kColumns);
     }
   };
   if constexpr (kMost >= 12) some(Count<12>{});
@@ -330,18 +438,16 @@ __attribute__((always_inline)) static inline void conv_channels(Shape fixed,
 
 // A row of pixels of one image and group. Pixels a stride apart are read by the same taps, but for
 // borders; `pixels` of them go together.
-template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typename Weight>
-static inline void conv_row(Shape fixed, ConvReads<Weight> reads, const Window& from, bool add,
-                            const Window& window, float* to) {
+template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typename Weight,
+          typename Target>
+static inline void conv_row(Shape fixed, ConvReads<Weight> reads, const Window& from,
+                            const Window& window, const Target& to) {
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
   const int step = tap_period(shape, shape.transposed, 2);
-  const std::ptrdiff_t channel = std::ptrdiff_t{shape.in.channel} * kRows;
-  const std::ptrdiff_t pixel = std::ptrdiff_t{shape.in.spatial[2]} * kRows;
   for (int lane = 0; lane < step; ++lane) {
     TapRange taps = all_taps(shape, how, shape.transposed, 2, window.begin[2] + lane);
     for (int x = window.begin[2] + lane; x < window.end[2];) {
-      float* const at = to + x * pixel;
       reads.range[2] = clip(how, from, 2, taps);
       int done = 1;
       if constexpr (kPixels > 1)
@@ -349,22 +455,22 @@ static inline void conv_row(Shape fixed, ConvReads<Weight> reads, const Window& 
             have_same_taps(shape, how, shape.transposed, from, taps, kPixels))
           done = kPixels;
       if (done == kPixels)
-        conv_channels<kRows, kWide, Tile, kPixels>(fixed, reads, add, at, channel, step * pixel);
+        conv_channels<kRows, kWide, Tile, kPixels>(fixed, reads, to.pixel(x), step);
       else
-        conv_channels<kRows, kWide, Tile, 1>(fixed, reads, add, at, channel, pixel);
+        conv_channels<kRows, kWide, Tile, 1>(fixed, reads, to.pixel(x), 1);
       x += done * step;
       taps.position += done * tap_shift(shape, shape.transposed, 2);
     }
   }
 }
 
-// coefficients_out (=, or += when `add`) W^T coefficients_in, for the inputs in the window `to`.
-// What is outside of the window `from` of outputs counts as zero. Shape: ConvShape or FixedShape;
-// Tile: RuleTile or GivenTile.
-template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape>
-BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
-                         const Window& from, bool add, float* BF_RESTRICT coefficients_out,
-                         const Window& to) {
+// W^T coefficients_in, for the inputs in the window `to`, which `target` takes.
+template <int kRows, bool kWide, typename Tile, typename Shape, typename Target>
+__attribute__((always_inline)) static inline void conv_gather(Shape fixed, const float* weight,
+                                                              const float* coefficients_in,
+                                                              const Window& from,
+                                                              const Target& target,
+                                                              const Window& to) {
   constexpr int kPixels = TilePixels<kRows, kWide, Tile, Shape>::value;
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
@@ -382,10 +488,31 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
               {clip(how, from, 0, all_taps(shape, how, shape.transposed, 0, z)),
                clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),
                {}}};
-          conv_row<kRows, kWide, Tile, kPixels>(
-              fixed, reads, from, add, to,
-              coefficients_out + element(shape.in, n, g * group, row) * kRows);
+          conv_row<kRows, kWide, Tile, kPixels>(fixed, reads, from, to,
+                                                target.row(n, g * group, row));
         }
+}
+
+// coefficients_out (=, or += when `add`) W^T coefficients_in, for the inputs in the window `to`.
+// What is outside of the window `from` of outputs counts as zero. Shape: ConvShape or FixedShape;
+// Tile: RuleTile or GivenTile.
+template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape>
+BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
+                         const Window& from, bool add, float* BF_RESTRICT coefficients_out,
+                         const Window& to) {
+  conv_gather<kRows, kWide, Tile>(fixed, weight, coefficients_in, from,
+                                  StoredRows<kRows>(fixed, add, coefficients_out), to);
+}
+
+// spread_r = sum_k |(W^T coefficients_in)_kr| radius_k over the inputs in the window `to`, whose
+// radii are at the places `at`.
+template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape>
+BF_ROUTINE conv_spread(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
+                       const Window& from, const ImageStrides& at, const float* BF_RESTRICT radius,
+                       float* BF_RESTRICT spread, const Window& to) {
+  clear_rows<kRows>(1, spread);
+  conv_gather<kRows, kWide, Tile>(fixed, weight, coefficients_in, from,
+                                  SpreadRows<kRows>(at, radius, spread), to);
 }
 
 }  // namespace bf

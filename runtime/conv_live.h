@@ -112,11 +112,12 @@ __attribute__((always_inline)) static inline void live_products(
   }
 }
 
-template <int kRows, int kColumns, bool kWide, typename Shape, typename Weight, typename Targets>
+template <int kRows, int kColumns, bool kWide, typename Shape, typename Weight, typename Targets,
+          typename Target>
 __attribute__((always_inline)) static inline void live_tile(Shape fixed, const Weight* weight,
                                                             const float* a, const ProductList& list,
-                                                            const Targets& channels, bool add,
-                                                            float* to) {
+                                                            const Targets& channels,
+                                                            const Target& to) {
   using Tile = ConvTile<kRows, kColumns, 1, typename SumOf<kWide>::type>;
   const ConvShape& shape = fixed;
   const int readers = out_group(shape), most = conv_chain(fixed).products;
@@ -139,9 +140,7 @@ __attribute__((always_inline)) static inline void live_tile(Shape fixed, const W
       sums.take(chain);
     }
   }
-  const std::ptrdiff_t channel = std::ptrdiff_t{shape.in.channel} * kRows;
-  BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c)
-      store_column<Tile>(sums.sum[0][c], add, to + channels[c] * channel);
+  to.put(sums, 1, [&](int c) { return channels[c]; });
 }
 
 // Calls run(Count<n>) for 1 <= n <= kMost.
@@ -156,12 +155,12 @@ __attribute__((always_inline)) static inline void with_count(int n, const Run& r
 }
 
 // All live channels of a pixel, in tiles that differ by one channel at most.
-template <int kRows, bool kWide, typename Shape, typename Weight, typename Targets>
+template <int kRows, bool kWide, typename Shape, typename Weight, typename Targets, typename Target>
 __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const Weight* weight,
                                                              const float* a,
                                                              const ProductList& list,
-                                                             const Targets& channels, bool add,
-                                                             float* to) {
+                                                             const Targets& channels,
+                                                             const Target& to) {
   constexpr int kMost = tile_columns<kRows, kWide>(1, kTileRoom<Shape>);
   for (int done = 0; done < channels.count;) {
     const int left = channels.count - done;
@@ -169,7 +168,7 @@ __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const 
     with_count<kMost>(
         some, [&](auto width) __attribute__((always_inline)) {
           live_tile<kRows, decltype(width)::value, kWide>(fixed, weight, a, list,
-                                                          channels.part(done, some), add, to);
+                                                          channels.part(done, some), to);
         });
     done += some;
   }
@@ -181,6 +180,48 @@ __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const 
 template <typename Targets>
 constexpr bool takes_all(const ConvShape& shape) {
   return !Targets::kListed && shape.in_channels < kTileColumns;
+}
+
+// conv_gather() through lists.
+template <int kRows, bool kWide, typename Shape, typename Sources, typename Targets,
+          typename Target>
+__attribute__((always_inline)) static inline void live_gather(Shape fixed, const float* weight,
+                                                              const float* coefficients_in,
+                                                              Sources sources, const Window& from,
+                                                              const Target& target, Targets targets,
+                                                              const Window& to) {
+  const ConvShape& shape = fixed;
+  const TapSteps how = steps(fixed, shape.transposed);
+  const int step = tap_period(shape, shape.transposed, 2);
+  const int origin[3] = {0, 0, 0};
+  using Weights = typename WeightsOf<kWide, Shape>::type;
+  const Weights weights(weight);
+  ProductList list;
+  for (int n = 0; n < shape.batch; ++n)
+    for (int z = to.begin[0]; z < to.end[0]; ++z)
+      for (int y = to.begin[1]; y < to.end[1]; ++y) {
+        const int row[3] = {z, y, 0};
+        const float* const a = coefficients_in + element(shape.out, n, 0, origin) * kRows;
+        const Target out = target.row(n, 0, row);
+        const std::ptrdiff_t first =
+            ((std::ptrdiff_t{n} * shape.in_size[0] + z) * shape.in_size[1] + y) * shape.in_size[2];
+        TapRange range[3] = {clip(how, from, 0, all_taps(shape, how, shape.transposed, 0, z)),
+                             clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),
+                             {}};
+        for (int lane = 0; lane < step; ++lane) {
+          TapRange taps = all_taps(shape, how, shape.transposed, 2, to.begin[2] + lane);
+          for (int x = to.begin[2] + lane; x < to.end[2]; x += step) {
+            const auto channels = targets.at(first + x, shape.in_channels);
+            if (channels.count > 0) {
+              range[2] = clip(how, from, 2, taps);
+              list_products(fixed, range, std::ptrdiff_t{n} * elements(1, 1, shape.out_size),
+                            sources, list);
+              live_pixel<kRows, kWide>(fixed, weights.from, a, list, channels, out.pixel(x));
+            }
+            taps.position += tap_shift(shape, shape.transposed, 2);
+          }
+        }
+      }
 }
 
 // Sources, of the outputs, and targets, of the inputs: AllLive or LivePixels. Other arguments as of
@@ -195,38 +236,23 @@ BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
   if (dense)
     return conv_backward<kRows, kWide, Tile>(fixed, weight, coefficients_in, from, add,
                                              coefficients_out, to);
-  const ConvShape& shape = fixed;
-  const TapSteps how = steps(fixed, shape.transposed);
-  const int step = tap_period(shape, shape.transposed, 2);
-  const int origin[3] = {0, 0, 0};
-  const typename WeightsOf<kWide, Shape>::type weights(weight);
-  ProductList list;
-  for (int n = 0; n < shape.batch; ++n)
-    for (int z = to.begin[0]; z < to.end[0]; ++z)
-      for (int y = to.begin[1]; y < to.end[1]; ++y) {
-        const int row[3] = {z, y, 0};
-        const float* const a = coefficients_in + element(shape.out, n, 0, origin) * kRows;
-        float* const out = coefficients_out + element(shape.in, n, 0, row) * kRows;
-        const std::ptrdiff_t first =
-            ((std::ptrdiff_t{n} * shape.in_size[0] + z) * shape.in_size[1] + y) * shape.in_size[2];
-        TapRange range[3] = {clip(how, from, 0, all_taps(shape, how, shape.transposed, 0, z)),
-                             clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),
-                             {}};
-        for (int lane = 0; lane < step; ++lane) {
-          TapRange taps = all_taps(shape, how, shape.transposed, 2, to.begin[2] + lane);
-          for (int x = to.begin[2] + lane; x < to.end[2]; x += step) {
-            const auto channels = targets.at(first + x, shape.in_channels);
-            if (channels.count > 0) {
-              range[2] = clip(how, from, 2, taps);
-              list_products(fixed, range, std::ptrdiff_t{n} * elements(1, 1, shape.out_size),
-                            sources, list);
-              live_pixel<kRows, kWide>(fixed, weights.from, a, list, channels, add,
-                                       out + std::ptrdiff_t{x} * shape.in.spatial[2] * kRows);
-            }
-            taps.position += tap_shift(shape, shape.transposed, 2);
-          }
-        }
-      }
+  live_gather<kRows, kWide>(fixed, weight, coefficients_in, sources, from,
+                            StoredRows<kRows>(fixed, add, coefficients_out), targets, to);
+}
+
+// The same of conv_spread(), whose inputs, the box, have no list.
+template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape, typename Sources>
+BF_ROUTINE conv_spread_live(Shape fixed, const float* weight,
+                            const float* BF_RESTRICT coefficients_in, Sources sources,
+                            const Window& from, const ImageStrides& at,
+                            const float* BF_RESTRICT radius, float* BF_RESTRICT spread,
+                            const Window& to) {
+  if (takes_all<AllLive>(fixed) ? sources.many() : sources.all())
+    return conv_spread<kRows, kWide, Tile>(fixed, weight, coefficients_in, from, at, radius, spread,
+                                           to);
+  clear_rows<kRows>(1, spread);
+  live_gather<kRows, kWide>(fixed, weight, coefficients_in, sources, from,
+                            SpreadRows<kRows>(at, radius, spread), AllLive{}, to);
 }
 
 }  // namespace bf

@@ -351,17 +351,20 @@ BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Wind
   LineSums<kRows> made;
   for_pixel_rows(image, window, [&](int batch, const int(&p)[3]) {
     const std::ptrdiff_t pixel = row_of(image, batch, p) / image.channels;
-    PixelPlace at = {element_of(image, batch, p), image.at.channel, element(rows, batch, 0, p),
-                     rows.channel};
-    for (int x = 0; x < window.end[2] - window.begin[2]; ++x) {
-      relax_run(n, table, price, at, live.at(pixel + x, image.channels), from, to, made);
-      if (zeros) {
-        const auto dead = live.dead_at(pixel + x, image.channels);
-        for (int i = 0; i < dead.count; ++i)
-          clear_rows<kRows>(1, to + (at.row + dead[i] * at.row_step) * kRows);
-      }
-      at.first += image.at.spatial[2];
-      at.row += rows.spatial[2];
+    const int channels = image.channels;
+    const PixelLine run = {window.end[2] - window.begin[2],
+                           element_of(image, batch, p),
+                           image.at.channel,
+                           element(rows, batch, 0, p),
+                           rows.channel,
+                           image.at.spatial[2],
+                           rows.spatial[2]};
+    relax_run(
+        n, table, price, run, [=](int x) { return live.at(pixel + x, channels); }, from, to, made);
+    for (int x = 0; zeros && x < run.pixels; ++x) {
+      const auto dead = live.dead_at(pixel + x, channels);
+      for (int i = 0; i < dead.count; ++i)
+        clear_rows<kRows>(1, to + (run.row + x * run.next_row + dead[i] * run.row_step) * kRows);
     }
   });
   made.store(sums);

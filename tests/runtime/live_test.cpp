@@ -248,6 +248,36 @@ TEST(Live, Identities) {
   }
 }
 
+// The sum of |A_k| radius_k over a window, which conv_spread() makes of coefficients that it does
+// not store. Radii are 0 or 1, of integers of three elements, else of one: no sum is rounded.
+template <int kRows, bool kWide, typename Shape, typename Sources>
+void check_spread(Shape fixed, const float* weight, const float* from, const float* zeroed,
+                  Sources sources, const bf::Window& made_in, const bf::Window& read, Numbers kind,
+                  Random& random) {
+  const bf::ConvShape& shape = fixed;
+  bf::Image image = {shape.batch, shape.in_channels, {}, shape.in};
+  std::copy(std::begin(shape.in_size), std::end(shape.in_size), image.size);
+  const int n = bf::elements(image.batch, image.channels, image.size);
+  std::vector<float> rows(static_cast<std::size_t>(n) * kRows, 0.0F);  // 0 outside of the window
+  bf::conv_backward<kRows, kWide>(fixed, weight, zeroed, made_in, false, rows.data(), read);
+  const bf::ImageStrides at = random.below(2) == 0 ? bf::by_pixels(image) : shape.in;
+  const std::vector<std::ptrdiff_t> place = places(image, at);
+  std::vector<float> radius(static_cast<std::size_t>(n), 0.0F), expected(kRows, 0.0F);
+  for (int i = 0; i < (kind == Numbers::kIntegers ? 3 : 1); ++i) {
+    const auto j = static_cast<std::size_t>(random.below(n));
+    if (radius[static_cast<std::size_t>(place[j])] != 0) continue;
+    radius[static_cast<std::size_t>(place[j])] = 1;
+    for (std::size_t r = 0; r < kRows; ++r) expected[r] += std::abs(rows[j * kRows + r]);
+  }
+  std::vector<float> spread(kRows, kNan), of_list = spread;
+  bf::conv_spread<kRows, kWide>(fixed, weight, zeroed, made_in, at, radius.data(), spread.data(),
+                                read);
+  bf::conv_spread_live<kRows, kWide>(fixed, weight, from, sources, made_in, at, radius.data(),
+                                     of_list.data(), read);
+  EXPECT_EQ(spread, expected);
+  EXPECT_EQ(of_list, expected);
+}
+
 // Coefficients of outputs that are not live are NaN here and 0 for conv_backward(). Sums of one
 // chain are the same but for zeros, to the bit; others of integers.
 template <int kRows, bool kWide, typename Shape>
@@ -300,6 +330,14 @@ void check_conv(Shape fixed, const std::vector<float>& weight, unsigned seed) {
     const bool passed = !of_targets || live_in[i / kRows];
     EXPECT_EQ(made[i], passed ? expected[i] : before[i]) << i;
   }
+  const auto spread = [&](auto live_sources) {
+    check_spread<kRows, kWide>(fixed, weight.data(), from.data(), zeroed.data(), live_sources,
+                               made_in, read, kind, random);
+  };
+  if (of_sources)
+    spread(source_list);
+  else
+    spread(bf::AllLive{});
 }
 
 // Lists are by element here: the image's places in memory are those of its coefficients.

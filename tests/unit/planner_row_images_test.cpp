@@ -112,5 +112,64 @@ TEST(RowImages, VerifyCatchesDenseReaders) {
       "layer.kind == LayerKind::kSum");
 }
 
+// ---- rows whose last convolution makes their spread
+
+Plan spread_plan() {
+  Plan plan = windowed_plan();
+  BackwardRows& rows = rows_of(plan, kBlock);
+  BackwardOut& out = link_of(rows, kFirst).outs[0];
+  const auto unused = static_cast<std::size_t>(out.coefficients);
+  out.spread = true;
+  out.coefficients = rows.input_coefficients = BufferId::kNone;
+  Entry& entry = plan.entries[0];
+  std::vector<BufferId> names;
+  for (std::size_t i = 0; i < entry.buffers.size(); ++i)
+    names.push_back(static_cast<BufferId>(i > unused ? i - 1 : i));
+  for (Step& step : entry.steps) rename_buffers(step, names);
+  entry.buffers.erase(entry.buffers.begin() + static_cast<std::ptrdiff_t>(unused));
+  settle(plan);
+  return plan;
+}
+
+void expect_spread_death(const std::function<void(Plan&, BackwardRows&, BackwardOut&)>& breakage,
+                         const char* message) {
+  Plan plan = spread_plan();
+  BackwardRows& rows = rows_of(plan, kBlock);
+  breakage(plan, rows, link_of(rows, kFirst).outs[0]);
+  EXPECT_DEATH(verify(plan), message);
+}
+
+TEST(RowImages, VerifyAcceptsSpreads) {
+  verify(spread_plan());
+}
+
+TEST(RowImages, VerifyCatchesWrongSpreads) {
+  expect_spread_death(
+      [](Plan& p, BackwardRows& rows, BackwardOut&) {
+        rows.input_coefficients = rows_of(p, kSecond).input_coefficients;
+      },
+      "input_coefficients == BufferId::kNone");
+  expect_spread_death(
+      [](Plan& p, BackwardRows&, BackwardOut& out) {
+        out.coefficients = rows_of(p, kSecond).input_coefficients;
+      },
+      "coefficients == BufferId::kNone");
+  expect_spread_death([](Plan&, BackwardRows& rows, BackwardOut&) { rows.images.pop_back(); },
+                      "step.images.end|reader");
+  expect_spread_death([](Plan&, BackwardRows& rows, BackwardOut&) { rows.kept_position = 0; },
+                      "kept_position");
+  expect_spread_death([](Plan&, BackwardRows&, BackwardOut& out) { out.add = true; }, "out.*add");
+  // Of what is not the box.
+  expect_spread_death(
+      [](Plan&, BackwardRows& rows, BackwardOut&) {
+        BackwardOut& other = link_of(rows, kSecond).outs[0];
+        other.spread = true;
+        other.coefficients = BufferId::kNone;
+      },
+      "input < 0");
+  // Nobody makes it.
+  expect_spread_death([](Plan&, BackwardRows&, BackwardOut& out) { out.spread = false; }, "");
+}
+
 }  // namespace
 }  // namespace bf
