@@ -138,6 +138,20 @@ inline T* pinned(T* p) {
 
 )";
 
+constexpr const char* kWidened =
+    R"(// A number in all lanes of doubles. A load spreads it: what spreads a register takes the place of a
+// multiply-add on some processors with AVX-512.
+template <typename V>
+inline V widened(float x) {
+  double wide = static_cast<double>(x);
+#if defined(__AVX512F__)
+  __asm__("" : "+m"(wide));
+#endif
+  return wide - V{};
+}
+
+)";
+
 std::string float_vector(std::int64_t lanes) {
   return fmt::format(R"(using f32x{0} = float __attribute__((vector_size({1})));
 using i32x{0} = std::int32_t __attribute__((vector_size({1})));
@@ -215,6 +229,7 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
   if (needs.vectors.empty()) return text;
   text += kVectorHelpers;
   if (needs.helpers.contains("pinned")) text += kPinned;
+  if (needs.helpers.contains("widened")) text += kWidened;
   if (needs.helpers.contains("load_first")) text += kLoadFirst;
   for (const auto& [type, lanes] : needs.vectors) {
     if (type == loop::Type::kFloat32)

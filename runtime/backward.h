@@ -132,10 +132,9 @@ __attribute__((noinline)) static void relax_run(int n, const float* table, const
   using Sums = LineSums<kRows>;
   using Floats = typename Sums::Floats;
   constexpr int kLanes = Sums::kLanes;
-  const std::ptrdiff_t next = n, third = 3 * next, to_price = price - table, moved = to - from;
+  const std::ptrdiff_t next = n, third = 3 * next, to_price = price - table;
   const std::ptrdiff_t step = run.step, row_step = run.row_step * kRows;
-  const float* lines = table + run.first;
-  const float* rows = from + run.row * kRows;
+  std::ptrdiff_t first = run.first, rows = run.row * kRows;
   Floats offset[Sums::kVectors], cost[Sums::kVectors];
   BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
     offset[v] = made.offset[v];
@@ -151,21 +150,20 @@ __attribute__((noinline)) static void relax_run(int n, const float* table, const
         room = kSumChain;
       }
       const std::ptrdiff_t channel = channels[k];
-      const float* const line = pinned(lines + channel * step);
-      const float* const row = rows + channel * row_step;
+      const float* const line = pinned(table + (first + channel * step));
+      const std::ptrdiff_t row = rows + channel * row_step;
       const Floats slope_upper = Sums::all(line[0]), slope_lower = Sums::all(line[next]);
       const Floats offset_upper = Sums::all(line[2 * next]), offset_lower = Sums::all(line[third]);
       const Floats price_j = Sums::all(line[to_price]);
       BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
-        const Floats a = load_rows<Floats>(row + v * kLanes);
+        const Floats a = load_rows<Floats>(from + row + v * kLanes);
         const auto negative = a < Floats{};
-        store_rows(const_cast<float*>(row) + moved + v * kLanes,
-                   a * (negative ? slope_upper : slope_lower));
+        store_rows(to + row + v * kLanes, a * (negative ? slope_upper : slope_lower));
         offset[v] += a * (negative ? offset_upper : offset_lower);
         cost[v] += magnitude<float>(a) * price_j;
       }
     }
-    lines += run.next_first;
+    first += run.next_first;
     rows += run.next_row * kRows;
   }
   BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {

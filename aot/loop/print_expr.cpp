@@ -234,9 +234,10 @@ std::string ExprPrinter::expression(const Expr& expr) {
       // other way round.
       const Expr& from = *expr.operands[0];
       if (lanes_ > 1 && from.kind == ExprKind::kLoad && from.within.empty() &&
-          !follows_lanes(from.index))
-        return broadcast(fmt::format("static_cast<double>({})", element(from.name, from.index)),
-                         Type::kFloat64);
+          !follows_lanes(from.index)) {
+        needs_.helpers.insert("widened");
+        return fmt::format("widened<{}>({})", type(Type::kFloat64), element(from.name, from.index));
+      }
       [[fallthrough]];
     }
     case ExprKind::kToFloat:
