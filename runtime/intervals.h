@@ -184,6 +184,33 @@ constexpr int line_groups(const MaxGroups& groups) {
   return fit < groups.count[3] ? fit : groups.count[3];
 }
 
+// The ends of kCount neighbours of kWidth numbers each. A power of two: of every two neighbours,
+// then of theirs. No end is NaN here; a spread that is none, or infinite, stays so in any order of
+// sums.
+template <int kCount, int kWidth, int kLength>
+__attribute__((always_inline)) static inline void join_ends(const float (&low)[kLength],
+                                                            const float (&high)[kLength],
+                                                            const float (&spread)[kLength],
+                                                            float* BF_RESTRICT low_out,
+                                                            float* BF_RESTRICT high_out) {
+  static_assert(kLength == kCount * kWidth, "bf: groups side by side");
+  if constexpr (kWidth == 1) {
+    for (int x = 0; x < kCount; ++x) {
+      low_out[x] = low[x];
+      high_out[x] = spread[x] <= kMaxFloat ? high[x] : __builtin_inff();
+    }
+  } else {
+    constexpr int kHalf = kLength / 2;
+    float lows[kHalf], highs[kHalf], spreads[kHalf];
+    for (int p = 0; p < kHalf; ++p) {
+      lows[p] = low[2 * p] > low[2 * p + 1] ? low[2 * p] : low[2 * p + 1];
+      highs[p] = high[2 * p] > high[2 * p + 1] ? high[2 * p] : high[2 * p + 1];
+      spreads[p] = spread[2 * p] + spread[2 * p + 1];
+    }
+    join_ends<kCount, kWidth / 2>(lows, highs, spreads, low_out, high_out);
+  }
+}
+
 // The ends over all taps but the last, then those of each group.
 template <const MaxGroups& kGroups, int kCount>
 static inline void max_line(const float* BF_RESTRICT centre, const float* BF_RESTRICT radius,
@@ -208,10 +235,14 @@ static inline void max_line(const float* BF_RESTRICT centre, const float* BF_RES
           spread[p] += above - below;
         }
       }
-  for (int x = 0; x < kCount; ++x) {
-    MaxEnds ends;
-    for (int p = x * kStep; p < x * kStep + kLast; ++p) ends.take(low[p], high[p], spread[p]);
-    ends.give(low_out + x, high_out + x);
+  if constexpr (kStep == kLast && (kLast & (kLast - 1)) == 0) {
+    join_ends<kCount, kLast>(low, high, spread, low_out, high_out);
+  } else {
+    for (int x = 0; x < kCount; ++x) {
+      MaxEnds ends;
+      for (int p = x * kStep; p < x * kStep + kLast; ++p) ends.take(low[p], high[p], spread[p]);
+      ends.give(low_out + x, high_out + x);
+    }
   }
 }
 

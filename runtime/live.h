@@ -12,8 +12,8 @@
 // What stands in the place of a coefficient that is left out means nothing. Where all are computed,
 // A may be infinite, and its product with a slope of 0 NaN: bounds are at least as tight.
 //
-// Where maxima alone read a layer, a row's coefficients are 0 but for the candidates that they chose:
-// the others are as good as dead, and lists leave them out, too.
+// Where maxima alone read a layer, a row's coefficients are 0 but for the candidates that they
+// chose: the others are as good as dead, and lists leave them out, too.
 //
 // A layer's list begins with its Density, then has 1 + channels numbers for each of its pixels
 // (n, z, y, x), in this order: how many of its channels are live, these, rising, and the dead ones.
