@@ -81,6 +81,11 @@ constexpr int tile_pixels(int group) {
   return kVectorBytes == 4 || pixels < 1 ? 1 : pixels > 4 ? 4 : pixels;
 }
 
+// Channels that a tile may have, see conv_channels().
+constexpr bool is_tile_width(int channels) {
+  return channels <= 4 || channels == 6 || channels == 8 || channels == 10 || channels == 12;
+}
+
 // The register tile that the rule above gives.
 struct RuleTile {
   template <int kRows, bool kWide>
@@ -281,6 +286,8 @@ constexpr int chain_part(bool whole, int left) {
 template <int kRows>
 class StoredRows {
  public:
+  static constexpr bool kInOrder = false;
+
   StoredRows(const ConvShape& shape, bool add, float* coefficients)
       : places_(shape.in), add_(add), at_(coefficients) {}
 
@@ -328,12 +335,14 @@ class StoredRows {
 };
 
 // Nowhere: of the box, whose coefficients A nothing but sum_k |A_k| radius_k asks for, that sum is
-// made of them where they are in registers. A term passes through its product's rounding, the
-// additions within its tile, and those of tiles: at most as many as there are elements. What a sum
-// in double would be stored as is rounded to float here, too.
+// made of them where they are in registers, one after the other, as they come: of a pixel all
+// channels, then of the next one that the same taps read. A chain of at most as many roundings as
+// there are elements. What a sum in double would be stored as is rounded to float here, too.
 template <int kRows>
 class SpreadRows {
  public:
+  static constexpr bool kInOrder = true;  // of what it is given
+
   // radius: at the places that the image has elements at. spread: kRows sums, added to.
   SpreadRows(const ImageStrides& places, const float* radius, float* spread)
       : places_(places), radius_(radius), spread_(spread) {}
@@ -355,20 +364,19 @@ class SpreadRows {
                                           int step, const ChannelOf& channel_of) const {
     using Tile = ConvTile<kRows, kColumns, kPixels, Sum>;
     using Floats = typename VectorOf<float, Tile::kLanes>::type;
-    Floats part[kPixels][Tile::kVectors] = {};  // side by side
+    Floats sum[Tile::kVectors];
+    BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) sum[v] =
+        load_rows<Floats>(spread_ + v * Tile::kLanes);
     BF_UNROLL_ROWS for (int x = 0; x < kPixels; ++x)
         BF_UNROLL_ROWS for (int c = 0; c < kColumns; ++c) {
       const Floats r = radius_[std::ptrdiff_t{x} * step * places_.spatial[2] +
                                std::ptrdiff_t{channel_of(c)} * places_.channel] -
                        Floats{};
-      BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) part[x][v] +=
+      BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) sum[v] +=
           magnitude<float>(narrow_rows<Floats, Tile::kLanes>(sums.sum[x][c][v])) * r;
     }
-    BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v) {
-      BF_UNROLL_ROWS for (int x = 1; x < kPixels; ++x) part[0][v] += part[x][v];
-      float* const to = spread_ + v * Tile::kLanes;
-      store_rows(to, Floats(load_rows<Floats>(to) + part[0][v]));
-    }
+    BF_UNROLL_ROWS for (int v = 0; v < Tile::kVectors; ++v)
+        store_rows(spread_ + v * Tile::kLanes, sum[v]);
   }
 
  private:
@@ -376,6 +384,23 @@ class SpreadRows {
   const float* radius_;
   float* spread_;
 };
+
+// Whether register tiles of several pixels have all channels that the same taps read, so that
+// elements come in an order that does not depend on the tile.
+template <int kRows, bool kWide, typename Tile, typename Shape>
+constexpr bool kHasAllChannels = false;
+template <int kRows, bool kWide, typename Tile, const ConvShape& kShape>
+constexpr bool kHasAllChannels<kRows, kWide, Tile, FixedShape<kShape>> =
+    is_tile_width(tiled_channels(kShape)) &&
+    tiled_channels(kShape) <= Tile::template columns<kRows, kWide>(
+                                  TilePixels<kRows, kWide, Tile, FixedShape<kShape>>::value,
+                                  kTileRoom<FixedShape<kShape>>);
+
+// The first of the pixels of a row from `begin` on that a lane of them has, one in `step`: whatever
+// the window, lanes have the same pixels.
+constexpr int first_of_lane(int begin, int step, int lane) {
+  return begin + (lane - begin % step + step) % step;
+}
 
 // ---- tiles
 
@@ -446,8 +471,9 @@ static inline void conv_row(Shape fixed, ConvReads<Weight> reads, const Window& 
   const TapSteps how = steps(fixed, shape.transposed);
   const int step = tap_period(shape, shape.transposed, 2);
   for (int lane = 0; lane < step; ++lane) {
-    TapRange taps = all_taps(shape, how, shape.transposed, 2, window.begin[2] + lane);
-    for (int x = window.begin[2] + lane; x < window.end[2];) {
+    int x = first_of_lane(window.begin[2], step, lane);
+    TapRange taps = all_taps(shape, how, shape.transposed, 2, x);
+    while (x < window.end[2]) {
       reads.range[2] = clip(how, from, 2, taps);
       int done = 1;
       if constexpr (kPixels > 1)
@@ -471,7 +497,8 @@ __attribute__((always_inline)) static inline void conv_gather(Shape fixed, const
                                                               const Window& from,
                                                               const Target& target,
                                                               const Window& to) {
-  constexpr int kPixels = TilePixels<kRows, kWide, Tile, Shape>::value;
+  constexpr bool kAnyTile = !Target::kInOrder || kHasAllChannels<kRows, kWide, Tile, Shape>;
+  constexpr int kPixels = kAnyTile ? TilePixels<kRows, kWide, Tile, Shape>::value : 1;
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
   const int group = in_group(shape), readers = out_group(shape);

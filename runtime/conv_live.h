@@ -209,8 +209,9 @@ __attribute__((always_inline)) static inline void live_gather(Shape fixed, const
                              clip(how, from, 1, all_taps(shape, how, shape.transposed, 1, y)),
                              {}};
         for (int lane = 0; lane < step; ++lane) {
-          TapRange taps = all_taps(shape, how, shape.transposed, 2, to.begin[2] + lane);
-          for (int x = to.begin[2] + lane; x < to.end[2]; x += step) {
+          int x = first_of_lane(to.begin[2], step, lane);
+          TapRange taps = all_taps(shape, how, shape.transposed, 2, x);
+          for (; x < to.end[2]; x += step) {
             const auto channels = targets.at(first + x, shape.in_channels);
             if (channels.count > 0) {
               range[2] = clip(how, from, 2, taps);

@@ -354,6 +354,74 @@ TEST(Live, RandomConvolutions) {
   }
 }
 
+// Sums over the box are the same to the bit, whatever the register tile, the window, as long as it
+// holds all that is not 0, and with lists. Coefficients are integers, radii are not.
+template <const bf::ConvShape& kShape, int kRows, bool kWide>
+void check_order(unsigned seed) {
+  SCOPED_TRACE(seed);
+  Random random(seed);
+  const bf::Image out = bf::image_made(kShape);
+  bf::Image in = {kShape.batch, kShape.in_channels, {}, kShape.in};
+  std::copy(std::begin(kShape.in_size), std::end(kShape.in_size), in.size);
+  const auto count = [](const bf::Image& image) {
+    return std::int64_t{bf::elements(image.batch, image.channels, image.size)};
+  };
+  const std::vector<float> weight =
+      random.numbers(std::int64_t{kShape.out_channels} * bf::in_group(kShape) * bf::taps(kShape),
+                     Numbers::kIntegers);
+  const std::vector<float> from = random.numbers(count(out) * kRows, Numbers::kIntegers);
+  const auto n = static_cast<std::size_t>(count(in));
+  const std::vector<float> radii = random.radii(static_cast<int>(n), Numbers::kEven);
+  const bf::Window made = bf::whole(kShape.out_size), whole = bf::whole(kShape.in_size);
+  const bf::Window read = random_window(random, kShape.in_size);
+  std::vector<float> radius(n, 0.0F);
+  int p[3] = {0, 0, 0};
+  for (int c = 0; c < kShape.in_channels; ++c)
+    for (p[1] = read.begin[1]; p[1] < read.end[1]; ++p[1])
+      for (p[2] = read.begin[2]; p[2] < read.end[2]; ++p[2]) {
+        const auto k = static_cast<std::size_t>(bf::element(kShape.in, 0, c, p));
+        radius[k] = radii[k];
+      }
+  const bf::FixedShape<kShape> fixed{};
+  const auto spread = [&](auto tile, auto shape, const bf::Window& window) {
+    std::vector<float> sums(kRows, kNan);
+    bf::conv_spread<kRows, kWide, decltype(tile)>(shape, weight.data(), from.data(), made,
+                                                  kShape.in, radius.data(), sums.data(), window);
+    return sums;
+  };
+  const std::vector<float> expected = spread(bf::GivenTile<1, 1>{}, fixed, whole);
+  EXPECT_EQ(spread(bf::RuleTile{}, fixed, whole), expected);
+  EXPECT_EQ(spread(bf::RuleTile{}, fixed, read), expected);
+  EXPECT_EQ(spread(bf::GivenTile<2, 2>{}, fixed, whole), expected);
+  EXPECT_EQ(spread(bf::GivenTile<4, 3>{}, fixed, read), expected);
+  EXPECT_EQ(spread(bf::RuleTile{}, kShape, read), expected);
+  if (kShape.groups != 1) return;
+  const auto sources = random_list(random, out, 100);
+  std::vector<float> sums(kRows, kNan);
+  bf::conv_spread_live<kRows, kWide>(fixed, weight.data(), from.data(),
+                                     bf::LivePixels{sources.data()}, made, kShape.in, radius.data(),
+                                     sums.data(), read);
+  EXPECT_EQ(sums, expected);
+}
+
+template <const bf::ConvShape& kShape>
+void check_orders() {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    check_order<kShape, 32, false>(seed);
+    check_order<kShape, 6, false>(seed);
+    check_order<kShape, 24, true>(seed);
+  }
+}
+
+TEST(Live, SpreadsComeInOneOrder) {
+  check_orders<kFirst>();
+  check_orders<kDilated>();
+  check_orders<kTransposed>();
+  check_orders<kGrouped>();
+  check_orders<kDepthwise>();
+  check_orders<kWide>();
+}
+
 template <const bf::ConvShape& kShape, bool kAllRows = false>
 void check_fixed() {
   for (unsigned seed = 0; seed < 12; ++seed) {
