@@ -188,16 +188,6 @@ Case dropped_spreads(Random& random, int variant) {
   return made;
 }
 
-// The same for sums of which up to eight are first added to each other, then to the others.
-Case dropped_spreads_of_tiles(Random& random, int /*variant*/) {
-  const int n = pick(random, 400, 500);
-  std::vector<float> radius(static_cast<std::size_t>(n), 0x1.f8p-28F);
-  radius[0] = 1;
-  return {{"dropped spreads of tiles",
-           {dense_layer(n, 1, std::vector<double>(radius.size(), 1)), dense_layer(1, 1, {1})}},
-          around_zero(radius)};
-}
-
 // Prices, one large and then many that a float sum drops one by one; the true weights lie at the
 // ends of their errors, so that the prices are what the network really deviates by.
 Case dropped_prices(Random& random, int /*variant*/) {
@@ -297,7 +287,7 @@ const TermExposure kTermExposures[] = {
     {{"product", kCrown, cancelling_product}, Form::kConv},
     {{"product", kCrown, hidden_product}, Form::kSparse},
     {{"coefficient", kCrown, cancelling_store}, Form::kConv},
-    {{"concretize", kCrown, dropped_spreads_of_tiles}, Form::kConv},
+    {{"concretize", kCrown, dropped_spreads}, Form::kConv},
     {{"summation", kIbp, cancelling_sum}, Form::kConv},
     {{"radius-summation", kIbp, dropped_radii}, Form::kConv},
     {{"scalar", kIbp, large_bias}, Form::kConv},
