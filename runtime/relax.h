@@ -230,9 +230,9 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
   const double own = table == nullptr ? 0 : slack[0];
   int j = relax_vectors<kNeuronLanes>(n, relu, centre, below, above, radius, errors, own, table,
                                       reach, centre_out, radius_out);
-  for (; j < n; ++j)
-    reach[j % kPartialSums] += relax_neuron(j, n, relu, centre, below, above, radius, errors, own,
-                                            table, centre_out, radius_out);
+  for (int s = j % kPartialSums; j < n; ++j, s = (s + 1) % kPartialSums)
+    reach[s] += relax_neuron(j, n, relu, centre, below, above, radius, errors, own, table,
+                             centre_out, radius_out);
   if (table == nullptr) return;
   for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
   slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach[0]) * (1 + 0x1p-20);

@@ -108,19 +108,41 @@ bool ExprPrinter::split_counted(const std::vector<const Loop*>& reduced, Pointer
   needs_.helpers.insert("pinned");
   pointer.part = fmt::format("pinned({} + {})", pointer.buffer, to_text(first));
   pointer.rest = fmt::format("[{}]", to_text(apart));
+  pointer.converted = neighbours(apart);
   return true;
 }
 
-const Pointer* ExprPrinter::point_at(const Expr& load, const std::vector<const Loop*>& reduced) {
+std::int64_t ExprPrinter::neighbours(const Linear& apart) const {
+  if (apart.terms.size() != 1 || apart.terms.front().second != 1) return 0;
+  return nest_.trip_count(nest_.loop(apart.terms.front().first));
+}
+
+void ExprPrinter::convert_together(Pointer& pointer) {
+  needs_.helpers.insert("widened_tile");
+  pointer.part = fmt::format("widened_tile<{}, {}>({}, {}_wide)", type(Type::kFloat64),
+                             type(Type::kFloat32), pointer.part, pointer.buffer);
+  pointer.type = Type::kFloat64;
+}
+
+const Pointer* ExprPrinter::pointer_to(const std::string& buffer, const Index& index) const {
+  for (const Pointer& pointer : pointers_)
+    if (pointer.buffer == buffer && pointer.index == index) return &pointer;
+  return nullptr;
+}
+
+const Pointer* ExprPrinter::point_at(const Expr& load, bool as_double,
+                                     const std::vector<const Loop*>& reduced) {
   if (lanes_ == 1 || !load.within.empty() || !load.index.lookups.empty() ||
       follows_lanes(load.index))
     return nullptr;
-  Pointer pointer{load.name, load.index, load.name + "_at", {}, {}, nullptr, load.type};
+  Pointer pointer{load.name, load.index, load.name + "_at", {}, {}, nullptr, load.type, 0};
   if (std::ranges::count(pointers_, load.name, &Pointer::buffer) > 0) return nullptr;
   const Index entries = beside(load.index);
   if (!(entries.terms.empty() ? split_counted(reduced, pointer)
                               : split_listed(entries, reduced, pointer)))
     return nullptr;
+  if (!as_double) pointer.converted = 0;
+  if (pointer.converted > 0) convert_together(pointer);
   return &pointers_.emplace_back(std::move(pointer));
 }
 
@@ -133,8 +155,8 @@ std::string ExprPrinter::at(const std::string& buffer, const Index& index) const
 // Entries of the register tile stand apart from what varies with the loops around it, so that
 // compilers compute their places once, outside these loops.
 std::string ExprPrinter::element(const std::string& buffer, const Index& index) const {
-  for (const Pointer& pointer : pointers_)
-    if (pointer.buffer == buffer && pointer.index == index) return pointer.name + pointer.rest;
+  if (const Pointer* const pointer = pointer_to(buffer, index))
+    return pointer->name + pointer->rest;
   const Index entries = beside(index);
   Index others = index;
   std::erase_if(others.terms,
@@ -235,6 +257,9 @@ std::string ExprPrinter::expression(const Expr& expr) {
       const Expr& from = *expr.operands[0];
       if (lanes_ > 1 && from.kind == ExprKind::kLoad && from.within.empty() &&
           !follows_lanes(from.index)) {
+        const Pointer* const pointer = pointer_to(from.name, from.index);
+        if (pointer != nullptr && pointer->converted > 0)
+          return broadcast(element(from.name, from.index), Type::kFloat64);
         needs_.helpers.insert("widened");
         return fmt::format("widened<{}>({})", type(Type::kFloat64), element(from.name, from.index));
       }

@@ -20,6 +20,9 @@ struct Pointer {
   std::string rest;                  // "[k][j]" or "[64 * k]", behind the name
   const Loop* of_entries = nullptr;  // over what it is an array; nullptr: one pointer
   Type type = Type::kFloat32;
+  // Floats that are read as doubles and lie next to each other in the register tile: so many are
+  // converted together, and the pointer is to them; 0: it is to the buffer.
+  std::int64_t converted = 0;
 };
 
 // C++ of a nest's expressions at one point of its loops, for scalars or lanes.
@@ -42,7 +45,9 @@ class ExprPrinter {
 
   // The pointer that a load of one number for all lanes goes through, inside the loops `reduced`;
   // nothing where compilers find its place themselves. From now on its text is the pointer's.
-  const Pointer* point_at(const Expr& load, const std::vector<const Loop*>& reduced);
+  // as_double: wherever this is loaded it is converted.
+  const Pointer* point_at(const Expr& load, bool as_double,
+                          const std::vector<const Loop*>& reduced);
 
   // Of accumulators: arrays over the unrolled loops of the register tile.
   std::string subscript() const;
@@ -64,6 +69,10 @@ class ExprPrinter {
   bool split_listed(const Index& entries, const std::vector<const Loop*>& reduced,
                     Pointer& pointer) const;
   bool split_counted(const std::vector<const Loop*>& reduced, Pointer& pointer) const;
+  // Of places that are `apart`: how many neighbours they are; 0: they are none.
+  std::int64_t neighbours(const Linear& apart) const;
+  void convert_together(Pointer& pointer);
+  const Pointer* pointer_to(const std::string& buffer, const Index& index) const;
   std::string load_text(const Expr& expr);
   std::string infix(const Expr& expr, const char* symbol);
   std::string operand(const Expr& expr, int least = 5);

@@ -237,13 +237,25 @@ void NestPrinter::find_pointers() {
       return each.write && each.buffer == buffer;
     });
   };
+  std::vector<const Expr*> loads, converted;
   const auto find = [&](const Expr& each) {
-    if (each.kind != ExprKind::kLoad || is_written(each.name)) return;
-    if (const Pointer* const found = expr_.point_at(each, reduced_)) pointers_.push_back(found);
+    if (each.kind == ExprKind::kLoad) loads.push_back(&each);
+    if (each.kind == ExprKind::kToDouble) converted.push_back(each.operands.front().get());
   };
   for (const Statement& each : expression.body)
     if (const auto* let = std::get_if<Let>(&each)) visit(*let->value, find);
   for (const Sum& sum : expression.sums) visit(*sum.value, find);
+  for (const Expr* load : loads) {
+    if (is_written(load->name)) continue;
+    const auto is_same = [&](const Expr* other) {
+      return other->kind == ExprKind::kLoad && other->name == load->name &&
+             other->index == load->index;
+    };
+    const bool as_double =
+        std::ranges::count_if(converted, is_same) == std::ranges::count_if(loads, is_same);
+    if (const Pointer* const found = expr_.point_at(*load, as_double, reduced_))
+      pointers_.push_back(found);
+  }
 }
 
 // Arrays outside the reduced loops, single pointers inside.
@@ -252,6 +264,9 @@ void NestPrinter::print_pointers(bool arrays) {
     if ((each->of_entries != nullptr) != arrays) continue;
     const std::string type = type_name(each->type, 1);
     if (!arrays) {
+      if (each->converted > 0)
+        line(fmt::format("alignas({}) double {}_wide[{}];",
+                         type_name(Type::kFloat64, expr_.lanes()), each->buffer, each->converted));
       line(fmt::format("const {}* const {} = {};", type, each->name, each->part));
       continue;
     }

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import platform
 import stat
 import subprocess
 import sys
@@ -36,6 +37,19 @@ class Compile(Case):
         self.assertEqual(manifest["build"]["flags"][-3:], ["-g0", "-DNDEBUG", "-O2"])
         self.assertTrue(1000 < manifest["build"]["code_bytes"] < 1 << 20, manifest["build"])
         self.assertNotIn(str(self.folder), json.dumps(manifest))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "code for x86 is compiled for this machine")
+    def test_no_warning_at_any_level(self):
+        """Optimised, GCC looks further, also into the runtime's loops."""
+        compiler = os.environ.get("CXX", "c++")
+        flags = ["-std=c++17", "-O3", "-fno-exceptions", "-Wall", "-Wextra", "-Wpedantic",
+                 "-Wconversion", "-Werror"]
+        for target in ("x86-64", "x86-64-v3", "x86-64-v4"):
+            self.run_tool(MODELS / "digits_64x2.onnx", "-o", "v.cpp", "--method", "crown-ibp",
+                          "--batch", "16", "--target", target, "--no-library")
+            subprocess.run([compiler, *flags, f"-march={target}", "-mprefer-vector-width=512",
+                            "-I", SOURCE / "runtime", "-c", "v.cpp", "-o", "v.o"], cwd=self.work,
+                           check=True)
 
     def test_same_bytes_twice(self):
         for folder in ("a", "b"):

@@ -397,6 +397,61 @@ TEST(PrintedLists, WalkWhatCounts) {
   EXPECT_EQ(needs.helpers, (std::set<std::string>{"entry", "place_from"}));
 }
 
+// y[o][b] = sum_i w x[i][b] in double, tiles of 3 o and 4 b in lanes; w is in float at
+// apart o + 12 i.
+std::string wide_sums(std::int64_t apart, const loop::ExprPtr& besides, loop::Needs& needs) {
+  Expression what;
+  what.axes = {{"o", 0, 3, false}, {"i", 0, 5, true}, {"b", 0, 4, false}};
+  what.body = {Let{"w", loop::to_double(load("w", loop::axis("o", apart) + loop::axis("i", 12)))}};
+  loop::ExprPtr value =
+      local("w", Type::kFloat64) * load("x", loop::axis("i", 4) + loop::axis("b"), Type::kFloat64);
+  if (besides != nullptr) value = value + besides;
+  what.sums = {Sum{"sum", value, "y", loop::axis("o", 4) + loop::axis("b"), false}};
+  Nest nest(what);
+  nest.reorder({"i", "o", "b"});
+  nest.unroll("o");
+  nest.vectorize("b");
+  return print(one(nest), needs);
+}
+
+TEST(PrintedConversions, OfNeighboursAreMadeTogether) {
+  loop::Needs needs;
+  EXPECT_EQ(wide_sums(1, nullptr, needs), R"(  f64x4 sum[3] = {};
+  for (int i = 0; i < 5; ++i) {
+    alignas(f64x4) double w_wide[3];
+    const double* const w_at = widened_tile<f64x4, f32x4>(pinned(w + 12 * i), w_wide);
+    BF_UNROLL(3)
+    for (int o = 0; o < 3; ++o) {
+      const f64x4 w = broadcast<f64x4>(w_at[o]);
+      sum[o] += w * load<f64x4>(x + 4 * i);
+    }
+  }
+  BF_UNROLL(3)
+  for (int o = 0; o < 3; ++o) {
+    store(y + 4 * o, sum[o]);
+  }
+)");
+  EXPECT_EQ(needs.helpers, (std::set<std::string>{"pinned", "widened_tile"}));
+  EXPECT_EQ(needs.vectors,
+            (std::set<std::pair<Type, std::int64_t>>{{Type::kFloat32, 4}, {Type::kFloat64, 4}}));
+}
+
+TEST(PrintedConversions, OfWhatLiesApartAreMadeOneByOne) {
+  loop::Needs needs;
+  EXPECT_NE(wide_sums(2, nullptr, needs).find("widened<f64x4>(w_at[2 * o])"), std::string::npos);
+  EXPECT_EQ(needs.helpers, (std::set<std::string>{"pinned", "widened"}));
+}
+
+// A pointer is to floats or to doubles.
+TEST(PrintedConversions, LeaveFloatsThatAreReadAsSuch) {
+  loop::Needs needs;
+  const loop::ExprPtr other =
+      loop::to_double(loop::abs(load("w", loop::axis("o") + loop::axis("i", 12))));
+  const std::string text = wide_sums(1, other, needs);
+  EXPECT_EQ(text.find("w_wide"), std::string::npos) << text;
+  EXPECT_NE(text.find("const float* const w_at"), std::string::npos) << text;
+}
+
 TEST(ExpressionDeathTest, OperandsOfTwoTypes) {
   const loop::ExprPtr narrow = local("a");
   const loop::ExprPtr wide = local("b", Type::kFloat64);
