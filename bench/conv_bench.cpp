@@ -44,6 +44,12 @@ constexpr ConvShape pixels(int in, int out, int size, int kernel, int stride, in
   return by_pixels(planes(in, out, size, kernel, stride, pad, groups), true, true);
 }
 
+// Those with zeros of the padding counted.
+double padded_products(const ConvShape& shape) {
+  return 1.0 * shape.in_channels / shape.groups * taps(shape) *
+         elements(1, shape.out_channels, shape.out_size);
+}
+
 double products(const ConvShape& shape) {
   double count = 1.0 * shape.in_channels * shape.out_channels / shape.groups;
   for (int d = 0; d < 3; ++d) {
@@ -127,6 +133,8 @@ void intervals(benchmark::State& state) {
     conv_interval<false>(FixedShape<kShape>{}, weight.data(), centre.data(), radius.data(),
                          made.data(), spread.data());
   });
+  state.counters["padded_percent"] =
+      state.counters["peak_percent"] * padded_products(kShape) / products(kShape);
 }
 
 template <const ConvShape& kPixels, const ConvShape& kPlanes>

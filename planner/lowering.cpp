@@ -14,8 +14,7 @@ namespace {
 constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
-constexpr int kMostColumns = 16;    // of a backward product's register tile
-constexpr int kMostListed = 8;      // of those: each keeps a pointer in a register
+constexpr int kMostListed = 8;  // columns of a backward product: each keeps a pointer in a register
 constexpr int kElementBytes = 4;
 constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
@@ -283,7 +282,7 @@ KernelId LoweringPlanner::start_rows(int index, int tile) {
 // that leaves the smallest remainder; the larger of equals.
 int tile_columns(int in, int vectors, int registers, bool listed) {
   const int room = (registers - vectors - 3) / vectors;
-  const int most = std::max(1, std::min({room, listed ? kMostListed : kMostColumns, in}));
+  const int most = std::max(1, std::min({room, listed ? kMostListed : room, in}));
   int best = most;
   double best_cost = 1e300;
   for (int columns = most; columns >= std::max(1, (most + 1) / 2); --columns) {
