@@ -356,6 +356,42 @@ struct RowErrors {
   double absolute;            // slack of the rows' layer, and underflow
 };
 
+// What of a row's two bounds is tighter.
+static inline void tighten_neuron(int neuron, float down, float up, float* below, float* above) {
+  if (down < below[neuron]) below[neuron] = down;
+  if (up < above[neuron]) above[neuron] = up;
+}
+
+// Whole vectors of tighten_rows(); returns how many of the neurons these are.
+template <int kLanes>
+static inline int tighten_vectors(const std::int32_t* neurons, int count, int pairs,
+                                  const float* sums, const RowErrors& errors, const float* radius,
+                                  float* below, float* above) {
+  int r = 0;
+  if constexpr (kLanes > 1) {
+    using L = Lanes<kLanes>;
+    using Doubles = typename L::Doubles;
+    const int rows = 2 * pairs;
+    for (; r + kLanes <= count; r += kLanes) {
+      float own_radius[kLanes], down[kLanes], up[kLanes];
+      BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) own_radius[l] = radius[neurons[r + l]];
+      const Doubles own =
+          errors.weight_relative * L::wide(own_radius) * errors.inflate + errors.absolute;
+      const auto reach = [&](int row) __attribute__((always_inline)) {
+        const Doubles loss = (L::wide(sums + rows + row) * errors.sum_inflate +
+                              L::wide(sums + 2 * rows + row) * errors.concretize_inflate + own) *
+                             kDoubleSlack;
+        return L::float_up(L::sub_up(loss, L::wide(sums + row)));
+      };
+      store_rows(down, reach(r));
+      store_rows(up, reach(pairs + r));
+      BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l)
+          tighten_neuron(neurons[r + l], down[l], up[l], below, above);
+    }
+  }
+  return r;
+}
+
 // Turns row sums into bounds and keeps what is tighter. Row r (of +z_i) says
 //   z_i - centre_i >= offset_r - price_r - spread_r - absolute,
 // row pairs + r the same of -z_i. sums: [3][2 pairs]: offsets, prices, spreads.
@@ -366,7 +402,8 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
                                 const float* sums, const RowErrors& errors, const float* radius,
                                 float* below, float* above) {
   const int rows = 2 * pairs;
-  for (int r = 0; r < count; ++r) {
+  int r = tighten_vectors<kNeuronLanes>(neurons, count, pairs, sums, errors, radius, below, above);
+  for (; r < count; ++r) {
     const int i = neurons[r];
     const double own =
         errors.weight_relative * static_cast<double>(radius[i]) * errors.inflate + errors.absolute;
@@ -377,10 +414,7 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
           kDoubleSlack;
       return float_up(sub_up(loss, static_cast<double>(sums[row])));
     };
-    const float down = reach(r);
-    const float up = reach(pairs + r);
-    if (down < below[i]) below[i] = down;
-    if (up < above[i]) above[i] = up;
+    tighten_neuron(i, reach(r), reach(pairs + r), below, above);
   }
 }
 

@@ -5,8 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <random>
+#include <type_traits>
 
 #include "terms_random.h"
 
@@ -65,6 +70,90 @@ TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
     bf::interval_around(radius.data(), n, inflate, slack, radius.data(), radius.data());
     EXPECT_TRUE(same_bits(radius, expected));
   }
+}
+
+// The sums of a tile of rows, some of them unknown, and the factors that a plan would give.
+struct TileSums {
+  std::vector<float> sums;  // [offsets, prices, spreads][of +z, of -z]
+  bf::RowErrors errors;
+};
+
+TileSums random_sums(Random& random, int pairs) {
+  TileSums made;
+  for (int part = 0; part < 3; ++part) {
+    const Numbers kind = kAllNumbers[random.below(5)];
+    const std::vector<float> more =
+        part == 0 ? random.numbers(2 * pairs, kind) : random.radii(2 * pairs, kind);
+    made.sums.insert(made.sums.end(), more.begin(), more.end());
+  }
+  for (std::size_t i = 0; i < made.sums.size(); ++i)
+    if (random.below(12) == 0)
+      made.sums[i] = random.below(2) == 0 ? std::numeric_limits<float>::quiet_NaN()
+                     : i < 2 * static_cast<std::size_t>(pairs) ? -kInfinity
+                                                               : kInfinity;
+  made.errors = {1 + 0x1p-16 * random.unit(), 1 + 0x1p-18 * random.unit(), 0x1p-20 * random.unit(),
+                 1 + 0x1p-18 * random.unit(), 0x1p-40 * random.unit()};
+  return made;
+}
+
+// How far row `row` says that its neuron may lie from its centre, in numbers of type T.
+template <class T>
+T reach_of(const TileSums& tile, int pairs, int row, float radius) {
+  const auto at = [&](int part) {
+    return T(static_cast<double>(tile.sums[static_cast<std::size_t>(2 * pairs * part + row)]));
+  };
+  const bf::RowErrors& e = tile.errors;
+  const T own =
+      T(e.weight_relative) * T(static_cast<double>(radius)) * T(e.inflate) + T(e.absolute);
+  const T loss = at(1) * T(e.sum_inflate) + at(2) * T(e.concretize_inflate) + own;
+  if constexpr (std::is_same_v<T, double>)
+    return bf::sub_up(loss * bf::kDoubleSlack, at(0));
+  else
+    return loss - at(0);
+}
+
+bool is_known(const TileSums& tile, int pairs, int row) {
+  for (int part = 0; part < 3; ++part)
+    if (!std::isfinite(tile.sums[static_cast<std::size_t>(2 * pairs * part + row)])) return false;
+  return true;
+}
+
+// Whole vectors of rows and what is left over: bounds that hold in exact arithmetic, those of
+// scalars to the bit, and no others than those of the rows' neurons.
+TEST(Bounds, RowsTightenOnLanesAsByScalars) {
+  constexpr std::size_t kNeurons = 40;
+  int tightened = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const int pairs = random.between(1, 24), count = random.between(1, pairs);
+    const TileSums tile = random_sums(random, pairs);
+    const std::vector<float> radius = random.radii(kNeurons, kAllNumbers[random.below(5)]);
+    std::vector<std::int32_t> neurons(kNeurons);
+    std::iota(neurons.begin(), neurons.end(), 0);
+    std::shuffle(neurons.begin(), neurons.end(), std::mt19937(seed));
+    std::vector<float> bounds[2], expected[2];
+    for (int side = 0; side < 2; ++side) {
+      bounds[side] = random.radii(kNeurons, kAllNumbers[random.below(5)]);
+      if (random.below(3) == 0) bounds[side].assign(kNeurons, kInfinity);
+      expected[side] = bounds[side];
+      for (int r = 0; r < count; ++r) {
+        const int row = side * pairs + r;
+        const auto i = static_cast<std::size_t>(neurons[static_cast<std::size_t>(r)]);
+        const float reach = bf::float_up(reach_of<double>(tile, pairs, row, radius[i]));
+        if (!(reach < bounds[side][i])) continue;
+        expected[side][i] = reach;
+        ++tightened;
+        ASSERT_TRUE(is_known(tile, pairs, row));
+        EXPECT_GE(exact(static_cast<double>(reach)),
+                  reach_of<mpq_class>(tile, pairs, row, radius[i]));
+      }
+    }
+    bf::tighten_rows(neurons.data(), count, pairs, tile.sums.data(), tile.errors, radius.data(),
+                     bounds[0].data(), bounds[1].data());
+    for (int side = 0; side < 2; ++side) EXPECT_TRUE(same_bits(bounds[side], expected[side]));
+  }
+  EXPECT_GT(tightened, 1000);
 }
 
 TEST(Bounds, BoxesOnLanesAreThoseOfScalars) {
