@@ -138,16 +138,15 @@ inline T* pinned(T* p) {
 
 )";
 
-constexpr const char* kWidened =
-    R"(// A number in all lanes of doubles. A load spreads it: what spreads a register takes the place of a
-// multiply-add on some processors with AVX-512.
-template <typename V>
-inline V widened(float x) {
-  double wide = static_cast<double>(x);
-#if defined(__AVX512F__)
-  __asm__("" : "+m"(wide));
-#endif
-  return wide - V{};
+constexpr const char* kWidenedRow =
+    R"(// So many floats as doubles, in whole vectors: what converts and spreads one takes the place of two
+// multiply-adds on some processors with AVX-512.
+template <typename To, typename From>
+inline void widened_row(const float* from, int count, double* to) {
+  constexpr int kLanes = static_cast<int>(sizeof(To) / sizeof(double));
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(to + i, convert<To>(load<From>(from + i)));
+  for (; i < count; ++i) to[i] = static_cast<double>(from[i]);
 }
 
 )";
@@ -251,7 +250,7 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
   if (needs.vectors.empty()) return text;
   text += kVectorHelpers;
   if (needs.helpers.contains("pinned")) text += kPinned;
-  if (needs.helpers.contains("widened")) text += kWidened;
+  if (needs.helpers.contains("widened_row")) text += kWidenedRow;
   if (needs.helpers.contains("widened_tile")) text += kWidenedTile;
   if (needs.helpers.contains("load_first")) text += kLoadFirst;
   for (const auto& [type, lanes] : needs.vectors) {

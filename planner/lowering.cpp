@@ -14,7 +14,7 @@ namespace {
 constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA latency
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
-constexpr int kMostListed = 8;  // columns of a backward product: each keeps a pointer in a register
+constexpr int kMostListed = 8;  // columns of a product in float: each keeps a pointer in a register
 constexpr int kElementBytes = 4;
 constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
@@ -324,7 +324,7 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, b
   use_row_lanes(kernel, tile, wide);
   kernel.schedule.columns =
       tile_columns(kernel.in, kernel.schedule.vectors, plan_.config.target.vector_registers,
-                   live_in && lanes_ > 1);
+                   live_in && lanes_ > 1 && !wide);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);

@@ -170,10 +170,6 @@ Nest wide_product(const Kernel& kernel, const Columns& columns) {
   Nest nest(std::move(what));
   nest.restrict_axis("k", columns.begin, columns.end);
   nest.split("k", columns.tile, "column");
-  if (kernel.live_out) {
-    schedule_product(nest, kernel, {"column"});
-    return nest;
-  }
   nest.split("j", kernel.panel, "panel");
   schedule_product(nest, kernel, {"column", "panel"});
   return nest;

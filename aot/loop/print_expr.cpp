@@ -27,6 +27,8 @@ std::string in_parentheses(const Linear& linear) {
   return linear.terms.size() > 1 ? "(" + to_text(linear) + ")" : to_text(linear);
 }
 
+constexpr std::int64_t kMostConverted = 2048;  // floats, 16 KiB of doubles: within the first cache
+
 }  // namespace
 
 std::string ExprPrinter::type(Type element) {
@@ -146,6 +148,77 @@ const Pointer* ExprPrinter::point_at(const Expr& load, bool as_double,
   return &pointers_.emplace_back(std::move(pointer));
 }
 
+const ConvertedRows* ExprPrinter::rows_at(const std::string& buffer, const Index& index) const {
+  for (const ConvertedRows& rows : rows_)
+    if (rows.buffer == buffer && rows.index == index) return &rows;
+  return nullptr;
+}
+
+// The one loop of the register tile that the place varies with.
+const Loop* ExprPrinter::only_loop_beside(const Index& index) const {
+  const Loop* found = nullptr;
+  for (const Loop* loop : unrolled()) {
+    const auto names = [&](const IndexTerm& term) { return term.axis == loop->axis; };
+    if (std::ranges::none_of(index.terms, names)) continue;
+    if (found != nullptr) return nullptr;
+    found = loop;
+  }
+  return found;
+}
+
+const ConvertedRows* ExprPrinter::rows_of(const Expr& load,
+                                          const std::vector<const Loop*>& reduced) {
+  if (lanes_ == 1 || reduced.empty() || !load.within.empty() || !load.index.lookups.empty() ||
+      follows_lanes(load.index))
+    return nullptr;
+  if (const ConvertedRows* const known = rows_at(load.name, load.index)) return known;
+  const Loop& along = *reduced.back();
+  const Axis& axis = nest_.axis(along.axis);
+  const Loop* const entries = only_loop_beside(load.index);
+  if (entries == nullptr || entries->axis == axis.name || along.step != 1 || axis.begin != 0)
+    return nullptr;
+  const Loop* const tiles = along.outer.empty() ? nullptr : &nest_.loop(along.outer);
+  const std::int64_t length = tiles == nullptr ? axis.end : std::min(axis.end, tiles->step);
+  if (nest_.trip_count(*entries) * length > kMostConverted) return nullptr;
+  // The first of a row: the element where the axis stands at the beginning of the tile.
+  ConvertedRows rows{load.name, load.index, load.name + "_wide", entries, length, {}, {}, {}};
+  Index first = load.index;
+  bool follows = false;
+  for (IndexTerm& term : first.terms) {
+    if (term.axis != axis.name) continue;
+    if (term.tile == 1) {
+      if (follows || term.coefficient != 1) return nullptr;
+      follows = true;
+      term = {axis.name, length, length};
+    } else if (term.tile < axis.end && term.tile % length != 0) {
+      return nullptr;
+    }
+  }
+  if (!follows) return nullptr;
+  rows.from = at(load.name, first);
+  const Linear begin =
+      tiles == nullptr || nest_.runs_once(*tiles) ? Linear{} : values_.value_of(*tiles);
+  rows.count = axis.end % length == 0
+                   ? std::to_string(length)
+                   : fmt::format("smaller({}, {} - {})", length, axis.end, to_text(begin));
+  const Index place{{{axis.name, 1, 1}, {axis.name, length, -length}}, 0, {}};
+  rows.rest = fmt::format("[{}][{}]", entries->name, to_text(values_.linear(place)));
+  needs_.helpers.insert("widened_row");
+  type(Type::kFloat32);
+  return &rows_.emplace_back(std::move(rows));
+}
+
+// A float for all lanes as a double.
+std::string ExprPrinter::widened(const Expr& load) {
+  if (const ConvertedRows* const rows = rows_at(load.name, load.index))
+    return broadcast(rows->name + rows->rest, Type::kFloat64);
+  const std::string text = element(load.name, load.index);
+  const Pointer* const pointer = pointer_to(load.name, load.index);
+  if (pointer != nullptr && pointer->converted > 0) return broadcast(text, Type::kFloat64);
+  // Before it is spread: GCC 12 takes twice as long the other way round.
+  return broadcast(fmt::format("static_cast<double>({})", text), Type::kFloat64);
+}
+
 std::string ExprPrinter::at(const std::string& buffer, const Index& index) const {
   beside(index);
   const Linear offset = values_.linear(index);
@@ -252,17 +325,10 @@ std::string ExprPrinter::expression(const Expr& expr) {
       return fmt::format("{} ? {} : {}", operand(*expr.operands[0], 2),
                          operand(*expr.operands[1], 3), operand(*expr.operands[2], 3));
     case ExprKind::kToDouble: {
-      // One number for all lanes is converted before it is spread: GCC 12 takes twice as long the
-      // other way round.
       const Expr& from = *expr.operands[0];
       if (lanes_ > 1 && from.kind == ExprKind::kLoad && from.within.empty() &&
-          !follows_lanes(from.index)) {
-        const Pointer* const pointer = pointer_to(from.name, from.index);
-        if (pointer != nullptr && pointer->converted > 0)
-          return broadcast(element(from.name, from.index), Type::kFloat64);
-        needs_.helpers.insert("widened");
-        return fmt::format("widened<{}>({})", type(Type::kFloat64), element(from.name, from.index));
-      }
+          !follows_lanes(from.index))
+        return widened(from);
       [[fallthrough]];
     }
     case ExprKind::kToFloat:

@@ -25,6 +25,20 @@ struct Pointer {
   std::int64_t converted = 0;
 };
 
+// Floats that are read as doubles, one for all lanes, and follow each other along the innermost
+// reduced loop: for each entry of the register tile beside it, those of a whole tile of that loop
+// are converted at once, into an array of doubles that the loop reads.
+struct ConvertedRows {
+  std::string buffer;
+  Index index;         // of the element
+  std::string name;    // of the array: [entries of the register tile][length]
+  const Loop* beside;  // over the entries
+  std::int64_t length = 0;
+  std::string from;   // "weight + 64 * k + 256 * panel", the first of a row
+  std::string count;  // of a row's floats
+  std::string rest;   // "[k][j - panel]", behind the name
+};
+
 // C++ of a nest's expressions at one point of its loops, for scalars or lanes.
 class ExprPrinter {
  public:
@@ -48,6 +62,11 @@ class ExprPrinter {
   // as_double: wherever this is loaded it is converted.
   const Pointer* point_at(const Expr& load, bool as_double,
                           const std::vector<const Loop*>& reduced);
+
+  // Rows that a load of one number for all lanes comes from, where it is converted and they can be
+  // converted before the innermost of the loops `reduced`; else nothing. From now on the converted
+  // load's text is the array's.
+  const ConvertedRows* rows_of(const Expr& load, const std::vector<const Loop*>& reduced);
 
   // Of accumulators: arrays over the unrolled loops of the register tile.
   std::string subscript() const;
@@ -73,6 +92,9 @@ class ExprPrinter {
   std::int64_t neighbours(const Linear& apart) const;
   void convert_together(Pointer& pointer);
   const Pointer* pointer_to(const std::string& buffer, const Index& index) const;
+  const ConvertedRows* rows_at(const std::string& buffer, const Index& index) const;
+  const Loop* only_loop_beside(const Index& index) const;
+  std::string widened(const Expr& load);
   std::string load_text(const Expr& expr);
   std::string infix(const Expr& expr, const char* symbol);
   std::string operand(const Expr& expr, int least = 5);
@@ -85,6 +107,7 @@ class ExprPrinter {
   LoopValues values_;
   std::int64_t lanes_;
   std::deque<Pointer> pointers_;
+  std::deque<ConvertedRows> rows_;
 };
 
 }  // namespace bf::loop

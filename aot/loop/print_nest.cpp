@@ -178,6 +178,7 @@ void NestPrinter::print_body(const Loops& order, Innermost innermost) {
   for (std::size_t i = 0; i <= order.size(); ++i) {
     if (i == order.size() - tile_.size()) print_pointers(false);
     for (const Statement* item : at_depth[i]) print(*item);
+    if (i + tile_.size() + 1 == order.size()) print_rows();
     if (i < order.size()) open(*order[i]);
   }
   innermost();
@@ -253,8 +254,28 @@ void NestPrinter::find_pointers() {
     };
     const bool as_double =
         std::ranges::count_if(converted, is_same) == std::ranges::count_if(loads, is_same);
-    if (const Pointer* const found = expr_.point_at(*load, as_double, reduced_))
+    const bool at_once = as_double && nest_.partial_loop().empty() && nest_.called().empty();
+    if (const ConvertedRows* const rows = at_once ? expr_.rows_of(*load, reduced_) : nullptr) {
+      if (std::ranges::find(rows_, rows) == rows_.end()) rows_.push_back(rows);
+    } else if (const Pointer* const found = expr_.point_at(*load, as_double, reduced_)) {
       pointers_.push_back(found);
+    }
+  }
+}
+
+// Before the innermost reduced loop.
+void NestPrinter::print_rows() {
+  for (const ConvertedRows* each : rows_) {
+    const std::string doubles = type_name(Type::kFloat64, expr_.lanes());
+    const std::int64_t trips = nest_.trip_count(*each->beside);
+    const std::int64_t lanes = expr_.lanes();
+    line(fmt::format("alignas({}) double {}[{}][{}];", doubles, each->name, trips,
+                     (each->length + lanes - 1) / lanes * lanes));
+    line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", each->beside->name, trips));
+    line(fmt::format("  widened_row<{}, {}>({}, {}, {}[{}]);", doubles,
+                     type_name(Type::kFloat32, expr_.lanes()), each->from, each->count, each->name,
+                     each->beside->name));
+    line("}");
   }
 }
 

@@ -45,6 +45,7 @@ class NestPrinter {
   void declare(const std::string& suffix);
   void find_pointers();
   void print_pointers(bool arrays);
+  void print_rows();
   bool leaves_registers() const;
   void leave_registers();
   void print(const Statement& statement);
@@ -59,6 +60,7 @@ class NestPrinter {
   Loops reduced_;  // inside the accumulators, outermost first
   Loops tile_;     // unrolled and vector loops, outermost first
   std::vector<const Pointer*> pointers_;
+  std::vector<const ConvertedRows*> rows_;
   bool after_sums_ = false;
   std::string text_;
   int indent_ = 0;

@@ -438,8 +438,73 @@ TEST(PrintedConversions, OfNeighboursAreMadeTogether) {
 
 TEST(PrintedConversions, OfWhatLiesApartAreMadeOneByOne) {
   loop::Needs needs;
-  EXPECT_NE(wide_sums(2, nullptr, needs).find("widened<f64x4>(w_at[2 * o])"), std::string::npos);
-  EXPECT_EQ(needs.helpers, (std::set<std::string>{"pinned", "widened"}));
+  EXPECT_NE(wide_sums(2, nullptr, needs).find("broadcast<f64x4>(static_cast<double>(w_at[2 * o]))"),
+            std::string::npos);
+  EXPECT_EQ(needs.helpers, (std::set<std::string>{"pinned"}));
+}
+
+// y[k][r] = sum_j w[k][j] x[j][r] in double over listed k and j, tiles of 2 k and 4 r in lanes;
+// with tiles of 8 j when there are 20 of them.
+std::string wide_rows(std::int64_t count, loop::Needs& needs) {
+  Expression what;
+  what.axes = {loop::listed({"k", 0, 6, false}, "kept"),
+               loop::listed({"j", 0, count, true}, "summed"),
+               {"r", 0, 4, false}};
+  what.body = {Let{"w", loop::to_double(load(
+                            "w", loop::axis("k", 8) + loop::axis("j") + loop::floor("j", 8, 40)))}};
+  what.sums = {Sum{
+      "sum",
+      local("w", Type::kFloat64) * load("x", loop::axis("j", 4) + loop::axis("r"), Type::kFloat64),
+      "",
+      {},
+      false}};
+  what.epilogue = {
+      Store{"y", loop::axis("k", 4) + loop::axis("r"), local("sum", Type::kFloat64), {}}};
+  Nest nest(what);
+  nest.split("k", 2, "tile");
+  nest.split("j", 8, "block");
+  nest.reorder({"tile", "block", "j", "k", "r"});
+  nest.unroll("k");
+  nest.vectorize("r");
+  return print(one(nest), needs);
+}
+
+TEST(PrintedConversions, OfRowsAreMadeBeforeTheLoopAlongThem) {
+  loop::Needs needs;
+  EXPECT_EQ(wide_rows(20, needs), R"(  for (int tile = 0; tile < kept[0]; tile += 2) {
+    f64x4 sum[2] = {};
+    for (int block = 0; block < 20; block += 8) {
+      alignas(f64x4) double w_wide[2][8];
+      for (int k = 0; k < 2; ++k) {
+        widened_row<f64x4, f32x4>(w + 8 * entry(kept, tile + k) + 41 * block, smaller(8, 20 - block), w_wide[k]);
+      }
+      const int j_end = place_from(summed, 20, smaller(block + 8, 20));
+      for (int j = place_from(summed, 20, block); j < j_end; ++j) {
+        BF_UNROLL(2)
+        for (int k = 0; k < 2; ++k) {
+          const f64x4 w = broadcast<f64x4>(w_wide[k][entry(summed, j) - block]);
+          sum[k] += w * load<f64x4>(x + 4 * entry(summed, j));
+        }
+      }
+    }
+    BF_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      store(y + 4 * entry(kept, tile + k), sum[k]);
+    }
+  }
+)");
+  EXPECT_EQ(needs.helpers, (std::set<std::string>{"entry", "place_from", "widened_row"}));
+}
+
+// One tile of all, whose rows end within a vector.
+TEST(PrintedConversions, OfShortRowsAreMadeOnce) {
+  loop::Needs needs;
+  const std::string text = wide_rows(6, needs);
+  EXPECT_NE(text.find("alignas(f64x4) double w_wide[2][8];"), std::string::npos) << text;
+  EXPECT_NE(text.find("widened_row<f64x4, f32x4>(w + 8 * entry(kept, tile + k), 6, w_wide[k]);"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("w_wide[k][entry(summed, j)]"), std::string::npos) << text;
 }
 
 // A pointer is to floats or to doubles.
