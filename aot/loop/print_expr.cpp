@@ -190,8 +190,9 @@ const ConvertedRows* ExprPrinter::rows_of(const Expr& load,
       if (follows || term.coefficient != 1) return nullptr;
       follows = true;
       term = {axis.name, length, length};
-    } else if (term.tile < axis.end && term.tile % length != 0) {
-      return nullptr;
+    } else if (term.tile < axis.end &&
+               (term.tile % length != 0 || values_.tiles_of(term) == nullptr)) {
+      return nullptr;  // the axis' own loop would have to say which tile it is
     }
   }
   if (!follows) return nullptr;

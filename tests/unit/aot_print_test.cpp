@@ -450,8 +450,8 @@ std::string wide_rows(std::int64_t count, loop::Needs& needs) {
   what.axes = {loop::listed({"k", 0, 6, false}, "kept"),
                loop::listed({"j", 0, count, true}, "summed"),
                {"r", 0, 4, false}};
-  what.body = {Let{"w", loop::to_double(load(
-                            "w", loop::axis("k", 8) + loop::axis("j") + loop::floor("j", 8, 40)))}};
+  what.body = {Let{"w", loop::to_double(load("w", loop::axis("k", 8) + loop::axis("j") +
+                                                      loop::floor("j", panel, 40)))}};
   what.sums = {Sum{
       "sum",
       local("w", Type::kFloat64) * load("x", loop::axis("j", 4) + loop::axis("r"), Type::kFloat64),
@@ -471,7 +471,7 @@ std::string wide_rows(std::int64_t count, loop::Needs& needs) {
 
 TEST(PrintedConversions, OfRowsAreMadeBeforeTheLoopAlongThem) {
   loop::Needs needs;
-  EXPECT_EQ(wide_rows(20, needs), R"(  for (int tile = 0; tile < kept[0]; tile += 2) {
+  EXPECT_EQ(wide_rows(20, 8, needs), R"(  for (int tile = 0; tile < kept[0]; tile += 2) {
     f64x4 sum[2] = {};
     for (int block = 0; block < 20; block += 8) {
       alignas(f64x4) double w_wide[2][8];
@@ -499,12 +499,22 @@ TEST(PrintedConversions, OfRowsAreMadeBeforeTheLoopAlongThem) {
 // One tile of all, whose rows end within a vector.
 TEST(PrintedConversions, OfShortRowsAreMadeOnce) {
   loop::Needs needs;
-  const std::string text = wide_rows(6, needs);
+  const std::string text = wide_rows(6, 8, needs);
   EXPECT_NE(text.find("alignas(f64x4) double w_wide[2][8];"), std::string::npos) << text;
   EXPECT_NE(text.find("widened_row<f64x4, f32x4>(w + 8 * entry(kept, tile + k), 6, w_wide[k]);"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("w_wide[k][entry(summed, j)]"), std::string::npos) << text;
+}
+
+// Where a row goes through several panels of the table, or panels are no tiles of the loop.
+TEST(PrintedConversions, OfRowsThatAreNoneAreMadeOneByOne) {
+  for (const std::int64_t panel : {4, 16}) {
+    loop::Needs needs;
+    const std::string text = wide_rows(20, panel, needs);
+    EXPECT_EQ(text.find("w_wide"), std::string::npos) << text;
+    EXPECT_NE(text.find("broadcast<f64x4>(static_cast<double>("), std::string::npos) << text;
+  }
 }
 
 // A pointer is to floats or to doubles.
