@@ -443,9 +443,9 @@ TEST(PrintedConversions, OfWhatLiesApartAreMadeOneByOne) {
   EXPECT_EQ(needs.helpers, (std::set<std::string>{"pinned"}));
 }
 
-// y[k][r] = sum_j w[k][j] x[j][r] in double over listed k and j, tiles of 2 k and 4 r in lanes;
-// with tiles of 8 j when there are 20 of them.
-std::string wide_rows(std::int64_t count, loop::Needs& needs) {
+// y[k][r] = sum_j w[k][j] x[j][r] in double over listed k and j, tiles of 2 k, 8 j and 4 r in
+// lanes; the table has panels of so many j.
+std::string wide_rows(std::int64_t count, std::int64_t panel, loop::Needs& needs) {
   Expression what;
   what.axes = {loop::listed({"k", 0, 6, false}, "kept"),
                loop::listed({"j", 0, count, true}, "summed"),
