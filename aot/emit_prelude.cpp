@@ -113,8 +113,9 @@ inline V load_first(const float* from, int count) {
 
 constexpr const char* kEntry =
     R"(// Of a list: how many count, the entries, then how many that count lie below 0, 8, 16, ..
+// None is negative: compilers that know it divide by a power of two in one step.
 inline std::ptrdiff_t entry(const std::int32_t* list, int place) {
-  return list[1 + place];
+  return static_cast<std::ptrdiff_t>(static_cast<std::uint32_t>(list[1 + place]));
 }
 
 )";

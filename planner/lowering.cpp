@@ -16,6 +16,7 @@ constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small,
 constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kMostListed = 8;  // columns of a product in float: each keeps a pointer in a register
 constexpr int kElementBytes = 4;
+constexpr int kFewRegisters = 16;
 constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
 constexpr int kPrefetch = 8192;  // bytes ahead: weights from memory came 3 to 10 % faster on Zen 5
@@ -278,10 +279,11 @@ KernelId LoweringPlanner::start_rows(int index, int tile) {
 }
 
 // The register tile of a product with `in` columns: columns x vectors accumulators, the vectors of
-// one coefficient and a broadcast weight must fit the registers. Of the sizes that fit, the one
-// that leaves the smallest remainder; the larger of equals.
-int tile_columns(int in, int vectors, int registers, bool listed) {
-  const int room = (registers - vectors - 3) / vectors;
+// one coefficient and `others` (a broadcast weight, and what compilers want besides) must fit the
+// registers. Of the sizes that fit, the one that leaves the smallest remainder; the larger of
+// equals.
+int tile_columns(int in, int vectors, int registers, int others, bool listed) {
+  const int room = (registers - vectors - others) / vectors;
   const int most = std::max(1, std::min({room, listed ? kMostListed : room, in}));
   int best = most;
   double best_cost = 1e300;
@@ -322,9 +324,12 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, b
   kernel.live_out = live_out;
   kernel.live_in = live_in;
   use_row_lanes(kernel, tile, wide);
-  kernel.schedule.columns =
-      tile_columns(kernel.in, kernel.schedule.vectors, plan_.config.target.vector_registers,
-                   live_in && lanes_ > 1 && !wide);
+  // Of 16 registers 6 x 2 sums leave what a product needs, of four vectors of rows too few columns.
+  const int registers = plan_.config.target.vector_registers;
+  const bool few = lanes_ > 1 && registers <= kFewRegisters;
+  if (few && kernel.schedule.vectors % 4 == 0) kernel.schedule.vectors = 2;
+  kernel.schedule.columns = tile_columns(kernel.in, kernel.schedule.vectors, registers, few ? 1 : 3,
+                                         live_in && lanes_ > 1 && !wide);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
   return intern(kernel);
