@@ -67,12 +67,21 @@ class Subject {
 
   const Plan& plan() const { return verifier_.plan(); }
 
-  // Of one box under `forward`: the centre, the interval, the lines and their spread; a
-  // multiply-add counted as two, in whatever precision.
+  double weights() const {
+    double count = 0;
+    for (const Layer& layer : plan().layers) count += static_cast<double>(layer.in) * layer.out;
+    return count;
+  }
+
+  // Of one box, a multiply-add counted as two: centres and radii of intervals.
+  double flops_of_intervals() const { return 4 * weights(); }
+
+  // Of one box under `forward`, in whatever precision: the centre, the interval, the lines and
+  // their spread. Lines of the first layer are its weights.
   double flops_of_lines() const {
-    double weights = 0;
-    for (const Layer& layer : plan().layers) weights += static_cast<double>(layer.in) * layer.out;
-    return 2 * weights * (plan().input_count + 4);
+    const Layer& first = plan().layers.front();
+    const double given = static_cast<double>(first.in) * first.out;
+    return 2 * (weights() * (plan().input_count + 4) - given * plan().input_count);
   }
 
  private:
@@ -106,7 +115,7 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
   Timer batch([&] { subject.together(); });
   Timer single([&] { subject.one_by_one(); });
   for ([[maybe_unused]] auto round : state) {
-    if (method == Method::kForward) peak.add(sample_peak_gflops());
+    peak.add(sample_peak_gflops());
     together.add(batch.sample());
     state.SetIterationTime(together.min());
     apart.add(single.sample());
@@ -127,8 +136,11 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
     state.counters["limit_at_goal_peak"] = kGoalPeak * 1e9 / subject.flops_of_lines();
   }
   if (count != 64) return;
-  if (const double peer = peer_batch_nanoseconds(network.name, cli::golden_key(method)); peer > 0)
-    state.counters["peer_ratio"] = peer / (together.min() * 1e9);
+  const double peer = peer_batch_nanoseconds(network.name, cli::golden_key(method));
+  if (peer <= 0) return;
+  state.counters["peer_ratio"] = peer / (together.min() * 1e9);
+  if (method == Method::kIbp && network.dense)  // at all of the peak
+    state.counters["limit_ratio"] = peer * peak.max() / (subject.flops_of_intervals() * boxes);
 }
 
 }  // namespace

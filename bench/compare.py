@@ -22,7 +22,7 @@ KERNEL_RATIO = {"interval": "read_percent", "centre": "read_percent", "backward"
 
 
 def ratios_of(name):
-    if name.startswith("kernel/"):
+    if name.startswith(("kernel/", "kernel_avx2/")):
         return (KERNEL_RATIO[name.split("/")[1].split("_")[0]],)
     return RATIOS
 

@@ -46,7 +46,8 @@ std::filesystem::path compile(const std::string& source, const Target& target) {
 
 }  // namespace
 
-Plan plan_around_layer(Method method, int in, int out, int row_tile, int batch) {
+Plan plan_around_layer(const Target& target, Method method, int in, int out, int row_tile,
+                       int batch) {
   constexpr int kHidden = 64, kOutputs = 5;
   std::mt19937 random(1);
   Graph graph;
@@ -67,15 +68,15 @@ Plan plan_around_layer(Method method, int in, int out, int row_tile, int batch) 
   graph.outputs = {value};
   PlannerConfig config;
   config.method = method;
-  config.target = find_target("host");
+  config.target = target;
   config.row_tile = row_tile;
   config.batch = batch;
   const ModelInfo model{"bench.onnx", std::string(64, '0'), "bench", 8, 13};
   return plan(graph, model, "bench", false, config);
 }
 
-KernelLibrary load_kernels(const std::vector<Kernel>& kernels, const cli::PrintKernel& print) {
-  const Target target = find_target("host");
+KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
+                           const cli::PrintKernel& print) {
   const cli::KernelSource source = cli::kernel_source(kernels, target, print);
   return KernelLibrary(compile(source.text, target), source);
 }

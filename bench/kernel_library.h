@@ -11,16 +11,17 @@ using cli::KernelLibrary;
 using cli::LoadedKernel;
 using cli::Parameter;
 
-// Kernels of the layer in x out, as the planner schedules them for this machine: of the method's
+// Kernels of the layer in x out, as the planner schedules them for the target: of the method's
 // forward pass, and the backward products that pass through the layer, `row_tile` rows at a time
 // (0: as the planner chooses); with a batch also those of boxes side by side. The layer is followed
 // by two small ones and the outputs, so that both products occur: of hidden rows, and of outputs
 // behind several layers.
-Plan plan_around_layer(Method method, int in, int out, int row_tile, int batch = 1);
+Plan plan_around_layer(const Target& target, Method method, int in, int out, int row_tile,
+                       int batch = 1);
 
 // Compiles all kernels in one translation unit, with the compiler that a user would get, into the
-// cache of compiled verifiers.
-KernelLibrary load_kernels(const std::vector<Kernel>& kernels,
+// cache of compiled verifiers. The target is one that this machine runs.
+KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
                            const cli::PrintKernel& print = print_kernel);
 
 }  // namespace bf::bench

@@ -16,6 +16,7 @@
 #include "bench/probe.h"
 #include "bench/unpriced.h"
 #include "frontend/diagnostic.h"
+#include "planner/planner.h"
 #include "runtime/live_neurons.h"
 
 namespace bf::bench {
@@ -84,6 +85,20 @@ class Arguments {
   std::vector<void*> pointers_;
 };
 
+// What one code may be compared with: the host's vectors, or AVX2's on a machine with wider ones.
+struct Level {
+  const char* prefix;  // of the benchmarks' names
+  Target target;
+  double (*peak)();  // a sample, GFLOP/s
+};
+
+std::vector<Level> levels() {
+  std::vector<Level> made = {{"kernel/", find_target("host"), sample_peak_gflops}};
+  if (made[0].target.name == "x86-64-v4")
+    made.push_back({"kernel_avx2/", find_target("x86-64-v3"), sample_peak_gflops_of_32_bytes});
+  return made;
+}
+
 // Useful work: padding and the price of soundness are not counted.
 double flops(const Kernel& kernel) {
   const double weights = static_cast<double>(kernel.in) * kernel.out;
@@ -92,7 +107,8 @@ double flops(const Kernel& kernel) {
 }
 
 // unpriced: the same without what soundness costs, or null.
-void run(benchmark::State& state, const LoadedKernel& loaded, const LoadedKernel* unpriced) {
+void run(benchmark::State& state, const Level& level, const LoadedKernel& loaded,
+         const LoadedKernel* unpriced) {
   const Kernel& kernel = loaded.kernel;
   const Arguments arguments(loaded);
   const double bytes = 4.0 * kernel.in * kernel.out;
@@ -103,7 +119,7 @@ void run(benchmark::State& state, const LoadedKernel& loaded, const LoadedKernel
   Timer other_timer([&] { other.run(others.data()); });
   Samples seconds, without, peak, read;
   for ([[maybe_unused]] auto round : state) {
-    peak.add(sample_peak_gflops());
+    peak.add(level.peak());
     seconds.add(timer.sample());
     read.add(probe.sample_gigabytes_per_second());
     seconds.add(timer.sample());
@@ -141,28 +157,30 @@ class Selection {
   std::vector<Kernel> kernels_;
 };
 
-std::vector<Kernel> select_kernels() {
+std::vector<Kernel> select_kernels(const Target& target) {
   Selection selection;
-  const std::pair<int, int> forward[] = {{50, 50}, {256, 256}, {784, 256}, {3072, 512}};
+  // In the first cache, the second, the third, and in none.
+  const std::pair<int, int> forward[] = {
+      {50, 50}, {256, 256}, {784, 256}, {3072, 512}, {16384, 4096}};
   const std::pair<int, int> centred[] = {{50, 50}, {256, 256}, {784, 256}};
   const std::pair<int, int> backward[] = {{256, 256}, {784, 256}, {50, 50}, {5, 50}};
   for (const auto& [in, out] : forward)
-    selection.add(plan_around_layer(Method::kIbp, in, out, 0), KernelKind::kIntervalAffine, in,
-                  out);
+    selection.add(plan_around_layer(target, Method::kIbp, in, out, 0), KernelKind::kIntervalAffine,
+                  in, out);
   for (const auto& [in, out] : centred)
-    selection.add(plan_around_layer(Method::kCrown, in, out, 0), KernelKind::kCentreAffine, in,
-                  out);
+    selection.add(plan_around_layer(target, Method::kCrown, in, out, 0), KernelKind::kCentreAffine,
+                  in, out);
   for (const auto& [in, out] : backward)
     for (const int row_tile : {0, 16, 32})
-      selection.add(plan_around_layer(Method::kCrown, in, out, row_tile),
+      selection.add(plan_around_layer(target, Method::kCrown, in, out, row_tile),
                     KernelKind::kBackwardAffine, in, out);
   for (const Method method : {Method::kIbp, Method::kCrown}) {  // boxes side by side
-    const Plan plan = plan_around_layer(method, 50, 50, 0, 64);
+    const Plan plan = plan_around_layer(target, method, 50, 50, 0, 64);
     for (const KernelKind kind : {KernelKind::kIntervalAffine, KernelKind::kBackwardAffine})
       selection.add(plan, kind, 50, 50);
   }
-  selection.add(plan_around_layer(Method::kForward, 5, 50, 0, 64), KernelKind::kForwardLines, 50,
-                64);
+  selection.add(plan_around_layer(target, Method::kForward, 5, 50, 0, 64),
+                KernelKind::kForwardLines, 50, 64);
   return selection.kernels();
 }
 
@@ -178,19 +196,26 @@ const LoadedKernel* find(const KernelLibrary& library, const Kernel& kernel) {
 
 int main(int argc, char** argv) try {
   using namespace bf::bench;
-  const std::vector<bf::Kernel> kernels = select_kernels();
-  std::vector<bf::Kernel> priced;
-  std::ranges::copy_if(kernels, std::back_inserter(priced), has_prices);
-  const KernelLibrary library = load_kernels(kernels);
-  const KernelLibrary without = load_kernels(priced, print_unpriced);
-  for (const LoadedKernel& loaded : library.kernels()) {
-    const std::string name = "kernel/" + loaded.kernel.function;
-    with_rounds(benchmark::RegisterBenchmark(name.c_str(),
-                                             [&](benchmark::State& state) {
-                                               run(state, loaded, find(without, loaded.kernel));
-                                             }),
-                kRounds);
+  struct Subject {
+    Level level;
+    KernelLibrary priced, unpriced;
+  };
+  std::vector<Subject> subjects;
+  for (const Level& level : levels()) {
+    const std::vector<bf::Kernel> kernels = select_kernels(level.target);
+    std::vector<bf::Kernel> priced;
+    std::ranges::copy_if(kernels, std::back_inserter(priced), has_prices);
+    subjects.push_back({level, load_kernels(level.target, kernels),
+                        load_kernels(level.target, priced, print_unpriced)});
   }
+  for (const Subject& subject : subjects)
+    for (const LoadedKernel& loaded : subject.priced.kernels()) {
+      const std::string name = subject.level.prefix + loaded.kernel.function;
+      const auto measure = [&](benchmark::State& state) {
+        run(state, subject.level, loaded, find(subject.unpriced, loaded.kernel));
+      };
+      with_rounds(benchmark::RegisterBenchmark(name.c_str(), measure), kRounds);
+    }
   return run_benchmarks(argc, argv);
 } catch (const std::exception& error) {
   fmt::print(stderr, "bench_kernels: {}\n", error.what());

@@ -18,8 +18,8 @@ constexpr std::size_t kVectorBytes = 16;
 #endif
 
 using Floats = float __attribute__((vector_size(kVectorBytes)));
+using Floats32 = float __attribute__((vector_size(kVectorBytes < 32 ? kVectorBytes : 32)));
 using Words = std::int32_t __attribute__((vector_size(kVectorBytes)));
-constexpr int kLanes = kVectorBytes / sizeof(float);
 
 // Enough independent chains to hide the latency of a multiply-add, and no more than the registers.
 constexpr int kChains = 12;
@@ -33,15 +33,16 @@ double now() {
 
 // Not inlined, so that the accumulators stay in registers whatever surrounds the call; the empty
 // asm keeps the compiler from calling it once for many calls.
-__attribute__((noinline)) Floats multiply_add(std::int64_t steps, Floats factor, Floats term) {
+template <class V>
+__attribute__((noinline)) V multiply_add(std::int64_t steps, V factor, V term) {
   asm volatile("");
-  Floats chain[kChains];
+  V chain[kChains];
   for (int i = 0; i < kChains; ++i) chain[i] = term * static_cast<float>(i);
   for (std::int64_t step = 0; step < steps; ++step) {
 #pragma GCC unroll 12
     for (int i = 0; i < kChains; ++i) chain[i] = chain[i] * factor + term;
   }
-  Floats sum = chain[0];
+  V sum = chain[0];
   for (int i = 1; i < kChains; ++i) sum += chain[i];
   return sum;
 }
@@ -61,18 +62,13 @@ void keep(const T& value) {
   asm volatile("" : : "m"(value) : "memory");
 }
 
-}  // namespace
-
-int probe_lanes() {
-  return kLanes;
-}
-
-double sample_peak_gflops() {
+template <class V>
+double sample_gflops() {
   constexpr std::int64_t kSteps = 4000;
   volatile float factor = 0.999f;  // the chains converge: no overflow, no subnormals
   volatile float term = 0.001f;
-  const Floats factors = factor - Floats{};
-  const Floats terms = term - Floats{};
+  const V factors = factor - V{};
+  const V terms = term - V{};
   const double start = now();
   double seconds = 0;
   std::int64_t steps = 0;
@@ -81,7 +77,22 @@ double sample_peak_gflops() {
     steps += kSteps;
     seconds = now() - start;
   } while (seconds < kSampleSeconds);
-  return 2.0 * kChains * kLanes * static_cast<double>(steps) / seconds * 1e-9;
+  constexpr double kFlops = 2.0 * kChains * (sizeof(V) / sizeof(float));
+  return kFlops * static_cast<double>(steps) / seconds * 1e-9;
+}
+
+}  // namespace
+
+int probe_lanes() {
+  return static_cast<int>(kVectorBytes / sizeof(float));
+}
+
+double sample_peak_gflops() {
+  return sample_gflops<Floats>();
+}
+
+double sample_peak_gflops_of_32_bytes() {
+  return sample_gflops<Floats32>();
 }
 
 ReadProbe::ReadProbe(std::size_t bytes) {

@@ -13,6 +13,9 @@ int probe_lanes();
 // Multiply-adds on registers alone: GFLOP/s in float32, a multiply-add counted as two.
 double sample_peak_gflops();
 
+// The same in vectors of 32 bytes or the native ones, if these are shorter.
+double sample_peak_gflops_of_32_bytes();
+
 // Memory that is read over and over, as wide as the machine loads.
 class ReadProbe {
  public:
