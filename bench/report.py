@@ -44,11 +44,6 @@ KERNEL_GOALS = (
     ("forward_lines_", "peak_percent", None, 100, "of fp32 peak"),
 )
 
-# Bandwidths of layers in caches are goals of AVX-512 alone: with 16 registers of half the width
-# multiply-adds are their limit.
-ONLY_WIDE = ("interval_affine_relu_256x256", "interval_affine_relu_784x256",
-             "interval_affine_relu_3072x512")
-
 # Most percent that soundness may cost, of kernels whose names begin with this.
 SOUNDNESS_GOALS = (
     ("interval_affine_relu_boxes", 10), ("backward_affine_boxes", 10),
@@ -203,8 +198,6 @@ def kernel_goals(name, wide):
     _, counter, goal, limit, unit = next(g for g in KERNEL_GOALS if name.startswith(g[0]))
     if isinstance(goal, tuple):
         goal = goal[0 if wide else 1]
-    if not wide and name.startswith(ONLY_WIDE):
-        goal = None
     return counter, goal, limit, unit
 
 
