@@ -222,6 +222,17 @@ Affine compose(const IndexMap& map, const Affine& inner) {
   return {std::move(weight).finish(""), gather(inner.bias, map.source, vector(rows))};
 }
 
+Affine gather_columns(const Affine& outer, const IndexMap& map) {
+  const std::size_t rows = rows_of(outer), depth = columns_of(outer);
+  const std::size_t columns = map.source.size();
+  ConstantBuilder weight(matrix(rows, columns));
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      weight.set(i * columns + j,
+                 bounded_at(outer.weight, i * depth + static_cast<std::size_t>(map.source[j])));
+  return {std::move(weight).finish(""), outer.bias};
+}
+
 IndexMap compose(const IndexMap& outer, const IndexMap& inner) {
   IndexMap result;
   result.source.reserve(outer.source.size());

@@ -80,6 +80,10 @@ Affine compose(const Affine& outer, const IndexMap& map, std::int64_t input_coun
 // map(inner(x)): rows move.
 Affine compose(const IndexMap& map, const Affine& inner);
 
+// outer(x) of map(x), which repeats no element: columns move, those of elements that the map leaves
+// out must be 0.
+Affine gather_columns(const Affine& outer, const IndexMap& map);
+
 // outer(map(x)): z_i = x_{outer(map(i))}.
 IndexMap compose(const IndexMap& outer, const IndexMap& inner);
 

@@ -119,11 +119,21 @@ std::optional<ImageLayout> moved_layout(const ImageLayout& layout, std::int64_t 
 std::optional<ConvGeometry> moved_geometry(const ConvGeometry& geometry, bool out,
                                            const std::vector<std::int64_t>& moved) {
   ConvGeometry g = geometry;
-  std::optional<ImageLayout> layout =
-      out ? moved_layout(g.out, g.batch, g.out_channels, g.out_size, moved)
-          : moved_layout(g.in, g.batch, g.in_channels, g.in_size, moved);
-  if (!layout) return std::nullopt;
-  (out ? g.out : g.in) = *layout;
+  Extent& size = out ? g.out_size : g.in_size;
+  ImageLayout& layout = out ? g.out : g.in;
+  const std::int64_t channels = out ? g.out_channels : g.in_channels;
+  Extent end = {0, 0, 0};
+  std::int64_t kept = 0;
+  for_each_element(g.batch, channels, size, [&](std::int64_t n, std::int64_t c, const Extent& p) {
+    if (moved[at(layout.at(n, c, p))] < 0) return;
+    ++kept;
+    for (std::size_t d = 0; d < 3; ++d) end[d] = std::max(end[d], p[d] + 1);
+  });
+  if (kept == 0 || kept != g.batch * channels * end[0] * end[1] * end[2]) return std::nullopt;
+  std::optional<ImageLayout> found = moved_layout(layout, g.batch, channels, end, moved);
+  if (!found) return std::nullopt;
+  size = end;
+  layout = *found;
   return g;
 }
 

@@ -17,7 +17,9 @@ std::optional<ImageLayout> moved_layout(const ImageLayout& layout, std::int64_t 
                                         std::int64_t channels, const Extent& size,
                                         const std::vector<std::int64_t>& moved);
 
-// The convolution that makes (out) or reads (else) the moved tensor.
+// The convolution that makes (out) or reads (else) the moved tensor. Elements that are dropped have
+// moved to -1: those that are left must be a box of positions, from the first on, of all channels,
+// and no tap may read what is dropped.
 std::optional<ConvGeometry> moved_geometry(const ConvGeometry& geometry, bool out,
                                            const std::vector<std::int64_t>& moved);
 

@@ -8,7 +8,7 @@
 #include "frontend/passes/conv_algebra.h"
 #include "frontend/passes/linear_algebra.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/permute_regions.h"
+#include "frontend/passes/regions.h"
 #include "frontend/passes/rewrite.h"
 
 namespace bf {

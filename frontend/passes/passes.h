@@ -18,7 +18,7 @@
 // (Constant::error), so nothing that a pass rounds is lost to the verifier. "Rounding: none" means
 // that the pass never adds to these bounds.
 //
-// Three of them return whether they changed the graph: they enable each other, and are repeated.
+// Four of them return whether they changed the graph: they enable each other, and are repeated.
 //
 // A value with several readers: a rewrite for one reader leaves the value as it is for the others.
 
@@ -99,6 +99,14 @@ void join_inputs(Graph& graph);
 //   log c
 // Rounding: none.
 void expand_constants(Graph& graph);
+
+// Elements that nobody reads are left out of the tensors between operators: rows of an Affine whose
+// columns are 0 in all readers, and of convolutions what lies behind the last window that reads
+// them, where windows do not fill an image. Repeated until nothing more can be left out.
+//   c = conv x [1, 8, 27, 27];  r = relu c;  y = group_max r, windows of 4 x 4 beside each other
+//     ->   c = conv x [1, 8, 24, 24], its last rows and columns left out;  r, y as before
+// Rounding: none.
+bool drop_unread(Graph& graph);
 
 // Drops nodes whose results nobody reads. Values stay in the table, so that ids do not change.
 // Rounding: none.

@@ -46,6 +46,7 @@ void settle(Graph& graph, const PassOptions& options) {
     if (!is_disabled(options, "fold-scale")) changed = fold_scale(graph) || changed;
     if (!is_disabled(options, "eliminate-permutes")) changed = eliminate_permutes(graph) || changed;
     if (!is_disabled(options, "merge-affine")) changed = merge_affine(graph) || changed;
+    if (!is_disabled(options, "drop-unread")) changed = drop_unread(graph) || changed;
   }
 }
 
@@ -66,15 +67,15 @@ constexpr Pass kPasses[] = {
      without_options<eliminate_permutes>},
     {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
     {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>},
+    // Where operators read what they need themselves.
+    {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},
     // Before the specification gives the last layers a second reader, so that the folded graph is
     // as tight as the other.
-    {"settle", "repeat merge-affine, fold-scale and eliminate-permutes until nothing changes",
-     settle},
+    {"settle", "repeat those that enable each other until nothing changes", settle},
     {"fold-output-spec", "fold the linear specification into the last linear layer",
      fold_spec_if_given},
     // Few rows may make merging pay.
-    {"settle", "repeat merge-affine, fold-scale and eliminate-permutes until nothing changes",
-     settle},
+    {"settle", "repeat those that enable each other until nothing changes", settle},
     // Cleans up after the others.
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
 };

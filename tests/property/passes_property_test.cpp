@@ -178,7 +178,17 @@ TEST_F(Passes, AgainIsNoWorse) {
   EXPECT_LT(changed, 25);
 }
 
-// What one round of the rewrites leaves, more rounds may fold: fewer layers.
+// Elements that functions are evaluated on.
+std::int64_t functions_of(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Node& node : graph.nodes)
+    if (std::holds_alternative<Relu>(node.op) || std::holds_alternative<Unary>(node.op))
+      count += element_count(graph.value(node.output).shape);
+  return count;
+}
+
+// What one round of the rewrites leaves, more rounds may fold: fewer layers, or functions of fewer
+// elements, behind each of which goes a map that repeats them.
 TEST_F(Passes, SettleLeavesFewerLayers) {
   int fewer = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -188,7 +198,9 @@ TEST_F(Passes, SettleLeavesFewerLayers) {
     PassOptions options;
     options.disabled = {"settle"};
     normalise(without, options);
-    ASSERT_LE(with.nodes.size(), without.nodes.size()) << to_string(with) << to_string(without);
+    if (functions_of(with) >= functions_of(without)) {
+      ASSERT_LE(with.nodes.size(), without.nodes.size()) << to_string(with) << to_string(without);
+    }
     fewer += with.nodes.size() < without.nodes.size() ? 1 : 0;
   }
   EXPECT_GT(fewer, 20);
