@@ -264,6 +264,7 @@ void StepEmitter::emit(const IntervalSum& step) {
   mark("interval_sum");
   Arguments arguments = {std::to_string(region.out), bool_literal(region.relu),
                          term_table(step.layer, -1, TableKind::kBiasFloat),
+                         std::to_string(bias_run(plan_, step.layer)),
                          interval_errors(step.inflate, step.magnitude, step.absolute)};
   if (!step.head) arguments.push_back(literal_up(step.gamma));
   arguments.insert(arguments.end(), {name(step.centre_out), name(step.radius_out)});
@@ -303,8 +304,9 @@ void StepEmitter::emit(const CentreSum& step) {
   const std::string out = std::to_string(region.out);
   const std::string slack = name(step.slack);
   mark("sum");
-  call("bf::start_sum", {table(step.layer, TableKind::kBiasDouble), out, name(step.centre_out),
-                         name(step.radius_out)});
+  call("bf::start_sum",
+       {table(step.layer, TableKind::kBiasDouble), out, std::to_string(bias_run(plan_, step.layer)),
+        name(step.centre_out), name(step.radius_out)});
   call("bf::clear_slack", {slack});
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
     const SumPart& part = step.parts[static_cast<std::size_t>(t)];

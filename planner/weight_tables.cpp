@@ -11,6 +11,9 @@
 namespace bf {
 namespace {
 
+constexpr int kLeastRun = 16;  // neurons: whole vectors of floats on all targets that have some
+constexpr int kScalarBytes = 4;
+
 std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -94,6 +97,10 @@ ConvPacking packing_of(const Layer& layer, const WeightTable& table) {
   return {conv->geometry.in_group(), conv->geometry.taps(), conv->geometry.out_group()};
 }
 
+bool is_zero(const std::vector<double>& bias) {
+  return std::ranges::all_of(bias, [](double each) { return each == 0; });
+}
+
 class TableList {
  public:
   explicit TableList(const Plan& plan) : plan_(plan) {}
@@ -123,10 +130,11 @@ class TableList {
       add(TableKind::kWeight, index, t, 1, count(term.weight));
       add(TableKind::kResidual, index, t, 1, count(term.residual));
     }
-    const bool zero = std::ranges::all_of(layer.bias, [](double bias) { return bias == 0; });
-    if (zero) return;
-    if (reads_float_bias(plan_, index)) add(TableKind::kBiasFloat, index, -1, 1, layer.out);
-    add(TableKind::kBiasDouble, index, -1, 1, layer.out);
+    if (is_zero(layer.bias)) return;
+    const int run = bias_run(plan_, index);
+    if (reads_float_bias(plan_, index))
+      add(TableKind::kBiasFloat, index, -1, 1, layer.out / run, run);
+    add(TableKind::kBiasDouble, index, -1, 1, layer.out / run, run);
   }
 
   std::vector<WeightTable> tables() { return std::move(tables_); }
@@ -135,13 +143,14 @@ class TableList {
   const Layer& layer_at(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
 
   // Nothing for an empty table: a null pointer is what reads it.
-  void add(TableKind kind, int index, int term, int panel, std::int64_t count) {
+  void add(TableKind kind, int index, int term, int panel, std::int64_t count, int run = 1) {
     if (count == 0) return;
     WeightTable table;
     table.kind = kind;
     table.layer = index;
     table.term = term;
     table.panel = panel;
+    table.run = run;
     table.count = count;
     table.bytes = count * static_cast<std::int64_t>(size_of(element_of(kind)));
     table.same_as = find_equal(table);
@@ -225,10 +234,24 @@ std::vector<WeightTable> weight_tables(const Plan& plan) {
   return list.tables();
 }
 
+int bias_run(const Plan& plan, int layer) {
+  const Layer& of = plan.layers[static_cast<std::size_t>(layer)];
+  if (of.kind == LayerKind::kDense || is_zero(of.bias)) return 1;
+  const auto change = std::ranges::adjacent_find(of.bias, std::ranges::not_equal_to{});
+  if (change == of.bias.end()) return of.out;
+  const auto run = static_cast<int>(change - of.bias.begin()) + 1;
+  const bool whole = plan.config.target.vector_bytes <= kScalarBytes || run % kLeastRun == 0;
+  if (run < kLeastRun || !whole || of.out % run != 0) return 1;
+  for (int i = 0; i < of.out; ++i)
+    if (of.bias[static_cast<std::size_t>(i)] != of.bias[static_cast<std::size_t>(i - i % run)])
+      return 1;
+  return run;
+}
+
 double table_element(const Plan& plan, const WeightTable& table, std::int64_t i) {
   const Layer& layer = plan.layers[static_cast<std::size_t>(table.layer)];
   if (table.kind == TableKind::kBiasFloat || table.kind == TableKind::kBiasDouble)
-    return i < layer.out ? layer.bias[static_cast<std::size_t>(i)] : 0;
+    return i < layer.out ? layer.bias[static_cast<std::size_t>(i * table.run)] : 0;
   if (element_of(table.kind) == Element::kInt32)
     return indices_of(layer, table)[static_cast<std::size_t>(i)];
   const std::vector<float>& source = weights_of(layer, table);

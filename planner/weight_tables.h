@@ -12,8 +12,8 @@ namespace bf {
 enum class TableKind : std::uint8_t {
   kWeight,      // float32 [out / panel][in][panel], zero-padded; of a term: as Term says
   kResidual,    // the same layout
-  kBiasFloat,   // float32 [out], padded to whole panels
-  kBiasDouble,  // float64 [out], padded to whole panels
+  kBiasFloat,   // float32 [out], padded to whole panels; of sum layers [out / bias_run()]
+  kBiasDouble,  // float64, the same
   kRowStart,    // int32, of a sparse map
   kColumn,      // int32, of a sparse map
   kSource,      // int32, of a gather map that is not the identity
@@ -28,6 +28,7 @@ struct WeightTable {
   int layer = 0;
   int term = -1;  // -1: the layer's own
   int panel = 1;
+  int run = 1;              // neurons that share an element: bias_run()
   std::int64_t count = 0;   // elements, padding included
   std::int64_t offset = 0;  // bytes from the start of the weight blob
   std::int64_t bytes = 0;   // without the gap to the next table
@@ -38,6 +39,10 @@ struct WeightTable {
 // The tables that the plan's entries read, in layer order, aligned for the target. Biases of sum
 // layers that are all zero are left out.
 std::vector<WeightTable> weight_tables(const Plan& plan);
+
+// How many neurons of a sum layer side by side share each bias, as those of a channel do: its
+// tables have one of each. 1, all, or whole vectors of the target.
+int bias_run(const Plan& plan, int layer);
 
 // Element i of a table as the kernels read it; zero where it is padding.
 double table_element(const Plan& plan, const WeightTable& table, std::int64_t i);

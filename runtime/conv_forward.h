@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "conv_outputs.h"
+#include "conv_pixels.h"
 #include "terms.h"
 #include "vectors.h"
 
@@ -18,9 +19,32 @@ struct CentreOut {
   double rounding;  // see add_term()
 };
 
-// add_term() for kLanes outputs, `step` apart. Sums of radii are >= 0 or NaN, whose bits in order
-// are the numbers in order: float_up() is one more than the nearest float where that is too small,
-// and infinite for NaN.
+// What add_term() makes of kLanes radii. Sums of radii are >= 0 or NaN, whose bits in order are the
+// numbers in order: float_up() is one more than the nearest float where that is too small, and
+// infinite for NaN.
+template <int kLanes>
+__attribute__((always_inline)) static inline typename VectorOf<float, kLanes>::type added_radii(
+    typename VectorOf<float, kLanes>::type before, typename VectorOf<double, kLanes>::type radius,
+    double rounding) {
+  using Doubles = typename VectorOf<double, kLanes>::type;
+  using Floats = typename VectorOf<float, kLanes>::type;
+  using Bits = typename VectorOf<std::int32_t, kLanes>::type;
+  const Doubles sum = (__builtin_convertvector(before, Doubles) + radius) * rounding;
+  const Floats nearest = nearest_floats<Floats>(sum);
+  // Masks are 0 or -1.
+  const auto below = __builtin_convertvector(nearest, Doubles) < sum;
+  const auto no_number = sum != sum;
+  Bits bits;
+  __builtin_memcpy(&bits, &nearest, sizeof bits);
+  bits -= __builtin_convertvector(below, Bits);
+  const Bits infinite = Bits{} + 0x7f800000;
+  bits = __builtin_convertvector(no_number, Bits) ? infinite : bits;
+  Floats up;
+  __builtin_memcpy(&up, &bits, sizeof up);
+  return up;
+}
+
+// add_term() for kLanes outputs, `step` apart.
 template <int kLanes>
 __attribute__((always_inline)) static inline void add_terms(
     typename VectorOf<double, kLanes>::type centre, typename VectorOf<double, kLanes>::type radius,
@@ -28,23 +52,9 @@ __attribute__((always_inline)) static inline void add_terms(
   if constexpr (kLanes == 1) {
     add_term(centre, radius, 2, out.rounding, out.centre, out.radius);
   } else {
-    using Doubles = typename VectorOf<double, kLanes>::type;
-    using Floats = typename VectorOf<float, kLanes>::type;
-    using Bits = typename VectorOf<std::int32_t, kLanes>::type;
-    Floats before = {};
+    typename VectorOf<float, kLanes>::type before = {};
     BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) before[l] = out.radius[l * step];
-    const Doubles sum = (__builtin_convertvector(before, Doubles) + radius) * out.rounding;
-    const Floats nearest = nearest_floats<Floats>(sum);
-    // Masks are 0 or -1.
-    const auto below = __builtin_convertvector(nearest, Doubles) < sum;
-    const auto no_number = sum != sum;
-    Bits bits;
-    __builtin_memcpy(&bits, &nearest, sizeof bits);
-    bits -= __builtin_convertvector(below, Bits);
-    const Bits infinite = Bits{} + 0x7f800000;
-    bits = __builtin_convertvector(no_number, Bits) ? infinite : bits;
-    Floats up;
-    __builtin_memcpy(&up, &bits, sizeof up);
+    const auto up = added_radii<kLanes>(before, radius, out.rounding);
     BF_UNROLL_ROWS for (int l = 0; l < kLanes; ++l) {
       out.centre[l * step] += centre[l];
       out.radius[l * step] = up[l];
@@ -148,6 +158,60 @@ struct CentreTiles {
   }
 };
 
+// What PixelTiles sums for conv_centre().
+struct CentrePixels {
+  using Number = double;
+  using Out = CentreOut;
+  static constexpr int kTurning = 40;
+
+  // add_term() for kCount outputs side by side.
+  template <int kCount, typename Vector>
+  __attribute__((always_inline)) static void put(Vector centre, Vector radius, CentreOut out) {
+    put_lanes<0, kCount, sizeof(Vector) / sizeof(double)>(&centre, &radius, out);
+  }
+
+  // Lanes kFrom to kEnd - 1 of vectors in memory, in pieces of registers.
+  template <int kFrom, int kEnd, int kPiece>
+  __attribute__((always_inline)) static void put_lanes(const void* centre, const void* radius,
+                                                       CentreOut out) {
+    if constexpr (kFrom + kPiece <= kEnd) {
+      using Doubles = typename VectorOf<double, kPiece>::type;
+      using Floats = typename VectorOf<float, kPiece>::type;
+      const auto load = [](const void* from) __attribute__((always_inline)) {
+        return load_rows<Doubles>(static_cast<const double*>(from) + kFrom);
+      };
+      double* const centre_out = out.centre + kFrom;
+      float* const radius_out = out.radius + kFrom;
+      if constexpr (kPiece == 1) {
+        add_term(load(centre), load(radius), 2, out.rounding, centre_out, radius_out);
+      } else {
+        const Floats before = load_rows<Floats>(radius_out);
+        store_rows(centre_out, load_rows<Doubles>(centre_out) + load(centre));
+        store_rows(radius_out, added_radii<kPiece>(before, load(radius), out.rounding));
+      }
+      put_lanes<kFrom + kPiece, kEnd, kPiece>(centre, radius, out);
+    } else if constexpr (kFrom < kEnd) {
+      put_lanes<kFrom, kEnd, kPiece / 2>(centre, radius, out);
+    }
+  }
+};
+
+template <typename Shape>
+static constexpr bool has_centre_pixels(Shape) {
+  return false;
+}
+template <const ConvShape& kShape>
+static constexpr bool has_centre_pixels(FixedShape<kShape>) {
+  constexpr int kAnyChain = 1 << 30;
+  return has_pixel_lanes<CentrePixels>(kShape, kAnyChain);
+}
+
+template <const ConvShape& kShape>
+static inline void centre_pixels(FixedShape<kShape>, const float* weight, const float* residual,
+                                 const double* centre_in, const float* radius_in, CentreOut out) {
+  PixelTiles<CentrePixels, kShape>::outputs(weight, residual, centre_in, radius_in, out);
+}
+
 // Adds what a convolution makes of its input. weight, residual: weight_place(); residual may be
 // null. Shape: ConvShape or FixedShape.
 template <typename Shape>
@@ -155,7 +219,9 @@ BF_ROUTINE conv_centre(Shape fixed, const float* weight, const float* residual,
                        const double* centre_in, const float* radius_in, double rounding,
                        double* centre_out, float* radius_out) {
   const CentreOut out = {centre_out, radius_out, rounding};
-  if (residual != nullptr)
+  if constexpr (has_centre_pixels(Shape{}))
+    centre_pixels(fixed, weight, residual, centre_in, radius_in, out);
+  else if (residual != nullptr)
     conv_outputs<CentreTiles<true>>(fixed, weight, residual, centre_in, radius_in, out);
   else
     conv_outputs<CentreTiles<false>>(fixed, weight, nullptr, centre_in, radius_in, out);

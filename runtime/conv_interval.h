@@ -236,6 +236,20 @@ struct IntervalTiles {
   }
 };
 
+// What PixelTiles sums for conv_interval().
+template <bool kAdd>
+struct IntervalPixels {
+  using Number = float;
+  using Out = IntervalOut;
+  static constexpr int kTurning = 12;
+
+  template <int kCount, typename Vector>
+  __attribute__((always_inline)) static void put(Vector centre, Vector radius, IntervalOut out) {
+    put_lanes<kAdd, 0, kCount>(&centre, out.centre);
+    put_lanes<kAdd, 0, kCount>(&radius, out.radius);
+  }
+};
+
 template <bool kAdd, typename Shape>
 static inline void interval_sums(Shape fixed, const float* weight, const float* centre_in,
                                  const float* radius_in, float* centre_out, float* radius_out) {
@@ -249,8 +263,9 @@ static inline void interval_sums(FixedShape<kShape> fixed, const float* weight,
                                  float* radius_out) {
   if constexpr (has_pooled_windows(kShape, kIntervalChain))
     PoolingTiles<kAdd, kShape>::outputs(weight, centre_in, radius_in, centre_out, radius_out);
-  else if constexpr (has_pixel_lanes(kShape, kIntervalChain))
-    PixelTiles<kAdd, kShape>::outputs(weight, centre_in, radius_in, centre_out, radius_out);
+  else if constexpr (has_pixel_lanes<IntervalPixels<kAdd>>(kShape, kIntervalChain))
+    PixelTiles<IntervalPixels<kAdd>, kShape>::outputs(weight, nullptr, centre_in, radius_in,
+                                                      IntervalOut{centre_out, radius_out, false});
   else
     interval_sums<kAdd, FixedShape<kShape>>(fixed, weight, centre_in, radius_in, centre_out,
                                             radius_out);

@@ -88,25 +88,42 @@ static inline void for_neurons(int n, Each each) {
     for (; j < n; ++j) each(j, Count<1>{});
 }
 
-template <int kLanes>
-__attribute__((always_inline)) static inline Interval<typename VectorOf<float, kLanes>::type>
-interval_at(int j, const float* bias, const IntervalErrors& errors, const float* centre,
-            const float* radius) {
-  using Floats = typename VectorOf<float, kLanes>::type;
-  return interval_of(load_rows<Floats>(centre + j), load_rows<Floats>(radius + j),
-                     bias ? load_rows<Floats>(bias + j) : Floats{}, errors);
+// The same with each(first, Count<so many>, biases of these): null for zeros; `run` neurons side by
+// side share each, as those of a channel, and divide n.
+template <typename Each>
+__attribute__((always_inline)) static inline void for_biases(int n, const float* bias, int run,
+                                                             Each each) {
+  if (bias == nullptr || run == 1)
+    return for_neurons(
+        n, [&](int j, auto lanes) __attribute__((always_inline)) {
+          using Floats = typename VectorOf<float, decltype(lanes)::value>::type;
+          each(j, lanes, bias ? load_rows<Floats>(bias + j) : Floats{});
+        });
+  for (int first = 0; first < n; first += run, ++bias) {
+    const float shared = *bias;
+    for_neurons(
+        run, [&](int j, auto lanes) __attribute__((always_inline)) {
+          using Floats = typename VectorOf<float, decltype(lanes)::value>::type;
+          each(first + j, lanes, Floats(shared - Floats{}));
+        });
+  }
 }
 
-// Sums of n neurons -> their activations, in place. bias: null for zeros. gamma: of the readers,
+template <typename Floats>
+__attribute__((always_inline)) static inline Interval<Floats> interval_at(
+    int j, Floats bias, const IntervalErrors& errors, const float* centre, const float* radius) {
+  return interval_of(load_rows<Floats>(centre + j), load_rows<Floats>(radius + j), bias, errors);
+}
+
+// Sums of n neurons -> their activations, in place. bias, run: for_biases(). gamma: of the readers,
 // and the rounding of the centre. ReLU hands on what is no number: then the radius is none.
-static inline void finish_interval(int n, bool relu, const float* bias,
+static inline void finish_interval(int n, bool relu, const float* bias, int run,
                                    const IntervalErrors& errors, float gamma,
                                    float* BF_RESTRICT centre, float* BF_RESTRICT radius) {
-  for_neurons(
-      n, [&](int j, auto lanes) __attribute__((always_inline)) {
-        constexpr int kLanes = decltype(lanes)::value;
-        using Floats = typename VectorOf<float, kLanes>::type;
-        auto [low, high] = interval_at<kLanes>(j, bias, errors, centre, radius);
+  for_biases(
+      n, bias, run, [&](int j, auto lanes, auto shift) __attribute__((always_inline)) {
+        using Floats = typename VectorOf<float, decltype(lanes)::value>::type;
+        auto [low, high] = interval_at<Floats>(j, shift, errors, centre, radius);
         if (relu) {
           low = Floats{} > low ? Floats{} : low;
           high = Floats{} > high ? Floats{} : high;
@@ -273,14 +290,14 @@ BF_ROUTINE max_interval(const float* BF_RESTRICT centre_in, const float* BF_REST
 }
 
 // Sums of n head neurons -> the caller's bounds.
-static inline void write_interval(int n, bool relu, const float* bias, const IntervalErrors& errors,
-                                  const float* centre, const float* radius,
-                                  float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
-  for_neurons(
-      n, [&](int j, auto lanes) __attribute__((always_inline)) {
-        constexpr int kLanes = decltype(lanes)::value;
-        using Floats = typename VectorOf<float, kLanes>::type;
-        auto [low, high] = interval_at<kLanes>(j, bias, errors, centre, radius);
+static inline void write_interval(int n, bool relu, const float* bias, int run,
+                                  const IntervalErrors& errors, const float* centre,
+                                  const float* radius, float* BF_RESTRICT lower,
+                                  float* BF_RESTRICT upper) {
+  for_biases(
+      n, bias, run, [&](int j, auto lanes, auto shift) __attribute__((always_inline)) {
+        using Floats = typename VectorOf<float, decltype(lanes)::value>::type;
+        auto [low, high] = interval_at<Floats>(j, shift, errors, centre, radius);
         const Floats infinity = __builtin_inff() - Floats{};
         low = low <= high ? low : -infinity;  // one of them is NaN, or both are known
         high = high >= low ? high : infinity;

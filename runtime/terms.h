@@ -186,12 +186,17 @@ BF_ROUTINE gather_centre(int rows, Sources source, const double* centre_in, cons
 
 // ---- sums
 
-// bias: null for zeros.
-static inline void start_sum(const double* bias, int n, double* centre_out, float* radius_out) {
-  for (int i = 0; i < n; ++i) {
-    centre_out[i] = bias ? bias[i] : 0;
-    radius_out[i] = 0;
+// bias: null for zeros. run: neurons side by side that share each, as those of a channel; divides
+// n.
+static inline void start_sum(const double* bias, int n, int run, double* centre_out,
+                             float* radius_out) {
+  for (int i = 0; i < n; ++i) radius_out[i] = 0;
+  if (bias == nullptr || run == 1) {
+    for (int i = 0; i < n; ++i) centre_out[i] = bias ? bias[i] : 0;
+    return;
   }
+  for (int first = 0; first < n; first += run, ++bias)
+    for (int i = first; i < first + run; ++i) centre_out[i] = *bias;
 }
 
 // What the centre of a sum layer may miss; see centre_slack in bounds.h, which does the same for

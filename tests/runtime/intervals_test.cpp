@@ -125,9 +125,9 @@ TEST(Intervals, ActivationsHoldWhatSumsSay) {
     const std::vector<float> m = random.numbers(kCount, kind), spread = random.radii(kCount, kind);
     const std::vector<float> bias = random.numbers(kCount, kind);
     std::vector<float> centre = m, radius = spread, lower(kCount), upper(kCount);
-    bf::write_interval(kCount, on, bias.data(), errors, m.data(), spread.data(), lower.data(),
+    bf::write_interval(kCount, on, bias.data(), 1, errors, m.data(), spread.data(), lower.data(),
                        upper.data());
-    bf::finish_interval(kCount, on, bias.data(), errors, gamma, centre.data(), radius.data());
+    bf::finish_interval(kCount, on, bias.data(), 1, errors, gamma, centre.data(), radius.data());
     for (std::size_t j = 0; j < kCount; ++j) {
       const mpq_class z = value(m[j]) + value(bias[j]), reach = value(spread[j]);
       const mpq_class low = relu(z - reach, on), high = relu(z + reach, on);
@@ -138,6 +138,33 @@ TEST(Intervals, ActivationsHoldWhatSumsSay) {
       EXPECT_GE(r, c - low + value(readers) * abs(c)) << j;
     }
   }
+}
+
+// Neurons side by side that share a bias, as those of a channel: as if each had its own.
+TEST(Intervals, ChannelsShareTheirBias) {
+  const bf::IntervalErrors errors = {1 + 0x1p-21F, 0x1.000008p-23F, 0x1p-100F};
+  for (const int run : {2, 16, 19, 48})
+    for (const bool on : {false, true}) {
+      SCOPED_TRACE(run);
+      constexpr int kChannels = 3;
+      const int count = kChannels * run;
+      Random random(static_cast<unsigned>(run));
+      const std::vector<float> m = random.numbers(count, Numbers::kEven);
+      const std::vector<float> spread = random.radii(count, Numbers::kEven);
+      const std::vector<float> bias = random.numbers(kChannels, Numbers::kEven);
+      std::vector<float> own;
+      for (int i = 0; i < count; ++i) own.push_back(bias[static_cast<std::size_t>(i / run)]);
+      const auto finish = [&](const std::vector<float>& biases, int each) {
+        std::vector<std::vector<float>> made = {m, spread, m, m};
+        bf::finish_interval(count, on, biases.data(), each, errors, 0x1p-20F, made[0].data(),
+                            made[1].data());
+        bf::write_interval(count, on, biases.data(), each, errors, m.data(), spread.data(),
+                           made[2].data(), made[3].data());
+        return made;
+      };
+      EXPECT_EQ(finish(bias, run), finish(own, 1));
+      EXPECT_NE(finish(bias, run), finish(std::vector<float>(own.size(), 0), 1));
+    }
 }
 
 // Ends a few roundings apart, whose middle is no float.
@@ -156,7 +183,7 @@ TEST(Intervals, CentresPayForTheirRounding) {
       spread[j] = 0x1p-25F * static_cast<float>(random.below(12));
     }
     std::vector<float> centre = z, radius = spread;
-    bf::finish_interval(kCount, on, nullptr, exact_spread, gamma, centre.data(), radius.data());
+    bf::finish_interval(kCount, on, nullptr, 1, exact_spread, gamma, centre.data(), radius.data());
     for (std::size_t j = 0; j < kCount; ++j) {
       const mpq_class low = relu(value(z[j] - spread[j]), on);
       const mpq_class high = relu(value(z[j] + spread[j]), on);
@@ -319,7 +346,7 @@ TEST(Intervals, MaximaOfWhatIsNotFiniteKnowNothing) {
     for (const Sums* sums : {&made, &again})
       for (std::size_t i = 0; i < 3; ++i) {
         float lower = 1, upper = 1;
-        bf::write_interval(1, false, nullptr, none, &sums->centre[i], &sums->radius[i], &lower,
+        bf::write_interval(1, false, nullptr, 1, none, &sums->centre[i], &sums->radius[i], &lower,
                            &upper);
         EXPECT_EQ(lower, -kInfinity) << i;
         EXPECT_EQ(upper, kInfinity) << i;
@@ -340,19 +367,19 @@ TEST(Intervals, WhatIsNotFiniteKnowsNothing) {
       SCOPED_TRACE(j);
       const std::vector<float> sum(kCount, sums[j]), spread(kCount, spreads[j]);
       std::vector<float> lower(kCount, 1), upper(kCount, 1);
-      bf::write_interval(kCount, on, nullptr, errors, sum.data(), spread.data(), lower.data(),
+      bf::write_interval(kCount, on, nullptr, 1, errors, sum.data(), spread.data(), lower.data(),
                          upper.data());
       EXPECT_EQ(lower, std::vector<float>(kCount, on ? 0 : -kInfinity));
       EXPECT_EQ(upper, std::vector<float>(kCount, kInfinity));
       std::vector<float> c = sum, r = spread;
-      bf::finish_interval(kCount, on, nullptr, errors, 0, c.data(), r.data());
+      bf::finish_interval(kCount, on, nullptr, 1, errors, 0, c.data(), r.data());
       for (std::size_t i = 0; i < kCount; ++i) {
         const float pair_c[] = {c[i], 1}, pair_r[] = {r[i], 0};
         const std::int32_t row_start[] = {0, 2}, column[] = {0, 1};
         const float weight[] = {0, 1};  // a product with what nothing is known of
         float centre = 1, radius = 1;
         bf::sparse_interval<false>(1, row_start, column, weight, pair_c, pair_r, &centre, &radius);
-        bf::write_interval(1, false, nullptr, errors, &centre, &radius, &lower[i], &upper[i]);
+        bf::write_interval(1, false, nullptr, 1, errors, &centre, &radius, &lower[i], &upper[i]);
       }
       EXPECT_EQ(lower, std::vector<float>(kCount, -kInfinity));
       EXPECT_EQ(upper, std::vector<float>(kCount, kInfinity));

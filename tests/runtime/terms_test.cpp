@@ -55,7 +55,7 @@ TEST(Terms, CentresAndRadii) {
     const std::vector<double> bias = random.centres(terms[0].out, kind);
     std::vector<double> centre(out, 7);
     std::vector<float> radius(out, 7);
-    bf::start_sum(seed % 7 == 0 ? nullptr : bias.data(), terms[0].out, centre.data(),
+    bf::start_sum(seed % 7 == 0 ? nullptr : bias.data(), terms[0].out, 1, centre.data(),
                   radius.data());
     std::vector<mpq_class> exact_centre(out), size(out), exact_radius(out);
     for (std::size_t i = 0; i < out && seed % 7 != 0; ++i) {
@@ -97,6 +97,16 @@ TEST(Terms, CentresAndRadii) {
   }
 }
 
+TEST(Terms, ChannelsShareTheirBias) {
+  const double bias[] = {1, -2.5};
+  double centre[6];
+  float radius[6] = {9, 9, 9, 9, 9, 9};
+  bf::start_sum(bias, 6, 3, centre, radius);
+  EXPECT_EQ(std::vector<double>(centre, centre + 6),
+            (std::vector<double>{1, 1, 1, -2.5, -2.5, -2.5}));
+  EXPECT_EQ(std::vector<float>(radius, radius + 6), std::vector<float>(6, 0));
+}
+
 // Sums on a grid stay as they are: quantised networks count on it.
 TEST(Terms, ExactSumsAreNotWidened) {
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -107,7 +117,7 @@ TEST(Terms, ExactSumsAreNotWidened) {
     std::vector<double> centre(out), expected_centre(out);
     std::vector<float> radius(out);
     std::vector<double> expected(out);
-    bf::start_sum(nullptr, terms[0].out, centre.data(), radius.data());
+    bf::start_sum(nullptr, terms[0].out, 1, centre.data(), radius.data());
     for (const RandomTerm& term : terms) {
       if (!term.residual.empty()) continue;
       const std::vector<double> c = random.centres(term.in, Numbers::kIntegers);
@@ -130,7 +140,7 @@ TEST(Terms, CopiesAreExact) {
   const float r[2] = {0.7F, 0.0F};
   double centre[3];
   float radius[3];
-  bf::start_sum(nullptr, 3, centre, radius);
+  bf::start_sum(nullptr, 3, 1, centre, radius);
   bf::gather_centre(3, source.data(), c, r, bf::kSumSlack, centre, radius);
   EXPECT_EQ(centre[0], -0.3);
   EXPECT_EQ(centre[1], 0);
@@ -168,7 +178,7 @@ TEST(Terms, InfiniteRadiiStayInfinite) {
   const float r[2] = {infinity, infinity};
   double centre[2];
   float radius[2];
-  bf::start_sum(nullptr, 2, centre, radius);
+  bf::start_sum(nullptr, 2, 1, centre, radius);
   bf::sparse_centre(2, row_start, column, weight, nullptr, c, r, 1, centre, radius);
   EXPECT_EQ(radius[0], infinity);  // 0 * inf: nothing is known
   EXPECT_EQ(radius[1], infinity);
