@@ -52,14 +52,12 @@ struct Lanes {
   }
   BF_LANES Floats next_up(Floats x) {
     const Floats least = x + 0.0f;
-    const Ints bits = load_rows<Ints>(&least);
-    const Ints next = bits + ((bits >> 31) | 1);
+    const auto next = bits_after<Ints, std::uint32_t>(least);
     return least < __builtin_inff() ? load_rows<Floats>(&next) : Floats{} + __builtin_inff();
   }
   // next_up of all but -0.
   BF_LANES Doubles after(Doubles x) {
-    const Longs bits = load_rows<Longs>(&x);
-    const Longs next = bits + ((bits >> 63) | 1);
+    const auto next = bits_after<Longs, std::uint64_t>(x);
     return x < __builtin_inf() ? load_rows<Doubles>(&next) : all(__builtin_inf());
   }
   BF_LANES Doubles add_up(Doubles a, Doubles b) {
@@ -97,8 +95,18 @@ struct Lanes {
     return down ? nearest : -next_up(-nearest);
   }
 
-#if defined(__AVX512F__)
  private:
+  // Bits of the next number above x. Those of -0 and NaN, which nobody uses, are made too: without
+  // signs, whose overflow is undefined.
+  template <typename Signed, typename Unsigned, typename Vector>
+  BF_LANES typename VectorOf<Unsigned, kLanes>::type bits_after(Vector x) {
+    using Bits = typename VectorOf<Unsigned, kLanes>::type;
+    constexpr int kSign = 8 * sizeof(Unsigned) - 1;
+    const Signed step = (load_rows<Signed>(&x) >> kSign) | 1;
+    return load_rows<Bits>(&x) + load_rows<Bits>(&step);
+  }
+
+#if defined(__AVX512F__)
   // The instruction's own rounding: the least float that is at least x, the greatest that is at
   // most x; of no NaN. Flags stay as they are.
   static constexpr int kDownward = 9, kUpward = 10, kNotEqual = 4;

@@ -187,12 +187,17 @@ BF_ROUTINE gather_centre(int rows, Sources source, const double* centre_in, cons
 // ---- sums
 
 // bias: null for zeros. run: neurons side by side that share each, as those of a channel; divides
-// n.
-static inline void start_sum(const double* bias, int n, int run, double* centre_out,
-                             float* radius_out) {
+// n. Note [copies of constants] in vectors.h.
+static inline void start_sum(const double* bias, int n, int run, double* BF_RESTRICT centre_out,
+                             float* BF_RESTRICT radius_out) {
   for (int i = 0; i < n; ++i) radius_out[i] = 0;
-  if (bias == nullptr || run == 1) {
-    for (int i = 0; i < n; ++i) centre_out[i] = bias ? bias[i] : 0;
+  if (bias == nullptr) {
+    for (int i = 0; i < n; ++i) centre_out[i] = 0;
+    return;
+  }
+  bias = pinned(bias);
+  if (run == 1) {
+    for (int i = 0; i < n; ++i) centre_out[i] = bias[i];
     return;
   }
   for (int first = 0; first < n; first += run, ++bias)

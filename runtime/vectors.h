@@ -77,8 +77,15 @@ __attribute__((always_inline)) static inline V load_once(const void* from) {
   return made_once(load_rows<V>(from));
 }
 
-// A pointer that the compiler takes as it is. Where pixels side by side read through taps side by
-// side, GCC 12 keeps what the next tap reads again, in more registers than there are.
+// A pointer that the compiler takes as it is, and does not know what it points to. Where pixels
+// side by side read through taps side by side, GCC 12 keeps what the next tap reads again, in more
+// registers than there are.
+//
+// Note [copies of constants]: for AVX-512, GCC 12 copies a constant table that it knows, or an
+// argument made of constants, in pieces of up to 64 bytes, and takes a piece of equal 8 bytes
+// followed by zeros for one of equal 8 bytes alone: a loop that copies {2, 2, 2, 2, 2, 2, 0, 0}
+// writes eight times 2. Tables that are copied unchanged are pinned; those that enter products are
+// vectors of constants, which it gets right. tests/soundness/constants_test.cpp looks for others.
 template <typename T>
 __attribute__((always_inline)) static inline T* pinned(T* from) {
   __asm__("" : "+r"(from));
