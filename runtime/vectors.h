@@ -42,16 +42,30 @@ struct VectorOf<T, 1> {
   typedef T type;
 };
 
+// A vector where numbers of any type lie side by side, aligned as these are.
+template <typename V>
+struct __attribute__((packed, may_alias)) Placed {
+  V value;
+};
+
+// Note [copies of constants]: vectors are no bytes.
 template <typename V>
 static inline V load_rows(const void* from) {
-  V value;
-  __builtin_memcpy(&value, from, sizeof value);
-  return value;
+  if constexpr (sizeof(V) > 8) {
+    return static_cast<const Placed<V>*>(from)->value;
+  } else {
+    V value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
 }
 
 template <typename V>
 static inline void store_rows(void* to, V value) {
-  __builtin_memcpy(to, &value, sizeof value);
+  if constexpr (sizeof(V) > 8)
+    static_cast<Placed<V>*>(to)->value = value;
+  else
+    __builtin_memcpy(to, &value, sizeof value);
 }
 
 // Registers that hold vectors, as constraints of GCC's assembler statements.
@@ -81,11 +95,11 @@ __attribute__((always_inline)) static inline V load_once(const void* from) {
 // side by side read through taps side by side, GCC 12 keeps what the next tap reads again, in more
 // registers than there are.
 //
-// Note [copies of constants]: for AVX-512, GCC 12 copies a constant table that it knows, or an
-// argument made of constants, in pieces of up to 64 bytes, and takes a piece of equal 8 bytes
-// followed by zeros for one of equal 8 bytes alone: a loop that copies {2, 2, 2, 2, 2, 2, 0, 0}
-// writes eight times 2. Tables that are copied unchanged are pinned; those that enter products are
-// vectors of constants, which it gets right. tests/soundness/constants_test.cpp looks for others.
+// Note [copies of constants]: for AVX-512, GCC 12 copies bytes in pieces of up to 64, and takes a
+// piece of a constant, equal 8 bytes followed by zeros, for equal 8 bytes alone: a loop that copies
+// a table {2, 2, 2, 2, 2, 2, 0, 0} that it knows writes eight times 2. Constants that are vectors
+// it gets right. So tables that are copied unchanged are pinned, and vectors are loaded and stored
+// as what they are, not by memcpy. tests/soundness/constants_test.cpp looks for other copies.
 template <typename T>
 __attribute__((always_inline)) static inline T* pinned(T* from) {
   __asm__("" : "+r"(from));

@@ -13,6 +13,7 @@
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
 #include "tests/soundness/batch.h"
+#include "tests/soundness/random_net.h"
 
 namespace bf::soundness {
 namespace {
@@ -41,12 +42,16 @@ TEST_P(Constants, NoneIsCopiedAsAWideInteger) {
   GTEST_SKIP() << "no x86-64 machine";
 #endif
   if (!has_compiler("g++")) GTEST_SKIP() << "g++ is not installed";
-  const PlannerConfig config = planner_config(GetParam(), Lowering::kVector, "x86-64-v4");
+  PlannerConfig config = planner_config(GetParam(), Lowering::kVector, "x86-64-v4");
+  config.batch = 16;
   const std::uint64_t seed = testing::seed_from_environment(20261124);
   std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed));
   Random random(seed);
   Batch batch;
-  while (batch.size() < 20) {
+  for (int i = 0; i < 6; ++i)  // with a specification, mostly
+    batch.add(random_net(random, i % 2 == 0 ? Family::kIntegers : Family::kPowers, {3, 5, 4}),
+              config);
+  while (batch.size() < 18) {
     Graph graph = testing::random_graph(random, testing::Numbers::kSmallIntegers,
                                         testing::pick(random, 2, 8));
     try {
@@ -59,7 +64,7 @@ TEST_P(Constants, NoneIsCopiedAsAWideInteger) {
   // Copies of tables are seen in the first instructions, those of arguments in the last.
   const std::filesystem::path first = folder.path() / "first", last = folder.path() / "last";
   batch.build(
-      {"g++", {"-O2", "-fdump-rtl-expand=" + first.string(), "-fdump-rtl-final=" + last.string()}});
+      {"g++", {"-O3", "-fdump-rtl-expand=" + first.string(), "-fdump-rtl-final=" + last.string()}});
   for (const auto& dump : {first, last})
     for (const std::string& found : wide_integers(dump)) ADD_FAILURE() << found;
 }
