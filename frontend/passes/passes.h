@@ -102,7 +102,7 @@ void expand_constants(Graph& graph);
 
 // Elements that nobody reads are left out of the tensors between operators: rows of an Affine whose
 // columns are 0 in all readers, and of convolutions what lies behind the last window that reads
-// them, where windows do not fill an image. Repeated until nothing more can be left out.
+// them, where windows do not fill an image. Repeated, up to 16 times, while anything is left out.
 //   c = conv x [1, 8, 27, 27];  r = relu c;  y = group_max r, windows of 4 x 4 beside each other
 //     ->   c = conv x [1, 8, 24, 24], its last rows and columns left out;  r, y as before
 // Rounding: none.

@@ -2,7 +2,6 @@
 // which GCC 12 gets wrong: note [copies of constants] in runtime/vectors.h. Random graphs of small
 // integers, whose tables repeat numbers, are compiled, not run: any x86-64 machine can.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -97,6 +98,13 @@ inline Graph two_layers(std::int64_t in, std::int64_t middle, std::int64_t out, 
   const ValueId h = b.add(affine(middle, in, ones(middle * in), ones(middle)), {b.x()}, {middle});
   const ValueId y = b.add(affine(out, middle, ones(out * middle), ones(out)), {h}, {out});
   return output_both ? b.outputs({y, h}) : b.outputs({y});
+}
+
+// -count / 2 and so on, in steps of 1.
+inline std::vector<double> ramp(std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  std::iota(values.begin(), values.end(), -count / 2);
+  return values;
 }
 
 // Dense layers of the given sizes, inputs first, with ReLUs between them: all weights 1/2.
