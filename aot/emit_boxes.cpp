@@ -80,9 +80,9 @@ void StepEmitter::list_box_rows(const BackwardRows& step) {
                         name(step.centre), name(step.below), name(step.above), out, rows)
           : fmt::format("{}({}, {})", box_routine("list_all_boxes"), out, rows);
   line(fmt::format("const bf::BoxRows<{}> rows = {};", boxes, list));
-  line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {}, 0}};",
-                   double_literal(step.sum_inflate), double_literal(step.concretize_inflate),
-                   double_literal(step.weight_relative), double_literal(step.inflate)));
+  line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, 0}};",
+                   double_literal(step.concretize_inflate), double_literal(step.weight_relative),
+                   double_literal(step.inflate)));
   std::string underflow = std::to_string(plan_.input_count);
   for (const BackwardLink& link : step.links)
     underflow += fmt::format(" + {}[b + {}]", name(link.slack), 2 * boxes);
@@ -122,7 +122,7 @@ void StepEmitter::box_rows_once(const BackwardRows& step) {
                      std::to_string(kernel(step.start).panel), "neurons", name(step.coefficients)};
   if (step.live_in != BufferId::kNone) start.push_back(name(step.live_in));
   call(fmt::format("bf::start_rows<{}>", entry_.boxes), start);
-  line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * rows, name(step.sums)));
+  line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", rows, name(step.sums)));
   poison_dead(0, true);
   for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
     poison_new(i + 1, true);
@@ -132,8 +132,7 @@ void StepEmitter::box_rows_once(const BackwardRows& step) {
   poison_new(end, true);
   mark(step.concretize);
   line(fmt::format("{}({}, {}, {} + {});", kernel(step.concretize).function,
-                   name(step.input_coefficients), name(step.input_radius), name(step.sums),
-                   2 * rows));
+                   name(step.input_coefficients), name(step.input_radius), name(step.sums), rows));
   if (step.kept_position >= 0) {
     call("bf::keep_coefficients_of_boxes",
          {"group", "neurons", std::to_string(plan_.input_count), name(step.input_coefficients),

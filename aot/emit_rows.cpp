@@ -46,7 +46,7 @@ void StepEmitter::list_rows(const BackwardRows& step) {
   mark("list_rows");
   line(fmt::format("const int count = {};", row_list(step)));
   line(fmt::format("bf::pad_list({}, count, {});", rows, step.tile / 2));
-  line(fmt::format("const bf::RowErrors errors{{{}, {}, {}, {},", double_literal(step.sum_inflate),
+  line(fmt::format("const bf::RowErrors errors{{{}, {}, {},",
                    double_literal(step.concretize_inflate), double_literal(step.weight_relative),
                    double_literal(step.inflate)));
   line(fmt::format("                           {}[0] + {} * ({})}};", name(step.slack),
@@ -140,7 +140,7 @@ void StepEmitter::rows_once(const BackwardRows& step) {
                      rows, name(step.coefficients),
                      step.live_in == BufferId::kNone ? "" : ", " + name(step.live_in)));
   for (const BackwardOut& out : step.starts) start_term(step, out);
-  line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", 2 * step.tile, name(step.sums)));
+  line(fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", step.tile, name(step.sums)));
   poison_dead(0, true);
   for (int i = 0; i < static_cast<int>(step.links.size()); ++i) {
     poison_new(i + 1, true);
@@ -166,7 +166,7 @@ void StepEmitter::rows_once(const BackwardRows& step) {
 }
 
 std::string StepEmitter::spread_of(const BackwardRows& step) const {
-  return fmt::format("{} + {}", name(step.sums), 2 * step.tile);
+  return fmt::format("{} + {}", name(step.sums), step.tile);
 }
 
 // The rows' sums over the box, from their coefficients.
@@ -315,19 +315,19 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
   };
   const std::string window = window_of(step, link.layer);
   if (link.live != BufferId::kNone)
-    relax_live(step, link, row(link.table, how.wide ? kErrorWide : kError), to);
+    relax_live(step, link, row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper), to);
   else if (!window.empty())
     call(row_routine("relax_window", step),
          {window, std::to_string(n), name(link.table),
-          row(link.table, how.wide ? kErrorWide : kError), from, to, name(step.sums)});
+          row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper), from, to, name(step.sums)});
   else if (link.slopes.table == BufferId::kNone)
     call(row_routine("relax_rows", step),
-         {std::to_string(n), name(link.table), row(link.table, how.wide ? kErrorWide : kError),
-          from, to, name(step.sums)});
+         {std::to_string(n), name(link.table),
+          row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper), from, to, name(step.sums)});
   else
     call(row_routine("relax_free_rows", step),
          {std::to_string(n), name(link.slopes.table),
-          row(link.slopes.table, how.wide ? kFreeWideUpper : kFreePriceUpper),
+          row(link.slopes.table, how.wide ? kFreeWideUpper : kFreeOffsetUpper),
           slopes_of(step, link), from, to, name(step.sums)});
   return to;
 }

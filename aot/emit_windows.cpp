@@ -96,15 +96,16 @@ StepEmitter::Arguments StepEmitter::row_image(const BackwardRows& step, int inde
 
 // Through the relaxation of a layer with a list.
 void StepEmitter::relax_live(const BackwardRows& step, const BackwardLink& link,
-                             const std::string& price, const std::string& to) {
+                             const std::string& offsets, const std::string& to) {
   Arguments arguments = row_image(step, link.layer);
   const std::string live = live_of(step, link.layer);
   const DeadZeros where = dead_zeros(plan_, step, link);
   const std::string zeros = where == DeadZeros::kWhereMany
                                 ? live + ".many()"
                                 : (where == DeadZeros::kAlways ? "true" : "false");
-  arguments.insert(arguments.end(), {std::to_string(layer(link.layer).out), name(link.table), price,
-                                     live, zeros, name(link.coefficients_in), to, name(step.sums)});
+  arguments.insert(arguments.end(),
+                   {std::to_string(layer(link.layer).out), name(link.table), offsets, live, zeros,
+                    name(link.coefficients_in), to, name(step.sums)});
   call(row_routine("relax_pixels", step), arguments);
 }
 

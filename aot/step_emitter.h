@@ -144,7 +144,7 @@ class StepEmitter {
   void concretize(const BackwardRows& step);
   Arguments row_image(const BackwardRows& step, int index);
   bool clear_live(const BackwardRows& step, int tensor, BufferId coefficients);
-  void relax_live(const BackwardRows& step, const BackwardLink& link, const std::string& price,
+  void relax_live(const BackwardRows& step, const BackwardLink& link, const std::string& offsets,
                   const std::string& to);
   void add_live(const BackwardRows& step, const BackwardLink& link, int input,
                 const std::string& from, BufferId to);

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-// Whether a line may be broken before `position`, which follows a space.
+// Whether a line may be broken before `position`, which follows a space: after a comma, or before
+// an operator.
 bool can_break(std::string_view line, std::size_t position) {
   constexpr std::array<std::string_view, 8> kOperators = {"+ ",  "- ",  "* ", "& ",
                                                           "&& ", "|| ", "? ", ": "};
@@ -19,21 +20,31 @@ bool can_break(std::string_view line, std::size_t position) {
   return false;
 }
 
-// The best place to break: of the lowest nesting, the last that fits. 0: none.
+// The best place to break: of the lowest nesting, the last that fits. Where none does, before the
+// arguments of the outermost call, else the first place behind the margin. 0: none.
 std::size_t break_position(std::string_view line, std::size_t indent) {
-  std::size_t best = 0;
-  int best_depth = 0;
+  std::size_t best = 0, arguments = 0;
+  int best_depth = 0, arguments_depth = 0;
   int depth = 0;
-  for (std::size_t i = indent; i < line.size() && i <= kColumns; ++i) {
+  for (std::size_t i = indent; i < line.size(); ++i) {
     if (line[i] == '(' || line[i] == '{' || line[i] == '<') ++depth;
     if (line[i] == ')' || line[i] == '}' || line[i] == '>') --depth;
-    if (i < indent + 20 || !can_break(line, i)) continue;
-    if (best == 0 || depth <= best_depth) {
+    if (i > kColumns) {
+      if (best != 0 || arguments != 0) break;
+      if (can_break(line, i)) return i;
+      continue;
+    }
+    if (i < indent + 20) continue;
+    if (can_break(line, i) && (best == 0 || depth <= best_depth)) {
       best = i;
       best_depth = depth;
     }
+    if (line[i - 1] == '(' && line[i] != ')' && (arguments == 0 || depth < arguments_depth)) {
+      arguments = i;
+      arguments_depth = depth;
+    }
   }
-  return best;
+  return best != 0 ? best : arguments;
 }
 
 std::string wrap_line(std::string line) {
@@ -44,7 +55,7 @@ std::string wrap_line(std::string line) {
   while (line.size() > kColumns && line.find("//") == std::string::npos) {
     const std::size_t position = break_position(line, margin);
     if (position == 0) break;
-    text += line.substr(0, position - 1) + "\n";
+    text += line.substr(0, line[position - 1] == ' ' ? position - 1 : position) + "\n";
     margin = indent + 4;
     line = std::string(margin, ' ') + line.substr(position);
   }

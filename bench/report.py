@@ -44,11 +44,9 @@ KERNEL_GOALS = (
     ("forward_lines_", "peak_percent", None, 100, "of fp32 peak"),
 )
 
-# Most percent that soundness may cost, of kernels whose names begin with this.
-SOUNDNESS_GOALS = (
-    ("interval_affine_relu_boxes", 10), ("backward_affine_boxes", 10),
-    ("backward_affine_wide_boxes", 10), ("interval_affine_", 6), ("backward_affine_", 3),
-)
+# Most percent that soundness may cost, of kernels whose names begin with this. Backward kernels do
+# nothing for it: the offsets that they add up pay, and relax() makes these once for all rows.
+SOUNDNESS_GOALS = (("interval_affine_relu_boxes", 10), ("interval_affine_", 6))
 
 # The same of convolutions; of the first layer, and of those behind it whose outputs are sums of 128
 # products or more. Depthwise ones and pools are bound by memory. Goals of intervals were set on
@@ -193,11 +191,14 @@ def seconds(command):
     return round(time.monotonic() - start, 3)
 
 
-def kernel_goals(name, wide):
+def kernel_goals(name, wide, counters):
     """(counter, goal, limit, unit) of a kernel; wide: its vectors are those of AVX-512."""
     _, counter, goal, limit, unit = next(g for g in KERNEL_GOALS if name.startswith(g[0]))
     if isinstance(goal, tuple):
         goal = goal[0 if wide else 1]
+    if name.startswith("interval_") and counter == "read_percent":
+        # Two multiply-adds for each weight of four bytes: what the peak allows may be less.
+        limit = min(limit, 100 * counters["peak_gflops"] / counters["read_gbps"])
     return counter, goal, limit, unit
 
 
@@ -217,7 +218,7 @@ def rows_of(machine, figures):
         elif kind in ("kernel", "kernel_avx2"):
             rest = rest.replace("_live", "")  # the same kernel through lists of live neurons
             wide = kind == "kernel" and machine.get("vector_bytes") == "64"
-            counter, goal, limit, unit = kernel_goals(rest, wide)
+            counter, goal, limit, unit = kernel_goals(rest, wide, counters)
             yield name, counters[counter], "% " + unit, goal, limit, goal is None or \
                 counters[counter] >= goal
             if "soundness_percent" in counters:
@@ -264,7 +265,8 @@ def print_goals(machine, figures):
     number = lambda value: "-" if value is None else f"{value:.4g}"
     print(f"{'':46} {'measured':>9} {'goal':>7} {'limit':>8}")
     for name, measured, unit, goal, limit, met in rows_of(machine, figures):
-        mark = "" if met else "  MISSED"
+        beyond = limit is not None and goal is not None and 0 < limit < goal
+        mark = "" if met else "  MISSED, beyond the limit" if beyond else "  MISSED"
         print(f"{name:46} {measured:9.4g} {number(goal):>7} {number(limit):>8}  {unit}{mark}")
 
 

@@ -17,13 +17,10 @@ using loop::Store;
 
 // By the names that aot/kernels gives them.
 loop::Expression without_prices(loop::Expression what) {
-  std::erase_if(what.sums, [](const loop::Sum& sum) { return sum.accumulator == "error"; });
-  const auto is_price = [](const loop::Statement& statement) {
+  std::erase_if(what.epilogue, [](const loop::Statement& statement) {
     const auto* const let = std::get_if<Let>(&statement);
-    return let != nullptr && (let->name == "price" || let->name == "finite");
-  };
-  std::erase_if(what.body, is_price);
-  std::erase_if(what.epilogue, is_price);
+    return let != nullptr && let->name == "finite";
+  });
   for (loop::Statement& statement : what.epilogue) {
     if (auto* const let = std::get_if<Let>(&statement)) {
       if (let->name == "spread") let->value = local("rad");
@@ -57,8 +54,7 @@ std::string print_unpriced(const Kernel& kernel, loop::Needs& needs) {
 }
 
 bool has_prices(const Kernel& kernel) {
-  return kernel.kind == KernelKind::kIntervalAffine ||
-         (kernel.kind == KernelKind::kBackwardAffine && !kernel.plain);
+  return kernel.kind == KernelKind::kIntervalAffine;
 }
 
 }  // namespace bf::bench

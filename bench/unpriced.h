@@ -7,11 +7,11 @@
 
 namespace bf::bench {
 
-// The kernel's function with what soundness costs left out: no prices of roundings, no radii that
-// pay for them, no look at overflow. What it computes are no bounds; it is here to be timed.
+// The kernel's function with what soundness costs left out: no radii that pay for roundings, no
+// look at overflow. What it computes are no bounds; it is here to be timed.
 std::string print_unpriced(const Kernel& kernel, loop::Needs& needs);
 
-// Whether the two differ.
+// Whether the two differ. Those of backward kernels do not: offsets pay, which relax() makes.
 bool has_prices(const Kernel& kernel);
 
 }  // namespace bf::bench

@@ -115,22 +115,6 @@ BackwardLink EntryBuilder::link(int index, CoefficientSlots& slots) {
 
 void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
   const Layer& region = layer(index);
-  const std::vector<bool> cone = cone_of(index);
-  int terms = 0;
-  double in_double = 1;
-  for (int i = 0; i < layer_count(); ++i) {
-    if (!cone[static_cast<std::size_t>(i)]) continue;
-    if (layer(i).kind == LayerKind::kDense && step.iterations == 0) {
-      terms += layer(i).out;
-    } else {  // summed in double, rounded when added to the others
-      terms += 2;
-      if (layer(i).kind != LayerKind::kMax && layer(i).kind != LayerKind::kProduct)
-        terms += LoweringPlanner::kLineChain + 1;
-      const int products = step.iterations > 0 ? 2 : 1;  // of a neuron, in one sum
-      in_double = std::max(in_double, 1 + gamma_double(products * layer(i).out + 4));
-    }
-  }
-  step.sum_inflate = 1 + drop(ErrorTerm::kErrorSummation, inflate_float(terms + 4) * in_double - 1);
   step.concretize_inflate =
       (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
       (1 + (step.wide ? drop(ErrorTerm::kCoefficient, 2 * kUnitFloat) : 0));
@@ -173,7 +157,7 @@ BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std
   step.input_radius = box_.radius;
   const int pairs = step.tile / 2;
   step.neurons = buffer(name + "_rows", Element::kInt32, (region.out + pairs - 1) / pairs * pairs);
-  step.sums = buffer(name + "_sums", Element::kFloat32, std::int64_t{3} * step.tile);
+  step.sums = buffer(name + "_sums", Element::kFloat32, std::int64_t{2} * step.tile);
   return step;
 }
 

@@ -20,6 +20,14 @@
 namespace bf {
 namespace {
 
+// The last words of a name, as many as fit; a longer word is cut.
+std::string last_words(const std::string& name) {
+  constexpr std::size_t kMost = 40;
+  if (name.size() <= kMost) return name;
+  const std::size_t word = name.find('_', name.size() - kMost - 1);
+  return name.substr(word == std::string::npos ? name.size() - kMost : word + 1);
+}
+
 // A C identifier from an ONNX tensor name, unique among `taken`.
 std::string layer_name(std::string_view text, std::set<std::string>& taken) {
   std::string base;
@@ -29,7 +37,7 @@ std::string layer_name(std::string_view text, std::set<std::string>& taken) {
     if (!keep && !base.empty() && base.back() != '_') base += '_';
   }
   while (!base.empty() && base.back() == '_') base.pop_back();
-  if (base.size() > 40) base = base.substr(base.size() - 40);
+  base = last_words(base);
   if (base.empty() || std::isdigit(static_cast<unsigned char>(base.front())) != 0)
     base = "layer_" + base;
   std::string name = base;

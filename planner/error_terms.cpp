@@ -25,9 +25,9 @@ void check_float32(const char* what, double value, const std::string& origin) {
 }
 
 // In the order of ErrorTerm.
-constexpr std::array<std::string_view, 12> kNames = {
+constexpr std::array<std::string_view, 11> kNames = {
     "summation", "radius-summation", "scalar", "weight-rounding", "bias-rounding", "centre",
-    "product",   "coefficient",      "offset", "error-summation", "concretize",    "underflow"};
+    "product",   "coefficient",      "offset", "concretize",      "underflow"};
 
 }  // namespace
 

@@ -54,8 +54,7 @@ enum class ErrorTerm : int {
   kCentre,           // double rounding of the centre path
   kProduct,          // float32 (or double) rounding of the backward product
   kCoefficient,      // rounding of coefficients to float32: A x slope, and wide sums when stored
-  kOffset,           // float32 rounding of the offset sum
-  kErrorSummation,   // float32 rounding of the error sum itself
+  kOffset,           // float32 rounding of the sum of offsets and what they pay
   kConcretize,       // float32 rounding of |A| r at the input
   kUnderflow,        // products below the normal range
 };

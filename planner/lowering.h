@@ -54,8 +54,8 @@ class LoweringPlanner {
   KernelId forward_rows(int layer, int term, int tile);
   KernelId step_slopes(int layer, int tile, bool chosen);
 
-  // Neurons of a sum layer whose products with offsets and prices make one float32 sum: kSumChain
-  // in runtime/backward.h.
+  // Neurons of a sum layer whose products with offsets make one float32 sum: kSumChain in
+  // runtime/backward.h.
   static constexpr int kLineChain = 8;
 
   // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers

@@ -323,7 +323,6 @@ Json fields(const Names& names, const BackwardRows& step) {
                {"input_values", names.buffer(step.input_values)},
                {"starts", outs_json(names, step.starts)},
                {"links", std::move(links)},
-               {"sum_inflate", step.sum_inflate},
                {"concretize_inflate", step.concretize_inflate},
                {"underflow", step.underflow},
                {"weight_relative", step.weight_relative},

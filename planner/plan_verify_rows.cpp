@@ -320,8 +320,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   BF_CHECK(domain.unstable_only == step.unstable_only);
   BF_CHECK(step.iterations == 0 || (step.iterations > 0 && domain.domain == Domain::kOptimised));
   BF_CHECK(step.tile >= 2 && step.tile % 2 == 0);
-  check_error_terms({step.sum_inflate, step.concretize_inflate, step.underflow,
-                     step.weight_relative, step.inflate});
+  check_error_terms({step.concretize_inflate, step.underflow, step.weight_relative, step.inflate});
   BF_CHECK(entry.boxes == 1 || step.iterations == 0);
   BF_CHECK(entry.boxes == 1 || step.images.empty());
   check_windows(plan, step);
@@ -333,7 +332,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
   uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
   uses.scratch(step.neurons, Element::kInt32, layer.out);
-  uses.scratch(step.sums, kFloat, 3 * std::int64_t{step.tile});
+  uses.scratch(step.sums, kFloat, 2 * std::int64_t{step.tile});
 
   Coefficients flow(plan, step, entry.boxes, uses);
   BF_CHECK(flow.is_of_rows(kernel_at(plan, step.concretize, KernelKind::kConcretize)));

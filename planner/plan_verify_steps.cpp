@@ -135,6 +135,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   BF_CHECK(layer.is_affine());
   check_error_terms({step.product, step.wide_product, step.stored, step.slope, step.offset,
                      step.free_offset, step.inflate});
+  BF_CHECK(step.offset <= kMostPriced && step.free_offset <= kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelax);
   BF_CHECK(step.slopes == BufferId::kNone || (layer.relu && step.table != BufferId::kNone));
   Uses uses;
@@ -244,6 +245,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kProduct);
   check_error_terms({step.product, step.offset});
+  BF_CHECK(step.offset <= kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelaxProduct);
   BF_CHECK((step.table == BufferId::kNone) == (step.slack == BufferId::kNone));
   const Term& x = layer.terms[0];
@@ -267,6 +269,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kMax);
   check_error_terms({step.product, step.offset});
+  BF_CHECK(step.offset <= kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelaxMax);
   const bool table = step.table != BufferId::kNone;
   BF_CHECK(table == (step.slack != BufferId::kNone) && table == (step.choice != BufferId::kNone));

@@ -31,6 +31,9 @@ inline const Kernel& kernel_of(const Plan& plan, KernelId id, KernelKind kind, i
   return kernel;
 }
 
+// Of a float32 sum of offsets: price_factor() of runtime/bounds.h asks for it.
+inline constexpr double kMostPriced = 0.25;
+
 inline void check_error_terms(std::initializer_list<double> terms) {
   for (double term : terms) BF_CHECK(std::isfinite(term) && term >= 0);
 }

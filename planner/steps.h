@@ -33,34 +33,30 @@ struct BindBox {
 //   this layer (made by Relax)
 constexpr int kSlack = 3;
 
-// A relaxation table is six rows of `out` floats, in this order; see Relax.
-// kError prices the roundings of float32 products, kErrorWide those of wide ones.
+// A relaxation table is six rows of `out` floats, in this order; see Relax. Offsets pay for the
+// roundings of float32 products, or of wide ones.
 enum RelaxRow : std::uint8_t {
   kSlopeUpper,
   kSlopeLower,
   kOffsetUpper,
   kOffsetLower,
-  kError,
-  kErrorWide
+  kWideOffsetUpper,
+  kWideOffsetLower
 };
 constexpr int kRelaxRows = 6;
 
 // Rows of a ReLU layer's table for backward rows that choose its lower slopes; see Relax::slopes.
-// Price rows stand together, in the order of the narrow ones.
 enum SlopeRow : std::uint8_t {
   kFreeUpper,        // slope of the upper line
   kFreeLower,        // slope of the lower line where it is fixed, else -1
   kFreeOffsetUpper,  // of the upper line, as in the relaxation table
   kFreeOffsetLower,  // of the lower line, relative to the activation's centre
   kFreeCentre,       // times the slope chosen: what else the lower line's offset is
-  kFreePriceUpper,   // of |A|, A < 0
-  kFreePriceLower,   // of A >= 0
-  kFreePriceSlope,   // of A times the slope chosen, A >= 0
-  kFreeWideUpper,    // the same for wide products
+  kFreeWideUpper,    // the last three for wide products
   kFreeWideLower,
-  kFreeWideSlope,
+  kFreeWideCentre,
 };
-constexpr int kSlopeRows = 11;
+constexpr int kSlopeRows = 8;
 
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
@@ -99,7 +95,7 @@ struct CentreSum {
 
 // Linear relaxation of a' = f(z) (or a' = z) on the current bounds, as tables over the neurons:
 //   coefficient A >= 0 uses slope_lower, offset_lower; A < 0 uses slope_upper, offset_upper;
-//   |A| error pays every rounding of the backward step through this layer.
+//   offsets lie farther out by what pays every rounding of the backward step through this layer.
 struct Relax {
   int layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
@@ -123,15 +119,14 @@ struct Relax {
   bool operator==(const Relax&) const = default;
 };
 
-// Rows of a product's table: slopes over both factors, offsets outward, price.
+// Rows of a product's table: slopes over both factors, offsets outward.
 enum ProductRow : std::uint8_t {
   kSlopeX,
   kSlopeY,
   kProductUpper,
   kProductLower,
-  kProductPrice,
 };
-constexpr int kProductRows = 5;
+constexpr int kProductRows = 4;
 
 // z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
 //   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
@@ -155,9 +150,8 @@ enum MaxRow : std::uint8_t {
   kMaxUpper,     // offset of the upper bound, constant or the chosen candidate
   kMaxLower,     // offset of the chosen candidate as a lower bound
   kMaxConstant,  // 1: the upper bound is constant; 0: it is the chosen candidate
-  kMaxPrice,
 };
-constexpr int kMaxRows = 4;
+constexpr int kMaxRows = 3;
 
 // z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
 // no other can exceed it, else the largest upper bound.
@@ -289,14 +283,13 @@ struct BackwardRows {
   BufferId live_in = BufferId::kNone;
   KernelId start = 0;                 // dense
   std::vector<BackwardOut> starts;    // sum: one per term
-  BufferId sums = BufferId::kNone;    // [3][tile] floats: offset sum, error sum, spread
+  BufferId sums = BufferId::kNone;    // [2][tile] floats: offset sum, spread
   BufferId radius = BufferId::kNone;  // interval radius of z
   BufferId input_radius = BufferId::kNone;
   // Over the network's inputs, after all links; kNone: some link's out has `spread`.
   BufferId input_coefficients = BufferId::kNone;
   BufferId input_values = BufferId::kNone;  // [inputs][tile]: the rows' corners; or kNone
   std::vector<BackwardLink> links;          // in falling order of their layers
-  double sum_inflate = 0;                   // on the computed error sum
   double concretize_inflate = 0;            // on the computed sum_k |A_k| radius_k
   double underflow = 0;        // times what relax() counted for each link, and the inputs
   double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius

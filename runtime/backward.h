@@ -10,7 +10,7 @@
 
 // Backward rows through layers that are not dense: coefficients over a layer's activations become
 // coefficients over the tensors that its terms read. Coefficients are [element][kRows] floats; a
-// row's sums stay in its lane. Sums of rows are [3][kRows]: offsets, prices, spreads.
+// row's sums stay in its lane. Sums of rows are [2][kRows]: offsets, spreads.
 //
 // Note [depths]. How many float roundings one product A_j w_jk passes through, its own included,
 // until it is stored; the planner's gamma is of at least that many. N: most products that read one
@@ -21,7 +21,7 @@
 //   conv_backward, wide    exact products, sums in double, n <= N roundings of double, then one to
 //                          float when stored.
 //   sparse_backward        N + 1, gather_backward N.
-//   product_rows, max_backward: products with offsets and prices are exact in double;
+//   product_rows, max_backward: products with offsets are exact in double;
 //                          a layer's sum of at most 2^22 of them costs less than one float
 //                          rounding, its addition to the row's float sum another, and every later
 //                          layer's addition one more.
@@ -45,8 +45,8 @@ BF_ROUTINE add_rows(int n, const float* BF_RESTRICT from, float* BF_RESTRICT to)
   for (std::ptrdiff_t i = 0; i < std::ptrdiff_t{n} * kRows; ++i) to[i] += from[i];
 }
 
-// A layer's sums of A offset and |A| price over its neurons, for each row in double; then added to
-// the rows' float sums. Every product is exact.
+// A layer's sum of A offset over its neurons, for each row in double; then added to the rows' float
+// sums. Every product is exact.
 template <int kRows>
 struct RowSums {
   static constexpr int kLanes = lanes_of<double>(kRows);
@@ -54,26 +54,20 @@ struct RowSums {
   using Floats = typename VectorOf<float, kLanes>::type;
   using Doubles = typename VectorOf<double, kLanes>::type;
   Doubles offset[kVectors] = {};
-  Doubles price[kVectors] = {};
 
   static Floats all(float x) { return x - Floats{}; }
 
   // Vector v of the rows; offsets of negative coefficients and of the others.
-  void add(int v, Floats a, Floats below_zero, Floats others, float cost) {
+  void add(int v, Floats a, Floats below_zero, Floats others) {
     const Floats chosen = a < Floats{} ? below_zero : others;
-    const Floats size = a < Floats{} ? -a : a;
     offset[v] += convert_rows<Doubles, kLanes>(a) * convert_rows<Doubles, kLanes>(chosen);
-    price[v] += convert_rows<Doubles, kLanes>(size) * static_cast<double>(cost);
   }
 
   void store(float* sums) const {
-    double offsets[kRows], prices[kRows];
+    double offsets[kRows];
     __builtin_memcpy(offsets, offset, sizeof offsets);
-    __builtin_memcpy(prices, price, sizeof prices);
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kRows; ++r)
       sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offsets[r]);
-      sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + prices[r]);
-    }
   }
 };
 
@@ -86,29 +80,21 @@ struct LineSums {
   static constexpr int kVectors = kRows / kLanes;
   using Floats = typename VectorOf<float, kLanes>::type;
   Floats offset[kVectors] = {};
-  Floats price[kVectors] = {};
   double offsets[kRows] = {};
-  double prices[kRows] = {};
   int used = 0;  // neurons in the chain
 
   static Floats all(float x) { return x - Floats{}; }
 
-  void add_chain(const Floats (&offset_chain)[kVectors], const Floats (&price_chain)[kVectors]) {
-    float chain[2][kRows];
-    __builtin_memcpy(chain[0], offset_chain, sizeof chain[0]);
-    __builtin_memcpy(chain[1], price_chain, sizeof chain[1]);
-    for (int r = 0; r < kRows; ++r) {
-      offsets[r] += static_cast<double>(chain[0][r]);
-      prices[r] += static_cast<double>(chain[1][r]);
-    }
+  void add_chain(const Floats (&offset_chain)[kVectors]) {
+    float chain[kRows];
+    __builtin_memcpy(chain, offset_chain, sizeof chain);
+    for (int r = 0; r < kRows; ++r) offsets[r] += static_cast<double>(chain[r]);
   }
 
   void store(float* sums) {
-    add_chain(offset, price);
-    for (int r = 0; r < kRows; ++r) {
+    add_chain(offset);
+    for (int r = 0; r < kRows; ++r)
       sums[r] = static_cast<float>(static_cast<double>(sums[r]) + offsets[r]);
-      sums[kRows + r] = static_cast<float>(static_cast<double>(sums[kRows + r]) + prices[r]);
-    }
   }
 };
 
@@ -125,62 +111,54 @@ struct PixelLine {
 // Neurons of relax_rows(): of `pixels` pixels the channels channels_of(number). Not inlined: the
 // loop needs all registers, for places from few pointers.
 template <int kRows, typename ChannelsOf>
-__attribute__((noinline)) static void relax_run(int n, const float* table, const float* price,
+__attribute__((noinline)) static void relax_run(int n, const float* table, const float* offsets,
                                                 const PixelLine& run, ChannelsOf channels_of,
                                                 const float* from, float* to,
                                                 LineSums<kRows>& made) {
   using Sums = LineSums<kRows>;
   using Floats = typename Sums::Floats;
   constexpr int kLanes = Sums::kLanes;
-  const std::ptrdiff_t next = n, third = 3 * next, to_price = price - table;
+  const std::ptrdiff_t next = n, upper = offsets - table, lower = upper + next;
   const std::ptrdiff_t step = run.step, row_step = run.row_step * kRows;
   std::ptrdiff_t first = run.first, rows = run.row * kRows;
-  Floats offset[Sums::kVectors], cost[Sums::kVectors];
-  BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
-    offset[v] = made.offset[v];
-    cost[v] = made.price[v];
-  }
+  Floats offset[Sums::kVectors];
+  BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) offset[v] = made.offset[v];
   int room = kSumChain - made.used;
   for (int x = 0; x < run.pixels; ++x) {
     const auto channels = channels_of(x);
     for (int k = 0; k < channels.count; ++k, --room) {
       if (room == 0) {
-        made.add_chain(offset, cost);
-        BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) offset[v] = cost[v] = Floats{};
+        made.add_chain(offset);
+        BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) offset[v] = Floats{};
         room = kSumChain;
       }
       const std::ptrdiff_t channel = channels[k];
       const float* const line = pinned(table + (first + channel * step));
       const std::ptrdiff_t row = rows + channel * row_step;
       const Floats slope_upper = Sums::all(line[0]), slope_lower = Sums::all(line[next]);
-      const Floats offset_upper = Sums::all(line[2 * next]), offset_lower = Sums::all(line[third]);
-      const Floats price_j = Sums::all(line[to_price]);
+      const Floats offset_upper = Sums::all(line[upper]), offset_lower = Sums::all(line[lower]);
       BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
         const Floats a = load_rows<Floats>(from + row + v * kLanes);
         const auto negative = a < Floats{};
         store_rows(to + row + v * kLanes, a * (negative ? slope_upper : slope_lower));
         offset[v] += a * (negative ? offset_upper : offset_lower);
-        cost[v] += magnitude<float>(a) * price_j;
       }
     }
     first += run.next_first;
     rows += run.next_row * kRows;
   }
-  BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
-    made.offset[v] = offset[v];
-    made.price[v] = cost[v];
-  }
+  BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) made.offset[v] = offset[v];
   made.used = kSumChain - room;
 }
 
 // Through the relaxation of n neurons: A over a' becomes A slope over z, chosen by A's sign. table:
-// as relax() makes it; price: its row of prices for the products that follow. In place, or not.
+// as relax() makes it; offsets: its two rows for the products that follow. In place, or not.
 template <int kRows>
-BF_ROUTINE relax_rows(int n, const float* table, const float* price, const float* from, float* to,
+BF_ROUTINE relax_rows(int n, const float* table, const float* offsets, const float* from, float* to,
                       float* sums) {
   LineSums<kRows> made;
   relax_run(
-      n, table, price, PixelLine{1, 0, 1, 0, 1, 0, 0},
+      n, table, offsets, PixelLine{1, 0, 1, 0, 1, 0, 0},
       [n](int) {
         return AllChannels{0, n};
       },

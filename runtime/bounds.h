@@ -163,40 +163,69 @@ static inline void interval_around(const float* radius, int n, double inflate, d
 
 // ---- linear relaxation
 
-// Errors of a backward step that the relaxation's table prices; see Relax in the plan.
+// Errors of a backward step that the offsets of a relaxation's table pay; see Relax in the plan.
 struct RelaxErrors {
   double product;  // of the product with the layer's weights, relative to |A| |W| radius
   double wide;     // the same for products summed in double
   double stored;   // of a wide product when it is stored as float, relative
   double slope;    // of A x slope, relative
-  double offset;   // of the sum of A x offset, relative
+  double offset;   // of the sum of A x offset, relative; at most 1/4
   double inflate;  // on the layer's computed interval radius
 };
 
+// A row that loses at most |A| q at a neuron takes offsets o that are farther out by
+// p = (q + gamma m) price_factor(gamma), m being the larger |o| of both lines: then the float32 sum
+// of A offset, of relative error gamma, is at most what the row has left. u <= gamma <= 1/4.
+//
+// Proof. With o' = fl(o -+ p), rounded outward to float, the row's sum must lose (1 + u) q, as A x
+// slope may have been rounded up, and gamma |o'| for what the sum rounds. |o'| <= (m + p)(1 + 2u),
+// so p >= (1 + u) q + gamma (1 + 2u)(m + p) will do, and that holds where
+// price_factor (1 - gamma (1 + 2u)) >= 1 + 2u: (1 + 4 gamma)(1 - gamma (1 + 2u)) >= 1 for
+// gamma <= 1/4, and 1 + 5u >= (1 + 2u)^2 is left. The second 1 + 2u pays the addition in double,
+// which may lose v (m + p): 2u p >= 2u gamma m >= 2^-47 m. One factor is for the roundings of p
+// itself. Of subnormal offsets gamma may lose 2^-149 more: slack[2] counts it.
+static inline double price_factor(double gamma) {
+  return (1 + 4 * gamma) * (1 + 0x1.4p-22) * kDoubleSlack;
+}
+
 // One neuron's part of a relaxation.
 struct Relaxation {
-  float slope_upper, slope_lower;    // lines over z
-  float offset_upper, offset_lower;  // line(centre of z) - centre of a', rounded outward
-  double centre;                     // of a'
-  float radius;                      // of a'
+  float slope_upper, slope_lower;     // lines over z
+  double offset_upper, offset_lower;  // line(centre of z) - centre of a', outward
+  double centre;                      // of a'
+  float radius;                       // of a'
 };
+
+// Both offsets of a table, farther out by a price with price_factor(): to[0] above, to[n] below.
+static inline void put_offsets(double upper, double lower, double price, int n, float* to) {
+  to[0] = float_up(upper + price);
+  to[n] = float_down(lower - price);
+}
 
 // a' = z, for z in [low, high].
 static inline Relaxation relax_identity(double centre, double low, double high) {
   Relaxation made;
   made.slope_upper = made.slope_lower = 1;
   made.centre = 0.5 * low + 0.5 * high;
-  made.offset_upper = float_up(sub_up(centre, made.centre));
-  made.offset_lower = float_down(sub_down(centre, made.centre));
+  made.offset_upper = sub_up(centre, made.centre);
+  made.offset_lower = sub_down(centre, made.centre);
   const double right = sub_up(high, made.centre);
   const double left = sub_up(made.centre, low);
   made.radius = float_up(right > left ? right : left);
   return made;
 }
 
+// The offset of the line above relu(z) with a slope s in [0, 1], z in [low, high]: s z + t is above
+// iff it is at both ends, t = max(-s low, (1 - s) high), up. of: the centre of a'.
+static inline double upper_offset(double slope, double centre, double low, double high, double of) {
+  const double at_low = mul_up(slope, -low);
+  const double at_high = mul_up(sub_up(1, slope), high);
+  const double intercept = at_low > at_high ? at_low : at_high;
+  return sub_up(add_up(mul_up(slope, centre), intercept), of);
+}
+
 // a' = relu(z) for z in [low, high], low <= 0 <= high or either infinite.
-//   upper: slope s = float(high / (high - low)), any float in [0, 1] would do; the line s z + t is
-//          above relu on [low, high] iff it is at both ends: t = max(-s low, (1 - s) high), up.
+//   upper: slope s = float(high / (high - low)), any float in [0, 1] would do.
 //   lower: slope 1 if high > -low, else 0 (the smaller area), through the origin: both lie below
 //          relu everywhere.
 // Source: Zhang et al. 2018, arXiv:1811.00866 (CROWN), adaptive lower slope.
@@ -206,7 +235,7 @@ static inline Relaxation relax_unstable(double centre, double low, double high) 
     // Nothing is known above: only a' >= 0 holds. An infinite offset makes every bound that would
     // use the upper line infinite or NaN, which no tightening accepts.
     made.slope_upper = made.slope_lower = 0;
-    made.offset_upper = __builtin_inff();
+    made.offset_upper = __builtin_inf();
     made.offset_lower = 0;
     made.centre = 0;
     made.radius = __builtin_inff();
@@ -214,14 +243,10 @@ static inline Relaxation relax_unstable(double centre, double low, double high) 
   }
   made.slope_upper = nearest_float(high / (high - low));
   made.slope_lower = high > -low ? 1.0f : 0.0f;
-  const double slope = static_cast<double>(made.slope_upper);
-  const double at_low = mul_up(slope, -low);
-  const double at_high = mul_up(sub_up(1, slope), high);
-  const double intercept = at_low > at_high ? at_low : at_high;
   made.centre = 0.5 * high;
-  made.offset_upper = float_up(sub_up(add_up(mul_up(slope, centre), intercept), made.centre));
-  made.offset_lower =
-      float_down(sub_down(static_cast<double>(made.slope_lower) * centre, made.centre));
+  made.offset_upper =
+      upper_offset(static_cast<double>(made.slope_upper), centre, low, high, made.centre);
+  made.offset_lower = sub_down(static_cast<double>(made.slope_lower) * centre, made.centre);
   made.radius = float_up(sub_up(high, made.centre));
   return made;
 }
@@ -349,7 +374,6 @@ static inline void start_rows(const float* weight, int in, int panel, const std:
 
 // Factors of the bounds of a tile; see BackwardRows in the plan.
 struct RowErrors {
-  double sum_inflate;         // on the computed sum of prices
   double concretize_inflate;  // on the computed spread
   double weight_relative;     // of the rows' own weights
   double inflate;             // on the neurons' interval radius
@@ -378,9 +402,8 @@ static inline int tighten_vectors(const std::int32_t* neurons, int count, int pa
       const Doubles own =
           errors.weight_relative * L::wide(own_radius) * errors.inflate + errors.absolute;
       const auto reach = [&](int row) __attribute__((always_inline)) {
-        const Doubles loss = (L::wide(sums + rows + row) * errors.sum_inflate +
-                              L::wide(sums + 2 * rows + row) * errors.concretize_inflate + own) *
-                             kDoubleSlack;
+        const Doubles loss =
+            (L::wide(sums + rows + row) * errors.concretize_inflate + own) * kDoubleSlack;
         return L::float_up(L::sub_up(loss, L::wide(sums + row)));
       };
       store_rows(down, reach(r));
@@ -393,8 +416,8 @@ static inline int tighten_vectors(const std::int32_t* neurons, int count, int pa
 }
 
 // Turns row sums into bounds and keeps what is tighter. Row r (of +z_i) says
-//   z_i - centre_i >= offset_r - price_r - spread_r - absolute,
-// row pairs + r the same of -z_i. sums: [3][2 pairs]: offsets, prices, spreads.
+//   z_i - centre_i >= offset_r - spread_r - absolute,
+// row pairs + r the same of -z_i. sums: [2][2 pairs]: offsets, spreads.
 //
 // Proof of the rounding: the positive terms are added with kDoubleSlack, the difference is rounded
 // up. A NaN anywhere becomes +inf in float_up and tightens nothing.
@@ -409,9 +432,7 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
         errors.weight_relative * static_cast<double>(radius[i]) * errors.inflate + errors.absolute;
     const auto reach = [&](int row) {
       const double loss =
-          (static_cast<double>(sums[rows + row]) * errors.sum_inflate +
-           static_cast<double>(sums[2 * rows + row]) * errors.concretize_inflate + own) *
-          kDoubleSlack;
+          (static_cast<double>(sums[rows + row]) * errors.concretize_inflate + own) * kDoubleSlack;
       return float_up(sub_up(loss, static_cast<double>(sums[row])));
     };
     tighten_neuron(i, reach(r), reach(pairs + r), below, above);

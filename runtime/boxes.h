@@ -285,9 +285,8 @@ BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int3
     const Doubles own = errors.weight_relative * L::wide(own_radius + v) * errors.inflate +
                         load_rows<Doubles>(absolute + v);
     const auto reach = [&](int row) {
-      const Doubles loss = (L::wide(sums + kRows + row) * errors.sum_inflate +
-                            L::wide(sums + 2 * kRows + row) * errors.concretize_inflate + own) *
-                           kDoubleSlack;
+      const Doubles loss =
+          (L::wide(sums + kRows + row) * errors.concretize_inflate + own) * kDoubleSlack;
       return L::float_up(L::sub_up(loss, L::wide(sums + row)));
     };
     store_rows(down + v, reach(v));

@@ -27,8 +27,8 @@ static inline Relaxation relax_constant(const FunctionRange& range) {
   const double most = static_cast<double>(kMaxFloat);
   const bool finite = size_low <= most && size_high <= most;
   made.centre = finite ? 0.5 * range.low + 0.5 * range.high : 0;
-  made.offset_upper = float_up(sub_up(range.high, made.centre));
-  made.offset_lower = float_down(sub_down(range.low, made.centre));
+  made.offset_upper = sub_up(range.high, made.centre);
+  made.offset_lower = sub_down(range.low, made.centre);
   const double up = sub_up(range.high, made.centre);
   const double down = sub_up(made.centre, range.low);
   made.radius = float_up(up > down ? up : down);
@@ -50,9 +50,9 @@ static inline Relaxation relax_function(const FunctionView& f, double centre, do
   const FunctionLine lower = steps ? line_over_steps(f, low, high, centre, -1)
                                    : line_over(f, ends, centre, -1, -range.low);
   made.slope_upper = upper.slope;
-  made.offset_upper = float_up(sub_up(upper.top, made.centre));
+  made.offset_upper = sub_up(upper.top, made.centre);
   made.slope_lower = -lower.slope;
-  made.offset_lower = float_down(sub_down(-lower.top, made.centre));
+  made.offset_lower = sub_down(-lower.top, made.centre);
   return made;
 }
 
@@ -71,6 +71,7 @@ static inline bool multiplies_exactly(float slope) {
 static inline void relax(int n, const FunctionView& f, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {
+  const double factor = price_factor(errors.offset);
   double reach_sum = 0;
   for (int j = 0; j < n; ++j) {
     const double low = sub_down(centre[j], static_cast<double>(below[j]));
@@ -91,8 +92,8 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     const double inexact_up = multiplies_exactly(line.slope_upper) ? 0 : up;
     const double inexact_down = multiplies_exactly(line.slope_lower) ? 0 : down;
     const double inexact = inexact_up > inexact_down ? inexact_up : inexact_down;
-    const double offset_up = __builtin_fabs(static_cast<double>(line.offset_upper));
-    const double offset_down = __builtin_fabs(static_cast<double>(line.offset_lower));
+    const double offset_up = __builtin_fabs(line.offset_upper);
+    const double offset_down = __builtin_fabs(line.offset_lower);
     const double offset = offset_up > offset_down ? offset_up : offset_down;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
     const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[0]);
@@ -102,10 +103,10 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     const double stored = errors.stored * static_cast<double>(line.radius);
     table[j] = line.slope_upper;
     table[n + j] = line.slope_lower;
-    table[2 * n + j] = line.offset_upper;
-    table[3 * n + j] = line.offset_lower;
-    table[4 * n + j] = float_up((product + common) * kDoubleSlack);
-    table[5 * n + j] = float_up((wide + common + stored) * kDoubleSlack);
+    put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, n,
+                table + 2 * n + j);
+    put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, n,
+                table + 4 * n + j);
     centre_out[j] = line.centre;
     radius_out[j] = line.radius;
     reach_sum += reach + spread + slack[0];

@@ -10,7 +10,7 @@
 #include "terms.h"
 
 // Layers of two variables and more: products z_i = x y and maxima z_i = max of x over a group.
-// Boxes, linear bounds relative to the centres, prices of the roundings, and the backward step
+// Boxes, linear bounds relative to the centres that pay for the roundings, and the backward step
 // through them. Conventions as in bounds.h and backward.h.
 
 namespace bf {
@@ -20,6 +20,14 @@ struct PlaneErrors {
   double product;  // of the float sums that A or A slope enters, their own rounding included
   double offset;   // of the sum of A offset
 };
+
+// put_offsets() of bounds.h with the price of `spread`, what the sums' errors multiply.
+static inline void put_offsets(double upper, double lower, const PlaneErrors& errors, double spread,
+                               int n, float* to) {
+  const double above = __builtin_fabs(upper), below = __builtin_fabs(lower);
+  const double lost = errors.product * spread + errors.offset * (above > below ? above : below);
+  put_offsets(upper, lower, lost * price_factor(errors.offset), n, to);
+}
 
 // |a - b|, or more.
 static inline double distance_up(double a, double b) {
@@ -42,7 +50,7 @@ static inline void store_box(double low, double high, double* centre, float* rad
 // One element's part of a product's table.
 struct ProductPlane {
   float slope_x, slope_y;
-  float upper, lower;  // offsets
+  double upper, lower;  // offsets
 };
 
 // With dx = x - x_c, dy = y - y_c, |dx| <= r_x, |dy| <= r_y, and any floats s_x, s_y:
@@ -58,8 +66,8 @@ static inline ProductPlane product_plane(double x, float radius_x, double y, flo
   const double rest =
       add_up(mul_up(r, s), add_up(mul_up(distance_up(y, static_cast<double>(made.slope_x)), r),
                                   mul_up(distance_up(x, static_cast<double>(made.slope_y)), s)));
-  made.upper = float_up(add_up(sub_up(mul_up(x, y), z), rest));
-  made.lower = float_down(sub_down(sub_down(mul_down(x, y), z), rest));
+  made.upper = add_up(sub_up(mul_up(x, y), z), rest);
+  made.lower = sub_down(sub_down(mul_down(x, y), z), rest);
   return made;
 }
 
@@ -82,10 +90,10 @@ static inline void product_box(double x, float radius_x, double y, float radius_
 }
 
 // z_i = x_{gather_x_i} y_{gather_y_i}, i < n; gathers as source_of() takes them. table: rows of n
-// floats (slope over x, slope over y, offset above, offset below, price), or null for boxes alone;
-// then slack is not touched.
+// floats (slope over x, slope over y, offset above, offset below), or null for boxes alone; then
+// slack is not touched.
 //
-// price_i |A_i| covers:
+// Offsets pay a price (price_factor() in bounds.h), which covers, per |A_i|:
 //   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y; and
 //            A itself, which a wide link rounded to float32, times the radius of z;
 //   offset:  the float sum of A offset.
@@ -107,19 +115,14 @@ BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const doub
         product_plane(centre_x[g], radius_x[g], centre_y[h], radius_y[h], centre_out[i]);
     if (!(radius_out[i] <= kMaxFloat && __builtin_fabsf(plane.slope_x) <= kMaxFloat &&
           __builtin_fabsf(plane.slope_y) <= kMaxFloat))
-      plane = {0, 0, __builtin_inff(), -__builtin_inff()};
+      plane = {0, 0, __builtin_inf(), -__builtin_inf()};
     const double spread =
         __builtin_fabs(static_cast<double>(plane.slope_x)) * static_cast<double>(radius_x[g]) +
         __builtin_fabs(static_cast<double>(plane.slope_y)) * static_cast<double>(radius_y[h]) +
         static_cast<double>(radius_out[i]);
-    const double above = __builtin_fabs(static_cast<double>(plane.upper));
-    const double below = __builtin_fabs(static_cast<double>(plane.lower));
     table[i] = plane.slope_x;
     table[n + i] = plane.slope_y;
-    table[2 * n + i] = plane.upper;
-    table[3 * n + i] = plane.lower;
-    table[4 * n + i] = float_up(
-        (errors.product * spread + errors.offset * (above > below ? above : below)) * kDoubleSlack);
+    put_offsets(plane.upper, plane.lower, errors, spread, n, table + 2 * n + i);
     reach += static_cast<double>(radius_x[g]) + static_cast<double>(radius_y[h]);
   }
   if (table == nullptr) return;
@@ -127,7 +130,7 @@ BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const doub
   slack[2] = (static_cast<double>(n) + reach) * (1 + 0x1p-20);
 }
 
-// What the rows gain and lose at a product; the coefficients are left for product_backward().
+// The rows' sums at a product; the coefficients are left for product_backward().
 template <int kRows>
 BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coefficients,
                         float* BF_RESTRICT sums) {
@@ -138,7 +141,7 @@ BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coef
     const Floats upper = Sums::all(table[2 * n + i]), lower = Sums::all(table[3 * n + i]);
     const float* const row = coefficients + std::ptrdiff_t{i} * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v)
-        made.add(v, load_rows<Floats>(row + v * Sums::kLanes), upper, lower, table[4 * n + i]);
+        made.add(v, load_rows<Floats>(row + v * Sums::kLanes), upper, lower);
   }
   made.store(sums);
 }
@@ -248,8 +251,8 @@ static inline int next_groups(int rows, int i, const std::int32_t* row_start,
 }
 
 // z_i = the largest x over row_start[i] <= k < row_start[i + 1] of column[k]; no row is empty.
-// table: rows of `rows` floats (offset above, offset below, whether the upper bound is constant,
-// price), and the choices; or null for boxes alone, and slack is not touched.
+// table: rows of `rows` floats (offset above, offset below, whether the upper bound is constant),
+// and the choices; or null for boxes alone, and slack is not touched.
 //
 // With the chosen candidate x_k, z >= x_k always; z = x_k where no other reaches above the largest
 // lower bound, which is x_k's; else z <= the largest upper bound. Prices as in relax_product: A
@@ -276,17 +279,12 @@ BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t
       store_box(box.low, box.high, centre_out + i, radius_out + i);
     }
     if (table == nullptr) continue;
-    const float upper = exact ? 0.0f : float_up(sub_up(box.high, centre_out[i]));
-    const float lower = exact ? 0.0f : float_down(sub_down(chosen, centre_out[i]));
-    const double above = __builtin_fabs(static_cast<double>(upper));
-    const double below = __builtin_fabs(static_cast<double>(lower));
+    const double upper = exact ? 0.0 : sub_up(box.high, centre_out[i]);
+    const double lower = exact ? 0.0 : sub_down(chosen, centre_out[i]);
     const double spread =
         static_cast<double>(radius_in[box.choice]) + static_cast<double>(radius_out[i]);
-    table[i] = upper;
-    table[rows + i] = lower;
+    put_offsets(upper, lower, errors, spread, rows, table + i);
     table[2 * rows + i] = exact ? 0.0f : 1.0f;
-    table[3 * rows + i] = float_up(
-        (errors.product * spread + errors.offset * (above > below ? above : below)) * kDoubleSlack);
     choice[i] = box.choice;
     reach += static_cast<double>(radius_in[box.choice]);
   }
@@ -295,7 +293,7 @@ BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t
   slack[2] = (static_cast<double>(rows) + reach) * (1 + 0x1p-20);
 }
 
-// Both what the rows gain and lose, and their coefficients over x.
+// Both the rows' sums and their coefficients over x.
 template <int kRows>
 BF_ROUTINE max_backward(int rows, const float* table, const std::int32_t* choice, int in,
                         const float* BF_RESTRICT coefficients_in, bool add,
@@ -314,7 +312,7 @@ BF_ROUTINE max_backward(int rows, const float* table, const std::int32_t* choice
       const Floats a = load_rows<Floats>(row + v * Sums::kLanes);
       const Floats before = load_rows<Floats>(to + v * Sums::kLanes);
       store_rows(to + v * Sums::kLanes, before + a * (a < Floats{} ? kept : one));
-      made.add(v, a, upper, lower, table[3 * rows + i]);
+      made.add(v, a, upper, lower);
     }
   }
   made.store(sums);

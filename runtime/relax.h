@@ -13,12 +13,15 @@ namespace bf {
 
 // ---- on lanes
 
+// Of a table: both slopes, and both offsets for float32 and for wide products.
+constexpr int kRelaxationRows = 6;
+
 // A Relaxation in each lane.
 template <int kCount>
 struct LaneRelaxation {
   using L = Lanes<kCount>;
-  typename L::Floats slope_upper, slope_lower, offset_upper, offset_lower;
-  typename L::Doubles centre;
+  typename L::Floats slope_upper, slope_lower;
+  typename L::Doubles offset_upper, offset_lower, centre;
   typename L::Floats radius;
 };
 
@@ -31,8 +34,8 @@ BF_LANES LaneRelaxation<kCount> relax_identity(typename Lanes<kCount>::Doubles c
   LaneRelaxation<kCount> made;
   made.slope_upper = made.slope_lower = typename L::Floats{} + 1.0f;
   made.centre = 0.5 * low + 0.5 * high;
-  made.offset_upper = L::float_up(L::sub_up(centre, made.centre));
-  made.offset_lower = L::float_down(L::sub_down(centre, made.centre));
+  made.offset_upper = L::sub_up(centre, made.centre);
+  made.offset_lower = L::sub_down(centre, made.centre);
   made.radius = L::float_up(L::larger(L::sub_up(high, made.centre), L::sub_up(made.centre, low)));
   return made;
 }
@@ -52,9 +55,8 @@ BF_LANES LaneRelaxation<kCount> relax_finite(typename Lanes<kCount>::Doubles cen
   const Doubles intercept =
       L::larger(L::mul_up(slope, -low), L::mul_up(L::sub_up(L::all(1), slope), high));
   made.centre = 0.5 * high;
-  made.offset_upper =
-      L::float_up(L::sub_up(L::add_up(L::mul_up(slope, centre), intercept), made.centre));
-  made.offset_lower = L::float_down(L::sub_down(steep * centre, made.centre));
+  made.offset_upper = L::sub_up(L::add_up(L::mul_up(slope, centre), intercept), made.centre);
+  made.offset_lower = L::sub_down(steep * centre, made.centre);
   made.radius = L::float_up(L::sub_up(high, made.centre));
   return made;
 }
@@ -64,9 +66,12 @@ BF_LANES LaneRelaxation<kCount> choose(typename Lanes<kCount>::Longs condition,
                                        const LaneRelaxation<kCount>& a,
                                        const LaneRelaxation<kCount>& b) {
   const auto narrow = __builtin_convertvector(condition, typename Lanes<kCount>::Ints);
-  return {narrow ? a.slope_upper : b.slope_upper,   narrow ? a.slope_lower : b.slope_lower,
-          narrow ? a.offset_upper : b.offset_upper, narrow ? a.offset_lower : b.offset_lower,
-          condition ? a.centre : b.centre,          narrow ? a.radius : b.radius};
+  return {narrow ? a.slope_upper : b.slope_upper,
+          narrow ? a.slope_lower : b.slope_lower,
+          condition ? a.offset_upper : b.offset_upper,
+          condition ? a.offset_lower : b.offset_lower,
+          condition ? a.centre : b.centre,
+          narrow ? a.radius : b.radius};
 }
 
 // relax_relu: all of its cases, of which each lane takes its own.
@@ -75,10 +80,10 @@ BF_LANES LaneRelaxation<kCount> relax_relu(typename Lanes<kCount>::Doubles centr
                                            typename Lanes<kCount>::Doubles low,
                                            typename Lanes<kCount>::Doubles high) {
   using Made = LaneRelaxation<kCount>;
-  constexpr float kInfinite = __builtin_inff();
   const Made zero = {};
   Made unknown = {};
-  unknown.offset_upper = unknown.radius = kInfinite + typename Lanes<kCount>::Floats{};
+  unknown.offset_upper = Lanes<kCount>::all(__builtin_inf());
+  unknown.radius = __builtin_inff() + typename Lanes<kCount>::Floats{};
   using Longs = typename Lanes<kCount>::Longs;
   const Longs active = (low >= 0) & (high <= __DBL_MAX__);
   Made made = zero;
@@ -107,29 +112,38 @@ BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const double* ce
   const Doubles down_by = L::wide(below), up_by = L::wide(above);
   const Doubles low = L::sub_down(middle, down_by);
   const Doubles high = L::add_up(middle, up_by);
+  const Doubles spread = L::wide(radius) * errors.inflate;
+  const Doubles reach = L::larger(L::size(down_by), L::size(up_by));
+  if (relu && !L::any(~((high <= 0) & ~(low >= 0)))) {  // all dead, as most of many layers are
+    for (int i = 0; table != nullptr && i < kRelaxationRows; ++i)
+      store_rows(table + i * row, typename L::Floats{});
+    store_rows(centre_out, Doubles{});
+    store_rows(radius_out, typename L::Floats{});
+    return table != nullptr ? Doubles(reach + spread + own) : Doubles{};
+  }
   const LaneRelaxation<kCount> line =
       relu ? relax_relu<kCount>(middle, low, high) : relax_identity<kCount>(middle, low, high);
   Doubles reached = {};
   if (table != nullptr) {
-    const Doubles reach = L::larger(L::size(down_by), L::size(up_by));
     const Doubles up = L::wide(line.slope_upper);
     const Doubles down = L::wide(line.slope_lower);
     const Doubles steep = L::larger(up, down);
-    const Doubles offset =
-        L::larger(L::size(L::wide(line.offset_upper)), L::size(L::wide(line.offset_lower)));
+    const Doubles offset = L::larger(L::size(line.offset_upper), L::size(line.offset_lower));
     const Doubles inexact = up == down ? Doubles{} : up;
-    const Doubles spread = L::wide(radius) * errors.inflate;
     const Doubles product = steep == 0 ? Doubles{} : steep * (errors.product * spread + own);
     const Doubles wide = steep == 0 ? Doubles{} : steep * (errors.wide * spread + own);
     const Doubles slope = inexact == 0 ? Doubles{} : errors.slope * inexact * reach;
     const Doubles common = slope + errors.offset * offset;
     const Doubles stored = errors.stored * L::wide(line.radius);
+    const double factor = price_factor(errors.offset);
+    const Doubles price = (product + common) * factor,
+                  wide_price = (wide + common + stored) * factor;
     store_rows(table, line.slope_upper);
     store_rows(table + row, line.slope_lower);
-    store_rows(table + 2 * row, line.offset_upper);
-    store_rows(table + 3 * row, line.offset_lower);
-    store_rows(table + 4 * row, L::float_up((product + common) * kDoubleSlack));
-    store_rows(table + 5 * row, L::float_up((wide + common + stored) * kDoubleSlack));
+    store_rows(table + 2 * row, L::float_up(line.offset_upper + price));
+    store_rows(table + 3 * row, L::float_down(line.offset_lower - price));
+    store_rows(table + 4 * row, L::float_up(line.offset_upper + wide_price));
+    store_rows(table + 5 * row, L::float_down(line.offset_lower - wide_price));
     reached = reach + spread + own;
   }
   store_rows(centre_out, line.centre);
@@ -159,8 +173,8 @@ static inline double relax_neuron(int j, int n, bool relu, const double* centre,
   const double up = static_cast<double>(line.slope_upper);
   const double down = static_cast<double>(line.slope_lower);
   const double steep = up > down ? up : down;
-  const double offset_up = __builtin_fabs(static_cast<double>(line.offset_upper));
-  const double offset_down = __builtin_fabs(static_cast<double>(line.offset_lower));
+  const double offset_up = __builtin_fabs(line.offset_upper);
+  const double offset_down = __builtin_fabs(line.offset_lower);
   const double offset = offset_up > offset_down ? offset_up : offset_down;
   const double inexact = up == down ? 0 : up;  // slopes 0 and 1 multiply exactly
   const double spread = static_cast<double>(radius[j]) * errors.inflate;
@@ -169,12 +183,13 @@ static inline double relax_neuron(int j, int n, bool relu, const double* centre,
   const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
   const double common = slope + errors.offset * offset;
   const double stored = errors.stored * static_cast<double>(line.radius);
+  const double factor = price_factor(errors.offset);
   table[j] = line.slope_upper;
   table[n + j] = line.slope_lower;
-  table[2 * n + j] = line.offset_upper;
-  table[3 * n + j] = line.offset_lower;
-  table[4 * n + j] = float_up((product + common) * kDoubleSlack);
-  table[5 * n + j] = float_up((wide + common + stored) * kDoubleSlack);
+  put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, n,
+              table + 2 * n + j);
+  put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, n,
+              table + 4 * n + j);
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
   return reach + spread + own;
@@ -206,11 +221,12 @@ static inline int relax_vectors(int n, bool relu, const double* centre, const fl
 }
 
 // The relaxation of a layer of n neurons as six rows of n floats (slope_upper, slope_lower,
-// offset_upper, offset_lower, price, wide price), and the centre and radius of its activations.
+// offset_upper, offset_lower, and both offsets for wide products), and the centre and radius of its
+// activations.
 //
 // A backward row holds sum_j A_j (a'_j - centre'_j). With the line of A_j's sign,
 //   A_j (a'_j - centre'_j) >= A_j slope (z_j - centre_j) + A_j offset,
-// and price_j |A_j| covers, for this neuron:
+// and the offset is farther out, as price_factor() says, by a price that covers, per |A_j|:
 //   product: the next product's rounding, and its weights': |A_j| s (product P_j + slack), where
 //            P_j = sum_k |w_jk| radius_k bounds what the coefficients' errors multiply, and
 //            s = max(|slope|) the coefficient it starts from;

@@ -23,52 +23,54 @@ namespace bf {
 // One ReLU's part of a table for rows that choose slopes, rows of n floats:
 //   [0] slope above  [1] slope below where the sign is known or nothing is, else -1
 //   [2] offset above  [3] offset below, without the slope's part  [4] centre, times the slope
-//   [5] price of |A|, A < 0  [6] price of A >= 0  [7] price of A slope, A >= 0
-//   [8] to [10] the same for products summed in double
+//   [5] to [7] offsets and centre for products summed in double
 //
 // Proof. A < 0 takes the upper line, as in relax(). For A >= 0 and a float slope in [0, 1],
 // Lambda = fl(A slope) lies in [0, A], since rounding is monotone and 0 and A are floats. So
-// t = Lambda / A lies in [0, 1], relu(z) >= t z whatever z is, and with floats m <= centre,
+// t = Lambda / A lies in [0, 1], relu(z) >= t z whatever z is, and with m <= centre,
 // o <= -centre' (the activation's)
 //   A (relu(z) - centre') >= Lambda z - A centre'
 //                         >= Lambda (z - centre) + Lambda m + A o:
 // the rounding of Lambda chooses another slope and costs nothing. |m| <= reach as 0 lies in
-// [low, high]. What remains is priced as in relax(): by Lambda the product's and the centres'
-// rounding and the sum of Lambda m, by A the sum of A o and in wide rows the rounding of A itself.
+// [low, high]. What remains is a price, paid as price_factor() says, by m what is lost per Lambda:
+// the product's and the centres' rounding and the sum of Lambda m; by o what is lost per A: the sum
+// of A o and in wide rows the rounding of A itself.
 static inline void relax_slopes(int n, const double* centre, const float* below, const float* above,
                                 const float* radius, const RelaxErrors& errors, const double* slack,
                                 const float* table, const double* activation_centre,
                                 const float* activation_radius, float* slopes) {
+  const double factor = price_factor(errors.offset);
   for (int j = 0; j < n; ++j) {
     const double low = sub_down(centre[j], static_cast<double>(below[j]));
     const double high = add_up(centre[j], static_cast<double>(above[j]));
-    const bool free = low < 0 && high > 0 && low >= -__DBL_MAX__ && high <= __DBL_MAX__;
+    const bool finite = low >= -__DBL_MAX__ && high <= __DBL_MAX__;
+    const bool free = low < 0 && high > 0 && finite;
     const double up = static_cast<double>(table[j]);
     const double down = static_cast<double>(table[n + j]);
     const double b = __builtin_fabs(static_cast<double>(below[j]));
     const double a = __builtin_fabs(static_cast<double>(above[j]));
     const double reach = b > a ? b : a;
-    const float middle = free ? float_down(centre[j]) : 0.0f;
-    const float offset = free ? -float_up(activation_centre[j]) : table[3 * n + j];
+    const double middle = free ? centre[j] : 0;
+    const double upper =
+        finite ? upper_offset(up, centre[j], low, high, activation_centre[j]) : __builtin_inf();
+    const double lower =
+        free ? -activation_centre[j] : sub_down(down * centre[j], activation_centre[j]);
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
     const double stored = errors.stored * static_cast<double>(activation_radius[j]);
-    const double offset_up = errors.offset * __builtin_fabs(static_cast<double>(table[2 * n + j]));
-    const double offset_down = errors.offset * __builtin_fabs(static_cast<double>(offset));
     const double coefficient = up == down ? 0 : errors.slope * up * reach;
     slopes[j] = table[j];
     slopes[n + j] = free ? -1.0f : table[n + j];
-    slopes[2 * n + j] = table[2 * n + j];
-    slopes[3 * n + j] = offset;
-    slopes[4 * n + j] = middle;
     for (int wide = 0; wide < 2; ++wide) {
       const double product = (wide != 0 ? errors.wide : errors.product) * spread + slack[0];
       const double kept = wide != 0 ? stored : 0;
-      float* const price = slopes + std::ptrdiff_t{5 + 3 * wide} * n + j;
-      const double above_line = up == 0 ? 0 : up * product;
-      price[0] = float_up((above_line + coefficient + offset_up + kept) * kDoubleSlack);
-      price[n] = float_up((offset_down + kept) * kDoubleSlack);
-      price[2 * n] = float_up(
-          (product + errors.offset * __builtin_fabs(static_cast<double>(middle))) * kDoubleSlack);
+      const double line = (up == 0 ? 0 : up * product) + coefficient;
+      const auto paid = [&](double lost, double offset) {
+        return (lost + errors.offset * __builtin_fabs(offset)) * factor;
+      };
+      float* const to = slopes + std::ptrdiff_t{2 + 3 * wide} * n + j;
+      to[0] = float_up(upper + paid(line + kept, upper));
+      to[n] = float_down(lower - paid(kept, lower));
+      to[2 * n] = float_down(middle - paid(product, middle));
     }
   }
 }
@@ -82,10 +84,10 @@ BF_ROUTINE start_slopes(int n, const float* table, float* BF_RESTRICT slope) {
     for (int r = 0; r < kRows; ++r) slope[std::ptrdiff_t{j} * kRows + r] = table[n + j];
 }
 
-// Through n ReLUs: A over a' becomes A slope over z. price: three rows of the table, for the
+// Through n ReLUs: A over a' becomes A slope over z. offsets: three rows of the table, for the
 // products that follow. slope: each in [0, 1].
 template <int kRows>
-BF_ROUTINE relax_free_rows(int n, const float* slopes, const float* price,
+BF_ROUTINE relax_free_rows(int n, const float* slopes, const float* offsets,
                            const float* BF_RESTRICT slope, const float* BF_RESTRICT from,
                            float* BF_RESTRICT to, float* sums) {
   using Sums = RowSums<kRows>;
@@ -97,25 +99,19 @@ BF_ROUTINE relax_free_rows(int n, const float* slopes, const float* price,
   for (int j = 0; j < n; ++j) {
     const float fixed = slopes[n + j];
     const Floats upper = Sums::all(slopes[j]);
-    const Floats offset_upper = Sums::all(slopes[2 * n + j]);
-    const Floats offset_lower = Sums::all(slopes[3 * n + j]);
-    const Floats price_upper = Sums::all(price[j]), price_lower = Sums::all(price[n + j]);
-    const double middle = static_cast<double>(slopes[4 * n + j]);
-    const double price_slope = static_cast<double>(price[2 * n + j]);
+    const Floats offset_upper = Sums::all(offsets[j]), offset_lower = Sums::all(offsets[n + j]);
+    const double middle = static_cast<double>(offsets[2 * n + j]);
     const float* const own = slope + std::ptrdiff_t{j} * kRows;
     const float* const in = from + std::ptrdiff_t{j} * kRows;
     float* const out = to + std::ptrdiff_t{j} * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {
       const Floats a = load_rows<Floats>(in + v * kLanes);
-      const Floats size = a < Floats{} ? -a : a;
       const Floats chosen = fixed < 0 ? load_rows<Floats>(own + v * kLanes) : Sums::all(fixed);
       const Floats lower = a * chosen;
       const Floats kept = a < Floats{} ? Floats{} : lower;
       store_rows(out + v * kLanes, a < Floats{} ? a * upper : lower);
-      made.offset[v] += widen(a) * widen(a < Floats{} ? offset_upper : offset_lower);
+      made.add(v, a, offset_upper, offset_lower);
       made.offset[v] += widen(kept) * middle;
-      made.price[v] += widen(size) * widen(a < Floats{} ? price_upper : price_lower);
-      made.price[v] += widen(kept) * price_slope;
     }
   }
   made.store(sums);

@@ -346,7 +346,7 @@ BF_ROUTINE identity_start(const Image& image, const std::int32_t* neurons, float
 // become 0, for readers of all.
 template <int kRows, typename Live>
 BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Window& window, int n,
-                        const float* table, const float* price, Live live, bool zeros,
+                        const float* table, const float* offsets, Live live, bool zeros,
                         const float* from, float* to, float* sums) {
   LineSums<kRows> made;
   for_pixel_rows(image, window, [&](int batch, const int(&p)[3]) {
@@ -360,7 +360,8 @@ BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Wind
                            image.at.spatial[2],
                            rows.spatial[2]};
     relax_run(
-        n, table, price, run, [=](int x) { return live.at(pixel + x, channels); }, from, to, made);
+        n, table, offsets, run, [=](int x) { return live.at(pixel + x, channels); }, from, to,
+        made);
     for (int x = 0; zeros && x < run.pixels; ++x) {
       const auto dead = live.dead_at(pixel + x, channels);
       for (int i = 0; i < dead.count; ++i)
@@ -373,9 +374,9 @@ BF_ROUTINE relax_pixels(const Image& image, const ImageStrides& rows, const Wind
 // Of all channels, by pixels.
 template <int kRows>
 static inline void relax_window(const Image& image, const Window& window, int n, const float* table,
-                                const float* price, const float* from, float* to, float* sums) {
-  relax_pixels<kRows>(image, by_pixels(image), window, n, table, price, AllLive{}, false, from, to,
-                      sums);
+                                const float* offsets, const float* from, float* to, float* sums) {
+  relax_pixels<kRows>(image, by_pixels(image), window, n, table, offsets, AllLive{}, false, from,
+                      to, sums);
 }
 
 // spread_r = the sum of |A_kr| radius_k over the window: a chain of at most as many roundings as

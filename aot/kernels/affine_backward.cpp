@@ -87,16 +87,15 @@ void schedule_product(Nest& nest, const Kernel& kernel, std::vector<std::string>
 }
 
 // Through the relaxation: A over a' = relu(z) becomes slope A over z, chosen by A's sign; the
-// line's offset and every rounding's price are summed per row. In place.
+// line's offset, which pays for every rounding, is summed per row. In place.
 Nest relaxation(const Kernel& kernel) {
   loop::Expression what;
   what.axes = {neurons_of(kernel), {"r", 0, kernel.rows, false}};
   const auto table = [&](int row) { return loop::load("table", table_row(kernel, row)); };
   what.body = {Let{"slope_upper", table(kSlopeUpper)},
                Let{"slope_lower", table(kSlopeLower)},
-               Let{"offset_upper", table(kOffsetUpper)},
-               Let{"offset_lower", table(kOffsetLower)},
-               Let{"price", table(kernel.wide ? kErrorWide : kError)},
+               Let{"offset_upper", table(kernel.wide ? kWideOffsetUpper : kOffsetUpper)},
+               Let{"offset_lower", table(kernel.wide ? kWideOffsetLower : kOffsetLower)},
                Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))},
                Let{"negative", loop::less(local("a"), loop::literal(0))}};
   const ExprPtr negative = local("negative", Type::kMask);
@@ -105,13 +104,9 @@ Nest relaxation(const Kernel& kernel) {
             coefficient("j", kernel.rows),
             local("a") * loop::select(negative, local("slope_upper"), local("slope_lower")),
             {}});
-  loop::Index error = loop::axis("r");
-  error.constant = kernel.rows;
-  what.sums = {
-      Sum{"offset",
-          local("a") * loop::select(negative, local("offset_upper"), local("offset_lower")), "sums",
-          loop::axis("r"), true},
-      Sum{"error", loop::abs(local("a")) * local("price"), "sums", error, true}};
+  what.sums = {Sum{
+      "offset", local("a") * loop::select(negative, local("offset_upper"), local("offset_lower")),
+      "sums", loop::axis("r"), true}};
   Nest nest(std::move(what));
   nest.split("j", kernel.schedule.chunk, "block");
   split_rows(nest, kernel);

@@ -96,9 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
                "-= w * a"},
         Damage{"other_slopes", Method::kCrown, KernelKind::kBackwardAffine,
                "slope_upper : slope_lower", "slope_lower : slope_upper"},
-        Damage{"signed_price", Method::kCrown, KernelKind::kBackwardAffine, "magnitude(a)", "a"},
+        Damage{"other_offsets", Method::kCrown, KernelKind::kBackwardAffine,
+               "offset_upper : offset_lower", "offset_lower : offset_upper"},
         Damage{"beyond_the_end", Method::kCrown, KernelKind::kBackwardAffine, "store(sums + ",
-               "store(sums + 96 + "}),
+               "store(sums + 64 + "}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -67,7 +67,7 @@ bool is_nan(const Number& x) {
 class Functions : public testing::TestWithParam<Function> {};
 
 // The line slope (x - centre) + offset + centre' on its side of f; nothing is claimed by infinity.
-bool line_holds(float slope, float offset, double x, double centre, double centre_out,
+bool line_holds(float slope, double offset, double x, double centre, double centre_out,
                 const Number& f, bool exact, int side) {
   if (std::isinf(offset)) return side > 0 ? offset > 0 : offset < 0;
   const double s = slope;

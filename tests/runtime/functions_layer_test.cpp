@@ -1,4 +1,4 @@
-// A layer's relaxation: its table holds the lines, and prices that pay for what their use rounds.
+// A layer's relaxation: its table holds the lines, farther out by what their use may round.
 
 #include <gmpxx.h>
 #include <gtest/gtest.h>
@@ -60,9 +60,10 @@ mpq_class magnitude(double x) {
   return mpq_class(std::fabs(x));
 }
 
-// What a price must cover, in exact arithmetic; see relax() in runtime/bounds.h.
-mpq_class least_price(const bf::Relaxation& line, const Layer& layer, std::size_t j, double product,
-                      double slack) {
+// What a row may lose per coefficient, but for the sum of offsets, in exact arithmetic; see relax()
+// in runtime/relax.h.
+mpq_class least_loss(const bf::Relaxation& line, const Layer& layer, std::size_t j, double product,
+                     double slack) {
   const mpq_class up = magnitude(line.slope_upper);
   const mpq_class down = magnitude(line.slope_lower);
   const auto inexact = [](const mpq_class& slope) {
@@ -70,10 +71,24 @@ mpq_class least_price(const bf::Relaxation& line, const Layer& layer, std::size_
   };
   const mpq_class reach = std::max(magnitude(layer.below[j]), magnitude(layer.above[j]));
   const mpq_class spread = mpq_class(layer.radius[j]) * mpq_class(kErrors.inflate);
-  const mpq_class offset = std::max(magnitude(line.offset_upper), magnitude(line.offset_lower));
   return std::max(up, down) * (mpq_class(product) * spread + mpq_class(slack)) +
-         mpq_class(kErrors.slope) * std::max(inexact(up), inexact(down)) * reach +
-         mpq_class(kErrors.offset) * offset;
+         mpq_class(kErrors.slope) * std::max(inexact(up), inexact(down)) * reach;
+}
+
+// Whether both offsets pay for `loss`, and for what a float sum of them rounds; and no more than
+// they must but for its square and their own rounding.
+void check_offsets(const bf::Relaxation& line, float upper, float lower, const mpq_class& loss) {
+  const mpq_class gamma(kErrors.offset), unit(0x1p-24);
+  const mpq_class most = std::max(magnitude(line.offset_upper), magnitude(line.offset_lower));
+  const auto check = [&](const mpq_class& paid, float offset) {
+    const mpq_class rounded = gamma * magnitude(static_cast<double>(offset));
+    ASSERT_GE(paid, loss * (1 + unit) + rounded);
+    ASSERT_LE(paid, (loss + gamma * most) * (1 + 5 * gamma) +
+                        2 * unit * magnitude(static_cast<double>(offset)) + mpq_class(0x1p-140))
+        << "not tight";
+  };
+  check(mpq_class(upper) - mpq_class(line.offset_upper), upper);
+  check(mpq_class(line.offset_lower) - mpq_class(lower), lower);
 }
 
 void check_layer(const Function& function) {
@@ -91,24 +106,20 @@ void check_layer(const Function& function) {
     const bf::Relaxation line = bf::relax_function(held.view(), layer.centre[j], low, high);
     ASSERT_EQ(row(0), line.slope_upper);
     ASSERT_EQ(row(1), line.slope_lower);
-    ASSERT_EQ(row(2), line.offset_upper);
-    ASSERT_EQ(row(3), line.offset_lower);
     ASSERT_EQ(made.centre[j], line.centre);
     ASSERT_EQ(made.radius[j], line.radius);
     reaches += std::max(magnitude(layer.below[j]), magnitude(layer.above[j])) +
                mpq_class(layer.radius[j]) * mpq_class(kErrors.inflate) + mpq_class(made.slack[0]);
     if (std::isinf(line.radius)) continue;
-    const mpq_class narrow = least_price(line, layer, j, kErrors.product, made.slack[0]);
-    const mpq_class wide = least_price(line, layer, j, kErrors.wide, made.slack[0]) +
-                           mpq_class(kErrors.stored) * mpq_class(line.radius);
-    ASSERT_GE(mpq_class(row(4)), narrow);
-    ASSERT_LE(mpq_class(row(4)), narrow * 1.000001 + mpq_class(0x1p-140)) << "not tight";
-    ASSERT_GE(mpq_class(row(5)), wide);
+    check_offsets(line, row(2), row(3), least_loss(line, layer, j, kErrors.product, made.slack[0]));
+    check_offsets(line, row(4), row(5),
+                  least_loss(line, layer, j, kErrors.wide, made.slack[0]) +
+                      mpq_class(kErrors.stored) * mpq_class(line.radius));
   }
   ASSERT_GE(mpq_class(made.slack[2]), mpq_class(n) * (1 + mpq_class(made.slack[1])) + reaches);
 }
 
-TEST(FunctionLayers, TablesHoldLinesAndPrices) {
+TEST(FunctionLayers, OffsetsPayForRoundings) {
   for (const Function& function :
        {Function{FunctionKind::kSigmoid}, Function{FunctionKind::kGelu},
         Function{FunctionKind::kAbs}, Function{FunctionKind::kElu, 1}, Function{FunctionKind::kExp},

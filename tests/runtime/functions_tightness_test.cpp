@@ -58,7 +58,7 @@ double best_distance(const Function& function, double low, double high,
 
 double distance_between(const bf::Relaxation& line, double centre, double x) {
   const double slope = static_cast<double>(line.slope_upper) - line.slope_lower;
-  return slope * (x - centre) + (static_cast<double>(line.offset_upper) - line.offset_lower);
+  return slope * (x - centre) + (line.offset_upper - line.offset_lower);
 }
 
 struct Case {

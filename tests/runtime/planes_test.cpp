@@ -37,10 +37,6 @@ std::vector<mpq_class> random_point(Random& random, const Tensor& x) {
   return point;
 }
 
-struct Rows {
-  std::vector<float> coefficients, sums = std::vector<float>(3 * kRows, 0.0F);
-};
-
 // One layer z over one or two tensors, its table, and where backward rows through it arrive.
 struct Layer {
   Tensor z;
@@ -49,16 +45,14 @@ struct Layer {
   std::vector<std::vector<float>> out;  // coefficients over each factor
 };
 
-// What a row must not exceed: sum A (z - z_c) >= sum C (x - x_c) + F - losses. Returns whether it
+// What a row must not exceed: sum A (z - z_c) >= sum C (x - x_c) + F. Returns whether it
 // holds, for all rows.
 bool rows_hold(const std::vector<float>& a, const std::vector<mpq_class>& z, const Layer& layer,
                const std::vector<const Tensor*>& factors,
                const std::vector<const std::vector<mpq_class>*>& points,
                const std::vector<float>& sums) {
-  const double inflate = 1 + gamma_float(4);
   for (std::size_t r = 0; r < kRows; ++r) {
     mpq_class value = -exact(static_cast<double>(sums[r]));
-    value += exact(static_cast<double>(sums[kRows + r])) * exact(inflate);
     value += exact(layer.slack[2]) * exact(0x1p-147);
     for (std::size_t i = 0; i < z.size(); ++i)
       value += exact(static_cast<double>(a[i * kRows + r])) * (z[i] - exact(layer.z.centre[i]));
@@ -96,7 +90,7 @@ bool product_holds(unsigned seed, bool with_prices) {
   const RandomTerm h = square ? random_gather_term(random, n, x.size(), false, false)
                               : random_gather_term(random, n, n, false, random.below(2) == 0);
   Layer layer;
-  resize(layer, n, 5);
+  resize(layer, n, 4);
   const int depth = g.most(true) + h.most(true) + 2;
   const bf::PlaneErrors errors{with_prices ? gamma_float(depth) : 0,
                                with_prices ? gamma_float(3) : 0};
@@ -104,7 +98,7 @@ bool product_holds(unsigned seed, bool with_prices) {
                     y.radius.data(), errors, layer.slack.data(), layer.table.data(),
                     layer.z.centre.data(), layer.z.radius.data());
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
-  std::vector<float> sums(3 * kRows, 0);
+  std::vector<float> sums(2 * kRows, 0);
   bf::product_rows<kRows>(n, layer.table.data(), a.data(), sums.data());
   layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
   bf::product_backward<kRows>(n, g.sources(), layer.table.data(), x.size(), a.data(), false,
@@ -209,7 +203,7 @@ bool max_holds(unsigned seed, bool with_prices) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
     if (map.row_start[i] == map.row_start[i + 1]) return true;  // rows are never empty
   Layer layer;
-  resize(layer, n, 4);
+  resize(layer, n, 3);
   std::vector<std::int32_t> choice(static_cast<std::size_t>(n), -1);
   const bf::PlaneErrors errors{with_prices ? gamma_float(n + 2) : 0,
                                with_prices ? gamma_float(3) : 0};
@@ -217,7 +211,7 @@ bool max_holds(unsigned seed, bool with_prices) {
                 errors, layer.slack.data(), layer.table.data(), choice.data(),
                 layer.z.centre.data(), layer.z.radius.data());
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
-  std::vector<float> sums(3 * kRows, 0);
+  std::vector<float> sums(2 * kRows, 0);
   layer.out = {std::vector<float>(x.centre.size() * kRows, 7)};
   bf::max_backward<kRows>(n, layer.table.data(), choice.data(), x.size(), a.data(), false,
                           layer.out[0].data(), sums.data());
@@ -254,7 +248,7 @@ TEST(Planes, MaximaSideBySide) {
     const RandomTerm map = random_groups(random, n, x.size());
     const auto rows = static_cast<std::size_t>(n);
     std::vector<double> centre(rows);
-    std::vector<float> radius(rows), table(4 * rows);
+    std::vector<float> radius(rows), table(3 * rows);
     std::vector<std::int32_t> choice(rows);
     const bf::PlaneErrors errors{gamma_float(n + 2), gamma_float(3)};
     double slack[3];
@@ -262,13 +256,13 @@ TEST(Planes, MaximaSideBySide) {
                   errors, slack, table.data(), choice.data(), centre.data(), radius.data());
     for (std::size_t i = 0; i < rows; ++i) {
       double z[1];
-      float r[1], own[4];
+      float r[1], own[3];
       std::int32_t k[1];
       bf::relax_max(1, map.row_start.data() + i, map.column.data(), x.centre.data(),
                     x.radius.data(), errors, slack, own, k, z, r);
       EXPECT_EQ(z[0], centre[i]);
       EXPECT_EQ(r[0], radius[i]);
-      for (std::size_t t = 0; t < 4; ++t) EXPECT_EQ(own[t], table[t * rows + i]);
+      for (std::size_t t = 0; t < 3; ++t) EXPECT_EQ(own[t], table[t * rows + i]);
       EXPECT_EQ(k[0], choice[i]);
     }
   }
@@ -287,7 +281,7 @@ TEST(Planes, MaximaChoose) {
   const std::int32_t row_start[4] = {0, 2, 4, 5};
   const std::int32_t column[5] = {0, 1, 1, 3, 2};
   double z[3], slack[3];
-  float r[3], table[12];
+  float r[3], table[9];
   std::int32_t choice[3];
   bf::relax_max(3, row_start, column, centre, radius, {}, slack, table, choice, z, r);
   EXPECT_EQ(choice[0], 1);
@@ -309,7 +303,7 @@ TEST(Planes, MaximaOfUnknownsClaimNothing) {
   const std::int32_t row_start[2] = {0, 2};
   const std::int32_t column[2] = {0, 1};
   double z[1], slack[3];
-  float r[1], table[4];
+  float r[1], table[3];
   std::int32_t choice[1];
   bf::relax_max(1, row_start, column, centre, radius, {}, slack, table, choice, z, r);
   EXPECT_EQ(r[0], infinity);

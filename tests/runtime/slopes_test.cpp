@@ -32,7 +32,7 @@ Relus random_relus(Random& random, Numbers kind, int n, const bf::RelaxErrors& e
   for (std::size_t j = 0; j < count; ++j)
     if (random.below(4) == 0) made.centre[j] *= 0x1p-6;  // mostly of unknown sign
   made.table.resize(6 * count);
-  made.slopes.resize(11 * count);
+  made.slopes.resize(8 * count);
   made.out_centre.resize(count);
   made.out_radius.resize(count);
   bf::relax(n, true, made.centre.data(), made.below.data(), made.above.data(), made.radius.data(),
@@ -56,8 +56,8 @@ std::vector<float> random_slopes(Random& random, std::int64_t count) {
   return made;
 }
 
-// Whether sum A (relu(z) - c') >= sum Lambda (z - c) + F - prices, for all rows at ends of the
-// bounds, at 0 and between.
+// Whether sum A (relu(z) - c') >= sum Lambda (z - c) + F, for all rows at ends of the bounds, at 0
+// and between.
 template <int kRows>
 bool rows_hold(unsigned seed, bool with_prices) {
   Random random(seed);
@@ -68,15 +68,13 @@ bool rows_hold(unsigned seed, bool with_prices) {
   const Relus relus = random_relus(random, kind, n, {0, 0, 0, slope, offset, 1});
   const std::vector<float> a = random.numbers(std::int64_t{n} * kRows, kind);
   const std::vector<float> own = random_slopes(random, std::int64_t{n} * kRows);
-  std::vector<float> to(a.size(), 7), sums(3 * kRows, 0);
-  const int price = seed % 2 == 0 ? 5 : 8;
-  bf::relax_free_rows<kRows>(n, relus.slopes.data(), relus.slopes.data() + price * n, own.data(),
+  std::vector<float> to(a.size(), 7), sums(2 * kRows, 0);
+  const int offsets = seed % 2 == 0 ? 2 : 5;
+  bf::relax_free_rows<kRows>(n, relus.slopes.data(), relus.slopes.data() + offsets * n, own.data(),
                              a.data(), to.data(), sums.data());
   for (int trial = 0; trial < 4; ++trial)
     for (std::size_t r = 0; r < kRows; ++r) {
       mpq_class value = -exact(static_cast<double>(sums[r]));
-      value += exact(static_cast<double>(sums[kRows + r])) *
-               exact((1 + gamma_float(2)) * (1 + gamma_double(2 * n + 4)));
       value += exact(relus.slack[2]) * exact(0x1p-147);
       for (std::size_t j = 0; j < relus.centre.size(); ++j) {
         const mpq_class low = exact(relus.centre[j]) - exact(relus.below[j]);
@@ -108,7 +106,7 @@ TEST(Slopes, PricesAreNeeded) {
 }
 
 // The same with a float product behind: z = c + W x, |x| <= r, and sum A (relu(z) - c') >= sum C x
-// + F - prices for C = fl(W' Lambda).
+// + F for C = fl(W' Lambda).
 bool products_hold(unsigned seed, bool with_prices) {
   constexpr std::size_t kRows = 4;
   Random random(seed);
@@ -119,7 +117,7 @@ bool products_hold(unsigned seed, bool with_prices) {
   const std::vector<float> r = random.radii(static_cast<std::int64_t>(in), Numbers::kEven);
   Relus relus;
   relus.table.resize(6 * n);
-  relus.slopes.resize(11 * n);
+  relus.slopes.resize(8 * n);
   relus.out_centre.resize(n);
   relus.out_radius.resize(n);
   for (std::size_t j = 0; j < n; ++j) {
@@ -142,8 +140,8 @@ bool products_hold(unsigned seed, bool with_prices) {
                    relus.out_centre.data(), relus.out_radius.data(), relus.slopes.data());
   const std::vector<float> a = random.numbers(static_cast<std::int64_t>(n * kRows), kind);
   const std::vector<float> own = random_slopes(random, static_cast<std::int64_t>(n * kRows));
-  std::vector<float> to(a.size(), 7), sums(3 * kRows, 0), c(in * kRows, 0);
-  bf::relax_free_rows<kRows>(count, relus.slopes.data(), relus.slopes.data() + 5 * n, own.data(),
+  std::vector<float> to(a.size(), 7), sums(2 * kRows, 0), c(in * kRows, 0);
+  bf::relax_free_rows<kRows>(count, relus.slopes.data(), relus.slopes.data() + 2 * n, own.data(),
                              a.data(), to.data(), sums.data());
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t k = 0; k < in; ++k)
@@ -151,8 +149,6 @@ bool products_hold(unsigned seed, bool with_prices) {
         c[k * kRows + row] += w[j * in + k] * to[j * kRows + row];
   for (std::size_t row = 0; row < kRows; ++row) {
     mpq_class value = -exact(static_cast<double>(sums[row]));
-    value += exact(static_cast<double>(sums[kRows + row])) *
-             exact((1 + gamma_float(2)) * (1 + gamma_double(2 * count + 4)));
     value += exact(0x1p-147) * (exact(relus.slack[2]) + count * static_cast<int>(in));
     std::vector<mpq_class> x;
     for (std::size_t k = 0; k < in; ++k) {
@@ -182,14 +178,14 @@ TEST(Slopes, KnownSignsAreFixed) {
   const double centre[] = {4, -4};
   const float below[] = {1, 1}, above[] = {1, 1}, radius[] = {1, 1};
   double slack[3] = {0, 0, 0}, out_centre[2];
-  float table[12], out_radius[2], slopes[22];
+  float table[12], out_radius[2], slopes[16];
   bf::relax(2, true, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack, table, out_centre,
             out_radius);
   bf::relax_slopes(2, centre, below, above, radius, {0, 0, 0, 0, 0, 1}, slack, table, out_centre,
                    out_radius, slopes);
   const float a[] = {3, -3, 3, -3}, own[] = {0.5F, 0.5F, 0.5F, 0.5F};
-  float to[4], sums[6] = {};
-  bf::relax_free_rows<2>(2, slopes, slopes + 10, own, a, to, sums);
+  float to[4], sums[4] = {};
+  bf::relax_free_rows<2>(2, slopes, slopes + 4, own, a, to, sums);
   EXPECT_EQ(to[0], 3);
   EXPECT_EQ(to[1], -3);
   EXPECT_EQ(to[2], 0);
@@ -259,7 +255,7 @@ TEST(Slopes, WalksThroughDenseLayers) {
 
 // One ReLU of z in [-1, 1] that enters with coefficient 1, at the corner where z is `value`.
 float slope_after(int steps, float value, float first) {
-  const float slopes[11] = {0.5F, -1, 0.5F, 0, 0, 0, 0, 0, 0, 0, 0};
+  const float slopes[8] = {0.5F, -1, 0.5F, 0, 0, 0, 0, 0};
   const float a[2] = {1, 1};
   float slope[2] = {first, first}, mean[2] = {0, 0}, square[2] = {0, 0};
   bf::SlopeAscent ascent;

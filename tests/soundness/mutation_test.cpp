@@ -188,8 +188,8 @@ Case dropped_spreads(Random& random, int variant) {
   return made;
 }
 
-// Prices, one large and then many that a float sum drops one by one; the true weights lie at the
-// ends of their errors, so that the prices are what the network really deviates by.
+// Offsets that pay one large price, then many that a float sum drops one by one; the true weights
+// lie at the ends of their errors, so that the prices are what the network really deviates by.
 Case dropped_prices(Random& random, int /*variant*/) {
   const int n = pick(random, 40, 64);
   std::vector<double> first(static_cast<std::size_t>(n), 0x1.f8p-25);
@@ -252,14 +252,14 @@ const Exposure kExposures[] = {
     {"product", kCrown, hidden_product},
     {"coefficient", kCrown, cancelling_store},
     {"offset", kCrown, dropped_offsets},
-    {"error-summation", kCrown, dropped_prices},
-    {"error-summation", kCrown, hidden_prices},
+    {"offset", kCrown, dropped_prices},
+    {"offset", kCrown, hidden_prices},
     {"concretize", kCrown, dropped_spreads},
     {"underflow", kIbp, tiny_products},
     {"underflow", kIbp, tiny_radii},
     {"product", kAlpha, hidden_product},
     {"offset", kAlpha, dropped_offsets},
-    {"error-summation", kAlpha, hidden_prices},
+    {"offset", kAlpha, hidden_prices},
     {"radius-summation", kForward, dropped_line_spreads},
     {"weight-rounding", kForward, dropped_prices},
     {"product", kForward, cancelling_product},
@@ -269,7 +269,7 @@ const Exposure kExposures[] = {
 };
 
 // The same networks as convolutions and as compressed rows: their routines make other errors. But
-// for convolutions under ibp, sums of radii, offsets and prices are in double there, so that other
+// for convolutions under ibp, sums of radii and offsets are in double there, so that other
 // terms are enough for those.
 struct TermExposure {
   Exposure exposure;

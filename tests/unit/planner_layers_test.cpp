@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -51,6 +52,20 @@ TEST(PlannerLayers, ReadersOfMovedElementsGatherThemInPlace) {
     EXPECT_EQ(layer.terms[0].input, -1);
     EXPECT_EQ(std::get<GatherMap>(layer.terms[0].map).source, (std::vector<std::int32_t>{3, 2}));
   }
+}
+
+// Names are words of the tensor's own: of long ones the last, as many as fit.
+TEST(PlannerLayers, LongNamesKeepTheirLastWords) {
+  Reversed net;
+  net.add_output(Relu{}, "StatefulPartitionedCall/sequential/dense_1/BiasAdd:0");
+  net.add_output(Unary{Function{FunctionKind::kFloor}},
+                 "TheNameOfATensorThatIsOneWordAndLongerThanFits");
+  const Plan plan = net.plan();
+  std::vector<std::string> names;
+  for (const Layer& layer : plan.layers)
+    if (layer.relu || layer.function) names.push_back(layer.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"sequential_dense_1_biasadd_0",
+                                             "eofatensorthatisonewordandlongerthanfits"}));
 }
 
 // Plain inference of such a network is a forward pass on points, also where costs are predicted.

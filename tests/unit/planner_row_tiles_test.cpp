@@ -108,7 +108,8 @@ TEST(LastTileDeathTest, VerifyCatchesOtherTilesAndBuffers) {
                "step.last.size");
   expect_death([](BackwardRows& rows) { rows.last.front().last = rows.last; }, "last.last.empty");
   expect_death([](BackwardRows& rows) { std::swap(rows.tile, rows.last.front().tile); }, "");
-  expect_death([](BackwardRows& rows) { rows.last.front().sum_inflate *= 2; }, "same == step");
+  expect_death([](BackwardRows& rows) { rows.last.front().concretize_inflate *= 2; },
+               "same == step");
 }
 
 TEST(RowTile, KernelsHaveALaneForEachRow) {

@@ -139,7 +139,7 @@ class ToyBuilder {
     step.slack = state.slack;
     step.radius = state.radius;
     step.neurons = buffer(entry, layer.name + "_neurons", Element::kInt32, layer.out);
-    step.sums = buffer(entry, layer.name + "_sums", Element::kFloat32, 3 * kTile);
+    step.sums = buffer(entry, layer.name + "_sums", Element::kFloat32, 2 * kTile);
     step.input_radius = input_radius;
     BufferId from = buffer(entry, layer.name + "_rows", Element::kFloat32, count);
     BufferId to = buffer(entry, layer.name + "_back", Element::kFloat32, count);

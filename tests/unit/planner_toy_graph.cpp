@@ -266,7 +266,7 @@ class GraphBuilder {
     step.radius = state(i).radius;
     step.input_radius = box(-1).radius;
     step.neurons = buffer(made.name + "_neurons", Element::kInt32, made.out);
-    step.sums = floats(made.name + "_sums", 3 * kToyTile);
+    step.sums = floats(made.name + "_sums", 2 * kToyTile);
     if (made.kind == LayerKind::kDense) {
       step.coefficients = coefficients(made.input).first;
       step.start = kernel(KernelKind::kStartRows, made.in, made.out, kToyTile);

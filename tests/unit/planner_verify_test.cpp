@@ -197,7 +197,8 @@ TEST(PlanVerifyContents, CatchesAKernelThatNoStepCalls) {
 
 TEST(PlanVerifyContents, CatchesAnErrorTermThatIsNoNumber) {
   Plan plan = toy_plan(Method::kCrown);
-  step_of<BackwardRows>(plan.entries[0], 2).sum_inflate = std::numeric_limits<double>::quiet_NaN();
+  step_of<BackwardRows>(plan.entries[0], 2).concretize_inflate =
+      std::numeric_limits<double>::quiet_NaN();
   EXPECT_DEATH(verify(plan), "isfinite");
   plan = toy_plan(Method::kIbp);
   step_of<IntervalAffine>(plan.entries[0], 0).gamma = -1;

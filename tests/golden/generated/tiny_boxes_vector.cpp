@@ -6,7 +6,7 @@
 //   method     crown, semantics real, vector code for x86-64
 //   inputs     x [1, 2]
 //   outputs    y [1, 2]
-//   workspace  336 bytes
+//   workspace  320 bytes
 //   weights    160 bytes
 //   tasks      3
 //
@@ -228,21 +228,17 @@ BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
     float* BF_RESTRICT result) {
   {
     f32x4 offset = {};
-    f32x4 error = {};
     for (int j = 0; j < 2; ++j) {
       const f32x4 slope_upper = broadcast<f32x4>(table[j]);
       const f32x4 slope_lower = broadcast<f32x4>(table[j + 2]);
       const f32x4 offset_upper = broadcast<f32x4>(table[j + 4]);
       const f32x4 offset_lower = broadcast<f32x4>(table[j + 6]);
-      const f32x4 price = broadcast<f32x4>(table[j + 8]);
       const f32x4 a = load<f32x4>(coefficients + 4 * j);
       const auto negative = a < broadcast<f32x4>(0x0p+0f);
       store(coefficients + 4 * j, a * (negative ? slope_upper : slope_lower));
       offset += a * (negative ? offset_upper : offset_lower);
-      error += magnitude(a) * price;
     }
     store(sums, load<f32x4>(sums) + offset);
-    store(sums + 4, load<f32x4>(sums + 4) + error);
   }
   {
     f32x4 sum[2] = {};
@@ -360,7 +356,6 @@ BF_KERNEL backward_affine_boxes4_2x2_rows8(const float* BF_RESTRICT weight,
     float* BF_RESTRICT result) {
   {
     f32x4 offset[2] = {};
-    f32x4 error[2] = {};
     for (int j = 0; j < 2; ++j) {
       BF_UNROLL(2)
       for (int v = 0; v < 2; ++v) {
@@ -368,18 +363,15 @@ BF_KERNEL backward_affine_boxes4_2x2_rows8(const float* BF_RESTRICT weight,
         const f32x4 slope_lower = load<f32x4>(table + 4 * j + 8);
         const f32x4 offset_upper = load<f32x4>(table + 4 * j + 16);
         const f32x4 offset_lower = load<f32x4>(table + 4 * j + 24);
-        const f32x4 price = load<f32x4>(table + 4 * j + 32);
         const f32x4 a = load<f32x4>(coefficients + 8 * j + 4 * v);
         const auto negative = a < broadcast<f32x4>(0x0p+0f);
         store(coefficients + 8 * j + 4 * v, a * (negative ? slope_upper : slope_lower));
         offset[v] += a * (negative ? offset_upper : offset_lower);
-        error[v] += magnitude(a) * price;
       }
     }
     BF_UNROLL(2)
     for (int v = 0; v < 2; ++v) {
       store(sums + 4 * v, load<f32x4>(sums + 4 * v) + offset[v]);
-      store(sums + 4 * v + 8, load<f32x4>(sums + 4 * v + 8) + error[v]);
     }
   }
   {
@@ -444,21 +436,21 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // The arena.
   double* const box_centre = at<double>(workspace, 0);  // [2]
-  float* const box_radius = at<float>(workspace, 256);  // [2]
+  float* const box_radius = at<float>(workspace, 240);  // [2]
   double* const h_centre = at<double>(workspace, 48);  // [4]
-  float* const h_radius = at<float>(workspace, 80);  // [4]
-  float* const h_below = at<float>(workspace, 128);  // [4]
-  double* const h_slack = at<double>(workspace, 96);  // [3]
+  float* const h_radius = at<float>(workspace, 176);  // [4]
+  float* const h_below = at<float>(workspace, 112);  // [4]
+  double* const h_slack = at<double>(workspace, 80);  // [3]
   float* const h_relaxation = at<float>(workspace, 0);  // [12]
-  double* const y_centre = at<double>(workspace, 128);  // [4]
-  float* const y_radius = at<float>(workspace, 272);  // [4]
-  float* const y_below = at<float>(workspace, 288);  // [4]
-  float* const y_above = at<float>(workspace, 304);  // [4]
-  double* const y_slack = at<double>(workspace, 160);  // [3]
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 320);  // [2]
-  float* const y_sums = at<float>(workspace, 48);  // [12]
-  float* const y_over_h = at<float>(workspace, 192);  // [8]
-  float* const y_over_box = at<float>(workspace, 224);  // [8]
+  double* const y_centre = at<double>(workspace, 112);  // [4]
+  float* const y_radius = at<float>(workspace, 256);  // [4]
+  float* const y_below = at<float>(workspace, 272);  // [4]
+  float* const y_above = at<float>(workspace, 288);  // [4]
+  double* const y_slack = at<double>(workspace, 144);  // [3]
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 304);  // [2]
+  float* const y_sums = at<float>(workspace, 48);  // [8]
+  float* const y_over_h = at<float>(workspace, 176);  // [8]
+  float* const y_over_box = at<float>(workspace, 208);  // [8]
 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
@@ -480,14 +472,13 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   {
     const int count = bf::list_all(2, y_rows);
     bf::pad_list(y_rows, count, 2);
-    const bf::RowErrors errors{0x1.0000060000485p+0, 0x1.0000040000205p+0, 0x0p+0,
-        0x1.0000040001205p+0,
+    const bf::RowErrors errors{0x1.0000040000205p+0, 0x0p+0, 0x1.0000040001205p+0,
                                y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
     for (int first = 0; first < count; first += 2) {
       bf::start_rows<2>(y_weight, 2, 4, y_rows + first, y_over_h);
-      for (int i = 0; i < 8; ++i) y_sums[i] = 0;
+      for (int i = 0; i < 4; ++i) y_sums[i] = 0;
       backward_affine_2x2_rows4(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
-      concretize_2_rows4(y_over_box, box_radius, y_sums + 8);
+      concretize_2_rows4(y_over_box, box_radius, y_sums + 4);
       bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors,
                        y_radius, y_below, y_above);
     }
@@ -530,21 +521,21 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
 
   // The arena.
   double* const box_centre = at<double>(workspace, 0);  // [8]
-  float* const box_radius = at<float>(workspace, 672);  // [8]
+  float* const box_radius = at<float>(workspace, 640);  // [8]
   double* const h_centre = at<double>(workspace, 384);  // [8]
-  float* const h_radius = at<float>(workspace, 448);  // [8]
+  float* const h_radius = at<float>(workspace, 512);  // [8]
   float* const h_below = at<float>(workspace, 288);  // [8]
   double* const h_slack = at<double>(workspace, 192);  // [12]
   float* const h_relaxation = at<float>(workspace, 0);  // [48]
-  double* const y_centre = at<double>(workspace, 480);  // [8]
-  float* const y_radius = at<float>(workspace, 704);  // [8]
-  float* const y_below = at<float>(workspace, 736);  // [8]
-  float* const y_above = at<float>(workspace, 768);  // [8]
+  double* const y_centre = at<double>(workspace, 448);  // [8]
+  float* const y_radius = at<float>(workspace, 672);  // [8]
+  float* const y_below = at<float>(workspace, 704);  // [8]
+  float* const y_above = at<float>(workspace, 736);  // [8]
   double* const y_slack = at<double>(workspace, 288);  // [12]
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 800);  // [8]
-  float* const y_sums = at<float>(workspace, 384);  // [24]
-  float* const y_over_h = at<float>(workspace, 544);  // [16]
-  float* const y_over_box = at<float>(workspace, 608);  // [16]
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 768);  // [8]
+  float* const y_sums = at<float>(workspace, 384);  // [16]
+  float* const y_over_h = at<float>(workspace, 512);  // [16]
+  float* const y_over_box = at<float>(workspace, 576);  // [16]
   bf::BoxGroup<4> group = {};
   while (bf::next_group(group, count, statuses)) {
 
@@ -567,17 +558,16 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
     bf::interval_around_boxes<4>(y_radius, 2, 0x1.0000040001205p+0, y_slack, y_below, y_above);
     {
       const bf::BoxRows<4> rows = bf::list_all_boxes<4>(2, y_rows);
-      const bf::RowErrors errors{0x1.0000060000485p+0, 0x1.0000040000205p+0, 0x0p+0,
-          0x1.0000040001205p+0, 0};
+      const bf::RowErrors errors{0x1.0000040000205p+0, 0x0p+0, 0x1.0000040001205p+0, 0};
       double absolute[4];
       for (int b = 0; b < 4; ++b)
         absolute[b] = y_slack[b] + 0x1p-147 * (2 + h_slack[b + 8]);
       for (int round = 0; round < rows.rounds; ++round) {
         const std::int32_t* const neurons = y_rows + 4 * round;
         bf::start_rows<4>(y_weight, 2, 4, neurons, y_over_h);
-        for (int i = 0; i < 16; ++i) y_sums[i] = 0;
+        for (int i = 0; i < 8; ++i) y_sums[i] = 0;
         backward_affine_boxes4_2x2_rows8(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
-        concretize_boxes4_2_rows8(y_over_box, box_radius, y_sums + 16);
+        concretize_boxes4_2_rows8(y_over_box, box_radius, y_sums + 8);
         bf::tighten_boxes<4>(rows, round, neurons, y_sums, errors, absolute, y_radius, y_below,
             y_above);
       }
