@@ -133,8 +133,9 @@ void StepEmitter::rows_once(const BackwardRows& step) {
   const int end = op_count(step) - 1;
   poison_new(0, true);
   find_windows(step);
-  if (region.kind == LayerKind::kDense) mark(step.start);
-  if (region.kind == LayerKind::kDense)
+  const bool starts = region.kind == LayerKind::kDense && !starts_in_first_link(step);
+  if (starts) mark(step.start);
+  if (starts)
     line(fmt::format("bf::start_rows<{}>({}, {}, {}, {} + first, {}{});", pairs,
                      table(step.layer, TableKind::kWeight), region.in, kernel(step.start).panel,
                      rows, name(step.coefficients),
@@ -215,12 +216,27 @@ void StepEmitter::link(const BackwardRows& step, const BackwardLink& link) {
   BF_CHECK(false);
 }
 
+// The first link, from the rows' own weights.
+void StepEmitter::first_link(const BackwardRows& step, const BackwardLink& link) {
+  const Layer& region = layer(link.layer);
+  const Kernel& how = kernel(link.kernel);
+  const int start_panel = plan_.layouts.at(static_cast<std::size_t>(step.layer)).panel;
+  const bool listed = link.live_out != BufferId::kNone;
+  call(fmt::format("bf::first_link<{}, {}, {}, {}, {}, {}, {}>", step.tile / 2, region.in,
+                   region.out, how.panel, start_panel, how.schedule.chunk, listed),
+       {table(step.layer, TableKind::kWeight), name(step.neurons) + " + first",
+        table(link.layer, TableKind::kWeight), name(link.table), name(step.sums),
+        name(link.coefficients_out), listed ? name(link.live_out) : "nullptr"});
+}
+
 void StepEmitter::dense_link(const BackwardRows& step, const BackwardLink& link) {
   mark(link.kernel);
   if (step.iterations > 0) {
     const std::string from = relax_link(step, link, kernel(link.relax));
     line(fmt::format("{}({}, {}, {});", kernel(link.kernel).function,
                      table(link.layer, TableKind::kWeight), from, name(link.coefficients_out)));
+  } else if (link.coefficients_in == BufferId::kNone) {
+    first_link(step, link);
   } else {
     Arguments arguments = {table(link.layer, TableKind::kWeight), name(link.table),
                            name(link.coefficients_in), name(step.sums),

@@ -175,7 +175,7 @@ std::string emit_max_groups(const Plan& plan) {
 
 std::string runtime_includes(const Plan& plan) {
   bool intervals = false, convolved = false, relaxes = false, sums = false, rows = false,
-       planes = false, slopes = false, windows = false, lines = false, live = false;
+       planes = false, slopes = false, windows = false, lines = false, live = false, first = false;
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* relax = std::get_if<Relax>(&step))
@@ -194,6 +194,7 @@ std::string runtime_includes(const Plan& plan) {
                std::holds_alternative<RelaxMax>(step);
       if (const auto* bounded = std::get_if<BackwardRows>(&step)) {
         rows = rows || !bounded->starts.empty();
+        first = first || starts_in_first_link(*bounded);
         slopes = slopes || bounded->iterations > 0;
         windows = windows || !bounded->images.empty();
         for (const BackwardLink& link : bounded->links) {
@@ -206,6 +207,7 @@ std::string runtime_includes(const Plan& plan) {
   if (!conv_shapes(plan).empty()) text += "#include \"conv_forward.h\"\n";
   if (convolved) text += "#include \"conv_interval.h\"\n";
   if (live) text += "#include \"conv_live.h\"\n";
+  if (first) text += "#include \"first_link.h\"\n";
   if (!functions_of(plan).empty()) text += "#include \"functions.h\"\n";
   if (intervals) text += "#include \"intervals.h\"\n";
   if (lines) text += "#include \"lines.h\"\n";

@@ -117,6 +117,7 @@ class StepEmitter {
   void rows_once(const BackwardRows& step);
   void start_term(const BackwardRows& step, const BackwardOut& out);
   void link(const BackwardRows& step, const BackwardLink& link);
+  void first_link(const BackwardRows& step, const BackwardLink& link);
   void dense_link(const BackwardRows& step, const BackwardLink& link);
   void sum_link(const BackwardRows& step, const BackwardLink& link);
   void conv_link(const BackwardRows& step, const BackwardLink& link, const BackwardOut& out,

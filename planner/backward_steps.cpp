@@ -30,6 +30,9 @@ class EntryBuilder::CoefficientSlots {
 
   BufferId acquire(int tensor) { return of_tensor_[tensor] = scratch(tensor); }
 
+  // Coefficients that are never stored.
+  void pass_by(int tensor) { of_tensor_[tensor] = BufferId::kNone; }
+
   void release(int tensor) { of_tensor_.erase(tensor); }
 
   // Coefficients over a tensor that are added to those that it has.
@@ -84,9 +87,17 @@ std::vector<BackwardOut> EntryBuilder::outs(int index, CoefficientSlots& slots) 
   return made;
 }
 
+bool EntryBuilder::can_start_in_first_link(int index, const BackwardRows& step) const {
+  const Layer& region = layer(index);
+  return region.kind == LayerKind::kDense && region.input >= 0 && !step.wide &&
+         step.iterations == 0 && lowering_.has_first_link(region.input, step.tile);
+}
+
 // Rows of the target's own weights.
 void EntryBuilder::start(int index, BackwardRows& step, CoefficientSlots& slots) {
-  if (layer(index).kind == LayerKind::kDense)
+  if (can_start_in_first_link(index, step))
+    slots.pass_by(layer(index).input);
+  else if (layer(index).kind == LayerKind::kDense)
     step.coefficients = slots.acquire(layer(index).input);
   else
     step.starts = outs(index, slots);
@@ -197,17 +208,17 @@ void EntryBuilder::fuse_spread(BackwardRows& step) {
 }
 
 // Links between dense layers leave out what lists leave out. Rows that choose slopes read all
-// coefficients.
+// coefficients, and a first link that starts the rows makes all.
 void EntryBuilder::use_lists(BackwardRows& step) {
   if (step.iterations > 0) return;
   const auto columns = [&](int index) {  // whose link leaves them out
     const int input = layer(index).kind == LayerKind::kDense ? layer(index).input : -1;
     return input >= 0 && layer(input).kind == LayerKind::kDense ? live(input) : BufferId::kNone;
   };
-  step.live_in = columns(step.layer);
+  if (step.coefficients != BufferId::kNone) step.live_in = columns(step.layer);
   for (BackwardLink& link : step.links) {
     if (layer(link.layer).kind == LayerKind::kDense) link.live_out = live(link.layer);
-    link.live_in = columns(link.layer);
+    if (link.coefficients_in != BufferId::kNone) link.live_in = columns(link.layer);
   }
 }
 
@@ -217,7 +228,11 @@ void EntryBuilder::choose_kernels(BackwardRows& step) {
     for (BackwardOut& out : outs)
       out.kernel = lowering_.term(kind, index, out.term, step.tile, step.wide);
   };
-  if (layer(step.layer).kind == LayerKind::kDense)
+  const bool in_first_link = starts_in_first_link(step);
+  if (in_first_link)
+    step.start = lowering_.first_link(step.layer, step.links.front().layer, step.tile,
+                                      step.links.front().live_out != BufferId::kNone);
+  else if (layer(step.layer).kind == LayerKind::kDense)
     step.start = lowering_.start_rows(step.layer, step.tile);
   choose(KernelKind::kTermStart, step.layer, step.starts);
   for (BackwardLink& link : step.links) {
@@ -225,7 +240,8 @@ void EntryBuilder::choose_kernels(BackwardRows& step) {
     const Layer& region = layer(link.layer);
     if (step.iterations > 0 && region.is_affine()) continue;  // choose_slopes() takes these apart
     link.kernel =
-        region.kind == LayerKind::kDense
+        in_first_link && &link == &step.links.front() ? step.start
+        : region.kind == LayerKind::kDense
             ? lowering_.backward(link.layer, step.tile, step.wide, false,
                                  link.live_out != BufferId::kNone, link.live_in != BufferId::kNone)
             : lowering_.relax_rows(link.layer, step.tile, step.wide);

@@ -55,7 +55,7 @@ void StepCoster::pass_back(const BackwardRows& step, double once, double neurons
     rows_set_ +=
         bytes_of_layer(link.layer) + tile_bytes(step, share(link.layer) * layer(link.layer).out);
 
-  if (region.kind == LayerKind::kDense) {
+  if (region.kind == LayerKind::kDense && !starts_in_first_link(step)) {
     Work start;
     const double listed = step.live_in == BufferId::kNone ? 1 : live_share(region.input);
     start.items = listed * region.in * step.tile;

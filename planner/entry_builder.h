@@ -119,6 +119,7 @@ class EntryBuilder {
   std::vector<bool> cone_of(int index) const;
   int longest_path(int index) const;
   void start(int index, BackwardRows& step, CoefficientSlots& slots);
+  bool can_start_in_first_link(int index, const BackwardRows& step) const;
   BackwardLink link(int index, CoefficientSlots& slots);
   void choose_slopes(const std::string& name, BackwardRows& step);
   void walk_forward(const std::string& name, BackwardRows& step);

@@ -19,6 +19,7 @@ enum class KernelKind : std::uint8_t {
   kRelax,           // pre-activation bounds -> linear relaxation, activation centre and radius
   kStartRows,       // backward coefficients of chosen rows: +-W
   kBackwardAffine,  // relaxation of a layer, then coefficients x W
+  kFirstLink,       // a routine: both of these for a layer of few inputs, in registers
   kConcretize,      // coefficients over the box -> lower bound per row
   kEvaluateAffine,  // plain inference of affine [+ ReLU]
   // Routines of the runtime, for layers of other kinds than dense:

@@ -15,6 +15,8 @@ constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA laten
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kMostListed = 8;  // columns of a product in float: each keeps a pointer in a register
+constexpr int kFirstLinkLanes = 16;
+constexpr int kMostFirstColumns = 12;  // two vectors of sums each
 constexpr int kElementBytes = 4;
 constexpr int kFewRegisters = 16;
 constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
@@ -332,6 +334,28 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, b
                                          live_in && lanes_ > 1 && !wide);
   kernel.schedule.chunk = backward_chunk(index);
   kernel.depth = backward_depth(index);
+  return intern(kernel);
+}
+
+// Vectors of 512 bits, which are permuted two at a time, and as many registers as hold all columns'
+// sums beside a row's weights and the relaxation.
+bool LoweringPlanner::has_first_link(int below, int tile) const {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(below)];
+  const bool vectors = lanes_ == kFirstLinkLanes && boxes_ == 1;
+  return vectors && layer.kind == LayerKind::kDense && layer.in <= kMostFirstColumns &&
+         (tile == lanes_ || tile == 2 * lanes_);
+}
+
+KernelId LoweringPlanner::first_link(int layer, int below, int tile, bool live_out) {
+  BF_CHECK(has_first_link(below, tile));
+  Kernel kernel = dense(KernelKind::kFirstLink, below);
+  kernel.map = fmt::format("from_panel{}", panel_of(layer));
+  kernel.live_out = live_out;
+  kernel.reason = "a routine of the runtime";
+  use_row_lanes(kernel, tile, false);
+  kernel.schedule.columns = kernel.in;
+  kernel.schedule.chunk = backward_chunk(below);
+  kernel.depth = backward_depth(below);
   return intern(kernel);
 }
 

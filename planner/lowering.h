@@ -36,6 +36,10 @@ class LoweringPlanner {
   // live_out, live_in: of the neurons and columns that lists have.
   KernelId backward(int layer, int tile, bool wide, bool plain, bool live_out = false,
                     bool live_in = false);
+  // start_rows(layer, tile) and backward(below, tile, ..) in one routine, for layers below of few
+  // inputs; whether there is one.
+  bool has_first_link(int below, int tile) const;
+  KernelId first_link(int layer, int below, int tile, bool live_out);
   KernelId concretize(int tile);
   // Forward lines: of a layer over the box, through a layer, of its activation.
   KernelId start_lines(int layer);

@@ -224,6 +224,8 @@ std::string_view to_string(KernelKind kind) {
       return "start_rows";
     case KernelKind::kBackwardAffine:
       return "backward_affine";
+    case KernelKind::kFirstLink:
+      return "first_link";
     case KernelKind::kConcretize:
       return "concretize";
     case KernelKind::kEvaluateAffine:

@@ -118,6 +118,11 @@ void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow
     return follow_outs(plan, layer, step.starts, KernelKind::kTermStart, step.tile, flow);
   }
   BF_CHECK(step.starts.empty());
+  BF_CHECK((step.coefficients == BufferId::kNone) == starts_in_first_link(step));
+  if (starts_in_first_link(step)) {  // which is followed as that link
+    BF_CHECK(step.start == step.links.front().kernel && step.live_in == BufferId::kNone);
+    return;
+  }
   const Kernel& kernel = kernel_of(plan, step.start, KernelKind::kStartRows, layer.in, layer.out);
   BF_CHECK(flow.is_of_rows(kernel));
   flow.contribute(layer.input, step.coefficients, false);
@@ -126,8 +131,14 @@ void follow_start(const Plan& plan, const BackwardRows& step, Coefficients& flow
 void follow_dense(const Plan& plan, const BackwardRows& step, const BackwardLink& link,
                   Coefficients& flow) {
   const Layer& layer = checked_layer(plan, link.layer);
-  const Kernel& kernel =
-      kernel_of(plan, link.kernel, KernelKind::kBackwardAffine, layer.in, layer.out);
+  const bool first = starts_in_first_link(step) && &link == &step.links.front();
+  if (first) {  // of the layer that the rows' own reads, with the layout of its weights
+    const Layer& rows = checked_layer(plan, step.layer);
+    BF_CHECK(rows.kind == LayerKind::kDense && rows.input == link.layer);
+    BF_CHECK(link.live_in == BufferId::kNone);
+  }
+  const KernelKind kind = first ? KernelKind::kFirstLink : KernelKind::kBackwardAffine;
+  const Kernel& kernel = kernel_of(plan, link.kernel, kind, layer.in, layer.out);
   BF_CHECK(flow.is_of_rows(kernel) && kernel.wide == step.wide);
   BF_CHECK(kernel.plain == (step.iterations > 0));
   BF_CHECK(kernel.live_out == (link.live_out != BufferId::kNone));
@@ -221,8 +232,12 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   if (link.live != BufferId::kNone)
     uses.read(link.live, Role::kLive, link.layer, Element::kInt32, live_list(layer));
   follow_slopes(plan, step, link, uses);
-  BF_CHECK(link.coefficients_in == flow.holder(link.layer));
-  uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);
+  BF_CHECK(link.coefficients_in ==
+           flow.holder(link.layer));  // kNone: follow_dense() has the kernel
+  if (link.coefficients_in != BufferId::kNone)
+    uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);
+  else
+    BF_CHECK(layer.kind == LayerKind::kDense && &link == &step.links.front());
   if (layer.kind == LayerKind::kDense) {
     follow_dense(plan, step, link, flow);
   } else {

@@ -277,8 +277,10 @@ struct BackwardRows {
   std::vector<RowImage> images;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
   BufferId slack = BufferId::kNone;
-  BufferId neurons = BufferId::kNone;       // int32 list of the neurons to bound
-  BufferId coefficients = BufferId::kNone;  // dense: of the first link, made from the weights
+  BufferId neurons = BufferId::kNone;  // int32 list of the neurons to bound
+  // Dense: of the first link, made from the weights; kNone: the first link's kernel, a kFirstLink,
+  // makes them in registers, `start` being the same one.
+  BufferId coefficients = BufferId::kNone;
   // Dense: the list of those coefficients that are made; kNone: all.
   BufferId live_in = BufferId::kNone;
   KernelId start = 0;                 // dense
@@ -303,6 +305,11 @@ struct BackwardRows {
   std::vector<BackwardRows> last;
   bool operator==(const BackwardRows&) const = default;
 };
+
+// Whether the first link makes its coefficients of the rows' weights itself.
+inline bool starts_in_first_link(const BackwardRows& step) {
+  return !step.links.empty() && step.links.front().coefficients_in == BufferId::kNone;
+}
 
 // Bounds of a head -> the caller's arrays, rounded outward.
 struct WriteBounds {

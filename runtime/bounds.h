@@ -337,6 +337,11 @@ __attribute__((noinline, unused)) static void choose_start_rows(const float* wei
 }
 #endif
 
+// Where the weights of a neuron of a table [out / panel][in][panel] begin.
+static inline std::ptrdiff_t weight_of(int neuron, int in, int panel) {
+  return static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+}
+
 // Coefficients [in][2 kPairs] of +z_i and -z_i over the layer's inputs, for kPairs neurons i: the
 // rows of W and their negations. weight: [out / panel][in][panel]. A vector of neurons at a time:
 // of neighbours, as all of a head are, one load. live_in: the inputs whose coefficients are made,
@@ -352,7 +357,7 @@ static inline void start_rows(const float* weight, int in, int panel, const std:
     bool neighbours = true;
     for (int r = 0; r < kLanes; ++r) {
       const int neuron = neurons[first + r];
-      at[r] = static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
+      at[r] = weight_of(neuron, in, panel);
       neighbours = neighbours && at[r] == at[0] + r;
     }
 #if defined(__AVX512F__)

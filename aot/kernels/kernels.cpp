@@ -25,6 +25,7 @@ KernelNests nests_of(const Kernel& kernel) {
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
+    case KernelKind::kFirstLink:
     case KernelKind::kTermInterval:
     case KernelKind::kIntervalMax:
     case KernelKind::kTermCentre:
@@ -67,6 +68,7 @@ bool is_printed(KernelKind kind) {
     case KernelKind::kBindDouble:
     case KernelKind::kRelax:
     case KernelKind::kStartRows:
+    case KernelKind::kFirstLink:
     case KernelKind::kTermInterval:
     case KernelKind::kIntervalMax:
     case KernelKind::kTermCentre:

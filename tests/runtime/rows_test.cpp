@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "runtime/bounds.h"
+#include "runtime/first_link.h"
 #include "terms_random.h"
 
 namespace bf_test {
@@ -58,6 +60,81 @@ TEST(StartRows, AreTheWeightsOfTheListedNeurons) {
     expect_weights<32>(random);
   }
 }
+
+#if defined(__AVX512F__)
+
+// A layer of kIn inputs and kOut neurons below that of the rows.
+template <int kPairs, int kIn, int kOut, int kPanel, int kStartPanel, int kChunk, bool kListed>
+void expect_first_link(unsigned seed) {
+  SCOPED_TRACE(seed);
+  constexpr int kRows = 2 * kPairs, kRowsOut = 100;
+  const auto padded = [](int n, int panel) { return (n + panel - 1) / panel * panel; };
+  Random random(seed);
+  const Numbers kind = kAllNumbers[seed % 5];
+  const std::vector<float> start = random.numbers(padded(kRowsOut, kStartPanel) * kOut, kind);
+  const std::vector<float> weight = random.numbers(padded(kOut, kPanel) * kIn, kind);
+  std::vector<float> table = random.numbers(4 * kOut, kind);
+  for (std::size_t i = 0; i < 2 * kOut; ++i) table[i] = 0.5F * static_cast<float>(random.below(3));
+  const std::vector<std::int32_t> neurons = random_list(random, kPairs, kRowsOut);
+  std::vector<bool> is_live(kOut, true);
+  for (std::size_t j = 0; kListed && j < kOut; ++j) is_live[j] = random.below(3) > 0;
+  std::vector<std::int32_t> live(2 + kOut + (kOut + bf::kListUnit - 1) / bf::kListUnit);
+  bf::list_if(
+      kOut, [&](int j) { return is_live[static_cast<std::size_t>(j)]; }, live.data());
+
+  const std::vector<float> before = random.numbers(kRows, kind);
+  std::vector<float> sums = before, result(kIn * kRows, std::nanf(""));
+  bf::first_link<kPairs, kIn, kOut, kPanel, kStartPanel, kChunk, kListed>(
+      start.data(), neurons.data(), weight.data(), table.data(), sums.data(), result.data(),
+      kListed ? live.data() : nullptr);
+
+  // As start_rows() and the plan's error terms have it.
+  std::vector<float> first(kOut * kRows);
+  bf::start_rows<kPairs>(start.data(), kOut, kStartPanel, neurons.data(), first.data());
+  const int blocks = (kOut + kChunk - 1) / kChunk;
+  const mpq_class gamma = exact(gamma_float(kChunk + blocks + 1));
+  const mpq_class underflow = exact(0x1p-150) * (kOut + 1);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    mpq_class offset = exact(static_cast<double>(before[r])), size = abs(offset);
+    std::vector<mpq_class> sum(kIn), sum_size(kIn);
+    for (std::size_t j = 0; j < kOut; ++j) {
+      if (!is_live[j]) continue;
+      const float a = first[j * kRows + r];
+      const std::size_t side = a < 0 ? 0 : 1;
+      const mpq_class part = exact(a) * exact(static_cast<double>(table[(2 + side) * kOut + j]));
+      offset += part;
+      size += abs(part);
+      const mpq_class relaxed = exact(static_cast<double>(a * table[side * kOut + j]));
+      for (std::size_t k = 0; k < kIn; ++k) {
+        const std::size_t at = (j / kPanel * kIn + k) * kPanel + j % kPanel;
+        const mpq_class product = exact(static_cast<double>(weight[at])) * relaxed;
+        sum[k] += product;
+        sum_size[k] += abs(product);
+      }
+    }
+    ASSERT_LE(abs(exact(static_cast<double>(sums[r])) - offset), gamma * size + underflow) << r;
+    for (std::size_t k = 0; k < kIn; ++k) {
+      const mpq_class miss = abs(exact(static_cast<double>(result[k * kRows + r])) - sum[k]);
+      ASSERT_LE(miss, gamma * sum_size[k] + underflow) << r << " " << k;
+      if (kind == Numbers::kIntegers) {
+        ASSERT_EQ(miss, 0) << r << " " << k;
+      }
+    }
+  }
+}
+
+TEST(FirstLink, IsTheStartAndTheLinkBehindIt) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    expect_first_link<16, 5, 50, 64, 64, 64, false>(seed);
+    expect_first_link<16, 8, 70, 64, 64, 64, true>(seed);
+    expect_first_link<16, 12, 256, 64, 48, 64, true>(seed);
+    expect_first_link<8, 1, 20, 32, 16, 32, false>(seed);
+    expect_first_link<8, 3, 90, 64, 64, 64, true>(seed);
+    expect_first_link<16, 2, 64, 64, 20, 64, false>(seed);  // no whole vectors: one by one
+  }
+}
+
+#endif
 
 TEST(ListUnstable, HoldsWhatOutwardBoundsLeaveOpen) {
   constexpr float kLeast = std::numeric_limits<float>::denorm_min();
