@@ -220,6 +220,11 @@ void StepCoster::dense_link(const BackwardRows& step, const BackwardLink& link, 
   add(code.wide ? Family::kBackwardWide : Family::kBackwardAffine, code.function, link.kernel,
       tiles, product, code.wide && lanes > 1 ? 2 * lanes : lanes, rows_set_);
   also(Family::kRelaxation, tiles, relaxation);
+  if (starts_in_first_link(step) && &link == &step.links.front()) {
+    Work chosen;  // where each row's weights are in the vectors that are permuted
+    chosen.items = step.tile;
+    also(Family::kStartRows, tiles, chosen);
+  }
   if (link.sum == BufferId::kNone) return;
   Work sum;
   sum.items = layer(link.layer).in * row_vectors(step.tile);

@@ -34,13 +34,15 @@ struct BlockOfNeurons {
   }
 };
 
+constexpr int kSignedLanes = 16;
+
 // The rows of +z_i, then those of -z_i, of kPairs neurons in vectors of 16: of 8 neurons both are
 // in one vector.
 template <int kPairs>
 struct SignedRows {
   static_assert(kPairs == 8 || kPairs == 16, "bf: one vector of both signs, or one of each");
-  static constexpr int kLanes = 16, kVectors = 2 * kPairs / kLanes;
-  using Floats = typename VectorOf<float, kLanes>::type;
+  static constexpr int kVectors = 2 * kPairs / kSignedLanes;
+  using Floats = typename VectorOf<float, kSignedLanes>::type;
   Floats v[kVectors];
 
   // row: the neurons' weights; of 8 neurons twice.
@@ -59,7 +61,7 @@ __attribute__((noinline)) static void first_link_of(
     const RowOf& given) {
   using Rows = SignedRows<kPairs>;
   using Floats = typename Rows::Floats;
-  constexpr int kVectors = Rows::kVectors, kLanes = Rows::kLanes;
+  constexpr int kVectors = Rows::kVectors, kLanes = kSignedLanes;
   const RowOf row_of = given;  // in registers
   for (int block = 0; block < kOut; block += kChunk) {
     Floats sum[kIn][kVectors] = {};
@@ -107,11 +109,10 @@ template <int kPairs, int kIn, int kOut, int kPanel, int kStartPanel, int kChunk
 static inline void first_link(const float* start, const std::int32_t* neurons, const float* weight,
                               const float* table, float* sums, float* result,
                               const std::int32_t* live) {
-  constexpr int kLanes = SignedRows<kPairs>::kLanes;
   using Floats = typename SignedRows<kPairs>::Floats;
-  std::int32_t lanes[kLanes];
-  std::ptrdiff_t at[kLanes];
-  for (int r = 0; r < kLanes; ++r) {
+  std::int32_t lanes[kSignedLanes];
+  std::ptrdiff_t at[kSignedLanes];
+  for (int r = 0; r < kSignedLanes; ++r) {
     lanes[r] = neurons[r % kPairs];
     at[r] = weight_of(lanes[r], kOut, kStartPanel);
   }
@@ -119,12 +120,12 @@ static inline void first_link(const float* start, const std::int32_t* neurons, c
     first_link_of<kPairs, kIn, kOut, kPanel, kStartPanel, kChunk, kListed>(
         start, weight, table, sums, result, live, row_of);
   };
-  using Choice = LaneChoice<kLanes>;
+  using Choice = LaneChoice<kSignedLanes>;
   Choice choice;
   if (!choice.make(lanes, kOut, kStartPanel))
     return run([&at](const float* w) {
-      float each[kLanes];
-      BF_UNROLL_ROWS for (int r = 0; r < kLanes; ++r) each[r] = w[at[r]];
+      float each[kSignedLanes];
+      BF_UNROLL_ROWS for (int r = 0; r < kSignedLanes; ++r) each[r] = w[at[r]];
       return load_rows<Floats>(each);
     });
   if (choice.windows() <= 2)

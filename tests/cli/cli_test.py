@@ -296,7 +296,7 @@ class Inspect(Case):
 
     def test_check_of_predictions(self):
         output, _ = self.run_tool("profile", "--check", TINY, "--method", "crown", "--all")
-        for text in ("bind_box", "start_rows", "tighten_rows", "write_bounds", "within 1.5x"):
+        for text in ("bind_box", "list_rows", "tighten_rows", "write_bounds", "within 1.5x"):
             self.assertIn(text, output)
 
     def test_config_file(self):

@@ -111,7 +111,8 @@ void Batch::build(const Build& how) {
     if (before.empty()) before = emit_contraction(made);
   write(folder_.path() / "batch.cpp",
         before +
-            "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n#include \"functions.h\"\n"
+            "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n"
+            "#include \"first_link.h\"\n#include \"functions.h\"\n"
             "#include \"blob.h\"\n#include \"boxes.h\"\n#include \"context.h\"\n"
             "#include \"conv_forward.h\"\n#include \"conv_interval.h\"\n#include "
             "\"conv_live.h\"\n#include \"lines.h\"\n#include "
