@@ -325,7 +325,7 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
                                     const Kernel& how) {
   const int n = layer(link.layer).out;
   const std::string from = name(link.coefficients_in);
-  const std::string to = link.relaxed == BufferId::kNone ? from : name(link.relaxed);
+  std::string to = link.relaxed == BufferId::kNone ? from : name(link.relaxed);
   const auto row = [&](BufferId id, int number) {
     return fmt::format("{} + {}", name(id), std::int64_t{number} * n);
   };
