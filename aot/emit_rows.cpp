@@ -330,16 +330,15 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
     return fmt::format("{} + {}", name(id), std::int64_t{number} * n);
   };
   const std::string window = window_of(step, link.layer);
+  const std::string offsets = row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper);
   if (link.live != BufferId::kNone)
-    relax_live(step, link, row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper), to);
+    relax_live(step, link, offsets, to);
   else if (!window.empty())
     call(row_routine("relax_window", step),
-         {window, std::to_string(n), name(link.table),
-          row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper), from, to, name(step.sums)});
+         {window, std::to_string(n), name(link.table), offsets, from, to, name(step.sums)});
   else if (link.slopes.table == BufferId::kNone)
     call(row_routine("relax_rows", step),
-         {std::to_string(n), name(link.table),
-          row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper), from, to, name(step.sums)});
+         {std::to_string(n), name(link.table), offsets, from, to, name(step.sums)});
   else
     call(row_routine("relax_free_rows", step),
          {std::to_string(n), name(link.slopes.table),

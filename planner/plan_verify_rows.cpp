@@ -232,8 +232,7 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   if (link.live != BufferId::kNone)
     uses.read(link.live, Role::kLive, link.layer, Element::kInt32, live_list(layer));
   follow_slopes(plan, step, link, uses);
-  BF_CHECK(link.coefficients_in ==
-           flow.holder(link.layer));  // kNone: follow_dense() has the kernel
+  BF_CHECK(link.coefficients_in == flow.holder(link.layer));
   if (link.coefficients_in != BufferId::kNone)
     uses.scratch(link.coefficients_in, kFloat, std::int64_t{layer.out} * step.tile, op);
   else

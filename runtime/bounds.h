@@ -177,13 +177,13 @@ struct RelaxErrors {
 // p = (q + gamma m) price_factor(gamma), m being the larger |o| of both lines: then the float32 sum
 // of A offset, of relative error gamma, is at most what the row has left. u <= gamma <= 1/4.
 //
-// Proof. With o' = fl(o -+ p), rounded outward to float, the row's sum must lose (1 + u) q, as A x
-// slope may have been rounded up, and gamma |o'| for what the sum rounds. |o'| <= (m + p)(1 + 2u),
-// so p >= (1 + u) q + gamma (1 + 2u)(m + p) will do, and that holds where
-// price_factor (1 - gamma (1 + 2u)) >= 1 + 2u: (1 + 4 gamma)(1 - gamma (1 + 2u)) >= 1 for
-// gamma <= 1/4, and 1 + 5u >= (1 + 2u)^2 is left. The second 1 + 2u pays the addition in double,
-// which may lose v (m + p): 2u p >= 2u gamma m >= 2^-47 m. One factor is for the roundings of p
-// itself. Of subnormal offsets gamma may lose 2^-149 more: slack[2] counts it.
+// Proof. Let o' be o -+ p, rounded outward to float by d >= 0. The row's sum must lose (1 + u) q,
+// as A x slope may have been rounded up, and gamma |o'| for what the sum rounds. |o'| <= m + p + d,
+// and of d the row loses d > gamma d more: subnormal offsets, too, pay for their own rounding. So
+// p >= (1 + u) q + gamma (m + p) will do, and that holds where price_factor (1 - gamma) >= 1 + u:
+// (1 + 4 gamma)(1 - gamma) >= 1 for gamma <= 1/4, and 1 + 5u >= (1 + u)(1 + 2u) is left. 1 + 2u
+// pays the addition in double, which may lose v (m + p): 2u p >= 2u gamma m >= 2^-47 m. One factor
+// is for the roundings of p itself.
 static inline double price_factor(double gamma) {
   return (1 + 4 * gamma) * (1 + 0x1.4p-22) * kDoubleSlack;
 }
@@ -338,7 +338,8 @@ __attribute__((noinline, unused)) static void choose_start_rows(const float* wei
 #endif
 
 // Where the weights of a neuron of a table [out / panel][in][panel] begin.
-static inline std::ptrdiff_t weight_of(int neuron, int in, int panel) {
+template <typename Index>
+static inline std::ptrdiff_t weight_of(Index neuron, int in, int panel) {
   return static_cast<std::ptrdiff_t>(neuron / panel) * panel * in + neuron % panel;
 }
 

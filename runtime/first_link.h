@@ -80,7 +80,7 @@ __attribute__((noinline)) static void first_link_of(
         relaxed[v] = a.v[v] * (negative ? slope_upper : slope_lower);
         offset[v] += a.v[v] * (negative ? offset_upper : offset_lower);
       }
-      const float* const w = pinned(weight + (j / kPanel * kPanel * kIn + j % kPanel));
+      const float* const w = pinned(weight + weight_of(j, kIn, kPanel));
       BF_UNROLL_ROWS for (int k = 0; k < kIn; ++k) {
         BF_UNROLL_ROWS for (int v = 0; v < kVectors; ++v) sum[k][v] += w[k * kPanel] * relaxed[v];
       }

@@ -78,6 +78,38 @@ TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
   }
 }
 
+// How often offsets do not pay for what a row may lose, of random ones with the given factor, in
+// exact arithmetic: A x slope rounded up, and the error of a float sum of offsets.
+int unpaid(double (*factor)(double gamma)) {
+  int count = 0;
+  for (unsigned seed = 0; seed < 4000; ++seed) {
+    Random random(seed);
+    const double gamma = std::ldexp(1 + random.unit(), -random.between(3, 24));  // to 1/4
+    const double scale = std::ldexp(1.0, random.between(-150, 100));
+    const double offsets[2] = {(2 * random.unit() - 1) * scale, (2 * random.unit() - 1) * scale};
+    const double lost =
+        random.below(4) == 0 ? 0 : std::ldexp(random.unit(), -random.between(0, 30));
+    const double most = std::max(std::fabs(offsets[0]), std::fabs(offsets[1]));
+    const double price = (lost * scale + gamma * most) * factor(gamma);
+    float paid[2];
+    bf::put_offsets(offsets[0], offsets[1], price, 1, paid);
+    for (int side = 0; side < 2; ++side) {
+      const mpq_class offset = exact(static_cast<double>(paid[side]));
+      const mpq_class moved = (side == 0 ? 1 : -1) * mpq_class(offset - exact(offsets[side]));
+      const mpq_class asked =
+          exact(lost * scale) * exact(1 + 0x1p-24) + exact(gamma) * mpq_class(abs(offset));
+      if (moved < asked) ++count;
+    }
+  }
+  return count;
+}
+
+TEST(Bounds, OffsetsPayForWhatRowsLose) {
+  EXPECT_EQ(unpaid(bf::price_factor), 0);
+  EXPECT_GT(unpaid([](double) { return bf::kDoubleSlack; }), 500);
+  EXPECT_GT(unpaid([](double gamma) { return 1 + gamma / 2; }), 100);
+}
+
 // The sums of a tile of rows, some of them unknown, and the factors that a plan would give.
 struct TileSums {
   std::vector<float> sums;  // [offsets, spreads][of +z, of -z]
