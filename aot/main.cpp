@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/interrupt.h"
+#include "aot/host/interrupt.h"
 #include "frontend/diagnostic.h"
 
 namespace {
@@ -16,15 +16,15 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"run", "bf-aot run", bf::cli::run_command},
-    {"verify", "bf-aot verify", bf::cli::verify_command},
-    {"supports", "bf-aot supports", bf::cli::supports_command},
-    {"check", "bf-aot check", bf::cli::check_command},
-    {"inspect", "bf-aot inspect", bf::cli::inspect_command},
-    {"ablate", "bf-aot ablate", bf::cli::ablate_command},
-    {"profile", "bf-aot profile", bf::cli::profile_command},
-    {"bench", "bf-aot bench", bf::cli::bench_command},
-    {"tune", "bf-aot tune", bf::cli::tune_command},
+    {"run", "bf-aot run", bf_aot::cli::run_command},
+    {"verify", "bf-aot verify", bf_aot::cli::verify_command},
+    {"supports", "bf-aot supports", bf_aot::cli::supports_command},
+    {"check", "bf-aot check", bf_aot::cli::check_command},
+    {"inspect", "bf-aot inspect", bf_aot::cli::inspect_command},
+    {"ablate", "bf-aot ablate", bf_aot::cli::ablate_command},
+    {"profile", "bf-aot profile", bf_aot::cli::profile_command},
+    {"bench", "bf-aot bench", bf_aot::cli::bench_command},
+    {"tune", "bf-aot tune", bf_aot::cli::tune_command},
 };
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".
@@ -39,19 +39,19 @@ int dispatch(int argc, char** argv) {
         return command.run(static_cast<int>(arguments.size()), arguments.data());
       }
   arguments[0] = "bf-aot";
-  return bf::cli::compile_command(static_cast<int>(arguments.size()), arguments.data());
+  return bf_aot::cli::compile_command(static_cast<int>(arguments.size()), arguments.data());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bf::cli::install_interrupt_handlers();
+  bf_aot::cli::install_interrupt_handlers();
   try {
     return dispatch(argc, argv);
-  } catch (const bf::CompileError& error) {
+  } catch (const bf_aot::CompileError& error) {
     std::fputs(error.what(), stderr);
     return 1;
-  } catch (const bf::cli::Interrupted& interrupted) {
+  } catch (const bf_aot::cli::Interrupted& interrupted) {
     return 128 + interrupted.signal;
   } catch (const std::bad_alloc&) {
     std::fputs("error BF3000: not enough memory\n", stderr);

@@ -8,14 +8,14 @@
 #include <stdexcept>
 #include <vector>
 
-#include "aot/cli/json_io.h"
+#include "aot/host/json_io.h"
 #include "bench/loaded_verifier.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
 #include "bench/probe.h"
 #include "runtime/bf.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 constexpr int kRounds = 12;
@@ -144,26 +144,26 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
 }
 
 }  // namespace
-}  // namespace bf::bench
+}  // namespace bf_aot::bench
 
 int main(int argc, char** argv) try {
-  using bf::bench::Network;
-  const bf::bench::Networks networks;
+  using bf_aot::bench::Network;
+  const bf_aot::bench::Networks networks;
   for (const Network& network : networks.all())
-    for (const bf::Method method :
-         {bf::Method::kIbp, bf::Method::kCrownIbp, bf::Method::kCrown, bf::Method::kForward})
+    for (const bf_aot::Method method : {bf_aot::Method::kIbp, bf_aot::Method::kCrownIbp,
+                                        bf_aot::Method::kCrown, bf_aot::Method::kForward})
       for (const std::size_t count : {std::size_t{16}, std::size_t{64}}) {
-        if (method == bf::Method::kForward && !network.dense) continue;
+        if (method == bf_aot::Method::kForward && !network.dense) continue;
         const std::string name =
-            fmt::format("batch/{}/{}/{}", network.name, bf::cli::golden_key(method), count);
-        bf::bench::with_rounds(
+            fmt::format("batch/{}/{}/{}", network.name, bf_aot::cli::golden_key(method), count);
+        bf_aot::bench::with_rounds(
             benchmark::RegisterBenchmark(name.c_str(),
                                          [&network, method, count](benchmark::State& state) {
-                                           bf::bench::run(state, network, method, count);
+                                           bf_aot::bench::run(state, network, method, count);
                                          }),
-            bf::bench::kRounds);
+            bf_aot::bench::kRounds);
       }
-  return bf::bench::run_benchmarks(argc, argv);
+  return bf_aot::bench::run_benchmarks(argc, argv);
 } catch (const std::exception& error) {
   fmt::print(stderr, "bench_batch: {}\n", error.what());
   return 1;

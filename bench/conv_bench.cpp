@@ -12,12 +12,15 @@
 
 #include "bench/measure.h"
 #include "bench/probe.h"
-#include "runtime/conv_backward.h"
-#include "runtime/conv_forward.h"
-#include "runtime/conv_interval.h"
+#include "runtime/bf/conv/conv_backward.h"
+#include "runtime/bf/conv/conv_forward.h"
+#include "runtime/bf/conv/conv_interval.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
+
+using bf::by_pixels;
+using bf::ConvShape;
 
 constexpr int kRounds = 30;
 
@@ -46,8 +49,8 @@ constexpr ConvShape pixels(int in, int out, int size, int kernel, int stride, in
 
 // Those with zeros of the padding counted.
 double padded_products(const ConvShape& shape) {
-  return 1.0 * shape.in_channels / shape.groups * taps(shape) *
-         elements(1, shape.out_channels, shape.out_size);
+  return 1.0 * shape.in_channels / shape.groups * bf::taps(shape) *
+         bf::elements(1, shape.out_channels, shape.out_size);
 }
 
 double products(const ConvShape& shape) {
@@ -55,7 +58,7 @@ double products(const ConvShape& shape) {
   for (int d = 0; d < 3; ++d) {
     int pairs = 0;
     for (int p = 0; p < shape.out_size[d]; ++p)
-      for (int t = 0; t < shape.kernel[d]; ++t) pairs += read_by(shape, d, p, t) >= 0 ? 1 : 0;
+      for (int t = 0; t < shape.kernel[d]; ++t) pairs += bf::read_by(shape, d, p, t) >= 0 ? 1 : 0;
     count *= pairs;
   }
   return count;
@@ -101,37 +104,38 @@ void run(benchmark::State& state, double flops, Call call) {
 
 template <const ConvShape& kShape, int kRows, bool kWide>
 void backward(benchmark::State& state) {
-  Numbers<float> weight(kShape.in_channels * kShape.out_channels * taps(kShape));
-  Numbers<float> from(kRows * elements(1, kShape.out_channels, kShape.out_size));
-  Numbers<float> to(kRows * elements(1, kShape.in_channels, kShape.in_size));
+  Numbers<float> weight(kShape.in_channels * kShape.out_channels * bf::taps(kShape));
+  Numbers<float> from(kRows * bf::elements(1, kShape.out_channels, kShape.out_size));
+  Numbers<float> to(kRows * bf::elements(1, kShape.in_channels, kShape.in_size));
   run(state, 2 * products(kShape) * kRows, [&] {
-    conv_backward<kRows, kWide>(FixedShape<kShape>{}, weight.data(), from.data(),
-                                whole(kShape.out_size), false, to.data(), whole(kShape.in_size));
+    bf::conv_backward<kRows, kWide>(bf::FixedShape<kShape>{}, weight.data(), from.data(),
+                                    bf::whole(kShape.out_size), false, to.data(),
+                                    bf::whole(kShape.in_size));
   });
 }
 
 template <const ConvShape& kShape>
 void forward(benchmark::State& state) {
-  const int in = elements(1, kShape.in_channels, kShape.in_size);
-  const int out = elements(1, kShape.out_channels, kShape.out_size);
-  Numbers<float> weight(kShape.in_channels * kShape.out_channels * taps(kShape));
+  const int in = bf::elements(1, kShape.in_channels, kShape.in_size);
+  const int out = bf::elements(1, kShape.out_channels, kShape.out_size);
+  Numbers<float> weight(kShape.in_channels * kShape.out_channels * bf::taps(kShape));
   Numbers<float> radius(in), spread(out);
   Numbers<double> centre(in), made(out);
   run(state, 4 * products(kShape), [&] {
-    conv_centre(FixedShape<kShape>{}, weight.data(), nullptr, centre.data(), radius.data(),
-                kSumSlack, made.data(), spread.data());
+    bf::conv_centre(bf::FixedShape<kShape>{}, weight.data(), nullptr, centre.data(), radius.data(),
+                    bf::kSumSlack, made.data(), spread.data());
   });
 }
 
 template <const ConvShape& kShape>
 void intervals(benchmark::State& state) {
-  const int in = elements(1, kShape.in_channels, kShape.in_size);
-  const int out = elements(1, kShape.out_channels, kShape.out_size);
-  Numbers<float> weight(kShape.in_channels * kShape.out_channels * taps(kShape));
+  const int in = bf::elements(1, kShape.in_channels, kShape.in_size);
+  const int out = bf::elements(1, kShape.out_channels, kShape.out_size);
+  Numbers<float> weight(kShape.in_channels * kShape.out_channels * bf::taps(kShape));
   Numbers<float> centre(in), radius(in), made(out), spread(out);
   run(state, 4 * products(kShape), [&] {
-    conv_interval<false>(FixedShape<kShape>{}, weight.data(), centre.data(), radius.data(),
-                         made.data(), spread.data());
+    bf::conv_interval<false>(bf::FixedShape<kShape>{}, weight.data(), centre.data(), radius.data(),
+                             made.data(), spread.data());
   });
   state.counters["padded_percent"] =
       state.counters["peak_percent"] * padded_products(kShape) / products(kShape);
@@ -165,10 +169,10 @@ BF_SHAPE(k32x16depthwise, 32, 32, 16, 3, 1, 1, 32)
 BF_SHAPE(k32x24pool, 32, 32, 24, 4, 4, 0, 32)
 
 }  // namespace
-}  // namespace bf::bench
+}  // namespace bf_aot::bench
 
 int main(int argc, char** argv) {
-  using namespace bf::bench;
+  using namespace bf_aot::bench;
   add<k3x32k4s2_pixels, k3x32k4s2_planes>("3x32x32_to_8_k4s2");
   add<k3x32k3s1_pixels, k3x32k3s1_planes>("3x32x32_to_32_k3s1");
   add<k8x16k4s2_pixels, k8x16k4s2_planes>("8x16x16_to_16_k4s2");

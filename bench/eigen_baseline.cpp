@@ -2,7 +2,7 @@
 
 #include <Eigen/Dense>
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -164,4 +164,4 @@ std::vector<int> EigenBaseline::backward_counts(BaselineMethod method, const flo
   return counts;
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 // z = W a + b, then relu(z) when `relu`. weight: [out][in].
 struct DenseLayer {
@@ -39,4 +39,4 @@ class __attribute__((visibility("default"))) EigenBaseline {
   std::unique_ptr<Network> network_;
 };
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -7,13 +7,13 @@
 #include <fstream>
 #include <random>
 
-#include "aot/cli/cache.h"
-#include "aot/cli/library.h"
+#include "aot/host/cache.h"
+#include "aot/host/library.h"
 #include "frontend/graph.h"
 #include "frontend/sha256.h"
 #include "planner/planner.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 constexpr char kStem[] = "kernels";
@@ -81,4 +81,4 @@ KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kern
   return KernelLibrary(compile(source.text, target), source);
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "aot/cli/kernel_library.h"
-#include "planner/plan.h"
+#include "aot/tune/kernel_library.h"
+#include "planner/plan/plan.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 using cli::KernelLibrary;
 using cli::LoadedKernel;
@@ -24,4 +24,4 @@ Plan plan_around_layer(const Target& target, Method method, int in, int out, int
 KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
                            const cli::PrintKernel& print = print_kernel);
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -17,9 +17,9 @@
 #include "bench/unpriced.h"
 #include "frontend/diagnostic.h"
 #include "planner/planner.h"
-#include "runtime/live_neurons.h"
+#include "runtime/bf/core/live_neurons.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 constexpr int kRounds = 60;
@@ -68,7 +68,7 @@ class Arguments {
     if (parameter.type.find("int32") != std::string::npos) {  // a list of all
       auto* to = static_cast<std::int32_t*>(pointers_.back());
       const int n = parameter.name == "live_in" ? in_ : out_;
-      list_if(
+      bf::list_if(
           n, [](int) { return true; }, to);
     } else if (parameter.type.find("double") != std::string::npos) {
       auto* to = static_cast<double*>(pointers_.back());
@@ -192,18 +192,18 @@ const LoadedKernel* find(const KernelLibrary& library, const Kernel& kernel) {
 }
 
 }  // namespace
-}  // namespace bf::bench
+}  // namespace bf_aot::bench
 
 int main(int argc, char** argv) try {
-  using namespace bf::bench;
+  using namespace bf_aot::bench;
   struct Subject {
     Level level;
     KernelLibrary priced, unpriced;
   };
   std::vector<Subject> subjects;
   for (const Level& level : levels()) {
-    const std::vector<bf::Kernel> kernels = select_kernels(level.target);
-    std::vector<bf::Kernel> priced;
+    const std::vector<bf_aot::Kernel> kernels = select_kernels(level.target);
+    std::vector<bf_aot::Kernel> priced;
     std::ranges::copy_if(kernels, std::back_inserter(priced), has_prices);
     subjects.push_back({level, load_kernels(level.target, kernels),
                         load_kernels(level.target, priced, print_unpriced)});

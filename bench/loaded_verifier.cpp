@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "aot/cli/cache.h"
-#include "aot/compile.h"
+#include "aot/compile/compile.h"
+#include "aot/host/cache.h"
 #include "planner/planner.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 LoadedVerifier::LoadedVerifier(const std::filesystem::path& model, Method method, std::size_t boxes,
                                std::size_t workers) {
@@ -43,4 +43,4 @@ void expect_ok(bf_status status) {
   if (status != BF_OK) throw std::runtime_error(bf_status_text(status));
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

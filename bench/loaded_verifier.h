@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "runtime/bf.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 // A network compiled for this machine and loaded, with a workspace.
 class LoadedVerifier {
@@ -46,4 +46,4 @@ class LoadedVerifier {
 // Throws std::runtime_error unless BF_OK.
 void expect_ok(bf_status status);
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

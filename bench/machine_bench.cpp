@@ -6,7 +6,7 @@
 #include "bench/measure.h"
 #include "bench/probe.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 constexpr int kRounds = 40;
@@ -46,9 +46,9 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace bf::bench
+}  // namespace bf_aot::bench
 
 int main(int argc, char** argv) {
-  bf::bench::register_all();
-  return bf::bench::run_benchmarks(argc, argv);
+  bf_aot::bench::register_all();
+  return bf_aot::bench::run_benchmarks(argc, argv);
 }

@@ -7,7 +7,7 @@
 
 #include "bench/probe.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 std::string processor_name() {
@@ -56,4 +56,4 @@ benchmark::internal::Benchmark* with_rounds(benchmark::internal::Benchmark* made
   return made->Iterations(rounds)->UseManualTime()->Unit(benchmark::kMicrosecond);
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 // Samples of one quantity, taken in turn with those that it is compared with.
 class Samples {
@@ -59,4 +59,4 @@ int run_benchmarks(int argc, char** argv);
 // One iteration is one round of paired samples; the reported time is that of the subject.
 benchmark::internal::Benchmark* with_rounds(benchmark::internal::Benchmark* made, int rounds);
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

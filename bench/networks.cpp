@@ -5,10 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "aot/cli/process.h"
+#include "aot/host/process.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,4 +106,4 @@ double peer_batch_nanoseconds(const std::string& network, const std::string& met
   return peer("milliseconds_of_64_boxes", network, method);
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

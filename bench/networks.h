@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 // A real network with boxes to bound it on.
 struct Network {
@@ -41,4 +41,4 @@ double peer_nanoseconds(const std::string& network, const std::string& method);
 // The same for 64 boxes in a call, lower bounds of the property's rows alone.
 double peer_batch_nanoseconds(const std::string& network, const std::string& method);
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

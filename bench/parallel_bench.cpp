@@ -8,14 +8,14 @@
 #include <cstring>
 #include <vector>
 
-#include "aot/cli/json_io.h"
+#include "aot/host/json_io.h"
 #include "bench/loaded_verifier.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
 #include "runtime/bf.h"
 #include "runtime/host/thread_executor.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 constexpr int kRounds = 40;
@@ -80,7 +80,7 @@ void hold_on(bool first) {
 template <typename Call>
 void compare(benchmark::State& state, Subject& subject, const Call& call) {
   hold_on(false);
-  const host::ThreadExecutor threads(kWorkers);
+  const bf::host::ThreadExecutor threads(kWorkers);
   hold_on(true);
   Samples alone, shared;
   Timer one([&] { call(nullptr); });
@@ -109,24 +109,24 @@ void run(benchmark::State& state, const Network& network, Method method, bool ba
 }
 
 }  // namespace
-}  // namespace bf::bench
+}  // namespace bf_aot::bench
 
 int main(int argc, char** argv) try {
-  using bf::bench::Network;
-  const bf::bench::Networks networks;
+  using bf_aot::bench::Network;
+  const bf_aot::bench::Networks networks;
   for (const Network& network : networks.all())
-    for (const bf::Method method : {bf::Method::kCrownIbp, bf::Method::kCrown})
+    for (const bf_aot::Method method : {bf_aot::Method::kCrownIbp, bf_aot::Method::kCrown})
       for (const bool batch : {false, true}) {
         const std::string name = fmt::format("parallel/{}/{}/{}", network.name,
-                                             bf::cli::golden_key(method), batch ? "64" : "1");
-        bf::bench::with_rounds(
+                                             bf_aot::cli::golden_key(method), batch ? "64" : "1");
+        bf_aot::bench::with_rounds(
             benchmark::RegisterBenchmark(name.c_str(),
                                          [&network, method, batch](benchmark::State& state) {
-                                           bf::bench::run(state, network, method, batch);
+                                           bf_aot::bench::run(state, network, method, batch);
                                          }),
-            bf::bench::kRounds);
+            bf_aot::bench::kRounds);
       }
-  return bf::bench::run_benchmarks(argc, argv);
+  return bf_aot::bench::run_benchmarks(argc, argv);
 } catch (const std::exception& error) {
   fmt::print(stderr, "bench_parallel: {}\n", error.what());
   return 1;

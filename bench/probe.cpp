@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 #if defined(__AVX512F__)
@@ -122,4 +122,4 @@ double ReadProbe::sample_gigabytes_per_second() {
   return bytes / seconds * 1e-9;
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -5,7 +5,7 @@
 // What one core of this machine can do, by loops of the compiler's native vectors. Each call takes
 // one short sample; a limit is the best of several, taken between the samples of what is compared.
 
-namespace bf::bench {
+namespace bf_aot::bench {
 
 // Floats in a vector.
 int probe_lanes();
@@ -31,4 +31,4 @@ class ReadProbe {
   void* memory_;
 };
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

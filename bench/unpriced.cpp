@@ -8,7 +8,7 @@
 
 #include "aot/kernels/kernels.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 using loop::Let;
@@ -57,4 +57,4 @@ bool has_prices(const Kernel& kernel) {
   return kernel.kind == KernelKind::kIntervalAffine;
 }
 
-}  // namespace bf::bench
+}  // namespace bf_aot::bench

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "aot/cli/cache.h"
-#include "aot/cli/host_run.h"
-#include "aot/cli/json_io.h"
-#include "aot/compile.h"
+#include "aot/compile/compile.h"
+#include "aot/host/cache.h"
+#include "aot/host/host_run.h"
+#include "aot/host/json_io.h"
 #include "bench/eigen_baseline.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
@@ -22,7 +22,7 @@
 #include "planner/planner.h"
 #include "planner/reference/executor.h"
 
-namespace bf::bench {
+namespace bf_aot::bench {
 namespace {
 
 constexpr int kRounds = 12;
@@ -227,14 +227,15 @@ void register_network(const Network& network, Method method) {
 }
 
 }  // namespace
-}  // namespace bf::bench
+}  // namespace bf_aot::bench
 
 int main(int argc, char** argv) try {
-  const bf::bench::Networks networks;
-  for (const bf::bench::Network& network : networks.all())
-    for (const bf::Method method : {bf::Method::kIbp, bf::Method::kCrownIbp, bf::Method::kCrown})
-      bf::bench::register_network(network, method);
-  return bf::bench::run_benchmarks(argc, argv);
+  const bf_aot::bench::Networks networks;
+  for (const bf_aot::bench::Network& network : networks.all())
+    for (const bf_aot::Method method :
+         {bf_aot::Method::kIbp, bf_aot::Method::kCrownIbp, bf_aot::Method::kCrown})
+      bf_aot::bench::register_network(network, method);
+  return bf_aot::bench::run_benchmarks(argc, argv);
 } catch (const std::exception& error) {
   fmt::print(stderr, "bench_verifier: {}\n", error.what());
   return 1;

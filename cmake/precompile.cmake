@@ -31,12 +31,24 @@ function(bf_cache_precompiled target)
   endif()
 endfunction()
 
-# bf_unite(TARGET): compiles a dozen files as one where BF_AOT_UNITY is on, so that what they include is parsed
-# and instantiated once. A change to one then compiles its neighbours again: for builds from nothing.
+# bf_unite(TARGET): compiles the files of a folder as one, a dozen at a time, where BF_AOT_UNITY is on, so that what they
+# include is parsed and instantiated once. A change to one then compiles its neighbours again: for builds from nothing.
 function(bf_unite target)
-  if(BF_AOT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  if(NOT BF_AOT_UNITY)
+    return()
   endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    if(NOT DEFINED count_${folder})
+      set(count_${folder} 0)
+    endif()
+    math(EXPR group "${count_${folder}} / 12")
+    math(EXPR count_${folder} "${count_${folder}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # bf_alone(files...): these files of the current folder are compiled alone; helpers of theirs have names that others

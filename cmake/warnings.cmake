@@ -5,5 +5,7 @@ function(bf_target_defaults target)
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>
     # At -O1 it sees writes beyond the ends of std::string that are not there; at -O3 it does not.
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-Wno-array-bounds -Wno-stringop-overflow>)
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  # Includes are from the root; those of runtime/ are as verifiers see them.
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                             $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>)
 endfunction()

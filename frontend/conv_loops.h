@@ -4,7 +4,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // visit(n, c, position) for all elements of an image.
 template <typename Visit>
@@ -54,4 +54,4 @@ void for_each_product(const ConvGeometry& g, const Visit& visit) {
             }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::string join(const std::vector<Diagnostic>& diagnostics) {
@@ -40,4 +40,4 @@ void check_failed(const char* condition, const char* file, int line) {
 }
 
 }  // namespace internal
-}  // namespace bf
+}  // namespace bf_aot

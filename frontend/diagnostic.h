@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace bf {
+namespace bf_aot {
 
 // One problem in what the user gave us, worded for its author.
 struct Diagnostic {
@@ -41,6 +41,6 @@ namespace internal {
 
 // A broken invariant of ours, never the user's fault: prints file:line and aborts.
 #define BF_CHECK(condition) \
-  ((condition) ? (void)0 : ::bf::internal::check_failed(#condition, __FILE__, __LINE__))
+  ((condition) ? (void)0 : ::bf_aot::internal::check_failed(#condition, __FILE__, __LINE__))
 
-}  // namespace bf
+}  // namespace bf_aot

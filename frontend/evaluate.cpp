@@ -4,7 +4,7 @@
 
 #include "frontend/evaluate_node.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 struct DoubleArithmetic {
@@ -25,7 +25,7 @@ struct DoubleArithmetic {
   static double divide(double a, double b) { return a / b; }
   static double relu(double x) { return std::max(x, 0.0); }
   static double larger(double a, double b) { return a < b ? b : a; }
-  static double apply(const Function& function, double x) { return bf::evaluate(function, x); }
+  static double apply(const Function& function, double x) { return bf_aot::evaluate(function, x); }
 };
 
 }  // namespace
@@ -35,4 +35,4 @@ std::vector<std::vector<double>> evaluate(const Graph& graph,
   return evaluate_with<DoubleArithmetic>(graph, inputs);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

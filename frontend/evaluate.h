@@ -4,7 +4,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The network's outputs for one point, in double arithmetic: each operator as ONNX defines it, sums
 // in index order, every operation rounded to nearest. For tests and samples, not for bounds.
@@ -12,4 +12,4 @@ namespace bf {
 std::vector<std::vector<double>> evaluate(const Graph& graph,
                                           const std::vector<std::vector<double>>& inputs);
 
-}  // namespace bf
+}  // namespace bf_aot

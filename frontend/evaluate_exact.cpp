@@ -3,7 +3,7 @@
 #include "frontend/evaluate_node.h"
 #include "frontend/function_exact.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 struct RationalArithmetic {
@@ -49,4 +49,4 @@ std::vector<std::vector<mpq_class>> evaluate_exact(const Graph& graph,
   return evaluate_exact(graph, exact);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

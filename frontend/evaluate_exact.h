@@ -6,7 +6,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The network's outputs for one point, without any rounding but that of smooth functions (see
 // function_exact.h). All constants must be exact
@@ -18,4 +18,4 @@ std::vector<std::vector<mpq_class>> evaluate_exact(
 std::vector<std::vector<mpq_class>> evaluate_exact(const Graph& graph,
                                                    const std::vector<std::vector<double>>& inputs);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -17,7 +17,7 @@
 //   apply(const Function&, Number).
 // Sums run in index order.
 
-namespace bf {
+namespace bf_aot {
 
 template <class Arithmetic>
 class NodeEvaluator {
@@ -236,4 +236,4 @@ std::vector<std::vector<typename Arithmetic::Number>> evaluate_with(
   return outputs;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

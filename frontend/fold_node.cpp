@@ -9,7 +9,7 @@
 #include "frontend/function_bounded.h"
 #include "frontend/passes/affine_algebra.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr Bounded kNoBound{std::numeric_limits<double>::quiet_NaN(), 0};
@@ -22,13 +22,13 @@ struct BoundedArithmetic {
     return bounded_at(constant, i);
   }
   static Bounded number(double x) { return {x, 0}; }
-  static Bounded add(const Bounded& a, const Bounded& b) { return bf::add(a, b); }
-  static Bounded subtract(const Bounded& a, const Bounded& b) { return bf::add(a, negate(b)); }
-  static Bounded multiply(const Bounded& a, const Bounded& b) { return bf::multiply(a, b); }
+  static Bounded add(const Bounded& a, const Bounded& b) { return bf_aot::add(a, b); }
+  static Bounded subtract(const Bounded& a, const Bounded& b) { return bf_aot::add(a, negate(b)); }
+  static Bounded multiply(const Bounded& a, const Bounded& b) { return bf_aot::multiply(a, b); }
   static Bounded divide(const Bounded& a, const Bounded& b) {
-    return can_divide_by(b) ? bf::divide(a, b) : kNoBound;
+    return can_divide_by(b) ? bf_aot::divide(a, b) : kNoBound;
   }
-  static Bounded relu(const Bounded& a) { return bf::relu(a); }
+  static Bounded relu(const Bounded& a) { return bf_aot::relu(a); }
   // |max a - max b| <= max |a - b|.
   static Bounded larger(const Bounded& a, const Bounded& b) {
     return {std::max(a.value, b.value), std::max(a.error, b.error)};
@@ -67,4 +67,4 @@ std::optional<Constant> fold_node(const Graph& graph, const Node& node,
   return std::move(constant).finish(node.origin);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

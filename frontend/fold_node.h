@@ -5,7 +5,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // What a node computes from constant inputs, with a bound of what the arithmetic here may lose, on
 // top of the inputs' own errors. nullopt where there is no bound: division by what may be zero, a
@@ -15,4 +15,4 @@ namespace bf {
 std::optional<Constant> fold_node(const Graph& graph, const Node& node,
                                   const std::vector<const Constant*>& inputs);
 
-}  // namespace bf
+}  // namespace bf_aot

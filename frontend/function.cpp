@@ -8,7 +8,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -220,4 +220,4 @@ bool is_piecewise_linear(FunctionKind kind) {
   return kind < FunctionKind::kSigmoid;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

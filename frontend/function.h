@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace bf {
+namespace bf_aot {
 
 // Elementwise functions of one real variable, other than ReLU. e is Euler's number; sigma(x) =
 // 1 / (1 + e^-x). Parameters not named are 0.
@@ -77,4 +77,4 @@ double evaluate(const Function& function, double x);
 // values.
 bool is_piecewise_linear(FunctionKind kind);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 
 #include "frontend/function_exact.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Whether f is monotone between low and high, which lie within its domain.
@@ -160,4 +160,4 @@ std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
   return Bounded{value, add_up(double_above(miss), own)};
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,10 +5,10 @@
 #include "frontend/function.h"
 #include "frontend/passes/exact_arithmetic.h"
 
-namespace bf {
+namespace bf_aot {
 
 // f of a real number within x.error of x.value: f(x.value) rounded, and how far f may be from that.
 // nullopt where nothing is known: next to a pole or the end of the domain, or beyond double.
 std::optional<Bounded> bounded_function(const Function& f, const Bounded& x);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr mpfr_prec_t kBits = 1024;  // far more than what cancellation in any formula below loses
@@ -201,4 +201,4 @@ mpq_class evaluate_exact(const Function& function, const mpq_class& x) {
   return smooth(function, Real(x)).rational();
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::size_t kPrintedElements = 8;
@@ -411,4 +411,4 @@ std::vector<int> producers(const Graph& graph) {
   return makers;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

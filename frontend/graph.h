@@ -10,7 +10,7 @@
 
 #include "frontend/function.h"
 
-namespace bf {
+namespace bf_aot {
 
 // All dimensions of an ONNX tensor, a batch dimension included (it is 1); {} is a scalar.
 using Shape = std::vector<std::int64_t>;
@@ -261,4 +261,4 @@ std::vector<int> count_uses(const Graph& graph);
 // index into graph.nodes of the node that makes each value; -1 for inputs and unmade values.
 std::vector<int> producers(const Graph& graph);
 
-}  // namespace bf
+}  // namespace bf_aot

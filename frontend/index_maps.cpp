@@ -5,7 +5,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::vector<bool> elements_read(const std::vector<std::int64_t>& source, std::int64_t input_count) {
@@ -98,4 +98,4 @@ ProductLayout product_layout(const Gemm& op, const Shape& a, const Shape& b) {
   return layout;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Flat index into a tensor of shape `from` of each element of `to`, by ONNX (numpy) broadcasting:
 // trailing dimensions are aligned, a dimension of 1 repeats.
@@ -39,4 +39,4 @@ struct ProductLayout {
 ProductLayout product_layout(const MatMul& op, Shape a, Shape b);
 ProductLayout product_layout(const Gemm& op, const Shape& a, const Shape& b);
 
-}  // namespace bf
+}  // namespace bf_aot

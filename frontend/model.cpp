@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::size_t kPrintedBytes = 200;
@@ -67,4 +67,4 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace bf {
+namespace bf_aot {
 
 // The bytes of a file. `what` names its role in messages: "model".
 // Throws: BF1001 cannot be read; BF1002 larger than max_bytes.
@@ -17,4 +17,4 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
 // Names in a model are an attacker's to choose.
 std::string printable(std::string_view text);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace bf {
+namespace bf_aot {
 
 LinearSpec to_spec(const Property& property) {
   const auto outputs = static_cast<std::size_t>(property.output_count);
@@ -30,4 +30,4 @@ LinearSpec to_spec(const Property& property) {
   return spec;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

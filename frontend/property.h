@@ -8,7 +8,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Linear specification rows over the flattened outputs: the verifier bounds C y - d as well as y.
 // C: [rows, outputs] doubles; d: [rows].
@@ -98,4 +98,4 @@ struct Property {
 // none.
 LinearSpec to_spec(const Property& property);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::size_t kBlockBytes = 64;
@@ -80,4 +80,4 @@ std::string sha256(std::string_view bytes) {
   return hex;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace bf {
+namespace bf_aot {
 
 // SHA-256 of the bytes as 64 lower-case hex digits (FIPS 180-4).
 std::string sha256(std::string_view bytes);
 
-}  // namespace bf
+}  // namespace bf_aot

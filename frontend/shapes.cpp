@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 [[noreturn]] void bad_shape(std::string message, std::string hint = {}) {
@@ -286,4 +286,4 @@ Shape unsqueeze_shape(const Shape& input, const std::vector<std::int64_t>& axes)
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Everything here that can be wrong in a user's model throws CompileError BF1014 with an empty
 // `where`, which the importer fills in.
@@ -67,4 +67,4 @@ Shape squeeze_shape(const Shape& input, const std::optional<std::vector<std::int
 // axes count in the output's dimensions.
 Shape unsqueeze_shape(const Shape& input, const std::vector<std::int64_t>& axes);
 
-}  // namespace bf
+}  // namespace bf_aot

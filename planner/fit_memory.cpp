@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/build_entries.h"
-#include "planner/cost_model.h"
-#include "planner/live_pixels.h"
-#include "planner/lowering.h"
-#include "planner/placement.h"
-#include "planner/plan_cache.h"
-#include "planner/share_rows.h"
-#include "planner/storage.h"
+#include "planner/cost/cost_model.h"
+#include "planner/entries/build_entries.h"
+#include "planner/entries/live_pixels.h"
+#include "planner/entries/plan_cache.h"
+#include "planner/entries/share_rows.h"
+#include "planner/lowering/lowering.h"
+#include "planner/storage/placement.h"
+#include "planner/storage/storage.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Bytes alive at the fullest op of a step.
@@ -244,4 +244,4 @@ void fit_memory(PlanState& state) {
   if (state.plan.config.memory_budget > 0) Fitting(state.plan).run();
 }
 
-}  // namespace bf
+}  // namespace bf_aot

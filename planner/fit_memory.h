@@ -1,8 +1,8 @@
 #pragma once
 
-#include "planner/pipeline.h"
+#include "planner/plan/pipeline.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Keeps the workspace within PlannerConfig::memory_budget. While an op of backward rows needs most
 // of all and too much, its layer's rows go through in smaller tiles; where that is not enough, rows
@@ -15,4 +15,4 @@ void fit_memory(PlanState& state);
 // The plan with its entries made and placed, by the passes that are enabled: what it would need.
 Plan placed(Plan plan);
 
-}  // namespace bf
+}  // namespace bf_aot

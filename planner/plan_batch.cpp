@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost_model.h"
+#include "planner/cost/cost_model.h"
 #include "planner/fit_memory.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 int lanes_of(const PlannerConfig& config) {
@@ -84,4 +84,4 @@ void plan_batch(PlanState& state) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

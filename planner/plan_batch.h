@@ -1,8 +1,8 @@
 #pragma once
 
-#include "planner/pipeline.h"
+#include "planner/plan/pipeline.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Makes plan.batch: whether the batch entry points compute boxes side by side, a box in each lane
 // of a vector, or one after the other with the code of one box. Side by side nothing is padded, and
@@ -10,4 +10,4 @@ namespace bf {
 // backward rows as the box with the most unstable neurons has, and the workspace holds all boxes.
 void plan_batch(PlanState& state);
 
-}  // namespace bf
+}  // namespace bf_aot

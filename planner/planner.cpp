@@ -6,25 +6,25 @@
 #include <chrono>
 
 #include "frontend/diagnostic.h"
-#include "planner/build_entries.h"
-#include "planner/build_layers.h"
-#include "planner/cost_model.h"
-#include "planner/exact_centre.h"
+#include "planner/cost/cost_model.h"
+#include "planner/entries/build_entries.h"
+#include "planner/entries/keep_coefficients.h"
+#include "planner/entries/live_pixels.h"
+#include "planner/entries/plan_cache.h"
+#include "planner/entries/share_rows.h"
+#include "planner/entries/split_weights.h"
 #include "planner/fit_memory.h"
-#include "planner/keep_coefficients.h"
-#include "planner/live_neurons.h"
-#include "planner/live_pixels.h"
-#include "planner/lowering.h"
+#include "planner/lowering/lowering.h"
+#include "planner/lowering/weight_tables.h"
+#include "planner/network/build_layers.h"
+#include "planner/network/exact_centre.h"
+#include "planner/network/live_neurons.h"
+#include "planner/network/stride_gathers.h"
 #include "planner/plan_batch.h"
-#include "planner/plan_cache.h"
 #include "planner/search/search_domains.h"
-#include "planner/share_rows.h"
-#include "planner/split_weights.h"
-#include "planner/storage.h"
-#include "planner/stride_gathers.h"
-#include "planner/weight_tables.h"
+#include "planner/storage/storage.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 void run_build_layers(PlanState& state) {
@@ -201,4 +201,4 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   return plan;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -8,10 +8,10 @@
 
 #include "frontend/graph.h"
 #include "frontend/property.h"
-#include "planner/pipeline.h"
-#include "planner/plan.h"
+#include "planner/plan/pipeline.h"
+#include "planner/plan/plan.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Plans the verification of a normalised graph (see frontend/passes): which bounds for which layer,
 // in which steps, in how much memory, with which kernels.
@@ -21,12 +21,4 @@ namespace bf {
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options = {});
 
-// Known targets: "generic", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64",
-// "cortex-m4", "cortex-m7"; "host" is resolved to one of them. Throws: CompileError BF2101.
-Target find_target(std::string_view name);
-std::vector<std::string> target_names();
-
-// The names that PlannerConfig::dropped_error_terms accepts.
-std::span<const std::string_view> error_term_names();
-
-}  // namespace bf
+}  // namespace bf_aot

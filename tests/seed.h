@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace bf::testing {
+namespace bf_aot::testing {
 
 // Of random tests: BF_SEED when set, which repeats a run, else `fallback`.
 inline std::uint64_t seed_from_environment(std::uint64_t fallback) {
@@ -18,4 +18,4 @@ inline int rounds_from_environment() {
   return rounds < 1 ? 1 : static_cast<int>(rounds);
 }
 
-}  // namespace bf::testing
+}  // namespace bf_aot::testing

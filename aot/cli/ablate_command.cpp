@@ -6,18 +6,18 @@
 #include <filesystem>
 #include <set>
 
-#include "aot/cli/ablate_plots.h"
-#include "aot/cli/ablate_run.h"
-#include "aot/cli/ablate_summary.h"
+#include "aot/ablate/ablate_plots.h"
+#include "aot/ablate/ablate_run.h"
+#include "aot/ablate/ablate_summary.h"
 #include "aot/cli/commands.h"
-#include "aot/cli/config_file.h"
-#include "aot/cli/files.h"
-#include "aot/cli/progress.h"
+#include "aot/host/files.h"
+#include "aot/host/progress.h"
+#include "aot/options/config_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "runtime/bf.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -295,4 +295,4 @@ int ablate_command(int argc, const char* const* argv) {
   return ablate(arguments);
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

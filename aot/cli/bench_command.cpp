@@ -5,19 +5,19 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "aot/cli/bench_measure.h"
-#include "aot/cli/bench_peers.h"
 #include "aot/cli/commands.h"
-#include "aot/cli/files.h"
-#include "aot/cli/footprint.h"
-#include "aot/cli/json_io.h"
-#include "aot/cli/options.h"
-#include "aot/cli/profile_machine.h"
-#include "aot/cli/progress.h"
-#include "aot/cli/report.h"
+#include "aot/host/files.h"
+#include "aot/host/footprint.h"
+#include "aot/host/json_io.h"
+#include "aot/host/progress.h"
+#include "aot/host/report.h"
+#include "aot/measure/bench_measure.h"
+#include "aot/measure/bench_peers.h"
+#include "aot/measure/profile_machine.h"
+#include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -340,4 +340,4 @@ int bench_command(int argc, const char* const* argv) {
   return 0;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -7,17 +7,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "aot/cli/cache.h"
-#include "aot/cli/check.h"
 #include "aot/cli/commands.h"
-#include "aot/cli/host_run.h"
-#include "aot/cli/options.h"
-#include "aot/cli/progress.h"
-#include "aot/cli/sample.h"
+#include "aot/decide/sample.h"
+#include "aot/host/cache.h"
+#include "aot/host/host_run.h"
+#include "aot/host/progress.h"
+#include "aot/measure/check.h"
+#include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "planner/reference/executor.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr char kCheckFooter[] =
@@ -299,4 +299,4 @@ int check_command(int argc, const char* const* argv) {
   return ok ? 0 : 1;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -4,7 +4,7 @@
 // result is the exit code: 0, 1 when something was found wrong, 2 for wrong usage; verify has more.
 // Throw: CompileError, Interrupted.
 
-namespace bf::cli {
+namespace bf_aot::cli {
 
 int compile_command(int argc, const char* const* argv);
 int run_command(int argc, const char* const* argv);
@@ -17,4 +17,4 @@ int profile_command(int argc, const char* const* argv);
 int bench_command(int argc, const char* const* argv);
 int tune_command(int argc, const char* const* argv);
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -6,18 +6,18 @@
 #include <utility>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/files.h"
-#include "aot/cli/footprint.h"
-#include "aot/cli/options.h"
-#include "aot/cli/progress.h"
-#include "aot/cli/project.h"
 #include "aot/cli/report_findings.h"
-#include "aot/dispatch.h"
-#include "aot/emit_verify.h"
+#include "aot/compile/dispatch.h"
+#include "aot/host/files.h"
+#include "aot/host/footprint.h"
+#include "aot/host/progress.h"
+#include "aot/interface/emit_verify.h"
+#include "aot/options/options.h"
+#include "aot/project/project.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ int compile_command(int argc, const char* const* argv) {
   return 0;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

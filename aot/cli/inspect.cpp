@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 std::string activation_name(const Layer& layer) {
@@ -176,4 +176,4 @@ std::string dot(const Graph& graph, const Plan& plan) {
   return text + "}\n";
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "frontend/graph.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 
 // What a plan amounts to, for a reader: layers, entries with their tasks and memory, kernels,
 // candidates that were not taken.
@@ -14,4 +14,4 @@ std::string summary(const Plan& plan);
 // A Graphviz file of the normalised network and of the tasks of each entry.
 std::string dot(const Graph& graph, const Plan& plan);
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

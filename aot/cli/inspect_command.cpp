@@ -5,17 +5,17 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/files.h"
 #include "aot/cli/inspect.h"
-#include "aot/cli/options.h"
 #include "aot/cli/report_findings.h"
+#include "aot/host/files.h"
 #include "aot/kernels/schedule_dump.h"
+#include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/plan_json.h"
+#include "planner/plan/plan_json.h"
 #include "planner/planner.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr char kInspectFooter[] =
@@ -160,4 +160,4 @@ int inspect_command(int argc, const char* const* argv) {
   return 0;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -7,18 +7,18 @@
 #include <optional>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/files.h"
-#include "aot/cli/json_io.h"
-#include "aot/cli/options.h"
-#include "aot/cli/profile_file.h"
-#include "aot/cli/profile_fit.h"
-#include "aot/cli/profile_machine.h"
-#include "aot/cli/profile_networks.h"
-#include "aot/cli/progress.h"
+#include "aot/host/files.h"
+#include "aot/host/json_io.h"
+#include "aot/host/progress.h"
+#include "aot/measure/profile_file.h"
+#include "aot/measure/profile_fit.h"
+#include "aot/measure/profile_machine.h"
+#include "aot/measure/profile_networks.h"
+#include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr char kProfileFooter[] =
@@ -242,4 +242,4 @@ int profile_command(int argc, const char* const* argv) {
   return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

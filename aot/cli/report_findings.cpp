@@ -8,15 +8,15 @@
 #include <map>
 #include <set>
 
-#include "aot/cli/cache.h"
-#include "aot/cli/config_file.h"
-#include "aot/cli/files.h"
-#include "aot/cli/footprint.h"
-#include "aot/cli/host_run.h"
+#include "aot/host/cache.h"
+#include "aot/host/files.h"
+#include "aot/host/footprint.h"
+#include "aot/host/host_run.h"
+#include "aot/options/config_file.h"
 #include "planner/reference/executor.h"
 #include "runtime/bf.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr std::size_t kMostBoxes = 4;
@@ -150,4 +150,4 @@ void write_report(const std::filesystem::path& path, const Plan& plan,
   write_file(path, report::page(plan, findings));
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

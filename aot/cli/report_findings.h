@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "aot/cli/library.h"
-#include "aot/cli/options.h"
-#include "aot/compile.h"
+#include "aot/compile/compile.h"
+#include "aot/host/library.h"
+#include "aot/options/options.h"
 #include "aot/report/report.h"
 #include "frontend/property.h"
 
@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace bf::cli {
+namespace bf_aot::cli {
 
 // Adds --report FILE.html.
 void add_report_option(CLI::App& app, std::string& path);
@@ -35,4 +35,4 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
 // are left out, and all of them for plans that this would take long for.
 void add_samples(const Plan& plan, const std::vector<Box>& boxes, report::Findings& findings);
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

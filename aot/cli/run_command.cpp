@@ -6,17 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "aot/cli/cache.h"
 #include "aot/cli/commands.h"
-#include "aot/cli/host_run.h"
-#include "aot/cli/json_io.h"
-#include "aot/cli/options.h"
-#include "aot/cli/progress.h"
-#include "aot/cli/report.h"
+#include "aot/host/cache.h"
+#include "aot/host/host_run.h"
+#include "aot/host/json_io.h"
+#include "aot/host/progress.h"
+#include "aot/host/report.h"
+#include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "planner/reference/executor.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr char kRunFooter[] =
@@ -176,4 +176,4 @@ int run_command(int argc, const char* const* argv) {
   return 0;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

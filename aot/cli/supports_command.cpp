@@ -5,10 +5,10 @@
 #include <string>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/options.h"
+#include "aot/options/options.h"
 #include "frontend/import/importer.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr char kSupportsFooter[] =
@@ -74,4 +74,4 @@ int supports_command(int argc, const char* const* argv) {
   return 0;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

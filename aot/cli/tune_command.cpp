@@ -6,18 +6,18 @@
 #include <map>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/files.h"
-#include "aot/cli/json_io.h"
-#include "aot/cli/options.h"
-#include "aot/cli/profile_machine.h"
-#include "aot/cli/progress.h"
-#include "aot/cli/tune_curve.h"
-#include "aot/cli/tune_log_file.h"
-#include "aot/cli/tune_measure.h"
+#include "aot/host/files.h"
+#include "aot/host/json_io.h"
+#include "aot/host/progress.h"
+#include "aot/measure/profile_machine.h"
+#include "aot/options/options.h"
+#include "aot/tune/tune_curve.h"
+#include "aot/tune/tune_log_file.h"
+#include "aot/tune/tune_measure.h"
 #include "frontend/diagnostic.h"
 #include "planner/tuning/schedule_space.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -269,4 +269,4 @@ int tune_command(int argc, const char* const* argv) {
   return 0;
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -7,20 +7,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "aot/cli/branch.h"
-#include "aot/cli/cache.h"
 #include "aot/cli/commands.h"
-#include "aot/cli/decide.h"
-#include "aot/cli/files.h"
-#include "aot/cli/options.h"
-#include "aot/cli/progress.h"
-#include "aot/cli/report.h"
-#include "aot/cli/verdict_report.h"
+#include "aot/decide/branch.h"
+#include "aot/decide/decide.h"
+#include "aot/decide/verdict_report.h"
+#include "aot/host/cache.h"
+#include "aot/host/files.h"
+#include "aot/host/progress.h"
+#include "aot/host/report.h"
+#include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "frontend/vnnlib/vnnlib.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 // From where on the interval method pays for its own compilation: cases, elements of tensors.
@@ -378,4 +378,4 @@ int verify_command(int argc, const char* const* argv) {
   }
 }
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

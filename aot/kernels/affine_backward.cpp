@@ -5,7 +5,7 @@
 
 // Backward kernels: lanes are rows, so that every sum stays within its lane.
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using loop::Axis;
@@ -221,4 +221,4 @@ KernelNests concretize_nests(const Kernel& kernel) {
   return made;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 
 KernelNests nests_of(const Kernel& kernel) {
   switch (kernel.kind) {
@@ -104,4 +104,4 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
   return text;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

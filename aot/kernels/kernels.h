@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "aot/loop/print.h"
+#include "aot/loop/print/print.h"
 #include "aot/loop/program.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A kernel as scheduled nests: what the loops compute, and how the plan says they run.
 struct KernelNests {
@@ -33,4 +33,4 @@ bool is_printed(KernelKind kind);
 // The kernel's function, complete with its comment.
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
 
-}  // namespace bf
+}  // namespace bf_aot

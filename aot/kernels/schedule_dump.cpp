@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "aot/kernels/kernels.h"
-#include "aot/loop/dump.h"
-#include "planner/fusion_classes.h"
+#include "aot/loop/print/dump.h"
+#include "planner/network/fusion_classes.h"
 
-namespace bf {
+namespace bf_aot {
 
 std::string dump_operators(const Graph& graph) {
   std::string text = fmt::format("operators\n  {:<24} {:<14} {:<20} {}\n", "value", "operator",
@@ -33,4 +33,4 @@ std::string dump_schedules(const Plan& plan) {
   return text;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

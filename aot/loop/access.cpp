@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 constexpr std::int64_t kAnything = std::numeric_limits<std::int64_t>::max() / 8;
@@ -208,4 +208,4 @@ Reason why_order_matters(const Nest& nest) {
   return std::nullopt;
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

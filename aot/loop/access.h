@@ -6,7 +6,7 @@
 
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // What a nest reads and writes, and where. Answers err on the safe side: what is said to be apart
 // is.
@@ -52,4 +52,4 @@ Reason why_order_matters(const Nest& nest);
 // so those of one index are apart.
 Reason why_lanes_depend(const Nest& nest);
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

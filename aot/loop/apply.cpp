@@ -8,7 +8,7 @@
 #include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // What each primitive does; it applies.
 struct Application {
@@ -91,4 +91,4 @@ void Nest::apply(const Primitive& primitive) {
   applied_.push_back(primitive);
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

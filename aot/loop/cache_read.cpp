@@ -9,7 +9,7 @@
 #include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 constexpr std::int64_t kMostBytes = 1 << 15;  // of an array on the stack of a small machine
@@ -174,4 +174,4 @@ void Program::run(const CacheRead& primitive) {
                 {primitive.packed, std::move(copy), primitive.nest, loop + 1});
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 ExprPtr make(ExprKind kind, Type type, std::vector<ExprPtr> operands) {
@@ -147,4 +147,4 @@ bool same(const Expr& a, const Expr& b) {
                             [](const ExprPtr& x, const ExprPtr& y) { return same(*x, *y); });
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

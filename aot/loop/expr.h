@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 enum class Type : std::uint8_t { kFloat32, kFloat64, kMask };
 
@@ -122,4 +122,4 @@ std::string to_string(const Expr& expr);
 std::string to_string(const Index& index);
 std::string to_string(const Range& range);
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

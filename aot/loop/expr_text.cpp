@@ -5,7 +5,7 @@
 #include "aot/loop/expr.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 // "+ 4 i" or "- i" after other terms, "4 i" or "-i" first.
@@ -131,4 +131,4 @@ std::string to_string(const Expr& expr) {
   return {};
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

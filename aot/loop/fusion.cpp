@@ -8,7 +8,7 @@
 #include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 // With a = begin + step q + r, 0 <= r < step, and a tile t of the axis,
@@ -129,4 +129,4 @@ Expression fused(Expression expression, const Digits& digits) {
   return expression;
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -4,7 +4,7 @@
 
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // Two loops over different axes, each the outermost of its axis, as digits of one new axis.
 struct Digits {
@@ -26,4 +26,4 @@ Reason why_not_fused(const Expression& expression, const Digits& digits);
 // counted from 0.
 Expression fused(Expression expression, const Digits& digits);
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

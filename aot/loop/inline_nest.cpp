@@ -8,7 +8,7 @@
 #include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 // The one element that a producer stores at each of its points, and its value.
@@ -132,4 +132,4 @@ void Program::run(const InlineNest& primitive) {
   nests_.erase(nests_.begin() + static_cast<std::ptrdiff_t>(position(primitive.producer)));
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -8,7 +8,7 @@
 #include "aot/loop/substitute.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 Intrinsic copy() {
@@ -166,4 +166,4 @@ std::vector<Access> arguments(const Nest& nest, const Loop& loop, const Intrinsi
   return matcher.arguments();
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -6,7 +6,7 @@
 #include "aot/loop/access.h"
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // A function that computes what its expression says: over one axis "i" of any length, elements next
 // to each other. Sums are chains in the axis' order, as a loop makes them.
@@ -29,4 +29,4 @@ Reason why_not_matching(const Nest& nest, const Loop& loop, const Intrinsic& int
 // The nest matches.
 std::vector<Access> arguments(const Nest& nest, const Loop& loop, const Intrinsic& intrinsic);
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -7,7 +7,7 @@
 #include "aot/loop/access.h"
 #include "aot/loop/fusion.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 Reason Legality::why_not_a_name(const std::string& name) const {
   if (name.empty()) return "a loop needs a name";
@@ -205,4 +205,4 @@ Reason Nest::why_not(const Primitive& primitive) const {
   return std::visit(Legality{*this}, primitive);
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -4,7 +4,7 @@
 
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // What each primitive demands of a nest.
 struct Legality {
@@ -40,4 +40,4 @@ struct Legality {
   Reason why_listed(const Loop& loop) const;
 };
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

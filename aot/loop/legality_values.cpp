@@ -7,7 +7,7 @@
 #include "aot/loop/legality.h"
 #include "aot/loop/linear.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 const Let* find_let(const std::vector<Statement>& statements, const std::string& name) {
@@ -157,4 +157,4 @@ Reason Nest::why_incomplete() const {
   return legality.why_not_in_lanes();
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 // Numbers of the axis' tiles are not negative, so that C++ divides as floor does.
@@ -126,4 +126,4 @@ std::optional<std::int64_t> LoopValues::lane_stride(const Index& index) const {
   return stride;
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

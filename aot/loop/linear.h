@@ -8,7 +8,7 @@
 
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // constant + sum of coefficient * variable, in order of first use. Variables are C++ text that
 // binds like a name.
@@ -46,4 +46,4 @@ class LoopValues {
   const Nest& nest_;
 };
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -4,7 +4,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 Axis listed(Axis axis, std::string list) {
   axis.list = std::move(list);
@@ -165,4 +165,4 @@ std::int64_t Nest::summation_depth() const {
   return inner + outer + 1;
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

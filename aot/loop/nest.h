@@ -10,7 +10,7 @@
 #include "aot/loop/expr.h"
 #include "aot/loop/primitive.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // ---- What is computed: a tensor expression over axes of fixed extent.
 
@@ -194,4 +194,4 @@ class Nest {
   std::size_t shared_ = 0;
 };
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 struct Text {
@@ -49,4 +49,4 @@ std::string to_string(const Primitive& primitive) {
   return std::visit(Text{}, primitive);
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // What rearranges the loops of a nest and never what it computes, but for the order of summation.
 // Nest::why_not says where one does not apply, Nest::apply applies it.
@@ -120,4 +120,4 @@ using Primitive = std::variant<Split, Tile, Fuse, Reorder, Unroll, Roll, Vectori
 // "split(o, 16, v)"
 std::string to_string(const Primitive& primitive);
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

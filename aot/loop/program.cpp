@@ -8,7 +8,7 @@
 #include "aot/loop/access.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 namespace {
 
@@ -191,4 +191,4 @@ Reason Program::why_incomplete() const {
   return std::nullopt;
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -7,7 +7,7 @@
 
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // Nest `nest` runs inside loop `loop` of nest `host`, once per iteration: before what the host has
 // in that loop, or after it, as the program orders the two. Both begin with the same loops, down to
@@ -98,4 +98,4 @@ class Program {
   std::vector<ProgramPrimitive> applied_;
 };
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 namespace {
 
 std::vector<Statement>::iterator find_let(std::vector<Statement>& statements,
@@ -84,4 +84,4 @@ Expression without_lets(Expression expression) {
   }
 }
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -5,7 +5,7 @@
 
 #include "aot/loop/nest.h"
 
-namespace bf::loop {
+namespace bf_aot::loop {
 
 // Copies of expressions with other parts.
 
@@ -26,4 +26,4 @@ void inline_let(Expression& expression, std::string name);
 // All lets of the body inlined.
 Expression without_lets(Expression expression);
 
-}  // namespace bf::loop
+}  // namespace bf_aot::loop

@@ -5,9 +5,9 @@
 
 #include "aot/report/html.h"
 #include "aot/report/report.h"
-#include "planner/plan_json.h"
+#include "planner/plan/plan_json.h"
 
-namespace bf::report {
+namespace bf_aot::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -165,4 +165,4 @@ std::string rejected_part(const Plan& plan) {
                  "What the planner considered, and why it chose otherwise.", body);
 }
 
-}  // namespace bf::report
+}  // namespace bf_aot::report

@@ -7,7 +7,7 @@
 #include "aot/report/rails.h"
 #include "aot/report/report.h"
 
-namespace bf::report {
+namespace bf_aot::report {
 namespace {
 
 constexpr int kRowHeight = 30;
@@ -195,4 +195,4 @@ std::string network_part(const Plan& plan, const Findings& findings) {
                      body + "</tbody></table></div>");
 }
 
-}  // namespace bf::report
+}  // namespace bf_aot::report

@@ -4,7 +4,7 @@
 #include "aot/report/report.h"
 #include "aot/report/style.h"
 
-namespace bf::report {
+namespace bf_aot::report {
 namespace {
 
 std::string card(const std::string& value, const std::string& what) {
@@ -98,4 +98,4 @@ std::string page(const Plan& plan, const Findings& findings) {
                             escape(findings.version));
 }
 
-}  // namespace bf::report
+}  // namespace bf_aot::report

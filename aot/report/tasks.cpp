@@ -6,7 +6,7 @@
 #include "aot/report/rails.h"
 #include "aot/report/report.h"
 
-namespace bf::report {
+namespace bf_aot::report {
 namespace {
 
 constexpr int kTaskHeight = 30;
@@ -137,4 +137,4 @@ std::string task_part(const Plan& plan, const Findings& findings) {
   return section("plan", "Tasks", lead, body);
 }
 
-}  // namespace bf::report
+}  // namespace bf_aot::report

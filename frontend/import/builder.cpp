@@ -9,7 +9,7 @@
 #include "frontend/passes/affine_algebra.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 
 ValueId add_constant(NodeImport& node, Constant value) {
   const Shape shape = value.shape;
@@ -180,4 +180,4 @@ ValueId add_trunc(NodeImport& node, ValueId x) {
   return add_binary(node, Binary::Kind::kAdd, above, below);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -12,7 +12,7 @@
 // returns the value made. Results may have any shape of as many elements (`shape`); where none is
 // given it is that of x.
 
-namespace bf {
+namespace bf_aot {
 
 ValueId add_constant(NodeImport& node, Constant value);
 ValueId add_constant(NodeImport& node, double scalar);
@@ -82,4 +82,4 @@ ValueId add_clip(NodeImport& node, ValueId x, double low, double high);
 // Rounds towards zero; x itself when it is of integer type already is up to the caller.
 ValueId add_trunc(NodeImport& node, ValueId x);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -3,7 +3,7 @@
 #include "frontend/graph.h"
 #include "frontend/import/node_import.h"
 
-namespace bf {
+namespace bf_aot {
 
 struct ConvShape {
   ConvGeometry geometry;
@@ -14,4 +14,4 @@ struct ConvShape {
 // Throws: BF1005, BF1012, BF1014.
 ConvShape read_convolution(const NodeImport& node, const Shape& input, const Shape& weight);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -13,7 +13,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ std::string read_external_data(const onnx::TensorProto& proto, const fs::path& f
   return bytes;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

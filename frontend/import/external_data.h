@@ -6,7 +6,7 @@
 
 #include "onnx_schema/onnx.pb.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The `expected_bytes` bytes of a tensor that is stored beside the model. The location must be a
 // relative path to a regular file within `folder`, symbolic links resolved.
@@ -14,4 +14,4 @@ namespace bf {
 std::string read_external_data(const onnx::TensorProto& proto, const std::filesystem::path& folder,
                                std::uint64_t expected_bytes, const std::string& where);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bf {
+namespace bf_aot {
 
 // IEEE 754 binary16, exactly.
 inline double float16_to_double(std::uint16_t bits) {
@@ -26,4 +26,4 @@ inline double bfloat16_to_double(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -15,7 +15,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/model.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 class GraphImporter {
@@ -76,7 +76,7 @@ std::string place_of(const onnx::NodeProto& node, int index) {
 }
 
 const OperatorImporter* find_operator(const onnx::NodeProto& node) {
-  return is_standard_domain(node.domain()) ? bf::find_operator(node.op_type()) : nullptr;
+  return is_standard_domain(node.domain()) ? bf_aot::find_operator(node.op_type()) : nullptr;
 }
 
 // The last input that is not left out decides; trailing empty names do not count.
@@ -394,4 +394,4 @@ Graph import_graph(const onnx::GraphProto& proto, ImportState state,
   return GraphImporter(proto, std::move(state), bindings).run();
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -3,10 +3,10 @@
 #include "frontend/graph.h"
 #include "frontend/import/import_state.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Builds the graph of a parsed model; `state` is fresh but for its reader and opset.
 // Throws: CompileError with all problems found.
 Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings);
 
-}  // namespace bf
+}  // namespace bf_aot

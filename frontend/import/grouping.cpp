@@ -2,7 +2,7 @@
 
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 
 Bounded one_over(std::int64_t count) {
   return divide({1, 0}, {static_cast<double>(count), 0});
@@ -61,7 +61,7 @@ ValueId add_centered(NodeImport& node, ValueId x, const Grouping& groups) {
     const ValueId mean = add_group_sums(node, x, groups, share);
     return add_binary(node, Binary::Kind::kSub, x, add_ungroup(node, mean, groups, shape));
   }
-  const Bounded own = bf::add({1, 0}, negate(share));
+  const Bounded own = bf_aot::add({1, 0}, negate(share));
   RowBuilder rows(node);
   for (std::int64_t i = 0; i < groups.elements(); ++i) {
     rows.begin();
@@ -72,4 +72,4 @@ ValueId add_centered(NodeImport& node, ValueId x, const Grouping& groups) {
   return std::move(rows).finish_sums(x, shape);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

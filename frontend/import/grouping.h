@@ -5,7 +5,7 @@
 
 #include "frontend/import/builder.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A partition of a tensor's elements: group_i of element i, 0 to count - 1, and the members of each
 // group in rising order. What normalisations and Softmax work along.
@@ -35,4 +35,4 @@ ValueId add_centered(NodeImport& node, ValueId x, const Grouping& groups);
 // 1 / count.
 Bounded one_over(std::int64_t count);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 #include "frontend/model.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 
 ValueId ImportState::add_value(const std::string& name, const Shape& shape, ElementType type,
                                int maker, bool is_known) {
@@ -123,4 +123,4 @@ std::optional<IntegerTensor> ImportState::integers(ValueId id) {
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -13,7 +13,7 @@
 #include "frontend/graph.h"
 #include "frontend/import/tensors.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Its maker failed and said why; readers stay silent.
 struct Poisoned {};
@@ -80,4 +80,4 @@ struct ImportState {
   std::string unique_name(const std::string& name);
 };
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -14,7 +14,7 @@
 #include "frontend/model.h"
 #include "frontend/sha256.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr int kMaxNesting = 64;  // messages within messages; a plain model has 5
@@ -173,4 +173,4 @@ TensorFile read_tensor(std::string_view bytes, const std::string& where) {
   return file;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

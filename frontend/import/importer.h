@@ -10,7 +10,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf {
+namespace bf_aot {
 
 struct ImportedModel {
   Graph graph;
@@ -60,4 +60,4 @@ struct TensorFile {
 // Throws: BF1005, BF1021, BF1022.
 TensorFile read_tensor(std::string_view bytes, const std::string& where);
 
-}  // namespace bf
+}  // namespace bf_aot

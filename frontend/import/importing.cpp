@@ -7,7 +7,7 @@
 
 #include "frontend/import/builder.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Whether all inputs are integers known at import.
@@ -93,4 +93,4 @@ void emit_selection(NodeImport& node, const std::vector<std::size_t>& inputs,
   node.emit(output, add_selection(node, parts, source, shape));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -8,7 +8,7 @@
 
 // What several importers need beyond core nodes.
 
-namespace bf {
+namespace bf_aot {
 
 // The number that all elements are exactly; nullopt: there is none, or no constant.
 std::optional<double> uniform_value(const Constant* constant);
@@ -43,4 +43,4 @@ void for_each_index(const Shape& shape, Visit visit) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 #include "frontend/model.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::AttributeProto;
@@ -237,4 +237,4 @@ void NodeImport::define(std::size_t output, Symbol symbol) {
   state_.symbols[node_.output(static_cast<int>(output))] = std::move(symbol);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -10,7 +10,7 @@
 
 #include "frontend/import/import_state.h"
 
-namespace bf {
+namespace bf_aot {
 
 // One ONNX node as its operator's importer sees it. Every function may throw CompileError with an
 // empty `where`; the caller knows which node it is.
@@ -104,4 +104,4 @@ class NodeImport {
   std::deque<Constant> converted_;  // what constant_if_any made of integers
 };
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 #include <queue>
 #include <unordered_map>
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // For each node the nodes whose outputs it reads; of several makers of a name, the first.
@@ -68,4 +68,4 @@ NodeOrder order_nodes(const onnx::GraphProto& graph, const std::unordered_set<st
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

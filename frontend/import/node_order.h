@@ -6,7 +6,7 @@
 
 #include "onnx_schema/onnx.pb.h"
 
-namespace bf {
+namespace bf_aot {
 
 struct NodeOrder {
   std::vector<int> order;  // indices of nodes, each after those whose outputs it reads
@@ -18,4 +18,4 @@ struct NodeOrder {
 // not in the order.
 NodeOrder order_nodes(const onnx::GraphProto& graph, const std::unordered_set<std::string>& known);
 
-}  // namespace bf
+}  // namespace bf_aot

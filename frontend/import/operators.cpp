@@ -4,7 +4,7 @@
 
 #include "frontend/import/importer.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr int kMany = 1 << 16;
@@ -264,4 +264,4 @@ OpsetRange supported_opsets() {
   return {kOldestOpset, kNewestOpset};
 }
 
-}  // namespace bf
+}  // namespace bf_aot

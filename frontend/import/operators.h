@@ -6,7 +6,7 @@
 
 #include "frontend/import/node_import.h"
 
-namespace bf {
+namespace bf_aot {
 
 inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 26;
@@ -170,4 +170,4 @@ void import_resize(NodeImport& node);
 void import_space_to_depth(NodeImport& node);
 void import_upsample(NodeImport& node);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -1,6 +1,6 @@
 #include "frontend/import/operators.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // First operand first, so that literals appear in the graph in reading order.
@@ -30,4 +30,4 @@ void import_relu(NodeImport& node) {
   node.emit(Relu{}, read_inputs(node, 1));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

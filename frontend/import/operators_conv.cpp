@@ -9,7 +9,7 @@
 #include "frontend/import/window.h"
 #include "frontend/passes/affine_algebra.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 Constant read_bias(NodeImport& node, std::int64_t channels) {
@@ -93,4 +93,4 @@ void import_conv_transpose(NodeImport& node) {
   node.emit(Conv{g, std::move(swapped), std::move(bias)}, {node.input(0)}, output);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -13,7 +13,7 @@
 #include "frontend/passes/affine_algebra.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // One letter of the equation stands for one dimension; those of the ellipsis are digits, counted
@@ -196,4 +196,4 @@ void import_einsum(NodeImport& node) {
   node.emit(add_sums(node, products, terms_in_order, group, shape, nullptr, {}));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

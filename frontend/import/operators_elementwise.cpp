@@ -13,7 +13,7 @@
 #include "frontend/model.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -276,4 +276,4 @@ void import_cast_like(NodeImport& node) {
   cast_to(node, node.input_type(0), node.input_type(1));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

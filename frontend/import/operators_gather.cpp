@@ -13,7 +13,7 @@
 // Data movement with everything but the data known at import: each operator says from which element
 // of its inputs each element of its output comes.
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
@@ -353,4 +353,4 @@ void import_trilu(NodeImport& node) {
   node.emit(std::move(rows).finish_sums(node.input(0), shape));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

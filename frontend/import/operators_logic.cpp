@@ -8,7 +8,7 @@
 
 // Truth values are the numbers 0 and 1.
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -122,4 +122,4 @@ void import_where(NodeImport& node) {
   node.emit(Binary{Binary::Kind::kAdd}, {a, b});
 }
 
-}  // namespace bf
+}  // namespace bf_aot

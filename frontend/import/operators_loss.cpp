@@ -8,7 +8,7 @@
 #include "frontend/model.h"
 #include "frontend/passes/affine_algebra.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // The loss of each position is -weight x_column, 0 where the label is to be ignored.
@@ -84,4 +84,4 @@ void import_softmax_cross_entropy_loss(NodeImport& node) {
   if (node.has_output(1)) node.emit(1, log_probabilities);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -7,7 +7,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::AttributeProto;
@@ -139,4 +139,4 @@ void import_unsqueeze(NodeImport& node) {
   reshape_to(node, unsqueeze_shape(node.input_shape(0), *axes));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using Kind = Binary::Kind;
@@ -242,4 +242,4 @@ void import_lrn(NodeImport& node) {
   node.emit(add_binary(node, Kind::kMul, x, add_unary(node, sums, {FunctionKind::kPower, -beta})));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

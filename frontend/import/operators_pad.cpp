@@ -9,7 +9,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::int64_t kMostPad = std::int64_t{1} << 31;
@@ -196,4 +196,4 @@ void import_space_to_depth(NodeImport& node) {
   emit_selection(node, {0}, source, output);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

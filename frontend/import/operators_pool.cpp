@@ -11,7 +11,7 @@
 #include "frontend/import/window.h"
 #include "frontend/passes/affine_algebra.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 struct Pooling {
@@ -204,4 +204,4 @@ void import_global_lp_pool(NodeImport& node) {
   emit_lp(node, whole_images(node));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

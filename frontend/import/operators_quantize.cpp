@@ -13,7 +13,7 @@
 // grid is a function of its own. So bounds hold for exact arithmetic before each rounding, ties to
 // even: x_scale w_scale / y_scale is not rounded.
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -220,4 +220,4 @@ void import_dynamic_quantize_linear(NodeImport& node) {
   node.emit(y);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Axes are an attribute or, in newer operator sets, an input. nullopt: not given.
@@ -205,4 +205,4 @@ void import_cum_sum(NodeImport& node) {
   node.emit(std::move(rows).finish_sums(node.input(0), shape));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 #include "frontend/import/resampling.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::int64_t kFirstResizeWithCoordinates = 11;
@@ -257,4 +257,4 @@ void import_upsample(NodeImport& node) {
   emit_resampled(node, how, axes);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 
 // A copy of input 0 with the elements of input 2 written to places known at import.
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // targets[i]: where element i of the updates goes.
@@ -152,4 +152,4 @@ void import_scatter_nd(NodeImport& node) {
   emit_scattered(node, targets, shape);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -13,7 +13,7 @@
 // Who is the largest: elements are compared with all others of their row, so that the result is
 // bounded by what may win.
 
-namespace bf {
+namespace bf_aot {
 
 Rows rows_along(const Shape& shape, std::size_t axis) {
   Rows result;
@@ -184,4 +184,4 @@ void import_one_hot(NodeImport& node) {
   node.emit(Binary{Binary::Kind::kAdd}, {product, off});
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -12,7 +12,7 @@
 
 // Operators whose results are known at import.
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -153,4 +153,4 @@ void import_non_zero(NodeImport& node) {
   node.emit(std::move(result));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

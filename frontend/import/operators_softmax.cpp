@@ -9,7 +9,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/import/softmax.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Every pair of elements of a group needs a difference of its own.
@@ -134,4 +134,4 @@ void import_log_softmax(NodeImport& node) {
   node.emit(add_log_softmax(node, read_groups(node)));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 #include "frontend/import/winners.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -168,4 +168,4 @@ void import_top_k(NodeImport& node) {
   node.emit(1, add_index_map(node, indices, result, [&] { return back(k); }));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -8,7 +8,7 @@
 #include "frontend/import/operators.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::vector<ValueId> read_all(NodeImport& node) {
@@ -141,4 +141,4 @@ void import_min(NodeImport& node) {
   import_extremum(node, false);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 #include "frontend/passes/affine_algebra.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -137,4 +137,4 @@ ElementType quantized_type(const NodeImport& node, std::size_t zero_point) {
   return type;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 
 #include "frontend/import/builder.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The scale or zero point of a quantised tensor.
 struct QuantizationParameter {
@@ -46,4 +46,4 @@ ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& 
 // The type of a zero point input: where it is left out uint8. Throws: BF1022.
 ElementType quantized_type(const NodeImport& node, std::size_t zero_point);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::int64_t floor_of(const mpq_class& x) {
@@ -112,4 +112,4 @@ std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

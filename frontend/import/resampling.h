@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace bf {
+namespace bf_aot {
 
 // Resize and Upsample along one axis, in exact rational arithmetic.
 
@@ -45,4 +45,4 @@ std::vector<std::pair<std::int64_t, mpq_class>> resampled(const Resampling& how,
                                                           const ResampledAxis& axis,
                                                           std::int64_t i);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -14,7 +14,7 @@
 #include "frontend/import/float16.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using onnx::TensorProto;
@@ -318,4 +318,4 @@ Constant to_constant(const IntegerTensor& integers) {
   return constant;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

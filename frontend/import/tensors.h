@@ -10,7 +10,7 @@
 #include "frontend/import/importer.h"
 #include "onnx_schema/onnx.pb.h"
 
-namespace bf {
+namespace bf_aot {
 
 // An ONNX element type: onnx::TensorProto::FLOAT, ...
 using ElementType = std::int32_t;
@@ -59,4 +59,4 @@ std::int64_t largest_of(ElementType type);
 // The tensor as exact doubles. Throws: BF1019 when an integer is beyond 2^53.
 Constant to_constant(const IntegerTensor& integers);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Larger attributes are absurd, and smaller ones keep all index arithmetic within 64 bits.
@@ -177,4 +177,4 @@ ConvGeometry conv_geometry(const Window& window, std::int64_t batch, std::int64_
   return g;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

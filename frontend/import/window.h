@@ -6,7 +6,7 @@
 #include "frontend/graph.h"
 #include "frontend/import/node_import.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The spatial attributes of Conv, ConvTranspose and the pooling operators, on three dimensions:
 // those that the tensor does not have come first, with size and kernel 1.
@@ -72,4 +72,4 @@ void for_each_tap(const Window& w, const Extent& p, const Visit& visit) {
 ConvGeometry conv_geometry(const Window& window, std::int64_t batch, std::int64_t groups,
                            std::int64_t in_channels, std::int64_t out_channels);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -4,7 +4,7 @@
 
 // Elements of a tensor compared along one axis.
 
-namespace bf {
+namespace bf_aot {
 
 // Row r, element i of a tensor is at(r, i).
 struct Rows {
@@ -24,4 +24,4 @@ void check_comparisons(const NodeImport& node, const Rows& rows);
 // last. `sign` -1 prefers the smallest.
 ValueId add_wins(NodeImport& node, ValueId x, const Rows& rows, bool last_wins, double sign);
 
-}  // namespace bf
+}  // namespace bf_aot

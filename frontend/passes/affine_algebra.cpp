@@ -7,7 +7,7 @@
 #include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::size_t rows_of(const Affine& affine) {
@@ -312,4 +312,4 @@ std::string join_origins(const std::string& first, const std::string& second) {
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

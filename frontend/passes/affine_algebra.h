@@ -13,7 +13,7 @@
 // return constants whose error covers incoming errors and the arithmetic here; results that need
 // no rounding stay exact. `where` (a node's origin) is named when a result overflows: BF2005.
 
-namespace bf {
+namespace bf_aot {
 
 // No pass makes a weight matrix with more elements (512 MB).
 constexpr std::int64_t kMaxWeightElements = std::int64_t{64} << 20;
@@ -103,4 +103,4 @@ bool is_identity(const Scale& scale);
 // "Gemm 'fc1' + Relu 'r1'", without repeating a part; "..." for the rest of a long one.
 std::string join_origins(const std::string& first, const std::string& second);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -8,7 +8,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 
 void check_supported(const Graph& graph) {
   const std::vector<const Constant*> literals = literal_values(graph);
@@ -38,4 +38,4 @@ void check_supported(const Graph& graph) {
   if (!problems.empty()) throw CompileError(std::move(problems));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

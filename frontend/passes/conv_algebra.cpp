@@ -6,7 +6,7 @@
 #include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::size_t at(std::int64_t i) {
@@ -225,4 +225,4 @@ std::optional<Conv> absorb_placement(const Conv& outer, const SparseAffine& inne
               outer.bias};
 }
 
-}  // namespace bf
+}  // namespace bf_aot

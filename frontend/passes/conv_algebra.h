@@ -10,7 +10,7 @@
 
 // Rewrites of convolutions that stay convolutions. Errors and BF2005 as in affine_algebra.h.
 
-namespace bf {
+namespace bf_aot {
 
 // The layout in which element e of the tensor has become element moved[e], when it is one.
 std::optional<ImageLayout> moved_layout(const ImageLayout& layout, std::int64_t batch,
@@ -41,4 +41,4 @@ std::optional<OffsetConv> compose(const Conv& outer, const Scale& inner, std::st
 std::optional<Conv> absorb_placement(const Conv& outer, const SparseAffine& inner,
                                      std::int64_t in_count);
 
-}  // namespace bf
+}  // namespace bf_aot

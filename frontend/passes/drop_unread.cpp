@@ -6,7 +6,7 @@
 #include "frontend/passes/regions.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Returns whether any element was left out.
@@ -41,4 +41,4 @@ bool drop_unread(Graph& graph) {
   return round > 0;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 #include "frontend/passes/regions.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Elementwise nodes that a map moves up across, at most: keeps recursion shallow on hostile graphs.
@@ -218,4 +218,4 @@ bool eliminate_permutes(Graph& graph) {
   });
 }
 
-}  // namespace bf
+}  // namespace bf_aot

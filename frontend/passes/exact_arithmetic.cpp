@@ -2,7 +2,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr double kUnitRoundoff = 0x1p-53;
@@ -60,4 +60,4 @@ Bounded relu(const Bounded& a) {
   return a.value > 0 ? a : Bounded{0, a.error};
 }
 
-}  // namespace bf
+}  // namespace bf_aot

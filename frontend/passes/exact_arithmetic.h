@@ -17,7 +17,7 @@
 #endif
 static_assert(FLT_EVAL_METHOD == 0, "error bounds need arithmetic that is rounded to double");
 
-namespace bf {
+namespace bf_aot {
 
 // A real number r with |r - value| <= error.
 struct Bounded {
@@ -154,4 +154,4 @@ Bounded divide(const Bounded& a, const Bounded& b);
 // max(a, 0): its slope is at most 1, so the error does not grow.
 Bounded relu(const Bounded& a);
 
-}  // namespace bf
+}  // namespace bf_aot

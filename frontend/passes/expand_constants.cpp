@@ -4,7 +4,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 
 void expand_constants(Graph& graph) {
   if (graph.inputs.empty()) return;
@@ -26,4 +26,4 @@ void expand_constants(Graph& graph) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

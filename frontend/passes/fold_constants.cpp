@@ -7,7 +7,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 
 void fold_constants(Graph& graph) {
   std::vector<const Constant*> literals = literal_values(graph);
@@ -24,4 +24,4 @@ void fold_constants(Graph& graph) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

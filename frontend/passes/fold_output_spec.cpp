@@ -12,7 +12,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 bool all_finite(const std::vector<double>& numbers) {
@@ -212,4 +212,4 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec) {
   remove_dead_nodes(graph);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

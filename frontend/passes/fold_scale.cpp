@@ -9,7 +9,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 bool is_unit(const Constant& factor) {
@@ -178,4 +178,4 @@ bool fold_scale(Graph& graph) {
   });
 }
 
-}  // namespace bf
+}  // namespace bf_aot

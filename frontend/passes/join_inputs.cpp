@@ -5,7 +5,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 
 void join_inputs(Graph& graph) {
   if (!graph.input_parts.empty() || graph.inputs.empty()) return;
@@ -30,4 +30,4 @@ void join_inputs(Graph& graph) {
   graph.inputs = {joined};
 }
 
-}  // namespace bf
+}  // namespace bf_aot

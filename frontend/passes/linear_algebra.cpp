@@ -7,10 +7,10 @@
 #include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
-std::size_t at(std::int64_t i) {
+std::size_t index_of(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
@@ -65,26 +65,28 @@ SparseAffine sparse_of(const Affine& op) {
   RowBuilder builder(rows);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j)
-      builder.push(j, bounded_at(op.weight, at(i * columns + j)));
-    builder.finish_row(bounded_at(op.bias, at(i)));
+      builder.push(j, bounded_at(op.weight, index_of(i * columns + j)));
+    builder.finish_row(bounded_at(op.bias, index_of(i)));
   }
   return std::move(builder).finish("");
 }
 
 SparseAffine sparse_of(const Conv& op) {
   const ConvGeometry& g = op.geometry;
-  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> rows(at(g.out_count()));
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> rows(index_of(g.out_count()));
   for_each_product(g, [&](std::int64_t out, std::int64_t weight, std::int64_t in) {
-    rows[at(out)].push_back({in, weight});
+    rows[index_of(out)].push_back({in, weight});
   });
   std::vector<std::int64_t> channel(rows.size());
-  for_each_element(
-      g.batch, g.out_channels, g.out_size,
-      [&](std::int64_t n, std::int64_t c, const Extent& p) { channel[at(g.out.at(n, c, p))] = c; });
+  for_each_element(g.batch, g.out_channels, g.out_size,
+                   [&](std::int64_t n, std::int64_t c, const Extent& p) {
+                     channel[index_of(g.out.at(n, c, p))] = c;
+                   });
   RowBuilder builder(g.out_count());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& [in, weight] : rows[i]) builder.add(in, bounded_at(op.weight, at(weight)));
-    builder.finish_row(bounded_at(op.bias, at(channel[i])));
+    for (const auto& [in, weight] : rows[i])
+      builder.add(in, bounded_at(op.weight, index_of(weight)));
+    builder.finish_row(bounded_at(op.bias, index_of(channel[i])));
   }
   return std::move(builder).finish("");
 }
@@ -110,22 +112,22 @@ SparseAffine sparse_of(const Scale& op) {
 // visit(k) for the entries of a row.
 template <class Visit>
 void for_each_entry(const SparseAffine& op, std::size_t row, const Visit& visit) {
-  for (std::int64_t k = op.row_start[row]; k < op.row_start[row + 1]; ++k) visit(at(k));
+  for (std::int64_t k = op.row_start[row]; k < op.row_start[row + 1]; ++k) visit(index_of(k));
 }
 
 // Whether outer(inner(x)) has at most `limit` entries, counted without arithmetic.
 bool fits(const SparseAffine& outer, const SparseAffine& inner, std::int64_t in_count,
           std::int64_t limit) {
-  std::vector<std::int64_t> seen(at(in_count), -1);  // the last row with this column
+  std::vector<std::int64_t> seen(index_of(in_count), -1);  // the last row with this column
   std::int64_t entries = 0;
   std::int64_t steps = 0;
   for (std::int64_t row = 0; row < outer.rows(); ++row) {
-    for_each_entry(outer, at(row), [&](std::size_t k) {
-      const std::size_t middle = at(outer.column[k]);
+    for_each_entry(outer, index_of(row), [&](std::size_t k) {
+      const std::size_t middle = index_of(outer.column[k]);
       steps += inner.row_start[middle + 1] - inner.row_start[middle];
       if (entries > limit || steps > 16 * limit) return;
       for_each_entry(inner, middle, [&](std::size_t l) {
-        std::int64_t& last = seen[at(inner.column[l])];
+        std::int64_t& last = seen[index_of(inner.column[l])];
         entries += last == row ? 0 : 1;
         last = row;
       });
@@ -191,8 +193,8 @@ Op densified(SparseAffine sparse, std::int64_t in_count) {
   if (!is_worth_dense(sparse.rows(), in_count, entries)) return sparse;
   ConstantBuilder weight({sparse.rows(), in_count});
   for (std::int64_t row = 0; row < sparse.rows(); ++row)
-    for_each_entry(sparse, at(row), [&](std::size_t k) {
-      weight.set(at(row * in_count + sparse.column[k]), bounded_at(sparse.value, k));
+    for_each_entry(sparse, index_of(row), [&](std::size_t k) {
+      weight.set(index_of(row * in_count + sparse.column[k]), bounded_at(sparse.value, k));
     });
   return Affine{std::move(weight).finish(""), std::move(sparse.bias)};
 }
@@ -202,29 +204,29 @@ std::optional<SparseAffine> compose(const SparseAffine& outer, const SparseAffin
                                     std::string_view where) {
   if (!fits(outer, inner, in_count, std::min(limit, kMaxEntries))) return std::nullopt;
   RowBuilder builder(outer.rows());
-  std::vector<Sum> sums(at(in_count));
-  std::vector<std::int64_t> seen(at(in_count), -1);
+  std::vector<Sum> sums(index_of(in_count));
+  std::vector<std::int64_t> seen(index_of(in_count), -1);
   std::vector<std::int64_t> columns;
   for (std::int64_t row = 0; row < outer.rows(); ++row) {
     columns.clear();
     Sum bias;
-    bias.add(bounded_at(outer.bias, at(row)));
-    for_each_entry(outer, at(row), [&](std::size_t k) {
-      const std::size_t middle = at(outer.column[k]);
+    bias.add(bounded_at(outer.bias, index_of(row)));
+    for_each_entry(outer, index_of(row), [&](std::size_t k) {
+      const std::size_t middle = index_of(outer.column[k]);
       const Bounded factor = bounded_at(outer.value, k);
       bias.add_product(factor, bounded_at(inner.bias, middle));
       for_each_entry(inner, middle, [&](std::size_t l) {
         const std::int64_t column = inner.column[l];
-        if (seen[at(column)] != row) {
-          seen[at(column)] = row;
-          sums[at(column)] = Sum();
+        if (seen[index_of(column)] != row) {
+          seen[index_of(column)] = row;
+          sums[index_of(column)] = Sum();
           columns.push_back(column);
         }
-        sums[at(column)].add_product(factor, bounded_at(inner.value, l));
+        sums[index_of(column)].add_product(factor, bounded_at(inner.value, l));
       });
     });
     std::sort(columns.begin(), columns.end());
-    for (std::int64_t column : columns) builder.push(column, sums[at(column)].result());
+    for (std::int64_t column : columns) builder.push(column, sums[index_of(column)].result());
     builder.finish_row(bias.result());
   }
   return std::move(builder).finish(where);
@@ -233,7 +235,7 @@ std::optional<SparseAffine> compose(const SparseAffine& outer, const SparseAffin
 SparseAffine add(const SparseAffine& a, const SparseAffine& b, std::string_view where) {
   BF_CHECK(a.rows() == b.rows());
   RowBuilder builder(a.rows());
-  for (std::size_t row = 0; row < at(a.rows()); ++row) {
+  for (std::size_t row = 0; row < index_of(a.rows()); ++row) {
     for (const SparseAffine* part : {&a, &b})
       for_each_entry(*part, row, [&](std::size_t k) {
         builder.add(part->column[k], bounded_at(part->value, k));
@@ -245,11 +247,11 @@ SparseAffine add(const SparseAffine& a, const SparseAffine& b, std::string_view 
 
 SparseAffine compose(const SparseAffine& outer, const Scale& inner, std::string_view where) {
   RowBuilder builder(outer.rows());
-  for (std::size_t row = 0; row < at(outer.rows()); ++row) {
+  for (std::size_t row = 0; row < index_of(outer.rows()); ++row) {
     Sum bias;
     bias.add(bounded_at(outer.bias, row));
     for_each_entry(outer, row, [&](std::size_t k) {
-      const std::size_t column = at(outer.column[k]);
+      const std::size_t column = index_of(outer.column[k]);
       const Bounded value = bounded_at(outer.value, k);
       builder.push(outer.column[k], multiply(value, bounded_at(inner.factor, column)));
       bias.add_product(value, bounded_at(inner.offset, column));
@@ -261,7 +263,7 @@ SparseAffine compose(const SparseAffine& outer, const Scale& inner, std::string_
 
 SparseAffine compose(const Scale& outer, const SparseAffine& inner, std::string_view where) {
   RowBuilder builder(inner.rows());
-  for (std::size_t row = 0; row < at(inner.rows()); ++row) {
+  for (std::size_t row = 0; row < index_of(inner.rows()); ++row) {
     const Bounded factor = bounded_at(outer.factor, row);
     for_each_entry(inner, row, [&](std::size_t k) {
       builder.push(inner.column[k], multiply(factor, bounded_at(inner.value, k)));
@@ -276,9 +278,9 @@ SparseAffine compose(const Scale& outer, const SparseAffine& inner, std::string_
 
 SparseAffine compose(const SparseAffine& outer, const IndexMap& map, std::string_view where) {
   RowBuilder builder(outer.rows());
-  for (std::size_t row = 0; row < at(outer.rows()); ++row) {
+  for (std::size_t row = 0; row < index_of(outer.rows()); ++row) {
     for_each_entry(outer, row, [&](std::size_t k) {
-      builder.add(map.source[at(outer.column[k])], bounded_at(outer.value, k));
+      builder.add(map.source[index_of(outer.column[k])], bounded_at(outer.value, k));
     });
     builder.finish_row(bounded_at(outer.bias, row));
   }
@@ -288,10 +290,10 @@ SparseAffine compose(const SparseAffine& outer, const IndexMap& map, std::string
 SparseAffine compose(const IndexMap& map, const SparseAffine& inner) {
   RowBuilder builder(static_cast<std::int64_t>(map.source.size()));
   for (std::int64_t source : map.source) {
-    for_each_entry(inner, at(source), [&](std::size_t k) {
+    for_each_entry(inner, index_of(source), [&](std::size_t k) {
       builder.push(inner.column[k], bounded_at(inner.value, k));
     });
-    builder.finish_row(bounded_at(inner.bias, at(source)));
+    builder.finish_row(bounded_at(inner.bias, index_of(source)));
   }
   return std::move(builder).finish("");
 }
@@ -300,8 +302,9 @@ GroupMax compose(const IndexMap& map, const GroupMax& inner) {
   GroupMax result;
   result.row_start = {0};
   for (std::int64_t source : map.source) {
-    for (std::int64_t k = inner.row_start[at(source)]; k < inner.row_start[at(source) + 1]; ++k)
-      result.source.push_back(inner.source[at(k)]);
+    for (std::int64_t k = inner.row_start[index_of(source)];
+         k < inner.row_start[index_of(source) + 1]; ++k)
+      result.source.push_back(inner.source[index_of(k)]);
     result.row_start.push_back(static_cast<std::int64_t>(result.source.size()));
   }
   return result;
@@ -309,8 +312,8 @@ GroupMax compose(const IndexMap& map, const GroupMax& inner) {
 
 GroupMax compose(const GroupMax& outer, const IndexMap& map) {
   GroupMax result = outer;
-  for (std::int64_t& source : result.source) source = map.source[at(source)];
+  for (std::int64_t& source : result.source) source = map.source[index_of(source)];
   return result;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 // The linear operators (Affine, Conv, SparseAffine, IndexMap, Scale) as one: what they cost, their
 // entries row by row, and their compositions. Errors and BF2005 as in affine_algebra.h.
 
-namespace bf {
+namespace bf_aot {
 
 bool is_linear(const Op& op);
 
@@ -56,4 +56,4 @@ GroupMax compose(const IndexMap& map, const GroupMax& inner);
 // outer(map(x)).
 GroupMax compose(const GroupMax& outer, const IndexMap& map);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 
 Links::Links(const Graph& graph)
     : makers_(producers(graph)),
@@ -65,4 +65,4 @@ void Links::take_output(Graph& graph, std::size_t inner, std::size_t outer) {
   std::swap(makers_[index_of(x)], makers_[index_of(y)]);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 #include "frontend/graph.h"
 #include "frontend/passes/passes.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Readers and maker of each value of a graph, by index into graph.nodes, kept while a pass rewires
 // nodes. Nodes whose results nobody reads any more are dead: they count as no readers. After nodes
@@ -68,4 +68,4 @@ bool rewrite_until_stable(Graph& graph, const Rewrite& rewrite) {
   return ever_changed;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

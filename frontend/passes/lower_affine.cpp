@@ -11,7 +11,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using Problem = std::optional<Diagnostic>;
@@ -201,4 +201,4 @@ void lower_affine(Graph& graph) {
   replace_nodes(graph, std::move(replacements));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/passes/affine_algebra.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // One product with a constant factor, or none.
@@ -198,4 +198,4 @@ ValueId lower_product(const Operands& in, const ProductLayout& layout, ProductTe
   return ProductLowering(in, layout, std::move(terms), out).run();
 }
 
-}  // namespace bf
+}  // namespace bf_aot

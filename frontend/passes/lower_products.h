@@ -9,7 +9,7 @@
 
 // What lower_affine needs for products of matrices.
 
-namespace bf {
+namespace bf_aot {
 
 // A node with its operands: constant or computed.
 struct Operands {
@@ -65,4 +65,4 @@ struct ProductTerms {
 ValueId lower_product(const Operands& in, const ProductLayout& layout, ProductTerms terms,
                       Replacement& out);
 
-}  // namespace bf
+}  // namespace bf_aot

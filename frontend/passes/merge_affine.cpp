@@ -9,7 +9,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Operators with more entries are not written out to see whether a composition pays.
@@ -233,4 +233,4 @@ bool merge_affine(Graph& graph) {
       graph, [](Graph& g, Links& links, std::size_t i) { return Merger(g, links, i).run(); });
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -22,7 +22,7 @@
 //
 // A value with several readers: a rewrite for one reader leaves the value as it is for the others.
 
-namespace bf {
+namespace bf_aot {
 
 // Nodes all of whose inputs are literals become literals.
 //   t = literal {1, 2};  c = mul t, literal {3, 4}   ->   c = literal {3, 8}
@@ -125,4 +125,4 @@ bool is_lowered(const Graph& graph, const Node& node);
 // nodes that is_lowered() accepts, no Literal.
 void check_supported(const Graph& graph);
 
-}  // namespace bf
+}  // namespace bf_aot

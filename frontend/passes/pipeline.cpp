@@ -10,7 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/passes/passes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 template <auto run>
@@ -129,4 +129,4 @@ std::string list_passes() {
   return text;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

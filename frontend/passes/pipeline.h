@@ -10,7 +10,7 @@
 #include "frontend/graph.h"
 #include "frontend/property.h"
 
-namespace bf {
+namespace bf_aot {
 
 struct PassOptions {
   // Folded into the last affine layer; null: the network's own outputs.
@@ -48,4 +48,4 @@ std::function<void(std::string_view, const Graph&, double)> dump_after(std::stri
 // One line for each pass, for --list-passes.
 std::string list_passes();
 
-}  // namespace bf
+}  // namespace bf_aot

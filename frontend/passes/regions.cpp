@@ -12,7 +12,7 @@
 #include "frontend/passes/conv_algebra.h"
 #include "frontend/passes/linear_algebra.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 std::size_t at(std::int64_t i) {
@@ -188,7 +188,7 @@ bool Region::collect(ValueId value) {
 }
 
 std::int64_t Region::element_count() const {
-  return bf::element_count(graph_.value(values_.front()).shape);
+  return bf_aot::element_count(graph_.value(values_.front()).shape);
 }
 
 std::vector<bool> Region::read() const {
@@ -201,9 +201,9 @@ std::vector<bool> Region::read() const {
 
 void Region::mark_read(const Op& op, std::vector<bool>& read) const {
   if (const auto* affine = std::get_if<Affine>(&op)) {
-    bf::mark_read(*affine, read);
+    bf_aot::mark_read(*affine, read);
   } else if (const auto* conv = std::get_if<Conv>(&op)) {
-    bf::mark_read(*conv, read);
+    bf_aot::mark_read(*conv, read);
   } else if (const auto* sparse = std::get_if<SparseAffine>(&op)) {
     for (std::int64_t column : sparse->column) read[at(column)] = true;
   } else if (const auto* max = std::get_if<GroupMax>(&op)) {
@@ -254,7 +254,7 @@ bool Region::move(const std::vector<std::int64_t>& moved) {
   for (std::size_t node : within_) {
     Op& op = graph_.nodes[node].op;
     if (const auto* scale = std::get_if<Scale>(&op)) {
-      op = bf::gather(*scale, gather);
+      op = bf_aot::gather(*scale, gather);
     } else if (auto* map = std::get_if<IndexMap>(&op)) {
       map->source.resize(gather.source.size());  // the identity
     }
@@ -274,7 +274,7 @@ void Region::enter(ValueId id) {
 bool Region::is_elementwise(std::size_t node) {
   Known& known = elementwise_[node];
   if (known == Known::kNot)
-    known = bf::is_elementwise(graph_, graph_.nodes[node]) ? Known::kYes : Known::kNo;
+    known = bf_aot::is_elementwise(graph_, graph_.nodes[node]) ? Known::kYes : Known::kNo;
   return known == Known::kYes;
 }
 
@@ -287,4 +287,4 @@ bool reorder_region(Graph& graph, const Links& links, ValueId value, ValueId oth
   return region.move(moved);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -7,7 +7,7 @@
 #include "frontend/graph.h"
 #include "frontend/passes/links.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A value and all values that elementwise nodes (Relu, Unary, Scale, sums and products of two,
 // reshapes) connect with it: their elements lie in the same order. One region after the other.
@@ -60,4 +60,4 @@ class Region {
 bool reorder_region(Graph& graph, const Links& links, ValueId value, ValueId other,
                     const std::vector<std::int64_t>& moved);
 
-}  // namespace bf
+}  // namespace bf_aot

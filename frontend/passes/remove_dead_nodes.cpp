@@ -2,7 +2,7 @@
 
 #include "frontend/passes/passes.h"
 
-namespace bf {
+namespace bf_aot {
 
 void remove_dead_nodes(Graph& graph) {
   std::vector<bool> live(graph.values.size(), false);
@@ -16,4 +16,4 @@ void remove_dead_nodes(Graph& graph) {
   std::erase_if(graph.nodes, [&](const Node& node) { return !live[index_of(node.output)]; });
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -10,7 +10,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // What a node of two equal operands, or of a Relu of a Relu, is instead.
@@ -86,4 +86,4 @@ void remove_duplicates(Graph& graph) {
   remove_dead_nodes(graph);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

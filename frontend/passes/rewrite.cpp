@@ -6,7 +6,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/shapes.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 bool contains(const std::vector<ValueId>& ids, ValueId id) {
@@ -68,4 +68,4 @@ void replace_nodes(Graph& graph, std::vector<std::vector<Node>> replacements) {
   graph.nodes = std::move(nodes);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

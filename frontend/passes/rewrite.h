@@ -7,7 +7,7 @@
 
 // What several passes need to rewrite a graph.
 
-namespace bf {
+namespace bf_aot {
 
 // The constant of each value that a Literal makes, else null; indexed by ValueId. Points into the
 // graph's nodes.
@@ -24,4 +24,4 @@ bool bypass(Graph& graph, Links& links, std::size_t index);
 // Replaces each node number i by replacements[i], when that is not empty.
 void replace_nodes(Graph& graph, std::vector<std::vector<Node>> replacements);
 
-}  // namespace bf
+}  // namespace bf_aot

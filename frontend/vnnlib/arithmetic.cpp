@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/vnnlib/formula.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 // Results may need more digits than what they are made of; hostile ones without end.
@@ -142,4 +142,4 @@ Affine FormulaReader::divide(Affine a, const Affine& b, const Token& place) cons
   return multiply(std::move(a), {{}, inverse}, place);
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

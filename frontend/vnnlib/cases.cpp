@@ -10,7 +10,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 // The least double inside of an interval's lower end, of the numbers at or above it.
@@ -224,4 +224,4 @@ void CaseBuilder::add(const Disjunct& disjunct) {
   for (auto i = saved.rbegin(); i != saved.rend(); ++i) intervals_[i->first] = i->second;
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

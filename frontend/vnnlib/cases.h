@@ -7,7 +7,7 @@
 #include "frontend/property.h"
 #include "frontend/vnnlib/formula.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 
 // Makes the cases of a property from the disjuncts of its formula: boxes of equal numbers become
 // one case, what cannot hold contributes nothing.
@@ -54,4 +54,4 @@ class CaseBuilder {
   std::unordered_multimap<std::size_t, std::size_t> by_hash_;
 };
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

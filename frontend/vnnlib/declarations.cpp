@@ -10,7 +10,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 // "X_12" -> 12 with prefix 'X'; nothing for other names.
@@ -247,4 +247,4 @@ void Declarations::finish(Property& property) const {
   property.outputs = {{"Y", "Real", {count_[1]}, {}}};
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

@@ -9,7 +9,7 @@
 #include "frontend/vnnlib/lexer.h"
 #include "frontend/vnnlib/vnnlib.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 
 // An element of the inputs or of the outputs, as one number that orders inputs before outputs.
 using Variable = std::int64_t;
@@ -64,4 +64,4 @@ class Declarations {
   std::unordered_map<std::string, Tensor> by_name_;
 };
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

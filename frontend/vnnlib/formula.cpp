@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 void append(Disjunct& to, const Disjunct& from) {
@@ -258,4 +258,4 @@ Disjunction FormulaReader::below_zero(Affine affine, bool strict, const Token& p
   return result;
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

@@ -11,7 +11,7 @@
 #include "frontend/vnnlib/lexer.h"
 #include "frontend/vnnlib/numbers.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 
 // x_input <= value or x_input >= value, or < and > when strict.
 struct InputBound {
@@ -106,4 +106,4 @@ class FormulaReader {
   std::deque<std::string> computed_;  // texts of numbers that do not stand in the file
 };
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

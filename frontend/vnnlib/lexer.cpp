@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 bool is_blank(char c) {
@@ -99,4 +99,4 @@ std::string describe(const Token& token) {
   return fmt::format("'{}{}'", text, token.text.size() > kShown ? "..." : "");
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

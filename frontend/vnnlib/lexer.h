@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 
 enum class TokenKind : std::uint8_t { kOpen, kClose, kWord, kString, kEnd };
 
@@ -56,4 +56,4 @@ class Lexer {
 // A token as messages quote it: 'X_0', "end of file".
 std::string describe(const Token& token);
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

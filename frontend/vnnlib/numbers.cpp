@@ -9,7 +9,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 constexpr double kInfinity = __builtin_inf();
@@ -181,4 +181,4 @@ std::string to_decimal(const mpq_class& value) {
   return (value < 0 ? "-" : "") + digits;
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

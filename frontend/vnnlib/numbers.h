@@ -7,7 +7,7 @@
 
 // Exact numbers between which doubles lie.
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 
 // An exact real number: the doubles next to it, and where it is written. below == above when it is
 // a double.
@@ -40,4 +40,4 @@ std::strong_ordering compare(const Number& a, const Number& b);
 // A decimal of `value`: exact when it has one of at most 120 digits, else the double next to it.
 std::string to_decimal(const mpq_class& value);
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

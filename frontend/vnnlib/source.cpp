@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf::vnnlib {
+namespace bf_aot::vnnlib {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 18;
@@ -75,4 +75,4 @@ std::string read_source(const std::filesystem::path& path, std::uint64_t max_byt
   return expand(std::move(bytes), max_bytes, name);
 }
 
-}  // namespace bf::vnnlib
+}  // namespace bf_aot::vnnlib

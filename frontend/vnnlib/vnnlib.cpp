@@ -13,7 +13,7 @@
 #include "frontend/vnnlib/lexer.h"
 #include "frontend/vnnlib/source.h"
 
-namespace bf {
+namespace bf_aot {
 namespace vnnlib {
 namespace {
 
@@ -179,4 +179,4 @@ void check_interface(const Property& property, const Graph& graph) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 // Reader of VNN-LIB files, versions 1.0 and 2.0; what is accepted and what it means is in
 // docs/properties.md. Time and memory are linear in the text, but for `or`s that multiply out.
 
-namespace bf {
+namespace bf_aot {
 
 // What a file may ask for. All are far above any known benchmark.
 struct PropertyLimits {
@@ -32,4 +32,4 @@ Property parse_property(std::string_view text, std::string_view file_name,
 // outputs, and in VNN-LIB 2.0 the shapes (dimensions of 1 aside) and names. Throws: BF3408.
 void check_interface(const Property& property, const Graph& graph);
 
-}  // namespace bf
+}  // namespace bf_aot

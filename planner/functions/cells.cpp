@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/functions/enclosure.h"
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -229,4 +229,4 @@ void append_cells(const Formula& f, double start, double end, int degree, const 
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

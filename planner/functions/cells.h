@@ -5,7 +5,7 @@
 #include "planner/functions/function_table.h"
 #include "planner/functions/pieces.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A part of a smooth piece with one sign of f''.
 struct Segment {
@@ -30,4 +30,4 @@ struct CellTarget {
 void append_cells(const Formula& f, double start, double end, int degree, const CellTarget& target,
                   FunctionTable& table);
 
-}  // namespace bf
+}  // namespace bf_aot

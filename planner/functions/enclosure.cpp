@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -139,4 +139,4 @@ CellError cell_error(const Formula& f, const std::vector<double>& coefficients, 
   return cell_error_at(f, coefficients, origin, low, high, Real(negligible), kMaxDepth);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

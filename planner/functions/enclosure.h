@@ -4,7 +4,7 @@
 
 #include "planner/functions/pieces.h"
 
-namespace bf {
+namespace bf_aot {
 
 // f'' over [low, high].
 Interval curvature(const Formula& f, double low, double high);
@@ -19,4 +19,4 @@ struct CellError {
 CellError cell_error(const Formula& f, const std::vector<double>& coefficients, double origin,
                      double low, double high, double negligible);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -2,7 +2,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -143,4 +143,4 @@ Series formula_of_exp(const Interval& x, int order) {
   return exponential(variable(x, order));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -2,7 +2,7 @@
 
 #include "planner/functions/pieces.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The Taylor coefficients of a smooth function; of ELU-like ones on their side x < 0, of
 // hard-swish on [-3, 3]. kLog, kSqrt and kPower: on x > 0.
@@ -11,4 +11,4 @@ Formula formula_of(const Function& function);
 // e^x: what the reduced argument of kExponential has; also kExp's own formula.
 Series formula_of_exp(const Interval& x, int order);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -8,7 +8,7 @@
 #include "planner/functions/formulas.h"
 #include "planner/functions/pieces.h"
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -274,4 +274,4 @@ std::int64_t FunctionTable::bytes() const {
          4 * size(slope_errors) + 80 * size(runs);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

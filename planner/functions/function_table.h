@@ -5,10 +5,10 @@
 
 #include "frontend/function.h"
 
-namespace bf {
+namespace bf_aot {
 
-// How a function is computed at run time; runtime/function_table.h has the twin of each type here
-// and the proofs. Everything is made by MPFR at compile time and rounded outward.
+// How a function is computed at run time; runtime/bf/functions/function_table.h has the twin of
+// each type here and the proofs. Everything is made by MPFR at compile time and rounded outward.
 enum class FunctionForm : std::uint8_t {
   kCells,        // polynomials over cells of the real line
   kExponential,  // x = k ln 2 + r: 2^k p(r), p over cells
@@ -70,4 +70,4 @@ struct FunctionTable {
 
 FunctionTable make_function_table(const Function& function);
 
-}  // namespace bf
+}  // namespace bf_aot

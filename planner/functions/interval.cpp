@@ -1,6 +1,6 @@
 #include "planner/functions/interval.h"
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -170,4 +170,4 @@ double double_above(const Interval& x) {
   return mpfr_get_d(x.high, MPFR_RNDU);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

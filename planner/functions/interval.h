@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace bf {
+namespace bf_aot {
 
 // Interval arithmetic with MPFR: every result encloses all exact results for operands in the given
 // intervals. What is undefined somewhere in them gives [-inf, inf].
@@ -76,4 +76,4 @@ Real magnitude(const Interval& x);
 double double_below(const Interval& x);
 double double_above(const Interval& x);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/functions/formulas.h"
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -289,4 +289,4 @@ int monotone_of(const Function& f) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

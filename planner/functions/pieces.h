@@ -6,7 +6,7 @@
 #include "frontend/function.h"
 #include "planner/functions/series.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The Taylor coefficients of a function, 0..order, over an interval inside a smooth piece.
 using Formula = std::function<Series(const Interval& x, int order)>;
@@ -33,4 +33,4 @@ Pieces pieces_of(const Function& function);
 // Whether f never decreases (1), never increases (-1) or neither is known (0).
 int monotone_of(const Function& function);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace bf {
+namespace bf_aot {
 
 namespace {
 
@@ -157,4 +157,4 @@ Series integral(const Interval& value, const Series& slope, const Series& u) {
   return made;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

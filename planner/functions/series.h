@@ -4,7 +4,7 @@
 
 #include "planner/functions/interval.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Taylor coefficients f^(k) / k!, k = 0..order, each an interval that holds the coefficients at all
 // points of the interval that the variable was given as. All operations are the usual recurrences
@@ -30,4 +30,4 @@ Series tangent(const Series& u);
 // The series y with the value y_0 and y' = slope u'.
 Series integral(const Interval& value, const Series& slope, const Series& u);
 
-}  // namespace bf
+}  // namespace bf_aot

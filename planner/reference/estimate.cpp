@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "planner/linear_terms.h"
+#include "planner/network/linear_terms.h"
 #include "planner/reference/machine.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 namespace {
 
 constexpr double kSamplingWork = 6e4;  // of one smooth function's lines
@@ -213,4 +213,4 @@ double Estimator::work() const {
   return runs_->work();
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

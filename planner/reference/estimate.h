@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "frontend/property.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // What plans of one network would find on boxes, in double: for comparing plans, not for claims.
 // Plans differ in their domains alone; what two of them have in common is computed once.
@@ -51,4 +51,4 @@ class Estimator {
 // smooth function what its samples take. rows: neurons bounded backward.
 double work_of(const Plan& plan, const Step& step, std::size_t rows);
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

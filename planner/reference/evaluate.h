@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/relaxation.h"
 
 // The network at a point, from the plan's layers.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 template <typename Scalar>
 Vector<Scalar> activation(const Layer& layer, Vector<Scalar> z) {
@@ -72,4 +72,4 @@ std::vector<Scalar> evaluate_heads(const Plan& plan, const std::vector<Scalar>& 
   return outputs;
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

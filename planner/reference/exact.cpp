@@ -6,7 +6,7 @@
 #include "planner/reference/evaluate.h"
 #include "planner/reference/machine.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 
 bool is_rational(const Plan& plan) {
   return std::all_of(plan.layers.begin(), plan.layers.end(), [](const Layer& layer) {
@@ -29,4 +29,4 @@ std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_cl
   return evaluate_exact(plan, x, plan.output_heads);
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

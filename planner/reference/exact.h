@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 
 struct ExactLayerBounds {
   int layer = 0;
@@ -35,4 +35,4 @@ std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_cl
                                       const std::vector<int>& heads);
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x);
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

@@ -3,7 +3,7 @@
 #include "planner/reference/evaluate.h"
 #include "planner/reference/machine.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 
 Bounds execute(const Plan& plan, const Entry& entry, const std::vector<double>& lower,
                const std::vector<double>& upper) {
@@ -19,4 +19,4 @@ std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x) {
   return evaluate(plan, x, plan.output_heads);
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // Final bounds of one layer's z: before its activation, if it has one.
 struct LayerBounds {
@@ -34,4 +34,4 @@ std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x,
                              const std::vector<int>& heads);
 std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x);
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

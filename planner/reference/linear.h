@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "planner/reference/numbers.h"
 
 // The linear part of what a layer reads of one tensor, exactly: weight + residual, as far as Scalar
 // can hold the sum. Coefficients are [neuron][row], so that a row of the matrix is one neuron's.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // `count` products of one weight: out + k out_step reads in + k in_step.
 struct ProductRun {
@@ -263,4 +263,4 @@ struct AffineMap {
   }
 };
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

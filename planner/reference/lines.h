@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "planner/line_steps.h"
+#include "planner/plan/line_steps.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/numbers.h"
 #include "planner/reference/relaxation.h"
 
 // Forward lines of the reference machine: rows [K + 2][neurons], see line_steps.h. Error terms
 // aside, spreads are those of the relaxations alone.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // Of a layer over the box.
 template <typename Scalar>
@@ -85,4 +85,4 @@ Vector<Scalar> relaxed_lines(const Vector<Scalar>& lines, Eigen::Index inputs,
   return made;
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/lines.h"
 #include "planner/reference/numbers.h"
@@ -18,7 +18,7 @@
 
 // The reference machine, over any ordered field: double in executor.cpp, rationals in exact.cpp.
 // It follows the steps and their buffers, and ignores offsets, kernels, tiles and error terms.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // What a step made: the buffers that it writes, in order, and the bounds of its layer.
 template <typename Scalar>
@@ -437,4 +437,4 @@ Result run_machine(const Plan& plan, const Entry& entry, const std::vector<Scala
   return result;
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

@@ -6,7 +6,7 @@
 
 #include "planner/reference/scalars.h"
 
-namespace bf::reference {
+namespace bf_aot::reference {
 
 template <typename Scalar>
 using Vector = Eigen::Matrix<Scalar, Eigen::Dynamic, 1>;
@@ -62,4 +62,4 @@ struct Interval {
   }
 };
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

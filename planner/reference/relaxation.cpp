@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace bf::reference {
+namespace bf_aot::reference {
 namespace {
 
 constexpr int kSamples = 128;    // over the interval
@@ -171,4 +171,4 @@ Relaxed<double> relax_infinite(const Function& f, double low, double high) {
   return {0, 0, most, least, least, most};
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

@@ -18,7 +18,7 @@
 // is: each has the best value in the interval's middle. So the upper line supports the concave
 // envelope of f there, the lower line the convex envelope; where f has a kink in the middle, it is
 // the envelope's edge on the left.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // slope_lower z + intercept_lower <= f(z) <= slope_upper z + intercept_upper, low <= f(z) <= high.
 template <typename Scalar>
@@ -245,4 +245,4 @@ Relaxed<Scalar> relax_relu(const Scalar& low, const Scalar& high) {
   return {slope, Scalar(high > -low ? 1 : 0), Scalar(-slope * low), 0, 0, high};
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

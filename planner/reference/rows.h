@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "planner/reference/linear.h"
 #include "planner/reference/numbers.h"
 
 // Backward rows of the reference machine.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // The layers' affine maps, made when first asked for.
 template <typename Scalar>
@@ -238,4 +238,4 @@ void for_each_tile(const Plan& plan, const std::vector<Eigen::Index>& chosen, co
   }
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

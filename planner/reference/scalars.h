@@ -3,7 +3,7 @@
 #include <type_traits>
 
 // What doubles and rationals share.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 template <typename Scalar>
 Scalar magnitude(const Scalar& x) {
@@ -29,4 +29,4 @@ bool is_finite(const Scalar& x) {
     return true;
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

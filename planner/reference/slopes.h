@@ -9,7 +9,7 @@
 #include "planner/reference/rows.h"
 
 // Rows with lower slopes of their own, in double: note [optimised slopes] in DESIGN.md.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // The values that the rows' lines have where the rows are least.
 template <typename Memory>
@@ -162,4 +162,4 @@ void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<do
   }
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

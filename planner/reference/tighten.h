@@ -8,7 +8,7 @@
 #include "planner/reference/slopes.h"
 
 // Backward rows of the reference machine, from the neurons to tighter bounds.
-namespace bf::reference {
+namespace bf_aot::reference {
 
 // Rows that choose slopes do so in double; rationals keep the relaxation's, which are as sound.
 template <typename Scalar, typename Memory>
@@ -54,4 +54,4 @@ void tighten(const Plan& plan, const BackwardRows& step, const Interval<Scalar>&
   }
 }
 
-}  // namespace bf::reference
+}  // namespace bf_aot::reference

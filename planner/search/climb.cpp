@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 
 Landscape::Landscape(std::vector<int> options, Measure measure, std::function<bool()> may_measure)
     : options_(std::move(options)),
@@ -116,4 +116,4 @@ Candidate Landscape::exhaust(const Goal& goal) {
   }
 }
 
-}  // namespace bf
+}  // namespace bf_aot

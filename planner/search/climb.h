@@ -7,7 +7,7 @@
 
 #include "planner/search/goal.h"
 
-namespace bf {
+namespace bf_aot {
 
 // An option of each axis, by number.
 using Candidate = std::vector<int>;
@@ -59,4 +59,4 @@ class Landscape {
   bool cut_ = false;
 };
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <tuple>
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // By how much x exceeds its limit, relative to it.
@@ -47,4 +47,4 @@ std::string duration_text(double seconds) {
   return fmt::format("{:.3g} s", seconds);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

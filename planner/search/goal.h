@@ -4,9 +4,9 @@
 #include <limits>
 #include <string>
 
-#include "planner/config.h"
+#include "planner/plan/config.h"
 
-namespace bf {
+namespace bf_aot {
 
 // What is known of a candidate plan before any code is made.
 struct Metrics {
@@ -54,4 +54,4 @@ class Goal {
 // "3.1 us"
 std::string duration_text(double seconds);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
-#include "planner/build_entries.h"
-#include "planner/entry_builder.h"
-#include "planner/lowering.h"
+#include "planner/entries/build_entries.h"
+#include "planner/entries/entry_builder.h"
+#include "planner/lowering/lowering.h"
+#include "planner/lowering/weight_tables.h"
 #include "planner/search/predict.h"
-#include "planner/storage.h"
-#include "planner/weight_tables.h"
+#include "planner/storage/storage.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // Operations of the reference for measuring: about half of the time that planning may take.
@@ -286,4 +286,4 @@ Metrics Meter::measure(const Candidate& candidate) {
   return metrics;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "planner/pipeline.h"
+#include "planner/plan/pipeline.h"
 #include "planner/reference/estimate.h"
 #include "planner/search/samples.h"
 #include "planner/search/space.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Measures candidates on a plan of stage kDomains, which is used as scratch: its domains end up
 // anywhere, and nothing else is left in it.
@@ -59,4 +59,4 @@ class Meter {
   std::string method_;
 };
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -1,8 +1,8 @@
 #include "planner/search/predict.h"
 
-#include "planner/cost_model.h"
+#include "planner/cost/cost_model.h"
 
-namespace bf {
+namespace bf_aot {
 
 double predicted_seconds(const Plan& plan, const Entry& entry,
                          std::span<const reference::Estimator::Result> runs) {
@@ -19,4 +19,4 @@ double predicted_compile_seconds(const Plan& plan) {
   return seconds;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -2,10 +2,10 @@
 
 #include <span>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "planner/reference/estimate.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Seconds of one call of an entry, by what runs of it on boxes found; empty: nothing is known.
 double predicted_seconds(const Plan& plan, const Entry& entry,
@@ -14,4 +14,4 @@ double predicted_seconds(const Plan& plan, const Entry& entry,
 // Seconds that a C++ compiler takes for the plan's kernels.
 double predicted_compile_seconds(const Plan& plan);
 
-}  // namespace bf
+}  // namespace bf_aot

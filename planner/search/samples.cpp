@@ -8,7 +8,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::size_t kMostBoxes = 3;
@@ -76,4 +76,4 @@ SampleBoxes sample_boxes(const Plan& plan, const PlanOptions& options, const Ent
   return taken;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

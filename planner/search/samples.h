@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/pipeline.h"
+#include "planner/plan/pipeline.h"
 #include "planner/reference/estimate.h"
 
-namespace bf {
+namespace bf_aot {
 
 // The boxes that candidates are compared on.
 struct SampleBoxes {
@@ -25,4 +25,4 @@ SampleBoxes sample_boxes(const Plan& plan, const PlanOptions& options, const Ent
 // Throws: CompileError BF2142 for a box of another number of elements than the network's input.
 void check_boxes(const Plan& plan, const PlanOptions& options);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -10,7 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/search/meter.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -310,4 +310,4 @@ void tighten_selectively(PlanState& state) {
                fmt::format("fastest that is at most {} looser than crown", percent(kTolerance)));
 }
 
-}  // namespace bf
+}  // namespace bf_aot

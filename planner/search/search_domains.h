@@ -1,8 +1,8 @@
 #pragma once
 
-#include "planner/pipeline.h"
+#include "planner/plan/pipeline.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Method auto: chooses plan.domains within the configured budgets. Candidates are measured on
 // sample boxes, without making code; the result depends on the network, the options and the boxes
@@ -16,4 +16,4 @@ void search_domains(PlanState& state);
 // intervals.
 void tighten_selectively(PlanState& state);
 
-}  // namespace bf
+}  // namespace bf_aot

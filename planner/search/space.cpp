@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
-#include "planner/build_entries.h"
+#include "planner/entries/build_entries.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 const std::vector<int>& timed_heads(const Plan& plan) {
@@ -138,4 +138,4 @@ void leave_out_optimised(SearchSpace& space, bool heads) {
                     [](const DomainChoice& c) { return c.domain == Domain::kOptimised; });
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "planner/search/climb.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A layer for which there is a choice: one axis of the space. Options go from the loosest and
 // fastest to the tightest: interval, backward, optimised where its rows have slopes to choose.
@@ -45,4 +45,4 @@ void leave_out_optimised(SearchSpace& space, bool heads);
 // Sets plan.domains.
 void apply(const SearchSpace& space, const Candidate& candidate, Plan& plan);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,7 +6,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Grows one tree on the residuals of all samples.
 class TreeGrower {
@@ -111,4 +111,4 @@ double BoostedTrees::predict(const std::vector<double>& row) const {
   return sum;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

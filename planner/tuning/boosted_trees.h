@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace bf {
+namespace bf_aot {
 
 // Gradient-boosted regression trees for squared errors (Friedman 2001): small trees, each fitted to
 // what those before it leave, its answers shrunk. Deterministic.
@@ -42,4 +42,4 @@ class BoostedTrees {
   friend class TreeGrower;
 };
 
-}  // namespace bf
+}  // namespace bf_aot

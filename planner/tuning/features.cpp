@@ -5,7 +5,7 @@
 
 #include "planner/tuning/schedule_space.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 // A kernel's loops with a schedule: a register tile of `wide` columns (outputs) and `deep` vectors,
@@ -130,4 +130,4 @@ double analytic_cost(const Kernel& kernel, const Schedule& schedule, const Targe
   return groups * (loops.sum * tile + trips * between);
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string_view>
 
-#include "planner/kernels.h"
+#include "planner/plan/kernels.h"
 
-namespace bf {
+namespace bf_aot {
 
 // What a cost model sees of a kernel with a schedule: numbers of the loops, by name.
 constexpr std::size_t kFeatures = 20;
@@ -21,4 +21,4 @@ Features features_of(const Kernel& kernel, const Schedule& schedule, const Targe
 // the trips between chunks add. For choices before anything is measured.
 double analytic_cost(const Kernel& kernel, const Schedule& schedule, const Target& target);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/tuning/schedule_space.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::size_t kLeastSamples = 6;  // a model of fewer says nothing
@@ -181,4 +181,4 @@ std::vector<Schedule> ScheduleSearch::propose(int count) {
   return made;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

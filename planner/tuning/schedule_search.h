@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/kernels.h"
+#include "planner/plan/kernels.h"
 #include "planner/tuning/boosted_trees.h"
 #include "planner/tuning/features.h"
 
-namespace bf {
+namespace bf_aot {
 
 enum class SearchStrategy : std::uint8_t {
   kRandom,     // every schedule that is not measured yet is as likely as another
@@ -78,4 +78,4 @@ class ScheduleSearch {
   double best_ratio_ = 0;
 };
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,14 +6,14 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr int kUnrolls[] = {1, 2, 4, 8};
 constexpr int kMostColumns = 32;       // more than the registers of any target hold
 constexpr int kMostAccumulators = 64;  // code size, also of what a file asks for
 
-// Tiles of runtime/conv_backward.h: its code counts channels down through these.
+// Tiles of runtime/bf/conv/conv_backward.h: its code counts channels down through these.
 constexpr int kConvColumns[] = {1, 2, 3, 4, 6, 8, 10, 12};
 constexpr int kMostPixels = 8;
 
@@ -197,4 +197,4 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

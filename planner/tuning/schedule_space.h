@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/kernels.h"
+#include "planner/plan/kernels.h"
 
-namespace bf {
+namespace bf_aot {
 
 // Schedules that a kernel may have. `kernel` is as the planner's rules made it: what measurements
 // may change is how its loops run, never what it computes, its tables' layout, its lanes or the
@@ -28,4 +28,4 @@ int accumulators(const Kernel& kernel, const Schedule& schedule);
 // "12 columns x 2 vectors, chunks of 64, unrolled by 2"
 std::string to_text(const Schedule& schedule);
 
-}  // namespace bf
+}  // namespace bf_aot

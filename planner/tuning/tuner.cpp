@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/tuning/schedule_space.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 constexpr std::size_t kFinalists = 3;  // schedules that may be confirmed
@@ -198,4 +198,4 @@ std::vector<CostSample> cost_samples(const std::vector<TuningRecord>& log,
   return samples;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

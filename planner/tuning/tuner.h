@@ -6,7 +6,7 @@
 #include "planner/tuning/schedule_search.h"
 #include "planner/tuning/tuning_log.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A schedule measured in turns with the default.
 struct Measurement {
@@ -70,4 +70,4 @@ TuningOutcome tune_kernel(const Kernel& kernel, const Target& target, const Tuni
 std::vector<CostSample> cost_samples(const std::vector<TuningRecord>& log,
                                      const std::vector<Kernel>& kernels, const Target& target);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -185,4 +185,4 @@ std::vector<TunedSchedule> best_results(const std::vector<TuningRecord>& records
   return list;
 }
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/schedule.h"
+#include "planner/plan/schedule.h"
 
-namespace bf {
+namespace bf_aot {
 
 // A tuning log: JSON lines, one record each; see docs/tuning.md. Two logs one after the other are a
 // log.
@@ -54,4 +54,4 @@ std::vector<TuningRecord> parse_tuning_log(std::string_view text, const std::str
 // The best result of each key, by rising key: the smallest ratio, the first of equal ones.
 std::vector<TunedSchedule> best_results(const std::vector<TuningRecord>& records);
 
-}  // namespace bf
+}  // namespace bf_aot

@@ -1,14 +1,14 @@
-#include "aot/cli/ablate_table.h"
+#include "aot/ablate/ablate_table.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "aot/cli/ablate_subject.h"
-#include "aot/cli/ablate_summary.h"
+#include "aot/ablate/ablate_subject.h"
+#include "aot/ablate/ablate_summary.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 AblationRow row_of(const std::string& config, const std::string& base, const std::string& without,
@@ -98,4 +98,4 @@ TEST(AblationEffects, DominatesWhenFasterAndTighter) {
 }
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

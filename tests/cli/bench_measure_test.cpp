@@ -1,8 +1,8 @@
-#include "aot/cli/bench_measure.h"
+#include "aot/measure/bench_measure.h"
 
 #include <gtest/gtest.h>
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 TEST(Statistics, OfOneMeasurement) {
@@ -32,4 +32,4 @@ TEST(Statistics, TheTailIsNotTheLargest) {
 }
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

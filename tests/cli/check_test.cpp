@@ -1,13 +1,13 @@
-#include "aot/cli/check.h"
+#include "aot/measure/check.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "aot/cli/measure.h"
+#include "aot/host/measure.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -53,4 +53,4 @@ TEST(MeasureTest, CountsCallsAndRepeats) {
 }
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

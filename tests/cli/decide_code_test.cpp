@@ -6,7 +6,7 @@
 #include "tests/cli/decided.h"
 #include "tests/paths.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -278,4 +278,4 @@ TEST_P(DecideCodeLimits, RoomForOpenBoxes) {
 INSTANTIATE_TEST_SUITE_P(Batches, DecideCodeLimits, testing::Values(1, 16));
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

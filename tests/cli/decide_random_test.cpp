@@ -8,7 +8,7 @@
 
 #include "tests/cli/decided.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 using Random = std::mt19937;
@@ -197,4 +197,4 @@ INSTANTIATE_TEST_SUITE_P(Nets, DecideRandom, testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

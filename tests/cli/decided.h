@@ -12,19 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "aot/cli/files.h"
-#include "aot/cli/library.h"
-#include "aot/compile.h"
+#include "aot/compile/compile.h"
+#include "aot/host/files.h"
+#include "aot/host/library.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/import/importer.h"
 #include "frontend/vnnlib/vnnlib.h"
-#include "planner/keep_coefficients.h"
+#include "planner/entries/keep_coefficients.h"
 #include "runtime/bf.h"
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
 
 // Verifiers with NAME_decide, compiled and loaded.
-namespace bf::cli {
+namespace bf_aot::cli {
 
 using Floats = std::vector<float>;
 
@@ -142,4 +142,4 @@ class Decider {
   std::vector<unsigned char> memory_;
 };
 
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -1,4 +1,4 @@
-#include "aot/cli/json_io.h"
+#include "aot/host/json_io.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 std::filesystem::path write(const std::string& text) {
@@ -87,4 +87,4 @@ TEST(JsonIoTest, SurvivesDeepNesting) {
 }
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -1,19 +1,19 @@
-#include "aot/cli/kernel_check.h"
+#include "aot/tune/kernel_check.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "aot/cli/cache.h"
-#include "aot/cli/files.h"
-#include "aot/cli/tune_measure.h"
+#include "aot/host/cache.h"
+#include "aot/host/files.h"
+#include "aot/tune/tune_measure.h"
 #include "planner/planner.h"
 #include "planner/tuning/schedule_space.h"
 #include "tests/paths.h"
 
 // The oracle that schedules are checked against: right kernels pass, wrong ones are found.
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 Plan planned(Method method, int batch) {
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -1,13 +1,13 @@
-#include "aot/cli/process.h"
+#include "aot/host/process.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "aot/cli/library.h"
+#include "aot/host/library.h"
 #include "frontend/diagnostic.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 std::string shell() {
@@ -66,4 +66,4 @@ TEST(LibraryTest, KnowsWhatRunsHere) {
 }
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -1,4 +1,4 @@
-#include "aot/cli/sample.h"
+#include "aot/decide/sample.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/paths.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 const std::filesystem::path kTiny = std::filesystem::path(BF_SOURCE_DIR) / "models" / "tiny.onnx";
@@ -72,4 +72,4 @@ TEST(SamplerTest, DecidesExactlyWhereErrorBoundsCannot) {
 }
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

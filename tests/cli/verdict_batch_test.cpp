@@ -9,15 +9,15 @@
 #include <stdexcept>
 #include <vector>
 
-#include "aot/cli/files.h"
-#include "aot/cli/library.h"
-#include "aot/compile.h"
+#include "aot/compile/compile.h"
+#include "aot/host/files.h"
+#include "aot/host/library.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "runtime/bf.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr std::size_t kInputs = 2;
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, VerdictBatch,
                          });
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

@@ -10,9 +10,9 @@
 #include <memory>
 #include <random>
 
-#include "aot/cli/files.h"
-#include "aot/cli/library.h"
-#include "aot/compile.h"
+#include "aot/compile/compile.h"
+#include "aot/host/files.h"
+#include "aot/host/library.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/import/importer.h"
 #include "frontend/vnnlib/vnnlib.h"
@@ -21,7 +21,7 @@
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
 
-namespace bf::cli {
+namespace bf_aot::cli {
 namespace {
 
 constexpr char kModel[] = BF_SOURCE_DIR "/models/tiny.onnx";
@@ -203,4 +203,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, VerdictCode,
                          });
 
 }  // namespace
-}  // namespace bf::cli
+}  // namespace bf_aot::cli

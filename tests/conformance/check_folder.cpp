@@ -6,7 +6,7 @@
 #include "tests/conformance/run.h"
 
 int main(int argc, char** argv) {
-  using namespace bf::conformance;
+  using namespace bf_aot::conformance;
   if (argc != 2) {
     fmt::print(stderr, "usage: conformance_check FOLDER\n");
     return 2;

@@ -17,7 +17,7 @@
 #include "tests/conformance/table.h"
 #include "tests/paths.h"
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 namespace {
 
 std::string_view name_of(Verdict verdict) {
@@ -88,4 +88,4 @@ TEST(Conformance, TheTableListsWhatTheImporterKnows) {
 }
 
 }  // namespace
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -1,6 +1,6 @@
 #include "tests/conformance/operator_notes.h"
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 namespace {
 
 using Kind = OperatorNote::Kind;
@@ -223,4 +223,4 @@ std::span<const OperatorNote> operator_notes() {
   return kNotes;
 }
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 
 // What docs/operators.md says of one operator of the standard, domain ai.onnx.
 struct OperatorNote {
@@ -19,4 +19,4 @@ struct OperatorNote {
 // All operators up to operator set 26, by name.
 std::span<const OperatorNote> operator_notes();
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -10,7 +10,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 namespace {
 
 constexpr const char* kUnread = "conformance_unread_input";
@@ -221,4 +221,4 @@ std::string compare(const std::vector<std::vector<double>>& values,
   return "";
 }
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -8,7 +8,7 @@
 
 // Feeds a backend test's model to the importer. Weights, shapes and axes are graph inputs there, so
 // a test is tried with several sets of inputs left free, the others being bound to the test's data.
-namespace bf::conformance {
+namespace bf_aot::conformance {
 
 // Which inputs stay inputs; the others become initializers.
 using FreeInputs = std::vector<bool>;
@@ -69,4 +69,4 @@ Report run_test(const TestCase& test);
 std::string compare(const std::vector<std::vector<double>>& values,
                     const std::vector<TestTensor>& expected);
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -11,7 +11,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/import/tensors.h"
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ double type_rounding(const TestTensor& tensor) {
   }
 }
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -11,7 +11,7 @@
 
 // The ONNX backend tests as Debian's libonnx-testdata installs them: one folder for each model,
 // with inputs and expected outputs.
-namespace bf::conformance {
+namespace bf_aot::conformance {
 
 // One tensor of a test's data.
 struct TestTensor {
@@ -49,4 +49,4 @@ bool is_real(const TestTensor& tensor);
 // integers.
 double type_rounding(const TestTensor& tensor);
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

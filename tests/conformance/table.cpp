@@ -5,7 +5,7 @@
 #include "frontend/import/operators.h"
 #include "tests/conformance/operator_notes.h"
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 namespace {
 
 using Kind = OperatorNote::Kind;
@@ -91,4 +91,4 @@ int fully_supported() {
   return count;
 }
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -8,7 +8,7 @@
 
 // docs/operators.md: every operator of the ONNX standard, what the importer makes of it, and how
 // many of the backend tests it passes.
-namespace bf::conformance {
+namespace bf_aot::conformance {
 
 // Verdicts over the tests of one operator, or of several in one model.
 struct Score {
@@ -29,4 +29,4 @@ std::string operator_table(const Scores& scores);
 // them.
 int fully_supported();
 
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -23,7 +23,7 @@
 #include "tests/conformance/run.h"
 #include "tests/soundness/batch.h"
 
-namespace bf::conformance {
+namespace bf_aot::conformance {
 namespace {
 
 using soundness::Batch;
@@ -303,4 +303,4 @@ TEST(ConformanceVerifiers, CrownHoldsExpectedOutputs) {
 }
 
 }  // namespace
-}  // namespace bf::conformance
+}  // namespace bf_aot::conformance

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the harness and runtime/rounding.h on one CPU.
+"""Tests the harness and runtime/bf/core/rounding.h on one CPU.
 
   stand-in    the hand-written verifier gives the host's bits; the figures are plausible
   unused      code that the entry point does not need is not counted

@@ -19,7 +19,7 @@
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +103,4 @@ TEST(ErrorCodes, supported_operators_are_documented) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

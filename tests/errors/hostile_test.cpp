@@ -10,7 +10,7 @@
 #include "frontend/import/importer.h"
 #include "tests/support/model_text.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -212,4 +212,4 @@ TEST_F(ExternalData, needs_a_folder) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

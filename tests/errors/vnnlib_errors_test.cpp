@@ -21,7 +21,7 @@
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST(VnnlibErrorCodes, each_has_a_bad_property_and_is_documented) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

@@ -6,6 +6,6 @@
 #include <cstdint>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  bf::test::try_import({reinterpret_cast<const char*>(data), size});
+  bf_aot::test::try_import({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ TEST(FuzzImporter, only_compile_errors_escape) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

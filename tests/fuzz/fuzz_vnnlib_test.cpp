@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST(FuzzVnnlib, OnlyCompileErrorsEscape) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

@@ -3,7 +3,7 @@
 #include "frontend/import/importer.h"
 #include "tests/fuzz/fuzz_importer.h"
 
-namespace bf::test {
+namespace bf_aot::test {
 
 bool try_import(std::string_view bytes) {
   ImportLimits limits;
@@ -24,4 +24,4 @@ bool try_import(std::string_view bytes) {
   }
 }
 
-}  // namespace bf::test
+}  // namespace bf_aot::test

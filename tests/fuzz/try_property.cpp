@@ -6,7 +6,7 @@
 #include "frontend/vnnlib/vnnlib.h"
 #include "tests/fuzz/fuzz_vnnlib.h"
 
-namespace bf::test {
+namespace bf_aot::test {
 namespace {
 
 void check_case(const Property& property, const PropertyCase& one) {
@@ -58,4 +58,4 @@ bool try_property(std::string_view text) {
   }
 }
 
-}  // namespace bf::test
+}  // namespace bf_aot::test

@@ -21,7 +21,7 @@
 #include "frontend/passes/pipeline.h"
 #include "tests/paths.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,4 +183,4 @@ TEST(GoldenFiles, AreThere) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

@@ -10,7 +10,7 @@
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using testing::covers;
@@ -241,4 +241,4 @@ TEST_F(ExactArithmetic, OverflowIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

@@ -11,7 +11,7 @@
 #include "frontend/graph.h"
 #include "frontend/passes/exact_arithmetic.h"
 
-namespace bf::testing {
+namespace bf_aot::testing {
 
 // |exact - x.value| <= x.error, decided exactly.
 inline bool covers(const Bounded& x, const mpq_class& exact) {
@@ -94,4 +94,4 @@ inline std::vector<std::vector<Interval>> evaluate_intervals(
   return evaluate_with<IntervalArithmetic>(graph, inputs);
 }
 
-}  // namespace bf::testing
+}  // namespace bf_aot::testing

@@ -13,7 +13,7 @@
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 using testing::Interval;
@@ -343,4 +343,4 @@ TEST_F(Passes, AgreeWithDoubleEvaluationOnIntegers) {
 }
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

@@ -9,7 +9,7 @@
 
 #include "frontend/shapes.h"
 
-namespace bf::testing {
+namespace bf_aot::testing {
 namespace {
 
 constexpr std::int64_t kLargest = 24;  // elements of one tensor
@@ -377,4 +377,4 @@ std::vector<std::vector<double>> random_point(Random& random, Numbers numbers, c
   return point;
 }
 
-}  // namespace bf::testing
+}  // namespace bf_aot::testing

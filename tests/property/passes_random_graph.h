@@ -6,7 +6,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf::testing {
+namespace bf_aot::testing {
 
 using Random = std::mt19937_64;
 
@@ -35,4 +35,4 @@ Graph random_chain(Random& random, Numbers numbers, int size);
 // One point for each graph input.
 std::vector<std::vector<double>> random_point(Random& random, Numbers numbers, const Graph& graph);
 
-}  // namespace bf::testing
+}  // namespace bf_aot::testing

@@ -1,5 +1,5 @@
 // Branch and bound with bounds that are known: every verdict, and that no part of a box is lost.
-#include "runtime/branch_and_bound.h"
+#include "runtime/bf/search/branch_and_bound.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "rows_of_pixels.h"
-#include "runtime/conv_forward.h"
+#include "runtime/bf/conv/conv_forward.h"
 #include "terms_random.h"
 
 namespace bf_test {

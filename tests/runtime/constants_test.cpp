@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/terms.h"
+#include "runtime/bf/sums/terms.h"
 
 namespace bf_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "cpu.h"
+#include "bf/core/cpu.h"
 
 #include <gtest/gtest.h>
 

@@ -11,16 +11,16 @@
 namespace bf_test {
 namespace {
 
-using bf::Function;
 using bf::FunctionRange;
 using bf::Relaxation;
+using bf_aot::Function;
 
 struct Box {
   double low, high;
 };
 
 // Boxes of all widths, from points to the whole line, between special and random places.
-std::vector<Box> boxes_for(const bf::FunctionTable& table, unsigned seed, int count) {
+std::vector<Box> boxes_for(const bf_aot::FunctionTable& table, unsigned seed, int count) {
   std::mt19937_64 random(seed);
   const std::vector<double> special = special_points(table);
   std::uniform_real_distribution<double> unit(0, 1);
@@ -80,7 +80,7 @@ TEST_P(Functions, BoundsHold) {
   const Function function = GetParam();
   const Held held(function);
   check_points(function, held);
-  const bool exact = bf::is_piecewise_linear(function.kind);
+  const bool exact = bf_aot::is_piecewise_linear(function.kind);
   const std::vector<double> special = special_points(held.table());
   std::mt19937_64 random(7);
   for (const Box& box : boxes_for(held.table(), 1, 1500)) {
@@ -92,7 +92,7 @@ TEST_P(Functions, BoundsHold) {
     for (double x : samples_of(box, special, random, 24)) {
       const Number f = exact_value(function, x);
       const auto where = [&] {
-        return testing::Message() << bf::to_string(function) << " at " << std::hexfloat << x
+        return testing::Message() << bf_aot::to_string(function) << " at " << std::hexfloat << x
                                   << " in [" << box.low << ", " << box.high << "], centre "
                                   << centre << std::defaultfloat << " (" << x << " in [" << box.low
                                   << ", " << box.high << "])";
@@ -122,7 +122,7 @@ TEST_P(Functions, BoundsHold) {
 // Each cell's polynomial and slope, through function_point().
 void check_points(const Function& function, const Held& held) {
   if (bf::is_staircase(held.view())) return;
-  const bool exact = bf::is_piecewise_linear(function.kind);
+  const bool exact = bf_aot::is_piecewise_linear(function.kind);
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> unit(0, 1);
   std::vector<double> places = special_points(held.table());
@@ -157,12 +157,12 @@ void check_slope(const Function& function, const Held& held, double x) {
   mpfr_sub_d(rise, rise, at.slope, MPFR_RNDN);
   const double miss = std::fabs(mpfr_get_d(rise, MPFR_RNDN));
   EXPECT_LE(miss, at.slope_error + 0x1p-60 * (1 + std::fabs(at.slope)))
-      << bf::to_string(function) << " at " << x;
+      << bf_aot::to_string(function) << " at " << x;
 }
 
 TEST_P(Functions, SlopesHold) {
   const Held held(GetParam());
-  if (bf::is_piecewise_linear(GetParam().kind)) return;
+  if (bf_aot::is_piecewise_linear(GetParam().kind)) return;
   for (int i = -800; i <= 800; ++i) check_slope(GetParam(), held, i * 0x1.3p-6);
 }
 
@@ -179,7 +179,7 @@ TEST(TangentTop, PaysForTheSlopesError) {
 
 std::string name_of_test(const testing::TestParamInfo<Function>& info) {
   std::string name = std::to_string(info.index) + "_";
-  for (char c : bf::to_string(info.param)) name += std::isalnum(c) != 0 ? c : '_';
+  for (char c : bf_aot::to_string(info.param)) name += std::isalnum(c) != 0 ? c : '_';
   return name;
 }
 
@@ -188,8 +188,10 @@ std::vector<Function> functions_here() {
   std::vector<Function> list = functions_to_test();
 #ifdef BF_CONTRACTED
   std::erase_if(list, [](const Function& function) {
-    return function.kind > bf::FunctionKind::kErf && function.kind != bf::FunctionKind::kPower &&
-           function.kind != bf::FunctionKind::kExp && function.kind != bf::FunctionKind::kLog;
+    return function.kind > bf_aot::FunctionKind::kErf &&
+           function.kind != bf_aot::FunctionKind::kPower &&
+           function.kind != bf_aot::FunctionKind::kExp &&
+           function.kind != bf_aot::FunctionKind::kLog;
   });
 #endif
   return list;

@@ -11,8 +11,8 @@
 namespace bf_test {
 namespace {
 
-using bf::Function;
-using bf::FunctionKind;
+using bf_aot::Function;
+using bf_aot::FunctionKind;
 
 struct Layer {
   std::vector<double> centre;
@@ -61,7 +61,7 @@ mpq_class magnitude(double x) {
 }
 
 // What a row may lose per coefficient, but for the sum of offsets, in exact arithmetic; see relax()
-// in runtime/relax.h.
+// in runtime/bf/core/relax.h.
 mpq_class least_loss(const bf::Relaxation& line, const Layer& layer, std::size_t j, double product,
                      double slack) {
   const mpq_class up = magnitude(line.slope_upper);
@@ -92,7 +92,7 @@ void check_offsets(const bf::Relaxation& line, float upper, float lower, const m
 }
 
 void check_layer(const Function& function) {
-  SCOPED_TRACE(bf::to_string(function));
+  SCOPED_TRACE(bf_aot::to_string(function));
   const Held held(function);
   const Layer layer = random_layer(300, 5);
   const int n = layer.size();

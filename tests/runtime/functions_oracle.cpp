@@ -8,8 +8,8 @@ namespace bf_test {
 
 namespace {
 
-using bf::Function;
-using bf::FunctionKind;
+using bf_aot::Function;
+using bf_aot::FunctionKind;
 
 Number nan_number() {
   return Number(std::numeric_limits<double>::quiet_NaN());
@@ -203,7 +203,8 @@ Number smooth(const Function& f, double xd) {
 }  // namespace
 
 Number exact_value(const Function& function, double x) {
-  return bf::is_piecewise_linear(function.kind) ? line_or_step(function, x) : smooth(function, x);
+  return bf_aot::is_piecewise_linear(function.kind) ? line_or_step(function, x)
+                                                    : smooth(function, x);
 }
 
 bool holds(const std::vector<std::pair<double, double>>& products, const Number& f, bool exact,
@@ -231,8 +232,8 @@ bool holds(const std::vector<std::pair<double, double>>& products, const Number&
   return good;
 }
 
-Held::Held(const Function& function) : table_(bf::make_function_table(function)) {
-  for (const bf::TableRun& run : table_.runs)
+Held::Held(const Function& function) : table_(bf_aot::make_function_table(function)) {
+  for (const bf_aot::TableRun& run : table_.runs)
     runs_.push_back({static_cast<bf::FunctionRunKind>(run.kind), run.open, run.cell, run.cells,
                      run.start, run.start_low, run.start_high, run.end_low, run.end_high, run.slack,
                      run.intercept, run.slope});
@@ -295,7 +296,7 @@ std::vector<Function> functions_to_test() {
   return list;
 }
 
-std::vector<double> special_points(const bf::FunctionTable& table) {
+std::vector<double> special_points(const bf_aot::FunctionTable& table) {
   std::vector<double> points{0, 1, -1, 0.5, -0.5, 3, -3, 1e-3, -1e-3, 1e-20, -1e-20, 40, -40, 1e6};
   const auto add = [&](double x) {
     if (!std::isfinite(x)) return;
@@ -303,13 +304,13 @@ std::vector<double> special_points(const bf::FunctionTable& table) {
     points.push_back(bf::next_up(x));
     points.push_back(bf::next_down(x));
   };
-  for (const bf::TableRun& run : table.runs) add(run.start);
-  if (table.form == bf::FunctionForm::kCells)
+  for (const bf_aot::TableRun& run : table.runs) add(run.start);
+  if (table.form == bf_aot::FunctionForm::kCells)
     for (std::size_t i = 0; i < table.starts.size(); i += table.starts.size() / 16 + 1)
       add(table.starts[i]);
   for (double x : {2.5, 0.05, 0.35}) add(x);
   // Next to ties of x / step, some of them exact.
-  if (table.form == bf::FunctionForm::kRound)
+  if (table.form == bf_aot::FunctionForm::kRound)
     for (int n = -25; n < 25; ++n) add((2 * n + 1) * table.step / 2);
   std::sort(points.begin(), points.end());
   return points;

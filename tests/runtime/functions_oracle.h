@@ -7,7 +7,7 @@
 
 #include "frontend/function.h"
 #include "planner/functions/function_table.h"
-#include "runtime/functions.h"
+#include "runtime/bf/functions/functions.h"
 
 namespace bf_test {
 
@@ -32,7 +32,7 @@ class Number {
 };
 
 // f(x) up to 2^-300 relatively, and exactly for steps and lines; NaN outside of the domain.
-Number exact_value(const bf::Function& function, double x);
+Number exact_value(const bf_aot::Function& function, double x);
 
 // Whether y >= f (side 1) or y <= f (side -1) for the exact sum y of products of doubles,
 // sum_i first_i second_i, up to the error of `f` (none where `exact`).
@@ -42,20 +42,20 @@ bool holds(const std::vector<std::pair<double, double>>& products, const Number&
 // A planner's table as the runtime sees it.
 class Held {
  public:
-  explicit Held(const bf::Function& function);
+  explicit Held(const bf_aot::Function& function);
   const bf::FunctionView& view() const { return view_; }
-  const bf::FunctionTable& table() const { return table_; }
+  const bf_aot::FunctionTable& table() const { return table_; }
 
  private:
-  bf::FunctionTable table_;
+  bf_aot::FunctionTable table_;
   std::vector<bf::FunctionRun> runs_;
   bf::FunctionView view_;
 };
 
 // Each function, with some parameters.
-std::vector<bf::Function> functions_to_test();
+std::vector<bf_aot::Function> functions_to_test();
 
 // Points worth a test: kinks, ends of runs, borders of cells, extremes, and their neighbours.
-std::vector<double> special_points(const bf::FunctionTable& table);
+std::vector<double> special_points(const bf_aot::FunctionTable& table);
 
 }  // namespace bf_test

@@ -11,8 +11,8 @@
 namespace bf_test {
 namespace {
 
-using bf::Function;
-using bf::FunctionKind;
+using bf_aot::Function;
+using bf_aot::FunctionKind;
 
 struct Sample {
   double x, y;
@@ -44,10 +44,10 @@ double best_distance(const Function& function, double low, double high,
   std::vector<Sample> samples;
   for (int i = 0; i < count; ++i) {
     const double x = i + 1 == count ? high : low + (high - low) * i / (count - 1);
-    samples.push_back({x, bf::evaluate(function, x)});
+    samples.push_back({x, bf_aot::evaluate(function, x)});
   }
   for (double x : special)
-    if (x >= low && x <= high) samples.push_back({x, bf::evaluate(function, x)});
+    if (x >= low && x <= high) samples.push_back({x, bf_aot::evaluate(function, x)});
   std::stable_sort(samples.begin(), samples.end(),
                    [](const Sample& a, const Sample& b) { return a.x < b.x; });
   const double middle = low / 2 + high / 2;
@@ -117,11 +117,11 @@ void expect_tight(const Case& test, const Held& held, double low, double high, d
   const bf::Relaxation line = bf::relax_function(held.view(), centre, low, high);
   const double best = best_distance(test.function, low, high);
   const double got = distance_between(line, centre, centre);
-  const double size = std::max({std::fabs(bf::evaluate(test.function, low)),
-                                std::fabs(bf::evaluate(test.function, high)), 1.0});
+  const double size = std::max({std::fabs(bf_aot::evaluate(test.function, low)),
+                                std::fabs(bf_aot::evaluate(test.function, high)), 1.0});
   const double unit = 0x1p-32 * size + 0x1p-22 * line.radius;
   EXPECT_LE(got, best * 1.01 + unit)
-      << bf::to_string(test.function) << " on [" << low << ", " << high << "]: slopes "
+      << bf_aot::to_string(test.function) << " on [" << low << ", " << high << "]: slopes "
       << line.slope_upper << ", " << line.slope_lower;
   if (best > 64 * unit) worst = std::max(worst, got / best);
 }
@@ -148,7 +148,7 @@ void check_points(const Case& test, const Held& held) {
   for (int i = 0; i <= 400; ++i) {
     const double x = test.from + (test.to - test.from) * i / 400;
     const bf::FunctionRange range = bf::bound_function(held.view(), x, x);
-    const double y = bf::evaluate(test.function, x);
+    const double y = bf_aot::evaluate(test.function, x);
     EXPECT_LE(range.high - range.low, 0x1p-35 * std::max(std::fabs(y), 0x1p-7)) << x;
     const bf::Relaxation line = bf::relax_function(held.view(), x, x, x);
     EXPECT_EQ(line.slope_upper, 0);
@@ -167,7 +167,7 @@ void check_intervals(const Case& test, const Held& held) {
       for (int k = 0; k <= 2000; ++k) {
         double x = low + (high - low) * k / 2000;
         if (std::fabs(x) < (high - low) / 2000) x = 0;  // the kinks
-        const double y = bf::evaluate(test.function, x);
+        const double y = bf_aot::evaluate(test.function, x);
         least = std::min(least, y);
         most = std::max(most, y);
       }
@@ -187,7 +187,7 @@ TEST_P(Tightness, LinesPointsAndIntervals) {
 
 std::string name_of_case(const testing::TestParamInfo<Case>& info) {
   std::string name = std::to_string(info.index) + "_";
-  for (char c : bf::to_string(info.param.function)) name += std::isalnum(c) != 0 ? c : '_';
+  for (char c : bf_aot::to_string(info.param.function)) name += std::isalnum(c) != 0 ? c : '_';
   return name;
 }
 
@@ -196,13 +196,14 @@ INSTANTIATE_TEST_SUITE_P(All, Tightness, testing::ValuesIn(cases()), name_of_cas
 // Steps: no width at points, and lines no worse than the best over the corners.
 TEST(Steps, AreExactAtPointsAndTight) {
   for (const Function& function : functions_to_test()) {
-    if (!bf::is_piecewise_linear(function.kind) || function.kind < FunctionKind::kSign) continue;
+    if (!bf_aot::is_piecewise_linear(function.kind) || function.kind < FunctionKind::kSign)
+      continue;
     const Held held(function);
     for (double x : {-3.0, -2.5, -1.0, -0.5, -0.0, 0.0, 0x1p-1074, -0x1p-1074, 0.5, 1.0, 1.5, 2.5,
                      0.05, 0.15, 1e30}) {
       const bf::FunctionRange range = bf::bound_function(held.view(), x, x);
       if (std::fabs(x) > 1e20 && function.kind == FunctionKind::kRound) continue;
-      EXPECT_EQ(range.low, range.high) << bf::to_string(function) << " at " << x;
+      EXPECT_EQ(range.low, range.high) << bf_aot::to_string(function) << " at " << x;
       EXPECT_TRUE(holds({{range.low, 1}}, exact_value(function, x), true, 1));
       EXPECT_TRUE(holds({{range.low, 1}}, exact_value(function, x), true, -1));
     }
@@ -217,7 +218,7 @@ TEST(Steps, AreExactAtPointsAndTight) {
         const double best = best_distance(function, low, high, special_points(held.table()));
         const double got = distance_between(line, centre, centre);
         EXPECT_LE(got, best * 1.01 + (high - low) / 1000 / step + 1e-6 * (1 + best))
-            << bf::to_string(function) << " on [" << low << ", " << high << "]";
+            << bf_aot::to_string(function) << " on [" << low << ", " << high << "]";
       }
   }
 }

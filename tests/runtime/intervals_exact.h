@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "planner/error_terms.h"
-#include "planner/lowering.h"
+#include "planner/lowering/lowering.h"
+#include "planner/network/error_terms.h"
 #include "terms_random.h"
 
 // Sums of intervals against exact rationals.
@@ -19,15 +19,15 @@ struct Sums {
       : centre(static_cast<std::size_t>(out), 7), radius(static_cast<std::size_t>(out), 7) {}
 };
 
-inline bf::Layer layer_of(const std::vector<RandomTerm>& terms) {
-  bf::Layer layer;
-  layer.kind = bf::LayerKind::kSum;
+inline bf_aot::Layer layer_of(const std::vector<RandomTerm>& terms) {
+  bf_aot::Layer layer;
+  layer.kind = bf_aot::LayerKind::kSum;
   for (const RandomTerm& term : terms) {
-    bf::Term made;
-    if (term.kind == RandomTerm::Kind::kConv) made.map = bf::ConvMap{term.geometry};
+    bf_aot::Term made;
+    if (term.kind == RandomTerm::Kind::kConv) made.map = bf_aot::ConvMap{term.geometry};
     if (term.kind == RandomTerm::Kind::kSparse)
-      made.map = bf::SparseMap{term.row_start, term.column};
-    if (term.kind == RandomTerm::Kind::kGather) made.map = bf::GatherMap{};
+      made.map = bf_aot::SparseMap{term.row_start, term.column};
+    if (term.kind == RandomTerm::Kind::kGather) made.map = bf_aot::GatherMap{};
     if (!term.products.empty()) made.row_entries = term.most(false);
     layer.terms.push_back(std::move(made));
   }
@@ -56,10 +56,12 @@ inline void expect_close(const Sums& sums, const Exact& truth, int depth) {
   for (std::size_t i = 0; i < sums.centre.size(); ++i) {
     const mpq_class underflow = exact(truth.products[i] * 0x1p-150);
     const mpq_class miss = abs(exact(static_cast<double>(sums.centre[i])) - truth.centre[i]);
-    EXPECT_LE(miss, exact(bf::gamma_float(depth)) * truth.size[i] + underflow) << i;
+    EXPECT_LE(miss, exact(bf_aot::gamma_float(depth)) * truth.size[i] + underflow) << i;
     const auto reach = static_cast<double>(sums.radius[i]);
-    EXPECT_LE(truth.radius[i], (exact(reach) + underflow) * exact(bf::inflate_float(depth))) << i;
-    EXPECT_LE(exact(reach), truth.radius[i] * exact(1 + bf::gamma_float(depth)) + underflow) << i;
+    EXPECT_LE(truth.radius[i], (exact(reach) + underflow) * exact(bf_aot::inflate_float(depth)))
+        << i;
+    EXPECT_LE(exact(reach), truth.radius[i] * exact(1 + bf_aot::gamma_float(depth)) + underflow)
+        << i;
   }
 }
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "intervals_exact.h"
-#include "planner/lowering.h"
+#include "planner/lowering/lowering.h"
 #include "rows_of_pixels.h"
-#include "runtime/conv_interval.h"
+#include "runtime/bf/conv/conv_interval.h"
 
 namespace bf_test {
 namespace {
@@ -43,7 +43,7 @@ void check_fixed() {
                              sums.centre.data(), sums.radius.data());
     Exact truth(sums.centre.size());
     truth.add(term, c, r);
-    expect_close(sums, truth, bf::LoweringPlanner::interval_depth(layer_of({term})));
+    expect_close(sums, truth, bf_aot::LoweringPlanner::interval_depth(layer_of({term})));
   }
 }
 

@@ -1,7 +1,7 @@
 // The interval pass through sum layers against exact rationals, with the number of roundings that
 // the planner counts.
 
-#include "runtime/intervals.h"
+#include "runtime/bf/sums/intervals.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "intervals_exact.h"
-#include "planner/lowering.h"
-#include "runtime/conv_interval.h"
+#include "planner/lowering/lowering.h"
+#include "runtime/bf/conv/conv_interval.h"
 
 namespace bf_test {
 namespace {
@@ -56,12 +56,12 @@ TEST(Intervals, SumsKeepTheirRoundings) {
         pass<true>(terms[t], c, r, sums);
       truth.add(terms[t], c, r);
     }
-    expect_close(sums, truth, bf::LoweringPlanner::interval_depth(layer_of(terms)));
+    expect_close(sums, truth, bf_aot::LoweringPlanner::interval_depth(layer_of(terms)));
   }
 }
 
-bf::ConvGeometry square(int groups, int in, int out, int size, int kernel) {
-  bf::ConvGeometry g;
+bf_aot::ConvGeometry square(int groups, int in, int out, int size, int kernel) {
+  bf_aot::ConvGeometry g;
   g.groups = groups;
   g.in_channels = in * groups;
   g.out_channels = out * groups;
@@ -97,7 +97,7 @@ TEST(Intervals, ChainsAreAsShortAsPlanned) {
         pass<false>(term, c, c, sums);
         Exact truth(sums.centre.size());
         truth.add(term, c, c);
-        expect_close(sums, truth, bf::LoweringPlanner::interval_depth(layer_of({term})));
+        expect_close(sums, truth, bf_aot::LoweringPlanner::interval_depth(layer_of({term})));
       }
 }
 
@@ -195,8 +195,8 @@ TEST(Intervals, CentresPayForTheirRounding) {
 }
 
 // Groups of random size over `in` candidates.
-bf::SparseMap random_groups(Random& random, int rows, int in) {
-  bf::SparseMap map{{0}, {}};
+bf_aot::SparseMap random_groups(Random& random, int rows, int in) {
+  bf_aot::SparseMap map{{0}, {}};
   for (int i = 0; i < rows; ++i) {
     for (int count = random.between(1, 6); count > 0; --count)
       map.column.push_back(random.below(in));
@@ -221,7 +221,7 @@ TEST(Intervals, MaximaHoldWhatCandidatesSay) {
     const std::vector<float> c = random.numbers(kIn, kind);
     std::vector<float> r = random.radii(kIn, kind);
     if (seed % 3 == 0) std::fill(r.begin(), r.end(), 0.0F);
-    const bf::SparseMap map = random_groups(random, kRows, kIn);
+    const bf_aot::SparseMap map = random_groups(random, kRows, kIn);
     Sums made(kRows);
     bf::max_interval(kRows, map.row_start.data(), map.column.data(), c.data(), r.data(),
                      max_errors(gamma), made.centre.data(), made.radius.data());
@@ -280,7 +280,7 @@ constexpr bf::MaxGroups kChannelsLast = {
     0, {1, 4, 4, 6}, {0, 96, 12, 1}, {1, 2, 2, 1}, {0, 48, 6, 0}};
 constexpr bf::MaxGroups kLong = {1, {1, 1, 2, 300}, {0, 0, 601, 2}, {1, 1, 1, 3}, {0, 0, 0, 1}};
 
-bf::SparseMap candidates_of(const bf::MaxGroups& groups) {
+bf_aot::SparseMap candidates_of(const bf::MaxGroups& groups) {
   const auto visit = [](const int(&count)[4], const int(&stride)[4], auto each) {
     for (int a = 0; a < count[0]; ++a)
       for (int b = 0; b < count[1]; ++b)
@@ -288,7 +288,7 @@ bf::SparseMap candidates_of(const bf::MaxGroups& groups) {
           for (int d = 0; d < count[3]; ++d)
             each(a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3]);
   };
-  bf::SparseMap map{{0}, {}};
+  bf_aot::SparseMap map{{0}, {}};
   visit(groups.count, groups.stride, [&](int first) {
     visit(groups.taps, groups.tap_stride,
           [&](int tap) { map.column.push_back(groups.first + first + tap); });
@@ -299,7 +299,7 @@ bf::SparseMap candidates_of(const bf::MaxGroups& groups) {
 
 template <const bf::MaxGroups& kGroups>
 void expect_same_maxima() {
-  const bf::SparseMap map = candidates_of(kGroups);
+  const bf_aot::SparseMap map = candidates_of(kGroups);
   const int in = *std::max_element(map.column.begin(), map.column.end()) + 1;
   const int rows = static_cast<int>(map.row_start.size()) - 1;
   for (unsigned seed = 0; seed < 20; ++seed) {

@@ -1,6 +1,6 @@
 // Outward rounding on lanes: the numbers of rounding.h, each by each.
 
-#include "runtime/lanes.h"
+#include "runtime/bf/core/lanes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/rounding.h"
+#include "runtime/bf/core/rounding.h"
 
 namespace bf_test {
 namespace {

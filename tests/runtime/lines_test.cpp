@@ -2,7 +2,7 @@
 // leave of a pre-activation, and what is claimed of it and of its activation. DESIGN.md, note
 // [forward lines].
 
-#include "runtime/lines.h"
+#include "runtime/bf/dense/lines.h"
 
 #include <gmpxx.h>
 #include <gtest/gtest.h>

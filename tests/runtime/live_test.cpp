@@ -1,6 +1,7 @@
-// Routines on live channels against those of all channels, note [live pixels] in runtime/live.h.
+// Routines on live channels against those of all channels, note [live pixels] in
+// runtime/bf/sums/live.h.
 
-#include "runtime/live.h"
+#include "runtime/bf/sums/live.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/conv_live.h"
+#include "runtime/bf/conv/conv_live.h"
 #include "tests/runtime/windows_shapes.h"
 
 namespace bf_test {

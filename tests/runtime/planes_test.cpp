@@ -1,7 +1,7 @@
 // Products and maxima against exact rationals: their boxes hold the values, and a backward row
 // through them stays a lower bound, with the prices that the planner gives them and not without.
 
-#include "runtime/planes.h"
+#include "runtime/bf/sums/planes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Relaxations on lanes against the same neuron by neuron: without contraction every bit is the
 // same. That the scalar ones hold is tested against exact numbers elsewhere.
 
-#include "runtime/relax.h"
+#include "runtime/bf/core/relax.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "tests/runtime/rounding_variant.h"
 
-#include "runtime/rounding.h"
+#include "runtime/bf/core/rounding.h"
 
 #define BF_CONCAT_(a, b) a##b
 #define BF_CONCAT(a, b) BF_CONCAT_(a, b)

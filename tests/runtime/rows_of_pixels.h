@@ -1,7 +1,7 @@
 #pragma once
 
 #include "frontend/graph.h"
-#include "runtime/terms.h"
+#include "runtime/bf/sums/terms.h"
 
 // Convolutions of constant shapes, for the tests of what goes through them.
 
@@ -33,8 +33,8 @@ constexpr bf::ConvShape rows_of(int groups, int in, int out, Row row, bool by_pi
   return by_pixels ? bf::by_pixels(shape, true, true) : shape;
 }
 
-inline bf::ConvGeometry geometry_of(const bf::ConvShape& shape) {
-  bf::ConvGeometry g;
+inline bf_aot::ConvGeometry geometry_of(const bf::ConvShape& shape) {
+  bf_aot::ConvGeometry g;
   g.batch = shape.batch;
   g.groups = shape.groups;
   g.in_channels = shape.in_channels;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/bounds.h"
-#include "runtime/first_link.h"
+#include "runtime/bf/core/bounds.h"
+#include "runtime/bf/dense/first_link.h"
 #include "terms_random.h"
 
 namespace bf_test {

@@ -2,11 +2,11 @@
 // prices that the planner gives them and not without; the walk forward is the layers' own; steps
 // stay in [0, 1], whatever they are told, and climb.
 
-#include "runtime/slopes.h"
+#include "runtime/bf/sums/slopes.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/relax.h"
+#include "runtime/bf/core/relax.h"
 #include "terms_random.h"
 
 namespace bf_test {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "frontend/conv_loops.h"
-#include "runtime/terms.h"
+#include "runtime/bf/sums/terms.h"
 
 // Random terms and numbers for the tests of runtime/{terms,backward,starts,planes}.h, and the
 // constants that the planner would give them.
@@ -87,9 +87,9 @@ class Random {
 };
 
 // Dense strides in a random order of the dimensions, some of them backwards.
-inline bf::ImageLayout random_layout(Random& random, std::int64_t batch, std::int64_t channels,
-                                     const bf::Extent& size) {
-  bf::ImageLayout image;
+inline bf_aot::ImageLayout random_layout(Random& random, std::int64_t batch, std::int64_t channels,
+                                         const bf_aot::Extent& size) {
+  bf_aot::ImageLayout image;
   std::int64_t* const strides[5] = {&image.batch, &image.channel, &image.spatial[0],
                                     &image.spatial[1], &image.spatial[2]};
   const std::int64_t sizes[5] = {batch, channels, size[0], size[1], size[2]};
@@ -107,8 +107,8 @@ inline bf::ImageLayout random_layout(Random& random, std::int64_t batch, std::in
   return image;
 }
 
-inline bf::ConvGeometry random_conv(Random& random) {
-  bf::ConvGeometry g;
+inline bf_aot::ConvGeometry random_conv(Random& random) {
+  bf_aot::ConvGeometry g;
   g.batch = random.between(1, 2);
   g.groups = random.below(3) == 0 ? random.between(2, 3) : 1;
   g.in_channels = g.groups * random.between(1, 6);
@@ -135,7 +135,7 @@ inline bf::ConvGeometry random_conv(Random& random) {
   return g;
 }
 
-inline bf::ConvShape shape_of(const bf::ConvGeometry& g) {
+inline bf::ConvShape shape_of(const bf_aot::ConvGeometry& g) {
   bf::ConvShape s{};
   const auto n = [](std::int64_t x) { return static_cast<int>(x); };
   s.batch = n(g.batch);
@@ -167,7 +167,7 @@ struct RandomTerm {
   };
   int out = 0, in = 0;
   bf::ConvShape shape{};
-  bf::ConvGeometry geometry;  // the same
+  bf_aot::ConvGeometry geometry;  // the same
   std::vector<std::int32_t> row_start, column, source;
   std::vector<float> weight, residual;
   std::vector<Product> products;
@@ -202,7 +202,7 @@ inline std::vector<float> packed(const bf::ConvShape& shape, const std::vector<f
   return made;
 }
 
-inline RandomTerm random_conv_term(Random& random, Numbers kind, const bf::ConvGeometry& g) {
+inline RandomTerm random_conv_term(Random& random, Numbers kind, const bf_aot::ConvGeometry& g) {
   RandomTerm term;
   term.out = static_cast<int>(g.out_count());
   term.in = static_cast<int>(g.in_count());

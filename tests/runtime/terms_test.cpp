@@ -1,14 +1,14 @@
 // Routines of sum layers against exact rationals: centres, radii, slack, backward coefficients and
 // row sums, with the number of roundings that the planner counts for them.
 
-#include "runtime/terms.h"
+#include "runtime/bf/sums/terms.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/backward.h"
-#include "runtime/conv_forward.h"
-#include "runtime/relax.h"
-#include "runtime/starts.h"
+#include "runtime/bf/conv/conv_forward.h"
+#include "runtime/bf/conv/starts.h"
+#include "runtime/bf/core/relax.h"
+#include "runtime/bf/sums/backward.h"
 #include "terms_random.h"
 
 namespace bf_test {

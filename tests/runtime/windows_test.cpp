@@ -1,7 +1,7 @@
 // Windows of images against the loops that define convolutions, and routines on windows against the
 // same on whole tensors.
 
-#include "runtime/windows.h"
+#include "runtime/bf/sums/windows.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "runtime/conv_forward.h"
-#include "runtime/starts.h"
+#include "runtime/bf/conv/conv_forward.h"
+#include "runtime/bf/conv/starts.h"
 #include "tests/runtime/windows_shapes.h"
 
 namespace bf_test {

@@ -9,12 +9,12 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "aot/cli/library.h"
-#include "aot/cli/process.h"
+#include "aot/host/library.h"
+#include "aot/host/process.h"
 #include "planner/tuning/schedule_space.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 void write(const std::filesystem::path& path, const std::string& text) {
@@ -44,7 +44,7 @@ PlannerConfig planner_config(Method method, Lowering lowering, const std::string
 
 PlannerConfig with_random_schedules(const Graph& graph, PlannerConfig config, Random& random) {
   config.lowering = Lowering::kVector;
-  const Plan rules = bf::plan(graph, ModelInfo{}, "net", false, config);
+  const Plan rules = bf_aot::plan(graph, ModelInfo{}, "net", false, config);
   config.lowering = Lowering::kTuned;
   for (const Kernel& kernel : rules.kernels) {
     if (!is_tunable(kernel)) continue;
@@ -92,7 +92,7 @@ std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& c
   info.file_name = graph.name;
   info.sha256 = std::string(64, '0');
   info.opset = 17;
-  plans_.push_back(bf::plan(graph, info, name, has_spec, config));
+  plans_.push_back(bf_aot::plan(graph, info, name, has_spec, config));
   const Plan& made = plans_.back();
   const std::filesystem::path& folder = folder_.path();
   write(folder / (name + ".cpp"), emit_source(made, name, nullptr, instruments));
@@ -112,11 +112,12 @@ void Batch::build(const Build& how) {
   write(folder_.path() / "batch.cpp",
         before +
             "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n"
-            "#include \"first_link.h\"\n#include \"functions.h\"\n"
-            "#include \"blob.h\"\n#include \"boxes.h\"\n#include \"context.h\"\n"
-            "#include \"conv_forward.h\"\n#include \"conv_interval.h\"\n#include "
-            "\"conv_live.h\"\n#include \"lines.h\"\n#include "
-            "\"parallel.h\"\n#include \"planes.h\"\n#include \"relax.h\"\n#include "
+            "#include \"bf/dense/first_link.h\"\n#include \"bf/functions/functions.h\"\n"
+            "#include \"bf/core/blob.h\"\n#include \"bf/dense/boxes.h\"\n#include "
+            "\"bf/core/context.h\"\n"
+            "#include \"bf/conv/conv_forward.h\"\n#include \"bf/conv/conv_interval.h\"\n#include "
+            "\"conv_live.h\"\n#include \"bf/dense/lines.h\"\n#include "
+            "\"parallel.h\"\n#include \"bf/sums/planes.h\"\n#include \"bf/core/relax.h\"\n#include "
             "\"slopes.h\"\n#include "
             "\"starts.h\"\n" +
             unit_);
@@ -200,4 +201,4 @@ bool has_compiler(const std::string& name) {
   return cli::find_program(name).has_value();
 }
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

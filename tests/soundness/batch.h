@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "aot/emit.h"
+#include "aot/interface/emit.h"
 #include "planner/planner.h"
 #include "runtime/bf.h"
 #include "tests/soundness/net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 // A folder that goes with the object.
 class TemporaryFolder {
@@ -108,4 +108,4 @@ std::string test_name(std::string_view name);
 
 bool has_compiler(const std::string& name);
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

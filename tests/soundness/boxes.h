@@ -4,7 +4,7 @@
 
 #include "tests/soundness/batch.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 using BoundsBatch = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
                                   bf_status*, void*, std::size_t);
@@ -66,4 +66,4 @@ struct BatchCall {
   }
 };
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -13,7 +13,7 @@
 #include "tests/soundness/boxes.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -301,4 +301,4 @@ TEST_F(BoxesContract, ABudgetKeepsBoxesApart) {
 }
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <ostream>
 
-#include "aot/cli/library.h"
+#include "aot/host/library.h"
 #include "tests/seed.h"
 #include "tests/soundness/boxes.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 struct Configuration {
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(Configurations, RandomBatches, ::testing::ValuesIn(kCon
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -9,11 +9,11 @@
 #include <cstring>
 #include <optional>
 
-#include "aot/cli/library.h"
+#include "aot/host/library.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 struct Configuration {
@@ -320,4 +320,4 @@ INSTANTIATE_TEST_SUITE_P(Configurations, RandomCalls, ::testing::ValuesIn(kConfi
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

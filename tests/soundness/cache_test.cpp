@@ -10,7 +10,7 @@
 #include "runtime/bf.h"
 #include "tests/soundness/cached.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 constexpr float kUntouched = 7777.0F;
@@ -372,4 +372,4 @@ TEST_F(Cache, MutatedBlobsAreRefused) {
 }
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

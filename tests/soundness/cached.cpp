@@ -5,7 +5,7 @@
 
 #include "frontend/passes/pipeline.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 Net plain_net(const std::vector<int>& widths, std::uint64_t seed) {
   Random random(seed);
@@ -115,4 +115,4 @@ CachedVerifier CachedVerifier::copy() const {
   return made;
 }
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

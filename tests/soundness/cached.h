@@ -7,7 +7,7 @@
 #include "tests/soundness/random_net.h"
 
 // Verifiers with a cache: networks with a specification, and one verifier's context.
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 // A chain of dense ReLU layers with weights of size one.
 Net plain_net(const std::vector<int>& widths, std::uint64_t seed);
@@ -55,4 +55,4 @@ class CachedVerifier {
   Arena context_;
 };
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -1,6 +1,6 @@
 // Verifiers for AVX-512 leave no constants of more than 16 bytes to GCC's integer moves, some of
-// which GCC 12 gets wrong: note [copies of constants] in runtime/vectors.h. Random graphs of small
-// integers, whose tables repeat numbers, are compiled, not run: any x86-64 machine can.
+// which GCC 12 gets wrong: note [copies of constants] in runtime/bf/core/vectors.h. Random graphs
+// of small integers, whose tables repeat numbers, are compiled, not run: any x86-64 machine can.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 // The wide integers in a dump of GCC's, and the lines of the source they belong to.
@@ -74,4 +74,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, Constants,
                          [](const auto& of) { return test_name(to_string(of.param)); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -16,7 +16,7 @@
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -273,4 +273,4 @@ TEST_F(Contract, NothingIsWrittenOutsideTheWorkspace) {
 }
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -8,7 +8,7 @@
 
 #include "runtime/bf.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 // Executors of one thread that try what the contract allows, and some of what it does not.
 enum class Habit : int {
@@ -62,4 +62,4 @@ class SerialExecutor {
   std::mt19937_64 random_{20261121};
 };
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -12,7 +12,7 @@
 #include <ostream>
 #include <set>
 
-#include "aot/cli/library.h"
+#include "aot/host/library.h"
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/passes/pipeline.h"
@@ -20,7 +20,7 @@
 #include "tests/seed.h"
 #include "tests/soundness/batch.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 using testing::Numbers;
@@ -130,7 +130,7 @@ Point evaluate_at(const Example& example, const Point& x) {
     next += size;
   }
   Point y;
-  for (const Point& output : bf::evaluate_exact(example.graph, inputs))
+  for (const Point& output : bf_aot::evaluate_exact(example.graph, inputs))
     y.insert(y.end(), output.begin(), output.end());
   return y;
 }
@@ -263,4 +263,4 @@ INSTANTIATE_TEST_SUITE_P(Configurations, GeneralNetworks, ::testing::ValuesIn(kC
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -12,7 +12,7 @@
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 std::vector<mpq_class> rationals(const std::vector<float>& x) {
@@ -128,4 +128,4 @@ TEST(ForwardLines, RefusesOtherLayers) {
 }
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <string>
 
-#include "aot/cli/library.h"
+#include "aot/host/library.h"
 #include "tests/seed.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -90,4 +90,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, LiveNeurons,
                          [](const auto& test) { return test_name(to_string(test.param)); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

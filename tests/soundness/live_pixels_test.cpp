@@ -11,7 +11,7 @@
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 using Point = std::vector<mpq_class>;
@@ -273,4 +273,4 @@ TEST(LivePixels, BoundsHoldAtCorners) {
 }
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

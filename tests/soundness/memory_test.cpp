@@ -16,7 +16,7 @@
 #include "tests/property/passes_random_graph.h"
 #include "tests/soundness/batch.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 Graph chain(const std::vector<int>& widths) {
@@ -320,4 +320,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, RemadeRelaxations,
                          ::testing::Values(Method::kCrownIbp, Method::kCrown));
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

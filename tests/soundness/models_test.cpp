@@ -11,16 +11,16 @@
 #include <memory>
 #include <ostream>
 
-#include "aot/cli/check.h"
-#include "aot/cli/library.h"
-#include "aot/cli/process.h"
-#include "aot/cli/sample.h"
+#include "aot/decide/sample.h"
+#include "aot/host/library.h"
+#include "aot/host/process.h"
+#include "aot/measure/check.h"
 #include "planner/reference/executor.h"
 #include "tests/paths.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,11 +98,11 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
   void compile(const fs::path& golden) {
     CompileOptions options;
     options.planner = planner_config(std::get<1>(GetParam()), Lowering::kVector, "host");
-    const Plan shape = bf::compile(model_, "shape", options).plan;
+    const Plan shape = bf_aot::compile(model_, "shape", options).plan;
     golden_ = cli::read_golden(golden, shape.input_count, shape.output_count);
     options.spec = LinearSpec{golden_.boxes.at(0).rows, {}, {}};
     if (options.spec->rows.empty()) options.spec.reset();
-    verifier_ = bf::compile(model_, "real", options);
+    verifier_ = bf_aot::compile(model_, "real", options);
     for (const EmittedFile& file : verifier_.files)
       std::ofstream(folder_.path() / ("real" + file.suffix), std::ios::binary) << file.bytes;
     cli::build_shared(cli::find_toolchain({"g++", {"-O2"}}, options.planner.target), folder_.path(),
@@ -213,4 +213,4 @@ INSTANTIATE_TEST_SUITE_P(Models, RealNetworks,
                          [](const auto& test) { return name_of(test.param); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

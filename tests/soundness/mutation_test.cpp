@@ -10,10 +10,11 @@
 #include <cmath>
 #include <optional>
 
+#include "planner/network/error_terms.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 struct Case {
@@ -412,4 +413,4 @@ INSTANTIATE_TEST_SUITE_P(Terms, ErrorTerms, ::testing::ValuesIn(all_terms()),
                          [](const auto& test) { return test_name(test.param); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 std::size_t at(int i) {
@@ -277,4 +277,4 @@ std::vector<Range> ExactNet::ranges(float lower, float upper) const {
   return ranges;
 }
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

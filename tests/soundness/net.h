@@ -11,7 +11,7 @@
 
 // Networks whose every number is known exactly, and what they map boxes to, in exact arithmetic.
 // Shares no code with the compiler.
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 using Random = std::mt19937_64;
 
@@ -97,4 +97,4 @@ class ExactNet {
   std::vector<Layer> layers_;
 };
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

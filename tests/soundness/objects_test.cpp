@@ -6,13 +6,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "aot/cli/library.h"
-#include "aot/cli/process.h"
-#include "aot/emit.h"
+#include "aot/host/library.h"
+#include "aot/host/process.h"
+#include "aot/interface/emit.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 // Prints the first bounds of both verifiers. Once armed, every allocation ends the program with
@@ -148,7 +148,7 @@ class Objects : public ::testing::TestWithParam<Code> {
     PlannerConfig config = planner_config(method, GetParam().lowering, GetParam().target);
     if (name == "second") config.reuse = {true, true, false};
     config.batch = 6;
-    const Plan plan = bf::plan(to_graph(net), info, name, false, config);
+    const Plan plan = bf_aot::plan(to_graph(net), info, name, false, config);
     std::ofstream(folder() / (name + ".cpp")) << emit_source(plan, name);
     std::ofstream(folder() / (name + ".h")) << emit_header(plan);
     for (const EmittedFile& file : emit_weight_files(plan, name))
@@ -251,4 +251,4 @@ INSTANTIATE_TEST_SUITE_P(Codes, Objects, ::testing::ValuesIn(kCodes),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -6,7 +6,7 @@
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 // Every neuron of the first layer is about 2^127; a float sum goes to -infinity, or to +infinity.
@@ -51,4 +51,4 @@ TEST(IntervalOverflow, ClaimsNothing) {
 }
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

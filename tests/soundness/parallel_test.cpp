@@ -11,8 +11,8 @@
 #include <memory>
 #include <ostream>
 
-#include "aot/cli/json_io.h"
-#include "aot/cli/library.h"
+#include "aot/host/json_io.h"
+#include "aot/host/library.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
@@ -24,7 +24,7 @@
 #include "tests/soundness/executors.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 using Parallel = bf_status (*)(const float*, const float*, float*, float*, void*, std::size_t,
@@ -219,9 +219,10 @@ class Workers : public ::testing::TestWithParam<Configuration> {
   Batch batch_;
   int remade_ = 0;          // verifiers that make relaxations anew
   std::size_t shared_ = 0;  // runs of serial executors
-  const std::unique_ptr<host::ThreadExecutor> threads_[4] = {
-      std::make_unique<host::ThreadExecutor>(1), std::make_unique<host::ThreadExecutor>(2),
-      std::make_unique<host::ThreadExecutor>(3), std::make_unique<host::ThreadExecutor>(11)};
+  const std::unique_ptr<bf::host::ThreadExecutor> threads_[4] = {
+      std::make_unique<bf::host::ThreadExecutor>(1), std::make_unique<bf::host::ThreadExecutor>(2),
+      std::make_unique<bf::host::ThreadExecutor>(3),
+      std::make_unique<bf::host::ThreadExecutor>(11)};
 };
 
 void Workers::check_boxes() {
@@ -349,7 +350,7 @@ TEST_P(WorkersOn, RealNetworksChangeNoBit) {
     const cli::FloatBox box = cli::round_outward(named.file, plan.input_count);
     const Outcome plain = batch.run(0, {box.lower, box.upper});
     for (const std::size_t workers : {1, 2, 3, kWorkers}) {
-      const host::ThreadExecutor threads(workers);
+      const bf::host::ThreadExecutor threads(workers);
       const SerialExecutor reversed(Habit::kReversed, workers);
       for (const bf_executor* executor : {threads.get(), reversed.get()}) {
         Outcome outcome{BF_OK, std::vector<float>(outputs), std::vector<float>(outputs)};
@@ -378,4 +379,4 @@ std::string name_of(const ::testing::TestParamInfo<Configuration>& info) {
 INSTANTIATE_TEST_SUITE_P(Soundness, Workers, ::testing::ValuesIn(kConfigurations), name_of);
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 constexpr float kMaxFloat = std::numeric_limits<float>::max();
@@ -220,4 +220,4 @@ Numbers centre_of(const FloatBox& box) {
   return between(box, std::vector<long>(box.lower.size(), 2048));
 }
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

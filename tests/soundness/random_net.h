@@ -4,7 +4,7 @@
 
 #include "tests/soundness/net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 
 // What the weights of a random network look like.
 enum class Family : int {
@@ -46,4 +46,4 @@ Numbers corner_of(const FloatBox& box, std::uint64_t corner);
 Numbers point_of(const FloatBox& box, Random& random);
 Numbers centre_of(const FloatBox& box);
 
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -8,14 +8,14 @@
 #include <ostream>
 #include <set>
 
-#include "aot/cli/library.h"
+#include "aot/host/library.h"
 #include "planner/reference/exact.h"
 #include "planner/tuning/schedule_space.h"
 #include "tests/seed.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 struct Configuration {
@@ -270,4 +270,4 @@ INSTANTIATE_TEST_SUITE_P(Configurations, RandomNetworks, ::testing::ValuesIn(kCo
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

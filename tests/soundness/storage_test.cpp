@@ -13,16 +13,16 @@
 #include <regex>
 #include <string>
 
-#include "aot/emit.h"
+#include "aot/interface/emit.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/soundness/batch.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
-using ::bf::testing::Numbers;
+using ::bf_aot::testing::Numbers;
 
 struct Variant {
   const char* name;
@@ -191,8 +191,8 @@ TEST_P(StorageVariants, PrintedPlacesDoNotOverlap) {
       normalise(graph);
       ModelInfo info;
       info.sha256 = std::string(64, '0');
-      const Plan plan = bf::plan(graph, info, "net", false,
-                                 planner_config(GetParam(), Lowering::kGeneric, "generic"));
+      const Plan plan = bf_aot::plan(graph, info, "net", false,
+                                     planner_config(GetParam(), Lowering::kGeneric, "generic"));
       text = emit_source(plan, "net");
       arena = plan.arena_bytes();
     } catch (const CompileError&) {
@@ -221,4 +221,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, StorageVariants,
                          [](const auto& test) { return test_name(to_string(test.param)); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -10,7 +10,7 @@
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 
-namespace bf::soundness {
+namespace bf_aot::soundness {
 namespace {
 
 float random_in(Random& random, double low, double high) {
@@ -207,4 +207,4 @@ INSTANTIATE_TEST_SUITE_P(Lowerings, Tight, ::testing::ValuesIn(kTightConfigurati
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf::soundness
+}  // namespace bf_aot::soundness

@@ -13,7 +13,7 @@
 
 // Bad inputs as files: each says in comments what it needs and which messages it must give. A
 // comment begins with a mark: "#> " or ";> " for messages, "#! " or ";! " for directives.
-namespace bf::test {
+namespace bf_aot::test {
 
 struct ErrorCase {
   std::vector<std::vector<std::string>> directives;  // words
@@ -77,4 +77,4 @@ inline std::set<std::string> find_codes(const std::string& text, const std::stri
   return codes;
 }
 
-}  // namespace bf::test
+}  // namespace bf_aot::test

@@ -13,7 +13,7 @@
 
 #include "tests/paths.h"
 
-namespace bf::test {
+namespace bf_aot::test {
 
 // A fresh folder that goes away with the object.
 class TempFolder {
@@ -67,4 +67,4 @@ inline std::string encode_model_file(const std::filesystem::path& textproto) {
   return encode_model(read_bytes(textproto));
 }
 
-}  // namespace bf::test
+}  // namespace bf_aot::test

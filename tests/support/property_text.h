@@ -7,7 +7,7 @@
 
 #include "frontend/property.h"
 
-namespace bf::test {
+namespace bf_aot::test {
 
 inline mpq_class value_of(const LinearForm& form, const std::vector<mpq_class>& at) {
   mpq_class sum = 0;
@@ -43,4 +43,4 @@ inline bool violates(const Property& property, const std::vector<double>& x,
   return false;
 }
 
-}  // namespace bf::test
+}  // namespace bf_aot::test

@@ -1,5 +1,5 @@
-file(GLOB sources CONFIGURE_DEPENDS aot_*.cpp)
-bf_alone(aot_schedule_test.cpp)
+file(GLOB sources CONFIGURE_DEPENDS aot/interface/*.cpp aot/kernels/*.cpp aot/loop/*.cpp aot/text/*.cpp)
+bf_alone(aot/kernels/schedule_test.cpp)
 bf_add_test(unit_aot ${sources} LINK bf_aot_library ${CMAKE_DL_LIBS} LABELS unit)
 # What the random schedules' printed text is compiled with.
 target_compile_definitions(unit_aot PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")

@@ -1,6 +1,6 @@
 #include "verifier.h"
 
-#include "runtime/rounding.h"
+#include "runtime/bf/core/rounding.h"
 
 namespace {
 

@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "aot/compile.h"
-#include "aot/emit.h"
+#include "aot/compile/compile.h"
+#include "aot/interface/emit.h"
 #include "aot/kernels/schedule_dump.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "planner/planner.h"
 #include "tests/paths.h"
 
-namespace bf {
+namespace bf_aot {
 namespace {
 
 namespace fs = std::filesystem;
@@ -198,4 +198,4 @@ INSTANTIATE_TEST_SUITE_P(Tiny, GeneratedFiles, ::testing::ValuesIn(kCases),
                          [](const auto& parameter) { return parameter.param.stem; });
 
 }  // namespace
-}  // namespace bf
+}  // namespace bf_aot

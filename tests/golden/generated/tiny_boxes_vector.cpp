@@ -18,9 +18,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bounds.h"
-#include "boxes.h"
-#include "relax.h"
+#include "bf/core/bounds.h"
+#include "bf/dense/boxes.h"
+#include "bf/core/relax.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 

@@ -18,8 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bounds.h"
-#include "relax.h"
+#include "bf/core/bounds.h"
+#include "bf/core/relax.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 

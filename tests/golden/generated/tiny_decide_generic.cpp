@@ -19,9 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bounds.h"
-#include "branch_and_bound.h"
-#include "verdict.h"
+#include "bf/core/bounds.h"
+#include "bf/search/branch_and_bound.h"
+#include "bf/search/verdict.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 

@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "bounds.h"
+#include "bf/core/bounds.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 

@@ -1,0 +1,133 @@
+#include "aot/compile/compile.h"
+
+#include <cctype>
+#include <chrono>
+
+#include "aot/compile/dispatch.h"
+#include "aot/interface/emit.h"
+#include "aot/interface/emit_verify.h"
+#include "frontend/diagnostic.h"
+#include "frontend/import/importer.h"
+#include "frontend/passes/pipeline.h"
+#include "frontend/vnnlib/vnnlib.h"
+#include "planner/plan/plan_json.h"
+#include "planner/planner.h"
+
+namespace bf_aot {
+
+namespace {
+
+nlohmann::ordered_json property_json(const Property& property) {
+  std::size_t clauses = 0;
+  for (const PropertyCase& one : property.cases) clauses += one.clauses.size();
+  return {{"file", property.file_name},
+          {"cases", property.cases.size()},
+          {"clauses", clauses},
+          {"rows", property.rows.size()}};
+}
+
+// A condition fails where sign row y > limit - inputs x; of its inputs, which bounds do not know,
+// the least demand on the box counts. A clause with a condition that its inputs alone refute needs
+// no bound.
+MarginClauses margins_of(const PropertyCase& one) {
+  MarginClauses clauses;
+  for (const Clause& clause : one.clauses) {
+    std::vector<MarginBound> bounds;
+    bool refuted = false;
+    for (const Condition& condition : clause) {
+      double limit = condition.limit.get_d();
+      for (const auto& [index, factor] : condition.inputs) {
+        const auto k = static_cast<std::size_t>(index);
+        limit -= factor.get_d() * (factor < 0 ? one.box.upper[k] : one.box.lower[k]);
+      }
+      if (condition.row >= 0)
+        bounds.push_back({static_cast<std::size_t>(condition.row), condition.negated, limit});
+      refuted = refuted || (condition.row < 0 && limit < 0);
+    }
+    if (!refuted) clauses.push_back(std::move(bounds));
+  }
+  return clauses;
+}
+
+}  // namespace
+
+std::string identifier_from(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool keep = std::isalnum(byte) != 0 && byte < 0x80;
+    if (keep) name += static_cast<char>(std::tolower(byte));
+    if (!keep && !name.empty() && name.back() != '_') name += '_';
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+    name = "net_" + name;
+  return name;
+}
+
+std::optional<LinearSpec> spec_of(const CompileOptions& options) {
+  BF_CHECK(!options.spec || !options.property);
+  if (options.property) return to_spec(*options.property);
+  return options.spec;
+}
+
+FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  ImportedModel imported = import_model(model);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
+  if (options.property) check_interface(*options.property, imported.graph);
+  const std::optional<LinearSpec> spec = spec_of(options);
+  PassOptions passes;
+  if (spec) passes.spec = &*spec;
+  passes.disabled = options.disabled_passes;
+  passes.after_pass = options.after_pass;
+  normalise(imported.graph, passes);
+  return {std::move(imported.graph), std::move(imported.info)};
+}
+
+std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options) {
+  return options.name.empty() ? identifier_from(model.stem().string()) : options.name;
+}
+
+Plan run_planner(const FrontendResult& front, const std::string& name,
+                 const CompileOptions& options) {
+  PlanOptions planning = options.planning;
+  if (planning.samples.empty() && options.property)
+    for (const PropertyCase& one : options.property->cases) {
+      planning.samples.push_back(one.box);
+      planning.margins.push_back(margins_of(one));
+    }
+  return plan(front.graph, front.info, name, spec_of(options).has_value(), options.planner,
+              planning);
+}
+
+Verifier compile(const std::filesystem::path& model, const std::string& stem,
+                 const CompileOptions& options) {
+  if (options.property) check_emittable(*options.property);
+  return compile(run_frontend(model, options), symbol_prefix(model, options), stem, options);
+}
+
+Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
+                 const CompileOptions& options) {
+  if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
+  const Property* const property = options.property ? &*options.property : nullptr;
+  Verifier verifier;
+  verifier.plan = run_planner(front, name, options);
+  verifier.weights_bytes = verifier.plan.weights_bytes();
+  Instruments traced;
+  traced.trace = options.trace;
+  auto manifest = to_json(verifier.plan);
+  if (property != nullptr) manifest["property"] = property_json(*property);
+  verifier.files = {{".cpp", emit_source(verifier.plan, stem, property, traced)},
+                    {".h", emit_header(verifier.plan, property)},
+                    {".json", manifest.dump(2) + "\n"}};
+  if (property != nullptr)
+    if (auto file = emit_property_file(verifier.plan, *property, stem))
+      verifier.files.push_back(std::move(*file));
+  for (EmittedFile& file : emit_weight_files(verifier.plan, stem))
+    verifier.files.push_back(std::move(file));
+  return verifier;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "aot/decide/cases.h"
+#include "aot/decide/witness.h"
+#include "aot/host/host_run.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+// Called with what is done of how many, now and then.
+using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
+
+// Bounds every open case by the verifier.
+void verify_cases(const HostVerifier& verifier, Cases& cases, const CaseProgress& progress);
+
+// Searches open cases for a violation, for at most `seconds` in all.
+std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
+                               const Cases& cases, const WitnessCheck& check, double seconds,
+                               const CaseProgress& progress);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "aot/decide/witness.h"
+#include "aot/host/progress.h"
+
+namespace bf_aot::cli {
+
+// A fast evaluation of the network, without guarantee: it only proposes points.
+using Evaluation = std::function<std::vector<float>(const std::vector<float>&)>;
+
+// Looks for a violation in one case for at most `seconds`: the centre and a few corners always,
+// then random points, then descent along estimated slopes. Every point that looks like a violation
+// is given to `check`, which proves it. The same for the same arguments, but for the time.
+std::optional<Witness> search_violation(const Property& property, std::size_t index,
+                                        const Evaluation& evaluate, const WitnessCheck& check,
+                                        double seconds);
+
+}  // namespace bf_aot::cli

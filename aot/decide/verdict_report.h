@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "aot/decide/witness.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+enum class Answer : std::uint8_t { kVerified, kFalsified, kUnknown, kTimeout };
+
+// Who reads the answer: people; the scripts of the VNN-COMP competitions ("unsat", "sat",
+// "unknown", "timeout"); tools that follow the command line of VNN-LIB 2.0 ("timed-out").
+enum class Wording : std::uint8_t { kPlain, kCompetition, kStandard };
+
+const char* word(Answer answer, Wording wording);
+
+// 0 verified, 3 falsified, 4 unknown, 5 timeout; always 0 for scripts, which read the word.
+int exit_code(Answer answer, Wording wording);
+
+// "((X_0 0.5)\n(X_1 -1)\n(Y_0 3.25))\n", the competitions' syntax.
+std::string competition_text(const Witness& witness);
+
+// The tensors of the query, "X Real [1,5]" and then one number a line.
+std::string standard_text(const Property& property, const Witness& witness);
+
+std::string plain_text(const Witness& witness);
+
+nlohmann::ordered_json to_json(const Witness& witness);
+
+}  // namespace bf_aot::cli

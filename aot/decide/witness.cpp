@@ -1,0 +1,107 @@
+#include "aot/decide/witness.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bf_aot::cli {
+namespace {
+
+Bounded enclose(const mpq_class& exact) {
+  const double value = exact.get_d();
+  const mpq_class distance = abs(exact - mpq_class(value));
+  // get_d truncates, so one step up is above.
+  return {value, distance == 0 ? 0 : next_up(distance.get_d())};
+}
+
+std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {
+  std::vector<mpq_class> x(point.size());
+  auto between = one.between.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i)
+      x[i] = (between++)->second;
+    else
+      x[i] = std::clamp(point[i], one.inner.lower[i], one.inner.upper[i]);
+  }
+  return x;
+}
+
+// limit - inputs x: what the outputs' part must not exceed.
+mpq_class remaining_limit(const Condition& condition, const std::vector<mpq_class>& x) {
+  mpq_class limit = condition.limit;
+  for (const auto& [input, factor] : condition.inputs)
+    limit -= factor * x[static_cast<std::size_t>(input)];
+  return limit;
+}
+
+bool holds(const mpq_class& value, const mpq_class& limit, bool strict) {
+  return strict ? value < limit : value <= limit;
+}
+
+enum class Proof : std::uint8_t { kNo, kOpen, kYes };
+
+// |exact - value| <= error for the outputs' part of the condition.
+Proof judge(const Condition& condition, const Property& property, const std::vector<mpq_class>& x,
+            const std::vector<Bounded>& y) {
+  Bounded part;
+  if (condition.row >= 0) {
+    Sum sum;
+    for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
+      sum.add_product(enclose(factor), y[static_cast<std::size_t>(output)]);
+    part = sum.result();
+  }
+  if (!std::isfinite(part.value) || !std::isfinite(part.error)) return Proof::kOpen;
+  const mpq_class limit = remaining_limit(condition, x);
+  const mpq_class value = condition.negated ? -part.value : part.value;
+  const mpq_class error = part.error;
+  if (holds(value + error, limit, condition.strict)) return Proof::kYes;
+  return holds(value - error, limit, condition.strict) ? Proof::kOpen : Proof::kNo;
+}
+
+bool judge_exactly(const Condition& condition, const Property& property,
+                   const std::vector<mpq_class>& x, const std::vector<mpq_class>& y) {
+  mpq_class value = 0;
+  if (condition.row >= 0)
+    for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
+      value += factor * y[static_cast<std::size_t>(output)];
+  if (condition.negated) value = -value;
+  return holds(value, remaining_limit(condition, x), condition.strict);
+}
+
+}  // namespace
+
+std::optional<Witness> WitnessCheck::prove(std::size_t index,
+                                           const std::vector<double>& point) const {
+  const PropertyCase& one = property_.cases[index];
+  Witness witness;
+  witness.property_case = index;
+  witness.x = nearest_inside(one, point);
+  std::vector<Bounded> input;
+  for (const mpq_class& x : witness.x) input.push_back(enclose(x));
+  const std::vector<Bounded> y = network_.outputs(input);
+  for (const Bounded& value : y) witness.y.push_back(value.value);
+
+  std::vector<std::size_t> open;
+  for (std::size_t j = 0; j < one.clauses.size(); ++j) {
+    Proof proof = Proof::kYes;
+    for (const Condition& condition : one.clauses[j])
+      proof = std::min(proof, judge(condition, property_, witness.x, y));
+    witness.clause = j;
+    if (proof == Proof::kYes) return witness;
+    if (proof == Proof::kOpen) open.push_back(j);
+  }
+  if (open.empty()) return std::nullopt;
+  const auto exact = network_.exact_outputs(witness.x);
+  if (!exact) return std::nullopt;
+  for (const std::size_t j : open) {
+    const Clause& clause = one.clauses[j];
+    witness.clause = j;
+    witness.rational = true;
+    if (std::all_of(clause.begin(), clause.end(), [&](const Condition& condition) {
+          return judge_exactly(condition, property_, witness.x, *exact);
+        }))
+      return witness;
+  }
+  return std::nullopt;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "aot/decide/sample.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+// An input that provably violates a property.
+struct Witness {
+  std::size_t property_case = 0, clause = 0;
+  std::vector<mpq_class> x;  // in the case's exact box
+  std::vector<double> y;     // the outputs there, rounded
+  bool rational = false;     // proven in rational arithmetic; else in double with error bounds
+};
+
+// Proves counterexamples on the network as it was imported, in arithmetic that counts every
+// rounding: independent of the compiled verifier and of the passes.
+class WitnessCheck {
+ public:
+  WitnessCheck(const Property& property, const Sampler& network)
+      : property_(property), network_(network) {}
+
+  // A proof that the point of the case's exact box next to `point` satisfies one of its clauses.
+  std::optional<Witness> prove(std::size_t index, const std::vector<double>& point) const;
+
+ private:
+  const Property& property_;
+  const Sampler& network_;
+};
+
+}  // namespace bf_aot::cli

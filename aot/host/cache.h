@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+
+#include "aot/compile/compile.h"
+#include "aot/host/library.h"
+
+namespace bf_aot::cli {
+
+// A verifier compiled for this machine.
+struct CachedVerifier {
+  std::filesystem::path library;  // a shared object
+  bool hit = false;               // it was there already
+  double compile_seconds = 0;     // of the C++ compiler, when the library was made; 0: not known
+};
+
+// Compiles the verifier into the cache, or finds it there. The key is the SHA-256 of everything
+// that the result depends on: the generated files (hence the model, the options and the planner),
+// the runtime headers, the compiler's path and version, and its flags. Throws: CompileError.
+CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& options);
+
+// $XDG_CACHE_HOME/bf-aot, else ~/.cache/bf-aot; made when it is missing. Throws: BF3303.
+std::filesystem::path cache_folder();
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,82 @@
+#include "aot/host/files.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace fs = std::filesystem;
+
+Staging::Staging(fs::path destination) : destination_(std::move(destination)) {
+  if (destination_.empty()) destination_ = ".";
+  std::error_code error;
+  if (!fs::is_directory(destination_, error))
+    fail("BF3101", destination_.string(), "no such folder", "make it first");
+  std::string pattern = (fs::absolute(destination_) / ".bf-aot-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr)
+    fail("BF3101", destination_.string(),
+         fmt::format("cannot write to this folder: {}", std::strerror(errno)),
+         "choose another one with -o");
+  folder_ = pattern;
+}
+
+Staging::~Staging() {
+  std::error_code ignored;  // nothing better can be done about it
+  fs::remove_all(folder_, ignored);
+}
+
+void Staging::write(const std::string& name, std::string_view bytes) const {
+  throw_if_interrupted();
+  make_folder((folder_ / name).parent_path());
+  write_file(folder_ / name, bytes);
+}
+
+void Staging::publish(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::error_code error;
+    if (fs::is_directory(destination_ / name, error))
+      fail("BF3103", (destination_ / name).string(), "a folder is in the way of an output file",
+           "remove it or choose another name with -o");
+  }
+  throw_if_interrupted();
+  const SignalBlock block;
+  for (const std::string& name : names) {
+    make_folder(fs::absolute(destination_ / name).parent_path());
+    std::error_code error;
+    fs::rename(folder_ / name, destination_ / name, error);
+    if (error) fail("BF3102", (destination_ / name).string(), "cannot write: " + error.message());
+  }
+}
+
+void Staging::publish_folder(const std::string& name) {
+  throw_if_interrupted();
+  std::error_code error;
+  fs::rename(folder_, destination_ / name, error);
+  if (error && !fs::is_directory(destination_ / name))
+    fail("BF3102", (destination_ / name).string(), "cannot write: " + error.message());
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  stream.close();
+  if (!stream)
+    fail("BF3102", path.string(), fmt::format("cannot write: {}", std::strerror(errno)),
+         "check the permissions and the free space");
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path))
+    fail("BF3101", path.string(),
+         "cannot make this folder: " + (error ? error.message() : "a file is in the way"));
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,126 @@
+#include "aot/host/host_run.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+
+#include "frontend/diagnostic.h"
+#include "planner/entries/keep_coefficients.h"
+
+namespace bf_aot::cli {
+namespace {
+
+void expect_ok(bf_status status, const std::string& function) {
+  if (status != BF_OK)
+    fail("BF3306", function, fmt::format("the verifier refused: {}", bf_status_text(status)));
+}
+
+}  // namespace
+
+double mean_width(const Bounds& bounds) {
+  double sum = 0;
+  for (std::size_t i = 0; i < bounds.lower.size(); ++i) sum += bounds.upper[i] - bounds.lower[i];
+  return sum / static_cast<double>(bounds.lower.size());
+}
+
+void HostVerifier::Close::operator()(void* library) const {
+  dlclose(library);
+}
+
+void HostVerifier::Free::operator()(void* memory) const {
+  std::free(memory);
+}
+
+void* HostVerifier::symbol(const std::string& name) const {
+  void* address = dlsym(library_.get(), name.c_str());
+  if (address == nullptr)
+    fail("BF3305", name, "the compiled verifier has no such function",
+         "remove the cache folder and try again");
+  return address;
+}
+
+HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& plan)
+    : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),
+      name_(plan.name),
+      outputs_(plan.output_count),
+      spec_rows_(plan.spec_rows) {
+  if (library_ == nullptr) {
+    const char* reason = dlerror();
+    fail("BF3305", library.string(),
+         fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
+         "remove the cache folder and try again");
+  }
+  const auto info_function =
+      reinterpret_cast<const bf_model_info* (*)()>(symbol(plan.name + "_info"));
+  const bf_model_info& info = *info_function();
+  if (info.abi != BF_ABI_VERSION || info.model_sha256 != plan.model.sha256)
+    fail("BF3305", library.string(), "the library belongs to another model or version",
+         "remove the cache folder and try again");
+  bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_bounds"));
+  evaluate_ = reinterpret_cast<EvaluateFunction>(symbol(plan.name + "_evaluate"));
+  if (spec_rows_ > 0)
+    spec_bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_spec_bounds"));
+  std::size_t needed = info.workspace_bytes;
+  if (plan.config.batch > 1) {
+    needed = std::max(needed, static_cast<std::size_t>(plan.batch_bytes()));
+    if (spec_rows_ > 0)
+      spec_bounds_batch_ =
+          reinterpret_cast<BatchFunction>(symbol(plan.name + "_spec_bounds_batch"));
+    if (spec_rows_ > 0 && keeps_coefficients(plan))
+      spec_coefficients_batch_ =
+          reinterpret_cast<CoefficientsFunction>(symbol(plan.name + "_spec_coefficients_batch"));
+  }
+
+  const std::size_t align = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));
+  workspace_bytes_ = (std::max<std::size_t>(needed, 1) + align - 1) / align * align;
+  workspace_.reset(std::aligned_alloc(align, workspace_bytes_));
+  if (workspace_ == nullptr)
+    fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
+}
+
+Bounds HostVerifier::call(BoundsFunction function, int count, const FloatBox& box) const {
+  const auto size = static_cast<std::size_t>(count);
+  std::vector<float> lower(size), upper(size);
+  expect_ok(function(box.lower.data(), box.upper.data(), lower.data(), upper.data(),
+                     workspace_.get(), workspace_bytes_),
+            "bounds");
+  return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
+}
+
+Bounds HostVerifier::bounds(const FloatBox& box) const {
+  return call(bounds_, outputs_, box);
+}
+
+Bounds HostVerifier::spec_bounds(const FloatBox& box) const {
+  BF_CHECK(spec_bounds_ != nullptr);
+  return call(spec_bounds_, spec_rows_, box);
+}
+
+std::vector<float> HostVerifier::evaluate(const std::vector<float>& x) const {
+  std::vector<float> y(static_cast<std::size_t>(outputs_));
+  expect_ok(evaluate_(x.data(), y.data(), workspace_.get(), workspace_bytes_), "evaluate");
+  return y;
+}
+
+Timing HostVerifier::time(const FloatBox& box, int repeats) const {
+  const std::vector<double> samples = sample_times(box, {repeats, 1, 3});
+  return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
+}
+
+std::vector<double> HostVerifier::sample_times(const FloatBox& box,
+                                               const SampleLimits& limits) const {
+  const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
+  const auto size = static_cast<std::size_t>(spec_bounds_ != nullptr ? spec_rows_ : outputs_);
+  std::vector<float> lower(size), upper(size);
+  return sample_calls(
+      [&] {
+        function(box.lower.data(), box.upper.data(), lower.data(), upper.data(), workspace_.get(),
+                 workspace_bytes_);
+      },
+      limits);
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,103 @@
+#include "aot/host/interrupt.h"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+
+namespace bf_aot::cli {
+namespace {
+
+// Written by the handler, hence global.
+volatile std::sig_atomic_t caught_signal = 0;
+volatile std::sig_atomic_t cleanups = 0;
+volatile std::sig_atomic_t child_group = 0;
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+
+// What a deadline prints; set before it can arrive.
+const char* deadline_text = nullptr;
+std::size_t deadline_length = 0;
+int deadline_code = 0;
+
+// SIGTERM, not SIGKILL: compilers remove their own temporary files then.
+void on_signal(int signal) {
+  const int saved_errno = errno;
+  if (child_group > 0) kill(-child_group, SIGTERM);
+  if (cleanups == 0 && signal == SIGALRM && deadline_text != nullptr) {
+    [[maybe_unused]] const ssize_t written = write(1, deadline_text, deadline_length);
+    _exit(deadline_code);
+  }
+  if (cleanups == 0) _exit(128 + signal);
+  caught_signal = signal;
+  errno = saved_errno;
+}
+
+sigset_t signal_set() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : kSignals) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void install_interrupt_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_mask = signal_set();
+  for (int signal : kSignals) {
+    struct sigaction old = {};
+    sigaction(signal, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup stays nohup
+  }
+}
+
+void set_deadline(double seconds, const char* text, int code) {
+  deadline_text = text;
+  deadline_length = std::strlen(text);
+  deadline_code = code;
+  itimerval timer = {};
+  timer.it_value.tv_sec = static_cast<time_t>(seconds);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void throw_if_interrupted() {
+  if (caught_signal != 0) throw Interrupted{caught_signal};
+}
+
+CleanupPending::CleanupPending() {
+  const SignalBlock block;
+  cleanups = cleanups + 1;
+}
+
+CleanupPending::~CleanupPending() {
+  const SignalBlock block;
+  cleanups = cleanups - 1;
+}
+
+void set_child_group(int group) {
+  child_group = group;
+}
+
+SignalBlock::SignalBlock() {
+  const sigset_t set = signal_set();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+SignalBlock::~SignalBlock() {
+  const sigset_t set = signal_set();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void reset_signals() {
+  for (int signal : kSignals) std::signal(signal, SIG_DFL);
+  const sigset_t set = signal_set();
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+namespace bf_aot::cli {
+
+// SIGINT, SIGTERM or SIGHUP arrived while something had to be cleaned up. Not a CompileError: the
+// input is fine. Caught in main(), which exits with 128 + signal.
+struct Interrupted {
+  int signal = 0;
+};
+
+// Signals end the program: at once where nothing has to be removed, else at the next call of
+// throw_if_interrupted(). A child process that runs is ended in both cases.
+void install_interrupt_handlers();
+
+void throw_if_interrupted();
+
+// After so many seconds the program ends as if by a signal, but prints `text` on standard output
+// and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text` must stay as long
+// as the program.
+void set_deadline(double seconds, const char* text, int code);
+
+// While one lives, signals do not end the program at once.
+class CleanupPending {
+ public:
+  CleanupPending();
+  ~CleanupPending();
+  CleanupPending(const CleanupPending&) = delete;
+  CleanupPending& operator=(const CleanupPending&) = delete;
+};
+
+// The process group that a signal also ends; 0: none.
+void set_child_group(int group);
+
+// Blocks the three signals while it lives.
+class SignalBlock {
+ public:
+  SignalBlock();
+  ~SignalBlock();
+  SignalBlock(const SignalBlock&) = delete;
+  SignalBlock& operator=(const SignalBlock&) = delete;
+};
+
+// In a child before exec: default handlers, nothing blocked. Async-signal-safe.
+void reset_signals();
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,198 @@
+#include "aot/host/json_io.h"
+
+#include <fmt/format.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "aot/host/json_reader.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+std::string quoted_number(double x) {
+  return fmt::format("{}", x);
+}
+
+BoxFile box_at(const JsonAt& object) {
+  BoxFile file;
+  file.where = object.where;
+  file.box.lower = object.key("lower").numbers();
+  file.box.upper = object.key("upper").numbers();
+  const Box& box = file.box;
+  if (box.lower.size() != box.upper.size())
+    fail("BF3006", file.where,
+         fmt::format("lower has {} numbers but upper has {}", box.lower.size(), box.upper.size()));
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    if (box.lower[i] > box.upper[i])
+      fail("BF3008", file.where,
+           fmt::format("lower[{}] is {}, greater than upper[{}], {}", i,
+                       quoted_number(box.lower[i]), i, quoted_number(box.upper[i])));
+  }
+  return file;
+}
+
+// The float nearest to x, moved one step if it is on the wrong side of x.
+float outward(double x, bool up, const std::string& where) {
+  if (std::fabs(x) > static_cast<double>(FLT_MAX))
+    fail("BF3007", where, fmt::format("{} is beyond the range of float32", x),
+         "boxes must be bounded; scale the inputs");
+  const float nearest = static_cast<float>(x);
+  if (up) return static_cast<double>(nearest) < x ? std::nextafterf(nearest, INFINITY) : nearest;
+  return static_cast<double>(nearest) > x ? std::nextafterf(nearest, -INFINITY) : nearest;
+}
+
+void expect_count(std::size_t found, int expected, const std::string& where,
+                  std::string_view what) {
+  if (found != static_cast<std::size_t>(expected))
+    fail("BF3006", where,
+         fmt::format("{} numbers, but the model has {} {}", found, expected, what));
+}
+
+std::vector<std::vector<double>> rows_at(const JsonAt& array) {
+  std::vector<std::vector<double>> rows(array.expect_array());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = array.at(i).numbers();
+    if (rows[i].size() != rows[0].size())
+      fail("BF3006", array.at(i).where,
+           fmt::format("{} numbers, but the first row has {}", rows[i].size(), rows[0].size()));
+  }
+  return rows;
+}
+
+std::vector<double> counted(const JsonAt& array, std::size_t count) {
+  std::vector<double> numbers = array.numbers();
+  if (numbers.size() != count)
+    fail("BF3006", array.where, fmt::format("{} numbers, expected {}", numbers.size(), count));
+  return numbers;
+}
+
+GoldenBounds bounds_at(const JsonAt& object, std::size_t outputs, std::size_t rows) {
+  GoldenBounds bounds;
+  bounds.lower = counted(object.key("lower"), outputs);
+  bounds.upper = counted(object.key("upper"), outputs);
+  if (rows > 0 && object.has("C_lower") && object.has("C_upper")) {
+    bounds.spec_lower = counted(object.key("C_lower"), rows);
+    bounds.spec_upper = counted(object.key("C_upper"), rows);
+  }
+  return bounds;
+}
+
+void add_clauses(const JsonAt& object, GoldenBox& box) {
+  box.limits = counted(object.key("rhs"), box.rows.size());
+  const JsonAt clauses = object.key("dnf");
+  for (std::size_t i = 0; i < clauses.expect_array(); ++i) {
+    box.clauses.emplace_back();
+    const JsonAt clause = clauses.at(i);
+    for (double row : clause.numbers()) {
+      if (!(row >= 0 && row < static_cast<double>(box.rows.size())))
+        fail("BF3006", clause.where, fmt::format("there is no row {} of C", row));
+      box.clauses.back().push_back(static_cast<std::size_t>(row));
+    }
+  }
+}
+
+GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count) {
+  const auto outputs = static_cast<std::size_t>(output_count);
+  GoldenBox box;
+  box.file = box_at(object);
+  expect_count(box.file.box.lower.size(), input_count, object.where + ".lower", "inputs");
+  if (object.has("desc") && object.key("desc").value->is_string())
+    box.description = printable(object.key("desc").value->get<std::string>());
+  if (object.has("rounding_dominated"))
+    box.rounding_dominated = *object.key("rounding_dominated").value == true;
+  if (object.has("C")) box.rows = rows_at(object.key("C"));
+  if (!box.rows.empty())
+    expect_count(box.rows[0].size(), output_count, object.where + ".C[0]", "outputs");
+  if (!box.rows.empty() && object.has("rhs") && object.has("dnf")) add_clauses(object, box);
+  if (object.has("forward")) box.forward = counted(object.key("forward"), outputs);
+  for (Method method : {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
+    const std::string key = golden_key(method);
+    if (object.has(key))
+      box.methods.emplace_back(bounds_at(object.key(key), outputs, box.rows.size()));
+    else
+      box.methods.emplace_back(std::nullopt);
+  }
+  return box;
+}
+
+}  // namespace
+
+std::string golden_key(Method method) {
+  if (method == Method::kAlphaCrown) return "alpha_crown_fixed";
+  std::string key(to_string(method));
+  for (char& c : key)
+    if (c == '-') c = '_';
+  return key;
+}
+
+std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
+  const nlohmann::json json = parse_json_file(path, "box file");
+  const JsonAt root{&json, printable(path.string())};
+  if (!root.has("boxes")) return {read_box(path, std::nullopt)};
+  const JsonAt boxes = root.key("boxes");
+  std::vector<BoxFile> list;
+  const std::size_t count = boxes.expect_array();
+  for (std::size_t i = 0; i < count; ++i) list.push_back(box_at(boxes.at(i)));
+  if (list.empty()) fail("BF3009", root.where, "the file has no boxes");
+  return list;
+}
+
+BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index) {
+  const nlohmann::json json = parse_json_file(path, "box file");
+  const JsonAt root{&json, printable(path.string())};
+  if (!root.has("boxes")) {
+    root.allow_keys({"lower", "upper", "desc", "note"});
+    if (index.value_or(0) != 0)
+      fail("BF3009", root.where, fmt::format("--index {} in a file of one box", *index));
+    return box_at(root);
+  }
+  const JsonAt boxes = root.key("boxes");
+  const std::size_t count = boxes.expect_array();
+  if (index.value_or(0) >= count)
+    fail("BF3009", root.where,
+         fmt::format("there is no box {}: the file has {}", index.value_or(0), count),
+         "boxes are counted from 0");
+  return box_at(boxes.at(index.value_or(0)));
+}
+
+FloatBox round_outward(const BoxFile& file, int input_count) {
+  expect_count(file.box.lower.size(), input_count, file.where, "inputs");
+  FloatBox box;
+  for (std::size_t i = 0; i < file.box.lower.size(); ++i) {
+    box.lower.push_back(
+        outward(file.box.lower[i], false, fmt::format("{}: lower[{}]", file.where, i)));
+    box.upper.push_back(
+        outward(file.box.upper[i], true, fmt::format("{}: upper[{}]", file.where, i)));
+  }
+  return box;
+}
+
+LinearSpec read_spec(const std::filesystem::path& path) {
+  const nlohmann::json json = parse_json_file(path, "specification");
+  const JsonAt root{&json, printable(path.string())};
+  root.allow_keys({"C", "d", "desc", "note"});
+  LinearSpec spec;
+  spec.rows = rows_at(root.key("C"));
+  if (spec.rows.empty()) fail("BF3006", root.key("C").where, "there are no rows");
+  if (root.has("d")) spec.offset = counted(root.key("d"), spec.rows.size());
+  return spec;
+}
+
+Golden read_golden(const std::filesystem::path& path, int input_count, int output_count) {
+  const nlohmann::json json = parse_json_file(path, "golden file");
+  const JsonAt root{&json, printable(path.string())};
+  Golden golden;
+  if (root.has("network") && root.key("network").value->is_string())
+    golden.network = printable(root.key("network").value->get<std::string>());
+  const JsonAt boxes = root.key("boxes");
+  const std::size_t count = boxes.expect_array();
+  if (count == 0) fail("BF3006", boxes.where, "there are no boxes");
+  for (std::size_t i = 0; i < count; ++i)
+    golden.boxes.push_back(golden_box_at(boxes.at(i), input_count, output_count));
+  return golden;
+}
+
+}  // namespace bf_aot::cli

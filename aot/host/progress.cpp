@@ -1,0 +1,60 @@
+#include "aot/host/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+
+namespace bf_aot::cli {
+
+namespace {
+
+int bars = 0;  // that are alive
+
+bool on_terminal() {
+  return isatty(STDERR_FILENO) != 0;
+}
+
+}  // namespace
+
+Progress::Progress(const std::string& what) : shown_(on_terminal() && bars == 0) {
+  if (!shown_) return;
+  fmt::print(stderr, "{:<12}", what);
+  std::fflush(stderr);
+}
+
+Progress::~Progress() {
+  if (!shown_) return;
+  if (std::uncaught_exceptions() > 0)
+    std::fputs("failed\n", stderr);
+  else
+    std::fprintf(stderr, "%8.2f s\n", stopwatch_.seconds());
+}
+
+ProgressBar::ProgressBar(int count) : count_(count), shown_(on_terminal()) {
+  ++bars;
+}
+
+ProgressBar::~ProgressBar() {
+  --bars;
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+void ProgressBar::show(int done, const std::string& what) {
+  if (!shown_ || count_ == 0) return;
+  constexpr int kCells = 24;
+  const int filled = kCells * done / count_;
+  std::string text = fmt::format("\r\033[K[{:#<{}}{:.<{}}] {} of {}", "", filled, "",
+                                 kCells - filled, done, count_);
+  if (!what.empty()) text += "  " + what;
+  if (done > 0) {
+    const double left = stopwatch_.seconds() / done * (count_ - done);
+    text += left < 90 ? fmt::format("  (about {:.0f} s left)", left)
+                      : fmt::format("  (about {:.0f} min left)", left / 60);
+  }
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace bf_aot::cli {
+
+// Seconds since it was made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// What the program is doing, on stderr and only when that is a terminal: "compile ... 1.3 s".
+// The line is finished by the destructor. Quiet while there is a ProgressBar.
+class Progress {
+ public:
+  explicit Progress(const std::string& what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+ private:
+  bool shown_;
+  Stopwatch stopwatch_;
+};
+
+// "[#######.....] 12 of 60  tiny crown  (about 40 s left)" on stderr, one line that is rewritten,
+// and only when that is a terminal.
+class ProgressBar {
+ public:
+  explicit ProgressBar(int count);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // So many are done; `what` is next.
+  void show(int done, const std::string& what);
+
+ private:
+  int count_;
+  bool shown_;
+  Stopwatch stopwatch_;
+};
+
+}  // namespace bf_aot::cli

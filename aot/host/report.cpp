@@ -1,0 +1,34 @@
+#include "aot/host/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace bf_aot::cli {
+
+nlohmann::ordered_json number_json(double x) {
+  if (std::isfinite(x)) return x;
+  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+nlohmann::ordered_json bounds_json(const Bounds& bounds) {
+  auto lower = nlohmann::ordered_json::array();
+  auto upper = nlohmann::ordered_json::array();
+  for (double x : bounds.lower) lower.push_back(number_json(x));
+  for (double x : bounds.upper) upper.push_back(number_json(x));
+  return {{"lower", std::move(lower)}, {"upper", std::move(upper)}};
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.1f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+std::string join(const std::vector<int>& numbers) {
+  return numbers.empty() ? "-" : fmt::format("{}", fmt::join(numbers, " "));
+}
+
+}  // namespace bf_aot::cli

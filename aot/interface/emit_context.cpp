@@ -1,0 +1,197 @@
+#include "aot/interface/emit_context.h"
+
+#include <fmt/format.h>
+
+#include "aot/interface/emit.h"
+
+namespace bf_aot {
+namespace {
+
+bool has_context(const Plan& plan) {
+  return plan.context.bytes > 0;
+}
+
+bool is_persistent(const Plan& plan) {
+  return plan.context.persistent_bytes > 0;
+}
+
+std::string box_pointer(const Plan& plan, const std::string& name) {
+  const Buffer* const buffer = plan.context.find(name);
+  return buffer == nullptr ? "nullptr" : fmt::format("at<float>(context, {})", buffer->offset);
+}
+
+constexpr const char* kInitDeclarations = R"(
+/* ---- calls that keep something for each other
+ *
+ * A context is {0}_CONTEXT_BYTES bytes aligned to {0}_CONTEXT_ALIGN, the caller's; one call at a
+ * time uses it. It may be copied. Its contents matter: nobody else may write there. */
+#define {0}_CONTEXT_BYTES {2}
+#define {0}_CONTEXT_ALIGN {0}_WORKSPACE_ALIGN
+
+/* Makes an empty context. Every other function wants one that was initialised:
+ * BF_CONTEXT_FOREIGN. */
+bf_status {1}_context_init(void *context, size_t context_bytes);
+
+/* How often the context helped. */
+bf_status {1}_cache_counters(const void *context, size_t context_bytes,
+                             bf_cache_counters *counters);
+
+)";
+
+constexpr const char* kBlobDeclarations = R"(#define {0}_BLOB_BYTES {2}
+
+/* What outlives a box, as {0}_BLOB_BYTES bytes to be stored; and back, into memory that need not be
+ * initialised. A blob of another model or of a verifier with other options is refused, as is one
+ * with a changed byte: the context is empty then. */
+bf_status {1}_context_save(const void *context, size_t context_bytes, void *blob,
+                           size_t blob_bytes);
+bf_status {1}_context_load(void *context, size_t context_bytes, const void *blob,
+                           size_t blob_bytes);
+
+)";
+
+std::string promise(const Plan& plan) {
+  const Reuse& reuse = plan.config.reuse;
+  std::string text = "/* The same bounds with a context.";
+  if (reuse.ibp)
+    text +=
+        " On the box of the call before, bit for bit, whichever of\n"
+        " * these functions that was, nothing is made again that it made.";
+  if (reuse.bounds)
+    text +=
+        " On a box inside an earlier one (the\n"
+        " * anchor; a box that is not inside becomes it) the bounds are intersected with those "
+        "there,\n"
+        " * and are never looser than the anchor's.";
+  if (reuse.alpha) text += " Slopes are improved\n * from where the call before left them.";
+  return text + " */\n";
+}
+
+}  // namespace
+
+std::string emit_context_declarations(const Plan& plan, const Property* property) {
+  if (!has_context(plan)) return {};
+  const std::string upper = upper_case(plan.name);
+  std::string text =
+      fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, plan.context.bytes);
+  text += promise(plan);
+  text += fmt::format(
+      R"(bf_status {0}_bounds_cached(void *context, size_t context_bytes, const float *lower,
+                        const float *upper, float *out_lower, float *out_upper,
+                        void *workspace, size_t workspace_bytes);
+)",
+      plan.name);
+  if (plan.spec_rows > 0)
+    text += fmt::format(
+        R"(bf_status {0}_spec_bounds_cached(void *context, size_t context_bytes, const float *lower,
+                        const float *upper, float *spec_lower, float *spec_upper,
+                        void *workspace, size_t workspace_bytes);
+)",
+        plan.name);
+  if (property != nullptr)
+    text += fmt::format(
+        R"(bf_status {0}_verify_cached(void *context, size_t context_bytes, const float *lower,
+                        const float *upper, bf_result *result, void *workspace,
+                        size_t workspace_bytes);
+)",
+        plan.name);
+  text += "\n";
+  if (is_persistent(plan))
+    text += fmt::format(fmt::runtime(kBlobDeclarations), upper, plan.name,
+                        fmt::format("(BF_BLOB_HEADER_BYTES + {})", plan.context.persistent_bytes));
+  return text;
+}
+
+std::string context_includes(const Plan& plan) {
+  if (!has_context(plan)) return {};
+  return is_persistent(plan) ? "#include \"bf/core/blob.h\"\n#include \"bf/core/context.h\"\n"
+                             : "#include \"bf/core/context.h\"\n";
+}
+
+std::string emit_context_constants(const Plan& plan) {
+  if (!has_context(plan)) return {};
+  return fmt::format(
+      R"(// ---- the context
+
+constexpr std::uint64_t kFingerprint = 0x{:016x};
+static_assert(sizeof(bf::Context) <= {}, "the context's header has its room");
+
+inline bf_status open_context(const void* context, std::size_t bytes) {{
+  return bf::check_context(context, bytes, {}_CONTEXT_BYTES, {}_CONTEXT_ALIGN, kFingerprint);
+}}
+
+)",
+      plan.context.fingerprint, kContextHeaderBytes, upper_case(plan.name), upper_case(plan.name));
+}
+
+std::string emit_context_functions(const Plan& plan) {
+  if (!has_context(plan)) return {};
+  const std::string upper = upper_case(plan.name);
+  const std::string part =
+      fmt::format("{}, {}", plan.context.persistent_begin, plan.context.persistent_bytes);
+  std::string text = fmt::format(
+      R"(bf_status {0}_context_init(void* context, std::size_t context_bytes) {{
+  if (const bf_status status = bf::check_room(context, context_bytes, {1}_CONTEXT_BYTES,
+                                              {1}_CONTEXT_ALIGN))
+    return status;
+  bf::init_context(context, kFingerprint, {2});
+  return BF_OK;
+}}
+
+bf_status {0}_cache_counters(const void* context, std::size_t context_bytes,
+    bf_cache_counters* counters) {{
+  if (counters == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = open_context(context, context_bytes)) return status;
+  *counters = static_cast<const bf::Context*>(context)->counters;
+  return BF_OK;
+}}
+
+)",
+      plan.name, upper, part);
+  if (!is_persistent(plan)) return text;
+  text += fmt::format(
+      R"(bf_status {0}_context_save(const void* context, std::size_t context_bytes, void* blob,
+    std::size_t blob_bytes) {{
+  if (blob == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = open_context(context, context_bytes)) return status;
+  if (blob_bytes < {1}_BLOB_BYTES) return BF_BLOB_TOO_SMALL;
+  bf::save_blob(context, {2}, {1}_MODEL_SHA256, blob);
+  return BF_OK;
+}}
+
+bf_status {0}_context_load(void* context, std::size_t context_bytes, const void* blob,
+    std::size_t blob_bytes) {{
+  if (const bf_status status = {0}_context_init(context, context_bytes)) return status;
+  if (blob == nullptr) return BF_NULL_ARGUMENT;
+  if (blob_bytes < {1}_BLOB_BYTES) return BF_BLOB_TOO_SMALL;
+  return bf::load_blob(context, {2}, {1}_MODEL_SHA256, blob);
+}}
+
+)",
+      plan.name, upper, part);
+  return text;
+}
+
+std::string emit_begin_call(const Plan& plan, const Entry& entry) {
+  return fmt::format(
+      R"(  // What an earlier call left.
+  bf::Context& state = *static_cast<bf::Context*>(context);
+  const bf::KeptBoxes boxes = {{{}, {},
+                               {}, {}}};
+  const bf::CachedCall call = bf::begin_call(state, boxes, lower, upper, {}_INPUTS, {});
+
+)",
+      box_pointer(plan, "last_lower"), box_pointer(plan, "last_upper"),
+      box_pointer(plan, "anchor_lower"), box_pointer(plan, "anchor_upper"), upper_case(plan.name),
+      is_spec(entry.kind) ? 1 : 0);
+}
+
+std::string emit_end_call(const Entry& entry) {
+  bool improves = false;
+  for (const Step& step : entry.steps)
+    if (const auto* rows = std::get_if<BackwardRows>(&step))
+      improves = improves || rows->warm_iterations > 0;
+  return fmt::format("  bf::end_call(state, boxes, call{});\n", improves ? ", true" : "");
+}
+
+}  // namespace bf_aot

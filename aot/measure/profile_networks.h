@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "planner/plan/config.h"
+
+namespace bf_aot::cli {
+
+// Networks that `bf-aot profile` times, made of random numbers: together they do every kind of work
+// (Family) of the cost model in several sizes.
+struct ProfileNetwork {
+  std::string name;
+  Graph graph;  // as imported
+  Method method = Method::kCrown;
+  double centre = 0.5, radius = 0.05;  // of its box, the same for every input
+};
+
+std::vector<ProfileNetwork> profile_networks();
+
+}  // namespace bf_aot::cli

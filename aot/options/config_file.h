@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "aot/host/json_reader.h"
+
+namespace CLI {
+class App;
+}
+
+namespace bf_aot::cli {
+
+// Options of this group may stand in a --config file, under their long names.
+inline constexpr char kPlannerGroup[] = "Planner";
+
+// Adds --config FILE: a JSON object {"method": "crown", "row-tile": 16, "disable-pass": ["a"]} of
+// planner options. What the command line gives wins.
+void add_config_option(CLI::App& app, std::string& path);
+
+// Sets the options of a parsed command line that its --config file names and it does not; nothing
+// without --config. Throws: BF30xx for the file, BF3005 for an unknown key, BF3307 for a value.
+void apply_config(CLI::App& app);
+
+// The same with the members of a JSON object that was read already.
+void apply_settings(CLI::App& app, const JsonAt& settings);
+
+}  // namespace bf_aot::cli

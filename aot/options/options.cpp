@@ -1,0 +1,225 @@
+#include "aot/options/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "aot/host/json_io.h"
+#include "aot/measure/profile_file.h"
+#include "aot/options/config_file.h"
+#include "aot/tune/tune_log_file.h"
+#include "frontend/diagnostic.h"
+#include "frontend/passes/pipeline.h"
+#include "frontend/vnnlib/vnnlib.h"
+#include "planner/plan/pipeline.h"
+
+namespace bf_aot::cli {
+
+void add_method_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option(
+         "-m,--method", arguments.method,
+         "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
+         "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
+         "outputs' slopes optimised; forward: intervals and lines in one pass forward, for dense "
+         "layers with ReLU; auto: the best mix of the others within the budgets")
+      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
+  add_search_options(app, arguments.search);
+}
+
+void add_spec_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--spec", arguments.spec,
+                 "JSON file {\"C\": [[..], ..]}: bound the rows of C y besides the outputs y")
+      ->type_name("FILE");
+}
+
+void add_property_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--property", arguments.property,
+                 "VNN-LIB file: also emit NAME_verify, which decides the property on a box")
+      ->type_name("FILE")
+      ->excludes("--spec");
+  app.add_flag("--decide", arguments.decide,
+               "also emit NAME_decide, which splits the box until the property is decided")
+      ->needs("--property");
+}
+
+void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
+  app.add_option("MODEL", arguments.model, "ONNX file")->required()->type_name("FILE");
+  app.add_option("--name", arguments.name,
+                 "prefix of the verifier's symbols (default: made from the file name)");
+  std::vector<std::string> lowerings = {"generic", "vector", "tuned"};
+  if (reference) lowerings.emplace_back("reference");
+  app.add_option("--lowering", arguments.lowering,
+                 reference
+                     ? "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
+                       "schedules of --tuning-log), or reference (no code: the plan executed in "
+                       "double, not sound in floating point)"
+                     : "code: generic (portable C++17), vector (SIMD), or tuned (the same with "
+                       "the schedules of --tuning-log)")
+      ->check(CLI::IsMember(lowerings))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
+  app.add_option("--tuning-log", arguments.tuning_log,
+                 "JSON lines that bf-aot tune wrote: the schedules of --lowering tuned")
+      ->type_name("FILE")
+      ->group(kPlannerGroup);
+  app.add_option("--target", arguments.target, "machine that the code is made for")
+      ->check(CLI::IsMember(target_names()))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
+  app.add_option("--semantics", arguments.semantics,
+                 "arithmetic of the network that the bounds hold for: real, its exact value")
+      ->capture_default_str();
+  app.add_option("--row-tile", arguments.row_tile,
+                 "rows of backward bounds made together: less needs less memory (default: chosen "
+                 "by the planner)")
+      ->check(CLI::Range(2, 1 << 20))
+      ->type_name("N")
+      ->group(kPlannerGroup);
+  app.add_option("--granularity", arguments.granularity,
+                 "what a task of the plan covers: a step, a layer's region, or the whole entry")
+      ->check(CLI::IsMember({"step", "region", "entry"}))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
+  app.add_option(
+         "--cache", arguments.cache,
+         "also emit functions that keep something between calls: reuse-ibp (what was made "
+         "for a box), cache-bounds (bounds on a box, for boxes inside), reuse-alpha (slopes "
+         "to start from); separated by commas")
+      ->check(CLI::IsMember({"reuse-ibp", "cache-bounds", "reuse-alpha"}))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST")
+      ->group(kPlannerGroup);
+  app.add_option("--batch", arguments.batch,
+                 "also emit functions that bound up to N boxes in a call")
+      ->check(CLI::Range(1, kMostBatch))
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(kPlannerGroup);
+  app.add_option("--parallel", arguments.workers,
+                 "also emit functions whose work up to N workers share, through an executor that "
+                 "the caller supplies")
+      ->check(CLI::Range(1, kMostWorkers))
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(kPlannerGroup);
+  app.add_option("--iterations", arguments.iterations,
+                 "alpha-crown: times that each row's slopes are tried and improved")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(kPlannerGroup);
+  app.add_option("--disable-pass", arguments.disabled_passes,
+                 "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
+      ->allow_extra_args(false)
+      ->type_name("PASS")
+      ->group(kPlannerGroup);
+  app.add_option("--profile", arguments.profile,
+                 "machine profile to predict times with: a file that bf-aot profile wrote, or a "
+                 "name (default: of the target; on this machine, of its CPU)")
+      ->type_name("NAME|FILE")
+      ->group(kPlannerGroup);
+  add_config_option(app, arguments.config);
+}
+
+void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--cxx", arguments.cxx,
+                 "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
+                 "cortex targets arm-none-eabi-g++)");
+  app.add_option("--cxx-flags", arguments.cxx_flags,
+                 "more flags for it, as one word: --cxx-flags=\"-g -O2\"; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FLAGS");
+}
+
+Method method_of(const std::string& text) {
+  for (Method method : kAllMethods)
+    if (to_string(method) == text) return method;
+  if (text == to_string(Method::kForward)) return Method::kForward;
+  if (text == to_string(Method::kAuto)) return Method::kAuto;
+  BF_CHECK(!"a Method");
+  return Method::kCrown;
+}
+
+Lowering lowering_of(const std::string& text) {
+  for (const Lowering each :
+       {Lowering::kReference, Lowering::kGeneric, Lowering::kVector, Lowering::kTuned})
+    if (to_string(each) == text) return each;
+  BF_CHECK(!"a Lowering");
+  return Lowering::kVector;
+}
+
+// The profile that --profile asks for; nothing asks for the target's.
+std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
+  if (!arguments.profile.empty()) return read_profile(arguments.profile);
+  if (arguments.target == "host") return host_profile();
+  return std::nullopt;
+}
+
+static bool has(const std::vector<std::string>& list, const char* word) {
+  return std::ranges::count(list, word) > 0;
+}
+
+CompileOptions compile_options(const ModelArguments& arguments) {
+  if (arguments.semantics == "float32")
+    fail("BF3301", "--semantics",
+         "bounds for float32 evaluations of the network are not offered: only 'real' is",
+         "leave the option out: bounds then hold for the network in exact arithmetic");
+  if (arguments.semantics != "real")
+    fail("BF3301", "--semantics",
+         "unknown semantics '" + arguments.semantics + "': only 'real' is offered");
+  CompileOptions options;
+  options.planner.method = method_of(arguments.method);
+  options.planner.lowering = lowering_of(arguments.lowering);
+  if (!arguments.tuning_log.empty())
+    options.planner.tuned = best_results(read_tuning_log(arguments.tuning_log));
+  else if (options.planner.lowering == Lowering::kTuned)
+    fail("BF3310", "--lowering", "tuned schedules stand in a log, and none is given",
+         "give --tuning-log FILE, which bf-aot tune writes");
+  options.planner.target = find_target(arguments.target);
+  options.planner.row_tile = arguments.row_tile;
+  options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep
+                                : arguments.granularity == "entry" ? Granularity::kEntry
+                                                                   : Granularity::kRegion;
+  options.planner.profile = profile_option(arguments);
+  options.planner.reuse = {has(arguments.cache, "reuse-ibp"), has(arguments.cache, "cache-bounds"),
+                           has(arguments.cache, "reuse-alpha")};
+  options.planner.batch = arguments.batch;
+  options.planner.workers = arguments.workers;
+  options.planner.iterations = arguments.iterations;
+  options.planner.decide = arguments.decide;
+  if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
+    fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
+         "use '" + identifier_from(arguments.name) + "'");
+  options.name = arguments.name;
+  for (const std::string& pass : arguments.disabled_passes)
+    (find_planner_pass(pass) != nullptr ? options.planner.disabled_passes : options.disabled_passes)
+        .push_back(pass);
+  for (const std::string& pass : options.disabled_passes) check_pass_name(pass);
+  resolve(arguments.search, options);
+  if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
+  if (!arguments.property.empty()) options.property = read_property(arguments.property);
+  return options;
+}
+
+CompilerOptions compiler_options(const ModelArguments& arguments) {
+  CompilerOptions options;
+  options.cxx = arguments.cxx;
+  for (const std::string& words : arguments.cxx_flags)
+    for (const std::string& word : split_words(words)) options.flags.push_back(word);
+  return options;
+}
+
+std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
+  constexpr int kUsage = 2;
+  try {
+    app.parse(argc, argv);
+    apply_config(app);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+}
+
+}  // namespace bf_aot::cli

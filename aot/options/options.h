@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/compile/compile.h"
+#include "aot/host/library.h"
+#include "aot/options/search_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace bf_aot::cli {
+
+// Command-line options that several commands share, as they were typed.
+struct ModelArguments {
+  std::string model;
+  std::string method = "crown";
+  std::string lowering = "vector";
+  std::string target = "host";
+  std::string semantics = "real";
+  std::string name;
+  std::string spec;
+  std::string property;
+  std::string cxx;
+  std::vector<std::string> cxx_flags;
+  int row_tile = 0;
+  std::vector<std::string> cache;
+  int batch = 1;
+  int workers = 1;
+  bool decide = false;
+  std::string granularity = "region";
+  std::string tuning_log;
+  std::string profile;  // a name or a file; empty: of the target
+  int iterations = 20;
+  std::vector<std::string> disabled_passes;  // of the graph and of the planner
+  SearchArguments search;
+  std::string config;  // read by parse()
+};
+
+// Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
+void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference);
+void add_method_option(CLI::App& app, ModelArguments& arguments);
+void add_spec_option(CLI::App& app, ModelArguments& arguments);
+void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
+void add_compiler_options(CLI::App& app, ModelArguments& arguments);
+
+// The arguments resolved. Reads the spec file. Throws: CompileError.
+CompileOptions compile_options(const ModelArguments& arguments);
+CompilerOptions compiler_options(const ModelArguments& arguments);
+
+Method method_of(const std::string& text);
+inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
+                                         Method::kAlphaCrown};  // of any network
+
+// Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say
+// and returns the exit code, 0 or 2. Throws: CompileError for the configuration.
+std::optional<int> parse(CLI::App& app, int argc, const char* const* argv);
+
+}  // namespace bf_aot::cli

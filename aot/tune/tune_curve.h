@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bf_aot::cli {
+
+// The best time of a kernel after each trial.
+struct TuningCurve {
+  std::string key;
+  std::vector<double> seconds;
+};
+
+// "key,trial,best_seconds,ratio" and a row per trial; the ratio is to the first trial's.
+std::string curve_table(const std::vector<TuningCurve>& curves);
+
+// The ratios as an SVG drawing: best so far over trials, a line per kernel.
+std::string curve_drawing(const std::vector<TuningCurve>& curves);
+
+}  // namespace bf_aot::cli

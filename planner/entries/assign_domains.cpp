@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+#include "planner/entries/build_entries.h"
+
+namespace bf_aot {
+namespace {
+
+// Products and maxima relax on the boxes of what they read.
+bool feeds_nonlinear(const Plan& plan, int index) {
+  return std::ranges::any_of(plan.layers, [&](const Layer& reader) {
+    return !reader.is_affine() && std::ranges::count(inputs_of(reader), index) > 0;
+  });
+}
+
+// Over the box itself, each input once: the interval is the range.
+bool is_exact(const Layer& layer) {
+  const std::vector<int> inputs = inputs_of(layer);
+  return inputs.size() == 1 && inputs[0] < 0;
+}
+
+DomainChoice interval(int index, const char* reason) {
+  return {index, Domain::kInterval, true, reason, 0};
+}
+
+// Lines go forward through dense layers with ReLU or without alone.
+void check_forward(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense && !layer.function) return;
+  const std::string what = layer.function ? "has the function " + to_string(*layer.function)
+                                          : fmt::format("is a {} layer", to_string(layer.kind));
+  fail("BF2107", "--method forward",
+       fmt::format("layer '{}' ({}) {}; lines go forward through dense layers with ReLU or "
+                   "without alone",
+                   layer.name, layer.origin, what),
+       "--method crown-ibp or crown bounds all layers");
+}
+
+DomainChoice choose(const Plan& plan, int index) {
+  const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+  if (plan.config.method == Method::kForward) {
+    check_forward(layer);
+    if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+    return {index, Domain::kForward, false, "lines that go forward, and intervals", 0};
+  }
+  const bool head = plan.is_head(index);
+  if (!layer.is_affine()) return interval(index, "its box follows from its operands'");
+  const bool active = layer.relu || layer.function;
+  const bool factor = !active && feeds_nonlinear(plan, index);
+  switch (plan.config.method) {
+    case Method::kIbp:
+      return interval(index, "ibp keeps intervals everywhere");
+    case Method::kCrownIbp:
+      if (!head) return interval(index, "crown-ibp: hidden layer");
+      break;
+    case Method::kCrown:
+    case Method::kAlphaCrown:
+    case Method::kAuto:  // a search goes on from here
+      if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
+      break;
+    case Method::kForward:
+      break;
+  }
+  if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+  if (head && plan.config.method == Method::kAlphaCrown && has_slopes(plan, index))
+    return {index, Domain::kOptimised, false, "slopes chosen for each of its rows", 0};
+  if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
+  return {index, Domain::kBackward, true,
+          layer.relu ? "backward bounds of its unstable neurons"
+                     : "backward bounds of the neurons that its function bends",
+          0};
+}
+
+}  // namespace
+
+bool has_slopes(const Plan& plan, int index) {
+  std::vector<bool> cone(plan.layers.size(), false);
+  cone[static_cast<std::size_t>(index)] = true;
+  for (int i = index; i >= 0; --i) {
+    if (!cone[static_cast<std::size_t>(i)]) continue;
+    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+    if (i != index && layer.relu) return true;
+    for (const int input : inputs_of(layer))
+      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
+  }
+  return false;
+}
+
+void assign_domains(Plan& plan) {
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    plan.domains.push_back(choose(plan, i));
+    const DomainChoice& choice = plan.domains.back();
+    const Domain other = choice.domain == Domain::kInterval ? Domain::kBackward : Domain::kInterval;
+    plan.rejected.push_back(
+        {"domain",
+         fmt::format("{}: {}", plan.layers[static_cast<std::size_t>(i)].name, to_string(other)),
+         choice.reason});
+  }
+}
+
+}  // namespace bf_aot

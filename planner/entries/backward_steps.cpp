@@ -1,0 +1,295 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "frontend/diagnostic.h"
+#include "planner/entries/entry_builder.h"
+#include "planner/entries/row_images.h"
+
+// Backward rows over the graph of tensors. Proof of every constant: note [backward pass] in
+// DESIGN.md.
+
+namespace bf_aot {
+namespace {
+
+constexpr int kWideLinks = 3;  // heads behind as many links sum in double
+
+}  // namespace
+
+// Each tensor's coefficients have a buffer of their own, from the first layer that writes them to
+// the link of the layer that makes the tensor. Storage lets them share bytes.
+class EntryBuilder::CoefficientSlots {
+ public:
+  CoefficientSlots(EntryBuilder& builder, std::string name, int tile)
+      : builder_(builder), name_(std::move(name)), tile_(tile) {}
+
+  bool holds(int tensor) const { return of_tensor_.contains(tensor); }
+
+  BufferId of(int tensor) const { return of_tensor_.at(tensor); }
+
+  BufferId acquire(int tensor) { return of_tensor_[tensor] = scratch(tensor); }
+
+  // Coefficients that are never stored.
+  void pass_by(int tensor) { of_tensor_[tensor] = BufferId::kNone; }
+
+  void release(int tensor) { of_tensor_.erase(tensor); }
+
+  // Coefficients over a tensor that are added to those that it has.
+  BufferId scratch(int tensor) {
+    const std::string over = tensor < 0 ? "box" : builder_.layer(tensor).name;
+    return builder_.buffer(fmt::format("{}_over_{}", name_, over), Element::kFloat32,
+                           std::int64_t{builder_.elements(tensor)} * tile_);
+  }
+
+ private:
+  EntryBuilder& builder_;
+  std::string name_;
+  int tile_;
+  std::map<int, BufferId> of_tensor_;
+};
+
+// The layers that a layer's bounds depend on, itself left out.
+std::vector<bool> EntryBuilder::cone_of(int index) const {
+  std::vector<bool> cone(plan_.layers.size(), false);
+  cone[static_cast<std::size_t>(index)] = true;
+  for (int i = index; i >= 0; --i) {
+    if (!cone[static_cast<std::size_t>(i)]) continue;
+    for (const int input : inputs_of(layer(i)))
+      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
+  }
+  cone[static_cast<std::size_t>(index)] = false;
+  return cone;
+}
+
+// Links on the longest way from a layer to the box.
+int EntryBuilder::longest_path(int index) const {
+  std::vector<int> length(static_cast<std::size_t>(index) + 1, 0);
+  for (int i = 0; i <= index; ++i)
+    for (const int input : inputs_of(layer(i)))
+      if (input >= 0)
+        length[static_cast<std::size_t>(i)] = std::max(length[static_cast<std::size_t>(i)],
+                                                       length[static_cast<std::size_t>(input)] + 1);
+  return length.back();
+}
+
+std::vector<BackwardOut> EntryBuilder::outs(int index, CoefficientSlots& slots) {
+  std::vector<BackwardOut> made;
+  const Layer& region = layer(index);
+  for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
+    const int input = region.terms[static_cast<std::size_t>(t)].input;
+    BackwardOut out;
+    out.term = t;
+    out.add = slots.holds(input);
+    out.coefficients = out.add ? slots.of(input) : slots.acquire(input);
+    made.push_back(out);
+  }
+  return made;
+}
+
+bool EntryBuilder::can_start_in_first_link(int index, const BackwardRows& step) const {
+  const Layer& region = layer(index);
+  return region.kind == LayerKind::kDense && region.input >= 0 && !step.wide &&
+         step.iterations == 0 && lowering_.has_first_link(region.input, step.tile);
+}
+
+// Rows of the target's own weights.
+void EntryBuilder::start(int index, BackwardRows& step, CoefficientSlots& slots) {
+  if (can_start_in_first_link(index, step))
+    slots.pass_by(layer(index).input);
+  else if (layer(index).kind == LayerKind::kDense)
+    step.coefficients = slots.acquire(layer(index).input);
+  else
+    step.starts = outs(index, slots);
+}
+
+BackwardLink EntryBuilder::link(int index, CoefficientSlots& slots) {
+  const Layer& region = layer(index);
+  const Relaxed& state = relaxed_[static_cast<std::size_t>(index)];
+  BackwardLink made;
+  made.layer = index;
+  made.table = state.table;
+  made.slack = state.slack;
+  made.choice = state.choice;
+  made.coefficients_in = slots.of(index);
+  if (region.kind != LayerKind::kDense) {
+    made.outs = outs(index, slots);
+  } else if (slots.holds(region.input)) {
+    made.sum = slots.of(region.input);
+    made.coefficients_out = slots.scratch(region.input);
+  } else {
+    made.coefficients_out = slots.acquire(region.input);
+  }
+  slots.release(index);
+  return made;
+}
+
+void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
+  const Layer& region = layer(index);
+  step.concretize_inflate =
+      (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
+      (1 + (step.wide ? drop(ErrorTerm::kCoefficient, 2 * kUnitFloat) : 0));
+  step.underflow = drop(ErrorTerm::kUnderflow, 0x1p-147);
+  step.weight_relative = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
+  // The rows' own weights are rounded when other readers' coefficients are added to them: once for
+  // each, relative to |W| radius.
+  int adds = 0;
+  for (const int input : inputs_of(region)) adds = std::max(adds, readers(input) - 1);
+  step.weight_relative += drop(ErrorTerm::kProduct, gamma_float(adds));
+  step.inflate = radius_inflate(index);
+}
+
+bool EntryBuilder::tightens_hidden() const {
+  if (config_.method != Method::kAuto)
+    return config_.method == Method::kCrown || config_.method == Method::kAlphaCrown;
+  for (int i = 0; i < layer_count(); ++i)
+    if (!is_head(i) && plan_.domains[static_cast<std::size_t>(i)].domain != Domain::kInterval)
+      return true;
+  return false;
+}
+
+// Buffers and constants of rows, before where they go.
+BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std::string& name) {
+  const Layer& region = layer(index);
+  BackwardRows step;
+  step.layer = index;
+  const DomainChoice& choice = plan_.domains[static_cast<std::size_t>(index)];
+  step.unstable_only = choice.unstable_only;
+  // What rounding costs a head is seen in its bounds, and it grows with every link; what it costs a
+  // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured: note [schedules].
+  step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
+              config_.target.hardware_double;
+  step.tile = lowering_.row_tile(region.out, step.wide, choice.row_tile);
+  step.centre = state.centre;
+  step.below = state.below;
+  step.above = state.above;
+  step.slack = state.slack;
+  step.radius = state.radius;
+  step.input_radius = box_.radius;
+  const int pairs = step.tile / 2;
+  step.neurons = buffer(name + "_rows", Element::kInt32, (region.out + pairs - 1) / pairs * pairs);
+  step.sums = buffer(name + "_sums", Element::kFloat32, std::int64_t{2} * step.tile);
+  return step;
+}
+
+// Coefficients from the rows' layer through all links to the box.
+void EntryBuilder::pass_back(int index, BackwardRows& step, CoefficientSlots& slots) {
+  start(index, step, slots);
+  const std::vector<bool> cone = cone_of(index);
+  for (int i = index - 1; i >= 0; --i)
+    if (cone[static_cast<std::size_t>(i)]) step.links.push_back(link(i, slots));
+  use_lists(step);
+  BF_CHECK(slots.holds(-1));
+  step.input_coefficients = slots.of(-1);
+  choose_kernels(step);
+}
+
+// The box' coefficients need no memory where one convolution makes all of them, of a window, and
+// the rows' sums alone read them.
+void EntryBuilder::fuse_spread(BackwardRows& step) {
+  if (find_image(step, -1) == nullptr) return;
+  if (step.input_coefficients != static_cast<BufferId>(entry_.buffers.size() - 1)) return;
+  std::vector<std::pair<const Layer*, BackwardOut*>> readers;
+  const auto find = [&](const Layer& region, std::vector<BackwardOut>& outs) {
+    for (BackwardOut& out : outs)
+      if (region.terms[static_cast<std::size_t>(out.term)].input < 0)
+        readers.emplace_back(&region, &out);
+  };
+  find(layer(step.layer), step.starts);
+  if (!readers.empty()) return;
+  for (BackwardLink& link : step.links) find(layer(link.layer), link.outs);
+  if (readers.size() != 1) return;
+  const auto& [region, out] = readers.front();
+  const Term& term = region->terms[static_cast<std::size_t>(out->term)];
+  if (region->kind != LayerKind::kSum || !std::holds_alternative<ConvMap>(term.map)) return;
+  out->spread = true;
+  out->coefficients = step.input_coefficients = BufferId::kNone;
+  entry_.buffers.pop_back();
+}
+
+// Links between dense layers leave out what lists leave out. Rows that choose slopes read all
+// coefficients, and a first link that starts the rows makes all.
+void EntryBuilder::use_lists(BackwardRows& step) {
+  if (step.iterations > 0) return;
+  const auto columns = [&](int index) {  // whose link leaves them out
+    const int input = layer(index).kind == LayerKind::kDense ? layer(index).input : -1;
+    return input >= 0 && layer(input).kind == LayerKind::kDense ? live(input) : BufferId::kNone;
+  };
+  if (step.coefficients != BufferId::kNone) step.live_in = columns(step.layer);
+  for (BackwardLink& link : step.links) {
+    if (layer(link.layer).kind == LayerKind::kDense) link.live_out = live(link.layer);
+    if (link.coefficients_in != BufferId::kNone) link.live_in = columns(link.layer);
+  }
+}
+
+// Of a tile's rows.
+void EntryBuilder::choose_kernels(BackwardRows& step) {
+  const auto choose = [&](KernelKind kind, int index, std::vector<BackwardOut>& outs) {
+    for (BackwardOut& out : outs)
+      out.kernel = lowering_.term(kind, index, out.term, step.tile, step.wide);
+  };
+  const bool in_first_link = starts_in_first_link(step);
+  if (in_first_link)
+    step.start = lowering_.first_link(step.layer, step.links.front().layer, step.tile,
+                                      step.links.front().live_out != BufferId::kNone);
+  else if (layer(step.layer).kind == LayerKind::kDense)
+    step.start = lowering_.start_rows(step.layer, step.tile);
+  choose(KernelKind::kTermStart, step.layer, step.starts);
+  for (BackwardLink& link : step.links) {
+    choose(KernelKind::kTermBackward, link.layer, link.outs);
+    const Layer& region = layer(link.layer);
+    if (step.iterations > 0 && region.is_affine()) continue;  // choose_slopes() takes these apart
+    link.kernel =
+        in_first_link && &link == &step.links.front() ? step.start
+        : region.kind == LayerKind::kDense
+            ? lowering_.backward(link.layer, step.tile, step.wide, false,
+                                 link.live_out != BufferId::kNone, link.live_in != BufferId::kNone)
+            : lowering_.relax_rows(link.layer, step.tile, step.wide);
+  }
+  step.concretize = lowering_.concretize(step.tile);
+}
+
+// Code for fewer rows, where a smaller tile in the end saves work. Not where each tile makes tables
+// anew: that is what counts there.
+void EntryBuilder::end_smaller(BackwardRows& step) {
+  for (const BackwardLink& link : step.links)
+    if (!link.remake.empty()) return;
+  const int tile =
+      lowering_.last_tile(layer(step.layer).out, !step.unstable_only, step.wide, step.tile);
+  if (tile == 0) return;
+  BackwardRows last = step;
+  last.tile = tile;
+  choose_kernels(last);
+  step.last = {std::move(last)};
+}
+
+void EntryBuilder::tighten(int index, const Relaxed& state) {
+  const std::string& name = layer(index).name;
+  BackwardRows step = begin_rows(index, state, name);
+  CoefficientSlots slots(*this, name, step.tile);
+  pass_back(index, step, slots);
+  step.images = row_images(plan_, step);
+  fuse_spread(step);
+  remake_tables(name, step);
+  add_row_errors(index, step);
+  end_smaller(step);
+  entry_.steps.push_back(std::move(step));
+}
+
+// ---- rows that choose slopes: note [optimised slopes] in DESIGN.md
+
+// The same rows again, with coefficients kept apart for each tensor: the slopes' gradient needs
+// them.
+void EntryBuilder::tighten_optimised(int index, const Relaxed& state) {
+  const std::string name = layer(index).name + "_free";
+  BackwardRows step = begin_rows(index, state, name);
+  step.iterations = config_.iterations;
+  CoefficientSlots slots(*this, name, step.tile);
+  pass_back(index, step, slots);
+  choose_slopes(name, step);
+  if (step.iterations > 1) walk_forward(name, step);
+  add_row_errors(index, step);
+  entry_.steps.push_back(std::move(step));
+}
+
+}  // namespace bf_aot

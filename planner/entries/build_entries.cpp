@@ -1,0 +1,304 @@
+#include "planner/entries/build_entries.h"
+
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+#include "planner/entries/entry_builder.h"
+#include "planner/network/live_neurons.h"
+#include "planner/network/max_groups.h"
+
+namespace bf_aot {
+EntryBuilder::EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes)
+    : plan_(plan), config_(plan.config), lowering_(lowering) {
+  entry_.kind = kind;
+  entry_.boxes = boxes;
+}
+
+Entry EntryBuilder::build() {
+  lowering_.use_boxes(entry_.boxes);
+  const std::vector<int>& heads = is_spec(entry_.kind) ? plan_.spec_heads : plan_.output_heads;
+  mark_needed(heads);
+  live_.assign(plan_.layers.size(), BufferId::kNone);
+  const bool point = entry_.kind == EntryKind::kEvaluate;
+  if (point && is_dense())
+    build_evaluate();
+  else if (!point && plan_.intervals_only() && has_float_intervals())
+    build_interval();
+  else
+    build_centred();
+  return std::move(entry_);
+}
+
+// Heads are copied to the caller in order; `position_` is where each starts.
+void EntryBuilder::mark_needed(const std::vector<int>& heads) {
+  needed_.assign(plan_.layers.size(), false);
+  position_.assign(plan_.layers.size(), -1);
+  readers_.assign(plan_.layers.size() + 1, 0);
+  int position = 0;
+  for (const int head : heads) {
+    position_[static_cast<std::size_t>(head)] = position;
+    position += layer(head).out;
+    needed_[static_cast<std::size_t>(head)] = true;
+  }
+  for (int i = layer_count() - 1; i >= 0; --i) {
+    if (!is_needed(i)) continue;
+    for (const int input : inputs_of(layer(i))) {
+      ++readers_[static_cast<std::size_t>(input + 1)];
+      if (input >= 0) needed_[static_cast<std::size_t>(input)] = true;
+    }
+  }
+}
+
+// Dense ReLU layers alone: kernels in float32 throughout serve intervals and inference.
+bool EntryBuilder::is_dense() const {
+  for (int i = 0; i < layer_count(); ++i)
+    if (is_needed(i) && (layer(i).kind != LayerKind::kDense || layer(i).function)) return false;
+  return true;
+}
+
+// ReLU layers, dense ones and sums with a convolution: what float32 sums make faster; and maxima.
+bool EntryBuilder::has_float_intervals() const {
+  if (is_dense()) return true;
+  bool convolves = false;
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    if (layer(i).kind == LayerKind::kMax) continue;
+    if (!layer(i).is_affine() || layer(i).function) return false;
+    for (const Term& term : layer(i).terms)
+      convolves = convolves || std::holds_alternative<ConvMap>(term.map);
+  }
+  return convolves;
+}
+
+BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t count) {
+  Buffer made;
+  while (std::ranges::find(entry_.buffers, name, &Buffer::name) != entry_.buffers.end())
+    name += "_";
+  made.name = std::move(name);
+  made.element = element;
+  made.count = count * entry_.boxes;
+  entry_.buffers.push_back(std::move(made));
+  return static_cast<BufferId>(entry_.buffers.size() - 1);
+}
+
+// Neurons of a layer as the lanes of its kernels write them: padded to whole panels, when lanes are
+// neurons.
+int EntryBuilder::padded(int index) const {
+  if (entry_.boxes > 1) return layer(index).out;
+  const int panel = plan_.layouts[static_cast<std::size_t>(index)].panel;
+  return (layer(index).out + panel - 1) / panel * panel;
+}
+
+// Products of backward rows with one neuron of a dense layer, half of the hidden rows' neurons
+// being unstable.
+double EntryBuilder::row_products(int index) const {
+  if (layer(index).kind != LayerKind::kDense || !keeps_tables()) return 0;
+  double rows = 0, weights = layer(index).in;
+  for (int i = index + 1; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    if (layer(i).kind == LayerKind::kDense && layer(i).input == index) weights += layer(i).out;
+    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
+    if (domain == Domain::kBackward || domain == Domain::kOptimised)
+      rows += (is_head(i) ? 2.0 : 1.0) * layer(i).out;
+  }
+  return rows * weights;
+}
+
+// Of a dense layer.
+BufferId EntryBuilder::live_inputs(int index) const {
+  return pays_forward(layer(index).out) ? live(layer(index).input) : BufferId::kNone;
+}
+
+void EntryBuilder::list_live(int index) {
+  const Layer& region = layer(index);
+  if (!region.live_list || entry_.kind == EntryKind::kEvaluate) return;
+  bool pays = pays_backward(row_products(index));
+  for (int i = index + 1; i < layer_count(); ++i)
+    pays = pays || (is_needed(i) && layer(i).kind == LayerKind::kDense && layer(i).input == index &&
+                    pays_forward_alone(layer(i).out));
+  if (!pays) return;
+  const BufferId list = buffer(region.name + "_live", Element::kInt32, 1);
+  entry_.buffers[static_cast<std::size_t>(list)].count = live_list_size(region.out);
+  const Activation& of = activation(index);
+  entry_.steps.push_back(ListLive{index, of.centre, of.radius, list});
+  live_[static_cast<std::size_t>(index)] = list;
+}
+
+// Roundings of one float32 sum over a layer's inputs.
+int EntryBuilder::interval_depth(int index) const {
+  if (layer(index).kind == LayerKind::kSum) return LoweringPlanner::interval_depth(layer(index));
+  return lowering_.forward_depth(KernelKind::kIntervalAffine, index);
+}
+
+// Rounding of one float32 dot product over this layer's inputs, with its weights' own rounding.
+double EntryBuilder::product_gamma(int index, int depth, ErrorTerm which) const {
+  return drop(which, gamma_float(depth)) +
+         drop(ErrorTerm::kWeightRounding, layer(index).errors.weight_relative);
+}
+
+// The gamma that every interval reader of `index` (-1: the box) needs folded into the radius;
+// maxima sum nothing.
+double EntryBuilder::reader_gamma(int index) {
+  double gamma = 0;
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!is_needed(i) || layer(i).kind == LayerKind::kMax) continue;
+    const std::vector<int> inputs = inputs_of(layer(i));
+    if (std::ranges::count(inputs, index) == 0) continue;
+    gamma = std::max(gamma, product_gamma(i, interval_depth(i), ErrorTerm::kSummation));
+  }
+  return gamma * (1 + 8 * kUnitFloat);
+}
+
+// The same, and the rounding of the centre of two ends.
+double EntryBuilder::centre_gamma(int index) {
+  return reader_gamma(index) + drop(ErrorTerm::kScalar, kUnitFloat) * (1 + 8 * kUnitFloat);
+}
+
+// ---- ibp. Proof of every constant: note [interval pass] in DESIGN.md.
+
+void EntryBuilder::build_interval() {
+  activations_.assign(plan_.layers.size(), {});
+  box_ = {buffer("box_centre", Element::kFloat32, plan_.input_count),
+          buffer("box_radius", Element::kFloat32, plan_.input_count)};
+  entry_.steps.push_back(
+      BindBox{box_.centre, box_.radius, reader_gamma(-1), lowering_.bind(KernelKind::kBindFloat)});
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    const bool sum = layer(i).kind == LayerKind::kSum;
+    const std::string& name = layer(i).name;
+    if (is_head(i) && sum)
+      interval_sum(i,
+                   {buffer(name + "_sums", Element::kFloat32, layer(i).out),
+                    buffer(name + "_spreads", Element::kFloat32, layer(i).out)},
+                   true);
+    else if (is_head(i))
+      interval_affine(i, {});
+    if (!has_reader(i)) continue;
+    Activation& out = activations_[static_cast<std::size_t>(i)];
+    out = {buffer(name + "_centre", Element::kFloat32, padded(i)),
+           buffer(name + "_radius", Element::kFloat32, padded(i))};
+    if (sum)
+      interval_sum(i, out, false);
+    else if (layer(i).kind == LayerKind::kMax)
+      interval_max(i, out);
+    else
+      interval_affine(i, out);
+    list_live(i);
+  }
+}
+
+// products: of one neuron.
+template <typename IntervalStep>
+void EntryBuilder::set_interval_errors(int index, int products, IntervalStep& step) {
+  const AffineErrors& errors = layer(index).errors;
+  const int depth = interval_depth(index);
+  step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
+                 (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) *
+                 (1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat));
+  step.magnitude = drop(ErrorTerm::kScalar, 2 * kUnitFloat) * (1 + 8 * kUnitFloat);
+  const double underflow = (2.0 * products + 2 + errors.row_norm) * 0x1p-147;
+  step.absolute = (drop(ErrorTerm::kBiasRounding, errors.bias_float) +
+                   drop(ErrorTerm::kUnderflow, std::max(underflow, 0x1p-100))) *
+                  (1 + 16 * kUnitFloat);
+}
+
+// One region; to the caller when `out` has no buffers.
+void EntryBuilder::interval_affine(int index, const Activation& out) {
+  const Layer& region = layer(index);
+  const Activation& in = activation(region.input);
+  const bool head = out.centre == BufferId::kNone;
+  IntervalAffine step;
+  step.layer = index;
+  step.centre_in = in.centre;
+  step.radius_in = in.radius;
+  step.live_in = live_inputs(index);
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.position = head ? position(index) : 0;
+  step.gamma = head ? 0 : centre_gamma(index);
+  step.kernel = lowering_.forward(KernelKind::kIntervalAffine, index, region.relu, head,
+                                  step.live_in != BufferId::kNone);
+  BF_CHECK(lowering_.kernel(step.kernel).depth == interval_depth(index));
+  if (head && entry_.boxes > 1) {
+    step.low = buffer(region.name + "_low", Element::kFloat32, region.out);
+    step.high = buffer(region.name + "_high", Element::kFloat32, region.out);
+  }
+  set_interval_errors(index, region.in, step);
+  entry_.steps.push_back(step);
+}
+
+// A sum layer; `out` is scratch of a head.
+void EntryBuilder::interval_sum(int index, const Activation& out, bool head) {
+  const Layer& region = layer(index);
+  IntervalSum step;
+  step.layer = index;
+  int products = 0;
+  for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
+    const Term& term = region.terms[static_cast<std::size_t>(t)];
+    const Activation& in = activation(term.input);
+    step.parts.push_back(
+        {in.centre, in.radius, lowering_.term(KernelKind::kTermInterval, index, t, 0, false)});
+    products += std::max(1, term.row_entries);
+  }
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.head = head;
+  step.position = head ? position(index) : 0;
+  step.gamma = head ? 0 : centre_gamma(index);
+  set_interval_errors(index, products, step);
+  entry_.steps.push_back(std::move(step));
+}
+
+void EntryBuilder::interval_max(int index, const Activation& out) {
+  const Activation& in = activation(layer(index).terms.at(0).input);
+  IntervalMax step;
+  step.layer = index;
+  step.groups = max_groups(std::get<SparseMap>(layer(index).terms.at(0).map));
+  step.centre_in = in.centre;
+  step.radius_in = in.radius;
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.inflate = 1 + drop(ErrorTerm::kScalar, 8 * kUnitFloat);
+  step.magnitude = reader_gamma(index) + drop(ErrorTerm::kScalar, 4 * kUnitFloat);
+  step.absolute = drop(ErrorTerm::kUnderflow, 0x1p-100);
+  step.kernel = lowering_.nonlinear(KernelKind::kIntervalMax, index);
+  entry_.steps.push_back(step);
+}
+
+// ---- plain inference
+
+void EntryBuilder::build_evaluate() {
+  std::vector<BufferId> made(plan_.layers.size(), BufferId::kNone);
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    const Layer& region = layer(i);
+    EvaluateAffine step;
+    step.layer = i;
+    if (region.input >= 0) step.in = made[static_cast<std::size_t>(region.input)];
+    if (is_head(i)) {
+      step.position = position(i);
+      step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, true, false);
+      entry_.steps.push_back(step);
+    }
+    if (!has_reader(i)) continue;
+    step.out = buffer(region.name + "_value", Element::kFloat32, padded(i));
+    made[static_cast<std::size_t>(i)] = step.out;
+    step.position = 0;
+    step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, false, false);
+    entry_.steps.push_back(step);
+  }
+}
+
+void build_entries(LoweringPlanner& lowering, Plan& plan) {
+  for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds, EntryKind::kEvaluate}) {
+    if (kind == EntryKind::kSpecBounds && plan.spec_heads.empty()) continue;
+    plan.entries.push_back(EntryBuilder(plan, lowering, kind).build());
+  }
+  if (plan.batch.side_by_side == 1) return;
+  for (const EntryKind kind : {EntryKind::kBoundsBatch, EntryKind::kSpecBoundsBatch}) {
+    if (kind == EntryKind::kSpecBoundsBatch && plan.spec_heads.empty()) continue;
+    plan.entries.push_back(EntryBuilder(plan, lowering, kind, plan.batch.side_by_side).build());
+  }
+}
+
+}  // namespace bf_aot

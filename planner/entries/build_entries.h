@@ -1,0 +1,21 @@
+#pragma once
+
+#include "planner/lowering/lowering.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// Makes plan.domains: what is kept for each pre-activation under the configured method.
+void assign_domains(Plan& plan);
+
+// Whether some ReLU is below a layer: then its backward rows have slopes to choose.
+bool has_slopes(const Plan& plan, int layer);
+
+// Makes plan.entries: the steps and buffers (not yet placed) of bounds, spec_bounds and evaluate,
+// with the error terms of each step.
+void build_entries(LoweringPlanner& lowering, Plan& plan);
+
+// Groups the steps of each entry into tasks with their data dependencies and costs.
+void build_tasks(Plan& plan);
+
+}  // namespace bf_aot

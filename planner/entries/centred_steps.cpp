@@ -1,0 +1,308 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/entries/entry_builder.h"
+
+// Steps on double centres and float radii. Proofs: notes [centre path] and [backward pass] in
+// DESIGN.md.
+
+namespace bf_aot {
+namespace {
+
+int most_products(const Layer& layer) {
+  int entries = 0;
+  for (const Term& term : layer.terms) entries += term.row_entries;
+  return entries + static_cast<int>(layer.terms.size());
+}
+
+}  // namespace
+
+bool EntryBuilder::keeps_tables() const {
+  return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only();
+}
+
+// What undoes the rounding of a layer's computed interval radius.
+double EntryBuilder::radius_inflate(int index) {
+  const Layer& region = layer(index);
+  if (region.kind != LayerKind::kDense)
+    return (1 + drop(ErrorTerm::kRadiusSummation, gamma_double(most_products(region) + 4))) *
+           (1 + 0x1p-40);
+  const int depth = lowering_.forward_depth(KernelKind::kCentreAffine, index);
+  return (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
+}
+
+void EntryBuilder::add_state(int index, bool interval, Relaxed& state) {
+  const std::string& name = layer(index).name;
+  state.centre = buffer(name + "_centre", Element::kFloat64, padded(index));
+  state.radius = buffer(name + "_radius", Element::kFloat32, padded(index));
+  if (interval) {
+    state.below = buffer(name + "_below", Element::kFloat32, padded(index));
+    state.above = buffer(name + "_above", Element::kFloat32, padded(index));
+  }
+  state.slack = buffer(name + "_slack", Element::kFloat64, kSlack);
+}
+
+// interval: whether bounds are made of it here.
+void EntryBuilder::centre_affine(int index, bool interval, Relaxed& state) {
+  const Layer& region = layer(index);
+  const AffineErrors& errors = region.errors;
+  const Activation& in = activation(region.input);
+  add_state(index, interval, state);
+  CentreAffine step;
+  step.layer = index;
+  step.centre_in = in.centre;
+  step.radius_in = in.radius;
+  step.live_in = live_inputs(index);
+  step.centre_out = state.centre;
+  step.radius_out = state.radius;
+  step.below = state.below;
+  step.above = state.above;
+  step.slack = state.slack;
+  step.kernel = lowering_.forward(KernelKind::kCentreAffine, index, false, false,
+                                  step.live_in != BufferId::kNone);
+  if (interval)
+    step.inflate =
+        (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) * radius_inflate(index);
+  const double exact = region.exact_centre ? 0 : 1;
+  step.centre_relative = exact *
+                         (drop(ErrorTerm::kCentre, gamma_double(region.in + 8)) +
+                          drop(ErrorTerm::kWeightRounding, errors.weight_residual)) *
+                         (1 + 2 * errors.weight_relative) * (1 + 0x1p-40);
+  step.absolute =
+      drop(ErrorTerm::kBiasRounding, errors.bias_double) * (1 + 0x1p-40) +
+      exact * drop(ErrorTerm::kUnderflow, (2.0 * region.in + 2 + errors.row_norm) * 0x1p-147);
+  step.row_norm = errors.row_norm;
+  step.bias_norm = errors.bias_norm;
+  entry_.steps.push_back(step);
+}
+
+// As centre_affine with the products of all terms in one sum. The radii are summed in double and
+// rounded up once per term; a layer of exact centres copies radii that are floats, or sums on a
+// grid.
+void EntryBuilder::centre_sum(int index, Relaxed& state) {
+  const Layer& region = layer(index);
+  const AffineErrors& errors = region.errors;
+  add_state(index, true, state);
+  CentreSum step;
+  step.layer = index;
+  for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
+    const Activation& in = activation(region.terms[static_cast<std::size_t>(t)].input);
+    step.parts.push_back(
+        {in.centre, in.radius, lowering_.term(KernelKind::kTermCentre, index, t, 0, false)});
+  }
+  step.centre_out = state.centre;
+  step.radius_out = state.radius;
+  step.below = state.below;
+  step.above = state.above;
+  step.slack = state.slack;
+  step.bias_norm = errors.bias_norm;
+  step.inflate = 1;
+  if (!region.exact_centre) {
+    const int products = most_products(region);
+    step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
+                   (1 + drop(ErrorTerm::kRadiusSummation, gamma_double(products + 4))) *
+                   (1 + 0x1p-40);
+    step.centre_relative = (drop(ErrorTerm::kCentre, gamma_double(products + 8)) +
+                            drop(ErrorTerm::kWeightRounding, errors.weight_residual)) *
+                           (1 + 2 * errors.weight_relative) * (1 + 0x1p-40);
+    step.absolute = drop(ErrorTerm::kBiasRounding, errors.bias_double) * (1 + 0x1p-40) +
+                    drop(ErrorTerm::kUnderflow, (2.0 * products + 2 + errors.row_norm) * 0x1p-147);
+  }
+  entry_.steps.push_back(std::move(step));
+}
+
+// Longest chain of float32 roundings of the backward products of a layer: when several layers read
+// a tensor, their coefficients are added up.
+int EntryBuilder::backward_depth(int index) const {
+  const Layer& region = layer(index);
+  if (region.kind == LayerKind::kDense)
+    return lowering_.backward_depth(index) + readers(region.input) - 1;
+  int depth = 0;
+  for (const Term& term : region.terms)
+    depth = std::max(depth, LoweringPlanner::term_depth(term, readers(term.input)));
+  return depth;
+}
+
+// The same of wide products. The sum over a convolution or a dense layer is one in double; what is
+// stored for a tensor with one reader is priced with that tensor (`stored`), and for one with
+// several here, as their floats are added.
+double EntryBuilder::wide_gamma(int index) const {
+  const Layer& region = layer(index);
+  const auto adding = [&](int input) {
+    return readers(input) > 1 ? gamma_float(readers(input)) : 0.0;
+  };
+  if (region.kind == LayerKind::kDense) return gamma_double(region.out + 2) + adding(region.input);
+  double gamma = 0;
+  for (const Term& term : region.terms) {
+    const double own = std::holds_alternative<ConvMap>(term.map)
+                           ? gamma_double(term.column_entries + 2) + adding(term.input)
+                           : gamma_float(LoweringPlanner::term_depth(term, readers(term.input)));
+    gamma = std::max(gamma, own);
+  }
+  return gamma;
+}
+
+// The offset sum of a dense layer has a chain per block of neurons; of other layers it is kept in
+// double, for sum layers after short chains, and rounded once. Then one chain over the blocks of
+// all links.
+double EntryBuilder::offset_gamma(int index) const {
+  const Layer& region = layer(index);
+  int blocks = 0;
+  for (int i = 0; i < layer_count(); ++i) blocks += lowering_.backward_blocks(i);
+  if (region.kind == LayerKind::kDense)
+    return gamma_float(lowering_.backward_depth(index) + blocks);
+  const int chain = region.kind == LayerKind::kSum ? LoweringPlanner::kLineChain + 1 : 0;
+  return gamma_float(2 + chain + blocks) + gamma_double(region.out + 4);
+}
+
+// Of rows with slopes of their own: two products per neuron, in double for every kind of layer.
+double EntryBuilder::free_offset_gamma(int index) const {
+  return gamma_float(2 + layer_count()) + gamma_double(2 * layer(index).out + 4);
+}
+
+EntryBuilder::Activation EntryBuilder::add_activation(int index) {
+  const Layer& region = layer(index);
+  return {buffer(region.name + "_activation", Element::kFloat64, region.out),
+          buffer(region.name + "_activation_radius", Element::kFloat32, region.out)};
+}
+
+void EntryBuilder::relax(int index, Relaxed& state) {
+  const Layer& region = layer(index);
+  if (keeps_tables())
+    state.table = buffer(region.name + "_relaxation", Element::kFloat32,
+                         std::int64_t{kRelaxRows} * region.out);
+  if (free_slopes_[static_cast<std::size_t>(index)])
+    state.slopes =
+        buffer(region.name + "_slopes", Element::kFloat32, std::int64_t{kSlopeRows} * region.out);
+  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
+  Relax step;
+  step.layer = index;
+  step.centre = state.centre;
+  step.below = state.below;
+  step.above = state.above;
+  step.radius = state.radius;
+  step.slack = state.slack;
+  step.table = state.table;
+  step.slopes = state.slopes;
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  const double weights = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
+  step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index))) + weights;
+  step.wide_product = drop(ErrorTerm::kProduct, wide_gamma(index)) + weights;
+  step.stored = drop(ErrorTerm::kCoefficient, kUnitFloat);
+  step.slope = drop(ErrorTerm::kCoefficient, kUnitFloat);
+  step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
+  if (state.slopes != BufferId::kNone)
+    step.free_offset = drop(ErrorTerm::kOffset, free_offset_gamma(index));
+  step.inflate = radius_inflate(index);
+  step.kernel = lowering_.relax(index);
+  relax_step_[static_cast<std::size_t>(index)] = static_cast<int>(entry_.steps.size());
+  entry_.steps.push_back(step);
+}
+
+// What product and max layers have in common.
+template <typename NonlinearStep>
+void EntryBuilder::finish_nonlinear(KernelKind kind, int index, const Relaxed& state,
+                                    NonlinearStep step) {
+  step.layer = index;
+  step.table = state.table;
+  step.slack = state.slack;
+  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
+  step.centre_out = out.centre;
+  step.radius_out = out.radius;
+  step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index) + 1));
+  step.offset = drop(ErrorTerm::kOffset, offset_gamma(index));
+  step.kernel = lowering_.nonlinear(kind, index);
+  entry_.steps.push_back(step);
+}
+
+void EntryBuilder::relax_product(int index, Relaxed& state) {
+  const Layer& region = layer(index);
+  if (keeps_tables()) {
+    state.table =
+        buffer(region.name + "_planes", Element::kFloat32, std::int64_t{kProductRows} * region.out);
+    state.slack = buffer(region.name + "_slack", Element::kFloat64, kSlack);
+  }
+  const Activation& x = activation(region.terms.at(0).input);
+  const Activation& y = activation(region.terms.at(1).input);
+  RelaxProduct step;
+  step.centre_x = x.centre;
+  step.radius_x = x.radius;
+  step.centre_y = y.centre;
+  step.radius_y = y.radius;
+  finish_nonlinear(KernelKind::kRelaxProduct, index, state, step);
+}
+
+void EntryBuilder::relax_max(int index, Relaxed& state) {
+  const Layer& region = layer(index);
+  if (keeps_tables()) {
+    state.table =
+        buffer(region.name + "_choices", Element::kFloat32, std::int64_t{kMaxRows} * region.out);
+    state.choice = buffer(region.name + "_choice", Element::kInt32, region.out);
+    state.slack = buffer(region.name + "_slack", Element::kFloat64, kSlack);
+  }
+  const Activation& in = activation(region.terms.at(0).input);
+  RelaxMax step;
+  step.centre_in = in.centre;
+  step.radius_in = in.radius;
+  step.choice = state.choice;
+  finish_nonlinear(KernelKind::kRelaxMax, index, state, step);
+}
+
+void EntryBuilder::build_centred() {
+  relaxed_.assign(plan_.layers.size(), {});
+  activations_.assign(plan_.layers.size(), {});
+  centre_step_.assign(plan_.layers.size(), -1);
+  relax_step_.assign(plan_.layers.size(), -1);
+  box_ = {buffer("box_centre", Element::kFloat64, plan_.input_count),
+          buffer("box_radius", Element::kFloat32, plan_.input_count)};
+  entry_.steps.push_back(
+      BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble)});
+  const bool point = entry_.kind == EntryKind::kEvaluate;
+  const bool lines = has_lines() && !point;
+  lines_.assign(plan_.layers.size(), BufferId::kNone);
+  activation_lines_.assign(plan_.layers.size(), BufferId::kNone);
+  mark_free_slopes();
+  for (int i = 0; i < layer_count(); ++i) {
+    if (!is_needed(i)) continue;
+    Relaxed& state = relaxed_[static_cast<std::size_t>(i)];
+    if (layer(i).kind == LayerKind::kProduct) {
+      relax_product(i, state);
+      continue;
+    }
+    if (layer(i).kind == LayerKind::kMax) {
+      relax_max(i, state);
+      continue;
+    }
+    centre_step_[static_cast<std::size_t>(i)] = static_cast<int>(entry_.steps.size());
+    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
+    const bool from_lines = domain == Domain::kForward && !point;
+    const bool has_lines = from_lines || (lines && has_reader(i));
+    if (layer(i).kind == LayerKind::kDense)
+      centre_affine(i, !has_lines, state);
+    else
+      centre_sum(i, state);
+    if (from_lines)
+      forward_lines(i);
+    else if (has_lines)
+      start_lines(i, state);
+    if (has_lines && is_head(i)) tighten_lines(i, state);
+    const bool rows = domain == Domain::kBackward || domain == Domain::kOptimised;
+    if (rows && !point) tighten(i, state);
+    if (domain == Domain::kOptimised && !point) tighten_optimised(i, state);
+    if (is_head(i) && point)
+      entry_.steps.push_back(WriteValues{i, position(i), state.centre});
+    else if (is_head(i))
+      entry_.steps.push_back(WriteBounds{i, position(i), state.centre, state.below, state.above});
+    if (!has_reader(i)) continue;
+    if (lines) {
+      relax_lines(i, state);
+    } else {
+      relax(i, state);
+      list_live(i);
+    }
+  }
+}
+
+}  // namespace bf_aot

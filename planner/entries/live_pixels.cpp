@@ -1,0 +1,140 @@
+#include "planner/entries/live_pixels.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "planner/entries/row_images.h"
+
+namespace bf_aot {
+namespace {
+
+class LivePixels {
+ public:
+  LivePixels(const Plan& plan, Entry& entry) : plan_(plan), entry_(entry) {}
+
+  void run() {
+    for (Step& step : entry_.steps)
+      if (auto* const rows = std::get_if<BackwardRows>(&step)) pass_by(*rows);
+    for (Step& step : entry_.steps) {
+      if (auto* const relax = std::get_if<Relax>(&step))
+        if (chooser_of(plan_, relax->layer) < 0) relax->live = made_list(relax->layer);
+      if (auto* const chosen = std::get_if<RelaxMax>(&step)) {
+        const int from = layer_at(plan_, chosen->layer).terms[0].input;
+        if (chooser_of(plan_, from) == chosen->layer) chosen->live = made_list(from);
+      }
+    }
+  }
+
+ private:
+  void pass_by(BackwardRows& step) {
+    if (step.iterations > 0) return;  // the walk forward reads all coefficients
+    std::map<int, BufferId> lists;    // of the layers whose dead neurons these rows pass by
+    for (const BackwardLink& link : step.links)
+      if (can_pass(link)) lists[link.layer] = list_of(link.layer);
+    mark(step, lists);
+    for (BackwardRows& last : step.last) mark(last, lists);
+  }
+
+  void mark(BackwardRows& step, const std::map<int, BufferId>& lists) const {
+    for (BackwardLink& link : step.links) {
+      const auto own = lists.find(link.layer);
+      if (own != lists.end()) link.live = own->second;
+      const Layer& layer = layer_at(plan_, link.layer);
+      for (BackwardOut& out : link.outs) {
+        const Term& term = layer.terms[static_cast<std::size_t>(out.term)];
+        out.live = goes_by_lists(step, link, term, lists.contains(term.input));
+      }
+    }
+  }
+
+  // Whether a term's coefficients go from live channels, or to them.
+  bool goes_by_lists(const BackwardRows& step, const BackwardLink& link, const Term& term,
+                     bool listed) const {
+    const bool own = link.live != BufferId::kNone;
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    if (conv == nullptr)
+      return own && is_identity(term.map) && find_image(step, link.layer) != nullptr;
+    const ConvGeometry& g = conv->geometry;
+    if (g.out_channels / g.groups * g.taps() > kLiveProducts) return false;
+    if (listed && image_read(g, term.input) != image_made(layer_at(plan_, term.input), term.input))
+      return false;  // the list is of other pixels
+    if (g.groups > 1) return listed && !own && g.in_group() == 1;
+    return own || listed;
+  }
+
+  bool can_pass(const BackwardLink& link) const {
+    const Layer& layer = layer_at(plan_, link.layer);
+    return layer.kind == LayerKind::kSum && (layer.relu || layer.function) && link.remake.empty() &&
+           live_list_size(layer).has_value();
+  }
+
+  BufferId made_list(int index) const {
+    const auto found = lists_.find(index);
+    return found == lists_.end() ? BufferId::kNone : found->second;
+  }
+
+  BufferId list_of(int index) {
+    const auto found = lists_.find(index);
+    if (found != lists_.end()) return found->second;
+    const Layer& layer = layer_at(plan_, index);
+    Buffer buffer;
+    buffer.name = layer.name + "_live";
+    while (std::ranges::find(entry_.buffers, buffer.name, &Buffer::name) != entry_.buffers.end())
+      buffer.name += "_";
+    buffer.element = Element::kInt32;
+    buffer.count = *live_list_size(layer);
+    entry_.buffers.push_back(std::move(buffer));
+    return lists_[index] = static_cast<BufferId>(entry_.buffers.size() - 1);
+  }
+
+  const Plan& plan_;
+  Entry& entry_;
+  std::map<int, BufferId> lists_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> live_list_size(const Layer& layer) {
+  const std::optional<RowImage> image = image_made(layer, 0);
+  if (!image) return std::nullopt;
+  return 1 + layer.out + layer.out / image->channels + kLiveRoom;
+}
+
+int chooser_of(const Plan& plan, int layer) {
+  for (const std::vector<int>& heads : {plan.output_heads, plan.spec_heads})
+    if (std::ranges::find(heads, layer) != heads.end()) return -1;
+  int readers = 0, chooser = -1;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    const Layer& reader = layer_at(plan, i);
+    if (reader.kind == LayerKind::kDense && reader.input == layer) return -1;
+    for (const Term& term : reader.terms) {
+      if (term.input != layer) continue;
+      ++readers;
+      chooser = reader.kind == LayerKind::kMax ? i : -1;
+    }
+  }
+  return readers == 1 ? chooser : -1;
+}
+
+DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
+  DeadZeros zeros = DeadZeros::kNever;
+  for (const BackwardOut& out : link.outs) {
+    if (!out.live) return DeadZeros::kAlways;
+    const Term& term = layer_at(plan, link.layer).terms[static_cast<std::size_t>(out.term)];
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    const auto target = std::ranges::find(step.links, term.input, &BackwardLink::layer);
+    const bool listed = target != step.links.end() && target->live != BufferId::kNone;
+    if (conv != nullptr && !listed && conv->geometry.in_channels < kLiveColumns)
+      zeros = DeadZeros::kWhereMany;
+  }
+  return zeros;
+}
+
+void list_live_pixels(Plan& plan) {
+  if (plan.config.target.vector_bytes == 4) return;
+  for (Entry& entry : plan.entries)
+    if (entry.boxes == 1) LivePixels(plan, entry).run();
+}
+
+}  // namespace bf_aot

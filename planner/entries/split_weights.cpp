@@ -1,0 +1,71 @@
+#include "planner/entries/split_weights.h"
+
+#include <cmath>
+#include <vector>
+
+#include "planner/reference/linear.h"
+
+namespace bf_aot {
+namespace {
+
+using Magnitudes = reference::Matrix<double>;  // one column
+
+Layer magnitudes_of(Layer layer) {
+  const auto all = [](std::vector<float>& weights) {
+    for (float& weight : weights) weight = std::fabs(weight);
+  };
+  all(layer.weight);
+  layer.residual.clear();
+  for (Term& term : layer.terms) {
+    all(term.weight);
+    term.residual.clear();
+  }
+  return layer;
+}
+
+// What each candidate of a maximum, or factor of a product, may pass on: all of it.
+void pass_on(const Layer& layer, const Term& term, const Magnitudes& from, Magnitudes& to) {
+  if (const auto* const sources = std::get_if<GatherMap>(&term.map)) {
+    reference::GatherPart<double>(*sources).apply_back(from, to);
+    return;
+  }
+  const auto& rows = std::get<SparseMap>(term.map);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(layer.out); ++row)
+    for (auto k = static_cast<std::size_t>(rows.row_start[row]);
+         k < static_cast<std::size_t>(rows.row_start[row + 1]); ++k)
+      to(rows.column[k], 0) += from(static_cast<Eigen::Index>(row), 0);
+}
+
+}  // namespace
+
+void weigh_splits(Plan& plan) {
+  if (!plan.config.decide) return;
+  const std::vector<int>& heads = plan.spec_rows > 0 ? plan.spec_heads : plan.output_heads;
+  std::vector<Magnitudes> sums;  // of each layer's outputs
+  for (const Layer& layer : plan.layers) sums.push_back(reference::zeros<double>(layer.out, 1));
+  Magnitudes inputs = reference::zeros<double>(plan.input_count, 1);
+  for (const int head : heads) sums[static_cast<std::size_t>(head)].setOnes();
+  for (std::size_t i = plan.layers.size(); i-- > 0;) {
+    const Layer& layer = plan.layers[i];
+    const auto sum_of = [&](int source) -> Magnitudes& {
+      return source < 0 ? inputs : sums[static_cast<std::size_t>(source)];
+    };
+    if (layer.is_affine()) {
+      const Layer magnitudes = magnitudes_of(layer);
+      const reference::AffineMap<double> map(magnitudes);
+      const std::vector<int> sources = inputs_of(layer);
+      for (std::size_t k = 0; k < sources.size(); ++k)
+        map.parts[k]->apply_back(sums[i], sum_of(sources[k]));
+    } else {
+      for (const Term& term : layer.terms) pass_on(layer, term, sums[i], sum_of(term.input));
+    }
+  }
+  plan.split_weights.assign(static_cast<std::size_t>(plan.input_count), 1.0F);
+  if (!inputs.allFinite()) return;  // widths alone decide
+  const double largest = inputs.maxCoeff();
+  if (largest <= 0) return;
+  for (std::size_t i = 0; i < plan.split_weights.size(); ++i)
+    plan.split_weights[i] = static_cast<float>(inputs(static_cast<Eigen::Index>(i), 0) / largest);
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// Chooses weight layouts and kernels: one Kernel per distinct key. The choices follow the measured
+// rules of note [schedules] in DESIGN.md.
+class LoweringPlanner {
+ public:
+  explicit LoweringPlanner(Plan& plan);
+
+  // From here on kernels are of so many boxes side by side.
+  void use_boxes(int boxes) { boxes_ = boxes; }
+
+  // Lanes of a vector of floats; 1: scalar code.
+  int lanes() const { return lanes_; }
+
+  // Rows of a backward tile whose target has `neurons` candidates (both signs are rows). wide: sums
+  // are in double. asked: 0 for the configured number or, without one, the planner's own.
+  int row_tile(int neurons, bool wide, int asked) const;
+  // Rows of a smaller tile for the last of `neurons`, of which all have rows or an unknown number;
+  // 0 where it would save nothing, or little of so many tiles.
+  int last_tile(int neurons, bool all, bool wide, int tile) const;
+
+  KernelId bind(KernelKind kind);
+  // live_in: of the inputs that a list has.
+  KernelId forward(KernelKind kind, int layer, bool relu, bool head, bool live_in);
+  KernelId relax(int layer);
+  KernelId start_rows(int layer, int tile);
+  // wide: sums in double, rounded once.
+  // plain: of coefficients that are relaxed already.
+  // live_out, live_in: of the neurons and columns that lists have.
+  KernelId backward(int layer, int tile, bool wide, bool plain, bool live_out = false,
+                    bool live_in = false);
+  // start_rows(layer, tile) and backward(below, tile, ..) in one routine, for layers below of few
+  // inputs; whether there is one.
+  bool has_first_link(int below, int tile) const;
+  KernelId first_link(int layer, int below, int tile, bool live_out);
+  KernelId concretize(int tile);
+  // Forward lines: of a layer over the box, through a layer, of its activation.
+  KernelId start_lines(int layer);
+  KernelId forward_lines(int layer);
+  KernelId relax_lines(int layer);
+
+  // Routines of the runtime for the other kinds of layers; `kind` is kTermInterval, kTermCentre,
+  // kTermStart or kTermBackward. tile: 0 for the first two.
+  KernelId term(KernelKind kind, int layer, int term, int tile, bool wide);
+  KernelId relax_rows(int layer, int tile, bool wide);
+  // Of a product or max layer: kRelaxProduct, kRelaxMax, kIntervalMax.
+  KernelId nonlinear(KernelKind kind, int layer);
+  // Of rows that choose their slopes: relax_rows with them, the walk forward through a term (-1: of
+  // a dense layer), and the step of the slopes.
+  KernelId relax_free_rows(int layer, int tile, bool wide);
+  KernelId forward_rows(int layer, int term, int tile);
+  KernelId step_slopes(int layer, int tile, bool chosen);
+
+  // Neurons of a sum layer whose products with offsets make one float32 sum: kSumChain in
+  // runtime/bf/sums/backward.h.
+  static constexpr int kLineChain = 8;
+
+  // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers
+  // of its input adding to the same coefficients.
+  static int term_depth(const Term& term, int readers);
+
+  // Longest chain of float32 roundings of one interval sum through all terms of a sum layer.
+  static int interval_depth(const Layer& layer);
+
+  // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
+  bool comes_from_memory(const Layer& layer) const;
+  int forward_depth(KernelKind kind, int layer) const;  // of kForwardLines, too
+  int backward_depth(int layer) const;
+  // Blocks of neurons that backward(layer) sums one after the other.
+  int backward_blocks(int layer) const;
+
+  const Kernel& kernel(KernelId id) const { return plan_.kernels.at(static_cast<std::size_t>(id)); }
+
+ private:
+  int panel_of(int layer) const;
+  int backward_chunk(int layer) const;
+  int forward_chunk(KernelKind kind, int layer) const;
+  int box_columns(int layer) const;
+  Schedule lines_schedule(int layer) const;
+  int row_unit(bool wide) const;
+  void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
+  KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
+                        bool wide);
+  Kernel dense(KernelKind kind, int layer) const;
+  KernelId intern(Kernel kernel);
+  std::optional<Rejected> tune(Kernel& kernel) const;
+
+  Plan& plan_;
+  int lanes_ = 1;
+  int boxes_ = 1;
+};
+
+}  // namespace bf_aot

@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "frontend/diagnostic.h"
+#include "planner/lowering/lowering.h"
+#include "planner/network/linear_terms.h"
+
+// Routines of the runtime: which one, and how long its chains of roundings are.
+
+namespace bf_aot {
+namespace {
+
+struct MapName {
+  std::string_view operator()(const ConvMap&) const { return "conv"; }
+  std::string_view operator()(const SparseMap&) const { return "sparse"; }
+  std::string_view operator()(const GatherMap&) const { return "gather"; }
+};
+
+// Products of a chain: note [conv depth] in runtime/bf/conv/conv_backward.h.
+constexpr std::int64_t kConvChain = 64;
+
+// Most channels of a register tile of runtime/bf/conv/conv_backward.h.
+constexpr std::int64_t kTileChannels = 12;
+
+// "16x8x8_32x4x4_k3x3_s2x2_p1x1", without leading dimensions of size 1; an identifier's end.
+std::string geometry_text(const ConvGeometry& g) {
+  std::size_t first = 0;
+  while (first < 2 && g.in_size[first] == 1 && g.out_size[first] == 1 && g.kernel[first] == 1)
+    ++first;
+  const auto sizes = [&](const Extent& extent) {
+    return fmt::format(
+        "{}", fmt::join(extent.begin() + static_cast<std::ptrdiff_t>(first), extent.end(), "x"));
+  };
+  std::string text =
+      fmt::format("{}x{}_{}x{}_k{}_s{}", g.in_channels, sizes(g.in_size), g.out_channels,
+                  sizes(g.out_size), sizes(g.kernel), sizes(g.stride));
+  if (g.pad != Extent{0, 0, 0}) text += "_p" + sizes(g.pad);
+  if (g.dilation != Extent{1, 1, 1}) text += "_d" + sizes(g.dilation);
+  if (g.groups > 1) text += fmt::format("_g{}", g.groups);
+  if (g.batch > 1) text += fmt::format("_b{}", g.batch);
+  if (g.transposed) text += "_t";
+  return text;
+}
+
+// Its code is in the runtime's headers.
+Kernel routine(KernelKind kind, int in, int out = 0) {
+  Kernel kernel;
+  kernel.kind = kind;
+  kernel.in = in;
+  kernel.out = out;
+  kernel.reason = "a routine of the runtime";
+  return kernel;
+}
+
+}  // namespace
+
+KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile, bool wide) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  const Term& term = layer.terms.at(static_cast<std::size_t>(number));
+  Kernel kernel = routine(kind, term.in, layer.out);
+  kernel.map = std::visit(MapName{}, term.map);
+  kernel.panel = 1;
+  kernel.residual = kind == KernelKind::kTermCentre && !term.residual.empty();
+  kernel.wide =
+      wide && kind == KernelKind::kTermBackward && std::holds_alternative<ConvMap>(term.map);
+  if (tile > 0) use_row_lanes(kernel, tile, kernel.wide);
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map);
+      conv != nullptr && kind == KernelKind::kTermBackward) {
+    kernel.geometry = geometry_text(conv->geometry);
+    kernel.schedule.columns =
+        static_cast<int>(std::min(tiled_channels(conv->geometry), kTileChannels));
+  }
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel = routine(KernelKind::kRelaxRows, layer.out);
+  kernel.map = layer.kind == LayerKind::kProduct ? "product"
+               : layer.kind == LayerKind::kMax   ? "max"
+                                                 : "";
+  kernel.wide = wide;
+  use_row_lanes(kernel, tile, false);
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_free_rows(int index, int tile, bool wide) {
+  return rows_routine(KernelKind::kRelaxRows, "slopes",
+                      plan_.layers[static_cast<std::size_t>(index)].out, 0, tile, wide);
+}
+
+KernelId LoweringPlanner::forward_rows(int index, int number, int tile) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  if (number < 0)
+    return rows_routine(KernelKind::kForwardRows, "dense", layer.in, layer.out, tile, false);
+  const Term& term = layer.terms.at(static_cast<std::size_t>(number));
+  return rows_routine(KernelKind::kForwardRows, std::string(std::visit(MapName{}, term.map)),
+                      term.in, layer.out, tile, false);
+}
+
+// What follows a layer's products: chosen slopes, or the lines of its table, planes or choices.
+KernelId LoweringPlanner::step_slopes(int index, int tile, bool chosen) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  const char* map = layer.kind == LayerKind::kProduct ? "product"
+                    : layer.kind == LayerKind::kMax   ? "max"
+                    : chosen                          ? ""
+                                                      : "lines";
+  return rows_routine(KernelKind::kStepSlopes, map, layer.out, 0, tile, false);
+}
+
+KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, int in, int out,
+                                       int tile, bool wide) {
+  Kernel kernel = routine(kind, in, out);
+  kernel.map = map;
+  kernel.wide = wide;
+  kernel.panel = 1;
+  use_row_lanes(kernel, tile, false);
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::start_lines(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel = routine(KernelKind::kStartLines, layer.in, layer.out);
+  kernel.lines = plan_.input_count + 1;
+  kernel.panel = panel_of(index);
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::relax_lines(int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  Kernel kernel = routine(KernelKind::kRelaxLines, layer.out);
+  kernel.relu = layer.relu;
+  kernel.lines = plan_.input_count + 1;
+  return intern(kernel);
+}
+
+KernelId LoweringPlanner::nonlinear(KernelKind kind, int index) {
+  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+  return intern(routine(kind, layer.terms.front().in, layer.out));
+}
+
+namespace {
+
+// Roundings of one sum of runtime/bf/conv/conv_backward.h: those of the longest chain of products,
+// then one addition for each chain.
+int conv_depth(const ConvGeometry& g) {
+  std::int64_t chain = std::min(g.out_group(), kConvChain);
+  std::int64_t chains = (g.out_group() + kConvChain - 1) / kConvChain;
+  for (std::size_t d = 3; d-- > 0;) {
+    const std::int64_t step = g.transposed ? 1 : g.stride[d] / std::gcd(g.stride[d], g.dilation[d]);
+    const std::int64_t taps = (g.kernel[d] + step - 1) / step;
+    if (chains == 1 && chain * taps <= kConvChain)
+      chain *= taps;
+    else
+      chains *= taps;
+  }
+  const std::int64_t depth = chain + chains + 1;
+  BF_CHECK(depth < std::int64_t{1} << 22);
+  return static_cast<int>(depth);
+}
+
+// Of one sum of runtime/bf/conv/conv_interval.h: a chain is as many taps as fit, or a part of one.
+int conv_interval_depth(const ConvGeometry& g) {
+  const std::int64_t group = g.in_group();
+  const std::int64_t taps = std::max<std::int64_t>(1, kConvChain / group);  // in a chain
+  const std::int64_t parts = (group + kConvChain - 1) / kConvChain;         // of a tap
+  const std::int64_t chain = std::min(group, kConvChain) * std::min(taps, g.taps());
+  const std::int64_t depth = chain + (g.taps() + taps - 1) / taps * parts + 1;
+  BF_CHECK(depth < std::int64_t{1} << 22);
+  return static_cast<int>(depth);
+}
+
+}  // namespace
+
+// Sparse rows are summed in double and rounded once: gamma_double(n) + u <= gamma_float(2) for n <
+// 2^28. Then one addition for each term.
+int LoweringPlanner::interval_depth(const Layer& layer) {
+  int depth = 0;
+  for (const Term& term : layer.terms) {
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    BF_CHECK(term.row_entries < 1 << 28);
+    depth = std::max(depth, conv != nullptr ? conv_interval_depth(conv->geometry) : 2);
+  }
+  return depth + static_cast<int>(layer.terms.size());
+}
+
+int LoweringPlanner::term_depth(const Term& term, int readers) {
+  const int adds = readers - 1;
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map))
+    return conv_depth(conv->geometry) + adds;
+  return term.column_entries + 1 + adds;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+enum class TableKind : std::uint8_t {
+  kWeight,      // float32 [out / panel][in][panel], zero-padded; of a term: as Term says
+  kResidual,    // the same layout
+  kBiasFloat,   // float32 [out], padded to whole panels; of sum layers [out / bias_run()]
+  kBiasDouble,  // float64, the same
+  kRowStart,    // int32, of a sparse map
+  kColumn,      // int32, of a sparse map
+  kSource,      // int32, of a gather map that is not the identity
+};
+
+Element element_of(TableKind kind);
+
+// A constant table of the verifier.
+struct WeightTable {
+  std::string name;  // "fc1_weight"
+  TableKind kind = TableKind::kWeight;
+  int layer = 0;
+  int term = -1;  // -1: the layer's own
+  int panel = 1;
+  int run = 1;              // neurons that share an element: bias_run()
+  std::int64_t count = 0;   // elements, padding included
+  std::int64_t offset = 0;  // bytes from the start of the weight blob
+  std::int64_t bytes = 0;   // without the gap to the next table
+  // Several layers may read equal tables: this one is that one, of the same name and place.
+  int same_as = -1;  // an earlier table, or -1
+};
+
+// The tables that the plan's entries read, in layer order, aligned for the target. Biases of sum
+// layers that are all zero are left out.
+std::vector<WeightTable> weight_tables(const Plan& plan);
+
+// How many neurons of a sum layer side by side share each bias, as those of a channel do: its
+// tables have one of each. 1, all, or whole vectors of the target.
+int bias_run(const Plan& plan, int layer);
+
+// Element i of a table as the kernels read it; zero where it is padding.
+double table_element(const Plan& plan, const WeightTable& table, std::int64_t i);
+
+// Total bytes of the blob that they make.
+std::int64_t blob_bytes(const std::vector<WeightTable>& tables, int align);
+
+}  // namespace bf_aot

@@ -1,0 +1,71 @@
+#include "planner/machine/target.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+namespace {
+
+// Flags keep IEEE semantics: contraction into FMA is allowed (every error term covers it), nothing
+// else that changes a result is.
+const std::vector<Target>& targets() {
+  static const std::vector<Target> table = {
+      {"generic", 4, 16, true, 16, {}},
+      {"x86-64", 16, 16, true, 16, {"-march=x86-64"}},
+      {"x86-64-v3", 32, 16, true, 32, {"-march=x86-64-v3"}},
+      {"x86-64-v4", 64, 32, true, 64, {"-march=x86-64-v4", "-mprefer-vector-width=512"}},
+      {"aarch64", 16, 32, true, 16, {"-march=armv8-a"}},
+      {"riscv64", 4, 32, true, 16, {"-march=rv64gc", "-mabi=lp64d"}},
+      {"cortex-m4",
+       4,
+       32,
+       false,
+       8,
+       {"-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"}},
+      {"cortex-m7",
+       4,
+       32,
+       true,
+       8,
+       {"-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard"}},
+  };
+  return table;
+}
+
+std::string_view host_name() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return "x86-64-v4";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "x86-64-v3";
+  return "x86-64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#elif defined(__riscv_float_abi_double) && __riscv_xlen == 64
+  return "riscv64";
+#else
+  return "generic";
+#endif
+}
+
+}  // namespace
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names = {"host"};
+  for (const Target& target : targets()) names.push_back(target.name);
+  return names;
+}
+
+Target find_target(std::string_view name) {
+  if (name == "host") name = host_name();
+  for (const Target& target : targets())
+    if (target.name == name) return target;
+  fail("BF2101", "", fmt::format("unknown target '{}'", name),
+       fmt::format("use one of: {}", fmt::join(target_names(), ", ")));
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bf_aot {
+
+// A machine that generated code is scheduled for.
+struct Target {
+  std::string name;      // "x86-64-v4", "cortex-m4", "generic"
+  int vector_bytes = 4;  // native vector; 4 means scalar code
+  int vector_registers = 16;
+  bool hardware_double = true;     // else double is emulated, and used where nothing else serves
+  int align = 16;                  // of the workspace and the weight tables, bytes
+  std::vector<std::string> flags;  // what the C++ compiler is given, "-march=x86-64-v4"
+
+  bool operator==(const Target&) const = default;
+};
+
+// Known targets: "generic", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64",
+// "cortex-m4", "cortex-m7"; "host" is resolved to one of them. Throws: CompileError BF2101.
+Target find_target(std::string_view name);
+std::vector<std::string> target_names();
+
+}  // namespace bf_aot

@@ -1,0 +1,122 @@
+#include "planner/network/error_terms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnitDouble = 0x1p-53;
+
+void check_float32(const char* what, double value, const std::string& origin) {
+  if (std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())) return;
+  fail("BF2103", origin,
+       fmt::format("a {} of the folded layer is {:g}, beyond float32", what, value),
+       "rescale the network's constants");
+}
+
+// In the order of ErrorTerm.
+constexpr std::array<std::string_view, 11> kNames = {
+    "summation", "radius-summation", "scalar", "weight-rounding", "bias-rounding", "centre",
+    "product",   "coefficient",      "offset", "concretize",      "underflow"};
+
+}  // namespace
+
+double up(double x) {
+  return x == 0 ? 0 : std::nextafter(x * (1 + 0x1p-50), kInfinity);
+}
+
+double gamma_float(int n) {
+  const double x = n * kUnitFloat;  // exact: n < 2^29
+  BF_CHECK(x < 0.5);
+  return up(x / (1 - x));
+}
+
+double gamma_double(int n) {
+  const double x = n * kUnitDouble;
+  return up(x / (1 - x));
+}
+
+double inflate_float(int n) {
+  return up(1 / (1 - gamma_float(n)));
+}
+
+std::span<const std::string_view> error_term_names() {
+  return kNames;
+}
+
+double term(const PlannerConfig& config, ErrorTerm which, double value) {
+  const std::string_view name = kNames.at(static_cast<std::size_t>(which));
+  return std::ranges::count(config.dropped_error_terms, name) > 0 ? 0.0 : value;
+}
+
+RoundedWeights round_weights(const Constant& exact, const std::string& origin,
+                             AffineErrors& errors) {
+  const std::size_t count = exact.data.size();
+  RoundedWeights made;
+  made.weight.resize(count);
+  std::vector<float> residual(count, 0.0F);
+  bool all_exact = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double exact_weight = exact.data[i];
+    const double error = exact.error_at(i);
+    check_float32("weight", exact_weight, origin);
+    float rounded = static_cast<float>(exact_weight);
+    // A relative bound needs a weight that is not zero; only folded weights below 2^-149 get here.
+    if (rounded == 0 && (exact_weight != 0 || error != 0))
+      rounded =
+          std::copysign(std::numeric_limits<float>::denorm_min(), static_cast<float>(exact_weight));
+    made.weight[i] = rounded;
+    const double rest = exact_weight - rounded;  // exact unless the exponents are far apart
+    if (rest == 0 && error == 0) continue;
+    all_exact = false;
+    residual[i] = static_cast<float>(rest);
+    const double size = std::abs(static_cast<double>(rounded));
+    errors.weight_relative =
+        std::max(errors.weight_relative, up(up(up(std::abs(rest)) + error) / size));
+    errors.weight_residual = std::max(
+        errors.weight_residual,
+        up(up(up(std::abs(rest - static_cast<double>(residual[i]))) + error + up(size * 0x1p-100)) /
+           size));
+  }
+  if (!all_exact) made.residual = std::move(residual);
+  return made;
+}
+
+void round_bias(const Constant& exact, const std::string& origin, Layer& layer) {
+  AffineErrors& errors = layer.errors;
+  layer.bias = exact.data;
+  for (std::size_t j = 0; j < layer.bias.size(); ++j) {
+    const double bias = layer.bias[j];
+    check_float32("bias", bias, origin);
+    const double error = exact.error_at(j);
+    errors.bias_double = std::max(errors.bias_double, error);
+    errors.bias_float =
+        std::max(errors.bias_float,
+                 up(std::abs(bias - static_cast<double>(static_cast<float>(bias))) + error));
+    errors.bias_norm = std::max(errors.bias_norm, up(std::abs(bias)));
+  }
+}
+
+void round_weights(const Affine& affine, Layer& layer) {
+  RoundedWeights rounded = round_weights(affine.weight, layer.origin, layer.errors);
+  layer.weight = std::move(rounded.weight);
+  layer.residual = std::move(rounded.residual);
+  round_bias(affine.bias, layer.origin, layer);
+  for (int j = 0; j < layer.out; ++j) {
+    double norm = 0;
+    for (int k = 0; k < layer.in; ++k)
+      norm = up(norm + std::abs(static_cast<double>(layer.weight_at(j, k))));
+    layer.errors.row_norm = std::max(layer.errors.row_norm, norm);
+  }
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,172 @@
+#include "planner/network/exact_centre.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "planner/network/error_terms.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr double kNoEnd = std::numeric_limits<double>::infinity();
+// Centres and partial sums stay below 2^50 half steps; step functions are staircases of integers
+// up to 2^50 (runtime/bf/functions/function_steps.h).
+constexpr double kGridSteps = 0x1p49;
+constexpr int kCoarse = 1 << 20;  // the unit of zeros alone
+
+// What is known of a tensor's centres and values in every box.
+struct Values {
+  // The ends of its intervals are multiples of 2^unit. Step functions alone keep that promise: any
+  // other relaxation and every tightening makes ends of its own.
+  std::optional<int> unit;
+  double largest = kNoEnd;
+};
+
+// The largest e such that x is a multiple of 2^e.
+int unit_of(double x) {
+  if (x == 0) return kCoarse;
+  int exponent = 0;
+  auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(x), &exponent), 53));
+  exponent -= 53;
+  while (mantissa % 2 == 0) {
+    mantissa /= 2;
+    ++exponent;
+  }
+  return exponent;
+}
+
+template <typename Number>
+int unit_of(const std::vector<Number>& numbers) {
+  int unit = kCoarse;
+  for (const Number x : numbers) unit = std::min(unit, unit_of(static_cast<double>(x)));
+  return unit;
+}
+
+// Computed intervals exceed the values by roundings: far less than the factor here.
+constexpr double kMargin = 1 + 0x1p-18;
+
+Values of_function(const Function& f, const Values& x) {
+  switch (f.kind) {
+    case FunctionKind::kSign:
+    case FunctionKind::kStep:
+    case FunctionKind::kStepAt:
+    case FunctionKind::kIsZero:
+      return {0, 1};
+    case FunctionKind::kRound:
+      return {0, kMargin * x.largest / std::abs(f.a) + 1};
+    case FunctionKind::kFloor:
+    case FunctionKind::kCeil:
+      return {0, kMargin * x.largest + 1};
+    case FunctionKind::kAbs:
+      return {std::nullopt, x.largest};
+    case FunctionKind::kClip:
+      return {std::nullopt, std::max(std::abs(f.a), std::abs(f.b))};
+    default:
+      return {};
+  }
+}
+
+class Analysis {
+ public:
+  explicit Analysis(Plan& plan) : plan_(plan) {}
+
+  void run() {
+    for (Layer& layer : plan_.layers) {
+      const Values z = pre_activation(layer);
+      values_.push_back(layer.function ? of_function(*layer.function, z)
+                                       : Values{std::nullopt, z.largest});
+    }
+  }
+
+ private:
+  const Values& input(int index) const {
+    return index < 0 ? box_ : values_[static_cast<std::size_t>(index)];
+  }
+
+  Values pre_activation(Layer& layer) {
+    switch (layer.kind) {
+      case LayerKind::kDense:
+        return dense(layer);
+      case LayerKind::kSum:
+        return sum(layer);
+      case LayerKind::kProduct:
+        return {};
+      case LayerKind::kMax:
+        return input(layer.terms[0].input);
+    }
+    return {};
+  }
+
+  static bool has_exact_weights(const Layer& layer) {
+    const AffineErrors& e = layer.errors;
+    return e.weight_relative == 0 && e.weight_residual == 0 && e.bias_double == 0;
+  }
+
+  // Every partial sum of a layer on a grid, and whether it fits.
+  static Values on_grid(Layer& layer, Values made) {
+    made.largest = up(made.largest + layer.errors.bias_norm);
+    made.unit = std::min(*made.unit, unit_of(layer.bias));
+    if (!(made.largest <= std::ldexp(kGridSteps, std::min(*made.unit, 900))) || *made.unit < -900)
+      return {};
+    layer.exact_centre = true;
+    return made;
+  }
+
+  Values dense(Layer& layer) {
+    const Values& x = input(layer.input);
+    if (!x.unit || !std::isfinite(x.largest) || !has_exact_weights(layer)) return {};
+    return on_grid(layer, {*x.unit + unit_of(layer.weight), up(layer.errors.row_norm * x.largest)});
+  }
+
+  Values sum(Layer& layer) {
+    if (!has_exact_weights(layer)) return {};
+    layer.exact_centre = copies(layer);
+    Values made{kCoarse, 0};
+    for (const Term& term : layer.terms) {
+      const Values& x = input(term.input);
+      made.largest = up(made.largest + up(term.row_norm * x.largest));
+      const int weights = term.weight.empty() ? 0 : unit_of(term.weight);
+      if (!x.unit) made.unit.reset();
+      if (made.unit) made.unit = std::min(*made.unit, *x.unit + weights);
+    }
+    const double largest = up(made.largest + layer.errors.bias_norm);
+    if (!made.unit || !std::isfinite(made.largest)) return {std::nullopt, largest};
+    const Values grid = on_grid(layer, made);
+    return grid.unit ? grid : Values{std::nullopt, largest};
+  }
+
+  // Each output is one input times 1 or -1, or a constant.
+  static bool copies(const Layer& layer) {
+    std::vector<int> entries(static_cast<std::size_t>(layer.out), 0);
+    for (const Term& term : layer.terms) {
+      if (std::holds_alternative<ConvMap>(term.map)) return false;
+      for (const float w : term.weight)
+        if (std::abs(w) != 1) return false;
+      for (int i = 0; i < layer.out; ++i) {
+        const auto row = static_cast<std::size_t>(i);
+        if (const auto* gather = std::get_if<GatherMap>(&term.map))
+          entries[row] += gather->source.empty() || gather->source[row] >= 0 ? 1 : 0;
+        if (const auto* sparse = std::get_if<SparseMap>(&term.map))
+          entries[row] += sparse->row_start[row + 1] - sparse->row_start[row];
+      }
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (entries[i] > 1 || (entries[i] == 1 && layer.bias[i] != 0)) return false;
+    return true;
+  }
+
+  Plan& plan_;
+  Values box_;
+  std::vector<Values> values_;
+};
+
+}  // namespace
+
+void find_exact_centres(Plan& plan) {
+  Analysis(plan).run();
+}
+
+}  // namespace bf_aot

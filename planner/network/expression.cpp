@@ -1,0 +1,66 @@
+#include "planner/network/expression.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "frontend/conv_loops.h"
+#include "planner/network/error_terms.h"
+#include "planner/network/linear_terms.h"
+
+namespace bf_aot {
+
+Constant zeros(int n) {
+  return Constant{{n}, std::vector<double>(static_cast<std::size_t>(n), 0.0), {}};
+}
+
+Constant add_constants(Constant a, const Constant& b) {
+  const bool exact = a.is_exact() && b.is_exact();
+  std::vector<double> error;
+  bool rounded = false;
+  for (std::size_t i = 0; i < a.data.size(); ++i) {
+    const double sum = a.data[i] + b.data[i];
+    const bool trivial = a.data[i] == 0 || b.data[i] == 0;
+    const double own = trivial ? 0 : up(std::abs(sum) * 0x1p-53);
+    rounded = rounded || own != 0;
+    error.push_back(up(up(a.error_at(i) + b.error_at(i)) + own));
+    a.data[i] = sum;
+  }
+  a.error = exact && !rounded ? std::vector<double>() : std::move(error);
+  return a;
+}
+
+Expression conv_expression(const Conv& conv, int input, const std::string& origin) {
+  Expression made;
+  made.origin = origin;
+  made.terms.push_back(conv_term(conv, input, origin, made.errors));
+  const ConvGeometry& g = conv.geometry;
+  made.bias = zeros(static_cast<int>(g.out_count()));
+  if (!conv.bias.is_exact()) made.bias.error.assign(made.bias.data.size(), 0.0);
+  for_each_element(g.batch, g.out_channels, g.out_size,
+                   [&](std::int64_t n, std::int64_t c, const Extent& p) {
+                     const auto i = static_cast<std::size_t>(g.out.at(n, c, p));
+                     const auto channel = static_cast<std::size_t>(c);
+                     made.bias.data[i] = conv.bias.data[channel];
+                     if (!conv.bias.is_exact()) made.bias.error[i] = conv.bias.error[channel];
+                   });
+  return made;
+}
+
+void add_expression(Expression expression, Expression& sum) {
+  std::ranges::move(expression.terms, std::back_inserter(sum.terms));
+  sum.bias = add_constants(std::move(sum.bias), expression.bias);
+  sum.errors.weight_relative =
+      std::max(sum.errors.weight_relative, expression.errors.weight_relative);
+  sum.errors.weight_residual =
+      std::max(sum.errors.weight_residual, expression.errors.weight_residual);
+  sum.origin = join_names(sum.origin, expression.origin);
+}
+
+std::string join_names(const std::string& a, const std::string& b) {
+  if (a.find(b) != std::string::npos) return a;
+  return a.size() > 200 ? a : a + " + " + b;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// A linear function of tensors that are layers already, not yet a layer itself.
+struct Expression {
+  std::vector<Term> terms;
+  Constant bias;
+  AffineErrors errors;
+  std::string origin;
+};
+
+Constant zeros(int n);
+
+// a + b, elementwise; what rounding the sums may have lost is added to the error bounds.
+Constant add_constants(Constant a, const Constant& b);
+
+// A convolution of tensor `input`, its bias one per element.
+// Throws: CompileError BF2103 when a weight is beyond float32.
+Expression conv_expression(const Conv& conv, int input, const std::string& origin);
+
+// sum += expression.
+void add_expression(Expression expression, Expression& sum);
+
+// "a + b"; `a` where it names b already, or has grown long.
+std::string join_names(const std::string& a, const std::string& b);
+
+}  // namespace bf_aot

@@ -1,0 +1,84 @@
+#include "planner/network/fusion_classes.h"
+
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr FusionClass kInjective = FusionClass::kInjective;
+constexpr FusionClass kReduction = FusionClass::kReduction;
+constexpr FusionClass kComplexOutFusable = FusionClass::kComplexOutFusable;
+constexpr FusionClass kOpaque = FusionClass::kOpaque;
+
+bool adds_only(const Scale& op) {
+  return op.factor.is_exact() &&
+         std::ranges::all_of(op.factor.data, [](double x) { return x == 1; });
+}
+
+struct Table {
+  FusionRule operator()(const Affine&) const {
+    return {kComplexOutFusable, false, true, "reads a stored tensor; an activation joins it"};
+  }
+  FusionRule operator()(const Conv&) const {
+    return {kComplexOutFusable, false, true, "a term of a sum over a stored tensor"};
+  }
+  FusionRule operator()(const SparseAffine&) const {
+    return {kReduction, false, true, "a term of a sum over a stored tensor"};
+  }
+  FusionRule operator()(const IndexMap&) const {
+    return {kInjective, false, true, "a term of a sum; its readers gather from a stored tensor"};
+  }
+  FusionRule operator()(const Scale& op) const {
+    if (adds_only(op)) return {kInjective, true, true, "adds to the bias of the sum"};
+    return {kInjective, false, true, "a diagonal term of a sum over a stored tensor"};
+  }
+  FusionRule operator()(const Binary& op) const {
+    if (op.kind == Binary::Kind::kAdd) return {kInjective, true, true, "joins the terms of both"};
+    return {kOpaque, false, false, "two computed factors are relaxed by planes of their own"};
+  }
+  FusionRule operator()(const Relu&) const {
+    return {kInjective, true, false, "the activation of the sum before it"};
+  }
+  FusionRule operator()(const Unary&) const {
+    return {kInjective, true, false, "the activation of the sum before it"};
+  }
+  FusionRule operator()(const GroupMax&) const {
+    return {kOpaque, false, false, "bounded by the choice of one candidate"};
+  }
+  FusionRule operator()(const Literal&) const { return lowered(); }
+  FusionRule operator()(const MatMul&) const { return lowered(); }
+  FusionRule operator()(const Gemm&) const { return lowered(); }
+
+ private:
+  static FusionRule lowered() { return {kOpaque, false, false, "no operator of a normal graph"}; }
+};
+
+}  // namespace
+
+FusionRule fusion_rule(const Op& op) {
+  return std::visit(Table{}, op);
+}
+
+bool is_activation(const Op& op) {
+  const FusionRule rule = fusion_rule(op);
+  return rule.joins && !rule.waits;
+}
+
+std::string_view to_string(FusionClass kind) {
+  switch (kind) {
+    case FusionClass::kInjective:
+      return "injective";
+    case FusionClass::kReduction:
+      return "reduction";
+    case FusionClass::kComplexOutFusable:
+      return "complex-out-fusable";
+    case FusionClass::kOpaque:
+      return "opaque";
+  }
+  BF_CHECK(false);
+  return {};
+}
+
+}  // namespace bf_aot

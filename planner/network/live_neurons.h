@@ -1,0 +1,17 @@
+#pragma once
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// Sets live_list of the ReLU layers whose lists of live neurons save dense products more than they
+// cost. A neuron is live unless it is 0 on the whole box: note [live neurons] in DESIGN.md.
+void list_live_neurons(Plan& plan);
+
+// Whether a list that is there serves products of a forward pass with so many outputs; whether it
+// is worth its making for them alone; and for so many products of backward rows with each neuron.
+bool pays_forward(int outputs);
+bool pays_forward_alone(int outputs);
+bool pays_backward(double products);
+
+}  // namespace bf_aot

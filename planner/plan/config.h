@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/machine/machine_profile.h"
+#include "planner/machine/target.h"
+#include "planner/plan/schedule.h"
+#include "planner/plan/search_config.h"
+
+namespace bf_aot {
+
+// What is asked for.
+
+enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForward, kAuto };
+enum class Lowering : std::uint8_t {
+  kReference,  // no code
+  kGeneric,    // portable scalar code
+  kVector,     // vectors of the target, schedules by rules
+  kTuned,      // the same, schedules by measurement where there is one
+};
+enum class Semantics : std::uint8_t { kReal };
+
+// The bounds kept for one pre-activation.
+enum class Domain : std::uint8_t {
+  kInterval,   // one forward pass (IBP)
+  kBackward,   // interval, then backward linear bounds (CROWN)
+  kOptimised,  // the same, then again with lower slopes of ReLUs improved for each row
+               // (alpha-CROWN)
+  kForward,    // interval, then lines that went forward with the intervals
+};
+
+// What one task of a plan covers.
+enum class Granularity : std::uint8_t {
+  kStep,    // a step: a kernel or a routine with its checks
+  kRegion,  // all steps of a layer: its affine map, its bounds, its activation
+  kEntry,   // a whole entry point
+};
+
+// What calls of the cached entry points keep for each other; see plan_cache.h.
+struct Reuse {
+  bool ibp = false;     // the same box again: everything that was made for it
+  bool bounds = false;  // a box inside an earlier one: that one's bounds, by intersection
+  bool alpha = false;   // optimised slopes: where the next optimisation starts
+
+  bool any() const { return ibp || bounds || alpha; }
+  bool operator==(const Reuse&) const = default;
+};
+
+constexpr int kMostBatch = 1 << 16;  // boxes
+constexpr int kMostWorkers = 256;
+
+struct PlannerConfig {
+  Method method = Method::kCrown;
+  Semantics semantics = Semantics::kReal;
+  Lowering lowering = Lowering::kVector;
+  std::vector<TunedSchedule> tuned;  // of lowering tuned; by rising key, each once
+  Target target;
+  int row_tile = 0;     // rows of a backward tile; 0: chosen by the planner
+  int iterations = 20;  // of optimised slopes: backward passes of each row, 1 to 1000
+
+  Granularity granularity = Granularity::kRegion;
+  std::optional<MachineProfile> profile;  // to predict times with; none: the target's
+  Reuse reuse;
+  int batch = 1;        // boxes per call of the batch entry points; 1: there are none
+  int workers = 1;      // most that share a call's work; 1: no entry points for several
+  bool decide = false;  // also by branch and bound: needs rows of a specification
+
+  SearchConfig search;                       // of method auto
+  std::int64_t memory_budget = 0;            // bytes of workspace; 0: none
+  std::vector<std::string> disabled_passes;  // of the planner; see planner_passes()
+
+  // Error terms to leave out, by name (see error_term_names). For the mutation test alone: it shows
+  // that each term is needed. No command-line option reaches it.
+  std::vector<std::string> dropped_error_terms;
+
+  bool operator==(const PlannerConfig&) const = default;
+};
+
+std::string_view to_string(Method method);
+std::string_view to_string(Domain domain);
+std::string_view to_string(Lowering lowering);
+
+// Whether kernels may use the target's vectors.
+constexpr bool uses_vectors(Lowering lowering) {
+  return lowering == Lowering::kVector || lowering == Lowering::kTuned;
+}
+std::string_view to_string(Granularity granularity);
+
+// The profile that a plan's times are predicted with: the configured one, else its target's.
+const MachineProfile& profile_of(const PlannerConfig& config);
+
+}  // namespace bf_aot

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "planner/plan/config.h"
+#include "planner/plan/schedule.h"
+
+namespace bf_aot {
+
+// Kernels and their schedules.
+
+enum class KernelKind : std::uint8_t {
+  kBindFloat,       // box -> float centre, radius
+  kBindDouble,      // box -> double centre, float radius
+  kIntervalAffine,  // IBP: affine [+ ReLU], float centre and radius, one pass over the weights
+  kCentreAffine,    // double centre, float radius, one pass over the weights
+  kRelax,           // pre-activation bounds -> linear relaxation, activation centre and radius
+  kStartRows,       // backward coefficients of chosen rows: +-W
+  kBackwardAffine,  // relaxation of a layer, then coefficients x W
+  kFirstLink,       // a routine: both of these for a layer of few inputs, in registers
+  kConcretize,      // coefficients over the box -> lower bound per row
+  kEvaluateAffine,  // plain inference of affine [+ ReLU]
+  // Routines of the runtime, for layers of other kinds than dense:
+  kTermInterval,  // one term of a sum: float centres and radii
+  kIntervalMax,   // the same of candidates -> of their maximum
+  kTermCentre,    // one term of a sum: adds to double centres and float radii
+  kTermStart,     // backward coefficients of chosen rows of one term
+  kTermBackward,  // coefficients x one term
+  kRelaxRows,     // relaxation of a layer applied to backward coefficients
+  kRelaxProduct,  // boxes of the factors -> planes
+  kRelaxMax,      // box of the candidates -> the chosen one
+  // and for rows with optimised slopes:
+  kForwardRows,  // one term, or a dense layer, at each row's own point
+  kStepSlopes,   // the chosen lines at that point; better slopes
+  // Forward lines:
+  kStartLines,    // a routine: lines of a layer over the box
+  kForwardLines,  // lines times a dense layer's weights
+  kRelaxLines,    // a routine: lines of z -> of the activation
+};
+
+// Lists of live neurons say where every so-many-th neuron would be; chunks of sums over them are
+// multiples of that.
+constexpr int kLiveUnit = 8;
+
+// A kernel, printed once and shared by all steps of equal key.
+struct Kernel {
+  std::string key;       // "interval_affine.relu/50x50/f32/panel64/x86-64-v4"
+  std::string function;  // its name in the generated file
+  KernelKind kind = KernelKind::kIntervalAffine;
+  std::string
+      map;  // of a term: "conv", "sparse", "gather"; of other routines what tells them apart
+  std::string geometry;  // of a convolution's backward term: "16x8x8_32x4x4_k3x3_s2x2"; or empty
+  int in = 0;
+  int out = 0;
+  int rows = 0;   // backward kernels: rows in a tile, of all boxes
+  int lines = 0;  // forward lines: coefficients and constant of a neuron
+  int boxes = 1;  // side by side, in the lanes of vectors: see Entry::boxes
+  int panel = 0;  // outputs that the weight table interleaves: [out / panel][in][panel]
+  bool relu = false;
+  bool residual = false;
+  bool wide = false;   // backward: sums in double, rounded once to float32
+  bool plain = false;  // backward: the product alone, of coefficients that are relaxed already
+  // Backward: of the layer's neurons, and of the columns that the layer below it reads, those alone
+  // that their lists have; forward: of the inputs.
+  bool live_out = false;
+  bool live_in = false;
+  bool head = false;  // writes bounds (or values) to the caller's arrays
+  Lowering strategy = Lowering::kGeneric;
+  Schedule schedule;
+  bool rolled = false;           // forward: code after the sums once for a tile, in a loop
+  int prefetch = 0;              // bytes ahead that memory is asked for weights; 0: it is not
+  int depth = 0;                 // longest chain of float32 roundings of one sum
+  std::string reason;            // why this strategy
+  double predicted_seconds = 0;  // of one call; see Plan::prediction
+  bool operator==(const Kernel&) const = default;
+};
+
+using KernelId = std::int32_t;
+
+std::string_view to_string(KernelKind kind);
+
+}  // namespace bf_aot

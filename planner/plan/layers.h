@@ -1,0 +1,131 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "frontend/graph.h"
+
+namespace bf_aot {
+
+// What the network is: layers that read the box or other layers, and the heads among them.
+
+// Error terms of one affine layer. All are upper bounds computed at compile time; see
+// note [error terms] in DESIGN.md for the proof that each bound needs each of them.
+struct AffineErrors {
+  double weight_relative = 0;  // |w* - w| <= weight_relative |w|, w* the network's exact weight
+  double weight_residual = 0;  // |w* - (w + residual)| <= weight_residual |w|
+  double bias_float = 0;       // |b* - float(b)|, worst neuron
+  double bias_double = 0;      // |b* - b|, worst neuron
+  double row_norm = 0;         // max_j sum_k |w_jk|, over all terms
+  double bias_norm = 0;        // max_j |b_j|
+  bool operator==(const AffineErrors&) const = default;
+};
+
+// ---- Maps of one tensor to `out` numbers; see Term.
+
+// A convolution; weight: [out_channels][in_group][taps].
+struct ConvMap {
+  ConvGeometry geometry;
+  bool operator==(const ConvMap&) const = default;
+};
+
+// Compressed rows: entry k of row_start[i] <= k < row_start[i + 1] reads column[k]; weight: one per
+// entry. Columns rise within a row.
+struct SparseMap {
+  std::vector<std::int32_t> row_start;  // out + 1
+  std::vector<std::int32_t> column;
+  bool operator==(const SparseMap&) const = default;
+};
+
+// Sources that four nested loops enumerate: with the digits of i in base (.., count[1], count[2],
+// count[3]), the last one the fastest, source_i = offset + the sum of digit_k stride[k]. count[0]
+// is what is left.
+struct StridedView {
+  std::int32_t offset = 0;
+  std::array<std::int32_t, 4> count = {1, 1, 1, 1};
+  std::array<std::int32_t, 4> stride = {0, 0, 0, 0};
+  bool operator==(const StridedView&) const = default;
+};
+
+// Groups of equal form: candidate t of group i is element i of `groups` + element t of `taps`,
+// whose offset is 0. The last taps are neighbours, or one.
+struct GroupView {
+  StridedView firsts, taps;
+  bool operator==(const GroupView&) const = default;
+};
+
+// y_i = x_{source_i}, or 0 where source_i is -1; an empty list is the identity. No weights.
+struct GatherMap {
+  std::vector<std::int32_t> source;
+  std::optional<StridedView> view;  // the same sources; then the verifier has no table of them
+  bool operator==(const GatherMap&) const = default;
+};
+
+using LinearMap = std::variant<ConvMap, SparseMap, GatherMap>;
+
+// What a layer reads of one tensor.
+struct Term {
+  int input = -1;  // the layer that makes it; -1: the network's input
+  int in = 0;      // its elements
+  LinearMap map;
+  std::vector<float> weight;    // of conv and sparse maps of a sum
+  std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
+  double row_norm = 0;          // max_j sum_k |w_jk|
+  int row_entries = 0;          // most products in one output
+  int column_entries = 0;       // most products that read one input
+  bool operator==(const Term&) const = default;
+};
+
+enum class LayerKind : std::uint8_t {
+  kDense,    // z = W a + b; W float32, row-major [out, in], over one tensor
+  kSum,      // z = the sum of `terms`, + b
+  kProduct,  // z_i = x_{g_i} y_{h_i}: two terms with gather maps, every element present
+  kMax,      // z_i = the largest of x over row i of a sparse map without weights: one term
+};
+
+std::string_view to_string(LayerKind kind);
+
+// A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
+// have no activation; a sum that reads them has.
+struct Layer {
+  std::string name;    // unique C identifier, from the ONNX name
+  std::string origin;  // "MatMul 'm1' + Add 'a1' + Relu 'r1'"
+  LayerKind kind = LayerKind::kDense;
+  int out = 0;
+  bool relu = false;
+  std::optional<Function> function;  // not with relu
+
+  // kDense
+  int input = -1;  // the layer that makes `a`; -1: the network's input
+  int in = 0;
+  std::vector<float> weight;
+  std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
+
+  std::vector<Term> terms;  // of the other kinds
+
+  std::vector<double> bias;  // kDense, kSum
+  AffineErrors errors;
+  // No double operation of the centre path rounds: copies, or sums on a grid of 52 bits.
+  bool exact_centre = false;
+  // Its neurons that are not 0 on the whole box are listed, so that others need not be summed; of a
+  // ReLU layer. See live_neurons.h.
+  bool live_list = false;
+
+  float weight_at(int row, int column) const {
+    return weight[static_cast<std::size_t>(row) * static_cast<std::size_t>(in) +
+                  static_cast<std::size_t>(column)];
+  }
+  bool is_affine() const { return kind == LayerKind::kDense || kind == LayerKind::kSum; }
+  bool operator==(const Layer&) const = default;
+};
+
+// The tensors that a layer reads, in order, with repetitions: layers, or -1.
+std::vector<int> inputs_of(const Layer& layer);
+
+}  // namespace bf_aot

@@ -1,0 +1,338 @@
+#include "planner/plan/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+
+std::vector<int> inputs_of(const Layer& layer) {
+  if (layer.kind == LayerKind::kDense) return {layer.input};
+  std::vector<int> inputs;
+  for (const Term& term : layer.terms) inputs.push_back(term.input);
+  return inputs;
+}
+
+bool live_together(const Buffer& a, const Buffer& b) {
+  return std::pair(a.first, a.first_op) <= std::pair(b.last, b.last_op) &&
+         std::pair(b.first, b.first_op) <= std::pair(a.last, a.last_op);
+}
+
+std::int64_t Plan::arena_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Entry& entry : entries)
+    if (!is_batch(entry.kind)) bytes = std::max(bytes, entry.arena_bytes());
+  return bytes;
+}
+
+std::int64_t Plan::worker_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Entry& entry : entries)
+    if (!is_batch(entry.kind)) bytes = std::max(bytes, entry.worker_storage.planned_bytes);
+  return bytes;
+}
+
+std::int64_t Plan::parallel_bytes() const {
+  return arena_bytes() + (config.workers - 1) * worker_bytes();
+}
+
+std::int64_t Plan::batch_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Entry& entry : entries) bytes = std::max(bytes, entry.arena_bytes());
+  return bytes;
+}
+
+std::int64_t Plan::weights_bytes() const {
+  std::int64_t bytes = 0;
+  for (const WeightLayout& layout : layouts) bytes += layout.bytes;
+  return bytes;
+}
+
+const Entry* Plan::find_entry(EntryKind kind) const {
+  for (const Entry& entry : entries)
+    if (entry.kind == kind) return &entry;
+  return nullptr;
+}
+
+const Buffer* ContextPlan::find(std::string_view name) const {
+  for (const Buffer& buffer : buffers)
+    if (buffer.name == name) return &buffer;
+  return nullptr;
+}
+
+std::string cache_key(const CacheEntry& entry) {
+  std::string key = "plan, task " + entry.task + ", domain " + std::string(to_string(entry.domain));
+  if (entry.spec) key += ", specification";
+  if (entry.box == BoxMatch::kSame) key += ", the box's bits";
+  if (entry.box == BoxMatch::kInside) key += ", a box around";
+  return key;
+}
+
+bool Plan::intervals_only() const {
+  if (config.method == Method::kIbp) return true;
+  if (config.method != Method::kAuto) return false;
+  const auto relaxes = [](const Layer& layer) { return layer.relu || layer.function; };
+  const auto is_interval = [](const DomainChoice& c) { return c.domain == Domain::kInterval; };
+  // Without activations intervals are crown's choice, too, and its centres are more exact.
+  return std::ranges::any_of(layers, relaxes) && std::ranges::all_of(domains, is_interval);
+}
+
+// ---- Names. No default: the compiler warns of a missing one.
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::kIbp:
+      return "ibp";
+    case Method::kCrownIbp:
+      return "crown-ibp";
+    case Method::kCrown:
+      return "crown";
+    case Method::kAlphaCrown:
+      return "alpha-crown";
+    case Method::kForward:
+      return "forward";
+    case Method::kAuto:
+      return "auto";
+  }
+  BF_CHECK(!"a Method");
+  return {};
+}
+
+std::string_view to_string(Domain domain) {
+  switch (domain) {
+    case Domain::kInterval:
+      return "interval";
+    case Domain::kBackward:
+      return "backward";
+    case Domain::kOptimised:
+      return "optimised";
+    case Domain::kForward:
+      return "forward";
+  }
+  BF_CHECK(!"a Domain");
+  return {};
+}
+
+std::string_view to_string(SearchKind kind) {
+  switch (kind) {
+    case SearchKind::kGreedy:
+      return "greedy";
+    case SearchKind::kBeam:
+      return "beam";
+    case SearchKind::kExhaustive:
+      return "exhaustive";
+  }
+  BF_CHECK(!"a SearchKind");
+  return {};
+}
+
+std::string_view to_string(Lowering lowering) {
+  switch (lowering) {
+    case Lowering::kReference:
+      return "reference";
+    case Lowering::kGeneric:
+      return "generic";
+    case Lowering::kVector:
+      return "vector";
+    case Lowering::kTuned:
+      return "tuned";
+  }
+  BF_CHECK(!"a Lowering");
+  return {};
+}
+
+std::string_view to_string(Granularity granularity) {
+  switch (granularity) {
+    case Granularity::kStep:
+      return "step";
+    case Granularity::kRegion:
+      return "region";
+    case Granularity::kEntry:
+      return "entry";
+  }
+  BF_CHECK(!"a Granularity");
+  return {};
+}
+
+std::string_view to_string(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kDense:
+      return "dense";
+    case LayerKind::kSum:
+      return "sum";
+    case LayerKind::kProduct:
+      return "product";
+    case LayerKind::kMax:
+      return "max";
+  }
+  BF_CHECK(!"a LayerKind");
+  return {};
+}
+
+std::string_view to_string(PlanStage stage) {
+  switch (stage) {
+    case PlanStage::kLayers:
+      return "layers";
+    case PlanStage::kDomains:
+      return "domains";
+    case PlanStage::kEntries:
+      return "entries";
+    case PlanStage::kStorage:
+      return "storage";
+    case PlanStage::kTasks:
+      return "tasks";
+  }
+  BF_CHECK(!"a PlanStage");
+  return {};
+}
+
+std::string_view to_string(EntryKind kind) {
+  switch (kind) {
+    case EntryKind::kBounds:
+      return "bounds";
+    case EntryKind::kSpecBounds:
+      return "spec_bounds";
+    case EntryKind::kEvaluate:
+      return "evaluate";
+    case EntryKind::kBoundsCached:
+      return "bounds_cached";
+    case EntryKind::kSpecBoundsCached:
+      return "spec_bounds_cached";
+    case EntryKind::kBoundsBatch:
+      return "bounds_batch";
+    case EntryKind::kSpecBoundsBatch:
+      return "spec_bounds_batch";
+  }
+  BF_CHECK(!"an EntryKind");
+  return {};
+}
+
+std::string_view to_string(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kBindFloat:
+      return "bind_float";
+    case KernelKind::kBindDouble:
+      return "bind_double";
+    case KernelKind::kIntervalAffine:
+      return "interval_affine";
+    case KernelKind::kCentreAffine:
+      return "centre_affine";
+    case KernelKind::kRelax:
+      return "relax";
+    case KernelKind::kStartRows:
+      return "start_rows";
+    case KernelKind::kBackwardAffine:
+      return "backward_affine";
+    case KernelKind::kFirstLink:
+      return "first_link";
+    case KernelKind::kConcretize:
+      return "concretize";
+    case KernelKind::kEvaluateAffine:
+      return "evaluate_affine";
+    case KernelKind::kTermInterval:
+      return "term_interval";
+    case KernelKind::kIntervalMax:
+      return "interval_max";
+    case KernelKind::kTermCentre:
+      return "term_centre";
+    case KernelKind::kTermStart:
+      return "term_start";
+    case KernelKind::kTermBackward:
+      return "term_backward";
+    case KernelKind::kRelaxRows:
+      return "relax_rows";
+    case KernelKind::kRelaxProduct:
+      return "relax_product";
+    case KernelKind::kRelaxMax:
+      return "relax_max";
+    case KernelKind::kForwardRows:
+      return "forward_rows";
+    case KernelKind::kStepSlopes:
+      return "step_slopes";
+    case KernelKind::kStartLines:
+      return "start_lines";
+    case KernelKind::kForwardLines:
+      return "forward_lines";
+    case KernelKind::kRelaxLines:
+      return "relax_lines";
+  }
+  BF_CHECK(!"a KernelKind");
+  return {};
+}
+
+std::string_view to_string(Element element) {
+  switch (element) {
+    case Element::kFloat32:
+      return "float32";
+    case Element::kFloat64:
+      return "float64";
+    case Element::kInt32:
+      return "int32";
+  }
+  BF_CHECK(!"an Element");
+  return {};
+}
+
+std::string_view to_string(CacheScope scope) {
+  switch (scope) {
+    case CacheScope::kRun:
+      return "run";
+    case CacheScope::kEpoch:
+      return "epoch";
+    case CacheScope::kPersistent:
+      return "persistent";
+  }
+  BF_CHECK(!"a CacheScope");
+  return {};
+}
+
+std::string_view to_string(BoxMatch match) {
+  switch (match) {
+    case BoxMatch::kSame:
+      return "same";
+    case BoxMatch::kInside:
+      return "inside";
+    case BoxMatch::kAny:
+      return "any";
+  }
+  BF_CHECK(!"a BoxMatch");
+  return {};
+}
+
+std::string_view to_string(StorageProof proof) {
+  switch (proof) {
+    case StorageProof::kNotShared:
+      return "one range per buffer";
+    case StorageProof::kLowerBound:
+      return "equals the lower bound";
+    case StorageProof::kSearched:
+      return "exact search: no smaller arena";
+    case StorageProof::kBestFound:
+      return "best found";
+  }
+  BF_CHECK(!"a StorageProof");
+  return {};
+}
+
+const MachineProfile& profile_of(const PlannerConfig& config) {
+  return config.profile ? *config.profile : find_profile(config.target.name);
+}
+
+StorageTotals Entry::with_one_worker() const {
+  if (workers == 1) return storage;
+  const StorageTotals &shared = storage, &own = worker_storage;
+  StorageTotals sum;
+  sum.naive_bytes = shared.naive_bytes + own.naive_bytes;
+  sum.planned_bytes = shared.planned_bytes + own.planned_bytes;
+  sum.lower_bound_bytes = shared.lower_bound_bytes + own.lower_bound_bytes;
+  sum.proof = sum.planned_bytes == sum.lower_bound_bytes ? StorageProof::kLowerBound
+                                                         : StorageProof::kBestFound;
+  return sum;
+}
+
+bool Plan::is_head(int layer) const {
+  return std::ranges::count(output_heads, layer) + std::ranges::count(spec_heads, layer) > 0;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,261 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "planner/plan/buffers.h"
+#include "planner/plan/config.h"
+#include "planner/plan/kernels.h"
+#include "planner/plan/layers.h"
+#include "planner/plan/steps.h"
+
+namespace bf_aot {
+
+// The plan: BoundFlow's slots. All members are made by planner passes and used by the emitter.
+
+// Calls of one kernel or routine within a task, as the cost model predicts them.
+struct TaskPart {
+  std::string name;      // "backward_affine_50x50_rows32", "tighten"
+  KernelId kernel = -1;  // -1: a routine of the runtime that is no kernel
+  int step = 0;          // of the entry
+  double calls = 0;
+  double flops = 0, bytes = 0, seconds = 0;  // of all calls
+  bool operator==(const TaskPart&) const = default;
+};
+
+// A unit of work: consecutive steps of an entry, as many as PlannerConfig::granularity says.
+struct Task {
+  std::string name;  // "forward + backward + relax fc1", "bind box"
+  int layer = -1;    // -1: the box, or several layers
+  Domain domain = Domain::kInterval;
+  std::vector<int> steps;         // indices into the entry's steps
+  std::vector<BufferId> inputs;   // made by other tasks
+  std::vector<BufferId> outputs;  // read by other tasks
+  std::vector<int> after;         // tasks that must run before: the edges of the TaskGraph
+  std::int64_t flops = 0;         // at most: every neuron unstable
+  std::int64_t bytes = 0;         // of weights read at most once per pass over them
+  std::vector<TaskPart> parts;    // their seconds sum up to predicted_seconds
+  double predicted_seconds = 0;   // per call; see Plan::prediction
+  bool operator==(const Task&) const = default;
+};
+
+enum class EntryKind : std::uint8_t {
+  kBounds,
+  kSpecBounds,
+  kEvaluate,
+  // The same with a context: what calls keep for each other lies there.
+  kBoundsCached,
+  kSpecBoundsCached,
+  // The same of several boxes side by side; see BatchPlan.
+  kBoundsBatch,
+  kSpecBoundsBatch,
+};
+
+constexpr bool is_spec(EntryKind kind) {
+  return kind == EntryKind::kSpecBounds || kind == EntryKind::kSpecBoundsCached ||
+         kind == EntryKind::kSpecBoundsBatch;
+}
+constexpr bool is_cached(EntryKind kind) {
+  return kind == EntryKind::kBoundsCached || kind == EntryKind::kSpecBoundsCached;
+}
+constexpr bool is_batch(EntryKind kind) {
+  return kind == EntryKind::kBoundsBatch || kind == EntryKind::kSpecBoundsBatch;
+}
+
+// One function of the verifier: its steps, their tasks, and its use of the arena.
+struct Entry {
+  EntryKind kind = EntryKind::kBounds;
+  std::vector<Step> steps;
+  std::vector<Task> tasks;
+  std::vector<Buffer> buffers;
+  StorageTotals storage;
+
+  // Cached entries, on the box of the call before: its first `shared_steps` need not run again, nor
+  // those up to `kept_steps` if that call, or one since, was of this entry.
+  int shared_steps = 0;
+  int kept_steps = 0;
+
+  // Side by side: element i of box b is element i boxes + b of a buffer, in the lanes of vectors.
+  int boxes = 1;
+
+  // Tiles of rows go to so many workers at most; 1: they follow each other. With several, `storage`
+  // is of what they share, and each has a part of its own behind it.
+  int workers = 1;
+  StorageTotals worker_storage;
+
+  // With one worker.
+  StorageTotals with_one_worker() const;  // the totals of the shared part and of one worker's
+  std::int64_t arena_bytes() const { return storage.planned_bytes + worker_storage.planned_bytes; }
+  const Buffer& buffer(BufferId id) const { return buffers.at(static_cast<std::size_t>(id)); }
+  bool operator==(const Entry&) const = default;
+};
+
+struct DomainChoice {
+  int layer = 0;
+  Domain domain = Domain::kInterval;
+  bool unstable_only = true;  // backward: of the neurons whose relaxation is not exact, or of all
+  std::string reason;
+  int row_tile = 0;  // rows of a backward tile; 0: as configured
+  // The layer's relaxation is not stored: rows that pass it make it anew for each tile. Not where
+  // rows choose its slopes.
+  bool remade = false;
+  bool operator==(const DomainChoice&) const = default;
+};
+
+// When what survives a call is used again.
+enum class BoxMatch : std::uint8_t {
+  kSame,    // the box is the same, bit for bit
+  kInside,  // the box lies inside
+  kAny,     // always: no bound depends on it
+};
+
+// What a search for domains did.
+struct SearchSummary {
+  std::string pass;          // that searched
+  std::string kind;          // "greedy", "beam of 4", "exhaustive"
+  std::string goal;          // what was minimised, within what
+  std::string looseness_of;  // how looseness was found out
+  double candidates = 0;     // of the space
+  std::int64_t measured = 0;
+  bool complete = true;  // the work allowed for measuring was enough
+  // Predicted of the plan that was taken.
+  double seconds = 0, looseness = 0, compile_seconds = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const SearchSummary&) const = default;
+};
+
+// Something that survives a call, and all that it depends on. Every key also holds the fingerprint
+// of the plan: model, specification, method, options, version.
+struct CacheEntry {
+  std::string name;  // of a buffer of the context
+  CacheScope scope = CacheScope::kEpoch;
+  std::string task;  // that makes it: "backward_rows fc1"
+  Domain domain = Domain::kInterval;
+  bool spec = false;  // made for the rows of the specification alone
+  BoxMatch box = BoxMatch::kSame;
+  bool operator==(const CacheEntry&) const = default;
+};
+
+// What predicted times are for; empty texts: nothing was predicted.
+struct Prediction {
+  std::string profile;   // machine
+  std::string activity;  // where the numbers of backward rows come from
+  bool operator==(const Prediction&) const = default;
+};
+
+std::string cache_key(const CacheEntry& entry);
+
+// The caller's memory that cached entries keep things in: a header, then what is persistent, then
+// the rest. See plan_cache.h.
+constexpr std::int64_t kContextHeaderBytes = 128;
+
+struct ContextPlan {
+  std::int64_t bytes = 0;             // 0: there are no cached entries
+  std::int64_t persistent_begin = 0;  // what a blob holds
+  std::int64_t persistent_bytes = 0;
+  std::vector<Buffer> buffers;    // of scope EPOCH or PERSISTENT; each entry's have the same places
+  std::uint64_t fingerprint = 0;  // of the plan and its weights
+
+  const Buffer* find(std::string_view name) const;  // null when there is none
+  bool operator==(const ContextPlan&) const = default;
+};
+
+// How a layer's weight table is laid out: [out / panel][in][panel], the last panel zero-padded.
+struct WeightLayout {
+  int layer = 0;
+  int panel = 1;
+  std::int64_t bytes = 0;  // weight, residual and bias tables
+  bool operator==(const WeightLayout&) const = default;
+};
+
+// How the batch entry points, with PlannerConfig::batch boxes per call, do their work.
+struct BatchPlan {
+  int side_by_side = 1;  // boxes; 1: one after the other, by the entries of one box
+  std::string reason;    // empty without batch entry points
+  bool operator==(const BatchPlan&) const = default;
+};
+
+// How the work of a call goes to several workers, with PlannerConfig::workers of them; see
+// share_rows.h.
+struct ParallelPlan {
+  int workers = 1;     // of the entries of one box; 1: they have no rows to share
+  std::string reason;  // empty where nothing was asked for
+  bool operator==(const ParallelPlan&) const = default;
+};
+
+// A candidate that a pass considered and did not take.
+struct Rejected {
+  std::string slot;  // "domain", "layout", "lowering", "storage"
+  std::string candidate;
+  std::string reason;
+  bool operator==(const Rejected&) const = default;
+};
+
+struct Plan {
+  std::string name;  // C identifier; prefix of all symbols
+  ModelInfo model;
+  PlannerConfig config;
+
+  std::vector<Value> inputs, outputs;  // name and shape, in order
+  int input_count = 0;                 // elements over all inputs
+  int output_count = 0;
+  int spec_rows = 0;  // 0: no spec was compiled in
+
+  std::vector<Layer> layers;  // topological; heads included, which are dense or sums
+  std::vector<int> output_heads, spec_heads;
+
+  std::vector<DomainChoice> domains;
+  std::optional<SearchSummary> search;
+  std::vector<float> split_weights;  // see split_weights.h; empty: of widths alone, or never split
+  std::vector<WeightLayout> layouts;
+  std::vector<CacheEntry> cache;
+  ContextPlan context;
+  BatchPlan batch;
+  ParallelPlan parallel;
+  std::vector<Kernel> kernels;
+  std::vector<Entry> entries;
+  std::vector<Rejected> rejected;
+  Prediction prediction;
+
+  std::int64_t arena_bytes() const;     // largest of the entries of one box, with one worker
+  std::int64_t batch_bytes() const;     // and of those of several; at least arena_bytes()
+  std::int64_t worker_bytes() const;    // what each more worker needs for the entries of one box
+  std::int64_t parallel_bytes() const;  // largest of the entries of one box, with all workers
+  std::int64_t weights_bytes() const;   // sum of layouts
+
+  bool is_head(int layer) const;                  // of the outputs or of the specification
+  const Entry* find_entry(EntryKind kind) const;  // null when the plan has none
+  bool operator==(const Plan&) const = default;
+
+  // Method ibp, and auto where it chose intervals alone.
+  bool intervals_only() const;
+};
+
+inline const Layer& layer_at(const Plan& plan, int index) {
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
+// How far the planner has come: what a plan holds.
+enum class PlanStage : std::uint8_t {
+  kLayers,   // the network
+  kDomains,  // and a domain for each layer
+  kEntries,  // and steps, buffers without places, kernels, weight layouts
+  kStorage,  // and places
+  kTasks,    // everything
+};
+
+// Aborts when a plan is malformed (our bug): ids in range, every buffer written before it is read,
+// lifetimes that cover all accesses, no two live buffers overlapping, offsets aligned, task edges
+// complete and acyclic. Written apart from the passes that make what it checks. What comes after
+// `stage` must not be there yet.
+void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
+
+std::string_view to_string(PlanStage stage);
+std::string_view to_string(EntryKind kind);
+std::string_view to_string(BoxMatch match);
+
+}  // namespace bf_aot

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// The manifest: the plan without weights. Keys in a fixed order; see docs/manifest.md.
+nlohmann::ordered_json to_json(const Plan& plan);
+
+}  // namespace bf_aot

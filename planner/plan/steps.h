@@ -1,0 +1,404 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "planner/plan/buffers.h"
+#include "planner/plan/interval_steps.h"
+#include "planner/plan/kernels.h"
+#include "planner/plan/line_steps.h"
+
+namespace bf_aot {
+
+// Steps: what an entry point does, in order. Buffers hold centred values:
+//   a box tensor is (centre, radius): |a_k - centre_k| <= radius_k;
+//   a pre-activation is (centre, below, above): centre - below <= z <= centre + above.
+// The interval method folds the summation error of the reader into the radius: what is stored is
+// radius + gamma |centre|.
+
+// The caller's box -> centre, radius of the network's inputs.
+struct BindBox {
+  BufferId centre = BufferId::kNone, radius = BufferId::kNone;
+  double gamma = 0;  // folded for the reader (interval method)
+  KernelId kernel = 0;
+  bool operator==(const BindBox&) const = default;
+};
+
+// What a `slack` buffer holds for a layer, three doubles:
+//   [0] max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|: what the double centre may
+//   miss [1] sum_k radius_in_k [2] what underflow may cost one backward row that passes through
+//   this layer (made by Relax)
+constexpr int kSlack = 3;
+
+// A relaxation table is six rows of `out` floats, in this order; see Relax. Offsets pay for the
+// roundings of float32 products, or of wide ones.
+enum RelaxRow : std::uint8_t {
+  kSlopeUpper,
+  kSlopeLower,
+  kOffsetUpper,
+  kOffsetLower,
+  kWideOffsetUpper,
+  kWideOffsetLower
+};
+constexpr int kRelaxRows = 6;
+
+// Rows of a ReLU layer's table for backward rows that choose its lower slopes; see Relax::slopes.
+enum SlopeRow : std::uint8_t {
+  kFreeUpper,        // slope of the upper line
+  kFreeLower,        // slope of the lower line where it is fixed, else -1
+  kFreeOffsetUpper,  // of the upper line, as in the relaxation table
+  kFreeOffsetLower,  // of the lower line, relative to the activation's centre
+  kFreeCentre,       // times the slope chosen: what else the lower line's offset is
+  kFreeWideUpper,    // the last three for wide products
+  kFreeWideLower,
+  kFreeWideCentre,
+};
+constexpr int kSlopeRows = 8;
+
+// Centre of z = W a + b in double and the interval radius around it.
+struct CentreAffine {
+  int layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
+  BufferId centre_out = BufferId::kNone,
+           radius_out =
+               BufferId::kNone;  // z; radius_out_j >= sum_k |w*_jk| radius_in_k (before slack)
+  // Both set to radius_out + slack; kNone where the layer has lines, whose steps bound it.
+  BufferId below = BufferId::kNone, above = BufferId::kNone;
+  BufferId slack = BufferId::kNone;  // one double: |z - (centre + W (a - c))| for every neuron
+  double inflate = 0;                // factor on the computed radius, for below and above
+  double centre_relative = 0;        // slack = centre_relative (row_norm max|c| + bias_norm)
+  double absolute = 0;               //         + absolute
+  double row_norm = 0;
+  double bias_norm = 0;
+  KernelId kernel = 0;
+  bool operator==(const CentreAffine&) const = default;
+};
+
+// The same for a sum layer: centre_out = b, then every term adds to centre_out and radius_out,
+// which rounds up.
+struct CentreSum {
+  int layer = 0;
+  std::vector<SumPart> parts;  // one per term
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  BufferId below = BufferId::kNone, above = BufferId::kNone;
+  BufferId slack = BufferId::kNone;
+  double inflate = 0;          // factor on the computed radius
+  double centre_relative = 0;  // slack = centre_relative (sum of row_norm max|c|, + bias_norm)
+  double absolute = 0;         //         + absolute
+  double bias_norm = 0;
+  bool operator==(const CentreSum&) const = default;
+};
+
+// Linear relaxation of a' = f(z) (or a' = z) on the current bounds, as tables over the neurons:
+//   coefficient A >= 0 uses slope_lower, offset_lower; A < 0 uses slope_upper, offset_upper;
+//   offsets lie farther out by what pays every rounding of the backward step through this layer.
+struct Relax {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
+           radius = BufferId::kNone, slack = BufferId::kNone;  // of z
+  BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
+  // kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
+  BufferId slopes = BufferId::kNone;
+  // int32 [1 + pixels (1 + channels) + room], made from radius_out: the live channels of each pixel
+  // of the image that the layer's convolutions make, see note [live pixels] in
+  // runtime/bf/sums/live.h; or kNone, also where RelaxMax lists those that it chose
+  BufferId live = BufferId::kNone;
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
+  double product = 0;       // gamma of the product Lambda W, plus weight_relative
+  double wide_product = 0;  // the same for wide products: gamma of double, plus weight_relative
+  double stored = 0;        // rounding of a wide sum to float32, relative
+  double slope = 0;         // rounding of Lambda = A slope, relative
+  double offset = 0;        // gamma of sum_j A_j offset_j
+  double free_offset = 0;   // `offset` of rows with slopes of their own, whose sums are in double
+  double inflate = 0;       // on the stored interval radius
+  KernelId kernel = 0;
+  bool operator==(const Relax&) const = default;
+};
+
+// Rows of a product's table: slopes over both factors, offsets outward.
+enum ProductRow : std::uint8_t {
+  kSlopeX,
+  kSlopeY,
+  kProductUpper,
+  kProductLower,
+};
+constexpr int kProductRows = 4;
+
+// z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
+//   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
+// the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
+struct RelaxProduct {
+  int layer = 0;
+  BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
+  BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
+  BufferId table = BufferId::kNone;  // kProductRows x out floats; kNone: boxes alone
+  BufferId slack = BufferId::kNone;  // [2] is made, the others are 0; kNone with the table
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A slope enters, its own rounding included
+  double offset = 0;   // gamma of the sum of A offset
+  KernelId kernel = 0;
+  bool operator==(const RelaxProduct&) const = default;
+};
+
+// Rows of a max layer's table. Offsets are relative to the centre of z: the chosen candidate's
+// centre is another one, unless no other candidate can exceed it.
+enum MaxRow : std::uint8_t {
+  kMaxUpper,     // offset of the upper bound, constant or the chosen candidate
+  kMaxLower,     // offset of the chosen candidate as a lower bound
+  kMaxConstant,  // 1: the upper bound is constant; 0: it is the chosen candidate
+};
+constexpr int kMaxRows = 3;
+
+// z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
+// no other can exceed it, else the largest upper bound.
+struct RelaxMax {
+  int layer = 0;
+  BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
+  BufferId table = BufferId::kNone;   // kMaxRows x out floats; kNone: boxes alone
+  BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
+  BufferId slack = BufferId::kNone;   // as RelaxProduct
+  // Relax::live of the candidates' layer, which nothing else reads: rows have coefficients of
+  // chosen candidates alone. Or kNone.
+  BufferId live = BufferId::kNone;
+  BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
+  double product = 0;  // gamma of the sums that A enters
+  double offset = 0;
+  KernelId kernel = 0;
+  bool operator==(const RelaxMax&) const = default;
+};
+
+// Lists the neurons of a ReLU layer that are not 0 on the whole box: centre and radius are not both
+// 0. The others add nothing to any sum: note [live neurons] in DESIGN.md. Of several boxes, those
+// that are live in any.
+struct ListLive {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, radius = BufferId::kNone;  // of the activations
+  BufferId live =
+      BufferId::kNone;  // int32 [live_list_size(out)]: see runtime/bf/core/live_neurons.h
+  bool operator==(const ListLive&) const = default;
+};
+
+constexpr std::int64_t live_list_size(int neurons) {
+  return std::int64_t{2} + neurons + (neurons + kLiveUnit - 1) / kLiveUnit;
+}
+
+// Where the coefficients of a layer's term go.
+struct BackwardOut {
+  int term = 0;
+  BufferId coefficients = BufferId::kNone;  // [in of the term][tile] floats
+  bool add = false;                         // another reader's are there; else they are cleared
+  KernelId kernel = 0;
+  bool live = false;  // through live channels alone, of the layer, the tensor read, or both
+  // A convolution of the box, the only one that reads it: what rows need of its coefficients goes
+  // to their sums, and they themselves nowhere.
+  bool spread = false;
+  bool operator==(const BackwardOut&) const = default;
+};
+
+// The lower slopes of a ReLU layer that rows choose: [neurons][tile] floats each.
+struct LinkSlopes {
+  BufferId table = BufferId::kNone;   // Relax::slopes; kNone: the layer's lines are fixed
+  BufferId slope = BufferId::kNone;   // in [0, 1]
+  BufferId mean = BufferId::kNone;    // running means of the gradient
+  BufferId square = BufferId::kNone;  // and of its square
+  bool operator==(const LinkSlopes&) const = default;
+};
+
+// Steps that rows may repeat, on buffers of their own: see BackwardLink::remake.
+using RepeatedStep = std::variant<CentreAffine, CentreSum, Relax>;
+
+// One backward link: coefficients over the activations of `layer` -> over its inputs, through its
+// relaxation and its weights. coefficients: [neurons][tile] floats.
+struct BackwardLink {
+  int layer = 0;
+  BufferId table = BufferId::kNone;
+  BufferId slack = BufferId::kNone;
+  BufferId choice = BufferId::kNone;  // of a max layer
+  BufferId live = BufferId::kNone;    // Relax::live; kNone: all channels have coefficients
+  BufferId coefficients_in = BufferId::kNone;
+  BufferId coefficients_out = BufferId::kNone;  // of a dense layer
+  // A dense layer's result is added to this buffer, which holds another reader's; or kNone.
+  BufferId sum = BufferId::kNone;
+  // Lists of a dense layer, or kNone: its neurons whose coefficients pass on; and of the layer that
+  // it reads those whose coefficients are made.
+  BufferId live_out = BufferId::kNone;
+  BufferId live_in = BufferId::kNone;
+  KernelId kernel = 0;            // dense: relaxation and product; others: relaxation
+  std::vector<BackwardOut> outs;  // of the other kinds: one per term
+
+  // What makes `table` anew for each tile, where it is not stored: the steps that made it, and
+  // those that their inputs come from, with other buffers. Run before the link; what they write
+  // lives during its op alone. They read the box and tightened bounds, which are stored.
+  std::vector<RepeatedStep> remake;
+
+  // Of rows with slopes of their own. coefficients_in is kept; what passes on is `relaxed`.
+  BufferId relaxed = BufferId::kNone;  // of dense and sum layers: coefficients over z
+  KernelId relax = 0;                  // of dense layers: the relaxation, apart from the product
+  LinkSlopes slopes;                   // of ReLU layers
+  // The layer at each row's point: first z - centre, then a' - centre; kNone: nobody asks for it.
+  BufferId values = BufferId::kNone;
+  std::vector<KernelId> forward;  // with `values`: one of a dense layer, one per term of others
+  KernelId step = 0;              // with `values`: the lines, and better slopes
+  bool operator==(const BackwardLink&) const = default;
+};
+
+// A tensor as images: each element is at one place of the layout. See ConvGeometry.
+struct RowImage {
+  int tensor = -1;  // a layer, or the network's input
+  std::int64_t batch = 1;
+  std::int64_t channels = 1;
+  Extent size = {1, 1, 1};
+  ImageLayout layout;
+  bool operator==(const RowImage&) const = default;
+};
+
+// Backward linear bounds of neurons of layer `layer`, a dense or sum layer, tile / 2 neurons at a
+// time: row r of a tile is a lower bound of +z_i, row tile / 2 + r one of -z_i.
+// Hidden layers: of the neurons whose relaxation is not exact. Heads and factors of products: of
+// all. below and above are tightened in place and never loosened.
+//
+// With iterations > 0 the rows choose the lower slopes of the ReLUs that they pass: note
+// [optimised slopes] in DESIGN.md. Each iteration makes the rows and tightens, then walks forward
+// from the corner of the box where a row is least and moves its slopes along the gradient.
+struct BackwardRows {
+  int layer = 0;
+  bool unstable_only = true;
+  int iterations = 0;
+  // Of cached entries, or 0: iterations of a call that begins with the slopes of the one before.
+  // Slopes are then kept for every tile.
+  int warm_iterations = 0;
+  int tile = 0;  // rows at a time; even
+  bool wide = false;
+  // Tensors of which a tile touches a window alone, the rows' own layer first: note [windows] in
+  // runtime/bf/sums/windows.h. Empty: whole tensors. See row_images.h.
+  std::vector<RowImage> images;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
+  BufferId slack = BufferId::kNone;
+  BufferId neurons = BufferId::kNone;  // int32 list of the neurons to bound
+  // Dense: of the first link, made from the weights; kNone: the first link's kernel, a kFirstLink,
+  // makes them in registers, `start` being the same one.
+  BufferId coefficients = BufferId::kNone;
+  // Dense: the list of those coefficients that are made; kNone: all.
+  BufferId live_in = BufferId::kNone;
+  KernelId start = 0;                 // dense
+  std::vector<BackwardOut> starts;    // sum: one per term
+  BufferId sums = BufferId::kNone;    // [2][tile] floats: offset sum, spread
+  BufferId radius = BufferId::kNone;  // interval radius of z
+  BufferId input_radius = BufferId::kNone;
+  // Over the network's inputs, after all links; kNone: some link's out has `spread`.
+  BufferId input_coefficients = BufferId::kNone;
+  BufferId input_values = BufferId::kNone;  // [inputs][tile]: the rows' corners; or kNone
+  std::vector<BackwardLink> links;          // in falling order of their layers
+  double concretize_inflate = 0;            // on the computed sum_k |A_k| radius_k
+  double underflow = 0;        // times what relax() counted for each link, and the inputs
+  double weight_relative = 0;  // of the rows' own weights, relative to inflate |W| radius
+  double inflate = 0;          // on the interval radius
+  KernelId concretize = 0;
+  // Coefficients over the inputs go to the caller: where those of neuron 0 begin, in rows; -1: they
+  // do not. See keep_coefficients.h.
+  int kept_position = -1;
+  // The same for what is left in the end, where that fits fewer rows: a smaller tile on the same
+  // buffers, with kernels of its own. One, or none.
+  std::vector<BackwardRows> last;
+  bool operator==(const BackwardRows&) const = default;
+};
+
+// Whether the first link makes its coefficients of the rows' weights itself.
+inline bool starts_in_first_link(const BackwardRows& step) {
+  return !step.links.empty() && step.links.front().coefficients_in == BufferId::kNone;
+}
+
+// Bounds of a head -> the caller's arrays, rounded outward.
+struct WriteBounds {
+  int layer = 0;
+  int position = 0;  // of its first element in the caller's arrays
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+  bool operator==(const WriteBounds&) const = default;
+};
+
+// Plain inference of one layer.
+struct EvaluateAffine {
+  int layer = 0;
+  BufferId in = BufferId::kNone, out = BufferId::kNone;  // kNone: the caller's x or y
+  int position = 0;  // of its first element in the caller's array, when it is a head
+  KernelId kernel = 0;
+  bool operator==(const EvaluateAffine&) const = default;
+};
+
+// Plain inference of a network that is not made of dense ReLU layers: the centres of a forward pass
+// on the box [x, x], rounded to float32.
+struct WriteValues {
+  int layer = 0;
+  int position = 0;
+  BufferId centre = BufferId::kNone;
+  bool operator==(const WriteValues&) const = default;
+};
+
+// ---- Steps of cached entries. The anchor is the box of an earlier call; what is known of it holds
+// on every box inside.
+
+// When the box lies in the anchor: tightens below and above by low <= z <= high, its bounds there.
+struct MeetAnchor {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
+  bool operator==(const MeetAnchor&) const = default;
+};
+
+// When it does not, and so becomes the anchor: centre - below, centre + above, rounded outward ->
+// low, high.
+struct KeepAnchor {
+  int layer = 0;
+  BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
+  bool operator==(const KeepAnchor&) const = default;
+};
+
+// The last step: the caller's bounds are intersected with the anchor's, or become them.
+struct MeetOutputs {
+  BufferId low = BufferId::kNone, high = BufferId::kNone;
+  bool operator==(const MeetOutputs&) const = default;
+};
+
+using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, CentreAffine,
+                          CentreSum, Relax, RelaxProduct, RelaxMax, StartLines, ForwardLines,
+                          TightenLines, RelaxLines, ListLive, BackwardRows, WriteBounds,
+                          EvaluateAffine, WriteValues, MeetAnchor, KeepAnchor, MeetOutputs>;
+
+std::string_view step_name(const Step& step);
+Step widened(const RepeatedStep& step);
+
+// Buffers that a step reads, and those that it writes.
+struct Access {
+  std::vector<BufferId> reads;
+  std::vector<BufferId> writes;
+};
+Access access_of(const Step& step);
+
+// A step's ops run in order, perhaps over and over: the start of backward rows, each of their
+// links, and their end, for one tile after the other. All other steps are one op. What a step
+// touches it touches in all of its ops, but for the coefficients of rows: they are made anew in
+// each round, and live from the op that first writes them to the last that touches them.
+struct BufferSpan {
+  BufferId id = BufferId::kNone;
+  int first = 0, last = 0;  // ops
+};
+int op_count(const Step& step);
+std::vector<BufferSpan> spans_of(const Step& step);
+
+// A pair of buffers that may be one: element i of `from` is read before element i of `to` is
+// written, and no other element of `from` is read after that.
+struct InPlace {
+  BufferId from = BufferId::kNone, to = BufferId::kNone;
+  bool equal = false;  // both hold the same numbers when the step ends, and may both be read
+};
+std::vector<InPlace> in_place_of(const Step& step);
+
+// Replaces each buffer of a step by `to`, indexed by buffer.
+void rename_buffers(Step& step, const std::vector<BufferId>& to);
+
+}  // namespace bf_aot

@@ -1,0 +1,221 @@
+#include <set>
+#include <string>
+
+#include "planner/plan/plan.h"
+#include "planner/verify/verify_cache.h"
+#include "planner/verify/verify_entry.h"
+#include "planner/verify/verify_layer.h"
+
+namespace bf_aot {
+namespace {
+
+bool in_range(int index, std::size_t size) {
+  return index >= 0 && static_cast<std::size_t>(index) < size;
+}
+
+int check_heads(const Plan& plan, const std::vector<int>& heads) {
+  int total = 0;
+  for (int head : heads) {
+    require(in_range(head, plan.layers.size()), "head {} is no layer", head);
+    const Layer& layer = plan.layers[static_cast<std::size_t>(head)];
+    require(layer.is_affine() && !layer.function,
+            "head {} is neither dense nor a sum, or has a function", layer.name);
+    total += layer.out;
+  }
+  return total;
+}
+
+std::int64_t total_elements(const std::vector<Value>& values) {
+  std::int64_t total = 0;
+  for (const Value& value : values) total += element_count(value.shape);
+  return total;
+}
+
+void check_network(const Plan& plan) {
+  require(is_identifier(plan.name), "plan name '{}' is no identifier", plan.name);
+  require(plan.input_count > 0 && plan.input_count == total_elements(plan.inputs),
+          "the inputs hold {} numbers, not {}", total_elements(plan.inputs), plan.input_count);
+  require(plan.output_count > 0 && plan.output_count == total_elements(plan.outputs),
+          "the outputs hold {} numbers, not {}", total_elements(plan.outputs), plan.output_count);
+  std::set<std::string> names;
+  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+    verify_layer(plan, i);
+    const std::string& name = plan.layers[static_cast<std::size_t>(i)].name;
+    require(names.insert(name).second, "two layers are named {}", name);
+  }
+  require(check_heads(plan, plan.output_heads) == plan.output_count,
+          "the heads do not make the {} outputs", plan.output_count);
+  require(check_heads(plan, plan.spec_heads) == plan.spec_rows,
+          "the heads do not make the {} spec rows", plan.spec_rows);
+}
+
+void check_kernels(const Plan& plan) {
+  std::set<std::string> keys, functions;
+  for (const Kernel& kernel : plan.kernels) {
+    require(!kernel.key.empty() && keys.insert(kernel.key).second, "kernel key '{}' is taken",
+            kernel.key);
+    require(is_identifier(kernel.function) && functions.insert(kernel.function).second,
+            "kernel {}: function '{}' is taken or no identifier", kernel.key, kernel.function);
+    const Schedule& s = kernel.schedule;
+    require(s.lanes >= 1 && s.vectors >= 1 && s.columns >= 1 && s.chunk >= 0 && s.unroll >= 1 &&
+                s.pixels >= 0,
+            "kernel {}: empty schedule", kernel.key);
+    require(kernel.in >= 0 && kernel.out >= 0 && kernel.rows >= 0 && kernel.panel >= 0 &&
+                kernel.depth >= 0 && kernel.prefetch >= 0,
+            "kernel {}: negative extent", kernel.key);
+    require(!kernel.reason.empty(), "kernel {}: no reason", kernel.key);
+  }
+}
+
+// The kernels that a step calls.
+class Calls {
+ public:
+  explicit Calls(const Plan& plan) : plan_(plan) {}
+
+  template <typename OneStep>
+  void operator()(const OneStep& step) {
+    if constexpr (requires { step.kernel; }) made_.insert(step.kernel);
+    if constexpr (requires { step.parts; })
+      for (const SumPart& part : step.parts) made_.insert(part.kernel);
+  }
+
+  void operator()(const BackwardRows& step) {
+    made_.insert(step.concretize);
+    if (is_dense(step.layer)) made_.insert(step.start);
+    for (const BackwardOut& out : step.starts) made_.insert(out.kernel);
+    for (const BackwardLink& link : step.links) add(link);
+    for (const BackwardRows& last : step.last) (*this)(last);
+  }
+
+  const std::set<KernelId>& made() const { return made_; }
+
+ private:
+  bool is_dense(int layer) const {
+    return plan_.layers[static_cast<std::size_t>(layer)].kind == LayerKind::kDense;
+  }
+
+  void add(const BackwardLink& link) {
+    made_.insert(link.kernel);
+    if (link.relaxed != BufferId::kNone && is_dense(link.layer)) made_.insert(link.relax);
+    if (link.values != BufferId::kNone) made_.insert(link.step);
+    made_.insert(link.forward.begin(), link.forward.end());
+    for (const BackwardOut& out : link.outs) made_.insert(out.kernel);
+    for (const RepeatedStep& step : link.remake) std::visit(*this, step);
+  }
+
+  const Plan& plan_;
+  std::set<KernelId> made_;
+};
+
+// Kernels are printed: compilers warn of functions that nothing calls.
+void check_calls(const Plan& plan) {
+  Calls calls(plan);
+  for (const Entry& entry : plan.entries)
+    for (const Step& step : entry.steps) std::visit(calls, step);
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i)
+    require(calls.made().contains(static_cast<KernelId>(i)), "kernel {}: no step calls it",
+            plan.kernels[i].key);
+}
+
+void check_domains(const Plan& plan) {
+  require(plan.domains.size() == plan.layers.size(), "{} domains for {} layers",
+          plan.domains.size(), plan.layers.size());
+  for (std::size_t i = 0; i < plan.domains.size(); ++i) {
+    const DomainChoice& choice = plan.domains[i];
+    require(choice.layer == static_cast<int>(i), "domain {} is of layer {}", i, choice.layer);
+    require(!choice.reason.empty(), "domain of layer {}: no reason", choice.layer);
+  }
+}
+
+void check_layouts(const Plan& plan) {
+  require(plan.layouts.size() == plan.layers.size(), "{} layouts for {} layers",
+          plan.layouts.size(), plan.layers.size());
+  for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
+    const WeightLayout& layout = plan.layouts[i];
+    require(layout.layer == static_cast<int>(i), "layout {} is of layer {}", i, layout.layer);
+    require(layout.panel >= 1 && layout.bytes >= 0, "layout of layer {}: panel {}, {} bytes",
+            layout.layer, layout.panel, layout.bytes);
+  }
+}
+
+void check_notes(const Plan& plan) {
+  for (const CacheEntry& entry : plan.cache)
+    require(!entry.task.empty() && plan.context.find(entry.name) != nullptr,
+            "cache entry '{}' has no task, or no place in the context", entry.name);
+  for (const Rejected& rejected : plan.rejected)
+    require(!rejected.slot.empty() && !rejected.candidate.empty() && !rejected.reason.empty(),
+            "rejected candidate '{}' of '{}' has no slot or reason", rejected.candidate,
+            rejected.slot);
+}
+
+void check_split_weights(const Plan& plan) {
+  require(plan.split_weights.empty() ||
+              (plan.config.decide &&
+               plan.split_weights.size() == static_cast<std::size_t>(plan.input_count)),
+          "{} weights to split {} inputs by", plan.split_weights.size(), plan.input_count);
+  for (const float weight : plan.split_weights)
+    require(weight >= 0 && weight <= 1, "a split weight of {}", weight);
+}
+
+void check_batch(const Plan& plan) {
+  const int lanes = plan.batch.side_by_side;
+  require(plan.config.batch >= 1 && lanes >= 1, "a batch of {} boxes, {} side by side",
+          plan.config.batch, lanes);
+  require((plan.config.batch > 1) == !plan.batch.reason.empty(), "a batch has no reason");
+  const bool side_by_side = plan.config.batch > 1 && lanes > 1;
+  require((plan.find_entry(EntryKind::kBoundsBatch) != nullptr) == side_by_side &&
+              (plan.find_entry(EntryKind::kSpecBoundsBatch) != nullptr) ==
+                  (side_by_side && plan.spec_rows > 0),
+          "the entries of several boxes are not those of the batch");
+  for (const Entry& entry : plan.entries)
+    require(entry.boxes == (is_batch(entry.kind) ? lanes : 1), "{}: {} boxes side by side",
+            to_string(entry.kind), entry.boxes);
+}
+
+void check_parallel(const Plan& plan, PlanStage stage) {
+  if (stage < PlanStage::kStorage) return;
+  int workers = 1;
+  for (const Entry& entry : plan.entries) workers = std::max(workers, entry.workers);
+  require(plan.parallel.workers == workers, "{} workers, but entries for {}", plan.parallel.workers,
+          workers);
+  require((plan.config.workers > 1) == !plan.parallel.reason.empty(), "workers without a reason");
+}
+
+void check_entries(const Plan& plan, PlanStage stage) {
+  std::set<EntryKind> kinds;
+  for (const Entry& entry : plan.entries) {
+    require(kinds.insert(entry.kind).second, "two entries of kind {}", to_string(entry.kind));
+    verify_entry(plan, entry, stage);
+    verify_workers(plan, entry);
+  }
+  require(kinds.count(EntryKind::kBounds) == 1, "no entry '{}'", to_string(EntryKind::kBounds));
+  require((kinds.count(EntryKind::kSpecBounds) == 1) == (plan.spec_rows > 0),
+          "{} spec rows, but the spec entry says otherwise", plan.spec_rows);
+  check_batch(plan);
+  check_calls(plan);
+  check_parallel(plan, stage);
+  verify_cache(plan);
+}
+
+}  // namespace
+
+void verify(const Plan& plan, PlanStage stage) {
+  const int align = plan.config.target.align;
+  require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
+  check_network(plan);
+  check_notes(plan);
+  check_split_weights(plan);
+  if (stage >= PlanStage::kDomains)
+    check_domains(plan);
+  else
+    require(plan.domains.empty(), "domains before their time");
+  if (stage >= PlanStage::kEntries) {
+    check_layouts(plan);
+    check_kernels(plan);
+    check_entries(plan, stage);
+  } else {
+    require(plan.entries.empty() && plan.kernels.empty(), "entries before their time");
+  }
+}
+
+}  // namespace bf_aot

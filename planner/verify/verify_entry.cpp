@@ -1,0 +1,378 @@
+#include "planner/verify/verify_entry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr int kNobody = -1;
+constexpr int kEarlierCall = -2;  // wrote a persistent buffer
+
+// One run over an entry. Names of what is wrong start with the entry's kind.
+class EntryVerifier {
+ public:
+  EntryVerifier(const Plan& plan, const Entry& entry, PlanStage stage)
+      : plan_(plan), entry_(entry), stage_(stage) {}
+
+  void run() {
+    check_buffers();
+    if (has(PlanStage::kTasks))
+      number_tasks();
+    else
+      task_of_step_.assign(entry_.steps.size(), kNobody);
+    for (int i = 0; i < static_cast<int>(entry_.steps.size()); ++i) check_step(i);
+    for (std::size_t i = 0; i < entry_.buffers.size(); ++i)
+      require(state_[i].writer != kNobody, "buffer '{}' is never written", entry_.buffers[i].name);
+    if (has(PlanStage::kStorage)) {
+      check_arena(false, entry_.storage);
+      if (entry_.workers > 1) check_arena(true, entry_.worker_storage);
+    }
+    check_outputs();
+    check_kept();
+    if (has(PlanStage::kTasks)) check_tasks();
+  }
+
+ private:
+  bool has(PlanStage stage) const { return stage_ >= stage; }
+
+  template <typename... Args>
+  void require(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
+    if (ok) return;
+    const std::string message = fmt::format("{}: {}", to_string(entry_.kind),
+                                            fmt::vformat(format, fmt::make_format_args(args...)));
+    internal::check_failed(message.c_str(), __FILE__, __LINE__);
+  }
+
+  // What a buffer holds while the steps are followed.
+  struct State {
+    int writer = kNobody;  // step
+    Role role = Role::kScratch;
+    std::optional<Role> also;  // it serves this end as well
+    int layer = -1;
+    std::set<int> readers;  // tasks other than the writer's that read this value
+  };
+
+  int task_of(int step) const { return task_of_step_[static_cast<std::size_t>(step)]; }
+
+  void check_buffers() {
+    const int align = plan_.config.target.align;
+    std::set<std::string> names;
+    state_.resize(entry_.buffers.size());
+    for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
+      const Buffer& b = entry_.buffers[i];
+      require(!b.name.empty() && names.insert(b.name).second, "buffer name '{}' is taken", b.name);
+      require(b.count > 0, "buffer '{}' is empty", b.name);
+      if (b.scope == CacheScope::kPersistent) state_[i].writer = kEarlierCall;
+      if (!has(PlanStage::kStorage)) continue;
+      require(b.bytes >= b.count * static_cast<std::int64_t>(size_of(b.element)),
+              "buffer '{}': {} bytes do not hold {} elements", b.name, b.bytes, b.count);
+      require(b.bytes % align == 0 && b.offset % align == 0 && b.offset >= 0,
+              "buffer '{}': {} bytes at {} are not aligned to {}", b.name, b.bytes, b.offset,
+              align);
+      require(0 <= b.first && b.first <= b.last && b.last < static_cast<int>(entry_.steps.size()),
+              "buffer '{}': lifetime {} to {}", b.name, b.first, b.last);
+      require(0 <= b.first_op && 0 <= b.last_op && b.values >= 1,
+              "buffer '{}': ops {} to {}, {} values", b.name, b.first_op, b.last_op, b.values);
+    }
+  }
+
+  void number_tasks() {
+    task_of_step_.assign(entry_.steps.size(), kNobody);
+    for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {
+      const std::vector<int>& steps = entry_.tasks[t].steps;
+      require(!steps.empty(), "task '{}' has no steps", entry_.tasks[t].name);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        const int step = steps[i];
+        require(step >= 0 && step < static_cast<int>(entry_.steps.size()) && task_of(step) < 0,
+                "task '{}': step {} is no step or belongs to another", entry_.tasks[t].name, step);
+        require(i == 0 || step == steps[i - 1] + 1, "task '{}': its steps do not follow each other",
+                entry_.tasks[t].name);
+        task_of_step_[static_cast<std::size_t>(step)] = static_cast<int>(t);
+      }
+    }
+    for (std::size_t i = 0; i < entry_.steps.size(); ++i)
+      require(task_of_step_[i] != kNobody, "step {} belongs to no task", i);
+  }
+
+  void check_step(int index) {
+    const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    std::set<BufferId> reads, writes, kept, scratch;
+    for (const Use& use : uses_of(plan_, entry_, step)) {
+      const auto id = static_cast<std::size_t>(use.id);
+      require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
+      const Buffer& b = entry_.buffers[id];
+      const int boxes = use.role == Role::kLiveList ? 1 : entry_.boxes;  // which share a list
+      const std::int64_t count = use.count * boxes;
+      require(b.element == use.element && b.count >= count,
+              "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
+              b.count, to_string(b.element), count, to_string(use.element));
+      check_lifetime(index, use);
+      const bool is_scratch = use.role == Role::kScratch;
+      require((!is_scratch && !use.writes) || reads.count(use.id) == 0 || use.id == use.in_place_of,
+              "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
+      require((kept.count(use.id) == 0 || use.id == use.in_place_of) &&
+                  (is_scratch || scratch.count(use.id) == 0),
+              "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
+      if (use.writes) (is_scratch ? scratch : kept).insert(use.id);
+      if (use.reads) {
+        reads.insert(use.id);
+        check_read(index, use);
+      }
+      if (use.writes) {
+        writes.insert(use.id);
+        follow_write(index, use);
+      }
+    }
+    const Access access = access_of(step);
+    require(reads == std::set<BufferId>(access.reads.begin(), access.reads.end()) &&
+                writes == std::set<BufferId>(access.writes.begin(), access.writes.end()),
+            "step {} ({}): access_of differs from what the step means", index, step_name(step));
+  }
+
+  // Ops of this step from the first to the last that uses it: those that the rows' own order gives,
+  // or all.
+  void check_lifetime(int index, const Use& use) {
+    if (!has(PlanStage::kStorage)) return;
+    const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    const auto* rows = std::get_if<BackwardRows>(&step);
+    const bool rounds = rows != nullptr && rows->iterations == 0;  // else one op: see op_count
+    const int ops = rounds ? static_cast<int>(rows->links.size()) + 2 : 1;
+    const std::pair first(index, use.op < 0 ? 0 : use.op);
+    const std::pair last(index, use.op < 0 ? ops - 1 : use.op);
+    const Buffer& b = entry_.buffer(use.id);
+    require(std::pair(b.first, b.first_op) <= first && last <= std::pair(b.last, b.last_op),
+            "step {} ({}) touches buffer '{}' outside its lifetime {} to {}, ops {} to {}", index,
+            step_name(step), b.name, b.first, b.last, b.first_op, b.last_op);
+  }
+
+  void check_read(int index, const Use& use) {
+    State& state = state_[static_cast<std::size_t>(use.id)];
+    const std::string& name = entry_.buffer(use.id).name;
+    const std::string_view kind = step_name(entry_.steps[static_cast<std::size_t>(index)]);
+    if (state.writer == kEarlierCall) {
+      if (state.role == Role::kScratch)
+        state = {kEarlierCall, use.role, std::nullopt, use.layer, {}};
+      require(state.role == use.role && state.layer == use.layer,
+              "step {} ({}) reads buffer '{}' as two things", index, kind, name);
+      state.readers.insert(task_of(index));
+      return;
+    }
+    require(state.writer != kNobody && state.writer < index,
+            "step {} ({}) reads buffer '{}' before it is written", index, kind, name);
+    require((state.role == use.role || state.also == use.role) && state.layer == use.layer,
+            "step {} ({}) reads buffer '{}', which holds something else", index, kind, name);
+    const int reader = task_of(index);
+    const int writer = task_of(state.writer);
+    if (reader == writer) return;
+    state.readers.insert(reader);
+    needed_.insert({writer, reader});
+    inputs_.insert({reader, use.id});
+    outputs_.insert({writer, use.id});
+  }
+
+  // A value that went from task to task must have been read by all before it is overwritten.
+  void follow_write(int index, const Use& use) {
+    State& state = state_[static_cast<std::size_t>(use.id)];
+    for (int reader : state.readers)
+      if (reader != task_of(index)) needed_.insert({reader, task_of(index)});
+    const bool repeats = use.repeats && use.id == use.in_place_of;
+    state = {index, use.role, repeats ? std::optional(state.role) : std::nullopt, use.layer, {}};
+  }
+
+  // Of what workers share, or of the part of one.
+  void check_arena(bool per_worker, const StorageTotals& said) const {
+    StorageTotals totals;
+    std::vector<const Buffer*> buffers;
+    std::map<std::pair<int, int>, std::int64_t> change;  // of the bytes alive, before an op
+    for (const Buffer& b : entry_.buffers) {
+      if (b.scope != CacheScope::kRun || b.per_worker != per_worker) continue;
+      buffers.push_back(&b);
+      totals.naive_bytes += b.bytes * b.values;
+      totals.planned_bytes = std::max(totals.planned_bytes, b.offset + b.bytes);
+      change[{b.first, b.first_op}] += b.bytes;
+      change[{b.last, b.last_op + 1}] -= b.bytes;
+    }
+    std::int64_t live = 0;
+    for (const auto& [op, bytes] : change) {
+      live += bytes;
+      totals.lower_bound_bytes = std::max(totals.lower_bound_bytes, live);
+    }
+    totals.proof = said.proof;
+    require(totals == said, "the storage totals are not those of the buffers");
+    require((totals.proof == StorageProof::kLowerBound) ==
+                    (totals.planned_bytes == totals.lower_bound_bytes) ||
+                buffers.empty(),
+            "the arena of {} bytes is said to be: {}", totals.planned_bytes,
+            to_string(totals.proof));
+    check_overlaps(buffers);
+  }
+
+  void check_overlaps(const std::vector<const Buffer*>& buffers) const {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const Buffer& a = *buffers[i];
+        const Buffer& b = *buffers[j];
+        const bool apart_in_time = std::pair(a.last, a.last_op) < std::pair(b.first, b.first_op) ||
+                                   std::pair(b.last, b.last_op) < std::pair(a.first, a.first_op);
+        const bool apart_in_space =
+            a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+        require(apart_in_time || apart_in_space, "live buffers '{}' and '{}' overlap", a.name,
+                b.name);
+      }
+    }
+  }
+
+  // What a step gives to the caller: a layer's bounds or values, at a position.
+  static std::optional<std::pair<int, int>> given(const Step& step) {
+    if (const auto* interval = std::get_if<IntervalAffine>(&step))
+      if (interval->centre_out == BufferId::kNone)
+        return std::pair(interval->position, interval->layer);
+    if (const auto* sum = std::get_if<IntervalSum>(&step))
+      if (sum->head) return std::pair(sum->position, sum->layer);
+    if (const auto* write = std::get_if<WriteBounds>(&step))
+      return std::pair(write->position, write->layer);
+    if (const auto* affine = std::get_if<EvaluateAffine>(&step))
+      if (affine->out == BufferId::kNone) return std::pair(affine->position, affine->layer);
+    if (const auto* values = std::get_if<WriteValues>(&step))
+      return std::pair(values->position, values->layer);
+    return std::nullopt;
+  }
+
+  // Kept coefficients lie where the bounds of their rows do.
+  void check_kept() const {
+    for (const Step& step : entry_.steps) {
+      const auto* const rows = std::get_if<BackwardRows>(&step);
+      if (rows == nullptr || rows->kept_position < 0) continue;
+      require(is_spec(entry_.kind) && plan_.config.decide && !rows->unstable_only &&
+                  rows->iterations == 0 && entry_.workers == 1,
+              "rows keep coefficients that nothing asks for, or not those of each");
+      const auto written = std::ranges::find_if(entry_.steps, [&](const Step& other) {
+        return given(other) == std::pair(rows->kept_position, rows->layer);
+      });
+      require(written != entry_.steps.end(), "coefficients are kept at {}, the bounds elsewhere",
+              rows->kept_position);
+    }
+  }
+
+  // Every head is written, in order: the caller's arrays have neither gaps nor overlaps.
+  void check_outputs() const {
+    const bool spec = is_spec(entry_.kind);
+    std::vector<std::pair<int, int>> all;
+    for (const Step& step : entry_.steps)
+      if (const auto position = given(step)) all.push_back(*position);
+    std::sort(all.begin(), all.end());
+    std::vector<std::pair<int, int>> expected;
+    int position = 0;
+    for (int head : spec ? plan_.spec_heads : plan_.output_heads) {
+      expected.emplace_back(position, head);
+      position += plan_.layers[static_cast<std::size_t>(head)].out;
+    }
+    require(all == expected, "the heads are not each written once, at their positions");
+  }
+
+  // reaches[a][b]: task a runs before task b, by edges.
+  std::vector<std::vector<bool>> closure() const {
+    const std::size_t count = entry_.tasks.size();
+    std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count, false));
+    std::vector<std::size_t> order(count);  // by first step: every edge goes forward in it
+    for (std::size_t i = 0; i < count; ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return entry_.tasks[a].steps.front() < entry_.tasks[b].steps.front();
+    });
+    for (std::size_t t : order) {
+      for (int edge : entry_.tasks[t].after) {
+        const auto before = static_cast<std::size_t>(edge);
+        reaches[before][t] = true;
+        for (std::size_t a = 0; a < count; ++a)
+          if (reaches[a][before]) reaches[a][t] = true;
+      }
+    }
+    return reaches;
+  }
+
+  std::set<BufferId> handed(const std::set<std::pair<int, BufferId>>& list, int task) const {
+    std::set<BufferId> ids;
+    for (const auto& [owner, id] : list)
+      if (owner == task) ids.insert(id);
+    return ids;
+  }
+
+  // Predictions, if there are any: of the task's own steps and of kernels that exist.
+  void check_parts(const Task& task) const {
+    double seconds = 0;
+    for (const TaskPart& part : task.parts) {
+      require(std::ranges::count(task.steps, part.step) == 1 && part.kernel >= -1 &&
+                  part.kernel < static_cast<int>(plan_.kernels.size()),
+              "task '{}': part '{}' is of another", task.name, part.name);
+      require(part.calls > 0 && part.flops >= 0 && part.bytes >= 0 && part.seconds >= 0,
+              "task '{}': part '{}' costs less than nothing", task.name, part.name);
+      seconds += part.seconds;
+    }
+    require(seconds == task.predicted_seconds, "task '{}': its parts take other {} s than {}",
+            task.name, seconds, task.predicted_seconds);
+  }
+
+  void check_task(int index) const {
+    const Task& task = entry_.tasks[static_cast<std::size_t>(index)];
+    require(task.layer >= -1 && task.layer < static_cast<int>(plan_.layers.size()),
+            "task '{}': layer {}", task.name, task.layer);
+    require(task.flops >= 0 && task.bytes >= 0, "task '{}': negative cost", task.name);
+    check_parts(task);
+    std::set<int> edges;
+    for (int before : task.after) {
+      require(before >= 0 && before < static_cast<int>(entry_.tasks.size()) &&
+                  edges.insert(before).second,
+              "task '{}': edge from task {}", task.name, before);
+      require(entry_.tasks[static_cast<std::size_t>(before)].steps.back() < task.steps.front(),
+              "task '{}' comes before '{}', which it must follow", task.name,
+              entry_.tasks[static_cast<std::size_t>(before)].name);
+    }
+    const auto same = [](const std::vector<BufferId>& list, const std::set<BufferId>& ids) {
+      return list.size() == ids.size() && std::set<BufferId>(list.begin(), list.end()) == ids;
+    };
+    require(same(task.inputs, handed(inputs_, index)),
+            "task '{}': its inputs are not what it reads of other tasks", task.name);
+    require(same(task.outputs, handed(outputs_, index)),
+            "task '{}': its outputs are not what other tasks read of it", task.name);
+  }
+
+  void check_tasks() const {
+    std::set<std::string> names;
+    for (int i = 0; i < static_cast<int>(entry_.tasks.size()); ++i) {
+      const std::string& name = entry_.tasks[static_cast<std::size_t>(i)].name;
+      require(!name.empty() && names.insert(name).second, "task name '{}' is taken", name);
+      check_task(i);
+    }
+    const std::vector<std::vector<bool>> reaches = closure();
+    for (const auto& [before, task] : needed_)
+      require(reaches[static_cast<std::size_t>(before)][static_cast<std::size_t>(task)],
+              "no edge leads from task '{}' to '{}', which uses what it made",
+              entry_.tasks[static_cast<std::size_t>(before)].name,
+              entry_.tasks[static_cast<std::size_t>(task)].name);
+  }
+
+  const Plan& plan_;
+  const Entry& entry_;
+  const PlanStage stage_;
+  std::vector<State> state_;  // by buffer
+  std::vector<int> task_of_step_;
+  std::set<std::pair<int, int>> needed_;  // (task, later task)
+  std::set<std::pair<int, BufferId>> inputs_, outputs_;
+};
+
+}  // namespace
+
+void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage) {
+  EntryVerifier(plan, entry, stage).run();
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "planner/verify/verify_entry.h"
+
+// What the checks of single steps share.
+namespace bf_aot {
+
+inline constexpr Element kFloat = Element::kFloat32;
+
+inline const Layer& checked_layer(const Plan& plan, int index) {
+  BF_CHECK(index >= 0 && static_cast<std::size_t>(index) < plan.layers.size());
+  return plan.layers[static_cast<std::size_t>(index)];
+}
+
+inline const Kernel& kernel_at(const Plan& plan, KernelId id, KernelKind kind) {
+  BF_CHECK(id >= 0 && static_cast<std::size_t>(id) < plan.kernels.size());
+  const Kernel& kernel = plan.kernels[static_cast<std::size_t>(id)];
+  BF_CHECK(kernel.kind == kind);
+  return kernel;
+}
+
+// A kernel for a map of `in` numbers to `out`.
+inline const Kernel& kernel_of(const Plan& plan, KernelId id, KernelKind kind, int in, int out) {
+  const Kernel& kernel = kernel_at(plan, id, kind);
+  BF_CHECK(kernel.in == in && kernel.out == out);
+  return kernel;
+}
+
+// Of a float32 sum of offsets: price_factor() of runtime/bf/core/bounds.h asks for it.
+inline constexpr double kMostPriced = 0.25;
+
+inline void check_error_terms(std::initializer_list<double> terms) {
+  for (double term : terms) BF_CHECK(std::isfinite(term) && term >= 0);
+}
+
+// Collects uses. kNone is left out where it stands for the caller's arrays.
+class Uses {
+ public:
+  void read(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+    add({id, role, layer, true, false, element, count});
+  }
+  void write(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+    add({id, role, layer, false, true, element, count});
+  }
+  void update(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+    add({id, role, layer, true, true, element, count});
+  }
+  void scratch(BufferId id, Element element, std::int64_t count, int op = -1) {
+    add({id, Role::kScratch, -1, false, true, element, count, op});
+  }
+  // A write whose element i comes after the last read of element i of `from`, and of no other.
+  void overwrite(BufferId id, BufferId from, Role role, int layer, Element element,
+                 std::int64_t count) {
+    add({id, role, layer, false, true, element, count, -1, from});
+  }
+
+  // The same with the numbers that `from` holds: both may be read.
+  void repeat(BufferId id, BufferId from, Role role, int layer, Element element,
+              std::int64_t count) {
+    add({id, role, layer, false, true, element, count, -1, from, true});
+  }
+
+  std::vector<Use> list;
+
+ private:
+  void add(Use use) {
+    BF_CHECK(use.id != BufferId::kNone);
+    list.push_back(use);
+  }
+};
+
+// The list of a layer's live neurons, where a step reads it: kNone, or the layer's.
+inline void read_live(const Plan& plan, BufferId id, int layer, Uses& uses) {
+  if (id == BufferId::kNone) return;
+  BF_CHECK(checked_layer(plan, layer).relu);
+  uses.read(id, Role::kLiveList, layer, Element::kInt32,
+            live_list_size(checked_layer(plan, layer).out));
+}
+
+// See plan_verify_rows.cpp.
+std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step);
+
+// See plan_verify_remake.cpp: the steps of BackwardLink::remake make the table that the layer's own
+// relaxation made. `op`: of the link. Adds their uses.
+void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& step,
+                   const BackwardLink& link, int op, Uses& uses);
+
+// See plan_verify_live.cpp: numbers of the list of a layer's live channels, and whether a link and
+// what it passes on to have coefficients where they are read.
+std::int64_t live_list(const Layer& layer);
+
+// Whether the layer is no head, and one term of one layer reads it.
+bool read_by_one(const Plan& plan, int tensor);
+void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
+
+// See plan_verify_windows.cpp.
+void check_windows(const Plan& plan, const BackwardRows& step);
+
+}  // namespace bf_aot

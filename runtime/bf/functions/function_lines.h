@@ -1,0 +1,296 @@
+#pragma once
+
+#include "bf/functions/function_table.h"
+
+// Linear relaxations of a function by its table.
+//
+// One routine, peak_over(), bounds sup (g(x) - s (x - c)) over an interval from above for a given
+// float slope s, where g is f (side 1) or -f (side -1). So every slope gives a sound line s (x - c)
+// + top over g; how the slope was found does not matter.
+
+namespace bf {
+
+// Slopes beyond this are not used.
+constexpr float kMaxSlope = 0x1p100f;
+
+struct FunctionRange {
+  double low, high;
+};
+
+// f at the ends of [low, high], and the runs that they lie in.
+struct FunctionEnds {
+  double low, high;
+  int first, last;
+  FunctionPoint at_low, at_high;
+};
+
+static inline FunctionEnds function_ends(const FunctionView& f, double low, double high) {
+  FunctionEnds ends;
+  ends.low = low;
+  ends.high = high;
+  ends.first = find_run(f, low);
+  ends.last = find_run(f, high);
+  ends.at_low = function_point(f, ends.first, low);
+  ends.at_high = function_point(f, ends.last, high);
+  return ends;
+}
+
+// A line s (x - c) + top over g.
+struct FunctionLine {
+  float slope;
+  double top;
+};
+
+static inline double top_of(const FunctionPoint& at, int side) {
+  return side > 0 ? at.high : -at.low;
+}
+
+// y - s (x - c), rounded up.
+static inline double minus_line(double y, double s, double x, double c) {
+  if (s == 0) return y;
+  return sub_up(y, mul_down(s, s > 0 ? sub_down(x, c) : sub_up(x, c)));
+}
+
+static inline bool is_concave(const FunctionRun& run, int side) {
+  return run.kind == (side > 0 ? FunctionRunKind::kConcave : FunctionRunKind::kConvex);
+}
+
+// sup (g(x) - s (x - c)) over [a, b] in a run in which g is concave, at p in [a, b], from above.
+//
+// Proof. A concave function lies under its tangents: g(x) <= g(p) + g'(p) (x - p), and g'(p) is in
+// [d - e, d + e]. So g(x) - s (x - c) <= g(p) - s (p - c) + (g'(p) - s) (x - p), and the last term
+// is at most max(0, (d + e - s) (b - p)) to the right of p and max(0, (s - d + e) (p - a)) to the
+// left.
+static inline double tangent_top(const FunctionPoint& at, double p, double s, double a, double b,
+                                 double c, int side) {
+  const double d = side > 0 ? at.slope : -at.slope;
+  const double right_rate = add_up(sub_up(d, s), at.slope_error);
+  const double left_rate = add_up(sub_up(s, d), at.slope_error);
+  const double right = right_rate > 0 ? mul_up(right_rate, sub_up(b, p)) : 0;
+  const double left = left_rate > 0 ? mul_up(left_rate, sub_up(p, a)) : 0;
+  return add_up(minus_line(top_of(at, side), s, p, c), right > left ? right : left);
+}
+
+struct CellSlope {
+  double slope, curvature;
+};
+
+// p' and p'' at x, rounded somehow.
+static inline CellSlope slope_in_cell(const FunctionView& f, int cell, double x) {
+  const double* c = f.coefficient + static_cast<std::ptrdiff_t>(cell) * (f.degree + 1);
+  const double t = x - f.start[cell];
+  double slope = 0;
+  double curvature = 0;
+  for (int k = f.degree; k > 0; --k) {
+    curvature = curvature * t + slope;
+    slope = slope * t + c[k] * static_cast<double>(k);
+  }
+  return {slope, curvature};
+}
+
+// The point of a run, in which g is concave, where g' is near s, in [a, b] in the cells from
+// `first` to `last`; or the end next to it. `tolerance` is relative to how much g' varies over a
+// cell. What rests on the result is that it lies in [a, b] and in the cell `found`: so do the
+// bracket's ends, from start to end, and x never leaves them.
+static inline double find_slope_in_cells(const FunctionView& f, double s, double a, double b,
+                                         int first, int last, int side, double tolerance,
+                                         int* found) {
+  const double* steepness = f.coefficient + 1;  // of a cell's start
+  const std::ptrdiff_t stride = f.degree + 1;
+  const double sign = side > 0 ? 1 : -1;
+  int cell = first;
+  for (int count = last - first + 1; count > 1;) {  // the last that starts with a slope >= s
+    const int half = count / 2;
+    cell += sign * steepness[(cell + half) * stride] >= s ? half : 0;
+    count -= half;
+  }
+  *found = cell;
+  double left = f.start[cell];
+  double at_left = sign * steepness[cell * stride] - s;
+  double right = f.start[cell + 1];
+  double at_right = cell < last ? sign * steepness[(cell + 1) * stride] - s : 0;
+  if (left < a) {
+    left = a;
+    at_left = sign * slope_in_cell(f, cell, a).slope - s;
+  }
+  if (cell == last) {
+    right = right < b ? right : b;
+    at_right = sign * slope_in_cell(f, cell, right).slope - s;
+  }
+  if (!(at_left > 0)) return left;
+  if (!(at_right < 0)) return right;
+  const double enough = tolerance * (at_left - at_right);
+  double x = left + (right - left) * (at_left / (at_left - at_right));
+  if (!(x > left && x < right)) x = 0.5 * left + 0.5 * right;
+  for (int i = 0; i < 8; ++i) {  // Newton's method within the bracket
+    const CellSlope at = slope_in_cell(f, cell, x);
+    const double miss = sign * at.slope - s;
+    if (__builtin_fabs(miss) <= enough) break;
+    (miss > 0 ? left : right) = x;
+    x -= miss / (sign * at.curvature);
+    if (!(x > left && x < right)) x = 0.5 * left + 0.5 * right;
+  }
+  return x;
+}
+
+// The same for functions without cells, by bisection.
+static inline double find_slope(const FunctionView& f, int run, double s, double a, double b,
+                                int side, double tolerance) {
+  const double sign = side > 0 ? 1 : -1;
+  const double at_a = sign * function_point(f, run, a).slope - s;
+  const double at_b = sign * function_point(f, run, b).slope - s;
+  if (!(at_a > 0)) return a;
+  if (!(at_b < 0)) return b;
+  const double enough = tolerance * (at_a - at_b);
+  double x = a;
+  for (int i = 0; i < 64; ++i) {
+    x = 0.5 * a + 0.5 * b;
+    const double at = sign * function_point(f, run, x).slope - s;
+    if (__builtin_fabs(at) <= enough) break;
+    (at > 0 ? a : b) = x;
+  }
+  return x;
+}
+
+struct FunctionPeak {
+  double top;    // at least g(x) - s (x - c) everywhere
+  double at;     // about where that is largest
+  double value;  // about g there
+};
+
+struct PeakSearch {
+  double s, c;
+  int side;
+  double tolerance;
+  int known_run;  // the run that has its peak at `known`, or -1
+  double known;
+  FunctionPoint known_point;
+};
+
+// sup (g(x) - s (x - c)) over the interval, from above, run by run.
+//
+// Proof. The runs' closures cover [low, high]. Over a run [a, b] of g: where g is convex or a line,
+// g - s (x - c) is largest at an end; where it is mixed, g is at most `slack` above the chord
+// between the ends; where it is concave, see tangent_top(). Values at ends are the bounds made at
+// compile time, as continued from inside the run, or those of function_point().
+static inline FunctionPeak peak_over(const FunctionView& f, const FunctionEnds& ends,
+                                     const PeakSearch& search) {
+  FunctionPeak peak{-__builtin_inf(), ends.low, 0};
+  const int side = search.side;
+  for (int r = ends.first; r <= ends.last; ++r) {
+    const FunctionRun& run = f.run[r];
+    const double a = r == ends.first ? ends.low : run.start;
+    const double b = r == ends.last ? ends.high : f.run[r + 1].start;
+    if (is_concave(run, side)) {
+      double p = search.known;
+      FunctionPoint at = search.known_point;
+      if (r != search.known_run && run.cells > 0) {
+        const int first = r == ends.first ? ends.at_low.cell : run.cell;
+        const int last = r == ends.last ? ends.at_high.cell : run.cell + run.cells - 1;
+        int cell = 0;
+        p = find_slope_in_cells(f, search.s, a, b, first, last, side, search.tolerance, &cell);
+        at = cell_point(f, cell, p);
+      } else if (r != search.known_run) {
+        p = find_slope(f, r, search.s, a, b, side, search.tolerance);
+        at = function_point(f, r, p);
+      }
+      const double top = tangent_top(at, p, search.s, a, b, search.c, side);
+      if (top > peak.top) peak = {top, p, top_of(at, side)};
+      continue;
+    }
+    const double slack = run.kind == FunctionRunKind::kMixed ? run.slack : 0;
+    const double inner_a = side > 0 ? run.start_high : -run.start_low;
+    const double inner_b = side > 0 ? run.end_high : -run.end_low;
+    const double at_a = r == ends.first ? top_of(ends.at_low, side) : inner_a;
+    const double at_b = r == ends.last ? top_of(ends.at_high, side) : inner_b;
+    double top_a = minus_line(at_a, search.s, a, search.c);
+    double top_b = minus_line(at_b, search.s, b, search.c);
+    if (slack != 0) {
+      top_a = add_up(top_a, slack);
+      top_b = add_up(top_b, slack);
+    }
+    if (top_a > peak.top) peak = {top_a, a, at_a};
+    if (top_b > peak.top) peak = {top_b, b, at_b};
+  }
+  return peak;
+}
+
+// f over the interval: at the ends where it is monotone, else its peaks. Nothing is known where f
+// is not defined at an end.
+static inline FunctionRange bound_between(const FunctionView& f, const FunctionEnds& ends) {
+  const double inf = __builtin_inf();
+  const FunctionPoint& left = ends.at_low;
+  const FunctionPoint& right = ends.at_high;
+  if ((left.low == -inf && left.high == inf) || (right.low == -inf && right.high == inf))
+    return {-inf, inf};
+  if (f.monotone != 0)
+    return f.monotone > 0 ? FunctionRange{left.low, right.high}
+                          : FunctionRange{right.low, left.high};
+  if (ends.low == ends.high) return {left.low, left.high};
+  if (f.form == FunctionViewForm::kMonomial) {
+    const bool crosses = ends.low <= 0 && ends.high >= 0;
+    if (crosses && f.exponent < 0) return {-inf, inf};
+    const double low = left.low < right.low ? left.low : right.low;
+    return {crosses ? 0 : low, left.high > right.high ? left.high : right.high};
+  }
+  PeakSearch search{0, 0, 1, 0x1p-30, -1, 0, {}};
+  const double high = peak_over(f, ends, search).top;
+  search.side = -1;
+  return {-peak_over(f, ends, search).top, high};
+}
+
+// The line over g that is lowest in the middle of [low, high], up to about 0.1 % of the distance
+// between the lines; none is better in area. `constant` is a bound of g: the line to fall back on.
+//
+// The hull of g at the middle is that height. From below it is approached by chords between points
+// of the graph on both sides, from above by peak_over(); the peak of a chord's slope replaces one
+// of its ends, which is Newton's method for the dual problem.
+static inline FunctionLine line_over(const FunctionView& f, const FunctionEnds& ends, double c,
+                                     int side, double constant) {
+  const double middle = 0.5 * ends.low + 0.5 * ends.high;
+  const double width = ends.high - ends.low;
+  const int run = find_run(f, middle);
+  const FunctionPoint at = function_point(f, run, middle);
+  const double value = top_of(at, side);
+  FunctionLine best{0, constant};
+  double best_height = constant;
+  PeakSearch search{0, c, side, 0x1p-14, -1, middle, at};
+  double left = ends.low;
+  double left_value = top_of(ends.at_low, side);
+  double right = ends.high;
+  double right_value = top_of(ends.at_high, side);
+  const double chord = 0.5 * left_value + 0.5 * right_value;
+  bool tangent = is_concave(f.run[run], side) || f.run[run].kind == FunctionRunKind::kLine;
+  for (int i = 0; i < 12; ++i) {
+    const double steep =
+        tangent ? (side > 0 ? at.slope : -at.slope) : (right_value - left_value) / (right - left);
+    const float s = nearest_float(steep);
+    if (!(s >= -kMaxSlope && s <= kMaxSlope)) break;
+    search.s = static_cast<double>(s);
+    search.known_run = tangent && is_concave(f.run[run], side) ? run : -1;
+    const FunctionPeak peak = peak_over(f, ends, search);
+    const double height = peak.top + search.s * (middle - c);
+    if (height < best_height) {
+      best_height = height;
+      best = {s, peak.top};
+    }
+    // The hull is between these two heights; a float slope costs the noise.
+    const double hull = tangent ? value : left_value + search.s * (middle - left);
+    const double gap = tangent ? value - chord : height - value;
+    const double noise = 0x1p-23 * __builtin_fabs(search.s) * width;
+    if (!(height - hull > 0x1p-10 * gap + noise)) break;
+    tangent = false;
+    if (peak.at > middle) {
+      if (peak.at == right && i > 0) break;
+      right = peak.at;
+      right_value = peak.value;
+    } else {
+      if ((peak.at == left && i > 0) || peak.at == middle) break;
+      left = peak.at;
+      left_value = peak.value;
+    }
+  }
+  return best;
+}
+
+}  // namespace bf

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bf/core/bounds.h"
+#include "bf/functions/function_lines.h"
+#include "bf/functions/function_steps.h"
+#include "bf/functions/function_table.h"
+
+// Elementwise functions in a verifier: bounds, linear relaxations, and a layer of them.
+
+namespace bf {
+
+// f over [low, high]; infinite where nothing is known, or f is not defined.
+static inline FunctionRange bound_function(const FunctionView& f, double low, double high) {
+  if (is_staircase(f)) return bound_staircase(f, low, high);
+  return bound_between(f, function_ends(f, low, high));
+}
+
+// Lines of slope 0.
+static inline Relaxation relax_constant(const FunctionRange& range) {
+  Relaxation made;
+  made.slope_upper = made.slope_lower = 0;
+  const double size_low = __builtin_fabs(range.low);
+  const double size_high = __builtin_fabs(range.high);
+  const double most = static_cast<double>(kMaxFloat);
+  const bool finite = size_low <= most && size_high <= most;
+  made.centre = finite ? 0.5 * range.low + 0.5 * range.high : 0;
+  made.offset_upper = sub_up(range.high, made.centre);
+  made.offset_lower = sub_down(range.low, made.centre);
+  const double up = sub_up(range.high, made.centre);
+  const double down = sub_up(made.centre, range.low);
+  made.radius = float_up(up > down ? up : down);
+  return made;
+}
+
+// a' = f(z) for z in [low, high]; `centre` is that of z. Where nothing is known, an infinite offset
+// makes every bound that would use that line infinite or NaN, which no tightening accepts.
+static inline Relaxation relax_function(const FunctionView& f, double centre, double low,
+                                        double high) {
+  const bool steps = is_staircase(f);
+  const FunctionEnds ends = steps ? FunctionEnds{} : function_ends(f, low, high);
+  const FunctionRange range = steps ? bound_staircase(f, low, high) : bound_between(f, ends);
+  Relaxation made = relax_constant(range);
+  const bool finite = low >= -__DBL_MAX__ && high <= __DBL_MAX__ && made.radius <= kMaxFloat;
+  if (!finite || !(low < high)) return made;
+  const FunctionLine upper =
+      steps ? line_over_steps(f, low, high, centre, 1) : line_over(f, ends, centre, 1, range.high);
+  const FunctionLine lower = steps ? line_over_steps(f, low, high, centre, -1)
+                                   : line_over(f, ends, centre, -1, -range.low);
+  made.slope_upper = upper.slope;
+  made.offset_upper = sub_up(upper.top, made.centre);
+  made.slope_lower = -lower.slope;
+  made.offset_lower = sub_down(-lower.top, made.centre);
+  return made;
+}
+
+// The magnitude of a slope, and whether products with it are inexact.
+static inline double steepness(float slope) {
+  return __builtin_fabs(static_cast<double>(slope));
+}
+static inline bool multiplies_exactly(float slope) {
+  return slope == 0 || slope == 1 || slope == -1;
+}
+
+// As relax() of bounds.h, with the same table and the same prices, whose proof holds for lines of
+// any slopes: s is the larger |slope|, and the error of A x slope counts the slopes that are not 0,
+// 1 or -1. Without a table only the centres and radii are made, and `radius` and `slack` are not
+// touched. Results may be written over inputs as there.
+static inline void relax(int n, const FunctionView& f, const double* centre, const float* below,
+                         const float* above, const float* radius, const RelaxErrors& errors,
+                         double* slack, float* table, double* centre_out, float* radius_out) {
+  const double factor = price_factor(errors.offset);
+  double reach_sum = 0;
+  for (int j = 0; j < n; ++j) {
+    const double low = sub_down(centre[j], static_cast<double>(below[j]));
+    const double high = add_up(centre[j], static_cast<double>(above[j]));
+    if (table == nullptr) {
+      const Relaxation bounds = relax_constant(bound_function(f, low, high));
+      centre_out[j] = bounds.centre;
+      radius_out[j] = bounds.radius;
+      continue;
+    }
+    const Relaxation line = relax_function(f, centre[j], low, high);
+    const double b = __builtin_fabs(static_cast<double>(below[j]));
+    const double a = __builtin_fabs(static_cast<double>(above[j]));
+    const double reach = b > a ? b : a;
+    const double up = steepness(line.slope_upper);
+    const double down = steepness(line.slope_lower);
+    const double steep = up > down ? up : down;
+    const double inexact_up = multiplies_exactly(line.slope_upper) ? 0 : up;
+    const double inexact_down = multiplies_exactly(line.slope_lower) ? 0 : down;
+    const double inexact = inexact_up > inexact_down ? inexact_up : inexact_down;
+    const double offset_up = __builtin_fabs(line.offset_upper);
+    const double offset_down = __builtin_fabs(line.offset_lower);
+    const double offset = offset_up > offset_down ? offset_up : offset_down;
+    const double spread = static_cast<double>(radius[j]) * errors.inflate;
+    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[0]);
+    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[0]);
+    const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
+    const double common = slope + errors.offset * offset;
+    const double stored = errors.stored * static_cast<double>(line.radius);
+    table[j] = line.slope_upper;
+    table[n + j] = line.slope_lower;
+    put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, n,
+                table + 2 * n + j);
+    put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, n,
+                table + 4 * n + j);
+    centre_out[j] = line.centre;
+    radius_out[j] = line.radius;
+    reach_sum += reach + spread + slack[0];
+  }
+  if (table != nullptr)
+    slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
+}
+
+// Whether a tighter interval may improve the relaxation of neuron j. Not at a point, nor where f is
+// a line or a constant.
+static inline bool is_inexact(const FunctionView& f, const double* centre, const float* below,
+                              const float* above, int j) {
+  const double low = sub_down(centre[j], static_cast<double>(below[j]));
+  const double high = add_up(centre[j], static_cast<double>(above[j]));
+  if (!(low < high)) return false;
+  if (is_staircase(f)) return stair_at(f, low) != stair_at(f, high);
+  const int run = find_run(f, low);
+  return f.run[run].kind != FunctionRunKind::kLine || run != find_run(f, high);
+}
+
+// These neurons, in order; returns their number.
+static inline int list_inexact(const FunctionView& f, const double* centre, const float* below,
+                               const float* above, int n, std::int32_t* neurons) {
+  int count = 0;
+  for (int j = 0; j < n; ++j)
+    if (is_inexact(f, centre, below, above, j)) neurons[count++] = j;
+  return count;
+}
+
+}  // namespace bf
