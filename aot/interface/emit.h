@@ -6,6 +6,7 @@
 
 #include "aot/loop/print/print.h"
 #include "aot/text/emitted_file.h"
+#include "frontend/property.h"
 #include "planner/lowering/weight_tables.h"
 #include "planner/plan/plan.h"
 
