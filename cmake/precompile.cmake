@@ -7,9 +7,14 @@ function(bf_precompile target)
   if(NOT BF_AOT_PRECOMPILE)
     return()
   endif()
+  # Without optimisation fmt asks GCC for -Og, in its own functions; what is precompiled keeps that, and intrinsics fail.
+  set(fmt <fmt/format.h>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-O0")
+    set(fmt "")
+  endif()
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <optional> <set> <span>
-    <stdexcept> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
+    <stdexcept> <string> <string_view> <unordered_map> <utility> <variant> <vector> ${fmt}
     ${ARGN})
   bf_cache_precompiled(${target})
 endfunction()
@@ -39,7 +44,9 @@ function(bf_unite target)
   endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(path ${source} ABSOLUTE)
+    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${path})
+    get_filename_component(folder ${path} DIRECTORY)
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     if(NOT DEFINED count_${folder})
       set(count_${folder} 0)
