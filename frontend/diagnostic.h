@@ -8,7 +8,7 @@ namespace bf_aot {
 
 // One problem in what the user gave us, worded for its author.
 struct Diagnostic {
-  std::string code;     // stable id, listed in docs/diagnostics.md: "BF1003"
+  std::string code;     // stable id, listed in docs/reference/diagnostics.md: "BF1003"
   std::string where;    // "Conv 'Conv_12' (node 7)", "file.json:3"; empty for the whole input
   std::string message;  // what is wrong: lower case, no full stop, actual and expected
   std::string hint;     // what to do about it; may be empty

@@ -13,8 +13,8 @@
 
 namespace bf_aot::cli {
 
-// The columns of results.csv, in order; docs/ablation.md says what each holds. What a run did not
-// come to is empty, never 0.
+// The columns of results.csv, in order; docs/reference/ablation.md says what each holds. What a run
+// did not come to is empty, never 0.
 enum class Column : std::uint8_t {
   kVersion,
   kRun,

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 constexpr char kTuneFooter[] =
     "Measures schedules of each kernel of the plan on this machine and writes what it finds to a\n"
-    "log of JSON lines (docs/tuning.md), which --lowering tuned reads. Every schedule is checked\n"
-    "against exact results before it is timed. One becomes a kernel's result only when it beats\n"
-    "the default by more than the noise. Schedules that stand in the log are not measured again:\n"
-    "an interrupted run goes on where it ended.\n"
+    "log of JSON lines (docs/guide/tuning.md), which --lowering tuned reads. Every schedule is\n"
+    "checked against exact results before it is timed. One becomes a kernel's result only when it\n"
+    "beats the default by more than the noise. Schedules that stand in the log are not measured\n"
+    "again: an interrupted run goes on where it ended.\n"
     "\n"
     "Examples:\n"
     "  bf-aot tune model.onnx --tuning-log model.tuning\n"

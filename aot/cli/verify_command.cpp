@@ -35,7 +35,7 @@ constexpr char kVerifyFooter[] =
     "(an\n"
     "input does, which follows and is proven to), 'unknown', or 'timeout'. What a property file "
     "may\n"
-    "hold is in docs/properties.md.\n"
+    "hold is in docs/reference/properties.md.\n"
     "\n"
     "Examples:\n"
     "  bf-aot verify model.onnx property.vnnlib\n"

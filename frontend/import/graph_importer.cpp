@@ -329,7 +329,8 @@ void GraphImporter::import_node(int index) {
   const OperatorImporter* const op = find_operator(node);
   if (op == nullptr)
     note("BF1010", place, fmt::format("operator {} is not supported", operator_name(node)),
-         "see the list of operators in docs/diagnostics.md; simplify or re-export the model");
+         "see the list of operators in docs/reference/diagnostics.md; simplify or re-export the "
+         "model");
   const bool readable = find_inputs(node, place);
   const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
                         readable && attempt(place, [&] {

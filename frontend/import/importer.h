@@ -37,7 +37,7 @@ struct OpsetRange {
 OpsetRange supported_opsets();
 
 // Reads an ONNX model, plain or compressed by gzip. External weights are read from the model's
-// folder only. Throws: CompileError BF10xx with all problems found (docs/diagnostics.md).
+// folder only. Throws: CompileError BF10xx with all problems found (docs/reference/diagnostics.md).
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {},
                            const InputBindings& bindings = {});
 

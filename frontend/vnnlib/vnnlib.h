@@ -9,7 +9,8 @@
 #include "frontend/property.h"
 
 // Reader of VNN-LIB files, versions 1.0 and 2.0; what is accepted and what it means is in
-// docs/properties.md. Time and memory are linear in the text, but for `or`s that multiply out.
+// docs/reference/properties.md. Time and memory are linear in the text, but for `or`s that multiply
+// out.
 
 namespace bf_aot {
 

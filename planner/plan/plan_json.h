@@ -6,7 +6,7 @@
 
 namespace bf_aot {
 
-// The manifest: the plan without weights. Keys in a fixed order; see docs/manifest.md.
+// The manifest: the plan without weights. Keys in a fixed order; see docs/reference/manifest.md.
 nlohmann::ordered_json to_json(const Plan& plan);
 
 }  // namespace bf_aot

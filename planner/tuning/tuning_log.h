@@ -9,8 +9,8 @@
 
 namespace bf_aot {
 
-// A tuning log: JSON lines, one record each; see docs/tuning.md. Two logs one after the other are a
-// log.
+// A tuning log: JSON lines, one record each; see docs/guide/tuning.md. Two logs one after the other
+// are a log.
 
 enum class RecordKind : std::uint8_t {
   kTrial,   // a schedule was measured, or failed

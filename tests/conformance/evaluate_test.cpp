@@ -37,7 +37,7 @@ std::string_view name_of(Verdict verdict) {
 }
 
 std::string table_on_disk() {
-  std::ifstream stream(BF_SOURCE_DIR "/docs/operators.md", std::ios::binary);
+  std::ifstream stream(BF_SOURCE_DIR "/docs/reference/operators.md", std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -59,7 +59,8 @@ TEST(Conformance, EveryModelIsDiagnosedOrEvaluatesAsExpected) {
                  report.reason);
   }
   for (const auto& [name, count] : counts) fmt::print("{} {}\n", count, name);
-  EXPECT_EQ(table_on_disk(), operator_table(scores)) << "run conformance_table > docs/operators.md";
+  EXPECT_EQ(table_on_disk(), operator_table(scores))
+      << "run conformance_table > docs/reference/operators.md";
   for (const OperatorNote& note : operator_notes()) {
     const Score& score = scores[std::string(note.name)];
     if (find_operator(note.name) != nullptr && note.kind == OperatorNote::Kind::kPlain) {

@@ -5,7 +5,7 @@
 
 namespace bf_aot::conformance {
 
-// What docs/operators.md says of one operator of the standard, domain ai.onnx.
+// What docs/reference/operators.md says of one operator of the standard, domain ai.onnx.
 struct OperatorNote {
   std::string_view name;
   enum class Kind {

@@ -1,4 +1,4 @@
-// conformance_table: prints docs/operators.md.
+// conformance_table: prints docs/reference/operators.md.
 
 #include <fmt/format.h>
 

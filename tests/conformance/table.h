@@ -6,8 +6,8 @@
 
 #include "tests/conformance/run.h"
 
-// docs/operators.md: every operator of the ONNX standard, what the importer makes of it, and how
-// many of the backend tests it passes.
+// docs/reference/operators.md: every operator of the ONNX standard, what the importer makes of it,
+// and how many of the backend tests it passes.
 namespace bf_aot::conformance {
 
 // Verdicts over the tests of one operator, or of several in one model.

@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(All, Errors,
                          [](const auto& instance) { return instance.param; });
 
 std::set<std::string> documented_codes() {
-  return test::find_codes(test::read_bytes(BF_SOURCE_DIR "/docs/diagnostics.md"),
+  return test::find_codes(test::read_bytes(BF_SOURCE_DIR "/docs/reference/diagnostics.md"),
                           "\\| (BF10\\d\\d) \\|");
 }
 
@@ -93,7 +93,7 @@ TEST(ErrorCodes, each_in_the_source_is_documented) {
 }
 
 TEST(ErrorCodes, supported_operators_are_documented) {
-  const std::string docs = test::read_bytes(BF_SOURCE_DIR "/docs/diagnostics.md");
+  const std::string docs = test::read_bytes(BF_SOURCE_DIR "/docs/reference/diagnostics.md");
   const std::string source = test::read_bytes(BF_SOURCE_DIR "/frontend/import/operators.cpp");
   std::string list = docs.substr(docs.find("Domain `ai.onnx`"));
   list = list.substr(list.find(':'), list.find('.', list.find(':')) - list.find(':'));

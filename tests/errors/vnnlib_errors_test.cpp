@@ -82,7 +82,7 @@ TEST(VnnlibErrorCodes, each_has_a_bad_property_and_is_documented) {
   EXPECT_GT(codes.size(), 8u);
   EXPECT_EQ(test::find_codes(expected, "error (BF34\\d\\d):"), codes);
   const std::set<std::string> documented = test::find_codes(
-      test::read_bytes(BF_SOURCE_DIR "/docs/diagnostics.md"), "\\| (BF34\\d\\d) \\|");
+      test::read_bytes(BF_SOURCE_DIR "/docs/reference/diagnostics.md"), "\\| (BF34\\d\\d) \\|");
   EXPECT_TRUE(std::includes(documented.begin(), documented.end(), codes.begin(), codes.end()));
 }
 

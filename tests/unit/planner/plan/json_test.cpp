@@ -148,9 +148,9 @@ Plan cached_alpha_plan() {
   return controller_plan(config);
 }
 
-// docs/manifest.md names every key, as `key`.
+// docs/reference/manifest.md names every key, as `key`.
 TEST(Manifest, EveryKeyIsDocumented) {
-  std::ifstream file(std::string(BF_SOURCE_DIR) + "/docs/manifest.md");
+  std::ifstream file(std::string(BF_SOURCE_DIR) + "/docs/reference/manifest.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   ASSERT_FALSE(text.empty());
   std::set<std::string> keys;
