@@ -6,6 +6,7 @@
 #include "aot/compile/dispatch.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/emit_verify.h"
+#include "aot/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
@@ -127,6 +128,7 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
       verifier.files.push_back(std::move(*file));
   for (EmittedFile& file : emit_weight_files(verifier.plan, stem))
     verifier.files.push_back(std::move(file));
+  wrap_files(verifier.files);
   return verifier;
 }
 

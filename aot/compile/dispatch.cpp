@@ -118,7 +118,7 @@ std::string emit_dispatcher(const Plan& plan, const std::string& stem, const std
   text += kLevel;
   for (const Prototype& function : read_prototypes(header))
     text += forwarder(function, plan.name, levels);
-  return wrap_lines(text);
+  return text;
 }
 
 // Code for a level must not be shared with others: the linker keeps one copy of an inline function,
@@ -275,6 +275,7 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
                     {".json", manifest_of(levels, name, stem).dump(2) + "\n", {}}};
   for (Verifier& level : levels)
     for (EmittedFile& file : level.files) verifier.files.push_back(std::move(file));
+  wrap_files(verifier.files);
   return verifier;
 }
 

@@ -56,6 +56,8 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
     lines += "\n";
     at = end + 1;
   }
+  // Its lines are broken here, and rows of tables are meant.
+  if (comment == "//") lines += "// clang-format off\n";
   return lines;
 }
 
@@ -63,7 +65,7 @@ std::string emit_header(const Plan& plan, const Property* property) {
   const std::string upper = upper_case(plan.name);
   std::string banner = emit_banner(plan, "guaranteed bounds on a network's outputs", " *");
   banner = "/*" + banner.substr(2) + " */\n";
-  std::string text = banner;
+  std::string text = banner + "/* clang-format off */\n";
   text += fmt::format("#ifndef BF_VERIFIER_{0}_H\n#define BF_VERIFIER_{0}_H\n\n", upper);
   text += "#include <stddef.h>\n\n#include \"bf.h\"\n\n";
   text += fmt::format("#define {}_ABI {}\n", upper, kAbi);

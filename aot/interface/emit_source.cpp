@@ -11,7 +11,6 @@
 #include "aot/interface/emit_verify.h"
 #include "aot/kernels/kernels.h"
 #include "aot/text/contraction.h"
-#include "aot/text/wrap.h"
 #include "planner/entries/keep_coefficients.h"
 #include "planner/entries/row_images.h"
 
@@ -218,7 +217,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   if (property != nullptr) text += emit_decide_function(plan);
   text += info_function(plan);
   text += "\n}  // extern \"C\"\n";
-  return wrap_lines(text);
+  return text;
 }
 
 }  // namespace bf_aot

@@ -17,9 +17,8 @@ std::string target_check(const Target& target) {
   std::string flags;
   for (const std::string& flag : target.flags) flags += " " + flag;
   return fmt::format(
-      "#if !defined({})\n#error \"this verifier is scheduled for {}: compile it "
-      "with{}\"\n#endif\n\n",
-      macro, target.name, flags);
+      "#if !defined({})\n#error \"this verifier is for {}: compile it with{}\"\n#endif\n\n", macro,
+      target.name, flags);
 }
 
 // The register class of a vector in inline assembly.

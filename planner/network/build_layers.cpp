@@ -22,7 +22,7 @@ namespace {
 
 // The last words of a name, as many as fit; a longer word is cut.
 std::string last_words(const std::string& name) {
-  constexpr std::size_t kMost = 40;
+  constexpr std::size_t kMost = 28;
   if (name.size() <= kMost) return name;
   const std::size_t word = name.find('_', name.size() - kMost - 1);
   return name.substr(word == std::string::npos ? name.size() - kMost : word + 1);

@@ -111,15 +111,21 @@ void Batch::build(const Build& how) {
     if (before.empty()) before = emit_contraction(made);
   write(folder_.path() / "batch.cpp",
         before +
-            "#include <cstddef>\n#include <cstdint>\n#include \"bf.h\"\n"
-            "#include \"bf/dense/first_link.h\"\n#include \"bf/functions/functions.h\"\n"
-            "#include \"bf/core/blob.h\"\n#include \"bf/dense/boxes.h\"\n#include "
-            "\"bf/core/context.h\"\n"
-            "#include \"bf/conv/conv_forward.h\"\n#include \"bf/conv/conv_interval.h\"\n#include "
-            "\"conv_live.h\"\n#include \"bf/dense/lines.h\"\n#include "
-            "\"parallel.h\"\n#include \"bf/sums/planes.h\"\n#include \"bf/core/relax.h\"\n#include "
-            "\"slopes.h\"\n#include "
-            "\"starts.h\"\n" +
+            "#include <cstddef>\n#include <cstdint>\n\n#include \"bf.h\"\n"
+            "#include \"bf/conv/conv_forward.h\"\n"
+            "#include \"bf/conv/conv_interval.h\"\n"
+            "#include \"bf/conv/conv_live.h\"\n"
+            "#include \"bf/conv/starts.h\"\n"
+            "#include \"bf/core/blob.h\"\n"
+            "#include \"bf/core/context.h\"\n"
+            "#include \"bf/core/parallel.h\"\n"
+            "#include \"bf/core/relax.h\"\n"
+            "#include \"bf/dense/boxes.h\"\n"
+            "#include \"bf/dense/first_link.h\"\n"
+            "#include \"bf/dense/lines.h\"\n"
+            "#include \"bf/functions/functions.h\"\n"
+            "#include \"bf/sums/planes.h\"\n"
+            "#include \"bf/sums/slopes.h\"\n" +
             unit_);
   const Target& target = plans_.front().config.target;
   // The same source has been compiled before where neither compiler nor runtime has changed.

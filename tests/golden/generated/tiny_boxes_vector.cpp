@@ -12,6 +12,7 @@
 //
 // This file and the headers that it includes may be used, changed and shipped by anyone,
 // for any purpose, without attribution and without warranty (0BSD).
+// clang-format off
 
 #include "tiny_boxes_vector.h"
 
@@ -25,7 +26,7 @@
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 
 #if !defined(__SSE2__)
-#error "this verifier is scheduled for x86-64: compile it with -march=x86-64"
+#error "this verifier is for x86-64: compile it with -march=x86-64"
 #endif
 
 #define BF_RESTRICT __restrict
@@ -95,8 +96,10 @@ inline T* pinned(T* p) {
   return p;
 }
 
-// Numbers that lie next to each other as doubles in `room`, where loads spread them over lanes: what
-// spreads a register takes the place of a multiply-add on some processors with AVX-512, and on Zen 5
+// Numbers that lie next to each other as doubles in `room`, where loads spread them over lanes:
+// what
+// spreads a register takes the place of a multiply-add on some processors with AVX-512, and on Zen
+// 5
 // stores reach loads faster by another register than the stack pointer.
 template <typename To, typename From, int kCount>
 inline const double* widened_tile(const float* from, double (&room)[kCount]) {
@@ -192,8 +195,8 @@ alignas(16) constexpr double y_bias_double[4] = {
 //   out_centre = W centre + b in double, out_radius = |W| radius
 //   schedule: 4 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL centre_affine_2x2(const float* BF_RESTRICT weight, const double* BF_RESTRICT bias,
-    const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
-    double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
+                            const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
+                            double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
   {
     f32x4 rad = {};
     for (int i = 0; i < 2; ++i) {
@@ -224,8 +227,9 @@ BF_KERNEL centre_affine_2x2(const float* BF_RESTRICT weight, const double* BF_RE
 //   coefficients over relu(z) -> slopes x coefficients over z -> result over a
 //   schedule: 4 lanes x 1 vectors x 2 columns, chunks of 4; longest sum: 6 roundings
 BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
-    const float* BF_RESTRICT table, float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
-    float* BF_RESTRICT result) {
+                                    const float* BF_RESTRICT table,
+                                    float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
+                                    float* BF_RESTRICT result) {
   {
     f32x4 offset = {};
     for (int j = 0; j < 2; ++j) {
@@ -262,7 +266,7 @@ BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
 //   spread = sum_k |coefficients_k| radius_k
 //   schedule: 4 lanes x 1 vectors; longest sum: 4 roundings
 BF_KERNEL concretize_2_rows4(const float* BF_RESTRICT coefficients,
-    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
+                             const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
   f32x4 sum = {};
   for (int k = 0; k < 2; ++k) {
     const f32x4 radius_k = broadcast<f32x4>(radius[k]);
@@ -276,7 +280,7 @@ BF_KERNEL concretize_2_rows4(const float* BF_RESTRICT coefficients,
 //   y = relu(W x + b)
 //   schedule: 4 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   f32x4 sum = {};
   for (int i = 0; i < 2; ++i) {
     const f32x4 a = broadcast<f32x4>(x[i]);
@@ -290,7 +294,7 @@ BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
 //   y = W x + b
 //   schedule: 4 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   f32x4 sum = {};
   for (int i = 0; i < 2; ++i) {
     const f32x4 a = broadcast<f32x4>(x[i]);
@@ -304,8 +308,9 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
 //   out_centre = W centre + b in double, out_radius = |W| radius
 //   schedule: 4 lanes x 1 vectors x 4 columns, chunks of 2; longest sum: 4 roundings
 BF_KERNEL centre_affine_boxes4_2x2(const float* BF_RESTRICT weight, const double* BF_RESTRICT bias,
-    const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
-    double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
+                                   const double* BF_RESTRICT centre,
+                                   const float* BF_RESTRICT radius, double* BF_RESTRICT out_centre,
+                                   float* BF_RESTRICT out_radius) {
   {
     f32x4 rad[2] = {};
     for (int i = 0; i < 2; ++i) {
@@ -327,7 +332,7 @@ BF_KERNEL centre_affine_boxes4_2x2(const float* BF_RESTRICT weight, const double
     for (int i = 0; i < 2; ++i) {
       alignas(f64x2) double weight_wide[2];
       const double* const weight_at = widened_tile<f64x2, f32x2>(pinned(weight + 4 * i),
-          weight_wide);
+                                                                 weight_wide);
       BF_UNROLL(2)
       for (int o = 0; o < 2; ++o) {
         const f64x2 w = broadcast<f64x2>(weight_at[o]);
@@ -352,8 +357,9 @@ BF_KERNEL centre_affine_boxes4_2x2(const float* BF_RESTRICT weight, const double
 //   coefficients over relu(z) -> slopes x coefficients over z -> result over a
 //   schedule: 4 lanes x 2 vectors x 2 columns, chunks of 4; longest sum: 6 roundings
 BF_KERNEL backward_affine_boxes4_2x2_rows8(const float* BF_RESTRICT weight,
-    const float* BF_RESTRICT table, float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
-    float* BF_RESTRICT result) {
+                                           const float* BF_RESTRICT table,
+                                           float* BF_RESTRICT coefficients,
+                                           float* BF_RESTRICT sums, float* BF_RESTRICT result) {
   {
     f32x4 offset[2] = {};
     for (int j = 0; j < 2; ++j) {
@@ -402,7 +408,7 @@ BF_KERNEL backward_affine_boxes4_2x2_rows8(const float* BF_RESTRICT weight,
 //   spread = sum_k |coefficients_k| radius_k
 //   schedule: 4 lanes x 2 vectors; longest sum: 4 roundings
 BF_KERNEL concretize_boxes4_2_rows8(const float* BF_RESTRICT coefficients,
-    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
+                                    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
   f32x4 sum[2] = {};
   for (int k = 0; k < 2; ++k) {
     BF_UNROLL(2)
@@ -426,8 +432,8 @@ extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
     void* workspace, std::size_t workspace_bytes) {
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr
-      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
+    return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
@@ -458,16 +464,20 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
-      0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
+                   0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
   bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_below);
-  bf::relax(2, true, h_centre, h_below, h_below, h_radius,
-      bf::RelaxErrors{0x1.8000090000367p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
-      0x1.0000080000405p-21, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_centre, h_radius);
+  bf::relax(2, true, h_centre, h_below, h_below, h_radius, bf::RelaxErrors{0x1.8000090000367p-22,
+                                                                           0x1.0000000000007p-51,
+                                                                           0x1p-24, 0x1p-24,
+                                                                           0x1.0000080000405p-21,
+                                                                           0x1.0000040001205p+0},
+                                                                           h_slack, h_relaxation,
+                                                                           h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
   bf::centre_slack(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
-      0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+                   0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
   bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);
@@ -545,16 +555,18 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
     // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
     centre_affine_boxes4_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
     bf::slack_of_boxes<4>(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
-        0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
+                          0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
     bf::interval_around_boxes<4>(h_radius, 2, 0x1.0000040001205p+0, h_slack, h_below, h_below);
-    bf::relax_boxes<4>(2, true, h_centre, h_below, h_below, h_radius,
+    bf::relax_boxes<4>(
+        2, true, h_centre, h_below, h_below, h_radius,
         bf::RelaxErrors{0x1.8000090000367p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
-        0x1.0000080000405p-21, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_centre, h_radius);
+                        0x1.0000080000405p-21, 0x1.0000040001205p+0}, h_slack, h_relaxation,
+                        h_centre, h_radius);
 
     // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
     centre_affine_boxes4_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
     bf::slack_of_boxes<4>(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
-        0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+                          0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
     bf::interval_around_boxes<4>(y_radius, 2, 0x1.0000040001205p+0, y_slack, y_below, y_above);
     {
       const bf::BoxRows<4> rows = bf::list_all_boxes<4>(2, y_rows);
@@ -569,11 +581,11 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
         backward_affine_boxes4_2x2_rows8(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
         concretize_boxes4_2_rows8(y_over_box, box_radius, y_sums + 8);
         bf::tighten_boxes<4>(rows, round, neurons, y_sums, errors, absolute, y_radius, y_below,
-            y_above);
+                             y_above);
       }
     }
     bf::write_boxes(group, 2, false, y_centre, y_below, y_above, TINY_OUTPUTS, out_lower,
-        out_upper);
+                    out_upper);
   }
   return first;
 }

@@ -12,6 +12,7 @@
 //
 // This file and the headers that it includes may be used, changed and shipped by anyone,
 // for any purpose, without attribution and without warranty (0BSD).
+// clang-format off
 
 #include "tiny_crown_generic.h"
 
@@ -93,8 +94,8 @@ alignas(16) constexpr double y_bias_double[2] = {
 //   out_centre = W centre + b in double, out_radius = |W| radius
 //   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL centre_affine_2x2(const float* BF_RESTRICT weight, const double* BF_RESTRICT bias,
-    const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
-    double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
+                            const double* BF_RESTRICT centre, const float* BF_RESTRICT radius,
+                            double* BF_RESTRICT out_centre, float* BF_RESTRICT out_radius) {
   {
     float rad[2] = {};
     for (int i = 0; i < 2; ++i) {
@@ -131,8 +132,9 @@ BF_KERNEL centre_affine_2x2(const float* BF_RESTRICT weight, const double* BF_RE
 //   coefficients over relu(z) -> slopes x coefficients over z -> result over a
 //   schedule: 1 lanes x 4 vectors x 2 columns, chunks of 2; longest sum: 4 roundings
 BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
-    const float* BF_RESTRICT table, float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
-    float* BF_RESTRICT result) {
+                                    const float* BF_RESTRICT table,
+                                    float* BF_RESTRICT coefficients, float* BF_RESTRICT sums,
+                                    float* BF_RESTRICT result) {
   {
     float offset[4] = {};
     for (int j = 0; j < 2; ++j) {
@@ -180,7 +182,7 @@ BF_KERNEL backward_affine_2x2_rows4(const float* BF_RESTRICT weight,
 //   spread = sum_k |coefficients_k| radius_k
 //   schedule: 1 lanes x 4 vectors; longest sum: 4 roundings
 BF_KERNEL concretize_2_rows4(const float* BF_RESTRICT coefficients,
-    const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
+                             const float* BF_RESTRICT radius, float* BF_RESTRICT spread) {
   float sum[4] = {};
   for (int k = 0; k < 2; ++k) {
     const float radius_k = radius[k];
@@ -200,7 +202,7 @@ BF_KERNEL concretize_2_rows4(const float* BF_RESTRICT coefficients,
 //   y = relu(W x + b)
 //   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   float sum[2] = {};
   for (int i = 0; i < 2; ++i) {
     const float a = x[i];
@@ -220,7 +222,7 @@ BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
 //   y = W x + b
 //   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   float sum[2] = {};
   for (int i = 0; i < 2; ++i) {
     const float a = x[i];
@@ -244,8 +246,8 @@ extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
     void* workspace, std::size_t workspace_bytes) {
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr
-      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
+    return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
@@ -276,16 +278,20 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
   bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
-      0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
+                   0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
   bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_below);
-  bf::relax(2, true, h_centre, h_below, h_below, h_radius,
-      bf::RelaxErrors{0x1.0000040000105p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
-      0x1.8000090000367p-22, 0x1.0000040001205p+0}, h_slack, h_relaxation, h_centre, h_radius);
+  bf::relax(2, true, h_centre, h_below, h_below, h_radius, bf::RelaxErrors{0x1.0000040000105p-22,
+                                                                           0x1.0000000000007p-51,
+                                                                           0x1p-24, 0x1p-24,
+                                                                           0x1.8000090000367p-22,
+                                                                           0x1.0000040001205p+0},
+                                                                           h_slack, h_relaxation,
+                                                                           h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
   bf::centre_slack(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
-      0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
+                   0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
   bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);

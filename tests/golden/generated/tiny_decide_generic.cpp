@@ -13,6 +13,7 @@
 //
 // This file and the headers that it includes may be used, changed and shipped by anyone,
 // for any purpose, without attribution and without warranty (0BSD).
+// clang-format off
 
 #include "tiny_decide_generic.h"
 
@@ -96,9 +97,10 @@ alignas(16) constexpr float y_spec_bias[4] = {
 //   centre and radius of W a + b for |a - centre| <= radius, after ReLU
 //   schedule: 1 lanes x 2 vectors, chunks of 2, ends of tiles in a loop; longest sum: 4 roundings
 BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
-    float relative, float absolute, float gamma, float* BF_RESTRICT out_centre,
-    float* BF_RESTRICT out_radius) {
+                                   const float* BF_RESTRICT centre,
+                                   const float* BF_RESTRICT radius, float inflate, float relative,
+                                   float absolute, float gamma, float* BF_RESTRICT out_centre,
+                                   float* BF_RESTRICT out_radius) {
   float mid_tile[2] = {};
   float rad_tile[2] = {};
   for (int i = 0; i < 2; ++i) {
@@ -137,8 +139,10 @@ BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
 //   lower <= W a + b <= upper for |a - centre| <= radius
 //   schedule: 1 lanes x 2 vectors, chunks of 2, ends of tiles in a loop; longest sum: 4 roundings
 BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
-    float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
+                                   const float* BF_RESTRICT centre,
+                                   const float* BF_RESTRICT radius, float inflate, float relative,
+                                   float absolute, float* BF_RESTRICT lower,
+                                   float* BF_RESTRICT upper) {
   float mid_tile[2] = {};
   float rad_tile[2] = {};
   for (int i = 0; i < 2; ++i) {
@@ -174,8 +178,10 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
 //   lower <= W a + b <= upper for |a - centre| <= radius
 //   schedule: 1 lanes x 4 vectors, chunks of 2, ends of tiles in a loop; longest sum: 4 roundings
 BF_KERNEL interval_affine_head_2x4(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
-    float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
+                                   const float* BF_RESTRICT centre,
+                                   const float* BF_RESTRICT radius, float inflate, float relative,
+                                   float absolute, float* BF_RESTRICT lower,
+                                   float* BF_RESTRICT upper) {
   float mid_tile[4] = {};
   float rad_tile[4] = {};
   for (int i = 0; i < 2; ++i) {
@@ -211,7 +217,7 @@ BF_KERNEL interval_affine_head_2x4(const float* BF_RESTRICT weight, const float*
 //   y = relu(W x + b)
 //   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   float sum[2] = {};
   for (int i = 0; i < 2; ++i) {
     const float a = x[i];
@@ -231,7 +237,7 @@ BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
 //   y = W x + b
 //   schedule: 1 lanes x 2 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   float sum[2] = {};
   for (int i = 0; i < 2; ++i) {
     const float a = x[i];
@@ -295,8 +301,8 @@ extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
     void* workspace, std::size_t workspace_bytes) {
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr
-      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
+    return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
@@ -314,19 +320,19 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f,
-      0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
+                           0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
 
   // Task 3: bound y. Gemm 'fc2': [2] -> [2].
   interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1.000008p-23f,
-      0x1.00001p-100f, out_lower, out_upper);
+                           0x1.00001p-100f, out_lower, out_upper);
   return BF_OK;
 }
 
 bf_status tiny_spec_bounds(const float* lower, const float* upper, float* out_lower,
-    float* out_upper,
+                           float* out_upper,
     void* workspace, std::size_t workspace_bytes) {
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr
-      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
+    return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
@@ -344,11 +350,11 @@ bf_status tiny_spec_bounds(const float* lower, const float* upper, float* out_lo
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f,
-      0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
+                           0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
 
   // Task 3: bound y_spec. Gemm 'fc2' + specification: [2] -> [4].
   interval_affine_head_2x4(y_spec_weight, y_spec_bias, h_centre, h_radius, 0x1.00000ep+0f,
-      0x1.000008p-23f, 0x1.00001p-100f, out_lower, out_upper);
+                           0x1.000008p-23f, 0x1.00001p-100f, out_lower, out_upper);
   return BF_OK;
 }
 

@@ -14,6 +14,7 @@
  * This file and the headers that it includes may be used, changed and shipped by anyone,
  * for any purpose, without attribution and without warranty (0BSD).
  */
+/* clang-format off */
 #ifndef BF_VERIFIER_TINY_H
 #define BF_VERIFIER_TINY_H
 
@@ -48,7 +49,8 @@ bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, 
 bf_status tiny_spec_bounds(const float *lower, const float *upper, float *spec_lower,
                           float *spec_upper, void *workspace, size_t workspace_bytes);
 
-/* The property tiny_cases.vnnlib: an input of a case's box must not satisfy a clause of the case. */
+/* The property tiny_cases.vnnlib: an input of a case's box must not satisfy a clause of the case.
+ * */
 #define TINY_PROPERTY_CASES 3
 #define TINY_VERIFY_WORKSPACE_BYTES (TINY_WORKSPACE_BYTES + 56)
 
@@ -61,7 +63,8 @@ bf_status tiny_verify(const float *lower, const float *upper, bf_result *result,
 /* The least box of floats around that of a case, from 0. */
 bf_status tiny_property_box(size_t index, float *lower, float *upper);
 
-/* Decides the property tiny_cases.vnnlib on a box by branch and bound: as tiny_verify, but boxes that are
+/* Decides the property tiny_cases.vnnlib on a box by branch and bound: as tiny_verify, but boxes
+ * that are
  * undecided are split in two, over and over. BF_BUDGET: `budget` is spent, or more than 128 boxes
  * are open at a time; TINY_OPEN_BOX_BYTES more of workspace is room for one more.
  * BF_UNKNOWN: a box that no float divides is left. budget: see bf.h; null: no limit. search: null,

@@ -13,6 +13,7 @@
  * This file and the headers that it includes may be used, changed and shipped by anyone,
  * for any purpose, without attribution and without warranty (0BSD).
  */
+/* clang-format off */
 #ifndef BF_VERIFIER_TINY_H
 #define BF_VERIFIER_TINY_H
 

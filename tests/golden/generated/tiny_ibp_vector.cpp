@@ -12,6 +12,7 @@
 //
 // This file and the headers that it includes may be used, changed and shipped by anyone,
 // for any purpose, without attribution and without warranty (0BSD).
+// clang-format off
 
 #include "tiny_ibp_vector.h"
 
@@ -23,7 +24,7 @@
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 
 #if !defined(__AVX2__)
-#error "this verifier is scheduled for x86-64-v3: compile it with -march=x86-64-v3"
+#error "this verifier is for x86-64-v3: compile it with -march=x86-64-v3"
 #endif
 
 #define BF_RESTRICT __restrict
@@ -137,9 +138,10 @@ alignas(32) constexpr float y_bias[8] = {
 //   centre and radius of W a + b for |a - centre| <= radius, after ReLU
 //   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
-    float relative, float absolute, float gamma, float* BF_RESTRICT out_centre,
-    float* BF_RESTRICT out_radius) {
+                                   const float* BF_RESTRICT centre,
+                                   const float* BF_RESTRICT radius, float inflate, float relative,
+                                   float absolute, float gamma, float* BF_RESTRICT out_centre,
+                                   float* BF_RESTRICT out_radius) {
   f32x8 mid = {};
   f32x8 rad = {};
   for (int i = 0; i < 2; ++i) {
@@ -151,8 +153,8 @@ BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
     rad += magnitude(w) * r;
   }
   const f32x8 z = mid + load<f32x8>(bias);
-  const f32x8 spread = magnitude(z) * broadcast<f32x8>(relative)
-      + (rad * broadcast<f32x8>(inflate) + broadcast<f32x8>(absolute));
+  const f32x8 spread = magnitude(z) * broadcast<f32x8>(relative) +
+      (rad * broadcast<f32x8>(inflate) + broadcast<f32x8>(absolute));
   const f32x8 low = z - spread;
   const f32x8 high = z + spread;
   const f32x8 active_low = larger(broadcast<f32x8>(0x0p+0f), low);
@@ -160,16 +162,18 @@ BF_KERNEL interval_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
   const f32x8 new_centre = broadcast<f32x8>(0x1p-1f) * (active_low + active_high);
   const f32x8 width = active_high - active_low;
   store(out_centre, new_centre);
-  store(out_radius, width * broadcast<f32x8>(0x1.000004p-1f) + new_centre
-      * broadcast<f32x8>(gamma));
+  store(out_radius,
+        width * broadcast<f32x8>(0x1.000004p-1f) + new_centre * broadcast<f32x8>(gamma));
 }
 
 // interval_affine.head/2x2/f32/panel8/lanes8/x86-64-v3
 //   lower <= W a + b <= upper for |a - centre| <= radius
 //   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT centre, const float* BF_RESTRICT radius, float inflate,
-    float relative, float absolute, float* BF_RESTRICT lower, float* BF_RESTRICT upper) {
+                                   const float* BF_RESTRICT centre,
+                                   const float* BF_RESTRICT radius, float inflate, float relative,
+                                   float absolute, float* BF_RESTRICT lower,
+                                   float* BF_RESTRICT upper) {
   f32x8 mid = {};
   f32x8 rad = {};
   for (int i = 0; i < 2; ++i) {
@@ -181,8 +185,8 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
     rad += magnitude(w) * r;
   }
   const f32x8 z = mid + load<f32x8>(bias);
-  const f32x8 spread = magnitude(z) * broadcast<f32x8>(relative)
-      + (rad * broadcast<f32x8>(inflate) + broadcast<f32x8>(absolute));
+  const f32x8 spread = magnitude(z) * broadcast<f32x8>(relative) +
+      (rad * broadcast<f32x8>(inflate) + broadcast<f32x8>(absolute));
   const auto finite = spread <= broadcast<f32x8>(0x1.fffffep+127f);
   const f32x8 low = finite ? z - spread : broadcast<f32x8>(-kInfinity);
   const f32x8 high = finite ? z + spread : broadcast<f32x8>(kInfinity);
@@ -194,7 +198,7 @@ BF_KERNEL interval_affine_head_2x2(const float* BF_RESTRICT weight, const float*
 //   y = relu(W x + b)
 //   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   f32x8 sum = {};
   for (int i = 0; i < 2; ++i) {
     const f32x8 a = broadcast<f32x8>(x[i]);
@@ -208,7 +212,7 @@ BF_KERNEL evaluate_affine_relu_2x2(const float* BF_RESTRICT weight, const float*
 //   y = W x + b
 //   schedule: 8 lanes x 1 vectors, chunks of 2; longest sum: 4 roundings
 BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float* BF_RESTRICT bias,
-    const float* BF_RESTRICT x, float* BF_RESTRICT y) {
+                                   const float* BF_RESTRICT x, float* BF_RESTRICT y) {
   f32x8 sum = {};
   for (int i = 0; i < 2; ++i) {
     const f32x8 a = broadcast<f32x8>(x[i]);
@@ -226,8 +230,8 @@ extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
     void* workspace, std::size_t workspace_bytes) {
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr
-      || out_upper == nullptr) return BF_NULL_ARGUMENT;
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
+    return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_WORKSPACE_BYTES,
                                                    TINY_WORKSPACE_ALIGN))
@@ -245,11 +249,11 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f,
-      0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
+                           0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
 
   // Task 3: bound y. Gemm 'fc2': [2] -> [2].
   interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1.000008p-23f,
-      0x1.00001p-100f, out_lower, out_upper);
+                           0x1.00001p-100f, out_lower, out_upper);
   return BF_OK;
 }
 
