@@ -201,7 +201,7 @@ std::vector<int> Fitting::by_gain() {
     const double spent = std::max(seconds() - before, 1e-12);
     choice(layer).remade = false;
     const bool tightened = choice(layer).domain != Domain::kInterval;
-    const double rows = kRelaxRows - (tightened ? 2 : 0);  // its bounds are stored instead
+    const double rows = bf::kRelaxRows - (tightened ? 2 : 0);  // its bounds are stored instead
     gain[static_cast<std::size_t>(layer)] =
         rows * plan_.layers[static_cast<std::size_t>(layer)].out / spent;
   }

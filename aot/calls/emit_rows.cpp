@@ -330,7 +330,7 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
     return fmt::format("{} + {}", name(id), std::int64_t{number} * n);
   };
   const std::string window = window_of(step, link.layer);
-  const std::string offsets = row(link.table, how.wide ? kWideOffsetUpper : kOffsetUpper);
+  const std::string offsets = row(link.table, how.wide ? bf::kWideOffsetUpper : bf::kOffsetUpper);
   if (link.live != BufferId::kNone)
     relax_live(step, link, offsets, to);
   else if (!window.empty())
@@ -342,7 +342,7 @@ std::string StepEmitter::relax_link(const BackwardRows& step, const BackwardLink
   else
     call(row_routine("relax_free_rows", step),
          {std::to_string(n), name(link.slopes.table),
-          row(link.slopes.table, how.wide ? kFreeWideUpper : kFreeOffsetUpper),
+          row(link.slopes.table, how.wide ? bf::kFreeWideUpper : bf::kFreeOffsetUpper),
           slopes_of(step, link), from, to, name(step.sums)});
   return to;
 }
@@ -353,9 +353,9 @@ void StepEmitter::product_link(const BackwardRows& step, const BackwardLink& lin
   call(row_routine("product_rows", step),
        {rows, name(link.table), name(link.coefficients_in), name(step.sums)});
   for (const BackwardOut& out : link.outs) {
-    const std::string slopes =
-        out.term == 0 ? name(link.table)
-                      : fmt::format("{} + {}", name(link.table), kSlopeY * layer(link.layer).out);
+    const std::string slopes = out.term == 0 ? name(link.table)
+                                             : fmt::format("{} + {}", name(link.table),
+                                                           bf::kSlopeY * layer(link.layer).out);
     call(
         row_routine("product_backward", step),
         {rows, sources(link.layer, out.term), slopes, std::to_string(term(link.layer, out.term).in),

@@ -9,6 +9,7 @@
 #include "aot/interface/emit_parallel.h"
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"
+#include "runtime/bf/contract/workspace.h"
 
 // Entry points of several boxes: a loop around those of one box, or entries of the plan that
 // compute groups of boxes side by side.
@@ -131,13 +132,14 @@ constexpr const char* kVerifyTogether =
 
 )";
 
-// What NAME_verify, or verify_boxes of runtime/bf/search/verdict.h, asks for besides the bounds'
-// workspace.
+// What NAME_verify, or a batch of it, asks for besides the bounds' workspace.
 std::int64_t verify_scratch_of_one(const Plan& plan) {
-  const std::int64_t boxes = plan.config.batch, inputs = plan.input_count;
-  const std::int64_t rows = std::max(plan.spec_rows, 1);
-  if (plan.batch.side_by_side == 1) return 4 * (3 * inputs + 2 * rows);
-  return 4 * (boxes * (2 * inputs + 2 * rows + 2) + inputs);
+  const auto inputs = static_cast<std::size_t>(plan.input_count);
+  const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
+  return static_cast<std::int64_t>(
+      plan.batch.side_by_side == 1
+          ? bf::verify_bytes(inputs, rows)
+          : bf::verify_boxes_bytes(inputs, rows, static_cast<std::size_t>(plan.config.batch)));
 }
 
 // Workspaces of several workers follow each other: each is aligned.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aot/interface/emit.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
@@ -121,7 +122,8 @@ inline bf_status open_context(const void* context, std::size_t bytes) {{
 }}
 
 )",
-      plan.context.fingerprint, kContextHeaderBytes, upper_case(plan.name), upper_case(plan.name));
+      plan.context.fingerprint, bf::kContextHeaderBytes, upper_case(plan.name),
+      upper_case(plan.name));
 }
 
 std::string emit_context_functions(const Plan& plan) {

@@ -8,20 +8,20 @@
 #include "aot/interface/emit.h"
 #include "aot/text/literals.h"
 #include "planner/entries/keep_coefficients.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
 
-// As round_bytes and open_box_bytes of runtime/bf/search/branch_and_bound.h, which the verifier
-// asserts.
 std::int64_t round_bytes(const Plan& plan) {
-  const std::int64_t inputs = plan.input_count, rows = std::max(plan.spec_rows, 1);
-  const std::int64_t kept = keeps_coefficients(plan) ? rows * inputs : 0;
-  return 4 * (plan.config.batch * (2 * inputs + 2 * rows + kept + 3) + 3 * inputs);
+  return static_cast<std::int64_t>(
+      bf::round_bytes(static_cast<std::size_t>(plan.input_count),
+                      static_cast<std::size_t>(std::max(plan.spec_rows, 1)),
+                      static_cast<std::size_t>(plan.config.batch), keeps_coefficients(plan)));
 }
 
 std::int64_t open_box_bytes(const Plan& plan) {
-  return 4 * (2 * static_cast<std::int64_t>(plan.input_count) + 2);
+  return static_cast<std::int64_t>(bf::open_box_bytes(static_cast<std::size_t>(plan.input_count)));
 }
 
 // Depth first, a level down leaves a round's boxes open: room for a tree as deep as a box of a few

@@ -9,6 +9,7 @@
 #include "aot/interface/emit_parallel.h"
 #include "aot/text/literals.h"
 #include "frontend/diagnostic.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
@@ -61,7 +62,8 @@ void check_emittable(const Property& property) {
 
 std::string emit_verify_declarations(const Plan& plan, const Property& property) {
   const std::string upper = upper_case(plan.name);
-  const std::int64_t scratch = 4 * (3 * plan.input_count + 2 * plan.spec_rows);
+  const std::size_t scratch = bf::verify_bytes(static_cast<std::size_t>(plan.input_count),
+                                               static_cast<std::size_t>(plan.spec_rows));
   return fmt::format(
       R"(/* The property {2}: an input of a case's box must not satisfy a clause of the case. */
 #define {0}_PROPERTY_CASES {3}

@@ -39,8 +39,6 @@ loop::Index coefficient(const std::string& axis, int rows) {
   return loop::axis(axis, rows) + loop::axis("r");
 }
 
-static_assert(loop::kListUnit == kLiveUnit);
-
 // The layer's neurons, and those that it reads: all, or those that a list has.
 Axis neurons_of(const Kernel& kernel) {
   Axis all{"j", 0, kernel.out, true};
@@ -92,10 +90,10 @@ Nest relaxation(const Kernel& kernel) {
   loop::Expression what;
   what.axes = {neurons_of(kernel), {"r", 0, kernel.rows, false}};
   const auto table = [&](int row) { return loop::load("table", table_row(kernel, row)); };
-  what.body = {Let{"slope_upper", table(kSlopeUpper)},
-               Let{"slope_lower", table(kSlopeLower)},
-               Let{"offset_upper", table(kernel.wide ? kWideOffsetUpper : kOffsetUpper)},
-               Let{"offset_lower", table(kernel.wide ? kWideOffsetLower : kOffsetLower)},
+  what.body = {Let{"slope_upper", table(bf::kSlopeUpper)},
+               Let{"slope_lower", table(bf::kSlopeLower)},
+               Let{"offset_upper", table(kernel.wide ? bf::kWideOffsetUpper : bf::kOffsetUpper)},
+               Let{"offset_lower", table(kernel.wide ? bf::kWideOffsetLower : bf::kOffsetLower)},
                Let{"a", loop::load("coefficients", coefficient("j", kernel.rows))},
                Let{"negative", loop::less(local("a"), loop::literal(0))}};
   const ExprPtr negative = local("negative", Type::kMask);

@@ -6,6 +6,7 @@
 
 #include "aot/loop/access.h"
 #include "aot/loop/fusion.h"
+#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot::loop {
 
@@ -49,8 +50,8 @@ Reason Legality::operator()(const Split& p) const {
   if (inner.unroll > 1) return fmt::format("loop '{}' is unrolled", p.loop);
   const Axis& axis = nest.axis(inner.axis);
   const std::int64_t tile = inner.step * p.step;
-  if (axis.is_listed() && axis.reduced && tile < axis.end && tile % kListUnit != 0)
-    return fmt::format("lists know where tiles of multiples of {} begin", kListUnit);
+  if (axis.is_listed() && axis.reduced && tile < axis.end && tile % bf::kListUnit != 0)
+    return fmt::format("lists know where tiles of multiples of {} begin", bf::kListUnit);
   // Tiles of tiles are full, or end where the axis does.
   if (!inner.outer.empty() && nest.loop(inner.outer).step % (inner.step * p.step) != 0)
     return fmt::format("tiles of {} do not divide those of {} of loop '{}'", inner.step * p.step,

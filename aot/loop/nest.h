@@ -41,9 +41,6 @@ struct Axis {
 // The same, listed.
 Axis listed(Axis axis, std::string list);
 
-// A list tells where tiles of so many values begin.
-constexpr std::int64_t kListUnit = 8;
-
 struct Let {
   std::string name;
   ExprPtr value;

@@ -11,6 +11,7 @@
 #include "frontend/passes/pipeline.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "planner/plan/pipeline.h"
+#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot::cli {
 
@@ -100,7 +101,7 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("--parallel", arguments.workers,
                  "also emit functions whose work up to N workers share, through an executor that "
                  "the caller supplies")
-      ->check(CLI::Range(1, kMostWorkers))
+      ->check(CLI::Range(1, bf::kMostWorkers))
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);

@@ -11,6 +11,7 @@
 #include "planner/network/error_terms.h"
 #include "planner/plan/steps.h"
 #include "planner/tuning/schedule_search.h"
+#include "runtime/bf/contract/lists.h"
 #include "runtime/bf/core/live_neurons.h"
 
 namespace bf_aot::cli {
@@ -93,13 +94,13 @@ std::size_t KernelCheck::count_of(const std::string& name) const {
   const auto rows = static_cast<std::size_t>(kernel_.rows);
   const auto boxes = static_cast<std::size_t>(kernel_.boxes);
   const std::size_t padded = round_up(out, static_cast<std::size_t>(kernel_.panel));
-  if (name == "live") return static_cast<std::size_t>(live_list_size(kernel_.out));
-  if (name == "live_in") return static_cast<std::size_t>(live_list_size(kernel_.in));
+  if (name == "live") return static_cast<std::size_t>(bf::live_list_size(kernel_.out));
+  if (name == "live_in") return static_cast<std::size_t>(bf::live_list_size(kernel_.in));
   if (name == "weight" || name == "residual") return padded * in;
   if (name == "bias") return padded;
   if (name == "centre" || name == "radius") return in * boxes;
   if (name == "x") return in;
-  if (name == "table") return static_cast<std::size_t>(kRelaxRows) * out * boxes;
+  if (name == "table") return static_cast<std::size_t>(bf::kRelaxRows) * out * boxes;
   if (name == "coefficients") return out * rows;
   if (name == "result") return in * rows;
   if (name == "sums") return 2 * rows;
@@ -177,11 +178,11 @@ void KernelCheck::fill_backward() {
   for (std::size_t i = 0; i < coefficients.count; ++i) coefficients.set(i, on_grid(random, 20));
   if (!has("table")) return;
   Array& table = array("table");
-  const std::size_t row = table.count / kRelaxRows;
+  const std::size_t row = table.count / bf::kRelaxRows;
   for (std::size_t i = 0; i < table.count; ++i) {
     const std::size_t which = i / row;
     constexpr double kSlopes[] = {0, 0.5, 1};
-    const bool slope = which == kSlopeUpper || which == kSlopeLower;
+    const bool slope = which == bf::kSlopeUpper || which == bf::kSlopeLower;
     table.set(i, slope ? kSlopes[random.below(3)] : on_grid(random, 10));
   }
   Array& sums = array("sums");
@@ -266,8 +267,8 @@ std::string KernelCheck::check_sums(const std::vector<double>& coefficients) con
   const std::size_t row_of_table = out * boxes;
   // Each block adds to what is there.
   const double gamma = gamma_float(2 * kernel_.depth);
-  const std::size_t upper = kernel_.wide ? kWideOffsetUpper : kOffsetUpper;
-  const std::size_t lower = kernel_.wide ? kWideOffsetLower : kOffsetLower;
+  const std::size_t upper = kernel_.wide ? bf::kWideOffsetUpper : bf::kOffsetUpper;
+  const std::size_t lower = kernel_.wide ? bf::kWideOffsetLower : bf::kOffsetLower;
   for (std::size_t r = 0; r < rows; ++r) {
     Expected offset;
     for (std::size_t j = 0; j < out; ++j) {
@@ -298,7 +299,7 @@ std::string KernelCheck::check_backward(const std::vector<double>& coefficients)
     for (std::size_t i = 0; i < relaxed.size(); ++i) {
       const std::size_t at = i / rows * boxes + i % rows % boxes;
       relaxed[i] *=
-          value("table", (relaxed[i] < 0 ? kSlopeUpper : kSlopeLower) * row_of_table + at);
+          value("table", (relaxed[i] < 0 ? bf::kSlopeUpper : bf::kSlopeLower) * row_of_table + at);
     }
   std::vector<Expected> sums(rows);
   for (int k = 0; k < kernel_.in; ++k) {

@@ -6,17 +6,15 @@
 #include "planner/cost/window_shares.h"
 #include "planner/entries/live_pixels.h"
 #include "planner/network/linear_terms.h"
+#include "runtime/bf/contract/chains.h"
+#include "runtime/bf/contract/tiles.h"
 
 // Backward rows: per tile a start, a call or two per link, and a bound per row.
 
 namespace bf_aot {
 namespace {
 
-// Of runtime/bf/conv/conv_backward.h: products of one float32 sum, accumulators, channels and
-// pixels that go together.
-constexpr int kChain = 64;
-constexpr double kTileVectors = 12, kTileVectors512 = 24;
-constexpr double kTileColumns = 8, kTilePixels = 4;
+// Of runtime/bf/conv/conv_backward.h, whose depthwise tiles are of fewer accumulators.
 constexpr double kDepthwiseRoom = 2.0 / 3, kDepthwisePixels = 2;
 constexpr int kPage = 4096;
 constexpr double kWays = 16;  // lines of one place in a cache
@@ -260,14 +258,16 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
   const double vectors = row_vectors(step.tile);
   const double sums = code.schedule.vectors;
   const bool depthwise = channels > static_cast<double>(g.in_group());
-  const double room = (lanes_ >= 16 ? kTileVectors512 : kTileVectors) *
-                      (depthwise ? kDepthwiseRoom / kDepthwisePixels : 1);
-  const double most = lanes_ == 1 ? 1 : std::clamp(std::floor(room / sums), 1.0, kTileColumns);
-  const double pixels =
-      lanes_ == 1 || target.live ? 1
-      : depthwise
-          ? kDepthwisePixels
-          : std::clamp(std::floor(room / (sums * std::min(channels, most))), 1.0, kTilePixels);
+  const double room =
+      bf::most_tile_vectors(4 * lanes_) * (depthwise ? kDepthwiseRoom / kDepthwisePixels : 1);
+  const double most = lanes_ == 1 ? 1
+                                  : std::clamp(std::floor(room / sums), 1.0,
+                                               1.0 * bf::most_tile_columns(4 * lanes_));
+  const double pixels = lanes_ == 1 || target.live ? 1
+                        : depthwise
+                            ? kDepthwisePixels
+                            : std::clamp(std::floor(room / (sums * std::min(channels, most))), 1.0,
+                                         1.0 * bf::most_tile_pixels(4 * lanes_));
   const double blocks = std::floor(channels / most), rest = std::fmod(channels, most);
   Work work;
   const int stored = target.spread ? 0 : target.add ? 2 : 1;
@@ -288,7 +288,7 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
   if (shares_.count(index) == 0 && readers > kWays && 4 * step.tile * g.out.channel % kPage == 0)
     work.bytes = std::max(work.bytes, flops / 2 * 4 / channels * tilings);
   work.groups = static_cast<double>(g.batch * g.in_channels) / channels * tilings / pixels *
-                runs.taps * of_out * (code.wide ? 1 : divided_up(readers, kChain));
+                runs.taps * of_out * (code.wide ? 1 : divided_up(readers, bf::kConvChain));
   work.items = of_in * term.in * vectors;
   add(code.wide ? Family::kConvWide : Family::kConvBackward, code.function, target.kernel, tiles,
       work, lanes_, rows_set_);

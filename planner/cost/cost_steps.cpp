@@ -6,14 +6,12 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/cost/cost_terms.h"
+#include "runtime/bf/contract/tiles.h"
 
 // Forward steps, and what all parts have in common.
 
 namespace bf_aot {
 namespace {
-
-constexpr int kFewChannels = 4;  // of runtime/bf/conv/conv_forward.h
-constexpr int kStrip = 32;       // outputs of a row of pixels that conv_centre sums together
 
 // Pairs of an output position and a tap of one dimension whose input lies inside the image.
 double valid_pairs(const ConvGeometry& g, std::size_t d) {
@@ -289,12 +287,12 @@ void StepCoster::forward_term(int index, std::size_t number, KernelId id, bool n
     work.bytes = 4.0 * static_cast<double>(term.weight.size());
     // Tiles of channels and pixels, or rows of pixels: where a run begins and ends is computed, but
     // for rows whose runs are all of them.
-    const bool tiled = lanes_ > 1 && g.out_group() >= kFewChannels;
+    const bool tiled = lanes_ > 1 && g.out_group() >= bf::kFewChannels;
     const bool whole = dense && g.kernel[2] == 1 && g.pad[2] == 0;
     work.groups = whole || tiled ? 0
                                  : static_cast<double>(g.batch * g.out_channels * g.in_group()) *
                                        runs.rows_of_taps * static_cast<double>(g.kernel[2]) *
-                                       divided_up(static_cast<double>(g.out_size[2]), kStrip);
+                                       divided_up(static_cast<double>(g.out_size[2]), bf::kStrip);
     add(narrow ? Family::kConvInterval : Family::kConvCentre, name, id, 1, work,
         dense || tiled ? lanes_ : 1, working_set_);
   } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {

@@ -6,6 +6,7 @@
 #include "planner/entries/entry_builder.h"
 #include "planner/network/live_neurons.h"
 #include "planner/network/max_groups.h"
+#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot {
 EntryBuilder::EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes)
@@ -118,7 +119,7 @@ void EntryBuilder::list_live(int index) {
                     pays_forward_alone(layer(i).out));
   if (!pays) return;
   const BufferId list = buffer(region.name + "_live", Element::kInt32, 1);
-  entry_.buffers[static_cast<std::size_t>(list)].count = live_list_size(region.out);
+  entry_.buffers[static_cast<std::size_t>(list)].count = bf::live_list_size(region.out);
   const Activation& of = activation(index);
   entry_.steps.push_back(ListLive{index, of.centre, of.radius, list});
   live_[static_cast<std::size_t>(index)] = list;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/entries/entry_builder.h"
+#include "runtime/bf/contract/chains.h"
 
 // Steps on double centres and float radii. Proofs: notes [centre path] and [backward pass] in
 // DESIGN.md.
@@ -40,7 +41,7 @@ void EntryBuilder::add_state(int index, bool interval, Relaxed& state) {
     state.below = buffer(name + "_below", Element::kFloat32, padded(index));
     state.above = buffer(name + "_above", Element::kFloat32, padded(index));
   }
-  state.slack = buffer(name + "_slack", Element::kFloat64, kSlack);
+  state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
 }
 
 // interval: whether bounds are made of it here.
@@ -152,7 +153,7 @@ double EntryBuilder::offset_gamma(int index) const {
   for (int i = 0; i < layer_count(); ++i) blocks += lowering_.backward_blocks(i);
   if (region.kind == LayerKind::kDense)
     return gamma_float(lowering_.backward_depth(index) + blocks);
-  const int chain = region.kind == LayerKind::kSum ? LoweringPlanner::kLineChain + 1 : 0;
+  const int chain = region.kind == LayerKind::kSum ? bf::kOffsetDepth : 0;
   return gamma_float(2 + chain + blocks) + gamma_double(region.out + 4);
 }
 
@@ -171,10 +172,10 @@ void EntryBuilder::relax(int index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables())
     state.table = buffer(region.name + "_relaxation", Element::kFloat32,
-                         std::int64_t{kRelaxRows} * region.out);
+                         std::int64_t{bf::kRelaxRows} * region.out);
   if (free_slopes_[static_cast<std::size_t>(index)])
-    state.slopes =
-        buffer(region.name + "_slopes", Element::kFloat32, std::int64_t{kSlopeRows} * region.out);
+    state.slopes = buffer(region.name + "_slopes", Element::kFloat32,
+                          std::int64_t{bf::kSlopeRows} * region.out);
   const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
   Relax step;
   step.layer = index;
@@ -220,9 +221,9 @@ void EntryBuilder::finish_nonlinear(KernelKind kind, int index, const Relaxed& s
 void EntryBuilder::relax_product(int index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
-    state.table =
-        buffer(region.name + "_planes", Element::kFloat32, std::int64_t{kProductRows} * region.out);
-    state.slack = buffer(region.name + "_slack", Element::kFloat64, kSlack);
+    state.table = buffer(region.name + "_planes", Element::kFloat32,
+                         std::int64_t{bf::kProductRows} * region.out);
+    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
   }
   const Activation& x = activation(region.terms.at(0).input);
   const Activation& y = activation(region.terms.at(1).input);
@@ -237,10 +238,10 @@ void EntryBuilder::relax_product(int index, Relaxed& state) {
 void EntryBuilder::relax_max(int index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
-    state.table =
-        buffer(region.name + "_choices", Element::kFloat32, std::int64_t{kMaxRows} * region.out);
+    state.table = buffer(region.name + "_choices", Element::kFloat32,
+                         std::int64_t{bf::kMaxRows} * region.out);
     state.choice = buffer(region.name + "_choice", Element::kInt32, region.out);
-    state.slack = buffer(region.name + "_slack", Element::kFloat64, kSlack);
+    state.slack = buffer(region.name + "_slack", Element::kFloat64, bf::kSlack);
   }
   const Activation& in = activation(region.terms.at(0).input);
   RelaxMax step;

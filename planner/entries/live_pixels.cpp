@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "planner/entries/row_images.h"
+#include "runtime/bf/contract/lists.h"
+#include "runtime/bf/contract/tiles.h"
 
 namespace bf_aot {
 namespace {
@@ -56,7 +58,7 @@ class LivePixels {
     if (conv == nullptr)
       return own && is_identity(term.map) && find_image(step, link.layer) != nullptr;
     const ConvGeometry& g = conv->geometry;
-    if (g.out_channels / g.groups * g.taps() > kLiveProducts) return false;
+    if (g.out_channels / g.groups * g.taps() > bf::kMostProducts) return false;
     if (listed && image_read(g, term.input) != image_made(layer_at(plan_, term.input), term.input))
       return false;  // the list is of other pixels
     if (g.groups > 1) return listed && !own && g.in_group() == 1;
@@ -66,7 +68,7 @@ class LivePixels {
   bool can_pass(const BackwardLink& link) const {
     const Layer& layer = layer_at(plan_, link.layer);
     return layer.kind == LayerKind::kSum && (layer.relu || layer.function) && link.remake.empty() &&
-           live_list_size(layer).has_value();
+           live_pixels_size(layer).has_value();
   }
 
   BufferId made_list(int index) const {
@@ -83,7 +85,7 @@ class LivePixels {
     while (std::ranges::find(entry_.buffers, buffer.name, &Buffer::name) != entry_.buffers.end())
       buffer.name += "_";
     buffer.element = Element::kInt32;
-    buffer.count = *live_list_size(layer);
+    buffer.count = *live_pixels_size(layer);
     entry_.buffers.push_back(std::move(buffer));
     return lists_[index] = static_cast<BufferId>(entry_.buffers.size() - 1);
   }
@@ -95,10 +97,10 @@ class LivePixels {
 
 }  // namespace
 
-std::optional<std::int64_t> live_list_size(const Layer& layer) {
+std::optional<std::int64_t> live_pixels_size(const Layer& layer) {
   const std::optional<RowImage> image = image_made(layer, 0);
   if (!image) return std::nullopt;
-  return 1 + layer.out + layer.out / image->channels + kLiveRoom;
+  return bf::live_pixels_size(layer.out, layer.out / image->channels);
 }
 
 int chooser_of(const Plan& plan, int layer) {
@@ -125,7 +127,8 @@ DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardL
     const auto* const conv = std::get_if<ConvMap>(&term.map);
     const auto target = std::ranges::find(step.links, term.input, &BackwardLink::layer);
     const bool listed = target != step.links.end() && target->live != BufferId::kNone;
-    if (conv != nullptr && !listed && conv->geometry.in_channels < kLiveColumns)
+    if (conv != nullptr && !listed &&
+        conv->geometry.in_channels < bf::most_tile_columns(plan.config.target.vector_bytes))
       zeros = DeadZeros::kWhereMany;
   }
   return zeros;

@@ -7,10 +7,6 @@
 
 namespace bf_aot {
 
-// Of runtime/bf/conv/conv_live.h and live.h: channels of a register tile, products of an input that
-// a list of products holds, and room behind a list of channels.
-constexpr std::int64_t kLiveColumns = 8, kLiveProducts = 2560, kLiveRoom = 15;
-
 // Lets backward rows pass by dead neurons of convolutions: note [live pixels] in
 // runtime/bf/sums/live.h. Each relaxation whose layer some rows pass so lists its live channels, in
 // a buffer of its own. Not in scalar code, which is for machines without 20 KiB of stack to list
@@ -18,7 +14,7 @@ constexpr std::int64_t kLiveColumns = 8, kLiveProducts = 2560, kLiveRoom = 15;
 void list_live_pixels(Plan& plan);
 
 // A list's numbers; null where the layer's convolutions make no image, or not one and the same.
-std::optional<std::int64_t> live_list_size(const Layer& layer);
+std::optional<std::int64_t> live_pixels_size(const Layer& layer);
 
 // The max layer that alone reads a layer's activations, so that rows have coefficients of those
 // alone which it chose; -1 where there is none.

@@ -13,6 +13,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/entries/cache_parts.h"
 #include "planner/plan/plan_hash.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
@@ -171,7 +172,7 @@ void lay_out(Plan& plan) {
     return buffer.scope == CacheScope::kPersistent;
   });
   const std::int64_t align = plan.config.target.align;
-  std::int64_t end = (kContextHeaderBytes + align - 1) / align * align;
+  std::int64_t end = (bf::kContextHeaderBytes + align - 1) / align * align;
   context.persistent_begin = end;
   for (Buffer& buffer : context.buffers) {
     const std::int64_t bytes = buffer.count * static_cast<std::int64_t>(size_of(buffer.element));

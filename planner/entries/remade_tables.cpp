@@ -86,7 +86,7 @@ class EntryBuilder::Repeats {
     step.centre_out = grown(centre_, "centre", Element::kFloat64, count);
     step.radius_out = grown(radius_, "radius", Element::kFloat32, count);
     step.below = step.above = grown(interval_, "interval", Element::kFloat32, count);
-    step.slack = grown(slack_, "slack", Element::kFloat64, kSlack);
+    step.slack = grown(slack_, "slack", Element::kFloat64, bf::kSlack);
   }
 
   RepeatedStep centre(int index) {
@@ -119,7 +119,7 @@ class EntryBuilder::Repeats {
     step.slack = slack_;
     if (!tightened) step.below = step.above = interval_;
     step.table =
-        grown(table_, "relaxation", Element::kFloat32, std::int64_t{kRelaxRows} * region.out);
+        grown(table_, "relaxation", Element::kFloat32, std::int64_t{bf::kRelaxRows} * region.out);
     step.slopes = BufferId::kNone;
     const Activation out = last ? Activation{centre_, radius_} : acquire(index);
     step.centre_out = out.centre;

@@ -6,6 +6,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/tuning/schedule_space.h"
+#include "runtime/bf/contract/tiles.h"
 
 namespace bf_aot {
 namespace {
@@ -14,7 +15,6 @@ constexpr int kForwardVectors = 4;  // accumulator pairs that hide the FMA laten
 constexpr int kForwardChunk = 32;   // terms per accumulator: keeps gamma small, costs nothing
 constexpr int kBackwardChunk = 64;  // the same for backward products
 constexpr int kMostListed = 8;  // columns of a product in float: each keeps a pointer in a register
-constexpr int kFirstLinkLanes = 16;
 constexpr int kMostFirstColumns = 12;  // two vectors of sums each
 constexpr int kElementBytes = 4;
 constexpr int kFewRegisters = 16;
@@ -340,7 +340,7 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, b
 // sums beside a row's weights and the relaxation.
 bool LoweringPlanner::has_first_link(int below, int tile) const {
   const Layer& layer = plan_.layers[static_cast<std::size_t>(below)];
-  const bool vectors = lanes_ == kFirstLinkLanes && boxes_ == 1;
+  const bool vectors = lanes_ == bf::kSignedLanes && boxes_ == 1;
   return vectors && layer.kind == LayerKind::kDense && layer.in <= kMostFirstColumns &&
          (tile == lanes_ || tile == 2 * lanes_);
 }

@@ -58,10 +58,6 @@ class LoweringPlanner {
   KernelId forward_rows(int layer, int term, int tile);
   KernelId step_slopes(int layer, int tile, bool chosen);
 
-  // Neurons of a sum layer whose products with offsets make one float32 sum: kSumChain in
-  // runtime/bf/sums/backward.h.
-  static constexpr int kLineChain = 8;
-
   // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers
   // of its input adding to the same coefficients.
   static int term_depth(const Term& term, int readers);

@@ -7,6 +7,8 @@
 #include "frontend/diagnostic.h"
 #include "planner/lowering/lowering.h"
 #include "planner/network/linear_terms.h"
+#include "runtime/bf/contract/chains.h"
+#include "runtime/bf/contract/tiles.h"
 
 // Routines of the runtime: which one, and how long its chains of roundings are.
 
@@ -18,12 +20,6 @@ struct MapName {
   std::string_view operator()(const SparseMap&) const { return "sparse"; }
   std::string_view operator()(const GatherMap&) const { return "gather"; }
 };
-
-// Products of a chain: note [conv depth] in runtime/bf/conv/conv_backward.h.
-constexpr std::int64_t kConvChain = 64;
-
-// Most channels of a register tile of runtime/bf/conv/conv_backward.h.
-constexpr std::int64_t kTileChannels = 12;
 
 // "16x8x8_32x4x4_k3x3_s2x2_p1x1", without leading dimensions of size 1; an identifier's end.
 std::string geometry_text(const ConvGeometry& g) {
@@ -70,8 +66,8 @@ KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile,
   if (const auto* const conv = std::get_if<ConvMap>(&term.map);
       conv != nullptr && kind == KernelKind::kTermBackward) {
     kernel.geometry = geometry_text(conv->geometry);
-    kernel.schedule.columns =
-        static_cast<int>(std::min(tiled_channels(conv->geometry), kTileChannels));
+    kernel.schedule.columns = static_cast<int>(
+        std::min<std::int64_t>(tiled_channels(conv->geometry), bf::kMostTileChannels));
   }
   return intern(kernel);
 }
@@ -144,33 +140,19 @@ KernelId LoweringPlanner::nonlinear(KernelKind kind, int index) {
 
 namespace {
 
-// Roundings of one sum of runtime/bf/conv/conv_backward.h: those of the longest chain of products,
-// then one addition for each chain.
-int conv_depth(const ConvGeometry& g) {
-  std::int64_t chain = std::min(g.out_group(), kConvChain);
-  std::int64_t chains = (g.out_group() + kConvChain - 1) / kConvChain;
-  for (std::size_t d = 3; d-- > 0;) {
-    const std::int64_t step = g.transposed ? 1 : g.stride[d] / std::gcd(g.stride[d], g.dilation[d]);
-    const std::int64_t taps = (g.kernel[d] + step - 1) / step;
-    if (chains == 1 && chain * taps <= kConvChain)
-      chain *= taps;
-    else
-      chains *= taps;
-  }
-  const std::int64_t depth = chain + chains + 1;
+int checked_depth(std::int64_t depth) {
   BF_CHECK(depth < std::int64_t{1} << 22);
   return static_cast<int>(depth);
 }
 
-// Of one sum of runtime/bf/conv/conv_interval.h: a chain is as many taps as fit, or a part of one.
-int conv_interval_depth(const ConvGeometry& g) {
-  const std::int64_t group = g.in_group();
-  const std::int64_t taps = std::max<std::int64_t>(1, kConvChain / group);  // in a chain
-  const std::int64_t parts = (group + kConvChain - 1) / kConvChain;         // of a tap
-  const std::int64_t chain = std::min(group, kConvChain) * std::min(taps, g.taps());
-  const std::int64_t depth = chain + (g.taps() + taps - 1) / taps * parts + 1;
-  BF_CHECK(depth < std::int64_t{1} << 22);
-  return static_cast<int>(depth);
+// The taps that read one input, in each dimension, are at most so many.
+int conv_depth(const ConvGeometry& g) {
+  std::int64_t taps[3];
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t step = g.transposed ? 1 : g.stride[d] / std::gcd(g.stride[d], g.dilation[d]);
+    taps[d] = (g.kernel[d] + step - 1) / step;
+  }
+  return checked_depth(bf::conv_depth(g.out_group(), taps));
 }
 
 }  // namespace
@@ -182,7 +164,9 @@ int LoweringPlanner::interval_depth(const Layer& layer) {
   for (const Term& term : layer.terms) {
     const auto* const conv = std::get_if<ConvMap>(&term.map);
     BF_CHECK(term.row_entries < 1 << 28);
-    depth = std::max(depth, conv != nullptr ? conv_interval_depth(conv->geometry) : 2);
+    depth = std::max(depth, conv != nullptr ? checked_depth(bf::interval_depth(
+                                                  conv->geometry.in_group(), conv->geometry.taps()))
+                                            : 2);
   }
   return depth + static_cast<int>(layer.terms.size());
 }

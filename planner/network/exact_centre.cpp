@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "planner/network/error_terms.h"
+#include "runtime/bf/contract/chains.h"
 
 namespace bf_aot {
 namespace {
 
 constexpr double kNoEnd = std::numeric_limits<double>::infinity();
-// Centres and partial sums stay below 2^50 half steps; step functions are staircases of integers
-// up to 2^50 (runtime/bf/functions/function_steps.h).
-constexpr double kGridSteps = 0x1p49;
+// Centres and partial sums stay below so many half steps.
+constexpr double kGridSteps = bf::kManySteps / 2;
 constexpr int kCoarse = 1 << 20;  // the unit of zeros alone
 
 // What is known of a tensor's centres and values in every box.

@@ -4,11 +4,13 @@
 #include <vector>
 
 #include "planner/network/stride_gathers.h"
+#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot {
 namespace {
 
-constexpr std::int32_t kMostOfLine = 64;  // elements from a group to the next: see runtime kMaxLine
+// Of a group: two that are as far apart as may be still go together.
+constexpr std::int32_t kMostOfLine = bf::kMaxLine / 4;
 
 // The first candidate of each group.
 std::vector<std::int32_t> firsts(const SparseMap& map) {

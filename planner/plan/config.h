@@ -52,7 +52,6 @@ struct Reuse {
 };
 
 constexpr int kMostBatch = 1 << 16;  // boxes
-constexpr int kMostWorkers = 256;
 
 struct PlannerConfig {
   Method method = Method::kCrown;

@@ -40,10 +40,6 @@ enum class KernelKind : std::uint8_t {
   kRelaxLines,    // a routine: lines of z -> of the activation
 };
 
-// Lists of live neurons say where every so-many-th neuron would be; chunks of sums over them are
-// multiples of that.
-constexpr int kLiveUnit = 8;
-
 // A kernel, printed once and shared by all steps of equal key.
 struct Kernel {
   std::string key;       // "interval_affine.relu/50x50/f32/panel64/x86-64-v4"

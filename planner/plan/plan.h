@@ -149,10 +149,8 @@ struct Prediction {
 
 std::string cache_key(const CacheEntry& entry);
 
-// The caller's memory that cached entries keep things in: a header, then what is persistent, then
-// the rest. See plan_cache.h.
-constexpr std::int64_t kContextHeaderBytes = 128;
-
+// The caller's memory that cached entries keep things in: a header of bf::kContextHeaderBytes, then
+// what is persistent, then the rest. See plan_cache.h.
 struct ContextPlan {
   std::int64_t bytes = 0;             // 0: there are no cached entries
   std::int64_t persistent_begin = 0;  // what a blob holds

@@ -10,10 +10,12 @@
 #include "planner/plan/interval_steps.h"
 #include "planner/plan/kernels.h"
 #include "planner/plan/line_steps.h"
+#include "runtime/bf/contract/tables.h"
 
 namespace bf_aot {
 
-// Steps: what an entry point does, in order. Buffers hold centred values:
+// Steps: what an entry point does, in order. Rows of tables are those of
+// runtime/bf/contract/tables.h. Buffers hold centred values:
 //   a box tensor is (centre, radius): |a_k - centre_k| <= radius_k;
 //   a pre-activation is (centre, below, above): centre - below <= z <= centre + above.
 // The interval method folds the summation error of the reader into the radius: what is stored is
@@ -26,37 +28,6 @@ struct BindBox {
   KernelId kernel = 0;
   bool operator==(const BindBox&) const = default;
 };
-
-// What a `slack` buffer holds for a layer, three doubles:
-//   [0] max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|: what the double centre may
-//   miss [1] sum_k radius_in_k [2] what underflow may cost one backward row that passes through
-//   this layer (made by Relax)
-constexpr int kSlack = 3;
-
-// A relaxation table is six rows of `out` floats, in this order; see Relax. Offsets pay for the
-// roundings of float32 products, or of wide ones.
-enum RelaxRow : std::uint8_t {
-  kSlopeUpper,
-  kSlopeLower,
-  kOffsetUpper,
-  kOffsetLower,
-  kWideOffsetUpper,
-  kWideOffsetLower
-};
-constexpr int kRelaxRows = 6;
-
-// Rows of a ReLU layer's table for backward rows that choose its lower slopes; see Relax::slopes.
-enum SlopeRow : std::uint8_t {
-  kFreeUpper,        // slope of the upper line
-  kFreeLower,        // slope of the lower line where it is fixed, else -1
-  kFreeOffsetUpper,  // of the upper line, as in the relaxation table
-  kFreeOffsetLower,  // of the lower line, relative to the activation's centre
-  kFreeCentre,       // times the slope chosen: what else the lower line's offset is
-  kFreeWideUpper,    // the last three for wide products
-  kFreeWideLower,
-  kFreeWideCentre,
-};
-constexpr int kSlopeRows = 8;
 
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
@@ -101,11 +72,11 @@ struct Relax {
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
-  // kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
+  // bf::kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
   BufferId slopes = BufferId::kNone;
-  // int32 [1 + pixels (1 + channels) + room], made from radius_out: the live channels of each pixel
-  // of the image that the layer's convolutions make, see note [live pixels] in
-  // runtime/bf/sums/live.h; or kNone, also where RelaxMax lists those that it chose
+  // int32 [live_pixels_size(layer)], made from radius_out: the live channels of each pixel of the
+  // image that the layer's convolutions make, see note [live pixels] in runtime/bf/sums/live.h; or
+  // kNone, also where RelaxMax lists those that it chose
   BufferId live = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
   double product = 0;       // gamma of the product Lambda W, plus weight_relative
@@ -119,15 +90,6 @@ struct Relax {
   bool operator==(const Relax&) const = default;
 };
 
-// Rows of a product's table: slopes over both factors, offsets outward.
-enum ProductRow : std::uint8_t {
-  kSlopeX,
-  kSlopeY,
-  kProductUpper,
-  kProductLower,
-};
-constexpr int kProductRows = 4;
-
 // z_i = x y on the box of its factors: with centres x_c, y_c and radii r_x, r_y
 //   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
 // the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
@@ -135,7 +97,7 @@ struct RelaxProduct {
   int layer = 0;
   BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
   BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
-  BufferId table = BufferId::kNone;  // kProductRows x out floats; kNone: boxes alone
+  BufferId table = BufferId::kNone;  // bf::kProductRows x out floats; kNone: boxes alone
   BufferId slack = BufferId::kNone;  // [2] is made, the others are 0; kNone with the table
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   double product = 0;  // gamma of the sums that A slope enters, its own rounding included
@@ -144,21 +106,12 @@ struct RelaxProduct {
   bool operator==(const RelaxProduct&) const = default;
 };
 
-// Rows of a max layer's table. Offsets are relative to the centre of z: the chosen candidate's
-// centre is another one, unless no other candidate can exceed it.
-enum MaxRow : std::uint8_t {
-  kMaxUpper,     // offset of the upper bound, constant or the chosen candidate
-  kMaxLower,     // offset of the chosen candidate as a lower bound
-  kMaxConstant,  // 1: the upper bound is constant; 0: it is the chosen candidate
-};
-constexpr int kMaxRows = 3;
-
 // z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
 // no other can exceed it, else the largest upper bound.
 struct RelaxMax {
   int layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
-  BufferId table = BufferId::kNone;   // kMaxRows x out floats; kNone: boxes alone
+  BufferId table = BufferId::kNone;   // bf::kMaxRows x out floats; kNone: boxes alone
   BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
   BufferId slack = BufferId::kNone;   // as RelaxProduct
   // Relax::live of the candidates' layer, which nothing else reads: rows have coefficients of
@@ -177,14 +130,9 @@ struct RelaxMax {
 struct ListLive {
   int layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone;  // of the activations
-  BufferId live =
-      BufferId::kNone;  // int32 [live_list_size(out)]: see runtime/bf/core/live_neurons.h
+  BufferId live = BufferId::kNone;                              // int32 [bf::live_list_size(out)]
   bool operator==(const ListLive&) const = default;
 };
-
-constexpr std::int64_t live_list_size(int neurons) {
-  return std::int64_t{2} + neurons + (neurons + kLiveUnit - 1) / kLiveUnit;
-}
 
 // Where the coefficients of a layer's term go.
 struct BackwardOut {

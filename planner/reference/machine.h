@@ -216,13 +216,13 @@ class Machine {
   void execute(const Relax& step) {
     const Layer& target = layer(step.layer);
     Interval<Scalar> bounds = load(step.centre, step.below, step.above);
-    Vector<Scalar> table = zeros<Scalar>(kRelaxRows * target.out);
+    Vector<Scalar> table = zeros<Scalar>(bf::kRelaxRows * target.out);
     for (Eigen::Index j = 0; j < target.out; ++j) {
       const Relaxed<Scalar> made = relax(target, bounds.lower(j), bounds.upper(j));
-      table(kSlopeUpper * target.out + j) = made.slope_upper;
-      table(kSlopeLower * target.out + j) = made.slope_lower;
-      table(kOffsetUpper * target.out + j) = made.intercept_upper;
-      table(kOffsetLower * target.out + j) = made.intercept_lower;
+      table(bf::kSlopeUpper * target.out + j) = made.slope_upper;
+      table(bf::kSlopeLower * target.out + j) = made.slope_lower;
+      table(bf::kOffsetUpper * target.out + j) = made.intercept_upper;
+      table(bf::kOffsetLower * target.out + j) = made.intercept_lower;
       bounds.lower(j) = made.low;
       bounds.upper(j) = made.high;
     }
@@ -281,16 +281,16 @@ class Machine {
     const GatherMap& at_x = std::get<GatherMap>(maps.at(0).map);
     const GatherMap& at_y = std::get<GatherMap>(maps.at(1).map);
     const int n = target.out;
-    Vector<Scalar> table = zeros<Scalar>(kProductRows * n);
+    Vector<Scalar> table = zeros<Scalar>(bf::kProductRows * n);
     Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
     for (Eigen::Index j = 0; j < n; ++j) {
       const auto g = source_of(at_x, j), h = source_of(at_y, j);
       const Scalar x = memory(step.centre_x)(g), y = memory(step.centre_y)(h);
       const Scalar rx = memory(step.radius_x)(g), ry = memory(step.radius_y)(h);
-      table(kSlopeX * n + j) = y;
-      table(kSlopeY * n + j) = x;
-      table(kProductUpper * n + j) = rx * ry - x * y;
-      table(kProductLower * n + j) = -rx * ry - x * y;
+      table(bf::kSlopeX * n + j) = y;
+      table(bf::kSlopeY * n + j) = x;
+      table(bf::kProductUpper * n + j) = rx * ry - x * y;
+      table(bf::kProductLower * n + j) = -rx * ry - x * y;
       bounds.lower(j) = bounds.upper(j) = (x - rx) * (y - ry);
       const Scalar others[] = {(x - rx) * (y + ry), (x + rx) * (y - ry), (x + rx) * (y + ry)};
       for (const Scalar& corner : others) {
@@ -310,7 +310,7 @@ class Machine {
     const Vector<Scalar> lower = memory(step.centre_in) - memory(step.radius_in);
     const Vector<Scalar> upper = memory(step.centre_in) + memory(step.radius_in);
     const int n = target.out;
-    Vector<Scalar> table = zeros<Scalar>(kMaxRows * n), chosen = zeros<Scalar>(n);
+    Vector<Scalar> table = zeros<Scalar>(bf::kMaxRows * n), chosen = zeros<Scalar>(n);
     Interval<Scalar> bounds{zeros<Scalar>(n), zeros<Scalar>(n)};
     for (Eigen::Index j = 0; j < n; ++j) {
       const auto first = map.column.begin() + map.row_start[static_cast<std::size_t>(j)];
@@ -325,8 +325,8 @@ class Machine {
       bounds.lower(j) = lower(best);
       chosen(j) = best;
       for (auto k = first; k != end; ++k)
-        if (*k != best && upper(*k) > lower(best)) table(kMaxConstant * n + j) = 1;
-      if (table(kMaxConstant * n + j) == 1) table(kMaxUpper * n + j) = bounds.upper(j);
+        if (*k != best && upper(*k) > lower(best)) table(bf::kMaxConstant * n + j) = 1;
+      if (table(bf::kMaxConstant * n + j) == 1) table(bf::kMaxUpper * n + j) = bounds.upper(j);
       forget(bounds, j, is_finite(bounds.lower(j)) && is_finite(bounds.upper(j)));
     }
     if (step.choice != BufferId::kNone) memory(step.choice) = std::move(chosen);

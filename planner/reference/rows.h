@@ -48,8 +48,8 @@ struct RowSlopes {
 // Whether a ReLU's lower line is the only one: its sign is known.
 template <typename Scalar>
 bool is_fixed(const Vector<Scalar>& table, Eigen::Index n, Eigen::Index j) {
-  return table(kSlopeUpper * n + j) == table(kSlopeLower * n + j) &&
-         table(kOffsetUpper * n + j) == table(kOffsetLower * n + j);
+  return table(bf::kSlopeUpper * n + j) == table(bf::kSlopeLower * n + j) &&
+         table(bf::kOffsetUpper * n + j) == table(bf::kOffsetLower * n + j);
 }
 
 // Lower bounds of linear forms: the sum over tensors of coefficients times the tensor, + constant.
@@ -122,8 +122,8 @@ class RowSet {
             continue;
           }
         }
-        constant_(i) += a * table((lower ? kOffsetLower : kOffsetUpper) * n + j);
-        a *= table((lower ? kSlopeLower : kSlopeUpper) * n + j);
+        constant_(i) += a * table((lower ? bf::kOffsetLower : bf::kOffsetUpper) * n + j);
+        a *= table((lower ? bf::kSlopeLower : bf::kSlopeUpper) * n + j);
       }
   }
 
@@ -134,13 +134,13 @@ class RowSet {
       for (Eigen::Index i = 0; i < from.cols(); ++i)
         if (from(j, i) != 0)
           constant_(i) +=
-              from(j, i) * table((from(j, i) > 0 ? kProductLower : kProductUpper) * n + j);
+              from(j, i) * table((from(j, i) > 0 ? bf::kProductLower : bf::kProductUpper) * n + j);
     for (std::size_t side = 0; side < 2; ++side) {
       const Term& term = target.terms[side];
       Matrix<Scalar>& to = of(term.input);
       for (Eigen::Index j = 0; j < n; ++j)
         to.row(source_of(std::get<GatherMap>(term.map), j)) +=
-            table((side == 0 ? kSlopeX : kSlopeY) * n + j) * from.row(j);
+            table((side == 0 ? bf::kSlopeX : bf::kSlopeY) * n + j) * from.row(j);
     }
   }
 
@@ -150,11 +150,11 @@ class RowSet {
     Matrix<Scalar>& to = of(target.terms[0].input);
     for (Eigen::Index j = 0; j < n; ++j) {
       const std::int32_t chosen = index_at(choice, j);
-      const bool constant = table(kMaxConstant * n + j) == 1;
+      const bool constant = table(bf::kMaxConstant * n + j) == 1;
       for (Eigen::Index i = 0; i < from.cols(); ++i) {
         const Scalar& a = from(j, i);
         if (a < 0 && constant)
-          constant_(i) += a * table(kMaxUpper * n + j);
+          constant_(i) += a * table(bf::kMaxUpper * n + j);
         else if (a != 0)
           to(chosen, i) += a;
       }

@@ -69,14 +69,14 @@ class RowPoints {
         const bool lower = coefficient(link.layer, j, i) >= 0;
         if (target.kind == LayerKind::kProduct) {
           const Matrix<double>& y = values_.at(target.terms[1].input);
-          z(j, i) = table(kSlopeX * n + j) *
+          z(j, i) = table(bf::kSlopeX * n + j) *
                         x(source_of(std::get<GatherMap>(target.terms[0].map), j), i) +
-                    table(kSlopeY * n + j) *
+                    table(bf::kSlopeY * n + j) *
                         y(source_of(std::get<GatherMap>(target.terms[1].map), j), i) +
-                    table((lower ? kProductLower : kProductUpper) * n + j);
+                    table((lower ? bf::kProductLower : bf::kProductUpper) * n + j);
         } else {
-          const bool constant = !lower && table(kMaxConstant * n + j) == 1;
-          z(j, i) = constant ? table(kMaxUpper * n + j)
+          const bool constant = !lower && table(bf::kMaxConstant * n + j) == 1;
+          z(j, i) = constant ? table(bf::kMaxUpper * n + j)
                              : x(static_cast<Eigen::Index>(memory_(link.choice)(j)), i);
         }
       }
@@ -93,8 +93,8 @@ class RowPoints {
         if (lower && chosen != nullptr && !is_fixed(table, n, j))
           z(j, i) *= (*chosen)(j, i);
         else
-          z(j, i) = table((lower ? kSlopeLower : kSlopeUpper) * n + j) * z(j, i) +
-                    table((lower ? kOffsetLower : kOffsetUpper) * n + j);
+          z(j, i) = table((lower ? bf::kSlopeLower : bf::kSlopeUpper) * n + j) * z(j, i) +
+                    table((lower ? bf::kOffsetLower : bf::kOffsetUpper) * n + j);
       }
   }
 
@@ -140,7 +140,7 @@ void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<do
   for (const BackwardLink& link : step.links) {
     if (link.slopes.table == BufferId::kNone) continue;
     const Eigen::Index n = plan.layers[static_cast<std::size_t>(link.layer)].out;
-    const Vector<double> first = memory.table(link).segment(kSlopeLower * n, n);
+    const Vector<double> first = memory.table(link).segment(bf::kSlopeLower * n, n);
     slopes.slope[link.layer] = first.replicate(1, rows);
     moments[link.layer] = {zeros<double>(n, rows), zeros<double>(n, rows)};
   }

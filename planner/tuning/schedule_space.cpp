@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "frontend/diagnostic.h"
+#include "runtime/bf/contract/lists.h"
+#include "runtime/bf/contract/tiles.h"
 
 namespace bf_aot {
 namespace {
@@ -13,8 +15,6 @@ constexpr int kUnrolls[] = {1, 2, 4, 8};
 constexpr int kMostColumns = 32;       // more than the registers of any target hold
 constexpr int kMostAccumulators = 64;  // code size, also of what a file asks for
 
-// Tiles of runtime/bf/conv/conv_backward.h: its code counts channels down through these.
-constexpr int kConvColumns[] = {1, 2, 3, 4, 6, 8, 10, 12};
 constexpr int kMostPixels = 8;
 
 int ceil_div(int value, int unit) {
@@ -78,8 +78,8 @@ std::string why_illegal_chunk(const Kernel& kernel, const Schedule& schedule) {
     return fmt::format("chunks of {} among {}", schedule.chunk, kernel.in);
   }
   const bool listed = is_backward(kernel) ? kernel.live_out : kernel.live_in;
-  if (listed && schedule.chunk < summed(kernel) && schedule.chunk % kLiveUnit != 0)
-    return fmt::format("lists know where chunks of multiples of {} begin", kLiveUnit);
+  if (listed && schedule.chunk < summed(kernel) && schedule.chunk % bf::kListUnit != 0)
+    return fmt::format("lists know where chunks of multiples of {} begin", bf::kListUnit);
   if (depth(kernel, schedule.chunk) > depth(kernel, own))
     return fmt::format("chains of {} roundings, {} are accounted for",
                        depth(kernel, schedule.chunk), depth(kernel, own));
@@ -92,7 +92,7 @@ std::string why_illegal_tile(const Kernel& kernel, const Schedule& schedule) {
   same.columns = schedule.columns;
   same.pixels = schedule.pixels;
   if (!(same == schedule)) return "of a convolution, channels and pixels alone can be chosen";
-  if (std::ranges::count(kConvColumns, schedule.columns) == 0 ||
+  if (schedule.columns < 1 || !bf::is_tile_width(schedule.columns) ||
       schedule.columns > kernel.schedule.columns)
     return fmt::format("{} channels together, of {}", schedule.columns, kernel.schedule.columns);
   if (schedule.pixels < 1 || schedule.pixels > kMostPixels)
@@ -106,7 +106,7 @@ std::string why_illegal_tile(const Kernel& kernel, const Schedule& schedule) {
 // All tiles that fill at least a third of the registers: fewer sums do not hide their latency.
 std::vector<Schedule> conv_schedules(const Kernel& kernel, const Target& target) {
   std::vector<Schedule> list = {kernel.schedule};
-  for (const int columns : kConvColumns)
+  for (int columns = 1; columns <= bf::kMostTileChannels; ++columns)
     for (int pixels = 1; pixels <= kMostPixels; ++pixels) {
       Schedule made = kernel.schedule;
       made.columns = columns;

@@ -6,6 +6,7 @@
 
 #include "planner/plan/plan_json_steps.h"
 #include "planner/verify/verify_layer.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
@@ -14,7 +15,7 @@ void check_context(const Plan& plan) {
   const ContextPlan& context = plan.context;
   const int align = plan.config.target.align;
   std::set<std::string> names;
-  std::int64_t end = kContextHeaderBytes;
+  std::int64_t end = bf::kContextHeaderBytes;
   for (const Buffer& b : context.buffers) {
     require(names.insert(b.name).second, "context buffer '{}' is there twice", b.name);
     require(b.scope != CacheScope::kRun, "context buffer '{}' is of scope run", b.name);
@@ -28,7 +29,7 @@ void check_context(const Plan& plan) {
     require(in_blob == (b.scope == CacheScope::kPersistent),
             "context buffer '{}' is in the {} part", b.name, in_blob ? "persistent" : "other");
   }
-  require(context.persistent_begin >= kContextHeaderBytes && context.persistent_bytes >= 0 &&
+  require(context.persistent_begin >= bf::kContextHeaderBytes && context.persistent_bytes >= 0 &&
               context.persistent_begin + context.persistent_bytes <= context.bytes,
           "the persistent part lies outside of the context");
   require(end <= context.bytes, "the context has {} bytes, not {}", context.bytes, end);

@@ -181,7 +181,7 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
   }
   if (slopes.table != BufferId::kNone) {
     uses.read(slopes.table, Role::kSlopes, link.layer, kFloat,
-              kSlopeRows * std::int64_t{layer.out});
+              bf::kSlopeRows * std::int64_t{layer.out});
     uses.scratch(slopes.slope, kFloat,
                  step.warm_iterations > 0 ? tiles_of(plan, step) * count : count);
   }
@@ -216,14 +216,16 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   flow.enter(op);
   const Layer& layer = checked_layer(plan, link.layer);
   const bool max = layer.kind == LayerKind::kMax;
-  const int rows = max ? kMaxRows : layer.kind == LayerKind::kProduct ? kProductRows : kRelaxRows;
+  const int rows = max                                 ? bf::kMaxRows
+                   : layer.kind == LayerKind::kProduct ? bf::kProductRows
+                                                       : bf::kRelaxRows;
   const bool stored = !plan.domains.at(static_cast<std::size_t>(link.layer)).remade;
   BF_CHECK(link.remake.empty() == (stored || step.iterations > 0));
   if (link.remake.empty())
     uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
   else
     follow_remake(plan, entry, step, link, op, uses);
-  uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64, kSlack);
+  uses.read(link.slack, Role::kSlackTerms, link.layer, Element::kFloat64, bf::kSlack);
   BF_CHECK(max == (link.choice != BufferId::kNone));
   if (max) uses.read(link.choice, Role::kChoice, link.layer, Element::kInt32, layer.out);
 
@@ -342,7 +344,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   uses.read(step.centre, Role::kMiddle, step.layer, Element::kFloat64, layer.out);
   uses.update(step.below, Role::kBelow, step.layer, kFloat, layer.out);
   uses.update(step.above, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, Element::kFloat64, kSlack);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, Element::kFloat64, bf::kSlack);
   uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
   uses.read(step.input_radius, Role::kRadius, -1, kFloat, plan.input_count);
   uses.scratch(step.neurons, Element::kInt32, layer.out);

@@ -1,6 +1,8 @@
 #include "planner/verify/verify_steps.h"
 
 #include "planner/network/max_groups.h"
+#include "runtime/bf/contract/chains.h"
+#include "runtime/bf/contract/lists.h"
 
 namespace bf_aot {
 namespace {
@@ -105,7 +107,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
     uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
     uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
   }
-  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   return uses.list;
 }
 
@@ -126,7 +128,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);
   uses.repeat(step.above, step.below, Role::kAbove, step.layer, kFloat, layer.out);
-  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   return uses.list;
 }
 
@@ -135,7 +137,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   BF_CHECK(layer.is_affine());
   check_error_terms({step.product, step.wide_product, step.stored, step.slope, step.offset,
                      step.free_offset, step.inflate});
-  BF_CHECK(step.offset <= kMostPriced && step.free_offset <= kMostPriced);
+  BF_CHECK(step.offset <= bf::kMostPriced && step.free_offset <= bf::kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelax);
   BF_CHECK(step.slopes == BufferId::kNone || (layer.relu && step.table != BufferId::kNone));
   Uses uses;
@@ -145,8 +147,9 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   const bool table = step.table != BufferId::kNone;
   if (table) {
     uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
-    uses.write(step.table, Role::kTable, step.layer, kFloat, kRelaxRows * std::int64_t{layer.out});
+    uses.update(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
+    uses.write(step.table, Role::kTable, step.layer, kFloat,
+               bf::kRelaxRows * std::int64_t{layer.out});
   }
   if (step.live != BufferId::kNone) {
     BF_CHECK(table);  // else no rows pass
@@ -154,7 +157,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const Relax& step) {
   }
   if (step.slopes != BufferId::kNone) {  // made last, of all that the relaxation read
     uses.write(step.slopes, Role::kSlopes, step.layer, kFloat,
-               kSlopeRows * std::int64_t{layer.out});
+               bf::kSlopeRows * std::int64_t{layer.out});
     uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
     uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
     return uses.list;
@@ -214,7 +217,7 @@ void read_lines(const Plan& plan, const Entry& entry, const LineStep& step, Uses
   const int stride = line_stride(plan, entry, layer, step.layer);
   uses.read(step.centre, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.read(step.radius, Role::kSpread, step.layer, kFloat, layer.out);
-  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+  uses.read(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   uses.read(step.lines, Role::kMiddleLines, step.layer, kFloat, lines_of(plan, stride));
 }
 
@@ -245,7 +248,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kProduct);
   check_error_terms({step.product, step.offset});
-  BF_CHECK(step.offset <= kMostPriced);
+  BF_CHECK(step.offset <= bf::kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelaxProduct);
   BF_CHECK((step.table == BufferId::kNone) == (step.slack == BufferId::kNone));
   const Term& x = layer.terms[0];
@@ -256,9 +259,9 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxProduct& step) 
   uses.read(step.centre_y, Role::kCentre, y.input, kDouble, y.in);
   uses.read(step.radius_y, Role::kRadius, y.input, kFloat, y.in);
   if (step.table != BufferId::kNone) {
-    const std::int64_t count = kProductRows * std::int64_t{layer.out};
+    const std::int64_t count = bf::kProductRows * std::int64_t{layer.out};
     uses.write(step.table, Role::kTable, step.layer, kFloat, count);
-    uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+    uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   }
   uses.write(step.centre_out, Role::kCentre, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kRadius, step.layer, kFloat, layer.out);
@@ -269,7 +272,7 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kMax);
   check_error_terms({step.product, step.offset});
-  BF_CHECK(step.offset <= kMostPriced);
+  BF_CHECK(step.offset <= bf::kMostPriced);
   kernel_at(plan, step.kernel, KernelKind::kRelaxMax);
   const bool table = step.table != BufferId::kNone;
   BF_CHECK(table == (step.slack != BufferId::kNone) && table == (step.choice != BufferId::kNone));
@@ -278,9 +281,10 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const RelaxMax& step) {
   uses.read(step.centre_in, Role::kCentre, x.input, kDouble, x.in);
   uses.read(step.radius_in, Role::kRadius, x.input, kFloat, x.in);
   if (table) {
-    uses.write(step.table, Role::kTable, step.layer, kFloat, kMaxRows * std::int64_t{layer.out});
+    uses.write(step.table, Role::kTable, step.layer, kFloat,
+               bf::kMaxRows * std::int64_t{layer.out});
     uses.write(step.choice, Role::kChoice, step.layer, Element::kInt32, layer.out);
-    uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, kSlack);
+    uses.write(step.slack, Role::kSlackTerms, step.layer, kDouble, bf::kSlack);
   }
   if (step.live != BufferId::kNone) {
     BF_CHECK(table && read_by_one(plan, x.input));
@@ -299,7 +303,8 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const ListLive& step
   Uses uses;
   uses.read(step.centre, Role::kCentre, step.layer, entry.buffer(step.centre).element, layer.out);
   uses.read(step.radius, Role::kRadius, step.layer, kFloat, layer.out);
-  uses.write(step.live, Role::kLiveList, step.layer, Element::kInt32, live_list_size(layer.out));
+  uses.write(step.live, Role::kLiveList, step.layer, Element::kInt32,
+             bf::live_list_size(layer.out));
   return uses.list;
 }
 

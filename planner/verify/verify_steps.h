@@ -6,6 +6,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/verify/verify_entry.h"
+#include "runtime/bf/contract/lists.h"
 
 // What the checks of single steps share.
 namespace bf_aot {
@@ -32,7 +33,6 @@ inline const Kernel& kernel_of(const Plan& plan, KernelId id, KernelKind kind, i
 }
 
 // Of a float32 sum of offsets: price_factor() of runtime/bf/core/bounds.h asks for it.
-inline constexpr double kMostPriced = 0.25;
 
 inline void check_error_terms(std::initializer_list<double> terms) {
   for (double term : terms) BF_CHECK(std::isfinite(term) && term >= 0);
@@ -79,7 +79,7 @@ inline void read_live(const Plan& plan, BufferId id, int layer, Uses& uses) {
   if (id == BufferId::kNone) return;
   BF_CHECK(checked_layer(plan, layer).relu);
   uses.read(id, Role::kLiveList, layer, Element::kInt32,
-            live_list_size(checked_layer(plan, layer).out));
+            bf::live_list_size(checked_layer(plan, layer).out));
 }
 
 // See plan_verify_rows.cpp.

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/chains.h"
+#include "bf/contract/tiles.h"
 #include "bf/conv/conv_taps.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/terms.h"
@@ -15,31 +17,16 @@
 // own: they share taps alone, found once for all of them.
 //
 // Note [conv depth]. The sum of one input has taps of three dimensions, at most m0, m1, m2 of them,
-// times the output channels of its group. Float sums are kept in two levels: a chain is what one
-// accumulator takes in, of at most kConvChain products, then chains are added up. A chain holds
-// all taps, or those of two dimensions, or of one, or some channels of one tap, the longest that
-// fits: conv_chain(). A term passes through at most as many roundings as a chain has products and a
-// sum chains, that of its product included. The planner counts the same:
-// LoweringPlanner::term_depth.
+// times the output channels of its group. Float sums are kept in two levels, with the chains of
+// conv_chain() in contract/chains.h, which also says how many roundings that makes.
 
 namespace bf {
 
-constexpr int kConvChain = 64;
-
-// What one chain covers: loops (3 for all taps, 2, 1, or 0 for channels of one tap), and products.
-struct Chain {
-  int loops, products;
-};
-
 static constexpr Chain conv_chain(const ConvShape& shape) {
-  Chain chain = {0, out_group(shape)};
-  int products = chain.products;
-  for (int d = 2; d >= 0 && products <= kConvChain; --d) {
-    products *= ceil_div(shape.kernel[d], tap_steps(shape, shape.transposed).tap[d]);
-    if (products <= kConvChain) chain = {chain.loops + 1, products};
-  }
-  if (chain.products > kConvChain) chain.products = kConvChain;
-  return chain;
+  std::int64_t taps[3] = {};
+  for (int d = 0; d < 3; ++d)
+    taps[d] = ceil_div(shape.kernel[d], tap_steps(shape, shape.transposed).tap[d]);
+  return conv_chain(out_group(shape), taps);
 }
 
 template <const ConvShape& kShape>
@@ -61,8 +48,8 @@ constexpr int tiled_channels(const ConvShape& shape) {
 }
 
 // The register tile: as many accumulators as leave room for operands, in channels first.
-constexpr int kTileVectors = kVectorBytes == 64 ? 24 : kVectorBytes == 4 ? 4 : 12;
-constexpr int kTileColumns = kVectorBytes == 4 ? 1 : 8;
+constexpr int kTileVectors = most_tile_vectors(kVectorBytes);
+constexpr int kTileColumns = most_tile_columns(kVectorBytes);
 
 template <int kRows, bool kWide>
 constexpr int kSumVectors = kRows / lanes_of<typename SumOf<kWide>::type>(kRows);
@@ -78,12 +65,8 @@ template <int kRows, bool kWide>
 constexpr int tile_pixels(int group) {
   const int columns = group < tile_columns<kRows, kWide>(1) ? group : tile_columns<kRows, kWide>(1);
   const int pixels = kTileVectors / (columns * kSumVectors<kRows, kWide>);
-  return kVectorBytes == 4 || pixels < 1 ? 1 : pixels > 4 ? 4 : pixels;
-}
-
-// Channels that a tile may have, see conv_channels().
-constexpr bool is_tile_width(int channels) {
-  return channels <= 4 || channels == 6 || channels == 8 || channels == 10 || channels == 12;
+  constexpr int kMost = most_tile_pixels(kVectorBytes);
+  return pixels < 1 ? 1 : pixels > kMost ? kMost : pixels;
 }
 
 // The register tile that the rule above gives.
@@ -273,11 +256,6 @@ __attribute__((always_inline)) static inline Tile conv_sums(Shape fixed,
     }
   }
   return loops == 3 ? chain : total;
-}
-
-// Channels of one tap that a chain holds, of `left`.
-constexpr int chain_part(bool whole, int left) {
-  return whole || left < kConvChain ? left : kConvChain;
 }
 
 // ---- where an input's coefficients go

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "bf/contract/chains.h"
 #include "bf/conv/conv_outputs.h"
 #include "bf/conv/conv_pixels.h"
 #include "bf/conv/conv_pooling.h"
@@ -11,18 +12,16 @@
 
 // Interval pass through a convolution: sums in float32.
 //
-// Roundings of one sum. Products go to an accumulator of their own, at most kIntervalChain of them,
-// then to the sum of the chains: a chain is as many taps as fit, each with the input channels of a
-// group, or a part of one tap. interval_depth() in the planner counts the same. Which products make
-// a chain, and their order, depend on the shape alone: neither on tiles nor on vectors.
+// Products go to an accumulator of their own, at most kIntervalChain of them, then to the sum of
+// the chains: interval_depth() in contract/chains.h says how many roundings that makes. Which
+// products make a chain, and their order, depend on the shape alone: neither on tiles nor on
+// vectors.
 
 namespace bf {
 
-constexpr int kIntervalChain = 64;
-
 // The chain that a tap's products go to; of a tap in parts, the first.
 static constexpr int chain_of(const ConvShape& shape, int tap) {
-  return in_group(shape) < kIntervalChain ? tap / (kIntervalChain / in_group(shape)) : tap;
+  return tap / static_cast<int>(interval_taps(in_group(shape)));
 }
 
 struct IntervalOut {

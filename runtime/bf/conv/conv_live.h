@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/lists.h"
 #include "bf/conv/conv_backward.h"
 #include "bf/sums/live.h"
 #include "bf/sums/windows.h"
@@ -16,9 +17,6 @@
 // more chains than there, and none longer.
 
 namespace bf {
-
-// Products of an input that a list holds.
-constexpr int kMostProducts = 2560;
 
 // Numbers that are copied together, whether a list has them or not.
 constexpr int kListBlock = kVectorBytes / 4;

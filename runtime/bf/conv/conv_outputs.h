@@ -247,11 +247,10 @@ static inline void conv_outputs(Shape fixed, const float* weight, const float* r
                                 const typename Tiles::Number* centre_in, const float* radius_in,
                                 typename Tiles::Out out) {
   const ConvShape& shape = fixed;
-  constexpr int kFew = 4;    // channels that make no vector
   constexpr int kMany = 64;  // products: two vectors of channels, else more pixels
   if constexpr (kVectorBytes == 4)
     return conv_strips<Tiles>(shape, weight, residual, centre_in, radius_in, out);
-  if (out_group(shape) < kFew)
+  if (out_group(shape) < kFewChannels)
     return conv_strips<Tiles>(shape, weight, residual, centre_in, radius_in, out);
   const bool up = !shape.transposed;
   const TapSteps how = steps(fixed, up);

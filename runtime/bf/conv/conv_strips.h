@@ -2,14 +2,13 @@
 
 #include <cstddef>
 
+#include "bf/contract/tiles.h"
 #include "bf/conv/conv_taps.h"
 
 // Outputs of a convolution of few channels to a group: by rows of pixels. `Tiles`: see
 // conv_outputs.h.
 
 namespace bf {
-
-constexpr int kStrip = 32;  // outputs of a row of pixels that are summed together
 
 // The pixels of a row that tap t pairs: input from + k from_step with output to + k to_step, k <
 // count; outputs from `first`, at most `most` of them.

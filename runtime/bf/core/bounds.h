@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bf.h"
+#include "bf/contract/tables.h"
 #include "bf/core/lane_choice.h"
 #include "bf/core/lanes.h"
 #include "bf/core/live_neurons.h"
@@ -113,7 +114,7 @@ static inline void bind_box(const float* lower, const float* upper, int n, doubl
 // What centre z_j = fl(W c + b) may miss, in double, for the neurons of one layer (see
 // CentreAffine in the plan):
 //   |z - (z_j + sum_k w*_jk (a_k - c_k))| <= relative (row_norm max|c| + bias_norm) + absolute
-// slack[0]: that bound; slack[1]: sum of the radii, or 0 without them; slack[2] is left for
+// slack: the SlackTerms: that bound; sum of the radii, or 0 without them; the third is left for
 // relax().
 static inline void centre_slack(const double* centre, const float* radius, int n, double relative,
                                 double row_norm, double bias_norm, double absolute, double* slack) {
@@ -132,8 +133,8 @@ static inline void centre_slack(const double* centre, const float* radius, int n
     largest[0] = largest[s] > largest[0] ? largest[s] : largest[0];
     sums[0] += sums[s];
   }
-  slack[0] = (relative * (row_norm * largest[0] + bias_norm) + absolute) * kDoubleSlack;
-  slack[1] = sums[0] * (1 + 0x1p-20);  // n < 2^29 additions
+  slack[kCentreSlack] = (relative * (row_norm * largest[0] + bias_norm) + absolute) * kDoubleSlack;
+  slack[kRadiusSlack] = sums[0] * (1 + 0x1p-20);  // n < 2^29 additions
 }
 
 // Whole vectors of interval_around(); returns how many neurons these are.
@@ -169,7 +170,7 @@ struct RelaxErrors {
   double wide;     // the same for products summed in double
   double stored;   // of a wide product when it is stored as float, relative
   double slope;    // of A x slope, relative
-  double offset;   // of the sum of A x offset, relative; at most 1/4
+  double offset;   // of the sum of A x offset, relative; at most kMostPriced
   double inflate;  // on the layer's computed interval radius
 };
 

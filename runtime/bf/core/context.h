@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bf.h"
+#include "bf/contract/workspace.h"
 #include "bf/core/rounding.h"
 
 // What verifiers with a cache keep between calls, in memory of the caller's. As in bounds.h:
@@ -29,6 +30,8 @@ struct Context {
   std::uint32_t reserved;
   bf_cache_counters counters;
 };
+
+static_assert(sizeof(Context) <= kContextHeaderBytes, "bf: a context's header has its room");
 
 constexpr std::uint64_t kContextMagic = 0x7478746e6f634662;  // "bFcontxt"
 

@@ -2,16 +2,15 @@
 
 #include <cstdint>
 
+#include "bf/contract/lists.h"
+
 // Lists of the activations that are not 0 on the whole box: note [live neurons] in DESIGN.md.
 
 namespace bf {
 
-// Lists say where every so-many-th neuron would be.
-constexpr int kListUnit = 8;
-
 // How many of n neurons are live, for which is_live(j): then these in order, then the others in
 // falling order; then how many live ones lie below 0, kListUnit, 2 kListUnit, .. and n.
-// live: 2 + n + ceil(n / kListUnit).
+// live: live_list_size(n) numbers.
 template <typename IsLive>
 static inline void list_if(int n, IsLive is_live, std::int32_t* live) {
   std::int32_t* places = live + 1 + n;

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "bf.h"
+#include "bf/contract/lists.h"
 #include "bf/core/rounding.h"
 
 // Sharing the work of a call among workers. Threads are the executor's: here are jobs, which take
@@ -26,8 +27,6 @@
 #endif
 
 namespace bf {
-
-constexpr std::size_t kMostWorkers = 256;
 
 // Who works on a call. No executor: the caller alone.
 struct Team {

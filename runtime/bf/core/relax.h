@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 #include "bf/core/lanes.h"
 
@@ -12,9 +13,6 @@
 namespace bf {
 
 // ---- on lanes
-
-// Of a table: both slopes, and both offsets for float32 and for wide products.
-constexpr int kRelaxationRows = 6;
 
 // A Relaxation in each lane.
 template <int kCount>
@@ -115,7 +113,7 @@ BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const double* ce
   const Doubles spread = L::wide(radius) * errors.inflate;
   const Doubles reach = L::larger(L::size(down_by), L::size(up_by));
   if (relu && !L::any(~((high <= 0) & ~(low >= 0)))) {  // all dead, as most of many layers are
-    for (int i = 0; table != nullptr && i < kRelaxationRows; ++i)
+    for (int i = 0; table != nullptr && i < kRelaxRows; ++i)
       store_rows(table + i * row, typename L::Floats{});
     store_rows(centre_out, Doubles{});
     store_rows(radius_out, typename L::Floats{});
@@ -138,12 +136,12 @@ BF_LANES typename Lanes<kCount>::Doubles relax_lanes(bool relu, const double* ce
     const double factor = price_factor(errors.offset);
     const Doubles price = (product + common) * factor,
                   wide_price = (wide + common + stored) * factor;
-    store_rows(table, line.slope_upper);
-    store_rows(table + row, line.slope_lower);
-    store_rows(table + 2 * row, L::float_up(line.offset_upper + price));
-    store_rows(table + 3 * row, L::float_down(line.offset_lower - price));
-    store_rows(table + 4 * row, L::float_up(line.offset_upper + wide_price));
-    store_rows(table + 5 * row, L::float_down(line.offset_lower - wide_price));
+    store_rows(table + kSlopeUpper * row, line.slope_upper);
+    store_rows(table + kSlopeLower * row, line.slope_lower);
+    store_rows(table + kOffsetUpper * row, L::float_up(line.offset_upper + price));
+    store_rows(table + kOffsetLower * row, L::float_down(line.offset_lower - price));
+    store_rows(table + kWideOffsetUpper * row, L::float_up(line.offset_upper + wide_price));
+    store_rows(table + kWideOffsetLower * row, L::float_down(line.offset_lower - wide_price));
     reached = reach + spread + own;
   }
   store_rows(centre_out, line.centre);
@@ -184,12 +182,12 @@ static inline double relax_neuron(int j, int n, bool relu, const double* centre,
   const double common = slope + errors.offset * offset;
   const double stored = errors.stored * static_cast<double>(line.radius);
   const double factor = price_factor(errors.offset);
-  table[j] = line.slope_upper;
-  table[n + j] = line.slope_lower;
+  table[kSlopeUpper * n + j] = line.slope_upper;
+  table[kSlopeLower * n + j] = line.slope_lower;
   put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, n,
-              table + 2 * n + j);
+              table + kOffsetUpper * n + j);
   put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, n,
-              table + 4 * n + j);
+              table + kWideOffsetUpper * n + j);
   centre_out[j] = line.centre;
   radius_out[j] = line.radius;
   return reach + spread + own;
@@ -220,9 +218,8 @@ static inline int relax_vectors(int n, bool relu, const double* centre, const fl
   return j;
 }
 
-// The relaxation of a layer of n neurons as six rows of n floats (slope_upper, slope_lower,
-// offset_upper, offset_lower, and both offsets for wide products), and the centre and radius of its
-// activations.
+// The relaxation of a layer of n neurons as the RelaxRows of a table, and the centre and radius of
+// its activations.
 //
 // A backward row holds sum_j A_j (a'_j - centre'_j). With the line of A_j's sign,
 //   A_j (a'_j - centre'_j) >= A_j slope (z_j - centre_j) + A_j offset,
@@ -235,15 +232,15 @@ static inline int relax_vectors(int n, bool relu, const double* centre, const fl
 //   offset:  the float sum of A_j offset;
 //   stored:  in wide rows, A_j itself is a double sum rounded to float: off by at most u |A_j|,
 //            times |a'_j - centre'_j| <= the activation's radius.
-// Double roundings here: the factor kDoubleSlack. Underflow: slack[2], in units that the rows
-// scale. Without a table only the centres and radii are made, and `radius` and `slack` are not
-// touched. centre_out may be centre; radius_out may be below, above or radius: nothing of neuron j
-// is read once these are written.
+// Double roundings here: the factor kDoubleSlack. Underflow: slack[kUnderflowSlack], in units that
+// the rows scale. Without a table only the centres and radii are made, and `radius` and `slack` are
+// not touched. centre_out may be centre; radius_out may be below, above or radius: nothing of
+// neuron j is read once these are written.
 static inline void relax(int n, bool relu, const double* centre, const float* below,
                          const float* above, const float* radius, const RelaxErrors& errors,
                          double* slack, float* table, double* centre_out, float* radius_out) {
   double reach[kPartialSums] = {};
-  const double own = table == nullptr ? 0 : slack[0];
+  const double own = table == nullptr ? 0 : slack[kCentreSlack];
   int j = relax_vectors<kNeuronLanes>(n, relu, centre, below, above, radius, errors, own, table,
                                       reach, centre_out, radius_out);
   for (int s = j % kPartialSums; j < n; ++j, s = (s + 1) % kPartialSums)
@@ -251,7 +248,8 @@ static inline void relax(int n, bool relu, const double* centre, const float* be
                              centre_out, radius_out);
   if (table == nullptr) return;
   for (int s = 1; s < kPartialSums; ++s) reach[0] += reach[s];
-  slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach[0]) * (1 + 0x1p-20);
+  slack[kUnderflowSlack] =
+      (static_cast<double>(n) * (1 + slack[kRadiusSlack]) + reach[0]) * (1 + 0x1p-20);
 }
 
 // The boxes of a' = relu(z) or a' = z alone.

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/lists.h"
+#include "bf/contract/tiles.h"
 #include "bf/core/bounds.h"
 #include "bf/core/lane_choice.h"
 #include "bf/core/vectors.h"
@@ -33,8 +35,6 @@ struct BlockOfNeurons {
     return kListed ? live[1 + n + (most + kListUnit - 1) / kListUnit] : most;
   }
 };
-
-constexpr int kSignedLanes = 16;
 
 // The rows of +z_i, then those of -z_i, of kPairs neurons in vectors of 16: of 8 neurons both are
 // in one vector.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bf/contract/chains.h"
 #include "bf/functions/function_lines.h"
 #include "bf/functions/function_table.h"
 
@@ -12,9 +13,6 @@ static inline bool is_staircase(const FunctionView& f) {
   return f.form == FunctionViewForm::kFloor || f.form == FunctionViewForm::kCeil ||
          f.form == FunctionViewForm::kRound;
 }
-
-// Beyond this, steps are as fine as doubles.
-constexpr double kManySteps = 0x1p50;
 
 static inline double floor_of(double x) {
   if (!(__builtin_fabs(x) < 0x1p52)) return x;  // an integer, inf or NaN

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 #include "bf/functions/function_lines.h"
 #include "bf/functions/function_steps.h"
@@ -96,23 +97,24 @@ static inline void relax(int n, const FunctionView& f, const double* centre, con
     const double offset_down = __builtin_fabs(line.offset_lower);
     const double offset = offset_up > offset_down ? offset_up : offset_down;
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
-    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[0]);
-    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[0]);
+    const double product = steep == 0 ? 0 : steep * (errors.product * spread + slack[kCentreSlack]);
+    const double wide = steep == 0 ? 0 : steep * (errors.wide * spread + slack[kCentreSlack]);
     const double slope = inexact == 0 ? 0 : errors.slope * inexact * reach;
     const double common = slope + errors.offset * offset;
     const double stored = errors.stored * static_cast<double>(line.radius);
-    table[j] = line.slope_upper;
-    table[n + j] = line.slope_lower;
+    table[kSlopeUpper * n + j] = line.slope_upper;
+    table[kSlopeLower * n + j] = line.slope_lower;
     put_offsets(line.offset_upper, line.offset_lower, (product + common) * factor, n,
-                table + 2 * n + j);
+                table + kOffsetUpper * n + j);
     put_offsets(line.offset_upper, line.offset_lower, (wide + common + stored) * factor, n,
-                table + 4 * n + j);
+                table + kWideOffsetUpper * n + j);
     centre_out[j] = line.centre;
     radius_out[j] = line.radius;
-    reach_sum += reach + spread + slack[0];
+    reach_sum += reach + spread + slack[kCentreSlack];
   }
   if (table != nullptr)
-    slack[2] = (static_cast<double>(n) * (1 + slack[1]) + reach_sum) * (1 + 0x1p-20);
+    slack[kUnderflowSlack] =
+        (static_cast<double>(n) * (1 + slack[kRadiusSlack]) + reach_sum) * (1 + 0x1p-20);
 }
 
 // Whether a tighter interval may improve the relaxation of neuron j. Not at a point, nor where f is

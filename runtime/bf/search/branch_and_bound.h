@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bf.h"
+#include "bf/contract/workspace.h"
 #include "bf/search/splits.h"
 #include "bf/search/verdict.h"
 
@@ -22,17 +23,6 @@ constexpr float kLeastStep = 0x1p-10f;
 // many boxes.
 constexpr std::uint64_t kFirstPoints = 64;
 constexpr std::uint64_t kBoxesPerPoint = 8;
-
-// What an open box takes: its ends, its share of the whole, and its clause, which names its case.
-static constexpr std::size_t open_box_bytes(std::size_t inputs) {
-  return sizeof(float) * (2 * inputs + 2);
-}
-// What everything else takes; `kept`: with the rows' coefficients over the inputs.
-static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, std::size_t batch,
-                                         bool kept) {
-  return sizeof(float) *
-         (batch * (2 * inputs + 2 * rows + (kept ? rows * inputs : 0) + 3) + 3 * inputs);
-}
 
 // The search for a violating point. All points of a run lie in the exact box of one case, and in
 // the caller's.

@@ -174,7 +174,7 @@ static inline bf_status decide_case(const PropertyTables& property, std::int32_t
 }
 
 // The verdict on a box that check_box accepts. bounds(lower, upper, row_lower, row_upper) bounds C
-// y. scratch: 3 inputs + 2 rows floats.
+// y. scratch: verify_bytes().
 //
 // Verified is a proof: a point of the box that is in the exact box of a case is in the intersection
 // of the float boxes, where each clause has a condition that never holds. Falsified is one: the
@@ -243,7 +243,7 @@ static inline bf_status decide_boxes(const PropertyTables& property, std::size_t
 
 // verify_property of each box with BF_OK, the same results: case after case, whose parts of the
 // boxes together(count, lower, upper, row_lower, row_upper, statuses) bounds in one call. scratch:
-// count (2 inputs + 2 rows + 2) + inputs floats. A failure is that of each of these boxes.
+// verify_boxes_bytes(). A failure is that of each of these boxes.
 template <class Together, class Bounds>
 static inline bf_status verify_boxes(const PropertyTables& property, std::size_t count,
                                      const float* lower, const float* upper, bf_result* results,

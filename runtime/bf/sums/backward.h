@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/chains.h"
 #include "bf/core/bounds.h"
 #include "bf/core/vectors.h"
 #include "bf/sums/live.h"
@@ -72,8 +73,6 @@ struct RowSums {
 };
 
 // The same with float chains of kSumChain neurons before the double sums.
-constexpr int kSumChain = 8;
-
 template <int kRows>
 struct LineSums {
   static constexpr int kLanes = lanes_of<float>(kRows);

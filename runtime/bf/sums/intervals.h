@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/lists.h"
 #include "bf/core/columns.h"
 #include "bf/core/vectors.h"
 #include "bf/sums/terms.h"
@@ -192,10 +193,7 @@ struct MaxGroups {
   int taps[4], tap_stride[4];
 };
 
-// Neighbouring groups that go together: they read one line of so many elements, at most, for each
-// of the other taps.
-constexpr int kMaxLine = 256;
-
+// Neighbouring groups that go together.
 constexpr int line_groups(const MaxGroups& groups) {
   const int fit = (kMaxLine - groups.taps[3]) / groups.stride[3] + 1;
   return fit < groups.count[3] ? fit : groups.count[3];

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/lists.h"
+
 // Which channels of a pixel backward rows pass through.
 //
 // Note [live pixels]. A neuron is dead where its activation a' has the radius 0: |a' - c'| <= 0 for
@@ -21,8 +23,6 @@
 // is room for kListRoom numbers, which are read and mean nothing.
 
 namespace bf {
-
-constexpr int kListRoom = 15;
 
 // Live channels: at most half, more than half, or all, which stands for more than 7 of 8.
 enum Density : std::int32_t { kFewLive, kManyLive, kAllLive };

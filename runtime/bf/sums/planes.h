@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 #include "bf/core/lanes.h"
 #include "bf/core/relax.h"
@@ -89,9 +90,8 @@ static inline void product_box(double x, float radius_x, double y, float radius_
     }
 }
 
-// z_i = x_{gather_x_i} y_{gather_y_i}, i < n; gathers as source_of() takes them. table: rows of n
-// floats (slope over x, slope over y, offset above, offset below), or null for boxes alone; then
-// slack is not touched.
+// z_i = x_{gather_x_i} y_{gather_y_i}, i < n; gathers as source_of() takes them. table: the
+// ProductRows, each of n floats, or null for boxes alone; then slack is not touched.
 //
 // Offsets pay a price (price_factor() in bounds.h), which covers, per |A_i|:
 //   product: A s_x and A s_y, rounded and added to what else reads x and y, times r_x and r_y; and
@@ -120,14 +120,14 @@ BF_ROUTINE relax_product(int n, SourcesX gather_x, SourcesY gather_y, const doub
         __builtin_fabs(static_cast<double>(plane.slope_x)) * static_cast<double>(radius_x[g]) +
         __builtin_fabs(static_cast<double>(plane.slope_y)) * static_cast<double>(radius_y[h]) +
         static_cast<double>(radius_out[i]);
-    table[i] = plane.slope_x;
-    table[n + i] = plane.slope_y;
-    put_offsets(plane.upper, plane.lower, errors, spread, n, table + 2 * n + i);
+    table[kSlopeX * n + i] = plane.slope_x;
+    table[kSlopeY * n + i] = plane.slope_y;
+    put_offsets(plane.upper, plane.lower, errors, spread, n, table + kProductUpper * n + i);
     reach += static_cast<double>(radius_x[g]) + static_cast<double>(radius_y[h]);
   }
   if (table == nullptr) return;
-  slack[0] = slack[1] = 0;
-  slack[2] = (static_cast<double>(n) + reach) * (1 + 0x1p-20);
+  slack[kCentreSlack] = slack[kRadiusSlack] = 0;
+  slack[kUnderflowSlack] = (static_cast<double>(n) + reach) * (1 + 0x1p-20);
 }
 
 // The rows' sums at a product; the coefficients are left for product_backward().
@@ -138,7 +138,8 @@ BF_ROUTINE product_rows(int n, const float* table, const float* BF_RESTRICT coef
   using Floats = typename Sums::Floats;
   Sums made;
   for (int i = 0; i < n; ++i) {
-    const Floats upper = Sums::all(table[2 * n + i]), lower = Sums::all(table[3 * n + i]);
+    const Floats upper = Sums::all(table[kProductUpper * n + i]);
+    const Floats lower = Sums::all(table[kProductLower * n + i]);
     const float* const row = coefficients + std::ptrdiff_t{i} * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v)
         made.add(v, load_rows<Floats>(row + v * Sums::kLanes), upper, lower);
@@ -251,8 +252,8 @@ static inline int next_groups(int rows, int i, const std::int32_t* row_start,
 }
 
 // z_i = the largest x over row_start[i] <= k < row_start[i + 1] of column[k]; no row is empty.
-// table: rows of `rows` floats (offset above, offset below, whether the upper bound is constant),
-// and the choices; or null for boxes alone, and slack is not touched.
+// table: the MaxRows, each of `rows` floats, and the choices; or null for boxes alone, and slack is
+// not touched.
 //
 // With the chosen candidate x_k, z >= x_k always; z = x_k where no other reaches above the largest
 // lower bound, which is x_k's; else z <= the largest upper bound. Prices as in relax_product: A
@@ -283,14 +284,14 @@ BF_ROUTINE relax_max(int rows, const std::int32_t* row_start, const std::int32_t
     const double lower = exact ? 0.0 : sub_down(chosen, centre_out[i]);
     const double spread =
         static_cast<double>(radius_in[box.choice]) + static_cast<double>(radius_out[i]);
-    put_offsets(upper, lower, errors, spread, rows, table + i);
-    table[2 * rows + i] = exact ? 0.0f : 1.0f;
+    put_offsets(upper, lower, errors, spread, rows, table + kMaxUpper * rows + i);
+    table[kMaxConstant * rows + i] = exact ? 0.0f : 1.0f;
     choice[i] = box.choice;
     reach += static_cast<double>(radius_in[box.choice]);
   }
   if (table == nullptr) return;
-  slack[0] = slack[1] = 0;
-  slack[2] = (static_cast<double>(rows) + reach) * (1 + 0x1p-20);
+  slack[kCentreSlack] = slack[kRadiusSlack] = 0;
+  slack[kUnderflowSlack] = (static_cast<double>(rows) + reach) * (1 + 0x1p-20);
 }
 
 // Both the rows' sums and their coefficients over x.
@@ -303,9 +304,11 @@ BF_ROUTINE max_backward(int rows, const float* table, const std::int32_t* choice
   Sums made;
   if (!add) clear_rows<kRows>(in, coefficients_out);
   for (int i = 0; i < rows; ++i) {
-    const Floats upper = Sums::all(table[i]), lower = Sums::all(table[rows + i]);
+    const Floats upper = Sums::all(table[kMaxUpper * rows + i]);
+    const Floats lower = Sums::all(table[kMaxLower * rows + i]);
     const Floats one = Sums::all(1.0f);
-    const Floats kept = Sums::all(table[2 * rows + i] != 0 ? 0.0f : 1.0f);  // of negative ones
+    const Floats kept =
+        Sums::all(table[kMaxConstant * rows + i] != 0 ? 0.0f : 1.0f);  // of negative ones
     const float* const row = coefficients_in + std::ptrdiff_t{i} * kRows;
     float* const to = coefficients_out + std::ptrdiff_t{choice[i]} * kRows;
     BF_UNROLL_ROWS for (int v = 0; v < Sums::kVectors; ++v) {

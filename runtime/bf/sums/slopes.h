@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/planes.h"
@@ -20,10 +21,8 @@ namespace bf {
 
 // ---- tables
 
-// One ReLU's part of a table for rows that choose slopes, rows of n floats:
-//   [0] slope above  [1] slope below where the sign is known or nothing is, else -1
-//   [2] offset above  [3] offset below, without the slope's part  [4] centre, times the slope
-//   [5] to [7] offsets and centre for products summed in double
+// One ReLU's part of a table for rows that choose slopes: the SlopeRows, each of n floats. The
+// lower slope is fixed where the sign is known, or nothing is.
 //
 // Proof. A < 0 takes the upper line, as in relax(). For A >= 0 and a float slope in [0, 1],
 // Lambda = fl(A slope) lies in [0, A], since rounding is monotone and 0 and A are floats. So
@@ -45,8 +44,8 @@ static inline void relax_slopes(int n, const double* centre, const float* below,
     const double high = add_up(centre[j], static_cast<double>(above[j]));
     const bool finite = low >= -__DBL_MAX__ && high <= __DBL_MAX__;
     const bool free = low < 0 && high > 0 && finite;
-    const double up = static_cast<double>(table[j]);
-    const double down = static_cast<double>(table[n + j]);
+    const double up = static_cast<double>(table[kSlopeUpper * n + j]);
+    const double down = static_cast<double>(table[kSlopeLower * n + j]);
     const double b = __builtin_fabs(static_cast<double>(below[j]));
     const double a = __builtin_fabs(static_cast<double>(above[j]));
     const double reach = b > a ? b : a;
@@ -58,16 +57,18 @@ static inline void relax_slopes(int n, const double* centre, const float* below,
     const double spread = static_cast<double>(radius[j]) * errors.inflate;
     const double stored = errors.stored * static_cast<double>(activation_radius[j]);
     const double coefficient = up == down ? 0 : errors.slope * up * reach;
-    slopes[j] = table[j];
-    slopes[n + j] = free ? -1.0f : table[n + j];
+    slopes[kFreeUpper * n + j] = table[kSlopeUpper * n + j];
+    slopes[kFreeLower * n + j] = free ? -1.0f : table[kSlopeLower * n + j];
     for (int wide = 0; wide < 2; ++wide) {
-      const double product = (wide != 0 ? errors.wide : errors.product) * spread + slack[0];
+      const double product =
+          (wide != 0 ? errors.wide : errors.product) * spread + slack[kCentreSlack];
       const double kept = wide != 0 ? stored : 0;
       const double line = (up == 0 ? 0 : up * product) + coefficient;
       const auto paid = [&](double lost, double offset) {
         return (lost + errors.offset * __builtin_fabs(offset)) * factor;
       };
-      float* const to = slopes + std::ptrdiff_t{2 + 3 * wide} * n + j;
+      const std::ptrdiff_t first = wide != 0 ? kFreeWideUpper : kFreeOffsetUpper;
+      float* const to = slopes + first * n + j;
       to[0] = float_up(upper + paid(line + kept, upper));
       to[n] = float_down(lower - paid(kept, lower));
       to[2 * n] = float_down(middle - paid(product, middle));
@@ -77,11 +78,12 @@ static inline void relax_slopes(int n, const double* centre, const float* below,
 
 // ---- rows
 
-// Slopes to begin with: those of the relaxation's lower lines, table[n] on.
+// Slopes to begin with: those of the relaxation's lower lines.
 template <int kRows>
 BF_ROUTINE start_slopes(int n, const float* table, float* BF_RESTRICT slope) {
   for (int j = 0; j < n; ++j)
-    for (int r = 0; r < kRows; ++r) slope[std::ptrdiff_t{j} * kRows + r] = table[n + j];
+    for (int r = 0; r < kRows; ++r)
+      slope[std::ptrdiff_t{j} * kRows + r] = table[kSlopeLower * n + j];
 }
 
 // Through n ReLUs: A over a' becomes A slope over z. offsets: three rows of the table, for the
@@ -97,7 +99,7 @@ BF_ROUTINE relax_free_rows(int n, const float* slopes, const float* offsets,
   const auto widen = [](Floats x) { return convert_rows<Doubles, kLanes>(x); };
   Sums made;
   for (int j = 0; j < n; ++j) {
-    const float fixed = slopes[n + j];
+    const float fixed = slopes[kFreeLower * n + j];
     const Floats upper = Sums::all(slopes[j]);
     const Floats offset_upper = Sums::all(offsets[j]), offset_lower = Sums::all(offsets[n + j]);
     const double middle = static_cast<double>(offsets[2 * n + j]);
@@ -259,8 +261,8 @@ BF_ROUTINE line_values(int n, const float* table, const float* BF_RESTRICT coeff
     for (int r = 0; r < kRows; ++r) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kRows + r;
       const bool negative = coefficients[at] < 0;
-      values[at] = (negative ? table[j] : table[n + j]) * values[at] +
-                   (negative ? table[2 * n + j] : table[3 * n + j]);
+      values[at] = table[(negative ? kSlopeUpper : kSlopeLower) * n + j] * values[at] +
+                   table[(negative ? kOffsetUpper : kOffsetLower) * n + j];
     }
 }
 
@@ -274,8 +276,8 @@ BF_ROUTINE product_values(int n, const float* table, SourcesX gather_x, SourcesY
     const float* const from_y = y + std::ptrdiff_t{source_of(gather_y, i)} * kRows;
     for (int r = 0; r < kRows; ++r) {
       const std::ptrdiff_t at = std::ptrdiff_t{i} * kRows + r;
-      values[at] = table[i] * from_x[r] + table[n + i] * from_y[r] +
-                   (coefficients[at] < 0 ? table[2 * n + i] : table[3 * n + i]);
+      values[at] = table[kSlopeX * n + i] * from_x[r] + table[kSlopeY * n + i] * from_y[r] +
+                   table[(coefficients[at] < 0 ? kProductUpper : kProductLower) * n + i];
     }
   }
 }
@@ -287,10 +289,11 @@ BF_ROUTINE max_values(int rows, const float* table, const std::int32_t* choice,
                       float* BF_RESTRICT values) {
   for (int i = 0; i < rows; ++i) {
     const float* const x = from + std::ptrdiff_t{choice[i]} * kRows;
-    const float kept = table[2 * rows + i] != 0 ? 0.0f : 1.0f;
+    const float kept = table[kMaxConstant * rows + i] != 0 ? 0.0f : 1.0f;
     for (int r = 0; r < kRows; ++r) {
       const std::ptrdiff_t at = std::ptrdiff_t{i} * kRows + r;
-      values[at] = coefficients[at] < 0 ? kept * x[r] + table[i] : x[r] + table[rows + i];
+      values[at] = coefficients[at] < 0 ? kept * x[r] + table[kMaxUpper * rows + i]
+                                        : x[r] + table[kMaxLower * rows + i];
     }
   }
 }
@@ -347,9 +350,11 @@ BF_ROUTINE step_slopes(int n, const float* slopes, const SlopeAscent& ascent,
   constexpr float kMost = 0x1p60f;  // its square is a float
   const auto all = [](float x) { return x - Floats{}; };
   for (int j = 0; j < n; ++j) {
-    const float fixed = slopes[n + j];
-    const Floats upper = all(slopes[j]), offset_upper = all(slopes[2 * n + j]);
-    const Floats offset_lower = all(slopes[3 * n + j]), middle = all(slopes[4 * n + j]);
+    const float fixed = slopes[kFreeLower * n + j];
+    const Floats upper = all(slopes[kFreeUpper * n + j]);
+    const Floats offset_upper = all(slopes[kFreeOffsetUpper * n + j]);
+    const Floats offset_lower = all(slopes[kFreeOffsetLower * n + j]);
+    const Floats middle = all(slopes[kFreeCentre * n + j]);
     for (int v = 0; v < kRows / kLanes; ++v) {
       const std::ptrdiff_t at = std::ptrdiff_t{j} * kRows + v * kLanes;
       const Floats a = load_rows<Floats>(coefficients + at), value = load_rows<Floats>(values + at);

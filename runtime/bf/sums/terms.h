@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 
 // Forward pass of sum layers: z = b + the sum of linear terms over other tensors. A term is a
@@ -212,20 +213,20 @@ static inline void start_sum(const double* bias, int n, int run, double* BF_REST
 // counts them; kDoubleSlack covers the roundings here. A centre overflows only where
 // row_norm max|c| or bias_norm does, so that the slack is infinite as well.
 static inline void clear_slack(double* slack) {
-  slack[0] = slack[1] = slack[2] = 0;
+  for (int i = 0; i < kSlack; ++i) slack[i] = 0;
 }
 
 static inline void add_centre_slack(const double* centre, const float* radius, int n,
                                     double row_norm, double* slack) {
-  double of_term[3];
+  double of_term[kSlack];
   centre_slack(centre, radius, n, 1, row_norm, 0, 0, of_term);
-  slack[0] += of_term[0];
-  slack[1] += of_term[1];
+  slack[kCentreSlack] += of_term[kCentreSlack];
+  slack[kRadiusSlack] += of_term[kRadiusSlack];
 }
 
 static inline void finish_slack(double relative, double bias_norm, double absolute, double* slack) {
-  slack[0] = (relative * (slack[0] + bias_norm) + absolute) * kDoubleSlack;
-  slack[1] *= 1 + 0x1p-20;
+  slack[kCentreSlack] = (relative * (slack[kCentreSlack] + bias_norm) + absolute) * kDoubleSlack;
+  slack[kRadiusSlack] *= 1 + 0x1p-20;
 }
 
 // ---- values without backward rows

@@ -107,7 +107,7 @@ class ToyBuilder {
     state.radius = buffer(entry, layer.name + "_spread", Element::kFloat32, layer.out);
     state.below = buffer(entry, layer.name + "_below", Element::kFloat32, layer.out);
     state.above = buffer(entry, layer.name + "_above", Element::kFloat32, layer.out);
-    state.slack = buffer(entry, layer.name + "_slack", Element::kFloat64, kSlack);
+    state.slack = buffer(entry, layer.name + "_slack", Element::kFloat64, bf::kSlack);
     CentreAffine step;
     step.layer = index;
     step.centre_in = centre;
@@ -184,7 +184,8 @@ class ToyBuilder {
         entry.steps.push_back(WriteBounds{i, 0, state.centre, state.below, state.above});
         continue;
       }
-      state.table = buffer(entry, layer.name + "_table", Element::kFloat32, kRelaxRows * layer.out);
+      state.table =
+          buffer(entry, layer.name + "_table", Element::kFloat32, bf::kRelaxRows * layer.out);
       centre = buffer(entry, layer.name + "_centre", Element::kFloat64, layer.out);
       radius = buffer(entry, layer.name + "_radius", Element::kFloat32, layer.out);
       Relax step;

@@ -107,7 +107,7 @@ class GraphBuilder {
                 floats(name + "_spread", out),
                 floats(name + "_below", out),
                 floats(name + "_above", out),
-                buffer(name + "_slack", Element::kFloat64, kSlack),
+                buffer(name + "_slack", Element::kFloat64, bf::kSlack),
                 BufferId::kNone,
                 BufferId::kNone};
     centre(i);
@@ -150,7 +150,7 @@ class GraphBuilder {
 
   void relax(int i) {
     const std::string& name = layer(i).name;
-    if (tables()) state(i).table = floats(name + "_table", kRelaxRows * layer(i).out);
+    if (tables()) state(i).table = floats(name + "_table", bf::kRelaxRows * layer(i).out);
     const Box made = boxes_[static_cast<std::size_t>(i) + 1] = add_box(name, i);
     Relax step;
     step.layer = i;
@@ -171,7 +171,7 @@ class GraphBuilder {
     const std::string& name = layer(i).name;
     if (tables()) {
       step.table = state(i).table = floats(name + "_table", std::int64_t{rows} * layer(i).out);
-      step.slack = state(i).slack = buffer(name + "_slack", Element::kFloat64, kSlack);
+      step.slack = state(i).slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
     }
     const Box made = boxes_[static_cast<std::size_t>(i) + 1] = add_box(name, i);
     step.layer = i;
@@ -189,7 +189,7 @@ class GraphBuilder {
     step.centre_y = y.centre;
     step.radius_y = y.radius;
     step.kernel = kernel(KernelKind::kRelaxProduct, layer(i).out, 0);
-    set_result(i, kProductRows, step);
+    set_result(i, bf::kProductRows, step);
   }
 
   void relax_max(int i) {
@@ -201,7 +201,7 @@ class GraphBuilder {
       step.choice = state(i).choice =
           buffer(layer(i).name + "_choice", Element::kInt32, layer(i).out);
     step.kernel = kernel(KernelKind::kRelaxMax, layer(i).out, 0);
-    set_result(i, kMaxRows, step);
+    set_result(i, bf::kMaxRows, step);
   }
 
   // ---- backward rows

@@ -13,6 +13,7 @@
 
 #include "aot/loop/intrinsics.h"
 #include "aot/loop/program.h"
+#include "runtime/bf/contract/lists.h"
 #include "tests/unit/aot/kernels/interpreter.h"
 #include "tests/unit/aot/kernels/printed.h"
 
@@ -207,7 +208,7 @@ std::vector<testing::Number> Generator::list() {
   std::vector<double> counting, others, below;
   const double share = std::uniform_real_distribution<double>(0, 1)(random_);
   for (std::int64_t i = 0; i < kListed; ++i) {
-    if (i % loop::kListUnit == 0) below.push_back(static_cast<double>(counting.size()));
+    if (i % bf::kListUnit == 0) below.push_back(static_cast<double>(counting.size()));
     (maybe(share) ? counting : others).push_back(static_cast<double>(i));
   }
   below.push_back(static_cast<double>(counting.size()));
@@ -239,7 +240,7 @@ Primitive Generator::of_loops(const Nest& nest) {
   const std::string& next = nest.loops()[std::min(at + 1, nest.loops().size() - 1)].name;
   switch (between(0, 9)) {
     case 0:
-      return loop::Split{name, maybe(0.8) ? between(1, 4) : loop::kListUnit, new_name()};
+      return loop::Split{name, maybe(0.8) ? between(1, 4) : bf::kListUnit, new_name()};
     case 1:
       return loop::Tile{
           {nest.loops()[at].name, next}, {between(1, 4), between(1, 4)}, {new_name(), new_name()}};

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+// Which row of a table holds what. A table has a row of n floats for each, one after the other, n
+// being the layer's neurons.
+
+namespace bf {
+
+// Relaxation of a layer: relax() of core/relax.h. Offsets pay for the roundings of float32
+// products, or of wide ones.
+enum RelaxRow : std::uint8_t {
+  kSlopeUpper,
+  kSlopeLower,
+  kOffsetUpper,
+  kOffsetLower,
+  kWideOffsetUpper,
+  kWideOffsetLower
+};
+constexpr int kRelaxRows = 6;
+
+// The same of a ReLU layer whose lower slopes backward rows choose: sums/slopes.h.
+enum SlopeRow : std::uint8_t {
+  kFreeUpper,        // slope of the upper line
+  kFreeLower,        // slope of the lower line where it is fixed, else -1
+  kFreeOffsetUpper,  // of the upper line, as in the relaxation table
+  kFreeOffsetLower,  // of the lower line, relative to the activation's centre
+  kFreeCentre,       // times the slope chosen: what else the lower line's offset is
+  kFreeWideUpper,    // the last three for wide products
+  kFreeWideLower,
+  kFreeWideCentre
+};
+constexpr int kSlopeRows = 8;
+
+// A product of two tensors: slopes over both factors, offsets outward; sums/planes.h.
+enum ProductRow : std::uint8_t { kSlopeX, kSlopeY, kProductUpper, kProductLower };
+constexpr int kProductRows = 4;
+
+// A max layer. Offsets are relative to the centre of z: the chosen candidate's centre is another
+// one, unless no other candidate can exceed it.
+enum MaxRow : std::uint8_t {
+  kMaxUpper,    // offset of the upper bound, constant or the chosen candidate
+  kMaxLower,    // offset of the chosen candidate as a lower bound
+  kMaxConstant  // 1: the upper bound is constant; 0: it is the chosen candidate
+};
+constexpr int kMaxRows = 3;
+
+// What a layer's slack holds, doubles.
+enum SlackTerm : std::uint8_t {
+  kCentreSlack,    // max over neurons of |z - (centre + sum_k w*_k (a_k - c_k))|
+  kRadiusSlack,    // sum_k radius_in_k
+  kUnderflowSlack  // what underflow may cost one backward row that passes through this layer
+};
+constexpr int kSlack = 3;
+
+}  // namespace bf

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+
+// Bytes that the runtime's searches and contexts take of memory that the plan lays out.
+
+namespace bf {
+
+// ---- contexts: core/context.h
+
+// Room of the Context that a context begins with.
+constexpr int kContextHeaderBytes = 128;
+
+// ---- verdicts: search/verdict.h
+
+// verify_property: a box, a point, and bounds of the rows.
+static constexpr std::size_t verify_bytes(std::size_t inputs, std::size_t rows) {
+  return sizeof(float) * (3 * inputs + 2 * rows);
+}
+
+// verify_boxes: a box, bounds of the rows and two numbers for each of `boxes`, and a point.
+static constexpr std::size_t verify_boxes_bytes(std::size_t inputs, std::size_t rows,
+                                                std::size_t boxes) {
+  return sizeof(float) * (boxes * (2 * inputs + 2 * rows + 2) + inputs);
+}
+
+// ---- branch and bound: search/branch_and_bound.h
+
+// What an open box takes: its ends, its share of the whole, and its clause, which names its case.
+static constexpr std::size_t open_box_bytes(std::size_t inputs) {
+  return sizeof(float) * (2 * inputs + 2);
+}
+
+// What everything else takes; `kept`: with the rows' coefficients over the inputs.
+static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, std::size_t batch,
+                                         bool kept) {
+  return sizeof(float) *
+         (batch * (2 * inputs + 2 * rows + (kept ? rows * inputs : 0) + 3) + 3 * inputs);
+}
+
+}  // namespace bf
