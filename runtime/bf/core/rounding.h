@@ -27,8 +27,9 @@
 // All functions have internal linkage: verifiers compiled with different instruction sets never
 // share a copy of one.
 //
-// The compiler must keep IEEE arithmetic. What it admits to is refused here; clang says nothing
-// about -freciprocal-math alone, so bf-aot does not pass flags of that kind on.
+// The compiler must keep IEEE arithmetic. What it admits to is refused here. clang admits to little
+// but -ffast-math as a whole: keeps_arithmetic() asks at run time, and bf-aot does not pass flags
+// of that kind on.
 
 #if defined(__FAST_MATH__)
 #error "bf: -ffast-math breaks proven bounds: compile verifiers without it (and without -Ofast)"
@@ -39,6 +40,9 @@
 #if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error "bf: -fassociative-math and -freciprocal-math break proven bounds: compile without them"
 #endif
+#if defined(__NO_SIGNED_ZEROS__)
+#error "bf: -fno-signed-zeros breaks proven bounds: compile verifiers without it"
+#endif
 // 16 says that only half precision is affected: float and double are evaluated as such.
 #if !defined(__FLT_EVAL_METHOD__) || (__FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16)
 #error "bf: floats are evaluated with excess precision: on 32-bit x86 use -msse2 -mfpmath=sse"
@@ -46,6 +50,17 @@
 
 static_assert(sizeof(float) == 4 && __FLT_MANT_DIG__ == 24, "bf: float must be IEEE binary32");
 static_assert(sizeof(double) == 8 && __DBL_MANT_DIG__ == 53, "bf: double must be IEEE binary64");
+
+// Constants are what they say, in the precision that they say, and their sums are rounded to
+// nearest, ties to even.
+static_assert(sizeof(1.0) == sizeof(double) && 1.0 + 0x1p-30 != 1.0,
+              "bf: -fsingle-precision-constant breaks proven bounds: compile verifiers without it");
+static_assert(1.0 + 0x1p-53 == 1.0 && 0x1.0000000000001p0 + 0x1p-53 == 0x1.0000000000002p0 &&
+                  1.0f + 0x1p-24f == 1.0f && 0x1.000002p0f + 0x1p-24f == 0x1.000004p0f,
+              "bf: constants must be rounded to nearest, ties to even");
+static_assert(0x1p-126f * 0.5f != 0 && 0x1p-1022 * 0.5 != 0, "bf: subnormals must be kept");
+static_assert(-__builtin_inff() < -__FLT_MAX__ && __builtin_nanf("") != __builtin_nanf(""),
+              "bf: infinities and NaNs must be kept");
 
 namespace bf {
 
@@ -201,9 +216,24 @@ static inline bool fuses_products() {
   return sum != 0;
 }
 
+// Does clang compile this file to the arithmetic that is written? -fassociative-math makes x of
+// (x + y) - y, -freciprocal-math 3 (1/7) of 3 / 7, and -fno-honor-nans finds NaN equal to itself.
+// Of GCC the conditions above ask.
+static inline bool keeps_arithmetic() {
+#if defined(__clang__)
+  const volatile float one = 1.0f, three = 3.0f, large = 0x1p25f, none = __builtin_nanf("");
+  const volatile float sevenths = 0x1.b6db6ep-2f;  // 3 / 7, rounded; 3 (1 / 7) is the next float
+  const float x = one, y = large, quotient = three / 7.0f, nan = none;
+  return (x + y) - y == 0 && quotient == sevenths && nan != nan;
+#else
+  return true;
+#endif
+}
+
 // Does the processor round to nearest and keep subnormals? Reads the control register where the
 // target's is known; elsewhere computes sums and products that any other mode gets wrong.
 static inline bool float_environment_ok() {
+  if (!keeps_arithmetic()) return false;
 #if defined(__SSE2__)
   // MXCSR: rounding control 14:13, flush to zero 15, denormals are zero 6.
   return (__builtin_ia32_stmxcsr() & 0xe040u) == 0;
