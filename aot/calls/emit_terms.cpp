@@ -216,7 +216,7 @@ std::string runtime_includes(const Plan& plan) {
   if (slopes) text += "#include \"bf/sums/slopes.h\"\n";
   if (rows) text += "#include \"bf/conv/starts.h\"\n";
   if (sums) text += "#include \"bf/sums/terms.h\"\n";
-  if (windows) text += "#include \"bf/sums/windows.h\"\n";
+  if (windows) text += "#include \"bf/sums/row_windows.h\"\n";
   return text;
 }
 

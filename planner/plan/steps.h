@@ -222,7 +222,7 @@ struct BackwardRows {
   int tile = 0;  // rows at a time; even
   bool wide = false;
   // Tensors of which a tile touches a window alone, the rows' own layer first: note [windows] in
-  // runtime/bf/sums/windows.h. Empty: whole tensors. See row_images.h.
+  // runtime/bf/sums/row_windows.h. Empty: whole tensors. See row_images.h.
   std::vector<RowImage> images;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
   BufferId slack = BufferId::kNone;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "runtime/bf/sums/windows.h"
+#include "runtime/bf/sums/row_windows.h"
 #include "tests/runtime/terms_random.h"
 
 // Windows of random images, and convolutions whose shapes are constants of the code.

@@ -1,7 +1,7 @@
 // Windows of images against the loops that define convolutions, and routines on windows against the
 // same on whole tensors.
 
-#include "runtime/bf/sums/windows.h"
+#include "runtime/bf/sums/row_windows.h"
 
 #include <gtest/gtest.h>
 

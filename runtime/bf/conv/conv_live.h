@@ -6,7 +6,7 @@
 #include "bf/contract/lists.h"
 #include "bf/conv/conv_backward.h"
 #include "bf/sums/live.h"
-#include "bf/sums/windows.h"
+#include "bf/sums/row_windows.h"
 
 // conv_backward() through live channels alone: note [live pixels] in live.h. All products that an
 // input pixel may have are listed once, in the order of conv_backward(); then each register tile,

@@ -6,7 +6,7 @@
 #include "bf/conv/conv_backward.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/terms.h"
-#include "bf/sums/windows.h"
+#include "bf/sums/row_windows.h"
 
 namespace bf {
 

@@ -20,7 +20,7 @@ Term conv_term(std::int64_t in, std::int64_t out, std::int64_t kernel) {
   g.in_size = g.out_size = {1, 1, 2 * kernel};
   g.kernel = {1, 1, kernel};
   Term term;
-  term.map = ConvMap{g, {}};
+  term.map = ConvMap{g};
   return term;
 }
 
