@@ -1,5 +1,10 @@
 #include "bf.h"  // shipped beside it
 
+// In a source that brings its own copy: how that is marked, for the linker to keep one.
+#if !defined(BF_RUNTIME_COPY)
+#define BF_RUNTIME_COPY
+#endif
+
 namespace {
 
 // The number of a code that may come from C, where any int fits: reading it as the enumeration
@@ -14,7 +19,7 @@ unsigned number_of(const Code& code) {
 
 }  // namespace
 
-const char* bf_status_text(bf_status status) {
+BF_RUNTIME_COPY const char* bf_status_text(bf_status status) {
   switch (number_of(status)) {
     case BF_OK:
       return "ok";
@@ -56,7 +61,7 @@ const char* bf_status_text(bf_status status) {
   return "unrecognised status";
 }
 
-const char* bf_verdict_text(bf_verdict verdict) {
+BF_RUNTIME_COPY const char* bf_verdict_text(bf_verdict verdict) {
   switch (number_of(verdict)) {
     case BF_UNKNOWN:
       return "unknown";
@@ -70,6 +75,6 @@ const char* bf_verdict_text(bf_verdict verdict) {
   return "unrecognised verdict";
 }
 
-const char* bf_version() {
+BF_RUNTIME_COPY const char* bf_version() {
   return BF_VERSION_STRING;
 }

@@ -67,6 +67,17 @@ ALLOWED = {
 OURS = ("onnx_schema/", "frontend/", "planner/", "aot/", "runtime/", "google/protobuf/", "tests/",
         "bf/")
 MOST_FILES = 25  # in a folder
+# Headers of C, POSIX, curses, Linux and Windows that a flat copy of one of ours could hide.
+SYSTEM_HEADERS = set("""
+assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign
+stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar
+wchar wctype aio cpio cpuid dirent dlfcn fcntl fmtmsg fnmatch ftw glob grp iconv langinfo libgen
+mqueue ndbm netdb nl_types poll pthread pwd regex sched search semaphore spawn strings stropts
+syslog tar termios trace ulimit unistd utime utmpx wordexp
+alloca argz byteswap endian error execinfo features link malloc mntent paths shadow ucontext values
+curses form menu panel term termcap
+conio crtdbg direct intrin io malloc process share tchar winbase windef windows winnt winsock
+""".split())
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -132,6 +143,8 @@ def main():
             if len(files) > MOST_FILES:
                 found.append(f"{below.relative_to(root)}: {len(files)} files, "
                              f"at most {MOST_FILES} to a folder")
+    found += [f"runtime/{path.relative_to(root / 'runtime')}: the name of a system's header"
+              for path in (root / "runtime").rglob("*.h") if path.stem in SYSTEM_HEADERS]
     if count == 0:
         found.append(f"no source files below {root}")
     print("\n".join(found))

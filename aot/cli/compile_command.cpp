@@ -14,6 +14,7 @@
 #include "aot/interface/emit_verify.h"
 #include "aot/options/options.h"
 #include "aot/project/project.h"
+#include "aot/project/single_file.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
 
@@ -52,6 +53,7 @@ struct CompileArguments {
   std::string report;
   bool no_library = false;
   bool dispatch = false;
+  bool single_file = false;
 };
 
 bool is_plain_stem(const std::string& stem) {
@@ -89,6 +91,11 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
   app.add_flag("--dispatch", arguments.dispatch,
                "code for each x86-64 level up to --target in one library; calls go to the highest "
                "that the processor offers");
+  app.add_flag("--single-file", arguments.single_file,
+               "one source and one header that hold what they need of the runtime: nothing else to "
+               "ship")
+      ->excludes("--dispatch")
+      ->excludes("--project");
   app.footer(kCompileFooter);
 }
 
@@ -178,7 +185,8 @@ int compile_command(int argc, const char* const* argv) {
                        arguments.dispatch ? options.levels.back()  // the others' flags follow
                                           : options.planner.target);
 
-  const Made made = make_verifier(arguments.model.model, stem, options);
+  Made made = make_verifier(arguments.model.model, stem, options);
+  if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
   const Verifier& verifier = made.verifier;
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
   if (!arguments.output.empty()) write_outputs(output.parent_path(), stem, verifier, found);

@@ -56,6 +56,7 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
     std::istringstream fields(line);
     std::int64_t text = 0, data = 0, zeroed = 0;
     if (!(fields >> text >> data >> zeroed)) continue;
+    if (line.find(kRuntimeObject) != std::string::npos) continue;  // linked only where it is called
     footprint.text += text;
     footprint.data += data;
     footprint.zeroed += zeroed;
@@ -70,11 +71,14 @@ std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
       run_process({find_utility(toolchain, "size"), "-A", "-d", library.string()});
   std::optional<std::int64_t> sum;
   std::istringstream lines(result.output);
+  bool counts = true;  // the member of the archive whose sections follow
   for (std::string line; std::getline(lines, line);) {
+    if (line.find("(ex ") != std::string::npos) counts = !line.starts_with(kRuntimeObject);
     std::istringstream fields(line);
     std::string section;
     std::int64_t bytes = 0;
-    if (fields >> section >> bytes && section.starts_with(".text")) sum = sum.value_or(0) + bytes;
+    if (counts && fields >> section >> bytes && section.starts_with(".text"))
+      sum = sum.value_or(0) + bytes;
   }
   return sum;
 }

@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "aot/host/files.h"
 #include "aot/host/process.h"
 #include "aot/text/contraction.h"
 #include "frontend/diagnostic.h"
+#include "frontend/model.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -134,6 +136,16 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
   return objects;
 }
 
+// bf.cpp, by a name of its own: the user's file may have that one.
+std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::path& folder) {
+  std::string object(kRuntimeObject);
+  const std::string source = object.substr(0, object.rfind('.')) + ".cpp";
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
+  write_file(folder / source, read_file(runtime_folder() / "bf.cpp", kMaxBytes, "runtime source"));
+  run_compiler(toolchain, {"-c", "./" + source, "-o", object}, folder);
+  return object;
+}
+
 int rank_on_x86(std::string_view name) {
   constexpr std::array<std::string_view, 4> order = {"generic", "x86-64", "x86-64-v3", "x86-64-v4"};
   const auto found = std::find(order.begin(), order.end(), name);
@@ -227,6 +239,7 @@ void build_archive(const Toolchain& toolchain, const std::filesystem::path& fold
   std::vector<std::string> command = {find_utility(toolchain, "ar"), "rcsD", archive};
   for (const std::string& object : compile_objects(toolchain, folder, stem, files))
     command.push_back(object);
+  command.push_back(compile_runtime(toolchain, folder));
   const ProcessResult result = run_process(command, folder);
   if (result.exit_code != 0)
     fail("BF3203", command[0],

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aot/compile/compile.h"
@@ -41,7 +42,10 @@ void expect_runs_here(const Target& target);
 // Whether the compiler translates the file: C++ or assembler.
 bool is_source(const EmittedFile& file);
 
-// Writes lib<stem>.a from the verifier's files in `folder`.
+// The object of an archive that holds the runtime's own functions.
+inline constexpr std::string_view kRuntimeObject = "bf_runtime.o";
+
+// Writes lib<stem>.a from the verifier's files in `folder`, and the runtime's functions.
 // Throws: BF3203 with what the compiler says; Interrupted.
 void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,
                    const std::string& stem, const std::vector<EmittedFile>& files);

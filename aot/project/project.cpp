@@ -12,6 +12,7 @@
 
 #include "aot/host/footprint.h"
 #include "aot/project/project_text.h"
+#include "aot/project/runtime_files.h"
 #include "aot/text/contraction.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -166,9 +167,9 @@ std::vector<EmittedFile> project_files(const Verifier& verifier, const std::stri
     files.push_back({"thread_executor.h", read_file(runtime_folder() / "host/thread_executor.h",
                                                     kMaxBytes, "runtime source")});
   }
-  for (const std::filesystem::path& file : runtime_files())
-    files.push_back(
-        {file.string(), read_file(runtime_folder() / file, kMaxBytes, "runtime source")});
+  std::vector<RuntimeFile> runtime = runtime_files_of(verifier.files);
+  runtime.push_back(runtime_source());
+  for (RuntimeFile& file : runtime) files.push_back({std::move(file.path), std::move(file.text)});
   return files;
 }
 

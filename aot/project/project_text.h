@@ -196,7 +196,7 @@ nothing between calls. Calls with different workspaces may run at the same time.
 ## Licence
 
 The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`
-and the other headers) and all generated code may be used, changed and shipped without attribution.
+and what lies in `bf/`) and all generated code may be used, changed and shipped without attribution.
 )";
 
 }  // namespace bf_aot::cli

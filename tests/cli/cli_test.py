@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import stat
 import subprocess
 import sys
@@ -352,14 +353,21 @@ class Inspect(Case):
 class Project(Case):
     def test_files(self):
         self.run_tool(TINY, "--project", "demo")
-        def files(folder):
-            return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
-        runtime = {name for name in files(SOURCE / "runtime")
-                   if name.endswith((".h", ".cpp")) and not name.startswith("host/")}
-        self.assertEqual(files(self.work / "demo"), runtime.union([
+        demo = self.work / "demo"
+        files = {str(path.relative_to(demo)) for path in demo.rglob("*") if path.is_file()}
+        runtime = {name for name in files if name.startswith("bf")}
+        self.assertEqual(files - runtime, {
             "CMakeLists.txt", "README.md", "example.c", "libverifier.a", "verifier.cpp",
-            "verifier.h", "verifier.json"]))
+            "verifier.h", "verifier.json"})
+        # What is included, and nothing else.
+        included = {"bf.cpp"}
+        for name in files:
+            if name.endswith((".h", ".cpp")):
+                included.update(re.findall(r'^#include "(bf[./].*)"', (demo / name).read_text(),
+                                           re.MULTILINE))
+        self.assertEqual(runtime, included)
+        self.assertIn("bf/core/bounds.h", runtime)
+        self.assertNotIn("bf/conv/conv_backward.h", runtime)
         readme = (self.work / "demo" / "README.md").read_text()
         for text in ("tiny_bounds", "without attribution", "| RAM: workspace", "| flash:", "stack"):
             self.assertIn(text, readme)
@@ -373,7 +381,7 @@ class Project(Case):
         compiler = os.environ.get("CXX", "c++")
         subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                         "-c", "example.c", "-o", "example.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "bf.cpp", "libnet.a", "-o", "example"], cwd=folder,
+        subprocess.run([compiler, "example.o", "libnet.a", "-o", "example"], cwd=folder,
                        check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertEqual(output.stdout.count("output "), 5)
@@ -389,8 +397,8 @@ class Project(Case):
         compiler = os.environ.get("CXX", "c++")
         subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                         "-c", "example.c", "-o", "example.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "bf.cpp", "libverifier.a", "-o", "example"],
-                       cwd=folder, check=True)
+        subprocess.run([compiler, "example.o", "libverifier.a", "-o", "example"], cwd=folder,
+                       check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertIn("2 calls with a context, 1 of them on the box of the call before",
                       output.stdout)

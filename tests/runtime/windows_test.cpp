@@ -1,8 +1,6 @@
 // Windows of images against the loops that define convolutions, and routines on windows against the
 // same on whole tensors.
 
-#include "runtime/bf/sums/row_windows.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +10,7 @@
 
 #include "runtime/bf/conv/conv_forward.h"
 #include "runtime/bf/conv/starts.h"
+#include "runtime/bf/sums/row_windows.h"
 #include "tests/runtime/windows_shapes.h"
 
 namespace bf_test {

@@ -5,8 +5,8 @@
 
 #include "bf/conv/conv_backward.h"
 #include "bf/sums/backward.h"
-#include "bf/sums/terms.h"
 #include "bf/sums/row_windows.h"
+#include "bf/sums/terms.h"
 
 namespace bf {
 
