@@ -27,7 +27,7 @@ std::int64_t line_bytes(const Plan& plan, int boxes) {
 }
 
 // Half of the second cache: with more, measured, what goes through it costs more than full lanes
-// save (note [forward lines] in DESIGN.md).
+// save (docs/proofs/forward-lines.md).
 std::int64_t most_line_bytes(const PlannerConfig& config) {
   const std::vector<MemoryLevel>& levels = profile_of(config).levels;
   return levels.size() < 3 ? 0 : static_cast<std::int64_t>(levels[1].bytes / 2);

@@ -8,7 +8,7 @@
 #include "planner/entries/live_pixels.h"
 #include "planner/entries/row_images.h"
 
-// Windows of backward rows: note [windows] in runtime/bf/sums/row_windows.h.
+// Windows of backward rows: docs/proofs/windows.md.
 
 namespace bf_aot {
 namespace {

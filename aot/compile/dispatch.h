@@ -7,7 +7,8 @@
 namespace bf_aot {
 
 // The levels of x86-64 up to a target, highest first: those that a verifier can hold code for at
-// once. Empty for targets of other machines.
+// once. Empty for targets of other machines. Why none runs
+// elsewhere: docs/proofs/dispatch.md.
 std::vector<Target> dispatch_levels(const Target& target);
 
 // A verifier for each level of options.levels, with names and files of its own

@@ -36,7 +36,7 @@ struct ViolatingPoint {
 using BranchProgress = std::function<void(std::uint64_t boxes, double proven)>;
 
 // Splits the boxes of open cases until they are verified, or one has a violation, for at most
-// `seconds` in all; see note [branch and bound] in DESIGN.md. The verifier is made with decide, and
+// `seconds` in all; see docs/proofs/branch-and-bound.md. The verifier is made with decide, and
 // a batch. Adds to `totals`. Throws: BF3306 when the verifier refuses a box.
 std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
                                                const Property& property, Cases& cases,

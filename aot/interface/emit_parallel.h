@@ -6,7 +6,7 @@
 
 namespace bf_aot {
 
-// Entry points whose work several workers share: note [workers] in DESIGN.md. Nothing for a plan
+// Entry points whose work several workers share: docs/proofs/workers.md. Nothing for a plan
 // without them. `property`: what NAME_verify decides, or null.
 
 // Whether there are any, and whether a call for one box has rows to share.

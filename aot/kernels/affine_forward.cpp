@@ -182,7 +182,7 @@ void end_in_activations(const Kernel& kernel, const Range& range, loop::Expressi
             local("width") * number(0.5 * (1 + 0x1p-22)) + size * loop::scalar("gamma")));
 }
 
-// Proofs: note [interval pass] in DESIGN.md.
+// Proofs: docs/proofs/interval-pass.md.
 loop::Expression interval_affine(const Kernel& kernel, const Range& range) {
   using loop::local;
   loop::Expression what;

@@ -4,8 +4,8 @@
 
 namespace bf_aot {
 
-// A line of verifiers in which the same step stands twice and must make the same bits (note
-// [relaxations made anew] in DESIGN.md): no product may be fused into a sum in one place alone.
+// A line of verifiers in which the same step stands twice and must make the same bits
+// (docs/proofs/relaxations-made-anew.md): no product may be fused into a sum in one place alone.
 // Without fusing, every operation rounds as IEEE 754 says, however loops are arranged.
 // GCC and clang spell it differently; clang's -ffp-contract=fast overrules it, and the verifier
 // then refuses every call.

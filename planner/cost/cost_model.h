@@ -12,6 +12,7 @@
 namespace bf_aot {
 
 // The cost model: what steps cost on a machine, from the plan and a profile alone. Nothing is run.
+// The formula: docs/proofs/predicted-times.md.
 
 struct Cost {
   double flops = 0;  // a multiply-add is two

@@ -7,8 +7,7 @@
 #include "planner/entries/entry_builder.h"
 #include "planner/entries/row_images.h"
 
-// Backward rows over the graph of tensors. Proof of every constant: note [backward pass] in
-// DESIGN.md.
+// Backward rows over the graph of tensors. Proof of every constant: docs/proofs/backward-pass.md.
 
 namespace bf_aot {
 namespace {
@@ -156,7 +155,8 @@ BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std
   const DomainChoice& choice = plan_.domains[static_cast<std::size_t>(index)];
   step.unstable_only = choice.unstable_only;
   // What rounding costs a head is seen in its bounds, and it grows with every link; what it costs a
-  // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured: note [schedules].
+  // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured:
+  // docs/proofs/schedules.md.
   step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
               config_.target.hardware_double;
   step.tile = lowering_.row_tile(region.out, step.wide, choice.row_tile);
@@ -276,7 +276,7 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
   entry_.steps.push_back(std::move(step));
 }
 
-// ---- rows that choose slopes: note [optimised slopes] in DESIGN.md
+// ---- rows that choose slopes: docs/proofs/optimised-slopes.md
 
 // The same rows again, with coefficients kept apart for each tensor: the slopes' gradient needs
 // them.

@@ -155,7 +155,7 @@ double EntryBuilder::centre_gamma(int index) {
   return reader_gamma(index) + drop(ErrorTerm::kScalar, kUnitFloat) * (1 + 8 * kUnitFloat);
 }
 
-// ---- ibp. Proof of every constant: note [interval pass] in DESIGN.md.
+// ---- ibp. Proof of every constant: docs/proofs/interval-pass.md.
 
 void EntryBuilder::build_interval() {
   activations_.assign(plan_.layers.size(), {});

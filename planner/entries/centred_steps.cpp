@@ -5,8 +5,8 @@
 #include "planner/entries/entry_builder.h"
 #include "runtime/bf/contract/chains.h"
 
-// Steps on double centres and float radii. Proofs: notes [centre path] and [backward pass] in
-// DESIGN.md.
+// Steps on double centres and float radii. Proofs: docs/proofs/centre-path.md and
+// docs/proofs/backward-pass.md.
 
 namespace bf_aot {
 namespace {

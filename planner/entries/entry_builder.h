@@ -9,7 +9,7 @@
 namespace bf_aot {
 
 // Makes one entry: its steps in order, their buffers, and the error terms of each. What every
-// constant pays for, with proofs: the notes that the parts below name, in DESIGN.md.
+// constant pays for, with proofs: the notes that the parts below name.
 class EntryBuilder {
  public:
   // boxes: side by side; see Entry::boxes.
@@ -65,7 +65,7 @@ class EntryBuilder {
     return index < 0 ? BufferId::kNone : live_[static_cast<std::size_t>(index)];
   }
 
-  // build_entries.cpp: note [interval pass]
+  // build_entries.cpp: docs/proofs/interval-pass.md
   int interval_depth(int index) const;
   double product_gamma(int index, int depth, ErrorTerm which) const;
   double reader_gamma(int index);
@@ -78,7 +78,7 @@ class EntryBuilder {
   void interval_max(int index, const Activation& out);
   void build_evaluate();
 
-  // centred_steps.cpp: notes [centre path], [backward pass]
+  // centred_steps.cpp: docs/proofs/centre-path.md and docs/proofs/backward-pass.md
   void build_centred();
   double radius_inflate(int index);
   const Activation& activation(int index) const {
@@ -99,7 +99,7 @@ class EntryBuilder {
   void relax_product(int index, Relaxed& state);
   void relax_max(int index, Relaxed& state);
 
-  // line_steps.cpp: note [forward lines]
+  // line_steps.cpp: docs/proofs/forward-lines.md
   bool has_lines() const;
   int lines_depth(int index) const;
   double lines_gamma(int index) const;
@@ -111,7 +111,7 @@ class EntryBuilder {
   void tighten_lines(int index, Relaxed& state);
   void relax_lines(int index, const Relaxed& state);
 
-  // backward_steps.cpp: note [backward pass]
+  // backward_steps.cpp: docs/proofs/backward-pass.md
   void tighten(int index, const Relaxed& state);
   bool tightens_hidden() const;  // some hidden layer has backward bounds
   void tighten_optimised(int index, const Relaxed& state);

@@ -5,10 +5,10 @@
 namespace bf_aot {
 
 // Lets the backward rows of the specification give their coefficients over the inputs to the
-// caller, when the configuration asks for decisions: they say what is split (note [branch and
-// bound] in DESIGN.md). In the entry that NAME_decide calls; where slopes are optimised, of the
-// rows before. Not of rows with windows or of several workers, and not when they are more than a
-// mebibyte for all boxes of a call.
+// caller, when the configuration asks for decisions: they say what is split
+// (docs/proofs/branch-and-bound.md). In the entry that NAME_decide calls; where slopes are
+// optimised, of the rows before. Not of rows with windows or of several workers, and not when they
+// are more than a mebibyte for all boxes of a call.
 void keep_coefficients(Plan& plan);
 
 // Whether they do; in some entry.

@@ -5,7 +5,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/entries/entry_builder.h"
 
-// Steps of forward lines. Proof of every constant: note [forward lines] in DESIGN.md.
+// Steps of forward lines. Proof of every constant: docs/proofs/forward-lines.md.
 
 namespace bf_aot {
 // Lines go through all layers of an entry, or through none.

@@ -7,10 +7,9 @@
 
 namespace bf_aot {
 
-// Lets backward rows pass by dead neurons of convolutions: note [live pixels] in
-// runtime/bf/sums/live.h. Each relaxation whose layer some rows pass so lists its live channels, in
-// a buffer of its own. Not in scalar code, which is for machines without 20 KiB of stack to list
-// products on.
+// Lets backward rows pass by dead neurons of convolutions: docs/proofs/live-pixels.md. Each
+// relaxation whose layer some rows pass so lists its live channels, in a buffer of its own. Not in
+// scalar code, which is for machines without 20 KiB of stack to list products on.
 void list_live_pixels(Plan& plan);
 
 // A list's numbers; null where the layer's convolutions make no image, or not one and the same.

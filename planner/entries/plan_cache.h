@@ -7,6 +7,8 @@ namespace bf_aot {
 // Makes what PlannerConfig::reuse asks for: the cached entries, the context's layout, the list of
 // what is kept, and the reasons for what is not. Of a plan whose entries are made but not placed.
 //
+// Proof: docs/proofs/contexts.md.
+//
 // A cached entry has the steps of the plain one, put into three parts:
 //   shared: steps that bounds and spec_bounds have in common, none of which uses what others make;
 //   kept:   the other steps, as far as they end in buffers;

@@ -4,7 +4,7 @@
 
 namespace bf_aot {
 
-// Several workers: note [workers] in DESIGN.md. Marks what the tiles of backward rows write, but
+// Several workers: docs/proofs/workers.md. Marks what the tiles of backward rows write, but
 // for the bounds that they tighten, as each worker's own.
 
 // Of an entry of one box whose calls keep nothing for each other; others stay as they are.

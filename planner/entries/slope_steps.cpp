@@ -6,7 +6,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/entries/entry_builder.h"
 
-// What rows that choose slopes have besides: note [optimised slopes] in DESIGN.md.
+// What rows that choose slopes have besides: docs/proofs/optimised-slopes.md.
 
 namespace bf_aot {
 

@@ -8,7 +8,7 @@
 namespace bf_aot {
 
 // Chooses weight layouts and kernels: one Kernel per distinct key. The choices follow the measured
-// rules of note [schedules] in DESIGN.md.
+// rules of docs/proofs/schedules.md.
 class LoweringPlanner {
  public:
   explicit LoweringPlanner(Plan& plan);

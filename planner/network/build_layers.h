@@ -11,6 +11,7 @@ namespace bf_aot {
 //   Conv, SparseAffine, IndexMap, Scale, sums of tensors: terms of a sum layer, with the activation
 //                      that reads it if nobody else does. What several read is one layer.
 //   products, GroupMax a layer of their own.
+// What tables hold of the exact weights: docs/proofs/what-is-verified.md.
 // With has_spec the last graph output is the spec.
 // Throws: CompileError with every node that does not fit and too many neurons (BF2102), weights
 // beyond float32 (BF2103).

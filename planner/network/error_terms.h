@@ -7,8 +7,8 @@
 
 namespace bf_aot {
 
-// Bounds on floating-point errors, computed at compile time and rounded up. Proofs: note
-// [error terms] in DESIGN.md. u = 2^-24 is the unit roundoff of float32, v = 2^-53 of double.
+// Bounds on floating-point errors, computed at compile time and rounded up. Proofs:
+// docs/proofs/error-terms.md. u = 2^-24 is the unit roundoff of float32, v = 2^-53 of double.
 
 inline constexpr double kUnitFloat = 0x1p-24;
 

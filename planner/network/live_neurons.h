@@ -5,7 +5,7 @@
 namespace bf_aot {
 
 // Sets live_list of the ReLU layers whose lists of live neurons save dense products more than they
-// cost. A neuron is live unless it is 0 on the whole box: note [live neurons] in DESIGN.md.
+// cost. A neuron is live unless it is 0 on the whole box: docs/proofs/live-neurons.md.
 void list_live_neurons(Plan& plan);
 
 // Whether a list that is there serves products of a forward pass with so many outputs; whether it

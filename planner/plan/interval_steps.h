@@ -9,7 +9,7 @@
 
 namespace bf_aot {
 
-// Steps of the interval pass in float32: note [interval pass] in DESIGN.md.
+// Steps of the interval pass in float32: docs/proofs/interval-pass.md.
 
 // (Centre, radius) of the inputs -> those of the activations, or the output bounds.
 struct IntervalAffine {

@@ -13,10 +13,11 @@
 
 namespace bf_aot {
 
-// What the network is: layers that read the box or other layers, and the heads among them.
+// What the network is: layers that read the box or other layers, and the heads among them
+// (docs/proofs/graph-of-tensors.md).
 
 // Error terms of one affine layer. All are upper bounds computed at compile time; see
-// note [error terms] in DESIGN.md for the proof that each bound needs each of them.
+// docs/proofs/error-terms.md for the proof that each bound needs each of them.
 struct AffineErrors {
   double weight_relative = 0;  // |w* - w| <= weight_relative |w|, w* the network's exact weight
   double weight_residual = 0;  // |w* - (w + residual)| <= weight_residual |w|

@@ -5,7 +5,7 @@
 
 namespace bf_aot {
 
-// Steps of forward lines: note [forward lines] in DESIGN.md. An input is x_j = centre_j + radius_j
+// Steps of forward lines: docs/proofs/forward-lines.md. An input is x_j = centre_j + radius_j
 // t_j with t_j in [-1, 1]. A tensor's lines are rows of one float for each neuron, the coefficients
 // m_1 .. m_K of the K inputs, a constant m_0 and a spread d, with
 //   |v - centre - m_0 - sum_j m_j t_j| <= d.

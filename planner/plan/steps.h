@@ -75,7 +75,7 @@ struct Relax {
   // bf::kSlopeRows x out floats, of a ReLU that rows with slopes of their own pass; or kNone
   BufferId slopes = BufferId::kNone;
   // int32 [live_pixels_size(layer)], made from radius_out: the live channels of each pixel of the
-  // image that the layer's convolutions make, see note [live pixels] in runtime/bf/sums/live.h; or
+  // image that the layer's convolutions make, see docs/proofs/live-pixels.md; or
   // kNone, also where RelaxMax lists those that it chose
   BufferId live = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;  // of a'
@@ -125,7 +125,7 @@ struct RelaxMax {
 };
 
 // Lists the neurons of a ReLU layer that are not 0 on the whole box: centre and radius are not both
-// 0. The others add nothing to any sum: note [live neurons] in DESIGN.md. Of several boxes, those
+// 0. The others add nothing to any sum: docs/proofs/live-neurons.md. Of several boxes, those
 // that are live in any.
 struct ListLive {
   int layer = 0;
@@ -209,8 +209,8 @@ struct RowImage {
 // Hidden layers: of the neurons whose relaxation is not exact. Heads and factors of products: of
 // all. below and above are tightened in place and never loosened.
 //
-// With iterations > 0 the rows choose the lower slopes of the ReLUs that they pass: note
-// [optimised slopes] in DESIGN.md. Each iteration makes the rows and tightens, then walks forward
+// With iterations > 0 the rows choose the lower slopes of the ReLUs that they pass:
+// docs/proofs/optimised-slopes.md. Each iteration makes the rows and tightens, then walks forward
 // from the corner of the box where a row is least and moves its slopes along the gradient.
 struct BackwardRows {
   int layer = 0;
@@ -221,8 +221,8 @@ struct BackwardRows {
   int warm_iterations = 0;
   int tile = 0;  // rows at a time; even
   bool wide = false;
-  // Tensors of which a tile touches a window alone, the rows' own layer first: note [windows] in
-  // runtime/bf/sums/row_windows.h. Empty: whole tensors. See row_images.h.
+  // Tensors of which a tile touches a window alone, the rows' own layer first:
+  // docs/proofs/windows.md. Empty: whole tensors. See row_images.h.
   std::vector<RowImage> images;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;  // of z
   BufferId slack = BufferId::kNone;

@@ -8,7 +8,7 @@
 
 #include "planner/reference/rows.h"
 
-// Rows with lower slopes of their own, in double: note [optimised slopes] in DESIGN.md.
+// Rows with lower slopes of their own, in double: docs/proofs/optimised-slopes.md.
 namespace bf_aot::reference {
 
 // The values that the rows' lines have where the rows are least.

@@ -2,7 +2,7 @@
 
 #include "planner/verify/verify_steps.h"
 
-// Rows that pass by dead neurons, note [live pixels] in runtime/bf/sums/live.h: who reads a layer's
+// Rows that pass by dead neurons, docs/proofs/live-pixels.md: who reads a layer's
 // coefficients knows which are there. Written apart from live_pixels.cpp.
 namespace bf_aot {
 namespace {

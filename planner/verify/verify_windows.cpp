@@ -4,7 +4,7 @@
 
 #include "planner/verify/verify_steps.h"
 
-// Windows of backward rows, note [windows] in runtime/bf/sums/row_windows.h: what is outside of a
+// Windows of backward rows, docs/proofs/windows.md: what is outside of a
 // tensor's window must have coefficients of zero. Written apart from row_images.cpp.
 namespace bf_aot {
 namespace {

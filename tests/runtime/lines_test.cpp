@@ -1,6 +1,6 @@
 // Forward lines of single neurons against exact arithmetic: what lines and intervals that are given
-// leave of a pre-activation, and what is claimed of it and of its activation. DESIGN.md, note
-// [forward lines].
+// leave of a pre-activation, and what is claimed of it and of its activation. See
+// docs/proofs/forward-lines.md.
 
 #include "runtime/bf/dense/lines.h"
 

@@ -1,5 +1,4 @@
-// Routines on live channels against those of all channels, note [live pixels] in
-// runtime/bf/sums/live.h.
+// Routines on live channels against those of all channels, docs/proofs/live-pixels.md.
 
 #include "runtime/bf/sums/live.h"
 

@@ -23,7 +23,7 @@ inline mpq_class exact(double x) {
   return mpq_class(x);
 }
 
-// n u / (1 - n u), rounded up; see note [error terms] in DESIGN.md.
+// n u / (1 - n u), rounded up; see docs/proofs/error-terms.md.
 inline double gamma_float(int n) {
   return n * 0x1p-24 / (1 - n * 0x1p-24) * (1 + 0x1p-50);
 }

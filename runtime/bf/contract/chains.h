@@ -12,7 +12,7 @@
 
 namespace bf {
 
-// ---- backward rows through a convolution: conv/conv_backward.h, note [conv depth]
+// ---- backward rows through a convolution: conv/conv_backward.h, docs/proofs/backward-depths.md
 
 // Products of a chain, at most.
 constexpr int kConvChain = 64;

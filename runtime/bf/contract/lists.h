@@ -17,7 +17,7 @@ static constexpr std::int64_t live_list_size(std::int64_t n) {
   return 2 + n + (n + kListUnit - 1) / kListUnit;
 }
 
-// ---- live channels: note [live pixels] in sums/live.h
+// ---- live channels: docs/proofs/live-pixels.md
 
 // Numbers behind a list, which are read and mean nothing.
 constexpr int kListRoom = 15;

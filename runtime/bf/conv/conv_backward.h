@@ -16,9 +16,7 @@
 // channel (depthwise convolutions, average pooling) those of the tile are each of a group of its
 // own: they share taps alone, found once for all of them.
 //
-// Note [conv depth]. The sum of one input has taps of three dimensions, at most m0, m1, m2 of them,
-// times the output channels of its group. Float sums are kept in two levels, with the chains of
-// conv_chain() in contract/chains.h, which also says how many roundings that makes.
+// How many roundings a product passes through: docs/proofs/backward-depths.md.
 
 namespace bf {
 

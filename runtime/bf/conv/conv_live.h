@@ -8,13 +8,13 @@
 #include "bf/sums/live.h"
 #include "bf/sums/row_windows.h"
 
-// conv_backward() through live channels alone: note [live pixels] in live.h. All products that an
+// conv_backward() through live channels alone: docs/proofs/live-pixels.md. All products that an
 // input pixel may have are listed once, in the order of conv_backward(); then each register tile,
 // of some of its live channels, goes through one list, whatever tap a product is of. For one group,
 // or groups of one channel; then all outputs are live.
 //
-// A chain has as many products as one of note [conv depth], the last one what is left: there are no
-// more chains than there, and none longer.
+// A chain has as many products as one of docs/proofs/backward-depths.md, the last one what is left:
+// there are no more chains than there, and none longer.
 
 namespace bf {
 

@@ -4,7 +4,7 @@
 
 #include "bf/contract/lists.h"
 
-// Lists of the activations that are not 0 on the whole box: note [live neurons] in DESIGN.md.
+// Lists of the activations that are not 0 on the whole box: docs/proofs/live-neurons.md.
 
 namespace bf {
 

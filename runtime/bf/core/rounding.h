@@ -207,7 +207,7 @@ static inline float float_down(double x) {
 }
 
 // Does the compiler fuse products into sums in this file? Verifiers that make the same numbers
-// twice (note [relaxations made anew] in DESIGN.md) forbid it, and ask: flags may overrule them. Of
+// twice (docs/proofs/relaxations-made-anew.md) forbid it, and ask: flags may overrule them. Of
 // x = 1 + 2^-30, x x = 1 + 2^-29 + 2^-60 is a product that rounding loses 2^-60 of.
 static inline bool fuses_products() {
   const volatile double source = 1 + 0x1p-30, rounded = 1 + 0x1p-29;

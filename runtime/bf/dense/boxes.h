@@ -12,7 +12,8 @@
 // The routines of bounds.h for kBoxes boxes side by side: element i of box b is element
 // i kBoxes + b. Each lane goes through the operations of bounds.h on one box, in their order, so
 // the proofs there hold lane by lane; what is said here is only why an operation on lanes is the
-// scalar one. No lane reads another: bounds of a box do not depend on the boxes beside it.
+// scalar one. No lane reads another: bounds of a box do not depend on the boxes beside it
+// (docs/proofs/boxes-in-lanes.md).
 
 namespace bf {
 

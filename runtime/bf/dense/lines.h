@@ -11,7 +11,7 @@
 // i kBoxes + b. Rows of `count` numbers lie `stride` apart, in this order: the coefficients m_1 ..
 // m_K of the inputs, the constant m_0, the spread d. What they claim of a tensor v with centre c:
 //   |v - c - m_0 - sum_j m_j t_j| <= d    for x_j = centre_j + radius_j t_j, t in [-1, 1]^K.
-// Constants pay for roundings: note [forward lines] in DESIGN.md. A NaN or an infinity in any row
+// Constants pay for roundings: docs/proofs/forward-lines.md. A NaN or an infinity in any row
 // ends in a bound that tightens nothing. Rows of a pre-activation hold the computed sum that a
 // spread is made of, instead of the spread: LineBounds.
 

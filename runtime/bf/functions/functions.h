@@ -10,6 +10,7 @@
 #include "bf/functions/function_table.h"
 
 // Elementwise functions in a verifier: bounds, linear relaxations, and a layer of them.
+// Why tables bound functions: docs/proofs/functions.md.
 
 namespace bf {
 

@@ -9,7 +9,7 @@
 #include "bf/search/verdict.h"
 
 // Decides a property on a box by branch and bound: a box that bounds do not decide is split in two,
-// and points between boxes are tried. Note [branch and bound] in DESIGN.md. As in bounds.h:
+// and points between boxes are tried. Proof: docs/proofs/branch-and-bound.md. As in bounds.h:
 // internal linkage, no heap, no state. Nothing depends on time: every run takes the same way.
 
 namespace bf {

@@ -5,7 +5,7 @@
 
 #include "bf/search/verdict.h"
 
-// Where branch and bound splits a box: note [branch and bound] in DESIGN.md. No verdict depends on
+// Where branch and bound splits a box: docs/proofs/branch-and-bound.md. No verdict depends on
 // it, only how many boxes it takes.
 
 namespace bf {

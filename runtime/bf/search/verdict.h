@@ -7,7 +7,8 @@
 #include "bf/core/rounding.h"
 
 // Verdicts on a compiled-in property, from bounds of the linear forms C y that it speaks of. As in
-// bounds.h: internal linkage, no heap, no state.
+// bounds.h: internal linkage, no heap, no state. What verdicts claim:
+// docs/proofs/properties.md.
 
 namespace bf {
 

@@ -13,23 +13,8 @@
 // coefficients over the tensors that its terms read. Coefficients are [element][kRows] floats; a
 // row's sums stay in its lane. Sums of rows are [2][kRows]: offsets, spreads.
 //
-// Note [depths]. How many float roundings one product A_j w_jk passes through, its own included,
-// until it is stored; the planner's gamma is of at least that many. N: most products that read one
-// input (column_entries). Every addition of another term or reader to the same buffer (`add`)
-// rounds once more what is there.
-//   conv_backward          note [conv depth] in conv_backward.h: a chain of products, then one
-//                          addition per chain; the first of each is to zero, and exact.
-//   conv_backward, wide    exact products, sums in double, n <= N roundings of double, then one to
-//                          float when stored.
-//   sparse_backward        N + 1, gather_backward N.
-//   product_rows, max_backward: products with offsets are exact in double;
-//                          a layer's sum of at most 2^22 of them costs less than one float
-//                          rounding, its addition to the row's float sum another, and every later
-//                          layer's addition one more.
-//   relax_rows             the same after chains of kSumChain products in float: one rounding for
-//                          the product, one for each addition.
-// A product below the normal range loses at most 2^-150, as does a sum when it is stored there;
-// additions of floats do not. slack[2] of the layer counts them.
+// How many float roundings a product passes through in each routine:
+// docs/proofs/backward-depths.md.
 
 namespace bf {
 

@@ -9,8 +9,8 @@
 #include "bf/sums/terms.h"
 
 // Interval pass through sum and max layers, in float32. Activations are (centre, radius), where the
-// radius also holds gamma |centre| for the summation errors of whoever reads them: note [interval
-// pass] in DESIGN.md. For a sum layer every term makes, or with kAdd adds to,
+// radius also holds gamma |centre| for the summation errors of whoever reads them:
+// docs/proofs/interval-pass.md. For a sum layer every term makes, or with kAdd adds to,
 //   centre_out_i = fl(sum_k w_ik centre_in_k),  radius_out_i = fl(sum_k |w_ik| radius_in_k),
 // in which no product meets more roundings than the planner counts; then finish_interval() or
 // write_interval() makes activations or bounds of them.
@@ -152,7 +152,7 @@ struct MaxEnds {
   }
 };
 
-// Ends of n maxima -> their activations, in place. Proof: note [interval pass] in DESIGN.md.
+// Ends of n maxima -> their activations, in place. Proof: docs/proofs/interval-pass.md.
 static inline void finish_max(int n, const IntervalErrors& errors, float* BF_RESTRICT centre,
                               float* BF_RESTRICT radius) {
   for_neurons(

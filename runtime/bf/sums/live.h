@@ -7,15 +7,8 @@
 
 // Which channels of a pixel backward rows pass through.
 //
-// Note [live pixels]. A neuron is dead where its activation a' has the radius 0: |a' - c'| <= 0 for
-// every x of the box. A (a' - c') is then 0 whatever A is, so that a row need not know A, nor what
-// it would give to the tensors below. What is left out of a row's sums are zeros: no sum has more
-// terms or roundings than without lists, and what the row claims in exact arithmetic is the same.
-// What stands in the place of a coefficient that is left out means nothing. Where all are computed,
-// A may be infinite, and its product with a slope of 0 NaN: bounds are at least as tight.
-//
-// Where maxima alone read a layer, a row's coefficients are 0 but for the candidates that they
-// chose: the others are as good as dead, and lists leave them out, too.
+// A neuron is dead where its activation has the radius 0. Its coefficients may be left out of rows:
+// docs/proofs/live-pixels.md.
 //
 // A layer's list begins with its Density, then has 1 + channels numbers for each of its pixels
 // (n, z, y, x), in this order: how many of its channels are live, these, rising, and the dead ones.

@@ -10,11 +10,7 @@
 // Backward rows of neurons of an image see a part of each image below: the window of the tile's
 // rows. Coefficients outside of it are zero, and are neither stored nor read.
 //
-// Note [windows]. A tile's windows are rectangles of positions, for all images and channels of a
-// tensor: of the rows' layer the smallest that holds its neurons, of any other tensor the smallest
-// that holds what its readers read from within their own windows. So a coefficient outside of a
-// tensor's window is a sum without terms: zero, exactly. What is left out of sums are zeros, each
-// sum has at most as many roundings as the whole image's, and a row claims the same.
+// Proof: docs/proofs/windows.md.
 
 namespace bf {
 
@@ -212,7 +208,7 @@ static inline void finish_list(const Image& image, int n, int live, std::int32_t
   }
 }
 
-// The list of a layer of n neurons: note [live pixels] in live.h. radius: of its activations.
+// The list of a layer of n neurons: docs/proofs/live-pixels.md. radius: of its activations.
 BF_ROUTINE list_live(const Image& image, int n, const float* radius, std::int32_t* list) {
   int live = 0;
   for_pixel_rows(image, whole(image.size), [&](int batch, const int(&p)[3]) {

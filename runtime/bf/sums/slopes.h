@@ -9,8 +9,8 @@
 #include "bf/sums/planes.h"
 #include "bf/sums/terms.h"
 
-// Backward rows that choose the lower slopes of the ReLUs that they pass, each row its own: note
-// [optimised slopes] in DESIGN.md. Bounds hold for any slopes in [0, 1]; of what is here only
+// Backward rows that choose the lower slopes of the ReLUs that they pass, each row its own:
+// docs/proofs/optimised-slopes.md. Bounds hold for any slopes in [0, 1]; of what is here only
 // relax_slopes(), relax_free_rows() and the range of the slopes are part of the proof. The rest
 // finds good slopes: a walk from the corner of the box where a row is least, forward along the
 // lines that the row chose, and a step along the gradient. No sum there needs a direction.

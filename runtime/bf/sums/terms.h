@@ -107,7 +107,7 @@ constexpr int ceil_div(int a, int b) {  // b > 0
   return a / b + (a % b > 0 ? 1 : 0);
 }
 
-// Positions begin <= p < end of an image, in each dimension; note [windows] in row_windows.h.
+// Positions begin <= p < end of an image, in each dimension; docs/proofs/windows.md.
 struct Window {
   int begin[3], end[3];
 };

@@ -1,0 +1,84 @@
+"""Checks the pages: pages_test.py SOURCE_FOLDER.
+
+Links to files lead somewhere. Every note below docs/proofs/ is cited by code and indexed in DESIGN.md,
+and every note that is cited exists. Measured times stand in docs/measurements/ and bench/, or
+between the marks of figures.
+"""
+
+import pathlib
+import re
+import sys
+
+CODE = {".h", ".cpp", ".c", ".py", ".cmake", ".txt"}
+FOLDERS = ["frontend", "planner", "aot", "runtime", "tests", "bench"]
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+NOTE = re.compile(r"docs/proofs/([a-z0-9-]+)\.md")
+OLD = re.compile(r"[Nn]otes? \[[a-z ]+\](?:,? and \[[a-z ]+\])? in (?:// )?DESIGN\.md")
+FIGURES = re.compile(r"<!-- figures: .*?<!-- end of figures -->", re.DOTALL)
+# A time or rate measured on a machine: "0.82 of the time", "89 % of the peak", "57 GB/s".
+MEASURED = re.compile(r"\d %? ?of the (?:time|peak|bandwidth)\b|\d G(?:B|FLOP)/s")
+
+
+def pages_of(root):
+    return [page for page in [*root.glob("*.md"), *sorted((root / "docs").rglob("*.md")),
+                              root / "models/README.md", root / "bench/README.md"]]
+
+
+def broken_links(page, text):
+    return [f"{page}: link to {link}" for link in LINK.findall(text)
+            if not (page.parent / link).exists()]
+
+
+def measured_in(name, text):
+    return [f"{name}: measured figure: {found}" for found in MEASURED.findall(FIGURES.sub("", text))]
+
+
+def may_hold_figures(name):
+    return name.startswith(("docs/measurements/", "bench/"))
+
+
+def citations(root):
+    """Names of notes -> a file that cites it; lines that cite in the old way."""
+    cited, old = {}, []
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in CODE or path == pathlib.Path(__file__).resolve():
+                continue
+            text = path.read_text(encoding="utf-8")
+            cited.update((name, path) for name in NOTE.findall(text))
+            old += [f"{path}: cite docs/proofs/NAME.md: {found}"
+                    for found in OLD.findall(re.sub(r"\s*\n\s*//", "", text))]
+    return cited, old
+
+
+def self_test():
+    """A test that cannot fail is none."""
+    assert LINK.findall("[a](b.md) [c](d.md#e) [f](https://g)") == ["b.md", "d.md"]
+    assert OLD.search("note [error terms] in DESIGN.md")
+    assert measured_in("a", "takes 0.82 of the time") and measured_in("a", "at 57 GB/s")
+    assert not measured_in("a", "<!-- figures: x --> 57 GB/s <!-- end of figures -->")
+
+
+def main():
+    self_test()
+    root = pathlib.Path(sys.argv[1]).resolve()
+    problems = []
+    for page in pages_of(root):
+        text = page.read_text(encoding="utf-8")
+        problems += broken_links(page, text)
+        name = page.relative_to(root).as_posix()
+        if not may_hold_figures(name):
+            problems += measured_in(name, text)
+    notes = {path.stem for path in (root / "docs/proofs").glob("*.md")}
+    cited, old = citations(root)
+    problems += old
+    problems += [f"{cited[name]}: no note docs/proofs/{name}.md" for name in set(cited) - notes]
+    problems += [f"docs/proofs/{name}.md: no code cites it" for name in notes - set(cited)]
+    indexed = set(NOTE.findall((root / "DESIGN.md").read_text(encoding="utf-8")))
+    problems += [f"DESIGN.md: index and docs/proofs differ in {name}" for name in indexed ^ notes]
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
