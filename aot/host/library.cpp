@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "aot/host/compiler_flags.h"
 #include "aot/host/files.h"
 #include "aot/host/process.h"
 #include "aot/text/contraction.h"
@@ -20,32 +21,6 @@ namespace {
 
 bool is_embedded(const Target& target) {
   return target.name.starts_with("cortex-");
-}
-
-// Each of these lets the compiler change results that a proof in runtime/bf/core/rounding.h needs.
-// clang's -freciprocal-math alone leaves no macro that the header could refuse.
-constexpr std::string_view kUnsoundFlags[] = {"-ffast-math",
-                                              "-Ofast",
-                                              "-funsafe-math-optimizations",
-                                              "-fassociative-math",
-                                              "-freciprocal-math",
-                                              "-ffinite-math-only",
-                                              "-fno-signed-zeros",
-                                              "-ffp-model=fast",
-                                              "-ffp-model=aggressive",
-                                              "-mdaz-ftz",
-                                              "-mfpmath=387",
-                                              "-fsingle-precision-constant",
-                                              "-mrecip",
-                                              "-fdenormal-fp-math=preserve-sign",
-                                              "-fdenormal-fp-math=positive-zero"};
-
-void refuse_unsound(const std::vector<std::string>& flags) {
-  for (const std::string& flag : flags)
-    for (std::string_view unsound : kUnsoundFlags)
-      if (flag == unsound || (unsound == "-mrecip" && flag.starts_with("-mrecip=")))
-        fail("BF3204", "--cxx-flags",
-             fmt::format("'{}' lets the compiler break the proven bounds", flag), "leave it out");
 }
 
 std::vector<std::string> default_compilers(const Target& target) {
@@ -66,6 +41,7 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
   if (!wanted.empty()) {
     if (const auto whole = find_program(wanted)) return {*whole};
     std::vector<std::string> words = split_words(wanted);
+    judge_compiler_words(words, options.cxx.empty() ? "$CXX" : "--cxx", true);
     const auto first = words.empty() ? std::nullopt : find_program(words[0]);
     if (!first)
       fail("BF3202", options.cxx.empty() ? "$CXX" : "--cxx",
@@ -191,7 +167,11 @@ std::vector<std::filesystem::path> runtime_files() {
 }
 
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
-  refuse_unsound(options.flags);
+  judge_compiler_words(options.flags, "--cxx-flags", false);
+  // clang edits its own command line by it.
+  if (const char* edits = std::getenv("CCC_OVERRIDE_OPTIONS"); edits != nullptr && *edits != '\0')
+    fail("BF3204", "$CCC_OVERRIDE_OPTIONS", "it may let the compiler break the proven bounds",
+         "unset it");
   Toolchain toolchain;
   toolchain.compiler = find_compiler(options, target);
   toolchain.flags = code_flags(options, target);
