@@ -1,8 +1,8 @@
-"""Runs and compares what README.md shows: readme_test.py SOURCE_FOLDER BF_AOT.
+"""Runs and compares what a page shows: readme_test.py SOURCE_FOLDER BF_AOT PAGE.
 
 A block after `<!-- test: shell -->` is run, one after `<!-- test: c -->` or `<!-- test: cpp -->` becomes
 main.c or main.cpp, and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur
-in the verifier of tiny.onnx. Links to files must lead somewhere.
+in the verifier of tiny.onnx.
 """
 
 import os
@@ -14,7 +14,6 @@ import tempfile
 
 BLOCK = re.compile(r"<!-- test: (\w+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 KEPT = re.compile(r"^(?:export )?\w+=\S*\n", re.MULTILINE)
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
 def run(command, folder, environment):
@@ -30,27 +29,17 @@ def missing_parts(block, generated):
     return [part for part in quoted_parts(block) if part not in generated]
 
 
-def broken_links(source, page):
-    text = (source / page).read_text(encoding="utf-8")
-    base = (source / page).parent
-    return [f"{page}: link to {link}" for link in LINK.findall(text)
-            if not (base / link).exists()]
-
-
 def self_test():
     """A test that cannot fail is none."""
     assert missing_parts("a\nb\n...\nc\n", "x\na\nb\ny\nc\n") == []
     assert missing_parts("a\nb\n", "a\nx\nb\n") == ["a\nb"]
-    assert LINK.findall("[a](b.md) [c](d.md#e) [f](https://g)") == ["b.md", "d.md"]
 
 
 def main():
     self_test()
     source, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    blocks = BLOCK.findall((source / "README.md").read_text(encoding="utf-8"))
-    problems = []
-    for page in ["README.md", "DESIGN.md", "CONTRIBUTING.md", "models/README.md"]:
-        problems += broken_links(source, page)
+    blocks = BLOCK.findall((source / sys.argv[3]).read_text(encoding="utf-8"))
+    problems = [] if blocks else [f"{sys.argv[3]}: no block is marked"]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         for name in ("models", "runtime"):
@@ -58,12 +47,11 @@ def main():
         (folder / "build/demo").mkdir(parents=True)
         (folder / "build/demo/aot").symlink_to(program.parent)
         environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
-        run([str(program), "models/tiny.onnx", "--method", "ibp", "--lowering", "generic",
-             "--target", "x86-64-v4", "--no-library", "-o", "tiny.cpp"], folder, environment)
-        tiny = (folder / "tiny.cpp").read_text(encoding="utf-8")
-        kinds = [kind for kind, _ in blocks]
-        if kinds.count("shell") < 2 or kinds.count("c") != 3 or kinds.count("cpp") != 1 or kinds.count("tiny") < 3:
-            problems.append(f"blocks are missing: {kinds}")
+        tiny = ""
+        if any(kind == "tiny" for kind, _ in blocks):
+            run([str(program), "models/tiny.onnx", "--method", "ibp", "--lowering", "generic",
+                 "--target", "x86-64-v4", "--no-library", "-o", "tiny.cpp"], folder, environment)
+            tiny = (folder / "tiny.cpp").read_text(encoding="utf-8")
         shell = ""  # what a reader's shell keeps from block to block
         for kind, text in blocks:
             if kind in ("c", "cpp"):
