@@ -1,7 +1,7 @@
 """Checks the pages: pages_test.py SOURCE_FOLDER.
 
 Links to files lead somewhere. Every note below docs/proofs/ is cited by code and indexed in DESIGN.md,
-and every note that is cited exists. Measured times stand in docs/measurements/ and bench/, or
+and every note that is cited exists. Files that pages name exist. Measured times stand in docs/measurements/ and bench/, or
 between the marks of figures.
 """
 
@@ -14,6 +14,7 @@ FOLDERS = ["frontend", "planner", "aot", "runtime", "tests", "bench"]
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 NOTE = re.compile(r"docs/proofs/([a-z0-9-]+)\.md")
 OLD = re.compile(r"[Nn]otes? \[[a-z ]+\](?:,? and \[[a-z ]+\])? in (?:// )?DESIGN\.md")
+NAMED = re.compile(r"`((?:frontend|planner|aot|runtime|tests|bench|models|docs)/[\w./-]+)`")
 FIGURES = re.compile(r"<!-- figures: .*?<!-- end of figures -->", re.DOTALL)
 # A time or rate measured on a machine: "0.82 of the time", "89 % of the peak", "57 GB/s".
 MEASURED = re.compile(r"\d %? ?of the (?:time|peak|bandwidth)\b|\d G(?:B|FLOP)/s")
@@ -27,6 +28,11 @@ def pages_of(root):
 def broken_links(page, text):
     return [f"{page}: link to {link}" for link in LINK.findall(text)
             if not (page.parent / link).exists()]
+
+
+def missing_files(root, name, text):
+    return [f"{name}: names {found}, which is not there" for found in NAMED.findall(text)
+            if not (root / found).exists()]
 
 
 def measured_in(name, text):
@@ -54,6 +60,7 @@ def citations(root):
 def self_test():
     """A test that cannot fail is none."""
     assert LINK.findall("[a](b.md) [c](d.md#e) [f](https://g)") == ["b.md", "d.md"]
+    assert missing_files(pathlib.Path("/"), "a", "`planner/no.h`") and NAMED.findall("`x y`") == []
     assert OLD.search("note [error terms] in DESIGN.md")
     assert measured_in("a", "takes 0.82 of the time") and measured_in("a", "at 57 GB/s")
     assert not measured_in("a", "<!-- figures: x --> 57 GB/s <!-- end of figures -->")
@@ -67,6 +74,8 @@ def main():
         text = page.read_text(encoding="utf-8")
         problems += broken_links(page, text)
         name = page.relative_to(root).as_posix()
+        if not may_hold_figures(name) and name != "CHANGELOG.md":
+            problems += missing_files(root, name, text)
         if not may_hold_figures(name):
             problems += measured_in(name, text)
     notes = {path.stem for path in (root / "docs/proofs").glob("*.md")}
