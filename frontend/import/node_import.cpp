@@ -38,8 +38,14 @@ bool has_type(const AttributeProto& attribute, AttributeProto::AttributeType typ
 }  // namespace
 
 const std::string& NodeImport::input_name(std::size_t i) const {
-  BF_CHECK(has_input(i));
+  if (!has_input(i)) fail("BF1011", "", fmt::format("input {} is left out", i));
   return node_.input(static_cast<int>(i));
+}
+
+std::size_t NodeImport::input_count() const {
+  auto count = static_cast<std::size_t>(node_.input_size());
+  while (count > 0 && !has_input(count - 1)) --count;
+  return count;
 }
 
 bool NodeImport::has_input(std::size_t i) const {

@@ -36,8 +36,9 @@ class NodeImport {
   // Throws: BF1005 when a tensor would be over the limits.
   void check_size(const Shape& shape) const { state_.reader.check(shape, ""); }
 
-  // Optional inputs and outputs are left out by an empty name.
-  std::size_t input_count() const { return static_cast<std::size_t>(node_.input_size()); }
+  // Optional inputs and outputs are left out by an empty name, or by ending the list before them:
+  // the inputs are counted up to the last that is there.
+  std::size_t input_count() const;
   std::size_t output_count() const { return static_cast<std::size_t>(node_.output_size()); }
   bool has_input(std::size_t i) const;
   bool has_output(std::size_t i) const;
@@ -91,6 +92,7 @@ class NodeImport {
   void define(std::size_t output, Symbol symbol);
 
  private:
+  // Throws: BF1011 when the input is left out.
   const std::string& input_name(std::size_t i) const;
   const Symbol& input_symbol(std::size_t i) const { return state_.symbols.at(input_name(i)); }
   const onnx::AttributeProto* find_attribute(std::string_view name) const;

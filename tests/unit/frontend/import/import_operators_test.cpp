@@ -311,5 +311,51 @@ TEST(ImportOperators, EinsumEquations) {
     EXPECT_THROW(value(equation), CompileError) << equation;
 }
 
+// Every operator, with each of its inputs left out in turn: values or diagnostics. A problem of a
+// node does not keep the next ones from being imported.
+TEST(ImportOperators, AnyInputMayBeLeftOut) {
+  const std::string declared = input("x", {1, 2, 2, 2}) + tensor("i", {2}, "0, 1", 7);
+  for (const std::string_view type : supported_operators()) {
+    SCOPED_TRACE(type);
+    std::string nodes = node("Relu", {"x"});
+    int made = 0;
+    for (const std::string name : {"x", "i"})
+      for (std::size_t count = 1; count <= 4; ++count)
+        for (std::size_t left_out = 0; left_out < count; ++left_out) {
+          std::vector<std::string> inputs(count, name);
+          inputs[0] = "x";
+          inputs[left_out].clear();
+          nodes += node(std::string(type), inputs, "y" + std::to_string(made++));
+        }
+    EXPECT_THROW(import_body(nodes + declared), CompileError);
+  }
+}
+
+// Those whose lists have no end need attributes to come so far.
+TEST(ImportOperators, AHoleInAListIsNamed) {
+  const std::string declared = input("x", {1, 2});
+  const auto message = [&](const std::string& type, const std::string& attributes) {
+    try {
+      import_body(node(type, {"x", "", "x"}, "y", attributes) + declared);
+    } catch (const CompileError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const char* const type : {"Sum", "Max", "Mean", "Min"})
+    EXPECT_NE(message(type, "").find("input 1 is left out"), std::string::npos) << type;
+  EXPECT_NE(
+      message("Concat", "attribute { name: \"axis\" type: INT i: 0 }").find("input 1 is left out"),
+      std::string::npos);
+  EXPECT_NE(message("Einsum", "attribute { name: \"equation\" type: STRING s: \"ab,ab,ab->ab\" }")
+                .find("input 1 is left out"),
+            std::string::npos);
+}
+
+TEST(ImportOperators, EmptyNamesAtTheEndAreNoInputs) {
+  for (const char* const type : {"Add", "Sum", "Max"})
+    EXPECT_NO_THROW(import_body(node(type, {"x", "x", ""}) + input("x", {1, 2}))) << type;
+}
+
 }  // namespace
 }  // namespace bf_aot
