@@ -2,7 +2,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
+
+#include "frontend/check_scope.h"
 
 namespace bf_aot {
 namespace {
@@ -13,7 +16,34 @@ std::string join(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
+thread_local const CheckScope* innermost = nullptr;
+
+// "entry bounds, step 2 (relax), ", the outermost scope first.
+std::string scopes() {
+  std::string text;
+  for (const CheckScope* scope = innermost; scope != nullptr; scope = scope->outer())
+    text.insert(0, scope->what() + (text.empty() ? ": " : ", "));
+  return text;
+}
+
+// A source file's name from the project's root on: __FILE__ may start with a path of the machine
+// that built the compiler.
+std::string_view from_root(std::string_view file) {
+  constexpr std::string_view kThis = __FILE__;
+  constexpr std::string_view kRoot =
+      kThis.substr(0, kThis.size() - std::string_view("frontend/diagnostic.cpp").size());
+  return file.starts_with(kRoot) ? file.substr(kRoot.size()) : file;
+}
+
 }  // namespace
+
+CheckScope::CheckScope(std::string what) : what_(std::move(what)), outer_(innermost) {
+  innermost = this;
+}
+
+CheckScope::~CheckScope() {
+  innermost = outer_;
+}
 
 std::string to_string(const Diagnostic& diagnostic) {
   std::string text = "error " + diagnostic.code + ": ";
@@ -35,7 +65,12 @@ void fail(std::string code, std::string where, std::string message, std::string 
 namespace internal {
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: internal error: check failed: %s\n", file, line, condition);
+  const std::string name(from_root(file));
+  std::fprintf(stderr,
+               "bf-aot: internal error: %scheck failed: %s (%s:%d)\n"
+               "  This is a bug of bf-aot. Please report it with this message, the command line, "
+               "the model and its property.\n",
+               scopes().c_str(), condition, name.c_str(), line);
   std::abort();
 }
 

@@ -39,7 +39,8 @@ namespace internal {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 }
 
-// A broken invariant of ours, never the user's fault: prints file:line and aborts.
+// A broken invariant of ours, never the user's fault: prints what was checked (see CheckScope),
+// file:line and how to report it, and aborts.
 #define BF_CHECK(condition) \
   ((condition) ? (void)0 : ::bf_aot::internal::check_failed(#condition, __FILE__, __LINE__))
 

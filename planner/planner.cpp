@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/cost/cost_model.h"
 #include "planner/entries/build_entries.h"
@@ -195,7 +196,10 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
     const auto start = std::chrono::steady_clock::now();
     pass.run(state);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    verify(plan, pass.stage);
+    {
+      const CheckScope scope(fmt::format("after pass '{}'", pass.name));
+      verify(plan, pass.stage);
+    }
     if (options.after_pass) options.after_pass(pass.name, plan, seconds.count());
   }
   return plan;

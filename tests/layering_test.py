@@ -9,7 +9,7 @@ import sys
 
 # File or folder -> prefixes of what it may include. The longest matching key decides.
 CONTRACT = ["runtime/bf/contract/"]  # constants alone
-FRONTEND = ["frontend/graph.h", "frontend/property.h", "frontend/diagnostic.h"]
+FRONTEND = ["frontend/graph.h", "frontend/property.h", "frontend/diagnostic.h", "frontend/check_scope.h"]
 NETWORK = FRONTEND + CONTRACT + ["frontend/evaluate.h", "frontend/function.h", "frontend/function_exact.h",
                       "frontend/conv_loops.h", "frontend/index_maps.h"]
 PLAN = ["planner/plan/", "planner/machine/"] + CONTRACT

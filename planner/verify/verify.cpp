@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <set>
 #include <string>
 
+#include "frontend/check_scope.h"
 #include "planner/plan/plan.h"
 #include "planner/verify/verify_cache.h"
 #include "planner/verify/verify_entry.h"
@@ -184,6 +187,7 @@ void check_parallel(const Plan& plan, PlanStage stage) {
 void check_entries(const Plan& plan, PlanStage stage) {
   std::set<EntryKind> kinds;
   for (const Entry& entry : plan.entries) {
+    const CheckScope scope(fmt::format("entry {}", to_string(entry.kind)));
     require(kinds.insert(entry.kind).second, "two entries of kind {}", to_string(entry.kind));
     verify_entry(plan, entry, stage);
     verify_workers(plan, entry);
@@ -200,6 +204,7 @@ void check_entries(const Plan& plan, PlanStage stage) {
 }  // namespace
 
 void verify(const Plan& plan, PlanStage stage) {
+  const CheckScope scope(fmt::format("stage {}", to_string(stage)));
   const int align = plan.config.target.align;
   require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
   check_network(plan);

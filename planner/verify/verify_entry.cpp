@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "frontend/diagnostic.h"
+#include "planner/verify/verify_layer.h"
 
 namespace bf_aot {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr int kNobody = -1;
 constexpr int kEarlierCall = -2;  // wrote a persistent buffer
 
-// One run over an entry. Names of what is wrong start with the entry's kind.
+// One run over an entry.
 class EntryVerifier {
  public:
   EntryVerifier(const Plan& plan, const Entry& entry, PlanStage stage)
@@ -43,14 +43,6 @@ class EntryVerifier {
 
  private:
   bool has(PlanStage stage) const { return stage_ >= stage; }
-
-  template <typename... Args>
-  void require(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
-    if (ok) return;
-    const std::string message = fmt::format("{}: {}", to_string(entry_.kind),
-                                            fmt::vformat(format, fmt::make_format_args(args...)));
-    internal::check_failed(message.c_str(), __FILE__, __LINE__);
-  }
 
   // What a buffer holds while the steps are followed.
   struct State {
@@ -105,23 +97,23 @@ class EntryVerifier {
 
   void check_step(int index) {
     const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    const CheckScope scope(describe_step(plan_, entry_, index));
     std::set<BufferId> reads, writes, kept, scratch;
     for (const Use& use : uses_of(plan_, entry_, step)) {
       const auto id = static_cast<std::size_t>(use.id);
-      require(id < entry_.buffers.size(), "step {}: buffer {} does not exist", index, id);
+      require(id < entry_.buffers.size(), "buffer {} does not exist", id);
       const Buffer& b = entry_.buffers[id];
       const int boxes = use.role == Role::kLiveList ? 1 : entry_.boxes;  // which share a list
       const std::int64_t count = use.count * boxes;
-      require(b.element == use.element && b.count >= count,
-              "step {} ({}): buffer '{}' holds {} {}, not {} {}", index, step_name(step), b.name,
-              b.count, to_string(b.element), count, to_string(use.element));
+      require(b.element == use.element && b.count >= count, "buffer '{}' holds {} {}, not {} {}",
+              b.name, b.count, to_string(b.element), count, to_string(use.element));
       check_lifetime(index, use);
       const bool is_scratch = use.role == Role::kScratch;
       require((!is_scratch && !use.writes) || reads.count(use.id) == 0 || use.id == use.in_place_of,
-              "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
+              "buffer '{}' serves two ends", b.name);
       require((kept.count(use.id) == 0 || use.id == use.in_place_of) &&
                   (is_scratch || scratch.count(use.id) == 0),
-              "step {} ({}): buffer '{}' serves two ends", index, step_name(step), b.name);
+              "buffer '{}' serves two ends", b.name);
       if (use.writes) (is_scratch ? scratch : kept).insert(use.id);
       if (use.reads) {
         reads.insert(use.id);
@@ -135,7 +127,7 @@ class EntryVerifier {
     const Access access = access_of(step);
     require(reads == std::set<BufferId>(access.reads.begin(), access.reads.end()) &&
                 writes == std::set<BufferId>(access.writes.begin(), access.writes.end()),
-            "step {} ({}): access_of differs from what the step means", index, step_name(step));
+            "access_of differs from what the step means");
   }
 
   // Ops of this step from the first to the last that uses it: those that the rows' own order gives,
@@ -150,26 +142,25 @@ class EntryVerifier {
     const std::pair last(index, use.op < 0 ? ops - 1 : use.op);
     const Buffer& b = entry_.buffer(use.id);
     require(std::pair(b.first, b.first_op) <= first && last <= std::pair(b.last, b.last_op),
-            "step {} ({}) touches buffer '{}' outside its lifetime {} to {}, ops {} to {}", index,
-            step_name(step), b.name, b.first, b.last, b.first_op, b.last_op);
+            "touches buffer '{}' outside its lifetime {} to {}, ops {} to {}", b.name, b.first,
+            b.last, b.first_op, b.last_op);
   }
 
   void check_read(int index, const Use& use) {
     State& state = state_[static_cast<std::size_t>(use.id)];
     const std::string& name = entry_.buffer(use.id).name;
-    const std::string_view kind = step_name(entry_.steps[static_cast<std::size_t>(index)]);
     if (state.writer == kEarlierCall) {
       if (state.role == Role::kScratch)
         state = {kEarlierCall, use.role, std::nullopt, use.layer, {}};
-      require(state.role == use.role && state.layer == use.layer,
-              "step {} ({}) reads buffer '{}' as two things", index, kind, name);
+      require(state.role == use.role && state.layer == use.layer, "reads buffer '{}' as two things",
+              name);
       state.readers.insert(task_of(index));
       return;
     }
     require(state.writer != kNobody && state.writer < index,
-            "step {} ({}) reads buffer '{}' before it is written", index, kind, name);
+            "reads buffer '{}' before it is written", name);
     require((state.role == use.role || state.also == use.role) && state.layer == use.layer,
-            "step {} ({}) reads buffer '{}', which holds something else", index, kind, name);
+            "reads buffer '{}', which holds something else", name);
     const int reader = task_of(index);
     const int writer = task_of(state.writer);
     if (reader == writer) return;
@@ -370,6 +361,22 @@ class EntryVerifier {
 };
 
 }  // namespace
+
+std::string describe_step(const Plan& plan, const Entry& entry, int index) {
+  const Step& step = entry.steps[static_cast<std::size_t>(index)];
+  std::string text = fmt::format("step {} ({})", index, step_name(step));
+  const auto layer = std::visit(
+      [](const auto& s) {
+        if constexpr (requires { s.layer; }) {
+          return static_cast<std::size_t>(s.layer);
+        } else {
+          return static_cast<std::size_t>(-1);
+        }
+      },
+      step);
+  if (layer < plan.layers.size()) text += ", " + describe(plan.layers[layer]);
+  return text;
+}
 
 void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage) {
   EntryVerifier(plan, entry, stage).run();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "planner/plan/plan.h"
 
 namespace bf_aot {
@@ -7,6 +9,10 @@ namespace bf_aot {
 // The part of verify() that looks at one entry: its steps, what their buffers hold, the arena, the
 // tasks, as far as `stage` has made them. The rest of the plan has been checked.
 void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage);
+
+// "step 12 (backward_rows), layer fc3 (Gemm 'fc3')": the layer whose result it makes, if that is
+// one.
+std::string describe_step(const Plan& plan, const Entry& entry, int index);
 
 // What workers share and what each has for itself; see plan_verify_workers.cpp.
 void verify_workers(const Plan& plan, const Entry& entry);

@@ -241,6 +241,11 @@ void check_affine(const Layer& layer) {
 
 }  // namespace
 
+std::string describe(const Layer& layer) {
+  return layer.origin.empty() ? "layer " + layer.name
+                              : fmt::format("layer {} ({})", layer.name, layer.origin);
+}
+
 bool is_identifier(std::string_view text) {
   const auto letter = [](char c) {
     return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
@@ -251,6 +256,7 @@ bool is_identifier(std::string_view text) {
 
 void verify_layer(const Plan& plan, int index) {
   const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+  const CheckScope scope(describe(layer));
   require(is_identifier(layer.name), "layer {}: '{}' is no identifier", index, layer.name);
   require(layer.out > 0, "layer {}: extents {}x{}", layer.name, layer.in, layer.out);
   if (layer.kind == LayerKind::kDense)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan.h"
 
@@ -25,6 +26,9 @@ template <typename Number>
 bool all_finite(const std::vector<Number>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](Number x) { return std::isfinite(x); });
 }
+
+// "layer fc3 (Gemm 'fc3')"
+std::string describe(const Layer& layer);
 
 bool is_identifier(std::string_view text);
 

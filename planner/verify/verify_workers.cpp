@@ -5,6 +5,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/verify/verify_entry.h"
+#include "planner/verify/verify_layer.h"
 
 // Tiles of rows that workers share: what one writes, no other touches. Tiles are of neurons of
 // their own, so that bounds, which are tightened one by one, are written by one tile each.
@@ -27,21 +28,15 @@ class WorkersVerifier {
     for (const Buffer& buffer : entry_.buffers)
       require(!buffer.per_worker || buffer.scope == CacheScope::kRun,
               "'{}' is a worker's own, and kept", buffer.name);
-    for (const Step& step : entry_.steps) {
+    for (int i = 0; i < static_cast<int>(entry_.steps.size()); ++i) {
+      const CheckScope scope(describe_step(plan_, entry_, i));
+      const Step& step = entry_.steps[static_cast<std::size_t>(i)];
       const auto* const rows = std::get_if<BackwardRows>(&step);
       rows != nullptr ? check_rows(step, *rows) : check_step(step);
     }
   }
 
  private:
-  template <typename... Args>
-  void require(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
-    if (ok) return;
-    const std::string message = fmt::format("{}: {}", to_string(entry_.kind),
-                                            fmt::vformat(format, fmt::make_format_args(args...)));
-    internal::check_failed(message.c_str(), __FILE__, __LINE__);
-  }
-
   bool own(BufferId id) const { return entry_.buffer(id).per_worker; }
 
   void check_step(const Step& step) const {

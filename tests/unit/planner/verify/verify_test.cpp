@@ -47,13 +47,39 @@ TEST_P(PlanVerify, CatchesOverlappingBuffers) {
   Plan plan = toy_plan(GetParam());
   Entry& entry = plan.entries[0];
   buffer(entry, "x_radius").offset = buffer(entry, "x_centre").offset;
-  EXPECT_DEATH(verify(plan), "bounds: (live buffers .* overlap|the storage totals)");
+  EXPECT_DEATH(verify(plan),
+               "entry bounds: check failed: (live buffers .* overlap|the storage totals)");
 }
 
 TEST_P(PlanVerify, CatchesAReadBeforeTheWrite) {
   Plan plan = toy_plan(GetParam());
   std::swap(plan.entries[0].steps[0], plan.entries[0].steps[1]);
   EXPECT_DEATH(verify(plan), "reads buffer 'x_centre' before it is written");
+  EXPECT_DEATH(verify(plan), "internal error: stage tasks, entry bounds, step 0 \\(.*\\), layer ");
+}
+
+// What is checked is named, whatever check finds the fault, and how to report it.
+TEST_P(PlanVerify, NamesWhatIsCheckedAndHowToReportIt) {
+  const Plan good = toy_plan(GetParam());
+  Plan plan = good;
+  plan.layers[1].origin = "Gemm 'second'";
+  plan.layers[1].out = 0;
+  EXPECT_DEATH(verify(plan),
+               "stage tasks, layer fc1 \\(Gemm 'second'\\): check failed: .*"
+               "\\(planner/verify/.*\\)\n.*report it .* command line");
+  plan = good;
+  plan.entries[0].workers = 0;
+  EXPECT_DEATH(verify(plan), "stage tasks, entry bounds: check failed: 0 workers");
+  plan = good;
+  plan.layers[0].origin = "Gemm 'first'";
+  const auto step = std::ranges::find_if(plan.entries[0].steps, [](const Step& each) {
+    return std::holds_alternative<IntervalAffine>(each);
+  });
+  ASSERT_NE(step, plan.entries[0].steps.end());
+  std::get<IntervalAffine>(*step).kernel = 99;
+  const auto index = std::distance(plan.entries[0].steps.begin(), step);
+  EXPECT_DEATH(verify(plan), "entry bounds, step " + std::to_string(index) +
+                                 " \\(interval_affine\\), layer .*: check failed: ");
 }
 
 TEST_P(PlanVerify, CatchesAMissingTaskEdge) {
