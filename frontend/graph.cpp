@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "frontend/shapes.h"
 
@@ -358,7 +359,10 @@ void verify(const Graph& graph) {
     BF_CHECK(!defined[index_of(id)]);
     defined[index_of(id)] = true;
   }
-  for (const Node& node : graph.nodes) verify_node(graph, node, defined);
+  for (const Node& node : graph.nodes) {
+    const CheckScope scope("node " + node.origin);
+    verify_node(graph, node, defined);
+  }
   std::int64_t parts = 0;
   for (const Value& part : graph.input_parts) parts += element_count(part.shape);
   BF_CHECK(

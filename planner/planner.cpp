@@ -193,13 +193,11 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   PlanState state{graph, has_spec, options, plan};
   for (const PlannerPass& pass : kPasses) {
     if (!is_enabled(config, pass.name)) continue;
+    const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(state);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    {
-      const CheckScope scope(fmt::format("after pass '{}'", pass.name));
-      verify(plan, pass.stage);
-    }
+    verify(plan, pass.stage);
     if (options.after_pass) options.after_pass(pass.name, plan, seconds.count());
   }
   return plan;

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <utility>
 
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/passes.h"
 
@@ -101,6 +102,7 @@ void normalise(Graph& graph, const PassOptions& options) {
   verify(graph);
   for (const Pass& pass : kPasses) {
     if (is_disabled(options, pass.name)) continue;
+    const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph, options);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "planner/verify/verify_layer.h"
 #include "planner/verify/verify_steps.h"
 
 // BackwardRows: coefficients flow from the rows' layer down to the network's input through the
@@ -370,6 +371,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   BF_CHECK(step.links.size() == cone.size());  // else the rows pass some layer by
   for (std::size_t i = 0; i < cone.size(); ++i) {
     BF_CHECK(step.links[i].layer == cone[i]);
+    const CheckScope scope("link through " + describe(checked_layer(plan, cone[i])));
     const int op = step.iterations > 0 ? 0 : static_cast<int>(i) + 1;
     follow_link(plan, entry, step, step.links[i], op, flow, uses);
   }
