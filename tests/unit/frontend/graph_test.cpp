@@ -188,8 +188,8 @@ TEST(VerifyGraphDeathTest, aborts_on_operands_that_do_not_broadcast) {
   Graph graph;
   graph.inputs = {graph.add_value("a", {2}), graph.add_value("b", {3})};
   graph.outputs = {graph.add_value("c", {3})};
-  graph.nodes = {{Binary{}, graph.inputs, graph.outputs[0], ""}};
-  EXPECT_DEATH(verify(graph), "internal error: .*check failed");
+  graph.nodes = {{Binary{}, graph.inputs, graph.outputs[0], "Add 'sum'"}};
+  EXPECT_DEATH(verify(graph), "internal error: node Add 'sum': check failed");
 }
 
 }  // namespace
