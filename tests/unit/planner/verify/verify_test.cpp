@@ -60,26 +60,9 @@ TEST_P(PlanVerify, CatchesAReadBeforeTheWrite) {
 
 // What is checked is named, whatever check finds the fault, and how to report it.
 TEST_P(PlanVerify, NamesWhatIsCheckedAndHowToReportIt) {
-  const Plan good = toy_plan(GetParam());
-  Plan plan = good;
-  plan.layers[1].origin = "Gemm 'second'";
-  plan.layers[1].out = 0;
-  EXPECT_DEATH(verify(plan),
-               "stage tasks, layer fc1 \\(Gemm 'second'\\): check failed: .*"
-               "\\(planner/verify/.*\\)\n.*report it .* command line");
-  plan = good;
+  Plan plan = toy_plan(GetParam());
   plan.entries[0].workers = 0;
   EXPECT_DEATH(verify(plan), "stage tasks, entry bounds: check failed: 0 workers");
-  plan = good;
-  plan.layers[0].origin = "Gemm 'first'";
-  const auto step = std::ranges::find_if(plan.entries[0].steps, [](const Step& each) {
-    return std::holds_alternative<IntervalAffine>(each);
-  });
-  ASSERT_NE(step, plan.entries[0].steps.end());
-  std::get<IntervalAffine>(*step).kernel = 99;
-  const auto index = std::distance(plan.entries[0].steps.begin(), step);
-  EXPECT_DEATH(verify(plan), "entry bounds, step " + std::to_string(index) +
-                                 " \\(interval_affine\\), layer .*: check failed: ");
 }
 
 TEST_P(PlanVerify, CatchesAMissingTaskEdge) {
