@@ -116,7 +116,7 @@ std::vector<AblationConfig> read_configs(const std::filesystem::path& path) {
     const JsonAt at = root.at(i);
     at.expect_object();
     AblationConfig config;
-    config.settings = *at.value;
+    config.settings = at.plain();
     if (at.has("name")) {
       if (!at.key("name").value->is_string())
         fail("BF3004", at.key("name").where, "the name is no string");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -12,26 +13,29 @@
 namespace bf_aot::cli {
 namespace {
 
-std::string quoted_number(double x) {
-  return fmt::format("{}", x);
-}
-
-BoxFile box_at(const JsonAt& object) {
+// doubles: each number is the double next to what is written, as a program printed it.
+BoxFile box_at(const JsonAt& object, bool doubles) {
   BoxFile file;
   file.where = object.where;
-  file.box.lower = object.key("lower").numbers();
-  file.box.upper = object.key("upper").numbers();
-  const Box& box = file.box;
-  if (box.lower.size() != box.upper.size())
+  const std::vector<vnnlib::Number> lower = object.key("lower").decimals();
+  const std::vector<vnnlib::Number> upper = object.key("upper").decimals();
+  if (lower.size() != upper.size())
     fail("BF3006", file.where,
-         fmt::format("lower has {} numbers but upper has {}", box.lower.size(), box.upper.size()));
-  for (std::size_t i = 0; i < box.lower.size(); ++i) {
-    if (box.lower[i] > box.upper[i])
+         fmt::format("lower has {} numbers but upper has {}", lower.size(), upper.size()));
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    if (vnnlib::compare(lower[i], upper[i]) > 0)
       fail("BF3008", file.where,
-           fmt::format("lower[{}] is {}, greater than upper[{}], {}", i,
-                       quoted_number(box.lower[i]), i, quoted_number(box.upper[i])));
+           fmt::format("lower[{}] is {}, greater than upper[{}], {}", i, lower[i].text, i,
+                       upper[i].text));
+    file.box.lower.push_back(doubles ? object.key("lower").at(i).number() : lower[i].below);
+    file.box.upper.push_back(doubles ? object.key("upper").at(i).number() : upper[i].above);
   }
   return file;
+}
+
+// Whether the file says that its numbers are doubles.
+bool holds_doubles(const JsonAt& root) {
+  return root.has("dtype") && *root.key("dtype").value == "float64";
 }
 
 // The float nearest to x, moved one step if it is on the wrong side of x.
@@ -97,7 +101,7 @@ void add_clauses(const JsonAt& object, GoldenBox& box) {
 GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count) {
   const auto outputs = static_cast<std::size_t>(output_count);
   GoldenBox box;
-  box.file = box_at(object);
+  box.file = box_at(object, true);
   expect_count(box.file.box.lower.size(), input_count, object.where + ".lower", "inputs");
   if (object.has("desc") && object.key("desc").value->is_string())
     box.description = printable(object.key("desc").value->get<std::string>());
@@ -135,7 +139,7 @@ std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
   const JsonAt boxes = root.key("boxes");
   std::vector<BoxFile> list;
   const std::size_t count = boxes.expect_array();
-  for (std::size_t i = 0; i < count; ++i) list.push_back(box_at(boxes.at(i)));
+  for (std::size_t i = 0; i < count; ++i) list.push_back(box_at(boxes.at(i), holds_doubles(root)));
   if (list.empty()) fail("BF3009", root.where, "the file has no boxes");
   return list;
 }
@@ -144,10 +148,10 @@ BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> i
   const nlohmann::json json = parse_json_file(path, "box file");
   const JsonAt root{&json, printable(path.string())};
   if (!root.has("boxes")) {
-    root.allow_keys({"lower", "upper", "desc", "note"});
+    root.allow_keys({"lower", "upper", "desc", "note", "dtype"});
     if (index.value_or(0) != 0)
       fail("BF3009", root.where, fmt::format("--index {} in a file of one box", *index));
-    return box_at(root);
+    return box_at(root, holds_doubles(root));
   }
   const JsonAt boxes = root.key("boxes");
   const std::size_t count = boxes.expect_array();
@@ -155,7 +159,7 @@ BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> i
     fail("BF3009", root.where,
          fmt::format("there is no box {}: the file has {}", index.value_or(0), count),
          "boxes are counted from 0");
-  return box_at(boxes.at(index.value_or(0)));
+  return box_at(boxes.at(index.value_or(0)), holds_doubles(root));
 }
 
 FloatBox round_outward(const BoxFile& file, int input_count) {
@@ -170,14 +174,46 @@ FloatBox round_outward(const BoxFile& file, int input_count) {
   return box;
 }
 
+namespace {
+
+// The double next to a number, and a bound of the distance.
+double rounded(const vnnlib::Number& number, const std::string& where, double& error) {
+  if (!std::isfinite(number.below) || !std::isfinite(number.above))
+    fail("BF3007", where, fmt::format("{} is beyond the range of doubles", number.text));
+  error = number.is_double() ? 0 : std::nextafter(number.above - number.below, INFINITY);
+  return number.below;
+}
+
+bool all_zero(const std::vector<double>& errors) {
+  return std::ranges::all_of(errors, [](double error) { return error == 0; });
+}
+
+}  // namespace
+
 LinearSpec read_spec(const std::filesystem::path& path) {
   const nlohmann::json json = parse_json_file(path, "specification");
   const JsonAt root{&json, printable(path.string())};
-  root.allow_keys({"C", "d", "desc", "note"});
+  root.allow_keys({"C", "d", "desc", "note", "dtype"});
+  const bool doubles = holds_doubles(root);
+  const auto read = [&](const JsonAt& number, double& error) {
+    error = 0;
+    return doubles ? number.number() : rounded(number.decimal(), number.where, error);
+  };
   LinearSpec spec;
-  spec.rows = rows_at(root.key("C"));
-  if (spec.rows.empty()) fail("BF3006", root.key("C").where, "there are no rows");
-  if (root.has("d")) spec.offset = counted(root.key("d"), spec.rows.size());
+  const JsonAt rows = root.key("C");
+  spec.rows = rows_at(rows);  // of equal lengths
+  if (spec.rows.empty()) fail("BF3006", rows.where, "there are no rows");
+  spec.row_error = spec.rows;
+  for (std::size_t i = 0; i < spec.rows.size(); ++i)
+    for (std::size_t j = 0; j < spec.rows[i].size(); ++j)
+      spec.rows[i][j] = read(rows.at(i).at(j), spec.row_error[i][j]);
+  if (std::ranges::all_of(spec.row_error, all_zero)) spec.row_error.clear();
+  if (!root.has("d")) return spec;
+  spec.offset = counted(root.key("d"), spec.rows.size());
+  spec.offset_error = spec.offset;
+  for (std::size_t i = 0; i < spec.offset.size(); ++i)
+    spec.offset[i] = read(root.key("d").at(i), spec.offset_error[i]);
+  if (all_zero(spec.offset_error)) spec.offset_error.clear();
   return spec;
 }
 

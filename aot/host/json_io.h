@@ -15,7 +15,9 @@
 namespace bf_aot::cli {
 
 // {"lower": [..], "upper": [..]}, or box `index` of a golden file {"boxes": [..]}.
-// Numbers are the doubles nearest to what stands in the file.
+// The numbers of a file are decimals, exact as they are written: each end of the box is the double
+// next to its number, outside of the box. A file with "dtype": "float64" holds doubles that a
+// program printed: its numbers are the doubles nearest to what is written.
 struct BoxFile {
   Box box;
   std::string where;  // "box.json", "golden.json: boxes[2]"; for messages
@@ -30,7 +32,8 @@ struct FloatBox {
 };
 FloatBox round_outward(const BoxFile& file, int input_count);
 
-// {"C": [[..], ..]} and optionally "d": [..]: rows C y - d.
+// {"C": [[..], ..]} and optionally "d": [..]: rows C y - d. Where a decimal is no double, the
+// distance is an error of the specification, which bounds pay for; "dtype" as in a box file.
 LinearSpec read_spec(const std::filesystem::path& path);
 
 // Reference bounds of one method. Empty spec vectors: the file has none.

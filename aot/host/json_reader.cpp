@@ -45,29 +45,102 @@ std::string line_and_column(const std::string& text, std::size_t offset) {
   return fmt::format("{}:{}", lines + 1, newline == std::string::npos ? end + 1 : end - newline);
 }
 
-// Sees every event of the parser; refuses what the resulting value could not show.
-class DuplicateKeys {
- public:
-  explicit DuplicateKeys(std::string where) : where_(std::move(where)) {}
+json kept_number(std::string_view text) {
+  return json::binary({text.begin(), text.end()});
+}
 
-  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
-    if (depth > kMaxDepth) fail("BF3003", where_, fmt::format("nested deeper than {}", kMaxDepth));
-    if (event == json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == json::parse_event_t::object_end) keys_.pop_back();
-    if (event == json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second)
-      fail("BF3005", where_,
-           fmt::format("key '{}' appears twice", printable(parsed.get<std::string>())),
+std::string_view text_of_number(const json& value) {
+  const json::binary_t& bytes = value.get_binary();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Builds the value from the events of the parser; refuses what it could not show.
+class Builder : public nlohmann::json_sax<json> {
+ public:
+  Builder(json& root, std::string where, const std::string& text)
+      : root_(root), where_(std::move(where)), text_(text) {}
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override {
+    return add(kept_number(std::to_string(value)));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return add(kept_number(std::to_string(value)));
+  }
+  bool number_float(number_float_t, const string_t& text) override {
+    return add(kept_number(text));
+  }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // no JSON text has any
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name))
+      fail("BF3005", where_, fmt::format("key '{}' appears twice", printable(name)),
            "remove one of them");
+    key_ = std::move(name);
     return true;
   }
 
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) override {
+    // Too large for a double: what reads it says whether that matters.
+    const std::string reason = error.what();
+    if (error.id == 406)
+      fail("BF3007", where_, fmt::format("a number is too large: '{}'", printable(token)),
+           "numbers must be finite");
+    const std::size_t colon = reason.find("- ");
+    fail("BF3003", where_ + ":" + line_and_column(text_, position),
+         "this is no JSON: " +
+             printable(colon == std::string::npos ? reason : reason.substr(colon + 2)),
+         "numbers are written as 0.5 or 5e-1; NaN and Infinity do not exist in JSON");
+  }
+
  private:
+  json* place(json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    return &(parent[key_] = std::move(value));
+  }
+
+  bool add(json value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(json value) {
+    open_.push_back(place(std::move(value)));
+    if (open_.size() > kMaxDepth)
+      fail("BF3003", where_, fmt::format("nested deeper than {}", kMaxDepth));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json& root_;
   std::string where_;
-  std::vector<std::set<std::string>> keys_;
+  const std::string& text_;
+  std::vector<json*>
+      open_;  // from the outermost on; what holds one does not change while it is open
+  std::string key_;
 };
 
 std::string_view kind_of(const json& value) {
-  return value.type_name();
+  return value.is_binary() ? "number" : value.type_name();
 }
 
 }  // namespace
@@ -75,26 +148,10 @@ std::string_view kind_of(const json& value) {
 json parse_json_file(const std::filesystem::path& path, std::string_view what) {
   const std::string text = read_text(path, what);
   const std::string where = printable(path.string());
-  try {
-    DuplicateKeys check(where);
-    return json::parse(text, [&check](int depth, json::parse_event_t event, json& parsed) {
-      return check(depth, event, parsed);
-    });
-  } catch (const json::parse_error& error) {
-    const std::string reason = error.what();
-    const std::size_t colon = reason.find("- ");
-    fail("BF3003", where + ":" + line_and_column(text, error.byte),
-         "this is no JSON: " +
-             printable(colon == std::string::npos ? reason : reason.substr(colon + 2)),
-         "numbers are written as 0.5 or 5e-1; NaN and Infinity do not exist in JSON");
-  } catch (const json::out_of_range& error) {
-    const std::string reason = error.what();
-    const std::size_t number = reason.find('\'');
-    fail("BF3007", where,
-         "a number is too large: " +
-             printable(number == std::string::npos ? reason : reason.substr(number)),
-         "numbers must be finite");
-  }
+  json root;
+  Builder builder(root, where, text);
+  json::sax_parse(text, &builder);
+  return root;
 }
 
 JsonAt JsonAt::key(std::string_view name) const {
@@ -134,11 +191,39 @@ void JsonAt::allow_keys(std::initializer_list<std::string_view> names) const {
 }
 
 double JsonAt::number() const {
-  if (!value->is_number())
+  const vnnlib::Number exact = decimal();
+  if (!std::isfinite(exact.below) || !std::isfinite(exact.above))
+    fail("BF3007", where, "the number is not finite");
+  return std::strtod(std::string(exact.text).c_str(), nullptr);
+}
+
+nlohmann::json JsonAt::plain() const {
+  if (is_number()) return json::parse(text_of_number(*value));
+  json made = *value;
+  if (made.is_structured())
+    for (auto& [name, part] : made.items()) part = JsonAt{&part, where}.plain();
+  return made;
+}
+
+std::string_view JsonAt::number_text() const {
+  if (!is_number())
     fail("BF3004", where, fmt::format("expected a number, found {}", kind_of(*value)));
-  const double x = value->get<double>();
-  if (!std::isfinite(x)) fail("BF3007", where, "the number is not finite");
-  return x;
+  return text_of_number(*value);
+}
+
+vnnlib::Number JsonAt::decimal() const {
+  vnnlib::Number number;
+  if (vnnlib::parse_number(number_text(), number) != vnnlib::NumberError::kNone)
+    fail("BF3007", where, "the number has too many digits, or too large an exponent",
+         fmt::format("decimals may have {} digits and exponents up to {}", vnnlib::kMaxDigits,
+                     vnnlib::kMaxExponent));
+  return number;
+}
+
+std::vector<vnnlib::Number> JsonAt::decimals() const {
+  std::vector<vnnlib::Number> result(expect_array());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = at(i).decimal();
+  return result;
 }
 
 std::vector<double> JsonAt::numbers() const {

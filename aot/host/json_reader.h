@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/vnnlib/numbers.h"
+
 namespace bf_aot::cli {
 
 // A value in a JSON file and its place in it, for messages.
@@ -25,12 +27,22 @@ struct JsonAt {
   // Throws: BF3005 for a key that is not in the list.
   void allow_keys(std::initializer_list<std::string_view> names) const;
 
-  double number() const;                // Throws: BF3007 unless it is finite
-  std::vector<double> numbers() const;  // of an array
+  bool is_number() const { return value->is_binary(); }
+  nlohmann::json plain() const;          // the value with numbers as JSON has them
+  std::string_view number_text() const;  // as it is written. Throws: BF3004
+  double number() const;                 // nearest; Throws: BF3007 unless it is finite
+  std::vector<double> numbers() const;   // of an array
+
+  // The number that the file says, not the double next to it. Throws: BF3007 for more digits, or a
+  // larger exponent, than decimals may have. Its text lives as long as the value.
+  vnnlib::Number decimal() const;
+  std::vector<vnnlib::Number> decimals() const;  // of an array
 };
 
-// Parses a file. Duplicate keys are errors, as a reader would silently take one of them.
-// Throws: BF3001 cannot be read, BF3002 too large, BF3003 no JSON, BF3005.
+// Parses a file. Numbers are kept as they are written (as binary values, which no JSON text
+// has), so that nothing that bounds rest on is rounded here. Duplicate keys are errors, as a reader
+// would silently take one of them. Throws: BF3001 cannot be read, BF3002 too large, BF3003 no JSON,
+// BF3005.
 nlohmann::json parse_json_file(const std::filesystem::path& path, std::string_view what);
 
 }  // namespace bf_aot::cli

@@ -30,7 +30,8 @@ std::vector<std::string> words(const JsonAt& at) {
   const nlohmann::json& value = *at.value;
   if (value.is_string()) return {value.get<std::string>()};
   if (value.is_boolean()) return {value.get<bool>() ? "true" : "false"};
-  if (value.is_number()) return {value.dump()};
+  if (value.is_number()) return {value.dump()};  // made here, not read
+  if (at.is_number()) return {std::string(at.number_text())};
   if (!value.is_array())
     fail("BF3307", at.where, "the value is no string, number, truth value or array of them");
   std::vector<std::string> all;

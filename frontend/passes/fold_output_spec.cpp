@@ -39,6 +39,7 @@ void check_rows(const LinearSpec& spec, std::int64_t outputs) {
   for (const std::vector<double>& error : spec.row_error)
     BF_CHECK(all_finite(error) && static_cast<std::int64_t>(error.size()) == outputs);
   BF_CHECK(spec.row_error.empty() || spec.row_error.size() == spec.rows.size());
+  BF_CHECK(spec.offset_error.empty() || spec.offset_error.size() == spec.offset.size());
   if (!all_finite(spec.offset)) fail("BF2009", "", "an offset of the specification is not finite");
 }
 
@@ -177,6 +178,7 @@ std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec) {
     if (i == 0)
       for (std::size_t row = 0; row < spec.offset.size(); ++row)
         part.bias.data[row] = 0 - spec.offset[row];
+    if (i == 0 && !spec.offset_error.empty()) part.bias.error = spec.offset_error;
     first += count;
     if (i == 0 || !part.column.empty()) folder.expand({std::move(part), y, "specification"});
   }

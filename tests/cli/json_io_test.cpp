@@ -47,13 +47,51 @@ TEST(JsonIoTest, RoundsOutward) {
 }
 
 TEST(JsonIoTest, KeepsFloats) {
-  for (const char* text : {"0", "0.5", "-3", "16777216", "1.401298464324817e-45"}) {
+  for (const char* text : {"0", "0.5", "-3", "16777216", "0.1e1"}) {
     const FloatBox box = rounded(text, text);
     EXPECT_EQ(box.lower[0], box.upper[0]) << text;
   }
   const FloatBox whole = rounded("-3.4028234663852886e38", "3.4028234663852886e38");
   EXPECT_EQ(whole.lower[0], -FLT_MAX);
   EXPECT_EQ(whole.upper[0], FLT_MAX);
+}
+
+// Numbers that no double holds are not the double next to them.
+TEST(JsonIoTest, RoundsDecimalsOutward) {
+  EXPECT_EQ(rounded("1e-400", "1e-400").lower[0], 0.0F);
+  EXPECT_EQ(rounded("1e-400", "1e-400").upper[0], 0x1p-149F);
+  EXPECT_EQ(rounded("-1e-400", "0").lower[0], -0x1p-149F);
+  EXPECT_LT(rounded("0.99999999999999999999999", "1").lower[0], 1.0F);
+  EXPECT_EQ(rounded("0", "0.99999999999999999999999").upper[0], 1.0F);
+  EXPECT_EQ(rounded("16777216.00000000000000000001", "16777217").lower[0], 16777216.0F);
+  EXPECT_EQ(rounded("0", "16777216.00000000000000000001").upper[0], 16777218.0F);
+  EXPECT_EQ(rounded("0", "36028797018963969").upper[0], std::nextafterf(0x1p55F, INFINITY));
+  EXPECT_EQ(code_of(R"({"lower": [1.00000000000000000000001], "upper": [1]})"), "BF3008");
+  EXPECT_EQ(code_of(R"({"lower": [1e-400], "upper": [0]})"), "BF3008");
+  EXPECT_EQ(code_of(R"({"lower": [0], "upper": [1e-400]})"), "");
+  EXPECT_EQ(code_of(R"({"lower": [0], "upper": [1e-99999]})"), "BF3007");
+}
+
+// A program's doubles are the numbers that it meant.
+TEST(JsonIoTest, ReadsDoublesWhereTheFileSaysSo) {
+  const auto path =
+      write(R"({"dtype": "float64", "lower": [0.2304147481918335], "upper": [0.25]})");
+  EXPECT_EQ(round_outward(read_box(path, std::nullopt), 1).lower[0], 0.2304147481918335F);
+  EXPECT_LT(rounded("0.2304147481918335", "1").lower[0], 0.2304147481918335F);
+}
+
+TEST(JsonIoTest, PaysForDecimalsOfASpecification) {
+  const LinearSpec spec = read_spec(write(R"({"C": [[0.1, 1], [2, 1e-400]], "d": [0.1, 0.5]})"));
+  ASSERT_EQ(spec.row_error.size(), 2U);
+  EXPECT_GT(spec.row_error[0][0], 0);
+  EXPECT_LT(spec.row_error[0][0], 0x1p-55);
+  EXPECT_EQ(spec.row_error[0][1], 0);
+  EXPECT_GT(spec.row_error[1][1], 0);
+  ASSERT_EQ(spec.offset_error.size(), 2U);
+  EXPECT_GT(spec.offset_error[0], 0);
+  EXPECT_EQ(spec.offset_error[1], 0);
+  const LinearSpec exact = read_spec(write(R"({"C": [[1, -1]], "d": [0.5]})"));
+  EXPECT_TRUE(exact.row_error.empty() && exact.offset_error.empty());
 }
 
 TEST(JsonIoTest, RefusesWhatFloatsCannotHold) {
