@@ -13,7 +13,7 @@
 #include "aot/compile/compile.h"
 #include "aot/host/cache.h"
 #include "aot/host/host_run.h"
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 #include "bench/eigen_baseline.h"
 #include "bench/measure.h"
 #include "bench/networks.h"

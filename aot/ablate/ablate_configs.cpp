@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
-#include "aot/host/json_reader.h"
+#include "aot/json/json_reader.h"
 #include "aot/options/config_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"

@@ -7,7 +7,7 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/host_run.h"
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 
 namespace bf_aot::cli {
 

@@ -8,8 +8,8 @@
 
 #include "aot/cli/commands.h"
 #include "aot/host/files.h"
-#include "aot/host/json_io.h"
 #include "aot/host/progress.h"
+#include "aot/json/json_io.h"
 #include "aot/measure/profile_file.h"
 #include "aot/measure/profile_fit.h"
 #include "aot/measure/profile_machine.h"

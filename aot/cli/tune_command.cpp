@@ -7,8 +7,8 @@
 
 #include "aot/cli/commands.h"
 #include "aot/host/files.h"
-#include "aot/host/json_io.h"
 #include "aot/host/progress.h"
+#include "aot/json/json_io.h"
 #include "aot/measure/profile_machine.h"
 #include "aot/options/options.h"
 #include "aot/tune/tune_curve.h"

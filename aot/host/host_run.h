@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "aot/host/json_io.h"
 #include "aot/host/measure.h"
+#include "aot/json/json_io.h"
 #include "planner/plan/plan.h"
 #include "runtime/bf.h"
 

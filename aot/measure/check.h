@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aot/host/host_run.h"
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 
 namespace bf_aot::cli {
 

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
-#include "aot/host/json_reader.h"
+#include "aot/json/json_reader.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {

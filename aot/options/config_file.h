@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "aot/host/json_reader.h"
+#include "aot/json/json_reader.h"
 
 namespace CLI {
 class App;

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 #include "aot/measure/profile_file.h"
 #include "aot/options/config_file.h"
 #include "aot/tune/tune_log_file.h"

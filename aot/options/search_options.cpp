@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 #include "aot/options/config_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"

@@ -1,4 +1,4 @@
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,8 @@ TEST(JsonIoTest, KeepsFloats) {
     const FloatBox box = rounded(text, text);
     EXPECT_EQ(box.lower[0], box.upper[0]) << text;
   }
-  const FloatBox whole = rounded("-3.4028234663852886e38", "3.4028234663852886e38");
+  const FloatBox whole = rounded("-340282346638528859811704183484516925440",
+                                 "340282346638528859811704183484516925440");
   EXPECT_EQ(whole.lower[0], -FLT_MAX);
   EXPECT_EQ(whole.upper[0], FLT_MAX);
 }
@@ -77,7 +78,7 @@ TEST(JsonIoTest, ReadsDoublesWhereTheFileSaysSo) {
   const auto path =
       write(R"({"dtype": "float64", "lower": [0.2304147481918335], "upper": [0.25]})");
   EXPECT_EQ(round_outward(read_box(path, std::nullopt), 1).lower[0], 0.2304147481918335F);
-  EXPECT_LT(rounded("0.2304147481918335", "1").lower[0], 0.2304147481918335F);
+  EXPECT_GT(rounded("0", "0.2304147481918335").upper[0], 0.2304147481918335F);
 }
 
 TEST(JsonIoTest, PaysForDecimalsOfASpecification) {

@@ -11,8 +11,8 @@
 #include <memory>
 #include <ostream>
 
-#include "aot/host/json_io.h"
 #include "aot/host/library.h"
+#include "aot/json/json_io.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"

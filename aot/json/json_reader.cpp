@@ -1,4 +1,4 @@
-#include "aot/host/json_reader.h"
+#include "aot/json/json_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "aot/host/json_io.h"
+#include "aot/json/json_io.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "aot/host/json_reader.h"
+#include "aot/json/json_reader.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
