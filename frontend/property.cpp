@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "frontend/diagnostic.h"
+#include "frontend/vnnlib/numbers.h"
+
 namespace bf_aot {
 
 LinearSpec to_spec(const Property& property) {
@@ -14,11 +17,14 @@ LinearSpec to_spec(const Property& property) {
     std::vector<double>& error = errors.emplace_back(outputs);
     for (const auto& [index, factor] : row) {
       const auto i = static_cast<std::size_t>(index);
-      values[i] = factor.get_d();
-      const mpq_class distance = abs(mpq_class(values[i]) - factor);
-      if (distance == 0) continue;
-      exact = false;
-      error[i] = std::nextafter(distance.get_d(), INFINITY);  // get_d truncates
+      const vnnlib::Rounded rounded = vnnlib::round_to_double(factor);
+      if (!std::isfinite(rounded.error))
+        fail("BF2009", property.file_name,
+             "factors of one condition on the outputs differ by more than the range of doubles",
+             "leave out the smaller ones, or divide the condition");
+      values[i] = rounded.value;
+      error[i] = rounded.error;
+      exact = exact && rounded.error == 0;
     }
   }
   if (spec.rows.empty()) {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/vnnlib/numbers.h"
+
 namespace bf_aot::cli {
 namespace {
 
 Bounded enclose(const mpq_class& exact) {
-  const double value = exact.get_d();
-  const mpq_class distance = abs(exact - mpq_class(value));
-  // get_d truncates, so one step up is above.
-  return {value, distance == 0 ? 0 : next_up(distance.get_d())};
+  const vnnlib::Rounded rounded = vnnlib::round_to_double(exact);
+  return {rounded.value, rounded.error};
 }
 
 std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {

@@ -59,7 +59,7 @@ constexpr std::string_view kBegins[] = {"-g",
                                         "-march=",
                                         "-mtune=",
                                         "-mcpu=",
-                                        "-mfpu=",
+                                        "-mfpu=fpv",
                                         "-mfloat-abi=",
                                         "-mabi=",
                                         "-mprefer-vector-width=",
@@ -98,8 +98,13 @@ constexpr std::string_view kBegins[] = {"-g",
 constexpr std::string_view kWithValue[] = {"-I",      "-isystem",  "-L",       "-B",
                                            "-target", "-isysroot", "--sysroot"};
 
+// Macros of the runtime and of the headers that it includes.
+constexpr std::string_view kStandardNames[] = {"BF",   "NAN",  "INFINITY", "HUGE_VAL",
+                                               "NULL", "FLT_", "DBL_",     "LDBL_",
+                                               "INT",  "UINT", "SIZE_",    "PTRDIFF_"};
+
 // Arguments for other programs, which could be flags of the compiler proper.
-constexpr std::string_view kPassedOn[] = {"-Wp,", "-Wa,"};
+constexpr std::string_view kPassedOn[] = {"-Wp,", "-Wa,", "-Wl,"};
 
 bool holds(std::span<const std::string_view> list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -115,7 +120,7 @@ bool is_harmless_macro(std::string_view word) {
   if (!word.starts_with("-D") && !word.starts_with("-U")) return false;
   const std::string_view name = word.substr(2);
   return !name.empty() && std::isupper(static_cast<unsigned char>(name.front())) != 0 &&
-         !name.starts_with("BF");
+         !begins_with_one_of(kStandardNames, name);
 }
 
 bool is_known(std::string_view word) {
@@ -127,17 +132,22 @@ bool is_known(std::string_view word) {
 
 void judge_compiler_words(const std::vector<std::string>& words, const std::string& where,
                           bool programs) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (holds(kWithValue, word)) {
-      ++i;
-      continue;
-    }
-    const bool program = programs && !word.empty() && word.front() != '-' && word.front() != '@';
-    if (program || is_known(word)) continue;
+  const auto refuse = [&](const std::string& word) {
     fail("BF3204", where,
          fmt::format("'{}' is not among the flags that are known to keep the proven bounds", word),
          "leave it out; --no-library writes the source alone");
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool flag = !word.empty() && (word.front() == '-' || word.front() == '@');
+    if (flag)
+      programs = false;  // what follows is an object, whose code may change the processor's mode
+    if (holds(kWithValue, word)) {
+      if (++i < words.size() && (words[i].starts_with('-') || words[i].starts_with('@')))
+        refuse(words[i]);
+    } else if (!(programs && !flag) && !is_known(word)) {
+      refuse(word);
+    }
   }
 }
 

@@ -156,6 +156,16 @@ Number enclose(const mpq_class& value, std::string_view text) {
 
 // Numbers that are no doubles lie in the open gaps between neighbouring doubles: gaps and doubles
 // are in order of (below, above), and two numbers need their exact values only within one gap.
+Rounded round_to_double(const mpq_class& number) {
+  const Number between = enclose(number, {});
+  const double value = sgn(number) >= 0 ? between.below : between.above;
+  const double other = sgn(number) >= 0 ? between.above : between.below;
+  if (!std::isfinite(other)) return {value, kInfinity};
+  const mpq_class distance = abs(number - mpq_class(value));
+  // get_d() truncates.
+  return {value, distance == 0 ? 0 : std::nextafter(distance.get_d(), kInfinity)};
+}
+
 std::strong_ordering compare(const Number& a, const Number& b) {
   if (a.below != b.below)
     return a.below < b.below ? std::strong_ordering::less : std::strong_ordering::greater;

@@ -34,6 +34,14 @@ mpq_class exact(const Number& number);
 // The number as doubles enclose it; `text` is kept.
 Number enclose(const mpq_class& value, std::string_view text);
 
+// A finite double with |number - value| <= error; the error is infinite beyond the range of
+// doubles. The value is the number rounded toward zero.
+struct Rounded {
+  double value = 0;
+  double error = 0;
+};
+Rounded round_to_double(const mpq_class& number);
+
 // As exact real numbers.
 std::strong_ordering compare(const Number& a, const Number& b);
 
