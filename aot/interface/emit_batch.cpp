@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "aot/calls/step_emitter.h"
 #include "aot/interface/emit_parallel.h"
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
-#include "aot/calls/emit_terms.h"
+#include "aot/calls/calls.h"
+#include "aot/constants/shapes.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/emit_batch.h"
 #include "aot/interface/emit_context.h"
@@ -12,32 +14,19 @@
 #include "aot/kernels/kernels.h"
 #include "aot/text/contraction.h"
 #include "planner/entries/keep_coefficients.h"
-#include "planner/entries/row_images.h"
+#include "planner/lowering/program.h"
 
 namespace bf_aot {
 namespace {
 
-// Rows with a window of the box end in a routine of the runtime.
-bool concretizes(const BackwardRows& rows, const Kernel& kernel, const Plan& plan) {
-  if (find_image(rows, -1) != nullptr) return false;
-  return &plan.kernels[static_cast<std::size_t>(rows.concretize)] == &kernel ||
-         (!rows.last.empty() && concretizes(rows.last.front(), kernel, plan));
-}
-
-bool is_called(const Plan& plan, const Kernel& kernel) {
-  if (kernel.kind != KernelKind::kConcretize) return true;
-  for (const Entry& entry : plan.entries)
-    for (const Step& step : entry.steps)
-      if (const auto* const rows = std::get_if<BackwardRows>(&step))
-        if (concretizes(*rows, kernel, plan)) return true;
-  return false;
-}
-
-std::string kernels(const Plan& plan, loop::Needs& needs) {
+// Those that programs call: rows with a window of the box end in a routine of the runtime.
+std::string kernels(const Plan& plan, const std::vector<calls::Program>& programs,
+                    loop::Needs& needs) {
+  const std::set<KernelId> called = calls::kernels_of(programs);
   std::string text;
-  for (const Kernel& kernel : plan.kernels)
-    if (is_printed(kernel.kind) && is_called(plan, kernel))
-      text += print_kernel(kernel, needs) + "\n";
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i)
+    if (called.contains(static_cast<KernelId>(i)))
+      text += print_kernel(plan.kernels[i], needs) + "\n";
   return text;
 }
 
@@ -181,12 +170,13 @@ std::string emit_contraction(const Plan& plan) {
 std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
   loop::Needs needs;
-  const std::string kernel_text = kernels(plan, needs);
+  const std::vector<calls::Program> programs = calls::programs_of(plan);
+  const std::string kernel_text = kernels(plan, programs, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
   text += emit_contraction(plan);
   text += "#include \"bf/core/bounds.h\"\n" + batch_includes(plan) + context_includes(plan) +
-          parallel_includes(plan) + runtime_includes(plan);
+          parallel_includes(plan) + calls::runtime_includes(plan, programs);
   if (property != nullptr) text += decide_includes(plan) + "#include \"bf/search/verdict.h\"\n";
   text += "\n";
   text +=
@@ -197,7 +187,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
     text +=
         "void poison(void* bytes, int count, unsigned char byte) {\n"
         "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
-  text += weights(plan, stem) + emit_conv_shapes(plan) + emit_max_groups(plan) +
+  text += weights(plan, stem) + emit_conv_shapes(plan, programs) + emit_max_groups(plan, programs) +
           emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += emit_context_constants(plan);

@@ -119,21 +119,6 @@ int chooser_of(const Plan& plan, int layer) {
   return readers == 1 ? chooser : -1;
 }
 
-DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link) {
-  DeadZeros zeros = DeadZeros::kNever;
-  for (const BackwardOut& out : link.outs) {
-    if (!out.live) return DeadZeros::kAlways;
-    const Term& term = layer_at(plan, link.layer).terms[static_cast<std::size_t>(out.term)];
-    const auto* const conv = std::get_if<ConvMap>(&term.map);
-    const auto target = std::ranges::find(step.links, term.input, &BackwardLink::layer);
-    const bool listed = target != step.links.end() && target->live != BufferId::kNone;
-    if (conv != nullptr && !listed &&
-        conv->geometry.in_channels < bf::most_tile_columns(plan.config.target.vector_bytes))
-      zeros = DeadZeros::kWhereMany;
-  }
-  return zeros;
-}
-
 void list_live_pixels(Plan& plan) {
   if (plan.config.target.vector_bytes == 4) return;
   for (Entry& entry : plan.entries)

@@ -19,9 +19,4 @@ std::optional<std::int64_t> live_pixels_size(const Layer& layer);
 // alone which it chose; -1 where there is none.
 int chooser_of(const Plan& plan, int layer);
 
-// Where the coefficients of dead channels become 0: some reader of what a link has relaxed reads
-// those of all channels, or does so where many are live.
-enum class DeadZeros : std::uint8_t { kNever, kWhereMany, kAlways };
-DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
-
 }  // namespace bf_aot

@@ -83,11 +83,6 @@ std::optional<RowImage> image_made(const Layer& layer, int tensor) {
   return image;
 }
 
-const RowImage* find_image(const BackwardRows& step, int tensor) {
-  const auto found = std::ranges::find(step.images, tensor, &RowImage::tensor);
-  return found == step.images.end() ? nullptr : &*found;
-}
-
 std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step) {
   std::vector<RowImage> images;
   if (step.iterations > 0) return images;

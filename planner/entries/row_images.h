@@ -14,9 +14,6 @@ namespace bf_aot {
 // walk forward through tensors in the order of their elements.
 std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step);
 
-// Null when the tensor has no window.
-const RowImage* find_image(const BackwardRows& step, int tensor);
-
 bool is_identity(const LinearMap& map);
 
 // The images that a convolution reads and makes.

@@ -6,20 +6,9 @@
 #include <vector>
 
 #include "planner/plan/plan.h"
+#include "planner/plan/tables.h"
 
 namespace bf_aot {
-
-enum class TableKind : std::uint8_t {
-  kWeight,      // float32 [out / panel][in][panel], zero-padded; of a term: as Term says
-  kResidual,    // the same layout
-  kBiasFloat,   // float32 [out], padded to whole panels; of sum layers [out / bias_run()]
-  kBiasDouble,  // float64, the same
-  kRowStart,    // int32, of a sparse map
-  kColumn,      // int32, of a sparse map
-  kSource,      // int32, of a gather map that is not the identity
-};
-
-Element element_of(TableKind kind);
 
 // A constant table of the verifier.
 struct WeightTable {

@@ -235,6 +235,11 @@ std::string_view name(const MeetOutputs&) {
 
 }  // namespace
 
+const RowImage* find_image(const BackwardRows& step, int tensor) {
+  const auto found = std::ranges::find(step.images, tensor, &RowImage::tensor);
+  return found == step.images.end() ? nullptr : &*found;
+}
+
 Step widened(const RepeatedStep& step) {
   return std::visit([](const auto& s) { return Step(s); }, step);
 }

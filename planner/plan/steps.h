@@ -260,6 +260,9 @@ inline bool starts_in_first_link(const BackwardRows& step) {
   return !step.links.empty() && step.links.front().coefficients_in == BufferId::kNone;
 }
 
+// Null when the tensor has no window.
+const RowImage* find_image(const BackwardRows& step, int tensor);
+
 // Bounds of a head -> the caller's arrays, rounded outward.
 struct WriteBounds {
   int layer = 0;

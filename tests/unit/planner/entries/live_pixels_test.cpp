@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "planner/lowering/dead_zeros.h"
 #include "runtime/bf/conv/conv_live.h"
 #include "tests/unit/planner/toy_images.h"
 #include "tests/unit/planner/verify/verify_graph.h"

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "aot/interface/emit.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/program.h"
+
+namespace bf_aot::calls {
+
+// Arguments and calls as text: one overload for each kind.
+class CallText {
+ public:
+  CallText(const Plan& plan, const Entry& entry);
+
+  std::string operator()(const Null& argument) const;
+  std::string operator()(const Place& argument) const;
+  std::string operator()(const ElementOf& argument) const;
+  std::string operator()(const Given& argument) const;
+  std::string operator()(const Local& argument) const;
+  std::string operator()(const Table& argument) const;
+  std::string operator()(const Integer& argument) const;
+  std::string operator()(const Flag& argument) const;
+  std::string operator()(const Constant& argument) const;
+  std::string operator()(const Left& argument) const;
+  std::string operator()(const OutputStride& argument) const;
+  std::string operator()(const SumRounding& argument) const;
+  std::string operator()(const FunctionOf& argument) const;
+  std::string operator()(const Shape& argument) const;
+  std::string operator()(const StridedView& argument) const;
+  std::string operator()(const Image& argument) const;
+  std::string operator()(const Strides& argument) const;
+  std::string operator()(const Window& argument) const;
+  std::string operator()(const Live& argument) const;
+  std::string operator()(const Zeros& argument) const;
+  std::string operator()(const Listed& argument) const;
+  std::string operator()(const Errors& argument) const;
+
+  // "bf::relax_rows<16>(...)"
+  std::string text(const Call& call) const;
+  std::string name(BufferId id) const { return entry_.buffer(id).name; }
+
+ private:
+  std::string callee(const Call& call) const;
+
+  const Plan& plan_;
+  const Entry& entry_;
+  std::map<std::tuple<int, int, TableKind>, std::string> tables_;
+  std::map<std::pair<int, int>, std::string> shapes_;  // of convolutions, by layer and term
+};
+
+// "image3", "window3": numbers, since names of layers are taken by buffers.
+std::string image_name(int tensor);
+std::string window_name(int tensor);
+
+// Template arguments as text.
+class ConstantText {
+ public:
+  explicit ConstantText(const Plan& plan) : plan_(plan) {}
+
+  std::string operator()(const Integer& constant) const;
+  std::string operator()(const Flag& constant) const;
+  std::string operator()(const Tile& constant) const;
+  std::string operator()(const Groups& constant) const;
+
+ private:
+  const Plan& plan_;
+};
+
+// The runtime's headers that programs need besides those of every verifier, one #include a line.
+std::string runtime_includes(const Plan& plan, const std::vector<Program>& programs);
+
+}  // namespace bf_aot::calls

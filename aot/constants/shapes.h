@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "planner/plan/program.h"
+
+namespace bf_aot {
+
+// The geometry of a convolution as a constant of the verifier; equal ones share it.
+struct ConvShapeName {
+  int layer = 0;
+  int term = 0;
+  std::string name;  // "conv1_shape"
+  const ConvGeometry* geometry = nullptr;
+  bool repeated = false;  // of an earlier term
+};
+
+std::vector<ConvShapeName> conv_shapes(const Plan& plan);
+
+// "conv1_shape", "conv1_shape_pixels", ...: with its inputs or outputs pixel by pixel.
+std::string shape_name(const std::string& name, const calls::Shape& shape);
+
+// "{8, 8, 1}" and "{offset, batch, channel, {..}}".
+std::string extent_literal(const Extent& sizes);
+std::string strides_literal(const ImageLayout& image);
+
+// The constants that show the plan's functions and max groups to the runtime: "f_sigmoid",
+// "pool1_groups".
+std::string function_table_name(const Plan& plan, const Function& function);
+std::string max_groups_name(const Layer& layer);
+
+// Definitions of all that the programs of the plan's entries name.
+std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>& programs);
+std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>& programs);
+std::string emit_function_tables(const Plan& plan);
+
+}  // namespace bf_aot

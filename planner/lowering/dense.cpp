@@ -1,0 +1,201 @@
+#include "frontend/diagnostic.h"
+#include "planner/lowering/lower.h"
+
+// Steps of dense layers, and those that all networks have; of one box or of several.
+
+namespace bf_aot::calls {
+namespace {
+
+OutputStride stride_of(const Lowering& l) {
+  const bool spec = is_spec(l.entry().kind);
+  return {spec, spec ? l.plan().spec_rows : l.plan().output_count};
+}
+
+std::vector<TemplateArgument> boxes_of(const Lowering& l) {
+  return {number(l.entry().boxes)};
+}
+
+// Relaxations with a table read the sum of the radii; lines do not.
+Argument summed_radius(const CentreAffine& step) {
+  return step.below == BufferId::kNone ? Null{} : at(step.radius_in);
+}
+
+void centre_kernel(Lowering& l, const CentreAffine& step) {
+  Arguments arguments = {l.table(step.layer, TableKind::kWeight)};
+  if (l.kernel(step.kernel).residual)
+    arguments.push_back(l.table(step.layer, TableKind::kResidual));
+  append(arguments, {l.table(step.layer, TableKind::kBiasDouble), at(step.centre_in),
+                     at(step.radius_in), at(step.centre_out), at(step.radius_out)});
+  if (step.live_in != BufferId::kNone) arguments.push_back(at(step.live_in));
+  l.part(step.kernel);
+  l.call(KernelCall{step.kernel}, std::move(arguments));
+}
+
+Errors relax_errors(const Relax& step, double offset, Pays pays) {
+  return {ErrorsKind::kRelax,
+          {exact(step.product, Pays::kProduct), exact(step.wide_product, Pays::kWideProduct),
+           exact(step.stored, Pays::kStored), exact(step.slope, Pays::kSlope), exact(offset, pays),
+           exact(step.inflate, Pays::kInflate)}};
+}
+
+void relax_slopes(Lowering& l, const Relax& step) {
+  l.call(Routine::kRelaxSlopes,
+         {number(l.layer(step.layer).out), at(step.centre), at(step.below), at(step.above),
+          at(step.radius), relax_errors(step, step.free_offset, Pays::kFreeOffset), at(step.slack),
+          at(step.table), at(step.centre_out), at(step.radius_out), at(step.slopes)});
+}
+
+// Everything that reads a table is null without one.
+Arguments relax_arguments(const Lowering& l, const Relax& step) {
+  const Layer& layer = l.layer(step.layer);
+  const bool boxes = step.table == BufferId::kNone;
+  const Argument activation =
+      layer.function ? Argument(FunctionOf{*layer.function}) : Argument(Flag{layer.relu});
+  return {number(layer.out),
+          activation,
+          at(step.centre),
+          at(step.below),
+          at(step.above),
+          boxes ? Null{} : at(step.radius),
+          relax_errors(step, step.offset, Pays::kOffset),
+          boxes ? Null{} : at(step.slack),
+          at(step.table),
+          at(step.centre_out),
+          at(step.radius_out)};
+}
+
+}  // namespace
+
+void lower(Lowering& l, const BindBox& step) {
+  const bool several = l.entry().boxes > 1;
+  const bool to_float = l.kernel(step.kernel).kind == KernelKind::kBindFloat;
+  const bool point = l.entry().kind == EntryKind::kEvaluate;
+  Arguments arguments;
+  if (several) arguments.push_back(Local::kGroup);
+  append(arguments, {given(point ? Array::kX : Array::kLower),
+                     given(point ? Array::kX : Array::kUpper), number(l.plan().input_count)});
+  if (to_float) arguments.push_back(rounded_up(step.gamma, Pays::kGamma));
+  append(arguments, {at(step.centre), at(step.radius)});
+  l.part("bind_box");
+  if (several)
+    l.call(to_float ? Routine::kBindBoxesFloat : Routine::kBindBoxesDouble, std::move(arguments));
+  else
+    l.call(to_float ? Routine::kBindFloat : Routine::kBindDouble, std::move(arguments));
+}
+
+void lower(Lowering& l, const IntervalAffine& step) {
+  const bool head = l.kernel(step.kernel).head;
+  Arguments arguments = {l.table(step.layer, TableKind::kWeight),
+                         l.table(step.layer, TableKind::kBiasFloat),
+                         at(step.centre_in),
+                         at(step.radius_in),
+                         rounded_up(step.inflate, Pays::kInflate),
+                         rounded_up(step.magnitude, Pays::kMagnitude),
+                         rounded_up(step.absolute, Pays::kAbsolute)};
+  if (step.low != BufferId::kNone)
+    append(arguments, {at(step.low), at(step.high)});
+  else if (head)
+    append(arguments,
+           {given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
+  else
+    append(arguments,
+           {rounded_up(step.gamma, Pays::kGamma), at(step.centre_out), at(step.radius_out)});
+  if (step.live_in != BufferId::kNone) arguments.push_back(at(step.live_in));
+  l.part(step.kernel);
+  l.call(KernelCall{step.kernel}, std::move(arguments));
+  if (!head || l.entry().boxes == 1) return;
+  l.part("write_bounds");
+  l.call(Routine::kWriteBoxesFloat,
+         {Local::kGroup, number(l.layer(step.layer).out), at(step.low), at(step.high), stride_of(l),
+          given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
+}
+
+void lower(Lowering& l, const CentreAffine& step) {
+  const Layer& layer = l.layer(step.layer);
+  const bool several = l.entry().boxes > 1;
+  centre_kernel(l, step);
+  l.part("centre_slack");
+  Arguments slack = {at(step.centre_in),
+                     summed_radius(step),
+                     number(layer.in),
+                     exact(step.centre_relative, Pays::kCentreRelative),
+                     exact(step.row_norm, Pays::kRowNorm),
+                     exact(step.bias_norm, Pays::kBiasNorm),
+                     exact(step.absolute, Pays::kAbsolute),
+                     at(step.slack)};
+  if (several)
+    l.call(Routine::kSlackOfBoxes, boxes_of(l), std::move(slack));
+  else
+    l.call(Routine::kCentreSlack, std::move(slack));
+  if (step.below == BufferId::kNone) return;
+  l.part("interval_around");
+  Arguments around = {at(step.radius_out),
+                      number(layer.out),
+                      exact(step.inflate, Pays::kInflate),
+                      several ? at(step.slack) : ElementOf{step.slack, 0},
+                      at(step.below),
+                      at(step.above)};
+  if (several)
+    l.call(Routine::kIntervalAroundBoxes, boxes_of(l), std::move(around));
+  else
+    l.call(Routine::kIntervalAround, std::move(around));
+}
+
+void lower(Lowering& l, const Relax& step) {
+  const Layer& layer = l.layer(step.layer);
+  l.part(step.kernel);
+  if (l.entry().boxes > 1) {
+    BF_CHECK(!layer.function && step.slopes == BufferId::kNone);
+    return l.call(Routine::kRelaxBoxes, boxes_of(l), relax_arguments(l, step));
+  }
+  if (step.table == BufferId::kNone && !layer.function)
+    return l.call(Routine::kRelaxBox,
+                  {number(layer.out), Flag{layer.relu}, at(step.centre), at(step.below),
+                   at(step.above), at(step.centre_out), at(step.radius_out)});
+  l.call(layer.function ? Routine::kRelaxFunction : Routine::kRelax, relax_arguments(l, step));
+  if (step.live != BufferId::kNone)
+    l.call(Routine::kListLivePixels, {Image{step.layer, {shape_made(l, step.layer)}},
+                                      number(layer.out), at(step.radius_out), at(step.live)});
+  if (step.slopes != BufferId::kNone) relax_slopes(l, step);
+}
+
+void lower(Lowering& l, const ListLive& step) {
+  l.part("list_live");
+  Arguments arguments = {at(step.centre), at(step.radius), number(l.layer(step.layer).out),
+                         at(step.live)};
+  if (l.entry().boxes > 1)
+    l.call(Routine::kListLiveBoxes, boxes_of(l), std::move(arguments));
+  else
+    l.call(Routine::kListLive, std::move(arguments));
+}
+
+void lower(Lowering& l, const WriteBounds& step) {
+  const Layer& layer = l.layer(step.layer);
+  const bool several = l.entry().boxes > 1;
+  Arguments arguments;
+  if (several) arguments.push_back(Local::kGroup);
+  append(arguments,
+         {number(layer.out), Flag{layer.relu}, at(step.centre), at(step.below), at(step.above)});
+  if (several) arguments.push_back(stride_of(l));
+  append(arguments,
+         {given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
+  l.part("write_bounds");
+  l.call(several ? Routine::kWriteBoxes : Routine::kWriteBounds, std::move(arguments));
+}
+
+void lower(Lowering& l, const EvaluateAffine& step) {
+  l.part(step.kernel);
+  l.call(KernelCall{step.kernel},
+         {l.table(step.layer, TableKind::kWeight), l.table(step.layer, TableKind::kBiasFloat),
+          step.in == BufferId::kNone ? given(Array::kX) : at(step.in),
+          step.out == BufferId::kNone ? given(Array::kY, step.position) : at(step.out)});
+}
+
+void lower(Lowering& l, const WriteValues& step) {
+  const Layer& layer = l.layer(step.layer);
+  l.part("write_values");
+  l.call(Routine::kWriteValues,
+         {number(layer.out), Flag{layer.relu}, at(step.centre), given(Array::kY, step.position)});
+}
+
+}  // namespace bf_aot::calls

@@ -1,0 +1,151 @@
+#include "planner/lowering/lower.h"
+
+#include <algorithm>
+
+#include "frontend/diagnostic.h"
+#include "planner/lowering/program.h"
+#include "planner/lowering/weight_tables.h"
+#include "planner/plan/walk.h"
+
+namespace bf_aot::calls {
+
+Lowering::Lowering(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {
+  for (const WeightTable& table : weight_tables(plan))
+    tables_[{table.layer, table.term, table.kind}] = true;
+}
+
+Argument Lowering::table(int index, int number, TableKind kind) const {
+  if (!tables_.contains({index, number, kind})) return Null{};
+  return Table{index, number, kind};
+}
+
+Argument Lowering::sources(int index, int number) const {
+  const auto& view = std::get<GatherMap>(term(index, number).map).view;
+  if (view) return *view;
+  return table(index, number, TableKind::kSource);
+}
+
+void Lowering::call(Callee callee, Arguments arguments) {
+  add({Call{callee, {}, std::move(arguments)}});
+}
+
+void Lowering::call(Routine routine, std::vector<TemplateArgument> constants, Arguments arguments) {
+  add({Call{routine, std::move(constants), std::move(arguments)}});
+}
+
+// A worker's own buffers begin and end with its tiles.
+void Lowering::begin(int op, bool in_a_round) {
+  for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
+    const Buffer& buffer = entry_.buffers[i];
+    if (buffer.scope == CacheScope::kRun && buffer.first == step_ && buffer.first_op == op &&
+        lives_in_a_round(buffer) == in_a_round && (in_a_round || !buffer.per_worker))
+      add({Lifetime{BufferId(i)}});
+  }
+}
+
+void Lowering::end(int op, bool in_a_round) {
+  for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
+    const Buffer& buffer = entry_.buffers[i];
+    if (buffer.scope == CacheScope::kRun && buffer.last == step_ && buffer.last_op == op &&
+        lives_in_a_round(buffer) == in_a_round && (in_a_round || !buffer.per_worker))
+      add({Lifetime{BufferId(i)}});
+  }
+}
+
+bool Lowering::lives_in_a_round(const Buffer& buffer) const {
+  const int end = op_count(entry_.steps[static_cast<std::size_t>(step_)]) - 1;
+  return buffer.first == step_ && buffer.last == step_ &&
+         (buffer.first_op != 0 || buffer.last_op != end);
+}
+
+// Rows have lifetimes of their own, for each op of each round.
+void Lowering::lower_step(int step) {
+  step_ = step;
+  const Step& what = entry_.steps[static_cast<std::size_t>(step)];
+  const bool rows = std::holds_alternative<BackwardRows>(what);
+  if (!rows) begin(0);
+  std::visit([&](const auto& x) { lower(*this, x); }, what);
+  if (!rows) end(0);
+}
+
+// A section ends where the steps do that its condition is for.
+Program Lowering::run() {
+  Program program;
+  program.groups = entry_.boxes > 1 && plan_.config.workers == 1;
+  const auto when = [&](int step) {
+    if (step < entry_.shared_steps) return RunWhen::kUnlessShared;
+    return step < entry_.kept_steps ? RunWhen::kUnlessKept : RunWhen::kAlways;
+  };
+  for (std::size_t t = 0; t < entry_.tasks.size(); ++t) {
+    const Task& task = entry_.tasks[t];
+    const RunWhen now = when(task.steps.front());
+    if (program.sections.empty() || program.sections.back().when != now)
+      program.sections.push_back({now, {}});
+    TaskCalls made{static_cast<int>(t), {}};
+    for (const int step : task.steps) {
+      Body body = within([&] { lower_step(step); });
+      made.steps.push_back({step, std::move(body)});
+    }
+    program.sections.back().tasks.push_back(std::move(made));
+  }
+  return program;
+}
+
+Argument at(BufferId buffer, std::int64_t offset) {
+  if (buffer == BufferId::kNone) return Null{};
+  return Place{buffer, offset};
+}
+
+Place at_first(BufferId buffer, std::int64_t factor) {
+  return {buffer, 0, Variable::kFirst, factor};
+}
+
+Given given(Array array, std::int64_t position) {
+  return {array, position};
+}
+
+Integer number(std::int64_t value) {
+  return {value};
+}
+
+Constant exact(double value, Pays pays) {
+  return {value, pays, false};
+}
+
+Constant rounded_up(double value, Pays pays) {
+  return {value, pays, true};
+}
+
+void append(Arguments& to, Arguments more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+Shape shape_made(const Lowering& l, int index) {
+  const std::vector<Term>& terms = l.layer(index).terms;
+  const auto conv = std::ranges::find_if(
+      terms, [](const Term& term) { return std::holds_alternative<ConvMap>(term.map); });
+  BF_CHECK(conv != terms.end());
+  return {index, static_cast<int>(conv - terms.begin())};
+}
+
+Program program_of(const Plan& plan, const Entry& entry) {
+  return Lowering(plan, entry).run();
+}
+
+std::vector<Program> programs_of(const Plan& plan) {
+  std::vector<Program> programs;
+  for (const Entry& entry : plan.entries) programs.push_back(program_of(plan, entry));
+  return programs;
+}
+
+std::set<KernelId> kernels_of(const std::vector<Program>& programs) {
+  std::set<KernelId> called;
+  for (const Program& program : programs)
+    for_each_call(program, [&](const Call& call) {
+      if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
+        called.insert(kernel->id);
+    });
+  return called;
+}
+
+}  // namespace bf_aot::calls

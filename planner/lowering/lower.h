@@ -1,0 +1,109 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "planner/plan/program.h"
+
+namespace bf_aot::calls {
+
+using Arguments = std::vector<Argument>;
+
+// Makes the program of one entry: what the functions below share. They append to its body.
+class Lowering {
+ public:
+  Lowering(const Plan& plan, const Entry& entry);
+
+  Program run();
+
+  const Plan& plan() const { return plan_; }
+  const Entry& entry() const { return entry_; }
+  const Layer& layer(int index) const { return layer_at(plan_, index); }
+  const Term& term(int index, int number) const {
+    return layer(index).terms[static_cast<std::size_t>(number)];
+  }
+  const Kernel& kernel(KernelId id) const { return plan_.kernels[static_cast<std::size_t>(id)]; }
+
+  // Null where the table is left out.
+  Argument table(int layer, TableKind kind) const { return table(layer, -1, kind); }
+  Argument table(int layer, int term, TableKind kind) const;
+  // Where a gather term reads: a table, strides, or null for the identity.
+  Argument sources(int layer, int term) const;
+
+  void add(Node node) { body_.push_back(std::move(node)); }
+  void part(std::string name) { add({Part{std::move(name)}}); }
+  void part(KernelId id) { part(kernel(id).function); }
+  void call(Callee callee, Arguments arguments);
+  void call(Routine routine, std::vector<TemplateArgument> constants, Arguments arguments);
+  // What `fill` adds, apart.
+  template <typename Fill>
+  Body within(Fill fill) {
+    Body outer = std::exchange(body_, {});
+    fill();
+    return std::exchange(body_, std::move(outer));
+  }
+
+  // Lifetimes of buffers that begin with an op of the current step, and of those that end with it:
+  // those that live within a round of its ops, or the others.
+  void begin(int op, bool in_a_round = false);
+  void end(int op, bool in_a_round = false);
+  bool lives_in_a_round(const Buffer& buffer) const;
+
+ private:
+  void lower_step(int step);
+
+  const Plan& plan_;
+  const Entry& entry_;
+  std::map<std::tuple<int, int, TableKind>, bool> tables_;
+  Body body_;
+  int step_ = 0;
+};
+
+// Null for no buffer.
+Argument at(BufferId buffer, std::int64_t offset = 0);
+// From the first neuron of the tile on.
+Place at_first(BufferId buffer, std::int64_t factor = 1);
+Given given(Array array, std::int64_t position = 0);
+Integer number(std::int64_t value);
+Constant exact(double value, Pays pays);
+Constant rounded_up(double value, Pays pays);
+Errors errors_of(const RelaxProduct& step);
+void append(Arguments& to, Arguments more);
+
+// The layer's convolution, as the network lays out its images.
+Shape shape_made(const Lowering& l, int layer);
+
+// dense.cpp
+void lower(Lowering& l, const BindBox& step);
+void lower(Lowering& l, const IntervalAffine& step);
+void lower(Lowering& l, const CentreAffine& step);
+void lower(Lowering& l, const Relax& step);
+void lower(Lowering& l, const ListLive& step);
+void lower(Lowering& l, const WriteBounds& step);
+void lower(Lowering& l, const EvaluateAffine& step);
+void lower(Lowering& l, const WriteValues& step);
+
+// sums.cpp
+void lower(Lowering& l, const IntervalSum& step);
+void lower(Lowering& l, const IntervalMax& step);
+void lower(Lowering& l, const CentreSum& step);
+void lower(Lowering& l, const RelaxProduct& step);
+void lower(Lowering& l, const RelaxMax& step);
+
+// lines.cpp, cached.cpp
+void lower(Lowering& l, const StartLines& step);
+void lower(Lowering& l, const ForwardLines& step);
+void lower(Lowering& l, const TightenLines& step);
+void lower(Lowering& l, const RelaxLines& step);
+void lower(Lowering& l, const MeetAnchor& step);
+void lower(Lowering& l, const KeepAnchor& step);
+void lower(Lowering& l, const MeetOutputs& step);
+
+// rows.cpp: a loop over tiles of neurons, or over rounds of several boxes
+void lower(Lowering& l, const BackwardRows& step);
+
+}  // namespace bf_aot::calls

@@ -1,0 +1,145 @@
+#include "frontend/diagnostic.h"
+#include "planner/lowering/lower.h"
+#include "planner/lowering/weight_tables.h"
+
+// Steps of sums, products and maxima.
+
+namespace bf_aot::calls {
+namespace {
+
+Errors interval_errors(double inflate, double magnitude, double absolute) {
+  return {ErrorsKind::kInterval,
+          {rounded_up(inflate, Pays::kInflate), rounded_up(magnitude, Pays::kMagnitude),
+           rounded_up(absolute, Pays::kAbsolute)}};
+}
+
+Errors plane_errors(double product, double offset) {
+  return {ErrorsKind::kPlane, {exact(product, Pays::kProduct), exact(offset, Pays::kOffset)}};
+}
+
+// A term's map, weights and remainders, if the routine takes any.
+Arguments term_arguments(const Lowering& l, int layer, int number_of_term, bool remainders) {
+  const auto table = [&](TableKind kind) { return l.table(layer, number_of_term, kind); };
+  const LinearMap& map = l.term(layer, number_of_term).map;
+  const Integer out = number(l.layer(layer).out);
+  if (std::holds_alternative<GatherMap>(map)) return {out, l.sources(layer, number_of_term)};
+  Arguments arguments;
+  if (std::holds_alternative<ConvMap>(map))
+    arguments = {Shape{layer, number_of_term, false, false, true}, table(TableKind::kWeight)};
+  else
+    arguments = {out, table(TableKind::kRowStart), table(TableKind::kColumn),
+                 table(TableKind::kWeight)};
+  if (remainders) arguments.push_back(table(TableKind::kResidual));
+  return arguments;
+}
+
+Routine by_map(const LinearMap& map, Routine conv, Routine sparse, Routine gather) {
+  if (std::holds_alternative<ConvMap>(map)) return conv;
+  return std::holds_alternative<SparseMap>(map) ? sparse : gather;
+}
+
+// The first term writes, the others add.
+void interval_term(Lowering& l, const IntervalSum& step, int t) {
+  const SumPart& part = step.parts[static_cast<std::size_t>(t)];
+  Arguments arguments = term_arguments(l, step.layer, t, false);
+  append(arguments,
+         {at(part.centre_in), at(part.radius_in), at(step.centre_out), at(step.radius_out)});
+  l.part(part.kernel);
+  l.call(by_map(l.term(step.layer, t).map, Routine::kConvInterval, Routine::kSparseInterval,
+                Routine::kGatherInterval),
+         {Flag{t > 0}}, std::move(arguments));
+}
+
+void centre_term(Lowering& l, const CentreSum& step, int t) {
+  const SumPart& part = step.parts[static_cast<std::size_t>(t)];
+  Arguments arguments = term_arguments(l, step.layer, t, true);
+  append(arguments,
+         {at(part.centre_in), at(part.radius_in), SumRounding{l.layer(step.layer).exact_centre},
+          at(step.centre_out), at(step.radius_out)});
+  l.part(part.kernel);
+  l.call(by_map(l.term(step.layer, t).map, Routine::kConvCentre, Routine::kSparseCentre,
+                Routine::kGatherCentre),
+         std::move(arguments));
+}
+
+}  // namespace
+
+void lower(Lowering& l, const IntervalSum& step) {
+  const Layer& layer = l.layer(step.layer);
+  for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) interval_term(l, step, t);
+  Arguments arguments = {number(layer.out), Flag{layer.relu},
+                         l.table(step.layer, TableKind::kBiasFloat),
+                         number(bias_run(l.plan(), step.layer)),
+                         interval_errors(step.inflate, step.magnitude, step.absolute)};
+  if (!step.head) arguments.push_back(rounded_up(step.gamma, Pays::kGamma));
+  append(arguments, {at(step.centre_out), at(step.radius_out)});
+  if (step.head)
+    append(arguments,
+           {given(Array::kOutLower, step.position), given(Array::kOutUpper, step.position)});
+  l.part("interval_sum");
+  l.call(step.head ? Routine::kWriteInterval : Routine::kFinishInterval, std::move(arguments));
+}
+
+void lower(Lowering& l, const IntervalMax& step) {
+  Arguments arguments;
+  if (!step.groups)
+    arguments = {number(l.layer(step.layer).out), l.table(step.layer, 0, TableKind::kRowStart),
+                 l.table(step.layer, 0, TableKind::kColumn)};
+  append(arguments, {at(step.centre_in), at(step.radius_in),
+                     interval_errors(step.inflate, step.magnitude, step.absolute),
+                     at(step.centre_out), at(step.radius_out)});
+  l.part(step.kernel);
+  if (step.groups)
+    l.call(Routine::kMaxIntervalGroups, {Groups{step.layer, *step.groups}}, std::move(arguments));
+  else
+    l.call(Routine::kMaxInterval, std::move(arguments));
+}
+
+void lower(Lowering& l, const CentreSum& step) {
+  const Layer& layer = l.layer(step.layer);
+  l.part("sum");
+  l.call(Routine::kStartSum,
+         {l.table(step.layer, TableKind::kBiasDouble), number(layer.out),
+          number(bias_run(l.plan(), step.layer)), at(step.centre_out), at(step.radius_out)});
+  l.call(Routine::kClearSlack, {at(step.slack)});
+  for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
+    const SumPart& part = step.parts[static_cast<std::size_t>(t)];
+    const Term& term = l.term(step.layer, t);
+    centre_term(l, step, t);
+    l.part("centre_slack");
+    l.call(Routine::kAddCentreSlack, {at(part.centre_in), at(part.radius_in), number(term.in),
+                                      exact(term.row_norm, Pays::kRowNorm), at(step.slack)});
+  }
+  l.part("sum");
+  l.call(Routine::kFinishSlack, {exact(step.centre_relative, Pays::kCentreRelative),
+                                 exact(step.bias_norm, Pays::kBiasNorm),
+                                 exact(step.absolute, Pays::kAbsolute), at(step.slack)});
+  l.call(Routine::kIntervalAround,
+         {at(step.radius_out), number(layer.out), exact(step.inflate, Pays::kInflate),
+          ElementOf{step.slack, 0}, at(step.below), at(step.above)});
+}
+
+void lower(Lowering& l, const RelaxProduct& step) {
+  l.part(step.kernel);
+  l.call(Routine::kRelaxProduct,
+         {number(l.layer(step.layer).out), l.sources(step.layer, 0), l.sources(step.layer, 1),
+          at(step.centre_x), at(step.radius_x), at(step.centre_y), at(step.radius_y),
+          plane_errors(step.product, step.offset), at(step.slack), at(step.table),
+          at(step.centre_out), at(step.radius_out)});
+}
+
+void lower(Lowering& l, const RelaxMax& step) {
+  const Term& from = l.term(step.layer, 0);
+  const Integer out = number(l.layer(step.layer).out);
+  l.part(step.kernel);
+  l.call(Routine::kRelaxMax,
+         {out, l.table(step.layer, 0, TableKind::kRowStart),
+          l.table(step.layer, 0, TableKind::kColumn), at(step.centre_in), at(step.radius_in),
+          plane_errors(step.product, step.offset), at(step.slack), at(step.table), at(step.choice),
+          at(step.centre_out), at(step.radius_out)});
+  if (step.live != BufferId::kNone)
+    l.call(Routine::kListChosen, {Image{from.input, {shape_made(l, from.input)}}, number(from.in),
+                                  at(step.radius_in), out, at(step.choice), at(step.live)});
+}
+
+}  // namespace bf_aot::calls
