@@ -5,7 +5,7 @@
 
 #include "aot/calls/calls.h"
 #include "planner/lowering/routines.h"
-#include "planner/plan/walk.h"
+#include "planner/lowering/walk.h"
 
 namespace bf_aot::calls {
 namespace {

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "aot/calls/dump.h"
 #include "aot/cli/commands.h"
 #include "aot/cli/inspect.h"
 #include "aot/cli/report_findings.h"
@@ -37,6 +38,7 @@ struct InspectArguments {
   bool time_passes = false;
   bool plan_json = false;
   bool schedules = false;
+  bool calls = false;
 };
 
 void add_options(CLI::App& app, InspectArguments& arguments) {
@@ -62,6 +64,8 @@ void add_options(CLI::App& app, InspectArguments& arguments) {
   app.add_flag("--dump-schedule", arguments.schedules,
                "print the classes of the operators and, for each kernel, what it computes, the "
                "primitives applied to its loops, and the loops");
+  app.add_flag("--dump-calls", arguments.calls,
+               "print what each entry point calls, with arguments and the loops around the calls");
   app.footer(kInspectFooter);
 }
 
@@ -125,9 +129,9 @@ void inspect(const InspectArguments& arguments, const CLI::App& app) {
   const FrontendResult front = run_frontend(arguments.model.model, options);
   const bool summary_wanted = arguments.dump_after.empty() && arguments.dot_file.empty() &&
                               !arguments.plan_json && !arguments.time_passes &&
-                              !arguments.schedules && arguments.report.empty();
+                              !arguments.schedules && !arguments.calls && arguments.report.empty();
   if (!summary_wanted && arguments.dot_file.empty() && !arguments.plan_json &&
-      !arguments.schedules && arguments.report.empty() && !printer.wants_plan())
+      !arguments.schedules && !arguments.calls && arguments.report.empty() && !printer.wants_plan())
     return;
 
   const Plan made = run_planner(front, symbol_prefix(arguments.model.model, options), options);
@@ -135,6 +139,7 @@ void inspect(const InspectArguments& arguments, const CLI::App& app) {
   if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
   if (arguments.schedules) fmt::print("{}{}", dump_operators(front.graph), dump_schedules(made));
+  if (arguments.calls) fmt::print("{}", calls::dump_calls(made));
   if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,

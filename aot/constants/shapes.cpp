@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "aot/constants/emit_functions.h"
-#include "planner/plan/walk.h"
+#include "planner/lowering/walk.h"
 
 namespace bf_aot {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/lowering/program.h"
+#include "planner/lowering/walk.h"
 #include "planner/lowering/weight_tables.h"
-#include "planner/plan/walk.h"
 
 namespace bf_aot::calls {
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot::calls {
+
+// The call programs of all entries, a call a line with its arguments, loops indented.
+std::string dump_calls(const Plan& plan);
+
+}  // namespace bf_aot::calls
