@@ -31,7 +31,7 @@ ALLOWED = {
     "planner/entries/": NETWORK + PLAN + ["planner/network/", "planner/lowering/",
                                           "planner/reference/"],
     "planner/storage/": NETWORK + PLAN,
-    "planner/verify/": NETWORK + PLAN + ["planner/network/"],
+    "planner/verify/": NETWORK + PLAN + ["planner/network/", "planner/lowering/"],
     "planner/cost/": NETWORK + PLAN + ["planner/network/", "planner/entries/",
                                        "planner/reference/"],
     "planner/search/": NETWORK + PLAN + ["planner/network/", "planner/lowering/",

@@ -3,8 +3,7 @@
 #include "planner/lowering/dead_zeros.h"
 #include "planner/lowering/lower_rows.h"
 
-// Coefficients through relaxations, and by lists of live channels: note [live pixels] in
-// runtime/bf/sums/live.h.
+// Coefficients through relaxations, and by lists of live channels: docs/proofs/live-pixels.md.
 
 namespace bf_aot::calls {
 namespace {

@@ -1,6 +1,6 @@
 #include "planner/lowering/lower_rows.h"
 
-// Windows of backward rows: note [windows] in runtime/bf/sums/row_windows.h.
+// Windows of backward rows: docs/proofs/windows.md.
 
 namespace bf_aot::calls {
 namespace {

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "frontend/check_scope.h"
+#include "planner/lowering/program.h"
 #include "planner/plan/plan.h"
 #include "planner/verify/verify_cache.h"
+#include "planner/verify/verify_calls.h"
 #include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_layer.h"
 
@@ -199,6 +201,7 @@ void check_entries(const Plan& plan, PlanStage stage) {
   check_calls(plan);
   check_parallel(plan, stage);
   verify_cache(plan);
+  for (const Entry& entry : plan.entries) verify_calls(plan, entry, calls::program_of(plan, entry));
 }
 
 }  // namespace

@@ -279,6 +279,13 @@ class Inspect(Case):
             self.assertIn(text, output)
         self.assertEqual(output, self.run_tool("inspect", CONTROLLER, "--dump-schedule")[0])
 
+    def test_calls(self):
+        output, errors = self.run_tool("inspect", CONTROLLER, "--dump-calls", "--method", "crown")
+        self.assertEqual(errors, "")
+        self.assertRegex(output, r"entry bounds\ntask 1: bind box\n  bf::bind_box\(lower, upper, 5, ")
+        self.assertRegex(output, r"\n  for each [0-9]+ of count\n    ")
+        self.assertIn("bf::write_bounds(5, false, ", output)
+
     def test_machine_profile(self):
         output, _ = self.run_tool("inspect", TINY, "--plan", "--profile", "cortex-m4")
         plan = json.loads(output)

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/calls/dump.h"
 #include "aot/compile/compile.h"
 #include "aot/interface/emit.h"
 #include "aot/kernels/schedule_dump.h"
@@ -40,7 +41,7 @@ void PrintTo(const Case& golden, std::ostream* out) {
 
 const Case kCases[] = {
     {"tiny_ibp_generic", Method::kIbp, Lowering::kGeneric, "generic", {".cpp", ".h", ".json"}},
-    {"tiny_crown_generic", Method::kCrown, Lowering::kGeneric, "generic", {".cpp"}},
+    {"tiny_crown_generic", Method::kCrown, Lowering::kGeneric, "generic", {".cpp", ".calls"}},
     {"tiny_ibp_vector", Method::kIbp, Lowering::kVector, "x86-64-v3", {".cpp"}},
     {"tiny_crown_vector", Method::kCrown, Lowering::kVector, "x86-64-v3", {".schedule"}},
     {"tiny_boxes_generic", Method::kIbp, Lowering::kGeneric, "generic", {".h"}, 8},
@@ -67,7 +68,11 @@ Verifier compile_tiny(const std::string& stem, const CompileOptions& options) {
 // Of `inspect --dump-schedule`: all but the operators.
 constexpr const char* kSchedule = ".schedule";
 
+// Of `inspect --dump-calls`.
+constexpr const char* kCalls = ".calls";
+
 std::string file(const Verifier& verifier, const std::string& suffix) {
+  if (suffix == kCalls) return calls::dump_calls(verifier.plan);
   if (suffix == kSchedule) return dump_schedules(verifier.plan);
   for (const EmittedFile& each : verifier.files)
     if (each.suffix == suffix) return each.bytes;

@@ -1,0 +1,215 @@
+#include "planner/verify/verify_calls.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "planner/lowering/routines.h"
+#include "planner/lowering/walk.h"
+#include "planner/lowering/weight_tables.h"
+#include "planner/verify/extent.h"
+#include "planner/verify/verify_layer.h"
+
+namespace bf_aot {
+namespace calls {
+namespace {
+
+// "in float below[n]?", or "int n".
+struct Parameter {
+  std::string_view use;  // "in", "out", "inout"; empty: no array
+  std::string_view type, name, extent;
+  bool may_be_null = false;
+};
+
+std::vector<std::string_view> split(std::string_view text, std::string_view by) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = text.find(by);
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + by.size());
+  }
+  return parts;
+}
+
+Parameter parameter_of(std::string_view text) {
+  Parameter made;
+  made.may_be_null = text.ends_with('?');
+  const std::size_t open = text.find('[');
+  if (open != std::string_view::npos)
+    made.extent = text.substr(open + 1, text.find(']') - open - 1);
+  const std::vector<std::string_view> words = split(text.substr(0, open), " ");
+  if (words.size() == 3) made.use = words.front();
+  made.type = words.at(words.size() - 2);
+  made.name = words.back();
+  return made;
+}
+
+class CallCheck {
+ public:
+  CallCheck(const Plan& plan, const Entry& entry, int step)
+      : plan_(plan), entry_(entry), step_(step) {}
+
+  void check(const Call& call) {
+    const auto* const routine = std::get_if<Routine>(&call.callee);
+    if (routine == nullptr) return;
+    const Signature& signature = signature_of(*routine);
+    routine_ = signature.name;
+    for (const std::string_view text : split(signature.parameters, ", "))
+      parameters_.push_back(parameter_of(text));
+    // What may be null may be left out at the end.
+    while (parameters_.size() > call.arguments.size() && parameters_.back().may_be_null)
+      parameters_.pop_back();
+    expect(call.arguments.size() == parameters_.size(), "{} arguments for {} parameters",
+           call.arguments.size(), parameters_.size());
+    name_numbers(signature, call);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) check(parameters_[i], call.arguments[i]);
+  }
+
+ private:
+  template <typename... Args>
+  void expect(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
+    if (ok) return;
+    const Step& step = entry_.steps[static_cast<std::size_t>(step_)];
+    require(false, "{}: step {} ({}), call of {}: {}", to_string(entry_.kind), step_,
+            step_name(step), routine_, fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+
+  void name_numbers(const Signature& signature, const Call& call) {
+    const std::vector<std::string_view> names = split(signature.constants, " ");
+    for (std::size_t i = 0; i < std::min(names.size(), call.constants.size()); ++i) {
+      if (const auto* const number = std::get_if<Integer>(&call.constants[i]))
+        values_[std::string(names[i])] = number->value;
+      if (const auto* const groups = std::get_if<Groups>(&call.constants[i]))
+        values_[std::string(names[i])] = layer_at(plan_, groups->layer).out;
+    }
+    values_.try_emplace("boxes", entry_.boxes);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (const auto* const number = std::get_if<Integer>(&call.arguments[i]))
+        values_[std::string(parameters_[i].name)] = number->value;
+      if (const auto* const shape = std::get_if<Shape>(&call.arguments[i])) name_shape(*shape);
+    }
+  }
+
+  void name_shape(const Shape& shape) {
+    const Term& term = layer_at(plan_, shape.layer).terms.at(static_cast<std::size_t>(shape.term));
+    const auto* const conv = std::get_if<ConvMap>(&term.map);
+    expect(conv != nullptr, "the shape of a term that is no convolution");
+    const ConvGeometry& g = conv->geometry;
+    values_["shape.in"] = g.in_count();
+    values_["shape.out"] = g.out_count();
+    values_["shape.weights"] = g.out_channels * g.in_group() * g.taps();
+  }
+
+  void check(const Parameter& parameter, const Argument& argument) const {
+    if (parameter.use.empty()) {
+      expect(fits(parameter.type, argument), "{} is not of kind {}", parameter.name,
+             parameter.type);
+      return;
+    }
+    if (std::holds_alternative<Null>(argument)) {
+      expect(parameter.may_be_null, "{} is null", parameter.name);
+    } else if (const auto* const place = std::get_if<Place>(&argument)) {
+      check_place(parameter, *place);
+    } else if (const auto* const table = std::get_if<Table>(&argument)) {
+      expect(parameter.use == "in", "{} writes to a table", parameter.name);
+      check_type(parameter, element_of(table->kind));
+    } else {
+      expect(std::holds_alternative<Given>(argument), "{} is no array", parameter.name);
+      check_type(parameter, Element::kFloat32);
+    }
+  }
+
+  void check_type(const Parameter& parameter, Element element) const {
+    const bool any = parameter.type == "any" && element != Element::kInt32;
+    const bool same = (parameter.type == "float" && element == Element::kFloat32) ||
+                      (parameter.type == "double" && element == Element::kFloat64) ||
+                      (parameter.type == "int32" && element == Element::kInt32);
+    expect(any || same, "{} is of {}, not of {}", parameter.name, to_string(element),
+           parameter.type);
+  }
+
+  // Images have no extent of their own: their windows are verify_windows()'s.
+  void check_place(const Parameter& parameter, const Place& place) const {
+    const Buffer& buffer = entry_.buffer(place.buffer);
+    check_type(parameter, buffer.element);
+    const Access access = access_of(entry_.steps[static_cast<std::size_t>(step_)]);
+    const bool writes = std::ranges::count(access.writes, place.buffer) > 0;
+    const bool reads = writes || std::ranges::count(access.reads, place.buffer) > 0;
+    expect(parameter.use == "in" ? reads : writes, "{} is {}, which the step does not {}",
+           parameter.name, buffer.name, parameter.use == "in" ? "read" : "write");
+    expect(place.offset >= 0 && place.offset < buffer.count, "{} begins at {} of {}[{}]",
+           parameter.name, place.offset, buffer.name, buffer.count);
+    if (parameter.extent.find("image.") != std::string_view::npos) return;
+    const std::int64_t end = place.offset + extent_of(parameter.extent, values_);
+    expect(end <= buffer.count, "{} ends at {} of {}[{}]", parameter.name, end, buffer.name,
+           buffer.count);
+  }
+
+  template <typename... Kinds>
+  static bool is_one_of(const Argument& argument) {
+    return (std::holds_alternative<Kinds>(argument) || ...);
+  }
+
+  static bool is_errors(const Argument& argument, ErrorsKind kind) {
+    const auto* const errors = std::get_if<Errors>(&argument);
+    return errors != nullptr && errors->kind == kind;
+  }
+
+  static bool is_local(const Argument& argument, Local local) {
+    const auto* const name = std::get_if<Local>(&argument);
+    return name != nullptr && *name == local;
+  }
+
+  static bool fits(std::string_view type, const Argument& a) {
+    if (type == "int") return is_one_of<Integer>(a);
+    if (type == "bool") return is_one_of<Flag>(a);
+    if (type == "real") return is_one_of<Constant>(a);
+    if (type == "element") return is_one_of<ElementOf>(a);
+    if (type == "left") return is_one_of<Left>(a);
+    if (type == "stride") return is_one_of<OutputStride>(a);
+    if (type == "rounding") return is_one_of<SumRounding>(a);
+    if (type == "function") return is_one_of<FunctionOf>(a);
+    if (type == "shape") return is_one_of<Shape>(a);
+    if (type == "sources") return is_one_of<StridedView, Table, Null>(a);
+    if (type == "image") return is_one_of<Image>(a);
+    if (type == "strides") return is_one_of<Strides>(a);
+    if (type == "window") return is_one_of<Window>(a);
+    if (type == "live") return is_one_of<Live>(a);
+    if (type == "zeros") return is_one_of<Zeros>(a);
+    if (type == "listed") return is_one_of<Listed>(a);
+    if (type == "relax_errors") return is_errors(a, ErrorsKind::kRelax);
+    if (type == "plane_errors") return is_errors(a, ErrorsKind::kPlane);
+    if (type == "interval_errors") return is_errors(a, ErrorsKind::kInterval);
+    if (type == "line_bounds") return is_errors(a, ErrorsKind::kLineBounds);
+    if (type == "line_errors") return is_errors(a, ErrorsKind::kLine);
+    if (type == "row_errors") return is_local(a, Local::kErrors);
+    if (type == "state") return is_local(a, Local::kState);
+    if (type == "call") return is_local(a, Local::kCall);
+    if (type == "group") return is_local(a, Local::kGroup);
+    if (type == "count") return is_local(a, Local::kCount);
+    if (type == "rows") return is_local(a, Local::kRows);
+    if (type == "round") return is_local(a, Local::kRound);
+    if (type == "absolute") return is_local(a, Local::kAbsolute);
+    return type == "ascent" && is_local(a, Local::kAscent);
+  }
+
+  const Plan& plan_;
+  const Entry& entry_;
+  int step_;
+  std::string_view routine_;
+  std::vector<Parameter> parameters_;
+  Extents values_;
+};
+
+}  // namespace
+}  // namespace calls
+
+void verify_calls(const Plan& plan, const Entry& entry, const calls::Program& program) {
+  for (const calls::Section& section : program.sections)
+    for (const calls::TaskCalls& task : section.tasks)
+      for (const calls::StepCalls& step : task.steps)
+        calls::for_each_call(step.body, [&](const calls::Call& call) {
+          calls::CallCheck(plan, entry, step.step).check(call);
+        });
+}
+
+}  // namespace bf_aot
