@@ -18,7 +18,7 @@ struct LinearSpec {
 
   // |exact C_ij - rows_ij| <= row_error_ij; empty: the rows are exact. Bounds hold for the exact C.
   std::vector<std::vector<double>> row_error;
-  std::vector<double> offset_error;  // the same of the offsets
+  std::vector<double> offset_error = {};  // the same of the offsets
 
   bool operator==(const LinearSpec&) const = default;
 };

@@ -237,7 +237,7 @@ std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions 
   const int input_count = count(front.graph.inputs);
   const Golden golden = read_golden(arguments.golden, input_count, count(front.graph.outputs));
   const Rows rows = collect_rows(golden);
-  if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}, {}};
+  if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
 
   const Sampler sampler(arguments.model.model);
   std::vector<SampledBox> sampled;

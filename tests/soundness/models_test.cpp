@@ -100,7 +100,7 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
     options.planner = planner_config(std::get<1>(GetParam()), Lowering::kVector, "host");
     const Plan shape = bf_aot::compile(model_, "shape", options).plan;
     golden_ = cli::read_golden(golden, shape.input_count, shape.output_count);
-    options.spec = LinearSpec{golden_.boxes.at(0).rows, {}, {}, {}};
+    options.spec = LinearSpec{golden_.boxes.at(0).rows, {}, {}};
     if (options.spec->rows.empty()) options.spec.reset();
     verifier_ = bf_aot::compile(model_, "real", options);
     for (const EmittedFile& file : verifier_.files)
