@@ -61,6 +61,7 @@ class CallCheck {
     expect(call.arguments.size() == parameters_.size(), "{} arguments for {} parameters",
            call.arguments.size(), parameters_.size());
     name_numbers(signature, call);
+    call_ = &call;
     for (std::size_t i = 0; i < parameters_.size(); ++i) check(parameters_[i], call.arguments[i]);
   }
 
@@ -99,6 +100,20 @@ class CallCheck {
     values_["shape.weights"] = g.out_channels * g.in_group() * g.taps();
   }
 
+  // Columns and weights of a sparse term without entries are tables of nothing, which are left out.
+  bool reads_no_entries(const Parameter& parameter) const {
+    if (parameter.name != "column" && parameter.name != "weight") return false;
+    for (const Argument& argument : call_->arguments) {
+      const auto* const table = std::get_if<Table>(&argument);
+      if (table == nullptr || table->kind != TableKind::kRowStart) continue;
+      const Term& term =
+          layer_at(plan_, table->layer).terms.at(static_cast<std::size_t>(table->term));
+      const auto* const sparse = std::get_if<SparseMap>(&term.map);
+      return sparse != nullptr && sparse->column.empty();
+    }
+    return false;
+  }
+
   void check(const Parameter& parameter, const Argument& argument) const {
     if (parameter.use.empty()) {
       expect(fits(parameter.type, argument), "{} is not of kind {}", parameter.name,
@@ -106,7 +121,7 @@ class CallCheck {
       return;
     }
     if (std::holds_alternative<Null>(argument)) {
-      expect(parameter.may_be_null, "{} is null", parameter.name);
+      expect(parameter.may_be_null || reads_no_entries(parameter), "{} is null", parameter.name);
     } else if (const auto* const place = std::get_if<Place>(&argument)) {
       check_place(parameter, *place);
     } else if (const auto* const table = std::get_if<Table>(&argument)) {
@@ -192,6 +207,7 @@ class CallCheck {
     return type == "ascent" && is_local(a, Local::kAscent);
   }
 
+  const Call* call_ = nullptr;  // that is checked
   const Plan& plan_;
   const Entry& entry_;
   int step_;

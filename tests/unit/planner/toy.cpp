@@ -138,7 +138,8 @@ class ToyBuilder {
     step.above = state.above;
     step.slack = state.slack;
     step.radius = state.radius;
-    step.neurons = buffer(entry, layer.name + "_neurons", Element::kInt32, layer.out);
+    step.neurons = buffer(entry, layer.name + "_neurons", Element::kInt32,
+                          (layer.out + kTile / 2 - 1) / (kTile / 2) * (kTile / 2));
     step.sums = buffer(entry, layer.name + "_sums", Element::kFloat32, 2 * kTile);
     step.input_radius = input_radius;
     BufferId from = buffer(entry, layer.name + "_rows", Element::kFloat32, count);

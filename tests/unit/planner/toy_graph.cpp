@@ -265,7 +265,8 @@ class GraphBuilder {
     step.slack = state(i).slack;
     step.radius = state(i).radius;
     step.input_radius = box(-1).radius;
-    step.neurons = buffer(made.name + "_neurons", Element::kInt32, made.out);
+    step.neurons = buffer(made.name + "_neurons", Element::kInt32,
+                          (made.out + kToyTile / 2 - 1) / (kToyTile / 2) * (kToyTile / 2));
     step.sums = floats(made.name + "_sums", 2 * kToyTile);
     if (made.kind == LayerKind::kDense) {
       step.coefficients = coefficients(made.input).first;

@@ -51,7 +51,7 @@ TEST(ProgramDeathTest, ArgumentsInTheWrongPlaces) {
   const Plan plan = toy_plan(Method::kCrown);
   EXPECT_DEATH(verify_changed(plan, Routine::kRelax,
                               [](Call& call) { std::swap(call.arguments[2], call.arguments[3]); }),
-               "bounds: step .* call of relax: centre is of f32, not of double");
+               "bounds: step .* call of relax: centre is of float32, not of double");
   EXPECT_DEATH(verify_changed(plan, Routine::kRelax,
                               [](Call& call) { std::swap(call.arguments[0], call.arguments[1]); }),
                "call of relax: n is not of kind int");
