@@ -24,7 +24,7 @@ RUN = ("boxes", "time_p50_s", "time_p95_s", "mean_width", "max_width", "margin",
 
 
 def documented_columns():
-    text = (SOURCE / "docs" / "ablation.md").read_text(encoding="utf-8")
+    text = (SOURCE / "docs" / "reference" / "ablation.md").read_text(encoding="utf-8")
     return re.findall(r"^\| `(\w+)` \| (text|integer|real) \|", text, re.MULTILINE)
 
 
