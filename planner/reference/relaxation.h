@@ -220,9 +220,12 @@ Relaxed<double> relax_infinite(const Function& f, double low, double high);
 // Of any function, in double, by sampling; see relaxation.cpp.
 Relaxed<double> relax_smooth(const Function& f, double low, double high);
 
+// In double, ends that were not rounded outward may have crossed: they stand for what lies between
+// them.
 template <typename Scalar>
 Relaxed<Scalar> relax_function(const Function& f, const Scalar& low, const Scalar& high) {
   if constexpr (std::is_floating_point_v<Scalar>) {
+    if (low > high) return relax_function(f, high, low);
     if (!is_finite(low) || !is_finite(high)) return relax_infinite(f, low, high);
     if (!is_piecewise_linear(f.kind)) return relax_smooth(f, low, high);
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 
 #include "planner/reference/relaxation.h"
@@ -245,6 +246,20 @@ TEST(ReferenceLines, BoundedFunctionsAreBoundedEverywhere) {
   expect({FunctionKind::kAbs, 0, 0}, -kInf, 1, 0, kInf);
   expect({FunctionKind::kReciprocal, 0, 0}, 2, kInf, 0, 0.5);
   expect({FunctionKind::kSin, 0, 0}, -kInf, kInf, -1, 1);
+}
+
+// Unrounded bounds of a point: the lower one may lie an ulp above the upper one.
+TEST(ReferenceLines, EndsThatHaveCrossedAreTakenInOrder) {
+  for (const std::span<const Function> kind :
+       {std::span<const Function>(kLinear), std::span<const Function>(kSmooth)})
+    for (const Function& f : kind)
+      for (const double x : {-0.75, 0.25, 0.5, 1.5}) {
+        const double above = std::nextafter(x, 2);
+        const Relaxed<double> crossed = relax_function(f, above, x);
+        const Relaxed<double> ordered = relax_function(f, x, above);
+        EXPECT_EQ(crossed.low, ordered.low) << to_string(f);
+        EXPECT_EQ(crossed.high, ordered.high) << to_string(f);
+      }
 }
 
 }  // namespace
