@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <sstream>
 #include <utility>
@@ -82,6 +83,12 @@ void add_search_options(CLI::App& app, SearchArguments& arguments) {
                  "where they must, and compute again what is stored otherwise; auto looks for "
                  "plans within it")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(
+          [](std::string& text) {  // first: AsSizeValue makes 2^64 - 1 of -1
+            return text.starts_with('-') ? "a size is not negative" : std::string();
+          },
+          ""))
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
       ->type_name("BYTES")
       ->group(kPlannerGroup);
   app.add_option("--looseness-target", arguments.looseness_target,

@@ -319,6 +319,8 @@ class Inspect(Case):
         self.assertEqual(json.loads(output)["method"], "crown", "the command line wins")
         for text, code in (("{", "BF3003"), ("[]", "BF3004"), ({"metod": "ibp"}, "BF3005"),
                            ({"output": "v.cpp"}, "BF3005"), ({"row-tile": 1}, "BF3307"),
+                           ({"memory-budget": "-1"}, "BF3307"), ({"memory-budget": -1}, "BF3307"),
+                           ({"memory-budget": 1e30}, "BF3307"), ({"beam-width": -4}, "BF3307"),
                            ({"method": "fast"}, "BF3307"), ({"method": None}, "BF3307"),
                            ({"disable-pass": [["a"]]}, "BF3307")):
             self.write("bad.json", text)
