@@ -18,7 +18,11 @@ namespace bf_aot::cli {
 namespace {
 
 constexpr char kStem[] = "verifier";
-constexpr char kSeconds[] = "compile_seconds";  // a file beside the library
+constexpr char kLibrary[] = "verifier.so";
+// Files beside the library.
+constexpr char kDigest[] = "verifier.sha256";  // as `sha256sum verifier.so` prints it
+constexpr char kSeconds[] = "compile_seconds";
+constexpr std::uint64_t kMaxLibraryBytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 
 // Length-prefixed, so that two different sequences of parts never hash alike.
@@ -39,6 +43,32 @@ std::string content_key(const Verifier& verifier, const Toolchain& toolchain) {
   append_part(text, toolchain.version);
   for (const std::string& flag : toolchain.flags) append_part(text, flag);
   return sha256(text);
+}
+
+// What the digest's file holds when the library beside it is as it was made.
+std::string digest_line(const std::filesystem::path& folder) {
+  return fmt::format("{}  {}\n", sha256(read_file(folder / kLibrary, kMaxLibraryBytes, "library")),
+                     kLibrary);
+}
+
+bool is_whole(const std::filesystem::path& folder) {
+  try {
+    const std::string expected = digest_line(folder);
+    return read_file(folder / kDigest, expected.size(), "digest") == expected;
+  } catch (const CompileError&) {  // one of the two cannot be read
+    return false;
+  }
+}
+
+// Moved away in one step, so that no other process sees half of it, then removed.
+void discard(const std::filesystem::path& cache, const std::string& name) {
+  const Staging grave(cache);
+  std::error_code error;
+  std::filesystem::rename(cache / name, grave.folder() / name, error);
+  if (error)
+    fail("BF3305", (cache / name).string(),
+         "this folder of the cache is damaged and cannot be moved: " + error.message(),
+         "remove it");
 }
 
 double seconds_of(const std::filesystem::path& folder) {
@@ -75,11 +105,15 @@ CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& 
   const std::filesystem::path cache = cache_folder();
   const std::string key = content_key(verifier, toolchain);
   CachedVerifier result;
-  result.library = cache / key / (std::string(kStem) + ".so");
+  result.library = cache / key / kLibrary;
   std::error_code error;
-  result.hit = std::filesystem::is_regular_file(result.library, error);
-  result.compile_seconds = seconds_of(cache / key);
-  if (result.hit) return result;
+  if (std::filesystem::exists(cache / key, error)) {
+    result.hit = is_whole(cache / key);
+    result.compile_seconds = seconds_of(cache / key);
+    if (result.hit) return result;
+    fmt::print(stderr, "note: {} is damaged: it is made again\n", (cache / key).string());
+    discard(cache, key);
+  }
 
   const Progress progress("compile");
   Staging staging(cache);
@@ -88,8 +122,9 @@ CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& 
   build_shared(toolchain, staging.folder(), kStem, verifier.files);
   result.compile_seconds = stopwatch.seconds();
   staging.write(kSeconds, fmt::format("{}\n", result.compile_seconds));
+  staging.write(kDigest, digest_line(staging.folder()));
   staging.publish_folder(key);
-  if (!std::filesystem::is_regular_file(result.library, error))
+  if (!is_whole(cache / key))  // another process may have been there first
     fail("BF3305", (cache / key).string(), "this folder of the cache is damaged", "remove it");
   return result;
 }

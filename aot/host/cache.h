@@ -16,7 +16,8 @@ struct CachedVerifier {
 
 // Compiles the verifier into the cache, or finds it there. The key is the SHA-256 of everything
 // that the result depends on: the generated files (hence the model, the options and the planner),
-// the runtime headers, the compiler's path and version, and its flags. Throws: CompileError.
+// the runtime headers, the compiler's path and version, and its flags. A library that is not as it
+// was made, by a digest beside it, is made again with a note on stderr. Throws: CompileError.
 CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& options);
 
 // $XDG_CACHE_HOME/bf-aot, else ~/.cache/bf-aot; made when it is missing. Throws: BF3303.

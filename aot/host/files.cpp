@@ -1,10 +1,15 @@
 #include "aot/host/files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <system_error>
 
@@ -12,23 +17,66 @@
 
 namespace bf_aot::cli {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kPrefix = ".bf-aot-";
+constexpr std::string_view kRandomPart = "XXXXXX";  // mkdtemp replaces it
+
+// Between making a folder and locking it a process holds no lock: young folders are left alone.
+constexpr double kStaleSeconds = 60;
+
+// The folder, open and locked until it is closed, by this process alone and not by the programs
+// that it starts. -1: another process holds it, or the file system has no locks.
+int lock_folder(const fs::path& folder) {
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return -1;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  close(file);
+  return -1;
+}
+
+bool is_own_and_old(int folder) {
+  struct stat status = {};
+  return fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+         std::difftime(std::time(nullptr), status.st_mtime) > kStaleSeconds;
+}
+
+void remove_stale(const fs::path& destination) {
+  std::error_code error;
+  for (fs::directory_iterator entry(destination, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(kPrefix) || name.size() != kPrefix.size() + kRandomPart.size()) continue;
+    const int lock = lock_folder(entry->path());
+    if (lock < 0) continue;
+    std::error_code ignored;  // the next process tries again
+    if (is_own_and_old(lock)) fs::remove_all(entry->path(), ignored);
+    close(lock);
+  }
+}
+
+}  // namespace
 
 Staging::Staging(fs::path destination) : destination_(std::move(destination)) {
   if (destination_.empty()) destination_ = ".";
   std::error_code error;
   if (!fs::is_directory(destination_, error))
     fail("BF3101", destination_.string(), "no such folder", "make it first");
-  std::string pattern = (fs::absolute(destination_) / ".bf-aot-XXXXXX").string();
+  remove_stale(destination_);
+  std::string pattern =
+      (fs::absolute(destination_) / fmt::format("{}{}", kPrefix, kRandomPart)).string();
   if (mkdtemp(pattern.data()) == nullptr)
     fail("BF3101", destination_.string(),
          fmt::format("cannot write to this folder: {}", std::strerror(errno)),
          "choose another one with -o");
   folder_ = pattern;
+  lock_ = lock_folder(folder_);
 }
 
 Staging::~Staging() {
   std::error_code ignored;  // nothing better can be done about it
   fs::remove_all(folder_, ignored);
+  if (lock_ >= 0) close(lock_);
 }
 
 void Staging::write(const std::string& name, std::string_view bytes) const {

@@ -10,7 +10,8 @@
 namespace bf_aot::cli {
 
 // Files that appear together or not at all: they are made in a hidden folder beside their
-// destination, which is removed on errors and signals, and renamed when all are complete.
+// destination, which is removed on errors and signals, and renamed when all are complete. What a
+// killed process left is removed by the next one that stages in the same place.
 class Staging {
  public:
   // Throws: BF3101 when `destination` is no folder that can be written to.
@@ -34,6 +35,7 @@ class Staging {
   CleanupPending pending_;  // first: until everything here is gone
   std::filesystem::path destination_;
   std::filesystem::path folder_;
+  int lock_ = -1;  // the folder itself, open and locked: it is in use
 };
 
 // Throws: BF3102.

@@ -1,5 +1,7 @@
 """Bad input, failures and interrupts: clear diagnostics, nothing half-written."""
 
+import fcntl
+import json
 import os
 import pathlib
 import signal
@@ -151,11 +153,69 @@ class Failure(Case):
         self.assert_refused("BF3101", TINY, "-o", "locked/v.cpp")
 
     def test_damaged_cache(self):
-        box = self.write("b.json", BOX)
-        self.run_json("run", TINY, "--box", box, "--repeat", "1")
+        run = ("run", TINY, "--box", self.write("b.json", BOX), "--repeat", "1", "--json")
+
+        def outputs(warned):
+            output, errors = self.run_tool(*run)
+            self.assertEqual("is damaged: it is made again" in errors, warned, errors)
+            return json.loads(output)["outputs"]
+
+        expected = outputs(False)
         (library,) = self.cache.rglob("*.so")
-        library.write_bytes(b"no library")
-        self.assert_refused("BF3305", "run", TINY, "--box", box)
+        (digest,) = self.cache.rglob("*.sha256")
+        whole = library.read_bytes()
+        flipped = bytearray(whole)
+        flipped[len(whole) // 2] ^= 1
+        for file, damage in ((library, b"no library"), (library, bytes(flipped)), (library, b""),
+                             (digest, b""), (digest, b"0" * 64)):
+            file.write_bytes(damage)
+            self.assertEqual(outputs(True), expected)
+            self.assertEqual(outputs(False), expected)
+            self.assertEqual(self.names(self.cache / "bf-aot"), [library.parent.name])
+        digest.unlink()
+        self.assertEqual(outputs(True), expected)
+        self.assertEqual(outputs(False), expected)
+
+    def test_leftovers_of_a_killed_process(self):
+        """An old folder that nobody holds goes; what is young, held or not ours stays."""
+        cache = self.cache / "bf-aot"
+        names = (".bf-aot-killed", ".bf-aot-in_use", ".bf-aot-young0", ".bf-aot-other-name")
+        for name in names:
+            (cache / name / "sub").mkdir(parents=True)
+            (cache / name / "verifier.cpp").write_text("int x;")
+            if "young" not in name:
+                os.utime(cache / name, (time.time() - 100,) * 2)
+        (cache / ".bf-aot-a_file").write_text("")
+        held = os.open(cache / ".bf-aot-in_use", os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        self.run_json("run", TINY, "--box", self.write("b.json", BOX), "--repeat", "1")
+        os.close(held)
+        left = [name for name in self.names(cache) if name.startswith(".")]
+        self.assertEqual(left, sorted([*names[1:], ".bf-aot-a_file"]))
+
+    def test_killed_while_compiling(self):
+        """The folder is held by the process, not by the compiler that it leaves behind."""
+        started = self.folder / "started"
+        compiler = self.write("compiler", "#!/bin/sh\n[ $1 = --version ] && exit 0\n"
+                                          f"echo $$ > {started}.new\nmv {started}.new {started}\n"
+                                          "exec sleep 300\n")
+        compiler.chmod(0o755)
+        run = ("run", TINY, "--box", self.write("b.json", BOX), "--repeat", "1")
+        process = self.start(*run, "--cxx", compiler)
+        while not started.exists():
+            self.assertIsNone(process.poll(), "ended before the compiler was started")
+            time.sleep(0.01)
+        try:
+            (folder,) = (self.cache / "bf-aot").glob(".bf-aot-*")
+            os.utime(folder, (time.time() - 100,) * 2)
+            self.run_json(*run)
+            self.assertTrue(folder.exists(), "its process is alive")
+            process.kill()
+            process.communicate()
+            self.run_json(*run, "--method", "ibp")
+            self.assertFalse(folder.exists())
+        finally:
+            os.kill(int(started.read_text()), signal.SIGKILL)
 
 
 class Interrupt(Case):
