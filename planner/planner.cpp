@@ -16,6 +16,7 @@
 #include "planner/entries/split_weights.h"
 #include "planner/fit_memory.h"
 #include "planner/lowering/lowering.h"
+#include "planner/lowering/program.h"
 #include "planner/lowering/weight_tables.h"
 #include "planner/network/build_layers.h"
 #include "planner/network/exact_centre.h"
@@ -101,6 +102,15 @@ void run_build_tasks(PlanState& state) {
   build_tasks(state.plan);
 }
 
+void run_list_functions(PlanState& state) {
+  // Call programs leave some kernels to routines: rows with a window of the box end in one.
+  const std::set<KernelId> called = calls::kernels_of(calls::programs_of(state.plan));
+  for (std::size_t i = 0; i < state.plan.kernels.size(); ++i)
+    if (!called.contains(static_cast<KernelId>(i)))
+      state.plan.kernels[i].code = KernelCode::kRoutine;
+  list_functions(state.plan, state.options.property);
+}
+
 void run_predict_costs(PlanState& state) {
   predict_costs(state.plan, state.options.samples);
 }
@@ -151,6 +161,8 @@ constexpr PlannerPass kPasses[] = {
      PlanStage::kStorage, run_search_offsets},
     {"build-tasks", "tasks", "group steps into tasks with their dependencies", false,
      PlanStage::kTasks, run_build_tasks},
+    {"list-functions", "functions", "list the exported functions and the memory that each asks for",
+     false, PlanStage::kTasks, run_list_functions},
     {"predict-costs", "cost", "predict the seconds of tasks and kernels from a machine profile",
      true, PlanStage::kTasks, run_predict_costs},
 };

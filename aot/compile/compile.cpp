@@ -94,6 +94,7 @@ std::string symbol_prefix(const std::filesystem::path& model, const CompileOptio
 Plan run_planner(const FrontendResult& front, const std::string& name,
                  const CompileOptions& options) {
   PlanOptions planning = options.planning;
+  planning.property = options.property.has_value();
   if (planning.samples.empty() && options.property)
     for (const PropertyCase& one : options.property->cases) {
       planning.samples.push_back(one.box);

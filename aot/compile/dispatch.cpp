@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "aot/interface/emit.h"
+#include "aot/interface/signature.h"
 #include "aot/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/plan_json.h"
@@ -64,18 +65,12 @@ std::string merge_lines(const std::string& a, const std::string& b) {
   return merged.before + std::to_string(merged.number) + merged.after;
 }
 
-std::string forwarder(const Prototype& function, const std::string& name,
+std::string forwarder(const Signature& function, const std::string& name,
                       const std::vector<Target>& levels) {
-  std::string arguments;
-  for (const std::string& argument : function.arguments)
-    arguments += (arguments.empty() ? "" : ", ") + argument;
-  const std::string rest = function.name.substr(name.size());  // "_bounds"
-  const std::string space = function.result.ends_with('*') ? "" : " ";
-  std::string text = fmt::format("{}{}{}({}) {{\n", function.result, space, function.name,
-                                 function.parameters == "void" ? "" : function.parameters);
+  std::string text = prototype(name, function, Language::kC) + " {\n";
   for (const Target& level : levels) {
     const std::string call =
-        fmt::format("return {}{}{}({});\n", name, suffix_of(level), rest, arguments);
+        "return " + call_of(name + suffix_of(level), function, function) + ";\n";
     text += level.name == kBaseline ? "  " + call
                                     : fmt::format("  if (level() >= {}) {}", level_of(level), call);
   }
@@ -107,7 +102,7 @@ std::string level_names(const std::vector<Target>& levels) {
   return text;
 }
 
-std::string emit_dispatcher(const Plan& plan, const std::string& stem, const std::string& header,
+std::string emit_dispatcher(const Plan& plan, const std::string& stem,
                             const std::vector<Target>& levels) {
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("//\n// Forwards to the code for what this processor offers of {}.\n",
@@ -116,8 +111,8 @@ std::string emit_dispatcher(const Plan& plan, const std::string& stem, const std
   for (const Target& level : levels)
     text += fmt::format("#include \"{}{}.h\"\n", stem, suffix_of(level));
   text += kLevel;
-  for (const Prototype& function : read_prototypes(header))
-    text += forwarder(function, plan.name, levels);
+  for (const ExportedFunction& function : plan.functions)
+    text += forwarder(function.signature, plan.name, levels);
   return text;
 }
 
@@ -175,58 +170,9 @@ std::vector<Target> dispatch_levels(const Target& target) {
   return levels;
 }
 
-std::vector<Prototype> read_prototypes(const std::string& header) {
-  constexpr std::string_view kBegin = "extern \"C\" {\n#endif\n", kEnd = "#ifdef __cplusplus\n}";
-  const std::size_t begin = header.find(kBegin);
-  const std::size_t end = header.find(kEnd, begin);
-  BF_CHECK(begin != std::string::npos && end != std::string::npos);
-  std::string text = header.substr(begin + kBegin.size(), end - begin - kBegin.size());
-  while (true) {
-    const std::size_t comment = text.find("/*");
-    if (comment == std::string::npos) break;
-    text.erase(comment, text.find("*/", comment) + 2 - comment);
-  }
-  std::string code;
-  for (const std::string& line : lines_of(text))
-    if (!line.starts_with('#')) code += line + " ";
-
-  const auto is_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  const auto last_name = [&](const std::string& words) {
-    std::size_t last = words.size();
-    while (last > 0 && !is_name(words[last - 1])) --last;
-    std::size_t first = last;
-    while (first > 0 && is_name(words[first - 1])) --first;
-    return words.substr(first, last - first);
-  };
-  std::vector<Prototype> found;
-  std::istringstream words(code);
-  for (std::string word, statement; words >> word;) {
-    statement += (statement.empty() ? "" : " ") + word;
-    if (!statement.ends_with(';')) continue;
-    const std::size_t open = statement.find('('), close = statement.rfind(')');
-    BF_CHECK(open != std::string::npos && close != std::string::npos && close > open);
-    Prototype function;
-    function.name = last_name(statement.substr(0, open));
-    function.result = statement.substr(0, open - function.name.size());
-    while (function.result.ends_with(' ')) function.result.pop_back();
-    function.parameters = statement.substr(open + 1, close - open - 1);
-    if (function.parameters != "void") {
-      std::istringstream parameters(function.parameters);
-      for (std::string parameter; std::getline(parameters, parameter, ',');)
-        function.arguments.push_back(last_name(parameter));
-    }
-    found.push_back(std::move(function));
-    statement.clear();
-  }
-  return found;
-}
-
 std::string merge_headers(const std::vector<std::string>& headers) {
   std::vector<std::string> merged = lines_of(headers.front());
   for (std::size_t i = 1; i < headers.size(); ++i) {
-    BF_CHECK(read_prototypes(headers[i]) == read_prototypes(headers.front()));
     const std::vector<std::string> lines = lines_of(headers[i]);
     auto next = lines.begin();
     const auto is_define = [](const std::string& line) { return line.starts_with("#define "); };
@@ -253,6 +199,8 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
     levels.push_back(compile_level(front, name, stem, level, options));
     Plan plan = levels.back().plan;
     plan.name = name;
+    BF_CHECK(std::ranges::equal(plan.functions, levels.front().plan.functions, {},
+                                &ExportedFunction::signature, &ExportedFunction::signature));
     headers.push_back(emit_header(plan, property));
   }
   std::string header = merge_headers(headers);
@@ -269,10 +217,10 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
                   })->plan;
   verifier.plan.name = name;
   for (const Verifier& level : levels) verifier.weights_bytes += level.weights_bytes;
-  verifier.files = {{".cpp", emit_dispatcher(verifier.plan, stem, header, options.levels),
-                     options.levels.back().flags},
-                    {".h", header, {}},
-                    {".json", manifest_of(levels, name, stem).dump(2) + "\n", {}}};
+  verifier.files = {
+      {".cpp", emit_dispatcher(verifier.plan, stem, options.levels), options.levels.back().flags},
+      {".h", header, {}},
+      {".json", manifest_of(levels, name, stem).dump(2) + "\n", {}}};
   for (Verifier& level : levels)
     for (EmittedFile& file : level.files) verifier.files.push_back(std::move(file));
   wrap_files(verifier.files);

@@ -21,18 +21,6 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
 
 // ---- parts of it, for tests
 
-// A function of a C header: "bf_status net_bounds(const float *lower, ...)".
-struct Prototype {
-  std::string result;                  // "bf_status"; "const bf_model_info *"
-  std::string name;                    // "net_bounds"
-  std::string parameters;              // as declared, on one line
-  std::vector<std::string> arguments;  // their names; empty for (void)
-  bool operator==(const Prototype&) const = default;
-};
-
-// The functions that an emitted header declares, in order.
-std::vector<Prototype> read_prototypes(const std::string& header);
-
 // The header of all levels: where those differ in a size, it has the largest; of the weights, the
 // sum. The first one's comments. `headers`: emitted from the levels' plans under one name.
 std::string merge_headers(const std::vector<std::string>& headers);

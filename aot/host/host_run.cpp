@@ -53,25 +53,20 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
          fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
          "remove the cache folder and try again");
   }
-  const auto info_function =
-      reinterpret_cast<const bf_model_info* (*)()>(symbol(plan.name + "_info"));
-  const bf_model_info& info = *info_function();
+  const bf_model_info& info = *load<Signature{.work = Work::kInfo}>()();
   if (info.abi != BF_ABI_VERSION || info.model_sha256 != plan.model.sha256)
     fail("BF3305", library.string(), "the library belongs to another model or version",
          "remove the cache folder and try again");
-  bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_bounds"));
-  evaluate_ = reinterpret_cast<EvaluateFunction>(symbol(plan.name + "_evaluate"));
-  if (spec_rows_ > 0)
-    spec_bounds_ = reinterpret_cast<BoundsFunction>(symbol(plan.name + "_spec_bounds"));
+  bounds_ = load<Signature{}>();
+  evaluate_ = load<Signature{.work = Work::kEvaluate}>();
+  if (spec_rows_ > 0) spec_bounds_ = load<Signature{.spec = true}>();
   std::size_t needed = info.workspace_bytes;
   if (plan.config.batch > 1) {
     needed = std::max(needed, static_cast<std::size_t>(plan.batch_bytes()));
-    if (spec_rows_ > 0)
-      spec_bounds_batch_ =
-          reinterpret_cast<BatchFunction>(symbol(plan.name + "_spec_bounds_batch"));
+    if (spec_rows_ > 0) spec_bounds_batch_ = load<Signature{.spec = true, .batch = true}>();
     if (spec_rows_ > 0 && keeps_coefficients(plan))
       spec_coefficients_batch_ =
-          reinterpret_cast<CoefficientsFunction>(symbol(plan.name + "_spec_coefficients_batch"));
+          load<Signature{.spec = true, .coefficients = true, .batch = true}>();
   }
 
   const std::size_t align = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));

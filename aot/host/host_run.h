@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/host/exported_pointer.h"
 #include "aot/host/measure.h"
 #include "aot/json/json_io.h"
 #include "planner/plan/plan.h"
@@ -65,14 +66,11 @@ class HostVerifier {
   std::vector<TracedPart> trace(const FloatBox& box, int repeats) const;
 
  private:
-  using BoundsFunction = bf_status (*)(const float*, const float*, float*, float*, void*,
-                                       std::size_t);
-
-  using BatchFunction = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
-                                      bf_status*, void*, std::size_t);
-  using CoefficientsFunction = bf_status (*)(std::size_t, const float*, const float*, float*,
-                                             float*, float*, bf_status*, void*, std::size_t);
-  using EvaluateFunction = bf_status (*)(const float*, float*, void*, std::size_t);
+  using BoundsFunction = ExportedPointer<Signature{}>;
+  using BatchFunction = ExportedPointer<Signature{.spec = true, .batch = true}>;
+  using CoefficientsFunction =
+      ExportedPointer<Signature{.spec = true, .coefficients = true, .batch = true}>;
+  using EvaluateFunction = ExportedPointer<Signature{.work = Work::kEvaluate}>;
 
   struct Close {
     void operator()(void* library) const;
@@ -82,6 +80,11 @@ class HostVerifier {
   };
 
   void* symbol(const std::string& name) const;
+  template <Signature kSignature>
+  ExportedPointer<kSignature> load() const {
+    return reinterpret_cast<ExportedPointer<kSignature>>(
+        symbol(name_ + "_" + suffix_of(kSignature)));
+  }
   Bounds call(BoundsFunction function, int count, const FloatBox& box) const;
 
   std::unique_ptr<void, Close> library_;

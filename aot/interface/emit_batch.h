@@ -3,16 +3,19 @@
 #include <string>
 
 #include "aot/interface/emit.h"
+#include "aot/interface/signature.h"
 
 namespace bf_aot {
 
-// The entry points of several boxes per call; nothing for a plan without them.
-// `property`: what NAME_verify decides, or null.
-std::string emit_batch_declarations(const Plan& plan, const Property* property);
-std::string emit_batch_functions(const Plan& plan, const Property* property,
-                                 const Instruments& instruments);
+// The functions of several boxes per call.
 
-// The include of the routines on boxes side by side; nothing where there are none.
+// What stands before them in the header, and the include of the routines on boxes side by side.
+std::string batch_section(const Plan& plan);
 std::string batch_includes(const Plan& plan);
+
+// Of one worker.
+FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& function,
+                               const Instruments& instruments);
+FunctionBody batch_verify_body(const Plan& plan);
 
 }  // namespace bf_aot

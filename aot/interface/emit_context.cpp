@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aot/interface/emit.h"
+#include "frontend/diagnostic.h"
 #include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
@@ -29,14 +30,6 @@ constexpr const char* kInitDeclarations = R"(
 #define {0}_CONTEXT_BYTES {2}
 #define {0}_CONTEXT_ALIGN {0}_WORKSPACE_ALIGN
 
-/* Makes an empty context. Every other function wants one that was initialised:
- * BF_CONTEXT_FOREIGN. */
-bf_status {1}_context_init(void *context, size_t context_bytes);
-
-/* How often the context helped. */
-bf_status {1}_cache_counters(const void *context, size_t context_bytes,
-                             bf_cache_counters *counters);
-
 )";
 
 constexpr const char* kBlobDeclarations = R"(#define {0}_BLOB_BYTES {2}
@@ -44,11 +37,6 @@ constexpr const char* kBlobDeclarations = R"(#define {0}_BLOB_BYTES {2}
 /* What outlives a box, as {0}_BLOB_BYTES bytes to be stored; and back, into memory that need not be
  * initialised. A blob of another model or of a verifier with other options is refused, as is one
  * with a changed byte: the context is empty then. */
-bf_status {1}_context_save(const void *context, size_t context_bytes, void *blob,
-                           size_t blob_bytes);
-bf_status {1}_context_load(void *context, size_t context_bytes, const void *blob,
-                           size_t blob_bytes);
-
 )";
 
 std::string promise(const Plan& plan) {
@@ -70,37 +58,17 @@ std::string promise(const Plan& plan) {
 
 }  // namespace
 
-std::string emit_context_declarations(const Plan& plan, const Property* property) {
-  if (!has_context(plan)) return {};
+std::string context_comment(const Plan& plan, const Signature& signature) {
   const std::string upper = upper_case(plan.name);
-  std::string text =
-      fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, plan.context.bytes);
-  text += promise(plan);
-  text += fmt::format(
-      R"(bf_status {0}_bounds_cached(void *context, size_t context_bytes, const float *lower,
-                        const float *upper, float *out_lower, float *out_upper,
-                        void *workspace, size_t workspace_bytes);
-)",
-      plan.name);
-  if (plan.spec_rows > 0)
-    text += fmt::format(
-        R"(bf_status {0}_spec_bounds_cached(void *context, size_t context_bytes, const float *lower,
-                        const float *upper, float *spec_lower, float *spec_upper,
-                        void *workspace, size_t workspace_bytes);
-)",
-        plan.name);
-  if (property != nullptr)
-    text += fmt::format(
-        R"(bf_status {0}_verify_cached(void *context, size_t context_bytes, const float *lower,
-                        const float *upper, bf_result *result, void *workspace,
-                        size_t workspace_bytes);
-)",
-        plan.name);
-  text += "\n";
-  if (is_persistent(plan))
-    text += fmt::format(fmt::runtime(kBlobDeclarations), upper, plan.name,
-                        fmt::format("(BF_BLOB_HEADER_BYTES + {})", plan.context.persistent_bytes));
-  return text;
+  if (signature.work == Work::kContextInit)
+    return fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, plan.context.bytes) +
+           "/* Makes an empty context. Every other function wants one that was initialised:\n"
+           " * BF_CONTEXT_FOREIGN. */\n";
+  if (signature.work == Work::kCacheCounters) return "/* How often the context helped. */\n";
+  if (signature.work == Work::kContextSave)
+    return fmt::format(fmt::runtime(kBlobDeclarations), upper, plan.name,
+                       fmt::format("(BF_BLOB_HEADER_BYTES + {})", plan.context.persistent_bytes));
+  return signature == Signature{.cached = true} ? promise(plan) : "";
 }
 
 std::string context_includes(const Plan& plan) {
@@ -126,52 +94,52 @@ inline bf_status open_context(const void* context, std::size_t bytes) {{
       upper_case(plan.name));
 }
 
-std::string emit_context_functions(const Plan& plan) {
-  if (!has_context(plan)) return {};
+FunctionBody context_body(const Plan& plan, const Signature& signature) {
   const std::string upper = upper_case(plan.name);
   const std::string part =
       fmt::format("{}, {}", plan.context.persistent_begin, plan.context.persistent_bytes);
-  std::string text = fmt::format(
-      R"(bf_status {0}_context_init(void* context, std::size_t context_bytes) {{
-  if (const bf_status status = bf::check_room(context, context_bytes, {1}_CONTEXT_BYTES,
-                                              {1}_CONTEXT_ALIGN))
-    return status;
-  bf::init_context(context, kFingerprint, {2});
-  return BF_OK;
-}}
-
-bf_status {0}_cache_counters(const void* context, std::size_t context_bytes,
-    bf_cache_counters* counters) {{
-  if (counters == nullptr) return BF_NULL_ARGUMENT;
-  if (const bf_status status = open_context(context, context_bytes)) return status;
-  *counters = static_cast<const bf::Context*>(context)->counters;
-  return BF_OK;
-}}
-
-)",
-      plan.name, upper, part);
-  if (!is_persistent(plan)) return text;
-  text += fmt::format(
-      R"(bf_status {0}_context_save(const void* context, std::size_t context_bytes, void* blob,
-    std::size_t blob_bytes) {{
-  if (blob == nullptr) return BF_NULL_ARGUMENT;
-  if (const bf_status status = open_context(context, context_bytes)) return status;
-  if (blob_bytes < {1}_BLOB_BYTES) return BF_BLOB_TOO_SMALL;
-  bf::save_blob(context, {2}, {1}_MODEL_SHA256, blob);
-  return BF_OK;
-}}
-
-bf_status {0}_context_load(void* context, std::size_t context_bytes, const void* blob,
-    std::size_t blob_bytes) {{
-  if (const bf_status status = {0}_context_init(context, context_bytes)) return status;
-  if (blob == nullptr) return BF_NULL_ARGUMENT;
-  if (blob_bytes < {1}_BLOB_BYTES) return BF_BLOB_TOO_SMALL;
-  return bf::load_blob(context, {2}, {1}_MODEL_SHA256, blob);
-}}
-
-)",
-      plan.name, upper, part);
-  return text;
+  constexpr const char* kOpen =
+      "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
+  const std::string blob =
+      fmt::format("  if (blob_bytes < {}_BLOB_BYTES) return BF_BLOB_TOO_SMALL;\n", upper);
+  const std::string room = fmt::format(
+      "  if (const bf_status status = bf::check_room(context, context_bytes, {0}_CONTEXT_BYTES,\n"
+      "                                              {0}_CONTEXT_ALIGN))\n"
+      "    return status;\n"
+      "  bf::init_context(context, kFingerprint, {1});\n",
+      upper, part);
+  switch (signature.work) {
+    case Work::kContextInit:
+      return {room + "  return BF_OK;\n", {}};
+    case Work::kCacheCounters:
+      return {std::string(kOpen) +
+                  "  *counters = static_cast<const bf::Context*>(context)->counters;\n"
+                  "  return BF_OK;\n",
+              {}};
+    case Work::kContextSave:
+      return {kOpen + blob +
+                  fmt::format("  bf::save_blob(context, {}, {}_MODEL_SHA256, blob);\n"
+                              "  return BF_OK;\n",
+                              part, upper),
+              {}};
+    case Work::kContextLoad:
+      return {fmt::format("  if (const bf_status status = {}) return status;\n"
+                          "  if (blob == nullptr) return BF_NULL_ARGUMENT;\n",
+                          call_of(plan.name, {.work = Work::kContextInit}, signature)) +
+                  blob +
+                  fmt::format("  return bf::load_blob(context, {}, {}_MODEL_SHA256, blob);\n", part,
+                              upper),
+              {}};
+    case Work::kBounds:
+    case Work::kVerify:
+    case Work::kPropertyBox:
+    case Work::kDecide:
+    case Work::kEvaluate:
+    case Work::kInfo:
+      break;
+  }
+  BF_CHECK(!"a function of a context");
+  return {};
 }
 
 std::string emit_begin_call(const Plan& plan, const Entry& entry) {

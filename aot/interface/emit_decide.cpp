@@ -3,31 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "aot/interface/emit.h"
 #include "aot/text/literals.h"
 #include "planner/entries/keep_coefficients.h"
-#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
-
-std::int64_t round_bytes(const Plan& plan) {
-  return static_cast<std::int64_t>(
-      bf::round_bytes(static_cast<std::size_t>(plan.input_count),
-                      static_cast<std::size_t>(std::max(plan.spec_rows, 1)),
-                      static_cast<std::size_t>(plan.config.batch), keeps_coefficients(plan)));
-}
-
-std::int64_t open_box_bytes(const Plan& plan) {
-  return static_cast<std::int64_t>(bf::open_box_bytes(static_cast<std::size_t>(plan.input_count)));
-}
-
-// Depth first, a level down leaves a round's boxes open: room for a tree as deep as a box of a few
-// inputs has bits to split. More is the caller's to give.
-constexpr std::int64_t kLevels = 64;
-constexpr std::int64_t kLeastOpen = 128;
 
 // {0} upper-case name, {1} name, {2} property, {3} bounds' workspace, {4} bytes on top of it,
 // {5} open boxes, {6} bytes of one.
@@ -39,23 +21,12 @@ constexpr const char* kDeclarations =
  * or where to write how far the search came. The same result on every run. */
 #define {0}_OPEN_BOX_BYTES {6}
 #define {0}_DECIDE_WORKSPACE_BYTES ({0}_{3} + {4})
-bf_status {1}_decide(const float *lower, const float *upper, const bf_budget *budget,
-                     bf_result *result, bf_search *search, void *workspace,
-                     size_t workspace_bytes);
-
 )";
 
 // {0} name, {1} upper-case name, {2} boxes in a round, {3} how to bound them, {4} bounds'
 // workspace, {5} split weights, {6} rows, {7} whether there are coefficients.
 constexpr const char* kDecide =
-    R"(bf_status {0}_decide(const float* lower, const float* upper, const bf_budget* budget,
-    bf_result* result, bf_search* search, void* workspace, std::size_t workspace_bytes) {{
-  if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   {1}_DECIDE_WORKSPACE_BYTES,
-                                                   {1}_WORKSPACE_ALIGN))
-    return status;
-  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
+    R"(  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
 
   static_assert({1}_OPEN_BOX_BYTES == bf::open_box_bytes({1}_INPUTS)
                     && {1}_DECIDE_WORKSPACE_BYTES - {1}_{4}
@@ -64,8 +35,6 @@ constexpr const char* kDecide =
 {3}  return bf::decide_property(property::tables, {5}, {7}, lower, upper, {2}, budget,
                              result, search, at<float>(workspace, {1}_{4}),
                              workspace_bytes - {1}_{4}, together);
-}}
-
 )";
 
 constexpr const char* kTogether =
@@ -84,15 +53,11 @@ constexpr const char* kOne =
   }};
 )";
 
-// {0} upper-case name, {1} name, {2} batch suffix, {3} parameters before, {4} after the bounds.
+// {0} upper-case name, {1} name, {2} batch suffix.
 constexpr const char* kCoefficients =
     R"(/* {1}_spec_bounds{2}, and what each input does to the rows: coefficients[(i {0}_SPEC_ROWS + j)
  * {0}_INPUTS + k] = |a_k| + |b_k| where lines a x + .. and b x + .. bound row j below and above on
  * box i. Not rounded outward, may be infinite or NaN; null: not wanted. */
-bf_status {1}_spec_coefficients{2}({3}const float *lower, const float *upper,
-                                   float *spec_lower, float *spec_upper, float *coefficients,
-                                   {4}void *workspace, size_t workspace_bytes);
-
 )";
 
 const char* bounds_workspace(const Plan& plan) {
@@ -101,20 +66,15 @@ const char* bounds_workspace(const Plan& plan) {
 
 }  // namespace
 
-std::string emit_decide_declarations(const Plan& plan, const Property& property) {
-  if (!plan.config.decide) return {};
-  const std::int64_t open = std::max(kLeastOpen, kLevels * plan.config.batch);
-  const std::int64_t bytes = round_bytes(plan) + open * open_box_bytes(plan);
+std::string decide_comment(const Plan& plan, const Property& property) {
   return fmt::format(fmt::runtime(kDeclarations), upper_case(plan.name), plan.name,
-                     property.file_name, bounds_workspace(plan), bytes, open, open_box_bytes(plan));
+                     property.file_name, bounds_workspace(plan), plan.decide.bytes,
+                     plan.decide.open_boxes, plan.decide.open_box_bytes);
 }
 
-std::string emit_coefficients_declaration(const Plan& plan) {
-  if (!keeps_coefficients(plan)) return {};
-  const bool batch = plan.config.batch > 1;
+std::string coefficients_comment(const Plan& plan) {
   return fmt::format(fmt::runtime(kCoefficients), upper_case(plan.name), plan.name,
-                     batch ? "_batch" : "", batch ? "size_t count, " : "",
-                     batch ? "bf_status *statuses, " : "");
+                     plan.config.batch > 1 ? "_batch" : "");
 }
 
 std::string decide_includes(const Plan& plan) {
@@ -132,17 +92,18 @@ std::string emit_split_weights(const Plan& plan) {
   return text + "\n};\n\n";
 }
 
-std::string emit_decide_function(const Plan& plan) {
-  if (!plan.config.decide) return {};
+FunctionBody decide_body(const Plan& plan) {
   const std::string upper = upper_case(plan.name);
   const bool kept = keeps_coefficients(plan);
   const std::string together =
       fmt::format(fmt::runtime(plan.config.batch > 1 ? kTogether : kOne), plan.name, upper,
                   kept ? " coefficients" : "", kept ? "spec_coefficients" : "spec_bounds",
                   kept ? " coefficients," : "");
-  return fmt::format(
-      fmt::runtime(kDecide), plan.name, upper, plan.config.batch, together, bounds_workspace(plan),
-      plan.split_weights.empty() ? "nullptr" : "split_weights", std::max(plan.spec_rows, 1), kept);
+  return {
+      fmt::format(fmt::runtime(kDecide), plan.name, upper, plan.config.batch, together,
+                  bounds_workspace(plan), plan.split_weights.empty() ? "nullptr" : "split_weights",
+                  std::max(plan.spec_rows, 1), kept),
+      {}};
 }
 
 }  // namespace bf_aot

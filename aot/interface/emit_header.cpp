@@ -21,6 +21,98 @@ std::string shapes(const std::vector<Value>& values) {
   return text;
 }
 
+// What stands before the first function of a family.
+std::string section(const Plan& plan, const Signature& signature, const Property* property) {
+  // Where no rows are shared, workers have functions of several boxes alone, or none.
+  const bool idle = has_workers(plan) && !shares_rows(plan);
+  if (signature == Signature{.work = Work::kVerify}) return verify_section(plan, *property);
+  if (signature == Signature{.parallel = true}) return parallel_section(plan);
+  if (signature == Signature{.batch = true})
+    return (idle ? parallel_section(plan) : "") + batch_section(plan);
+  if (signature.work == Work::kEvaluate && idle && plan.config.batch == 1)
+    return parallel_section(plan);
+  return {};
+}
+
+std::string bounds_comment(const Plan& plan, const Signature& s) {
+  const std::string upper = upper_case(plan.name);
+  if (s.cached) return context_comment(plan, s);
+  if (s.coefficients) return coefficients_comment(plan);
+  if (s.batch && s.parallel)
+    return s.spec ? fmt::format("/* {}_spec_bounds_batch. */\n", plan.name)
+                  : fmt::format(
+                        "/* {0}_bounds_batch; {2}.\n"
+                        " * workspace: {1}_BATCH_WORKSPACE_BYTES for each worker. */\n"
+                        "#define {1}_BATCH_PARALLEL_WORKSPACE_BYTES {3}\n",
+                        plan.name, upper, what_is_shared(plan),
+                        plan.config.workers * plan.batch_bytes());
+  if (s.batch)
+    return s.spec ? fmt::format("/* {}_spec_bounds of each box: {} rows for each. */\n", plan.name,
+                                plan.spec_rows)
+                  : fmt::format("/* {}_bounds of each box. */\n", plan.name);
+  if (s.parallel)
+    return s.spec ? fmt::format("/* {}_spec_bounds. */\n", plan.name)
+                  : fmt::format("/* {}_bounds; tiles of backward rows are shared. */\n", plan.name);
+  if (s.spec)
+    return fmt::format("/* The same for the {} rows C y - d of the specification. */\n",
+                       plan.spec_rows);
+  return fmt::format(R"(/* Bounds of every output over the box lower <= x <= upper:
+ *   out_lower[i] <= y_i(x) <= out_upper[i] for every x in it, y evaluated in exact arithmetic.
+ * lower, upper: {0}_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
+ * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
+ * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
+ * Reentrant. */
+)",
+                     upper);
+}
+
+std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  const std::string upper = upper_case(plan.name);
+  if (s.cached) return {};
+  if (s.batch && s.parallel)
+    return fmt::format(
+        "/* {}_verify_batch. workspace: {}_VERIFY_BATCH_WORKSPACE_BYTES for each worker. */\n",
+        plan.name, upper);
+  if (s.batch)
+    return fmt::format(
+        "/* {0}_verify of each box. */\n"
+        "#define {1}_VERIFY_BATCH_WORKSPACE_BYTES ({1}_BATCH_WORKSPACE_BYTES + {2})\n",
+        plan.name, upper, function.workspace.bytes - plan.batch_bytes());
+  if (s.parallel)
+    return fmt::format("/* {}_verify: as much more workspace for each worker. */\n", plan.name);
+  return fmt::format(
+      R"(/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
+ * a violating x, or BF_UNKNOWN. Arguments as for {1}_bounds, but workspace_bytes is at least
+ * {0}_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
+)",
+      upper, plan.name);
+}
+
+std::string comment(const Plan& plan, const ExportedFunction& function, const Property* property) {
+  switch (function.signature.work) {
+    case Work::kBounds:
+      return bounds_comment(plan, function.signature);
+    case Work::kVerify:
+      return verify_comment(plan, function);
+    case Work::kPropertyBox:
+      return "/* The least box of floats around that of a case, from 0. */\n";
+    case Work::kDecide:
+      return decide_comment(plan, *property);
+    case Work::kContextInit:
+    case Work::kCacheCounters:
+    case Work::kContextSave:
+    case Work::kContextLoad:
+      return context_comment(plan, function.signature);
+    case Work::kEvaluate:
+      return "/* Plain inference in float32: y = network(x), no bound of its rounding. x must not "
+             "overlap y. */\n";
+    case Work::kInfo:
+      return "/* What this verifier is; never null. */\n";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string upper_case(const std::string& name) {
@@ -77,45 +169,16 @@ std::string emit_header(const Plan& plan, const Property* property) {
   text += fmt::format("#define {}_WEIGHTS_BYTES {}\n", upper, plan.weights_bytes());
   text += fmt::format("#define {}_MODEL_SHA256 \\\n  \"{}\"\n\n", upper, plan.model.sha256);
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
-  text += fmt::format(R"(/* Bounds of every output over the box lower <= x <= upper:
- *   out_lower[i] <= y_i(x) <= out_upper[i] for every x in it, y evaluated in exact arithmetic.
- * lower, upper: {0}_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
- * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
- * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. */
-bf_status {1}_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
-                     void *workspace, size_t workspace_bytes);
-
-)",
-                      upper, plan.name);
-  if (plan.spec_rows > 0)
-    text += fmt::format(R"(/* The same for the {0} rows C y - d of the specification. */
-bf_status {1}_spec_bounds(const float *lower, const float *upper, float *spec_lower,
-                          float *spec_upper, void *workspace, size_t workspace_bytes);
-
-)",
-                        plan.spec_rows, plan.name);
-  if (property != nullptr) text += emit_verify_declarations(plan, *property);
-  text += emit_parallel_declarations(plan, property);
-  text += emit_batch_declarations(plan, property);
-  text += emit_parallel_batch_declarations(plan, property);
-  text += emit_coefficients_declaration(plan);
-  if (property != nullptr) text += emit_decide_declarations(plan, *property);
-  text += emit_context_declarations(plan, property);
-  text += fmt::format(
-      R"(/* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */
-bf_status {0}_evaluate(const float *x, float *y, void *workspace, size_t workspace_bytes);
-
-/* What this verifier is; never null. */
-const bf_model_info *{0}_info(void);
-
-#ifdef __cplusplus
+  for (const ExportedFunction& function : plan.functions)
+    text += section(plan, function, property) + comment(plan, function, property) +
+            prototype(plan.name, function.signature, Language::kC) + ";\n\n";
+  text += fmt::format(R"(#ifdef __cplusplus
 }}
 #endif
 
-#endif /* BF_VERIFIER_{1}_H */
+#endif /* BF_VERIFIER_{}_H */
 )",
-      plan.name, upper);
+                      upper);
   return text;
 }
 

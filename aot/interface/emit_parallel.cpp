@@ -20,68 +20,7 @@ constexpr const char* kParallelHead = R"(
 
 )";
 
-constexpr const char* kRows = R"(/* {0}_bounds; tiles of backward rows are shared. */
-bf_status {0}_bounds_parallel(const float *lower, const float *upper, float *out_lower,
-                              float *out_upper, void *workspace, size_t workspace_bytes,
-                              const bf_executor *executor);
-
-)";
-
-constexpr const char* kSpecRows = R"(/* {0}_spec_bounds. */
-bf_status {0}_spec_bounds_parallel(const float *lower, const float *upper, float *spec_lower,
-                                   float *spec_upper, void *workspace, size_t workspace_bytes,
-                                   const bf_executor *executor);
-
-)";
-
-constexpr const char* kVerifyParallel = R"(/* {1}_verify: as much more workspace for each worker. */
-bf_status {1}_verify_parallel(const float *lower, const float *upper, bf_result *result,
-                              void *workspace, size_t workspace_bytes,
-                              const bf_executor *executor);
-
-)";
-
-// {0} name, {1} upper-case name, {2} what is shared, {3} workers, {4} bytes with all workers.
-constexpr const char* kBatch = R"(/* {0}_bounds_batch; {2}.
- * workspace: {1}_BATCH_WORKSPACE_BYTES for each worker. */
-#define {1}_BATCH_PARALLEL_WORKSPACE_BYTES {4}
-bf_status {0}_bounds_batch_parallel(size_t count, const float *lower, const float *upper,
-                                    float *out_lower, float *out_upper, bf_status *statuses,
-                                    void *workspace, size_t workspace_bytes,
-                                    const bf_executor *executor);
-
-)";
-
-constexpr const char* kBatchSpec = R"(/* {0}_spec_bounds_batch. */
-bf_status {0}_spec_bounds_batch_parallel(size_t count, const float *lower, const float *upper,
-                                         float *spec_lower, float *spec_upper,
-                                         bf_status *statuses, void *workspace,
-                                         size_t workspace_bytes, const bf_executor *executor);
-
-)";
-
-constexpr const char* kBatchVerify =
-    R"(/* {0}_verify_batch. workspace: {1}_VERIFY_BATCH_WORKSPACE_BYTES for each worker. */
-bf_status {0}_verify_batch_parallel(size_t count, const float *lower, const float *upper,
-                                    bf_result *results, bf_status *statuses, void *workspace,
-                                    size_t workspace_bytes, const bf_executor *executor);
-
-)";
-
-// {0} name, {1} upper-case name, {2} entry.
-constexpr const char* kParallelFunction = R"(bf_status {0}_{2}_parallel(const float* lower,
-    const float* upper, float* out_lower, float* out_upper, void* workspace,
-    std::size_t workspace_bytes, const bf_executor* executor) {{
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
-    return BF_NULL_ARGUMENT;
-  bf::Team team;
-  if (const bf_status status = bf::gather_team(executor, {1}_PARALLEL, team)) return status;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-          {1}_WORKSPACE_BYTES + (team.workers - 1) * {1}_WORKER_BYTES, {1}_WORKSPACE_ALIGN))
-    return status;
-)";
-
-constexpr const char* kVerifyFunctions =
+constexpr const char* kVerifyHelper =
     R"(BF_ONE_COPY static bf_status {0}_verify_with(const float* lower, const float* upper,
     bf_result* result, void* workspace, std::size_t bytes, const bf_executor* executor) {{
   const auto bounds = [workspace, bytes, executor](const float* low, const float* high,
@@ -92,39 +31,12 @@ constexpr const char* kVerifyFunctions =
                              at<float>(workspace, bytes), bounds);
 }}
 
-bf_status {0}_verify_parallel(const float* lower, const float* upper, bf_result* result,
-    void* workspace, std::size_t workspace_bytes, const bf_executor* executor) {{
-  if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
-  bf::Team team;
-  if (const bf_status status = bf::gather_team(executor, {1}_PARALLEL, team)) return status;
-  const std::size_t more = (team.workers - 1) * {1}_WORKER_BYTES;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-          {1}_VERIFY_WORKSPACE_BYTES + more, {1}_WORKSPACE_ALIGN))
-    return status;
-  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
-  return {0}_verify_with(lower, upper, result, workspace, {1}_WORKSPACE_BYTES + more, executor);
-}}
-
-bf_status {0}_verify(const float* lower, const float* upper, bf_result* result,
-    void* workspace, std::size_t workspace_bytes) {{
-  return {0}_verify_parallel(lower, upper, result, workspace, workspace_bytes, nullptr);
-}}
-
 )";
 
-// The head of a function of several boxes. {0} name, {1} upper-case name, {2} entry, {3} types and
-// names of results, {4} the same compared with null, {5} bytes of a worker.
-constexpr const char* kBatchHead = R"(bf_status {0}_{2}_batch_parallel(std::size_t count,
-    const float* lower, const float* upper, {3}, bf_status* statuses,
-    void* workspace, std::size_t workspace_bytes, const bf_executor* executor) {{
-  if (lower == nullptr || upper == nullptr || {4}
-      || statuses == nullptr) return BF_NULL_ARGUMENT;
-  if (count == 0 || count > {1}_BATCH) return BF_BAD_COUNT;
-  bf::Team team;
-  if (const bf_status status = bf::gather_team(executor, {1}_PARALLEL, team)) return status;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-          team.workers * {5}, {1}_WORKSPACE_ALIGN))
-    return status;
+constexpr const char* kVerify =
+    R"(  const std::size_t more = (team.workers - 1) * {1}_WORKER_BYTES;
+  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
+  return {0}_verify_with(lower, upper, result, workspace, {1}_WORKSPACE_BYTES + more, executor);
 )";
 
 // {0} call for box i in `own`, {1} bytes of a worker.
@@ -136,8 +48,6 @@ constexpr const char* kBoxes = R"(  const auto box = [&](int index, unsigned cha
   if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(count), box))
     return bf::fail_boxes(status, 0, count, statuses);
   return bf::first_failure(count, statuses);
-}}
-
 )";
 
 // Fewer boxes than workers: these share the rows of one box after the other.
@@ -165,8 +75,6 @@ constexpr const char* kGroups =
   if (const bf_status status = bf::run_tiles(team, scratch, groups, group_of_boxes))
     return bf::fail_boxes(status, 0, count, statuses);
   return first;
-}}
-
 )";
 
 constexpr const char* kVerifyGroups =
@@ -186,17 +94,6 @@ constexpr const char* kVerifyGroups =
                            at<float>(workspace, bytes), together, bounds))
     return status;
   return first;
-}}
-
-)";
-
-constexpr const char* kVerifyAlone =
-    R"(bf_status {0}_verify_batch(std::size_t count, const float* lower, const float* upper,
-    bf_result* results, bf_status* statuses, void* workspace, std::size_t workspace_bytes) {{
-  return {0}_verify_batch_parallel(count, lower, upper, results, statuses, workspace,
-                                   workspace_bytes, nullptr);
-}}
-
 )";
 
 bool side_by_side(const Plan& plan) {
@@ -225,32 +122,6 @@ std::string boxes(const Plan& plan, const std::string& entry, const std::string&
          fmt::format(fmt::runtime(kBoxes), one_box(plan, entry, results, "own, " + bytes), bytes);
 }
 
-std::string batch_function(const Plan& plan, bool spec) {
-  const std::string upper = upper_case(plan.name);
-  const std::string entry = spec ? "spec_bounds" : "bounds";
-  const std::string bytes = upper + "_BATCH_WORKSPACE_BYTES";
-  const std::string text = fmt::format(fmt::runtime(kBatchHead), plan.name, upper, entry,
-                                       "float* out_lower, float* out_upper",
-                                       "out_lower == nullptr || out_upper == nullptr", bytes);
-  if (side_by_side(plan))
-    return text +
-           fmt::format(fmt::runtime(kGroups), plan.name, upper, entry, plan.batch.side_by_side);
-  const std::string outputs = outputs_of(plan, spec);
-  return text + boxes(plan, entry, fmt::format("out_lower + i * {0}, out_upper + i * {0}", outputs),
-                      bytes);
-}
-
-std::string verify_batch_function(const Plan& plan) {
-  const std::string upper = upper_case(plan.name);
-  const std::string bytes = upper + "_VERIFY_BATCH_WORKSPACE_BYTES";
-  const std::string text = fmt::format(fmt::runtime(kBatchHead), plan.name, upper, "verify",
-                                       "bf_result* results", "results == nullptr", bytes);
-  const std::string body = side_by_side(plan)
-                               ? fmt::format(fmt::runtime(kVerifyGroups), plan.name, upper)
-                               : boxes(plan, "verify", "results + i", bytes);
-  return text + body + fmt::format(fmt::runtime(kVerifyAlone), plan.name);
-}
-
 }  // namespace
 
 bool has_workers(const Plan& plan) {
@@ -265,31 +136,19 @@ std::string parallel_includes(const Plan& plan) {
   return has_workers(plan) ? "#include \"bf/core/parallel.h\"\n" : "";
 }
 
-std::string emit_parallel_declarations(const Plan& plan, const Property* property) {
-  if (!has_workers(plan)) return {};
-  const std::string upper = upper_case(plan.name);
-  std::string text = fmt::format(fmt::runtime(kParallelHead + 1), upper, plan.name,
-                                 plan.config.workers, plan.worker_bytes(), plan.parallel_bytes());
-  if (!shares_rows(plan)) return text + "/* " + plan.parallel.reason + ". */\n\n";
-  text += fmt::format(fmt::runtime(kRows), plan.name);
-  if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kSpecRows), plan.name);
-  if (property != nullptr) text += fmt::format(fmt::runtime(kVerifyParallel), upper, plan.name);
-  return text;
+std::string parallel_section(const Plan& plan) {
+  const std::string text =
+      fmt::format(fmt::runtime(kParallelHead + 1), upper_case(plan.name), plan.name,
+                  plan.config.workers, plan.worker_bytes(), plan.parallel_bytes());
+  return shares_rows(plan) ? text : text + "/* " + plan.parallel.reason + ". */\n\n";
 }
 
-std::string emit_parallel_batch_declarations(const Plan& plan, const Property* property) {
-  if (!has_workers(plan) || plan.config.batch == 1) return {};
-  const std::string upper = upper_case(plan.name);
-  std::string shared = "boxes are shared";
+std::string what_is_shared(const Plan& plan) {
   if (side_by_side(plan))
-    shared = fmt::format("groups of {} boxes are shared", plan.batch.side_by_side);
-  else if (shares_rows(plan))
-    shared = "boxes are shared, or with fewer of them than workers the rows of each";
-  std::string text = fmt::format(fmt::runtime(kBatch), plan.name, upper, shared,
-                                 plan.config.workers, plan.config.workers * plan.batch_bytes());
-  if (plan.spec_rows > 0) text += fmt::format(fmt::runtime(kBatchSpec), plan.name);
-  if (property != nullptr) text += fmt::format(fmt::runtime(kBatchVerify), plan.name, upper);
-  return text;
+    return fmt::format("groups of {} boxes are shared", plan.batch.side_by_side);
+  if (shares_rows(plan))
+    return "boxes are shared, or with fewer of them than workers the rows of each";
+  return "boxes are shared";
 }
 
 std::string emit_steps_function(const Plan& plan, const Entry& entry, const std::string& steps) {
@@ -310,30 +169,30 @@ std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::str
   if (is_batch(entry.kind))
     return fmt::format("  {}_{}_group(group, lower, upper, out_lower, out_upper, {});\n", plan.name,
                        is_spec(entry.kind) ? "spec_bounds" : "bounds", team);
-  return fmt::format(
-      "  return {}_{}_steps(lower, upper, out_lower, out_upper, workspace{});\n}}\n\n", plan.name,
-      to_string(entry.kind), entry.workers > 1 ? ", " + team : "");
+  return fmt::format("  return {}_{}_steps(lower, upper, out_lower, out_upper, workspace{});\n",
+                     plan.name, to_string(entry.kind), entry.workers > 1 ? ", " + team : "");
 }
 
-std::string emit_parallel_function(const Plan& plan, const Entry& entry,
-                                   const std::string& checks) {
-  if (!shares_rows(plan)) return {};
-  return fmt::format(fmt::runtime(kParallelFunction), plan.name, upper_case(plan.name),
-                     to_string(entry.kind)) +
-         checks + emit_steps_call(plan, entry, "team");
+FunctionBody parallel_verify_body(const Plan& plan) {
+  const std::string upper = upper_case(plan.name);
+  return {fmt::format(fmt::runtime(kVerify), plan.name, upper),
+          fmt::format(fmt::runtime(kVerifyHelper), plan.name)};
 }
 
-std::string emit_parallel_verify(const Plan& plan) {
-  if (!shares_rows(plan)) return {};
-  return fmt::format(fmt::runtime(kVerifyFunctions), plan.name, upper_case(plan.name));
-}
-
-std::string emit_parallel_batch_functions(const Plan& plan, const Property* property) {
-  if (!has_workers(plan) || plan.config.batch == 1) return {};
-  std::string text = batch_function(plan, false);
-  if (plan.spec_rows > 0) text += batch_function(plan, true);
-  if (property != nullptr) text += verify_batch_function(plan);
-  return text;
+FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& function) {
+  const std::string upper = upper_case(plan.name);
+  const std::string bytes = upper + "_" + function.workspace.worker_macro;
+  Signature one = function.signature;
+  one.batch = one.parallel = false;
+  const bool verify = one.work == Work::kVerify;
+  if (side_by_side(plan))
+    return {fmt::format(fmt::runtime(verify ? kVerifyGroups : kGroups), plan.name, upper,
+                        suffix_of(one), plan.batch.side_by_side),
+            {}};
+  const std::string results =
+      verify ? "results + i"
+             : fmt::format("out_lower + i * {0}, out_upper + i * {0}", outputs_of(plan, one.spec));
+  return {boxes(plan, suffix_of(one), results, bytes), {}};
 }
 
 }  // namespace bf_aot

@@ -11,22 +11,18 @@
 #include "aot/interface/emit_decide.h"
 #include "aot/interface/emit_parallel.h"
 #include "aot/interface/emit_verify.h"
+#include "aot/interface/signature.h"
 #include "aot/kernels/kernels.h"
 #include "aot/text/contraction.h"
-#include "planner/entries/keep_coefficients.h"
 #include "planner/lowering/program.h"
 
 namespace bf_aot {
 namespace {
 
-// Those that programs call: rows with a window of the box end in a routine of the runtime.
-std::string kernels(const Plan& plan, const std::vector<calls::Program>& programs,
-                    loop::Needs& needs) {
-  const std::set<KernelId> called = calls::kernels_of(programs);
+std::string kernels(const Plan& plan, loop::Needs& needs) {
   std::string text;
-  for (std::size_t i = 0; i < plan.kernels.size(); ++i)
-    if (called.contains(static_cast<KernelId>(i)))
-      text += print_kernel(plan.kernels[i], needs) + "\n";
+  for (const Kernel& kernel : plan.kernels)
+    if (kernel.code == KernelCode::kPrinted) text += print_kernel(kernel, needs) + "\n";
   return text;
 }
 
@@ -56,98 +52,108 @@ extern "C" __attribute__((visibility("hidden"))) const unsigned char {}_weights[
                      plan.name);
 }
 
-std::string null_check(const std::vector<std::string>& pointers) {
-  std::string text = "  if (";
-  for (const std::string& pointer : pointers) {
-    if (pointer != pointers.front()) text += " || ";
-    text += pointer + " == nullptr";
-  }
-  return text + ") return BF_NULL_ARGUMENT;\n";
-}
-
 bool makes_anew(const Plan& plan) {
   return std::ranges::any_of(plan.domains, &DomainChoice::remade);
 }
 
-std::string workspace_check(const Plan& plan, const Entry& entry) {
-  const std::string upper = upper_case(plan.name);
-  if (entry.buffers.empty())
-    return "  (void)workspace;\n  (void)workspace_bytes;\n"
-           "  if (!bf::float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n";
-  return fmt::format(
-      "  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,\n"
-      "                                                   {0}_WORKSPACE_BYTES,\n"
-      "                                                   {0}_WORKSPACE_ALIGN))\n"
-      "    return status;\n",
-      upper);
-}
-
-std::string bounds_function(const Plan& plan, const Entry& entry, const Instruments& instruments) {
-  const bool cached = is_cached(entry.kind);
-  const bool kept = entry.kind == EntryKind::kSpecBounds && keeps_coefficients(entry);
-  std::string text = fmt::format(
-      "bf_status {}_{}({}const float* lower, const float* upper, float* out_lower, float* "
-      "out_upper,\n"
-      "    {}void* workspace, std::size_t workspace_bytes) {{\n",
-      plan.name, kept ? "spec_coefficients" : to_string(entry.kind),
-      cached ? "void* context, std::size_t context_bytes,\n    " : "",
-      kept ? "float* coefficients, " : "");
-  text += null_check({"lower", "upper", "out_lower", "out_upper"});
-  if (cached)
-    text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
-  text += workspace_check(plan, entry);
-  std::string checks;
+FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
+                         const Instruments& instruments) {
+  const Signature& s = function.signature;
+  if (s.batch)
+    return s.parallel ? parallel_batch_body(plan, function)
+                      : batch_bounds_body(plan, function, instruments);
+  const Entry& entry = *plan.find_entry(*function.entry);
+  std::string text;
   if (makes_anew(plan))
-    checks =
+    text =
         "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
-  checks += fmt::format(
+  text += fmt::format(
       "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
-  text += checks;
-  if (has_workers(plan) && !cached)
-    return emit_steps_function(plan, entry, emit_steps(plan, entry, instruments)) + text +
-           emit_steps_call(plan, entry, "bf::Team{nullptr, 1}") +
-           emit_parallel_function(plan, entry, checks);
-  if (cached) text += emit_begin_call(plan, entry);
-  text += emit_steps(plan, entry, instruments);
-  if (cached) text += emit_end_call(entry);
-  text += "  return BF_OK;\n}\n\n";
-  if (!kept) return text;
-  return text + fmt::format(R"(bf_status {0}_spec_bounds(const float* lower, const float* upper,
-    float* out_lower, float* out_upper, void* workspace, std::size_t workspace_bytes) {{
-  return {0}_spec_coefficients(lower, upper, out_lower, out_upper, nullptr, workspace,
-                               workspace_bytes);
-}}
-
-)",
-                            plan.name);
+  if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
+  const std::string steps = emit_steps(plan, entry, instruments);
+  if (has_workers(plan) && !s.cached)
+    return {text + emit_steps_call(plan, entry, "bf::Team{nullptr, 1}"),
+            emit_steps_function(plan, entry, steps)};
+  if (s.cached) text += emit_begin_call(plan, entry);
+  text += steps;
+  if (s.cached) text += emit_end_call(entry);
+  return {text + "  return BF_OK;\n", {}};
 }
 
-std::string evaluate_function(const Plan& plan, const Entry& entry,
-                              const Instruments& instruments) {
-  std::string text = fmt::format(
-      "bf_status {}_evaluate(const float* x, float* y, void* workspace,\n"
-      "    std::size_t workspace_bytes) {{\n",
-      plan.name);
-  text += null_check({"x", "y"});
-  text += workspace_check(plan, entry);
-  text += fmt::format(
-      "  if (const bf_status status = bf::check_box(x, x, {}_INPUTS)) return status;\n\n",
-      upper_case(plan.name));
-  return text + emit_steps(plan, entry, instruments) + "  return BF_OK;\n}\n\n";
+FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  if (s.batch) return s.parallel ? parallel_batch_body(plan, function) : batch_verify_body(plan);
+  return s.parallel ? parallel_verify_body(plan) : verify_body(plan, s.cached);
 }
 
-std::string info_function(const Plan& plan) {
-  return fmt::format(
-      R"(const bf_model_info* {0}_info(void) {{
-  static constexpr bf_model_info info = {{
+FunctionBody evaluate_body(const Plan& plan, const Instruments& instruments) {
+  return {fmt::format(
+              "  if (const bf_status status = bf::check_box(x, x, {}_INPUTS)) return status;\n\n",
+              upper_case(plan.name)) +
+              emit_steps(plan, *plan.find_entry(EntryKind::kEvaluate), instruments) +
+              "  return BF_OK;\n",
+          {}};
+}
+
+FunctionBody info_body(const Plan& plan) {
+  return {fmt::format(
+              R"(  static constexpr bf_model_info info = {{
       "{0}", {1}_MODEL_SHA256, "{2}", "real", "{3}",
       {1}_INPUTS, {1}_OUTPUTS, {1}_SPEC_ROWS,
       {1}_WORKSPACE_BYTES, {1}_WORKSPACE_ALIGN, {1}_WEIGHTS_BYTES, BF_ABI_VERSION}};
   return &info;
-}}
 )",
-      plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION);
+              plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION),
+          {}};
+}
+
+FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
+                     const Instruments& instruments) {
+  switch (function.signature.work) {
+    case Work::kBounds:
+      return bounds_body(plan, function, instruments);
+    case Work::kVerify:
+      return verify_body(plan, function);
+    case Work::kPropertyBox:
+      return property_box_body(plan);
+    case Work::kDecide:
+      return decide_body(plan);
+    case Work::kContextInit:
+    case Work::kCacheCounters:
+    case Work::kContextSave:
+    case Work::kContextLoad:
+      return context_body(plan, function.signature);
+    case Work::kEvaluate:
+      return evaluate_body(plan, instruments);
+    case Work::kInfo:
+      return info_body(plan);
+  }
+  return {};
+}
+
+// The function that does the same with an argument more, which may be null; null: there is none.
+const ExportedFunction* does_more(const Plan& plan, Signature signature) {
+  if (signature.cached) return nullptr;
+  if (signature.work == Work::kVerify && !signature.parallel) {
+    signature.parallel = true;
+    return find_function(plan, signature);
+  }
+  if (signature.work != Work::kBounds || !signature.spec || signature.coefficients ||
+      signature.parallel)
+    return nullptr;
+  signature.coefficients = true;
+  return find_function(plan, signature);
+}
+
+std::string definition(const Plan& plan, const ExportedFunction& function,
+                       const Instruments& instruments) {
+  const std::string head = prototype(plan.name, function.signature, Language::kCpp) + " {\n";
+  if (const ExportedFunction* const more = does_more(plan, function.signature))
+    return head + "  return " + call_of(plan.name, more->signature, function.signature) +
+           ";\n}\n\n";
+  const FunctionBody body = body_of(plan, function, instruments);
+  return body.helpers + head + argument_checks(plan, function) + body.text + "}\n\n";
 }
 
 }  // namespace
@@ -171,7 +177,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
                         const Instruments& instruments) {
   loop::Needs needs;
   const std::vector<calls::Program> programs = calls::programs_of(plan);
-  const std::string kernel_text = kernels(plan, programs, needs);
+  const std::string kernel_text = kernels(plan, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
   text += emit_contraction(plan);
@@ -194,19 +200,9 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   if (instruments.trace) text += emit_trace_hook(plan);
-  for (const Entry& entry : plan.entries) {
-    if (is_batch(entry.kind)) continue;
-    text += entry.kind == EntryKind::kEvaluate ? evaluate_function(plan, entry, instruments)
-                                               : bounds_function(plan, entry, instruments);
-  }
-  text += emit_context_functions(plan);
-  if (property != nullptr) text += emit_verify_functions(plan);
-  if (property != nullptr) text += emit_parallel_verify(plan);
-  text += emit_batch_functions(plan, property, instruments);
-  text += emit_parallel_batch_functions(plan, property);
-  if (property != nullptr) text += emit_decide_function(plan);
-  text += info_function(plan);
-  text += "\n}  // extern \"C\"\n";
+  for (const ExportedFunction& function : plan.functions)
+    text += definition(plan, function, instruments);
+  text += "}  // extern \"C\"\n";
   return text;
 }
 

@@ -6,10 +6,8 @@
 
 #include "aot/constants/verdict_tables.h"
 #include "aot/interface/emit.h"
-#include "aot/interface/emit_parallel.h"
 #include "aot/text/literals.h"
 #include "frontend/diagnostic.h"
-#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
@@ -60,26 +58,14 @@ void check_emittable(const Property& property) {
          "decide it with bf-aot verify, or split it");
 }
 
-std::string emit_verify_declarations(const Plan& plan, const Property& property) {
-  const std::string upper = upper_case(plan.name);
-  const std::size_t scratch = bf::verify_bytes(static_cast<std::size_t>(plan.input_count),
-                                               static_cast<std::size_t>(plan.spec_rows));
+std::string verify_section(const Plan& plan, const Property& property) {
+  const ExportedFunction& verify = *find_function(plan, {.work = Work::kVerify});
   return fmt::format(
-      R"(/* The property {2}: an input of a case's box must not satisfy a clause of the case. */
-#define {0}_PROPERTY_CASES {3}
-#define {0}_VERIFY_WORKSPACE_BYTES ({0}_WORKSPACE_BYTES + {4})
-
-/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
- * a violating x, or BF_UNKNOWN. Arguments as for {1}_bounds, but workspace_bytes is at least
- * {0}_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
-bf_status {1}_verify(const float *lower, const float *upper, bf_result *result, void *workspace,
-                     size_t workspace_bytes);
-
-/* The least box of floats around that of a case, from 0. */
-bf_status {1}_property_box(size_t index, float *lower, float *upper);
-
-)",
-      upper, plan.name, property.file_name, property.cases.size(), scratch);
+      "/* The property {1}: an input of a case's box must not satisfy a clause of the case. */\n"
+      "#define {0}_PROPERTY_CASES {2}\n"
+      "#define {0}_VERIFY_WORKSPACE_BYTES ({0}_WORKSPACE_BYTES + {3})\n\n",
+      upper_case(plan.name), property.file_name, property.cases.size(),
+      verify.workspace.bytes - plan.arena_bytes());
 }
 
 std::string emit_verify_tables(const Property& property, const std::string& stem) {
@@ -111,63 +97,43 @@ std::string emit_verify_tables(const Property& property, const std::string& stem
   return text;
 }
 
-namespace {
-
 // With a context, points are bounded without it: they would drive out the box's state.
-std::string verify_function(const Plan& plan, bool cached) {
+FunctionBody verify_body(const Plan& plan, bool cached) {
+  const std::string upper = upper_case(plan.name);
   const std::string bounds =
       fmt::format("{0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES)",
-                  plan.name, upper_case(plan.name));
-  return fmt::format(
-      R"(bf_status {0}_verify{2}({3}const float* lower, const float* upper, bf_result* result,
-    void* workspace, std::size_t workspace_bytes) {{
-  if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
-{4}  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   {1}_VERIFY_WORKSPACE_BYTES,
-                                                   {1}_WORKSPACE_ALIGN))
-    return status;
-  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
+                  plan.name, upper);
+  const std::string with_context = fmt::format(
+      "{0}_spec_bounds_cached(context, context_bytes, low, high, row_low,\n"
+      "        row_high, workspace, {1}_WORKSPACE_BYTES)",
+      plan.name, upper);
+  return {
+      fmt::format(
+          R"(  if (const bf_status status = bf::check_box(lower, upper, {0}_INPUTS)) return status;
 
-  const auto bounds = [{5}workspace](const float* low, const float* high, float* row_low,
+  const auto bounds = [{1}workspace](const float* low, const float* high, float* row_low,
                                   float* row_high) {{
-{6}    return {7};
+{2}    return {3};
   }};
   return bf::verify_property(property::tables, lower, upper, result,
-                             at<float>(workspace, {1}_WORKSPACE_BYTES), bounds);
-}}
-
+                             at<float>(workspace, {0}_WORKSPACE_BYTES), bounds);
 )",
-      plan.name, upper_case(plan.name), cached ? "_cached" : "",
-      cached ? "void* context, std::size_t context_bytes,\n    " : "",
-      cached
-          ? "  if (const bf_status status = open_context(context, context_bytes)) return status;\n"
-          : "",
-      cached ? "context, context_bytes, " : "",
-      cached ? fmt::format("    if (low == high) return {};\n", bounds) : "",
-      cached ? fmt::format("{0}_spec_bounds_cached(context, context_bytes, low, high, row_low,\n"
-                           "        row_high, workspace, {1}_WORKSPACE_BYTES)",
-                           plan.name, upper_case(plan.name))
-             : bounds);
+          upper, cached ? "context, context_bytes, " : "",
+          cached ? fmt::format("    if (low == high) return {};\n", bounds) : "",
+          cached ? with_context : bounds),
+      {}};
 }
 
-}  // namespace
-
-std::string emit_verify_functions(const Plan& plan) {
-  std::string text = shares_rows(plan) ? std::string() : verify_function(plan, false);
-  if (plan.context.bytes > 0) text += verify_function(plan, true);
-  return text + fmt::format(
-                    R"(bf_status {0}_property_box(std::size_t index, float* lower, float* upper) {{
-  if (lower == nullptr || upper == nullptr) return BF_NULL_ARGUMENT;
-  if (index >= {1}_PROPERTY_CASES) return BF_NO_SUCH_CASE;
-  for (std::size_t i = 0; i < {1}_INPUTS; ++i) {{
-    lower[i] = property::lower[index * {1}_INPUTS + i];
-    upper[i] = property::upper[index * {1}_INPUTS + i];
+FunctionBody property_box_body(const Plan& plan) {
+  return {fmt::format(R"(  if (index >= {0}_PROPERTY_CASES) return BF_NO_SUCH_CASE;
+  for (std::size_t i = 0; i < {0}_INPUTS; ++i) {{
+    lower[i] = property::lower[index * {0}_INPUTS + i];
+    upper[i] = property::upper[index * {0}_INPUTS + i];
   }}
   return BF_OK;
-}}
-
 )",
-                    plan.name, upper_case(plan.name));
+                      upper_case(plan.name)),
+          {}};
 }
 
 std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,

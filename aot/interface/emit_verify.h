@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "aot/interface/signature.h"
 #include "aot/text/emitted_file.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
@@ -14,12 +15,13 @@ namespace bf_aot {
 // Throws: BF3412 when the property has no case, or boxes beyond what source text can hold.
 void check_emittable(const Property& property);
 
-// For <stem>.h.
-std::string emit_verify_declarations(const Plan& plan, const Property& property);
+// What stands before NAME_verify in the header.
+std::string verify_section(const Plan& plan, const Property& property);
 
-// For <stem>.cpp: constants of the unnamed namespace, and the entry points.
+// For <stem>.cpp: constants of the unnamed namespace, and bodies.
 std::string emit_verify_tables(const Property& property, const std::string& stem);
-std::string emit_verify_functions(const Plan& plan);
+FunctionBody verify_body(const Plan& plan, bool cached);
+FunctionBody property_box_body(const Plan& plan);
 
 // <stem>_property.inc with the boxes, when they are too many for the source.
 std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,

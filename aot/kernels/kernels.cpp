@@ -55,37 +55,6 @@ void check_depth(const Kernel& kernel, const KernelNests& made) {
 
 }  // namespace
 
-bool is_printed(KernelKind kind) {
-  switch (kind) {
-    case KernelKind::kIntervalAffine:
-    case KernelKind::kCentreAffine:
-    case KernelKind::kEvaluateAffine:
-    case KernelKind::kBackwardAffine:
-    case KernelKind::kConcretize:
-    case KernelKind::kForwardLines:
-      return true;
-    case KernelKind::kBindFloat:
-    case KernelKind::kBindDouble:
-    case KernelKind::kRelax:
-    case KernelKind::kStartRows:
-    case KernelKind::kFirstLink:
-    case KernelKind::kTermInterval:
-    case KernelKind::kIntervalMax:
-    case KernelKind::kTermCentre:
-    case KernelKind::kTermStart:
-    case KernelKind::kTermBackward:
-    case KernelKind::kRelaxRows:
-    case KernelKind::kRelaxProduct:
-    case KernelKind::kRelaxMax:
-    case KernelKind::kForwardRows:
-    case KernelKind::kStepSlopes:
-    case KernelKind::kStartLines:
-    case KernelKind::kRelaxLines:
-      return false;
-  }
-  return false;
-}
-
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
   const KernelNests made = nests_of(kernel);
   check_depth(kernel, made);

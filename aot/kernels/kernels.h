@@ -27,9 +27,6 @@ KernelNests forward_lines_nests(const Kernel& kernel);
 // Of the kernel's family.
 KernelNests nests_of(const Kernel& kernel);
 
-// Whether a kernel is printed from loop nests; the others are calls of the runtime.
-bool is_printed(KernelKind kind);
-
 // The kernel's function, complete with its comment.
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
 

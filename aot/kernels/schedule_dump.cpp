@@ -23,7 +23,7 @@ std::string dump_schedules(const Plan& plan) {
   std::string text;
   for (const Kernel& kernel : plan.kernels) {
     text += fmt::format("\nkernel {}\n", kernel.key);
-    if (!is_printed(kernel.kind)) {
+    if (kernel.code != KernelCode::kPrinted) {
       text += "  a routine of the runtime\n";
       continue;
     }

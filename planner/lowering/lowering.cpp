@@ -106,9 +106,12 @@ void LoweringPlanner::use_row_lanes(Kernel& kernel, int tile, bool wide) const {
 KernelId LoweringPlanner::intern(Kernel kernel) {
   kernel.boxes = boxes_;
   kernel.rows *= boxes_;
-  const bool routine = !kernel.reason.empty();
+  kernel.code = code_of(kernel.kind);
+  const bool routine = kernel.code == KernelCode::kRoutine;
   kernel.strategy = lanes_ > 1 && !routine ? Lowering::kVector : Lowering::kGeneric;
-  if (!routine)
+  if (routine)
+    kernel.reason = "a routine of the runtime";
+  else
     kernel.reason = lanes_ > 1
                         ? fmt::format("{}-byte vectors of {}", plan_.config.target.vector_bytes,
                                       plan_.config.target.name)
@@ -350,7 +353,6 @@ KernelId LoweringPlanner::first_link(int layer, int below, int tile, bool live_o
   Kernel kernel = dense(KernelKind::kFirstLink, below);
   kernel.map = fmt::format("from_panel{}", panel_of(layer));
   kernel.live_out = live_out;
-  kernel.reason = "a routine of the runtime";
   use_row_lanes(kernel, tile, false);
   kernel.schedule.columns = kernel.in;
   kernel.schedule.chunk = backward_chunk(below);

@@ -47,7 +47,6 @@ Kernel routine(KernelKind kind, int in, int out = 0) {
   kernel.kind = kind;
   kernel.in = in;
   kernel.out = out;
-  kernel.reason = "a routine of the runtime";
   return kernel;
 }
 

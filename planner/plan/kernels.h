@@ -40,11 +40,18 @@ enum class KernelKind : std::uint8_t {
   kRelaxLines,    // a routine: lines of z -> of the activation
 };
 
+// Where a kernel's code is.
+enum class KernelCode : std::uint8_t {
+  kPrinted,  // a function of the generated file
+  kRoutine,  // in the runtime's headers
+};
+
 // A kernel, printed once and shared by all steps of equal key.
 struct Kernel {
   std::string key;       // "interval_affine.relu/50x50/f32/panel64/x86-64-v4"
-  std::string function;  // its name in the generated file
+  std::string function;  // its name; of printed ones in the generated file
   KernelKind kind = KernelKind::kIntervalAffine;
+  KernelCode code = KernelCode::kPrinted;
   std::string
       map;  // of a term: "conv", "sparse", "gather"; of other routines what tells them apart
   std::string geometry;  // of a convolution's backward term: "16x8x8_32x4x4_k3x3_s2x2"; or empty
@@ -74,6 +81,9 @@ struct Kernel {
 };
 
 using KernelId = std::int32_t;
+
+// Of a kind that loop nests are written for: printed.
+KernelCode code_of(KernelKind kind);
 
 std::string_view to_string(KernelKind kind);
 

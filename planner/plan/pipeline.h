@@ -26,6 +26,8 @@ struct PlanOptions {
   std::vector<Box> samples;
   // By sample; empty: the widths of all rows count, not a property's margin.
   std::vector<MarginClauses> margins;
+  // The rows of the specification are a property's: there are functions that decide it.
+  bool property = false;
   // Called after each pass that ran, with the seconds that it took.
   std::function<void(std::string_view pass, const Plan& plan, double seconds)> after_pass;
 };

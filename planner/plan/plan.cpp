@@ -261,6 +261,38 @@ std::string_view to_string(KernelKind kind) {
   return {};
 }
 
+KernelCode code_of(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kIntervalAffine:
+    case KernelKind::kCentreAffine:
+    case KernelKind::kEvaluateAffine:
+    case KernelKind::kBackwardAffine:
+    case KernelKind::kConcretize:
+    case KernelKind::kForwardLines:
+      return KernelCode::kPrinted;
+    case KernelKind::kBindFloat:
+    case KernelKind::kBindDouble:
+    case KernelKind::kRelax:
+    case KernelKind::kStartRows:
+    case KernelKind::kFirstLink:
+    case KernelKind::kTermInterval:
+    case KernelKind::kIntervalMax:
+    case KernelKind::kTermCentre:
+    case KernelKind::kTermStart:
+    case KernelKind::kTermBackward:
+    case KernelKind::kRelaxRows:
+    case KernelKind::kRelaxProduct:
+    case KernelKind::kRelaxMax:
+    case KernelKind::kForwardRows:
+    case KernelKind::kStepSlopes:
+    case KernelKind::kStartLines:
+    case KernelKind::kRelaxLines:
+      return KernelCode::kRoutine;
+  }
+  BF_CHECK(!"a KernelKind");
+  return {};
+}
+
 std::string_view to_string(Element element) {
   switch (element) {
     case Element::kFloat32:

@@ -9,6 +9,7 @@
 #include "frontend/graph.h"
 #include "planner/plan/buffers.h"
 #include "planner/plan/config.h"
+#include "planner/plan/functions.h"
 #include "planner/plan/kernels.h"
 #include "planner/plan/layers.h"
 #include "planner/plan/steps.h"
@@ -185,6 +186,14 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
+// Memory of NAME_decide beyond what bounds need.
+struct DecidePlan {
+  int open_boxes = 0;  // that its workspace has room for; 0: there is no such function
+  std::int64_t open_box_bytes = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const DecidePlan&) const = default;
+};
+
 // A candidate that a pass considered and did not take.
 struct Rejected {
   std::string slot;  // "domain", "layout", "lowering", "storage"
@@ -214,8 +223,10 @@ struct Plan {
   ContextPlan context;
   BatchPlan batch;
   ParallelPlan parallel;
+  DecidePlan decide;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
+  std::vector<ExportedFunction> functions;
   std::vector<Rejected> rejected;
   Prediction prediction;
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "planner/plan/functions_json.h"
 #include "planner/plan/plan_json_steps.h"
 #include "planner/plan/search_json.h"
 
@@ -240,38 +241,40 @@ Json heads_json(const Plan& plan, const std::vector<int>& heads) {
 Json kernels_json(const Plan& plan) {
   Json list = Json::array();
   for (const Kernel& kernel : plan.kernels) {
-    list.push_back({{"key", kernel.key},
-                    {"function", kernel.function},
-                    {"kind", to_string(kernel.kind)},
-                    {"map", kernel.map},
-                    {"geometry", kernel.geometry},
-                    {"in", kernel.in},
-                    {"out", kernel.out},
-                    {"rows", kernel.rows},
-                    {"lines", kernel.lines},
-                    {"boxes", kernel.boxes},
-                    {"panel", kernel.panel},
-                    {"relu", kernel.relu},
-                    {"residual", kernel.residual},
-                    {"wide", kernel.wide},
-                    {"plain", kernel.plain},
-                    {"live_out", kernel.live_out},
-                    {"live_in", kernel.live_in},
-                    {"head", kernel.head},
-                    {"strategy", to_string(kernel.strategy)},
-                    {"schedule",
-                     {{"lanes", kernel.schedule.lanes},
-                      {"vectors", kernel.schedule.vectors},
-                      {"columns", kernel.schedule.columns},
-                      {"chunk", kernel.schedule.chunk},
-                      {"groups_first", kernel.schedule.groups_first},
-                      {"unroll", kernel.schedule.unroll},
-                      {"pixels", kernel.schedule.pixels}}},
-                    {"rolled", kernel.rolled},
-                    {"prefetch", kernel.prefetch},
-                    {"depth", kernel.depth},
-                    {"reason", kernel.reason},
-                    {"predicted_seconds", rounded(kernel.predicted_seconds)}});
+    list.push_back(
+        {{"key", kernel.key},
+         {"code", kernel.code == KernelCode::kPrinted ? "printed" : "routine"},
+         {"function", kernel.code == KernelCode::kPrinted ? Json(kernel.function) : Json(nullptr)},
+         {"kind", to_string(kernel.kind)},
+         {"map", kernel.map},
+         {"geometry", kernel.geometry},
+         {"in", kernel.in},
+         {"out", kernel.out},
+         {"rows", kernel.rows},
+         {"lines", kernel.lines},
+         {"boxes", kernel.boxes},
+         {"panel", kernel.panel},
+         {"relu", kernel.relu},
+         {"residual", kernel.residual},
+         {"wide", kernel.wide},
+         {"plain", kernel.plain},
+         {"live_out", kernel.live_out},
+         {"live_in", kernel.live_in},
+         {"head", kernel.head},
+         {"strategy", to_string(kernel.strategy)},
+         {"schedule",
+          {{"lanes", kernel.schedule.lanes},
+           {"vectors", kernel.schedule.vectors},
+           {"columns", kernel.schedule.columns},
+           {"chunk", kernel.schedule.chunk},
+           {"groups_first", kernel.schedule.groups_first},
+           {"unroll", kernel.schedule.unroll},
+           {"pixels", kernel.schedule.pixels}}},
+         {"rolled", kernel.rolled},
+         {"prefetch", kernel.prefetch},
+         {"depth", kernel.depth},
+         {"reason", kernel.reason},
+         {"predicted_seconds", rounded(kernel.predicted_seconds)}});
   }
   return list;
 }
@@ -393,6 +396,7 @@ Json to_json(const Plan& plan) {
   json.update(choices_json(plan));
   json["prediction"] = {{"profile", plan.prediction.profile},
                         {"activity", plan.prediction.activity}};
+  if (!plan.functions.empty()) json["functions"] = functions_json(plan);
   json["kernels"] = kernels_json(plan);
   json["tasks"] = std::move(tasks);
   json["buffers"] = std::move(buffers);

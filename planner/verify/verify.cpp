@@ -9,6 +9,7 @@
 #include "planner/verify/verify_cache.h"
 #include "planner/verify/verify_calls.h"
 #include "planner/verify/verify_entry.h"
+#include "planner/verify/verify_functions.h"
 #include "planner/verify/verify_layer.h"
 
 namespace bf_aot {
@@ -221,6 +222,7 @@ void verify(const Plan& plan, PlanStage stage) {
     check_layouts(plan);
     check_kernels(plan);
     check_entries(plan, stage);
+    verify_functions(plan);
   } else {
     require(plan.entries.empty() && plan.kernels.empty(), "entries before their time");
   }

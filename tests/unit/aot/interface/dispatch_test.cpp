@@ -26,23 +26,6 @@ TEST(Dispatch, LevelsAreThoseUpToTheTarget) {
   EXPECT_TRUE(names("cortex-m4").empty());
 }
 
-TEST(Dispatch, ReadsPrototypes) {
-  const auto found =
-      read_prototypes(header_of("",
-                                "/* Not int net_no(int a); */\n#define NET_X 1\n"
-                                "bf_status net_bounds(const float *lower, float *upper,\n"
-                                "                     size_t bytes);\n\n/* two\n * lines */\n"
-                                "const bf_model_info *net_info(void);\n"));
-  ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[0].result, "bf_status");
-  EXPECT_EQ(found[0].name, "net_bounds");
-  EXPECT_EQ(found[0].parameters, "const float *lower, float *upper, size_t bytes");
-  EXPECT_EQ(found[0].arguments, (std::vector<std::string>{"lower", "upper", "bytes"}));
-  EXPECT_EQ(found[1].result, "const bf_model_info *");
-  EXPECT_EQ(found[1].name, "net_info");
-  EXPECT_TRUE(found[1].arguments.empty());
-}
-
 TEST(Dispatch, MergesSizes) {
   const auto header = [](int workspace, int weights, int blob, const std::string& banner) {
     return banner + header_of("#define NET_WORKSPACE_BYTES " + std::to_string(workspace) +
@@ -59,9 +42,6 @@ TEST(Dispatch, MergesSizes) {
 TEST(DispatchDeathTest, RefusesHeadersThatDifferInMore) {
   EXPECT_DEATH(
       merge_headers({header_of("#define NET_A 1\n", ""), header_of("#define NET_B 1\n", "")}), "");
-  EXPECT_DEATH(
-      merge_headers({header_of("", "int net_x(void);\n"), header_of("", "int net_y(void);\n")}),
-      "");
 }
 
 }  // namespace

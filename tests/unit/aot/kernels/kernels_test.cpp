@@ -23,7 +23,7 @@ using testing::dense_chain;
 void check_kernels(const Graph& graph, const PlannerConfig& config, std::set<std::string>& kinds) {
   const Plan made = plan(graph, {}, "net", false, config);
   for (const Kernel& kernel : made.kernels) {
-    if (!is_printed(kernel.kind) || kernel.kind == KernelKind::kEvaluateAffine) continue;
+    if (kernel.code != KernelCode::kPrinted || kernel.kind == KernelKind::kEvaluateAffine) continue;
     kinds.insert(fmt::format("{}{}{}", to_string(kernel.kind), kernel.plain ? ".plain" : "",
                              kernel.wide ? ".wide" : ""));
     const KernelNests nests = nests_of(kernel);
@@ -87,7 +87,7 @@ TEST(Kernels, TilesOfOneColumnNameNoLoop) {
   for (const std::int64_t size : {17, 41, 57}) {
     const Plan made = plan(dense_chain({6, size, 121, size, 48, 5}), {}, "net", false, config);
     for (const Kernel& kernel : made.kernels) {
-      if (!is_printed(kernel.kind)) continue;
+      if (kernel.code != KernelCode::kPrinted) continue;
       listed += kernel.live_in && kernel.in % kernel.schedule.columns == 1 ? 1 : 0;
       loop::Needs needs;
       const std::string text = print_kernel(kernel, needs);

@@ -47,7 +47,7 @@ TEST(PrintedKernels, AskMemoryAheadForLargeTables) {
   const Plan made = plan(chain({100, 60, 5}), {}, "net", false, config);
   int large = 0, small = 0;
   for (const Kernel& kernel : made.kernels) {
-    if (!is_printed(kernel.kind)) continue;
+    if (kernel.code != KernelCode::kPrinted) continue;
     loop::Needs needs;
     const std::string text = print_kernel(kernel, needs);
     const bool asks = text.find("BF_PREFETCH(weight") != std::string::npos;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "planner/plan/functions.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+
+// The types of pointers to exported functions, from their signatures.
+
+template <ParameterType kType>
+struct CType;
+template <>
+struct CType<ParameterType::kFloats> : std::type_identity<float> {};
+template <>
+struct CType<ParameterType::kMemory> : std::type_identity<void> {};
+template <>
+struct CType<ParameterType::kResult> : std::type_identity<bf_result> {};
+template <>
+struct CType<ParameterType::kStatus> : std::type_identity<bf_status> {};
+template <>
+struct CType<ParameterType::kBudget> : std::type_identity<bf_budget> {};
+template <>
+struct CType<ParameterType::kSearch> : std::type_identity<bf_search> {};
+template <>
+struct CType<ParameterType::kCounters> : std::type_identity<bf_cache_counters> {};
+template <>
+struct CType<ParameterType::kExecutor> : std::type_identity<bf_executor> {};
+
+template <ParameterType kType, bool kWritten>
+struct Argument {
+  using Pointee = typename CType<kType>::type;
+  using type = std::conditional_t<kWritten, Pointee*, const Pointee*>;
+};
+template <bool kWritten>
+struct Argument<ParameterType::kSize, kWritten> : std::type_identity<std::size_t> {};
+
+template <Signature kSignature, std::size_t... kIndices>
+auto exported_pointer(std::index_sequence<kIndices...>) {
+  using Result =
+      std::conditional_t<kSignature.work == Work::kInfo, const bf_model_info*, bf_status>;
+  return static_cast<Result (*)(
+      typename Argument<parameters_of(kSignature)[kIndices].type,
+                        parameters_of(kSignature)[kIndices].written>::type...)>(nullptr);
+}
+
+template <Signature kSignature>
+using ExportedPointer = decltype(exported_pointer<kSignature>(
+    std::make_index_sequence<parameters_of(kSignature).size()>()));
+
+}  // namespace bf_aot::cli

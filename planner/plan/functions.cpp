@@ -1,0 +1,192 @@
+#include "planner/plan/functions.h"
+
+#include <algorithm>
+
+#include "planner/plan/plan.h"
+#include "runtime/bf/contract/workspace.h"
+
+namespace bf_aot {
+namespace {
+
+class FunctionList {
+ public:
+  FunctionList(Plan& plan, bool property) : plan_(plan), property_(property) {}
+
+  void make() {
+    bounds({});
+    if (property_) {
+      add({.work = Work::kVerify}, {}, one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
+      add({.work = Work::kPropertyBox}, {}, {});
+    }
+    if (plan_.parallel.workers > 1) {
+      bounds({.parallel = true});
+      if (property_)
+        add({.work = Work::kVerify, .parallel = true}, {},
+            shared(one_with("VERIFY_WORKSPACE_BYTES", verify_bytes())));
+    }
+    if (plan_.config.batch > 1) batches();
+    if (keeps_coefficients()) {
+      const bool batch = plan_.config.batch > 1;
+      add({.work = Work::kBounds, .spec = true, .coefficients = true, .batch = batch},
+          batch ? EntryKind::kSpecBoundsBatch : EntryKind::kSpecBounds, batch ? several() : one());
+    }
+    if (property_ && plan_.config.decide) add({.work = Work::kDecide}, {}, decide());
+    if (plan_.context.bytes > 0) contexts();
+    add({.work = Work::kEvaluate}, EntryKind::kEvaluate, one());
+    add({.work = Work::kInfo}, {}, {});
+  }
+
+ private:
+  void add(const Signature& signature, std::optional<EntryKind> entry, Workspace workspace) {
+    if (entry && plan_.find_entry(*entry) == nullptr) entry.reset();
+    plan_.functions.push_back({signature, entry, std::move(workspace)});
+  }
+
+  // Of the outputs and of the specification.
+  void bounds(Signature signature) {
+    const Workspace alone = signature.batch ? several() : one();
+    const Workspace workspace = !signature.parallel ? alone
+                                : signature.batch   ? each_worker(alone)
+                                                    : shared(alone);
+    using enum EntryKind;
+    add(signature,
+        signature.cached  ? kBoundsCached
+        : signature.batch ? kBoundsBatch
+                          : kBounds,
+        workspace);
+    if (plan_.spec_rows == 0) return;
+    signature.spec = true;
+    add(signature,
+        signature.cached  ? kSpecBoundsCached
+        : signature.batch ? kSpecBoundsBatch
+                          : kSpecBounds,
+        workspace);
+  }
+
+  void batches() {
+    Workspace verify = several();
+    verify.macro = "VERIFY_BATCH_WORKSPACE_BYTES";
+    verify.bytes += batch_verify_bytes();
+    bounds({.batch = true});
+    if (property_) add({.work = Work::kVerify, .batch = true}, {}, verify);
+    if (plan_.config.workers == 1) return;
+    bounds({.batch = true, .parallel = true});
+    if (property_)
+      add({.work = Work::kVerify, .batch = true, .parallel = true}, {}, each_worker(verify));
+  }
+
+  void contexts() {
+    add({.work = Work::kContextInit}, {}, {});
+    add({.work = Work::kCacheCounters}, {}, {});
+    bounds({.cached = true});
+    if (property_)
+      add({.work = Work::kVerify, .cached = true}, {},
+          one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
+    if (plan_.context.persistent_bytes == 0) return;
+    add({.work = Work::kContextSave}, {}, {});
+    add({.work = Work::kContextLoad}, {}, {});
+  }
+
+  Workspace one() const { return {"WORKSPACE_BYTES", plan_.arena_bytes(), {}, 0}; }
+  Workspace several() const { return {"BATCH_WORKSPACE_BYTES", plan_.batch_bytes(), {}, 0}; }
+  Workspace one_with(const char* macro, std::int64_t more) const {
+    return {macro, plan_.arena_bytes() + more, {}, 0};
+  }
+  Workspace shared(Workspace made) const {
+    made.worker_macro = "WORKER_BYTES";
+    made.worker_bytes = plan_.worker_bytes();
+    return made;
+  }
+  static Workspace each_worker(Workspace made) {
+    made.worker_macro = made.macro;
+    made.worker_bytes = made.bytes;
+    return made;
+  }
+
+  std::size_t inputs() const { return static_cast<std::size_t>(plan_.input_count); }
+  std::size_t rows() const { return static_cast<std::size_t>(std::max(plan_.spec_rows, 1)); }
+  std::size_t boxes() const { return static_cast<std::size_t>(plan_.config.batch); }
+
+  std::int64_t verify_bytes() const {
+    return static_cast<std::int64_t>(bf::verify_bytes(inputs(), rows()));
+  }
+
+  // Workspaces of several workers follow each other: each is aligned.
+  std::int64_t batch_verify_bytes() const {
+    const auto bytes =
+        plan_.batch.side_by_side == 1
+            ? verify_bytes()
+            : static_cast<std::int64_t>(bf::verify_boxes_bytes(inputs(), rows(), boxes()));
+    const std::int64_t align = plan_.config.target.align;
+    return plan_.config.workers > 1 ? (bytes + align - 1) / align * align : bytes;
+  }
+
+  Workspace decide() {
+    // Depth first, a level down leaves a round's boxes open: room for a tree as deep as a box of a
+    // few inputs has bits to split. More is the caller's to give.
+    constexpr int kLevels = 64;
+    constexpr int kLeastOpen = 128;
+    DecidePlan& decide = plan_.decide;
+    decide.open_boxes = std::max(kLeastOpen, kLevels * plan_.config.batch);
+    decide.open_box_bytes = static_cast<std::int64_t>(bf::open_box_bytes(inputs()));
+    const auto round =
+        static_cast<std::int64_t>(bf::round_bytes(inputs(), rows(), boxes(), keeps_coefficients()));
+    decide.bytes = round + decide.open_boxes * decide.open_box_bytes;
+    const Workspace below = plan_.config.batch > 1 ? several() : one();
+    return {"DECIDE_WORKSPACE_BYTES", below.bytes + decide.bytes, {}, 0};
+  }
+
+  bool keeps_coefficients() const {
+    for (const Entry& entry : plan_.entries)
+      for (const Step& step : entry.steps)
+        if (const auto* const rows = std::get_if<BackwardRows>(&step))
+          if (rows->kept_position >= 0) return true;
+    return false;
+  }
+
+  Plan& plan_;
+  const bool property_;
+};
+
+std::string_view name_of(Work work) {
+  switch (work) {
+    case Work::kBounds:
+      return "bounds";
+    case Work::kVerify:
+      return "verify";
+    case Work::kPropertyBox:
+      return "property_box";
+    case Work::kDecide:
+      return "decide";
+    case Work::kContextInit:
+      return "context_init";
+    case Work::kCacheCounters:
+      return "cache_counters";
+    case Work::kContextSave:
+      return "context_save";
+    case Work::kContextLoad:
+      return "context_load";
+    case Work::kEvaluate:
+      return "evaluate";
+    case Work::kInfo:
+      return "info";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string suffix_of(const Signature& s) {
+  std::string suffix(s.coefficients ? "coefficients" : name_of(s.work));
+  if (s.spec) suffix.insert(0, "spec_");
+  if (s.cached) suffix += "_cached";
+  if (s.batch) suffix += "_batch";
+  if (s.parallel) suffix += "_parallel";
+  return suffix;
+}
+
+void list_functions(Plan& plan, bool property) {
+  FunctionList(plan, property).make();
+}
+
+}  // namespace bf_aot

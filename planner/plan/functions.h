@@ -1,0 +1,179 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bf_aot {
+
+// The functions that a verifier exports, as data: header, definitions, forwarders and the host's
+// pointers are made from this. NAME_<suffix> is the symbol.
+
+enum class EntryKind : std::uint8_t;
+
+enum class Work : std::uint8_t {
+  kBounds,
+  kVerify,
+  kPropertyBox,
+  kDecide,
+  kContextInit,
+  kCacheCounters,
+  kContextSave,
+  kContextLoad,
+  kEvaluate,
+  kInfo,
+};
+
+// What a function does; its suffix and its parameters follow.
+struct Signature {
+  Work work = Work::kBounds;
+  bool spec = false;          // bounds: of the rows of the specification
+  bool coefficients = false;  // and the rows' coefficients over the inputs
+  bool cached = false;        // with a context
+  bool batch = false;         // several boxes
+  bool parallel = false;      // several workers
+  bool operator==(const Signature&) const = default;
+};
+
+enum class ParameterType : std::uint8_t {
+  kFloats,
+  kMemory,
+  kSize,
+  kResult,
+  kStatus,
+  kBudget,
+  kSearch,
+  kCounters,
+  kExecutor,
+};
+
+// How many elements a pointer is to, for one box.
+enum class Count : std::uint8_t { kOne, kInputs, kOutputs, kSpecRows, kCoefficients, kBytes };
+
+struct Parameter {
+  std::string_view name;
+  ParameterType type = ParameterType::kFloats;
+  bool written = false;
+  Count count = Count::kOne;
+  bool per_box = false;   // so many for each of `count` boxes
+  bool optional = false;  // may be null
+  bool operator==(const Parameter&) const = default;
+};
+
+class ParameterList {
+ public:
+  constexpr void add(const Parameter& parameter) { items_[count_++] = parameter; }
+  constexpr const Parameter* begin() const { return items_.data(); }
+  constexpr const Parameter* end() const { return items_.data() + count_; }
+  constexpr const Parameter& operator[](std::size_t i) const { return items_[i]; }
+  constexpr std::size_t size() const { return count_; }
+
+ private:
+  std::array<Parameter, 12> items_ = {};
+  std::size_t count_ = 0;
+};
+
+constexpr bool has_context(const Signature& s) {
+  return s.cached || s.work == Work::kContextInit || s.work == Work::kCacheCounters ||
+         s.work == Work::kContextSave || s.work == Work::kContextLoad;
+}
+
+constexpr bool has_workspace(const Signature& s) {
+  return s.work == Work::kBounds || s.work == Work::kVerify || s.work == Work::kDecide ||
+         s.work == Work::kEvaluate;
+}
+
+constexpr void add_operands(const Signature& s, ParameterList& list) {
+  using enum ParameterType;
+  const auto box = [&](bool written) {
+    list.add({"lower", kFloats, written, Count::kInputs, s.batch});
+    list.add({"upper", kFloats, written, Count::kInputs, s.batch});
+  };
+  switch (s.work) {
+    case Work::kBounds: {
+      const Count rows = s.spec ? Count::kSpecRows : Count::kOutputs;
+      box(false);
+      list.add({"out_lower", kFloats, true, rows, s.batch});
+      list.add({"out_upper", kFloats, true, rows, s.batch});
+      if (s.coefficients)
+        list.add({"coefficients", kFloats, true, Count::kCoefficients, s.batch, true});
+      return;
+    }
+    case Work::kVerify:
+      box(false);
+      list.add({s.batch ? "results" : "result", kResult, true, Count::kOne, s.batch});
+      return;
+    case Work::kPropertyBox:
+      list.add({"index", kSize});
+      return box(true);
+    case Work::kDecide:
+      box(false);
+      list.add({"budget", kBudget, false, Count::kOne, false, true});
+      list.add({"result", kResult, true});
+      list.add({"search", kSearch, true, Count::kOne, false, true});
+      return;
+    case Work::kCacheCounters:
+      list.add({"counters", kCounters, true});
+      return;
+    case Work::kContextSave:
+    case Work::kContextLoad:
+      list.add({"blob", kMemory, s.work == Work::kContextSave, Count::kBytes});
+      list.add({"blob_bytes", kSize});
+      return;
+    case Work::kEvaluate:
+      list.add({"x", kFloats, false, Count::kInputs});
+      list.add({"y", kFloats, true, Count::kOutputs});
+      return;
+    case Work::kContextInit:
+    case Work::kInfo:
+      return;
+  }
+}
+
+constexpr ParameterList parameters_of(const Signature& s) {
+  using enum ParameterType;
+  ParameterList list;
+  if (has_context(s)) {
+    const bool written = s.work != Work::kCacheCounters && s.work != Work::kContextSave;
+    list.add({"context", kMemory, written, Count::kBytes});
+    list.add({"context_bytes", kSize});
+  }
+  if (s.batch) list.add({"count", kSize});
+  add_operands(s, list);
+  if (s.batch) list.add({"statuses", kStatus, true, Count::kOne, true});
+  if (has_workspace(s)) {
+    list.add({"workspace", kMemory, true, Count::kBytes});
+    list.add({"workspace_bytes", kSize});
+  }
+  if (s.parallel) list.add({"executor", kExecutor, false, Count::kOne, false, true});
+  return list;
+}
+
+// "spec_bounds_batch_parallel"
+std::string suffix_of(const Signature& signature);
+
+// Memory that a function asks for, with the macros of the header that say so: NAME_<macro>.
+struct Workspace {
+  std::string macro;  // empty: none
+  std::int64_t bytes = 0;
+  std::string worker_macro;  // for each worker but the first; empty: there is one
+  std::int64_t worker_bytes = 0;
+  bool operator==(const Workspace&) const = default;
+};
+
+struct ExportedFunction {
+  Signature signature;
+  std::optional<EntryKind> entry;  // whose steps it runs itself
+  Workspace workspace;
+  bool operator==(const ExportedFunction&) const = default;
+};
+
+struct Plan;
+
+// In the order of the header. property: there are functions that decide one.
+void list_functions(Plan& plan, bool property);
+
+}  // namespace bf_aot

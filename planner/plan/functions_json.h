@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// The manifest's `functions`.
+nlohmann::ordered_json functions_json(const Plan& plan);
+
+}  // namespace bf_aot

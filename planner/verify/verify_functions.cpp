@@ -1,0 +1,84 @@
+#include "planner/verify/verify_functions.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "planner/verify/verify_layer.h"
+#include "runtime/bf/contract/workspace.h"
+
+namespace bf_aot {
+namespace {
+
+// What a function's own steps, or those of the functions that it calls, take at least.
+std::int64_t bytes_of_entries(const Plan& plan, bool batch) {
+  std::int64_t bytes = 0;
+  for (const Entry& entry : plan.entries)
+    if (batch || !is_batch(entry.kind)) bytes = std::max(bytes, entry.arena_bytes());
+  return bytes;
+}
+
+std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
+  const auto inputs = static_cast<std::size_t>(plan.input_count);
+  const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
+  const auto boxes = static_cast<std::size_t>(plan.config.batch);
+  std::size_t bytes = 0;
+  if (signature.work == Work::kVerify)
+    bytes = signature.batch && plan.batch.side_by_side > 1
+                ? bf::verify_boxes_bytes(inputs, rows, boxes)
+                : bf::verify_bytes(inputs, rows);
+  if (signature.work == Work::kDecide) {
+    const bool kept = std::ranges::any_of(
+        plan.functions, [](const ExportedFunction& each) { return each.signature.coefficients; });
+    require(plan.decide.open_boxes > 2 &&
+                plan.decide.open_box_bytes == static_cast<std::int64_t>(bf::open_box_bytes(inputs)),
+            "decide: {} open boxes of {} bytes", plan.decide.open_boxes,
+            plan.decide.open_box_bytes);
+    bytes = bf::round_bytes(inputs, rows, boxes, kept) +
+            static_cast<std::size_t>(plan.decide.open_boxes) * bf::open_box_bytes(inputs);
+    require(plan.decide.bytes == static_cast<std::int64_t>(bytes), "decide: {} bytes, not {}",
+            plan.decide.bytes, bytes);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+void verify_function(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  const std::string name = suffix_of(s);
+  require(has_workspace(s) == !function.workspace.macro.empty(), "{}: a workspace or none", name);
+  require(s.parallel == !function.workspace.worker_macro.empty(), "{}: workers or none", name);
+  if (!has_workspace(s)) return;
+  const bool batch = s.batch || (s.work == Work::kDecide && plan.config.batch > 1);
+  const std::int64_t least = bytes_of_entries(plan, batch) + bytes_on_top(plan, s);
+  const std::int64_t most = least + plan.config.target.align;
+  require(function.workspace.bytes >= least && function.workspace.bytes < most,
+          "{}: {} bytes of workspace, needs {}", name, function.workspace.bytes, least);
+  if (!s.parallel) return;
+  std::int64_t worker = s.batch ? function.workspace.bytes : 0;
+  if (!s.batch)
+    for (const Entry& entry : plan.entries)
+      if (!is_batch(entry.kind)) worker = std::max(worker, entry.worker_storage.planned_bytes);
+  require(function.workspace.worker_bytes == worker, "{}: {} bytes of a worker, needs {}", name,
+          function.workspace.worker_bytes, worker);
+}
+
+}  // namespace
+
+void verify_functions(const Plan& plan) {
+  if (plan.functions.empty()) return;
+  std::set<std::string> names;
+  std::set<EntryKind> entries;
+  for (const ExportedFunction& function : plan.functions) {
+    const std::string name = suffix_of(function.signature);
+    require(names.insert(name).second, "two functions are named {}", name);
+    if (function.entry) {
+      require(plan.find_entry(*function.entry) != nullptr, "{}: there is no such entry", name);
+      entries.insert(*function.entry);
+    }
+    verify_function(plan, function);
+  }
+  for (const Entry& entry : plan.entries)
+    require(entries.contains(entry.kind), "no function runs the entry {}", to_string(entry.kind));
+}
+
+}  // namespace bf_aot
