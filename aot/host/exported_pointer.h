@@ -41,7 +41,7 @@ struct Argument<ParameterType::kSize, kWritten> : std::type_identity<std::size_t
 template <Signature kSignature, std::size_t... kIndices>
 auto exported_pointer(std::index_sequence<kIndices...>) {
   using Result =
-      std::conditional_t<kSignature.work == Work::kInfo, const bf_model_info*, bf_status>;
+      std::conditional_t<kSignature.purpose == Purpose::kInfo, const bf_model_info*, bf_status>;
   return static_cast<Result (*)(
       typename Argument<parameters_of(kSignature)[kIndices].type,
                         parameters_of(kSignature)[kIndices].written>::type...)>(nullptr);

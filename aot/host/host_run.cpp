@@ -53,12 +53,12 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
          fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
          "remove the cache folder and try again");
   }
-  const bf_model_info& info = *load<Signature{.work = Work::kInfo}>()();
+  const bf_model_info& info = *load<Signature{.purpose = Purpose::kInfo}>()();
   if (info.abi != BF_ABI_VERSION || info.model_sha256 != plan.model.sha256)
     fail("BF3305", library.string(), "the library belongs to another model or version",
          "remove the cache folder and try again");
   bounds_ = load<Signature{}>();
-  evaluate_ = load<Signature{.work = Work::kEvaluate}>();
+  evaluate_ = load<Signature{.purpose = Purpose::kEvaluate}>();
   if (spec_rows_ > 0) spec_bounds_ = load<Signature{.spec = true}>();
   std::size_t needed = info.workspace_bytes;
   if (plan.config.batch > 1) {

@@ -70,7 +70,7 @@ class HostVerifier {
   using BatchFunction = ExportedPointer<Signature{.spec = true, .batch = true}>;
   using CoefficientsFunction =
       ExportedPointer<Signature{.spec = true, .coefficients = true, .batch = true}>;
-  using EvaluateFunction = ExportedPointer<Signature{.work = Work::kEvaluate}>;
+  using EvaluateFunction = ExportedPointer<Signature{.purpose = Purpose::kEvaluate}>;
 
   struct Close {
     void operator()(void* library) const;

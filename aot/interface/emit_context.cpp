@@ -60,12 +60,12 @@ std::string promise(const Plan& plan) {
 
 std::string context_comment(const Plan& plan, const Signature& signature) {
   const std::string upper = upper_case(plan.name);
-  if (signature.work == Work::kContextInit)
+  if (signature.purpose == Purpose::kContextInit)
     return fmt::format(fmt::runtime(kInitDeclarations + 1), upper, plan.name, plan.context.bytes) +
            "/* Makes an empty context. Every other function wants one that was initialised:\n"
            " * BF_CONTEXT_FOREIGN. */\n";
-  if (signature.work == Work::kCacheCounters) return "/* How often the context helped. */\n";
-  if (signature.work == Work::kContextSave)
+  if (signature.purpose == Purpose::kCacheCounters) return "/* How often the context helped. */\n";
+  if (signature.purpose == Purpose::kContextSave)
     return fmt::format(fmt::runtime(kBlobDeclarations), upper, plan.name,
                        fmt::format("(BF_BLOB_HEADER_BYTES + {})", plan.context.persistent_bytes));
   return signature == Signature{.cached = true} ? promise(plan) : "";
@@ -108,34 +108,34 @@ FunctionBody context_body(const Plan& plan, const Signature& signature) {
       "    return status;\n"
       "  bf::init_context(context, kFingerprint, {1});\n",
       upper, part);
-  switch (signature.work) {
-    case Work::kContextInit:
+  switch (signature.purpose) {
+    case Purpose::kContextInit:
       return {room + "  return BF_OK;\n", {}};
-    case Work::kCacheCounters:
+    case Purpose::kCacheCounters:
       return {std::string(kOpen) +
                   "  *counters = static_cast<const bf::Context*>(context)->counters;\n"
                   "  return BF_OK;\n",
               {}};
-    case Work::kContextSave:
+    case Purpose::kContextSave:
       return {kOpen + blob +
                   fmt::format("  bf::save_blob(context, {}, {}_MODEL_SHA256, blob);\n"
                               "  return BF_OK;\n",
                               part, upper),
               {}};
-    case Work::kContextLoad:
+    case Purpose::kContextLoad:
       return {fmt::format("  if (const bf_status status = {}) return status;\n"
                           "  if (blob == nullptr) return BF_NULL_ARGUMENT;\n",
-                          call_of(plan.name, {.work = Work::kContextInit}, signature)) +
+                          call_of(plan.name, {.purpose = Purpose::kContextInit}, signature)) +
                   blob +
                   fmt::format("  return bf::load_blob(context, {}, {}_MODEL_SHA256, blob);\n", part,
                               upper),
               {}};
-    case Work::kBounds:
-    case Work::kVerify:
-    case Work::kPropertyBox:
-    case Work::kDecide:
-    case Work::kEvaluate:
-    case Work::kInfo:
+    case Purpose::kBounds:
+    case Purpose::kVerify:
+    case Purpose::kPropertyBox:
+    case Purpose::kDecide:
+    case Purpose::kEvaluate:
+    case Purpose::kInfo:
       break;
   }
   BF_CHECK(!"a function of a context");

@@ -25,11 +25,11 @@ std::string shapes(const std::vector<Value>& values) {
 std::string section(const Plan& plan, const Signature& signature, const Property* property) {
   // Where no rows are shared, workers have functions of several boxes alone, or none.
   const bool idle = has_workers(plan) && !shares_rows(plan);
-  if (signature == Signature{.work = Work::kVerify}) return verify_section(plan, *property);
+  if (signature == Signature{.purpose = Purpose::kVerify}) return verify_section(plan, *property);
   if (signature == Signature{.parallel = true}) return parallel_section(plan);
   if (signature == Signature{.batch = true})
     return (idle ? parallel_section(plan) : "") + batch_section(plan);
-  if (signature.work == Work::kEvaluate && idle && plan.config.batch == 1)
+  if (signature.purpose == Purpose::kEvaluate && idle && plan.config.batch == 1)
     return parallel_section(plan);
   return {};
 }
@@ -90,24 +90,24 @@ std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
 }
 
 std::string comment(const Plan& plan, const ExportedFunction& function, const Property* property) {
-  switch (function.signature.work) {
-    case Work::kBounds:
+  switch (function.signature.purpose) {
+    case Purpose::kBounds:
       return bounds_comment(plan, function.signature);
-    case Work::kVerify:
+    case Purpose::kVerify:
       return verify_comment(plan, function);
-    case Work::kPropertyBox:
+    case Purpose::kPropertyBox:
       return "/* The least box of floats around that of a case, from 0. */\n";
-    case Work::kDecide:
+    case Purpose::kDecide:
       return decide_comment(plan, *property);
-    case Work::kContextInit:
-    case Work::kCacheCounters:
-    case Work::kContextSave:
-    case Work::kContextLoad:
+    case Purpose::kContextInit:
+    case Purpose::kCacheCounters:
+    case Purpose::kContextSave:
+    case Purpose::kContextLoad:
       return context_comment(plan, function.signature);
-    case Work::kEvaluate:
+    case Purpose::kEvaluate:
       return "/* Plain inference in float32: y = network(x), no bound of its rounding. x must not "
              "overlap y. */\n";
-    case Work::kInfo:
+    case Purpose::kInfo:
       return "/* What this verifier is; never null. */\n";
   }
   return {};
@@ -170,7 +170,7 @@ std::string emit_header(const Plan& plan, const Property* property) {
   text += fmt::format("#define {}_MODEL_SHA256 \\\n  \"{}\"\n\n", upper, plan.model.sha256);
   text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const ExportedFunction& function : plan.functions)
-    text += section(plan, function, property) + comment(plan, function, property) +
+    text += section(plan, function.signature, property) + comment(plan, function, property) +
             prototype(plan.name, function.signature, Language::kC) + ";\n\n";
   text += fmt::format(R"(#ifdef __cplusplus
 }}

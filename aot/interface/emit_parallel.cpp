@@ -184,7 +184,7 @@ FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& funct
   const std::string bytes = upper + "_" + function.workspace.worker_macro;
   Signature one = function.signature;
   one.batch = one.parallel = false;
-  const bool verify = one.work == Work::kVerify;
+  const bool verify = one.purpose == Purpose::kVerify;
   if (side_by_side(plan))
     return {fmt::format(fmt::runtime(verify ? kVerifyGroups : kGroups), plan.name, upper,
                         suffix_of(one), plan.batch.side_by_side),

@@ -110,23 +110,23 @@ FunctionBody info_body(const Plan& plan) {
 
 FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
                      const Instruments& instruments) {
-  switch (function.signature.work) {
-    case Work::kBounds:
+  switch (function.signature.purpose) {
+    case Purpose::kBounds:
       return bounds_body(plan, function, instruments);
-    case Work::kVerify:
+    case Purpose::kVerify:
       return verify_body(plan, function);
-    case Work::kPropertyBox:
+    case Purpose::kPropertyBox:
       return property_box_body(plan);
-    case Work::kDecide:
+    case Purpose::kDecide:
       return decide_body(plan);
-    case Work::kContextInit:
-    case Work::kCacheCounters:
-    case Work::kContextSave:
-    case Work::kContextLoad:
+    case Purpose::kContextInit:
+    case Purpose::kCacheCounters:
+    case Purpose::kContextSave:
+    case Purpose::kContextLoad:
       return context_body(plan, function.signature);
-    case Work::kEvaluate:
+    case Purpose::kEvaluate:
       return evaluate_body(plan, instruments);
-    case Work::kInfo:
+    case Purpose::kInfo:
       return info_body(plan);
   }
   return {};
@@ -135,11 +135,11 @@ FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
 // The function that does the same with an argument more, which may be null; null: there is none.
 const ExportedFunction* does_more(const Plan& plan, Signature signature) {
   if (signature.cached) return nullptr;
-  if (signature.work == Work::kVerify && !signature.parallel) {
+  if (signature.purpose == Purpose::kVerify && !signature.parallel) {
     signature.parallel = true;
     return find_function(plan, signature);
   }
-  if (signature.work != Work::kBounds || !signature.spec || signature.coefficients ||
+  if (signature.purpose != Purpose::kBounds || !signature.spec || signature.coefficients ||
       signature.parallel)
     return nullptr;
   signature.coefficients = true;

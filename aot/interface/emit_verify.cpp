@@ -59,7 +59,7 @@ void check_emittable(const Property& property) {
 }
 
 std::string verify_section(const Plan& plan, const Property& property) {
-  const ExportedFunction& verify = *find_function(plan, {.work = Work::kVerify});
+  const ExportedFunction& verify = *find_function(plan, {.purpose = Purpose::kVerify});
   return fmt::format(
       "/* The property {1}: an input of a case's box must not satisfy a clause of the case. */\n"
       "#define {0}_PROPERTY_CASES {2}\n"

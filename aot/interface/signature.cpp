@@ -46,7 +46,7 @@ bool must_not_be_null(const Parameter& parameter) {
 
 std::string null_check(const Signature& signature) {
   // An empty context is left even where there is no blob.
-  if (signature.work == Work::kContextLoad) return {};
+  if (signature.purpose == Purpose::kContextLoad) return {};
   std::string condition;
   for (const Parameter& each : parameters_of(signature))
     if (must_not_be_null(each))
@@ -77,7 +77,7 @@ std::string workspace_check(const Plan& plan, const ExportedFunction& function) 
 
 std::string prototype(const std::string& name, const Signature& signature, Language language) {
   std::string result = "bf_status ";
-  if (signature.work == Work::kInfo)
+  if (signature.purpose == Purpose::kInfo)
     result = language == Language::kC ? "const bf_model_info *" : "const bf_model_info* ";
   std::string parameters;
   for (const Parameter& each : parameters_of(signature))

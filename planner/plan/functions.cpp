@@ -15,25 +15,25 @@ class FunctionList {
   void make() {
     bounds({});
     if (property_) {
-      add({.work = Work::kVerify}, {}, one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
-      add({.work = Work::kPropertyBox}, {}, {});
+      add({.purpose = Purpose::kVerify}, {}, one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
+      add({.purpose = Purpose::kPropertyBox}, {}, {});
     }
     if (plan_.parallel.workers > 1) {
       bounds({.parallel = true});
       if (property_)
-        add({.work = Work::kVerify, .parallel = true}, {},
+        add({.purpose = Purpose::kVerify, .parallel = true}, {},
             shared(one_with("VERIFY_WORKSPACE_BYTES", verify_bytes())));
     }
     if (plan_.config.batch > 1) batches();
     if (keeps_coefficients()) {
       const bool batch = plan_.config.batch > 1;
-      add({.work = Work::kBounds, .spec = true, .coefficients = true, .batch = batch},
+      add({.purpose = Purpose::kBounds, .spec = true, .coefficients = true, .batch = batch},
           batch ? EntryKind::kSpecBoundsBatch : EntryKind::kSpecBounds, batch ? several() : one());
     }
-    if (property_ && plan_.config.decide) add({.work = Work::kDecide}, {}, decide());
+    if (property_ && plan_.config.decide) add({.purpose = Purpose::kDecide}, {}, decide());
     if (plan_.context.bytes > 0) contexts();
-    add({.work = Work::kEvaluate}, EntryKind::kEvaluate, one());
-    add({.work = Work::kInfo}, {}, {});
+    add({.purpose = Purpose::kEvaluate}, EntryKind::kEvaluate, one());
+    add({.purpose = Purpose::kInfo}, {}, {});
   }
 
  private:
@@ -68,23 +68,23 @@ class FunctionList {
     verify.macro = "VERIFY_BATCH_WORKSPACE_BYTES";
     verify.bytes += batch_verify_bytes();
     bounds({.batch = true});
-    if (property_) add({.work = Work::kVerify, .batch = true}, {}, verify);
+    if (property_) add({.purpose = Purpose::kVerify, .batch = true}, {}, verify);
     if (plan_.config.workers == 1) return;
     bounds({.batch = true, .parallel = true});
     if (property_)
-      add({.work = Work::kVerify, .batch = true, .parallel = true}, {}, each_worker(verify));
+      add({.purpose = Purpose::kVerify, .batch = true, .parallel = true}, {}, each_worker(verify));
   }
 
   void contexts() {
-    add({.work = Work::kContextInit}, {}, {});
-    add({.work = Work::kCacheCounters}, {}, {});
+    add({.purpose = Purpose::kContextInit}, {}, {});
+    add({.purpose = Purpose::kCacheCounters}, {}, {});
     bounds({.cached = true});
     if (property_)
-      add({.work = Work::kVerify, .cached = true}, {},
+      add({.purpose = Purpose::kVerify, .cached = true}, {},
           one_with("VERIFY_WORKSPACE_BYTES", verify_bytes()));
     if (plan_.context.persistent_bytes == 0) return;
-    add({.work = Work::kContextSave}, {}, {});
-    add({.work = Work::kContextLoad}, {}, {});
+    add({.purpose = Purpose::kContextSave}, {}, {});
+    add({.purpose = Purpose::kContextLoad}, {}, {});
   }
 
   Workspace one() const { return {"WORKSPACE_BYTES", plan_.arena_bytes(), {}, 0}; }
@@ -148,27 +148,27 @@ class FunctionList {
   const bool property_;
 };
 
-std::string_view name_of(Work work) {
-  switch (work) {
-    case Work::kBounds:
+std::string_view name_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::kBounds:
       return "bounds";
-    case Work::kVerify:
+    case Purpose::kVerify:
       return "verify";
-    case Work::kPropertyBox:
+    case Purpose::kPropertyBox:
       return "property_box";
-    case Work::kDecide:
+    case Purpose::kDecide:
       return "decide";
-    case Work::kContextInit:
+    case Purpose::kContextInit:
       return "context_init";
-    case Work::kCacheCounters:
+    case Purpose::kCacheCounters:
       return "cache_counters";
-    case Work::kContextSave:
+    case Purpose::kContextSave:
       return "context_save";
-    case Work::kContextLoad:
+    case Purpose::kContextLoad:
       return "context_load";
-    case Work::kEvaluate:
+    case Purpose::kEvaluate:
       return "evaluate";
-    case Work::kInfo:
+    case Purpose::kInfo:
       return "info";
   }
   return {};
@@ -177,7 +177,7 @@ std::string_view name_of(Work work) {
 }  // namespace
 
 std::string suffix_of(const Signature& s) {
-  std::string suffix(s.coefficients ? "coefficients" : name_of(s.work));
+  std::string suffix(s.coefficients ? "coefficients" : name_of(s.purpose));
   if (s.spec) suffix.insert(0, "spec_");
   if (s.cached) suffix += "_cached";
   if (s.batch) suffix += "_batch";

@@ -14,7 +14,7 @@ namespace bf_aot {
 
 enum class EntryKind : std::uint8_t;
 
-enum class Work : std::uint8_t {
+enum class Purpose : std::uint8_t {
   kBounds,
   kVerify,
   kPropertyBox,
@@ -29,7 +29,7 @@ enum class Work : std::uint8_t {
 
 // What a function does; its suffix and its parameters follow.
 struct Signature {
-  Work work = Work::kBounds;
+  Purpose purpose = Purpose::kBounds;
   bool spec = false;          // bounds: of the rows of the specification
   bool coefficients = false;  // and the rows' coefficients over the inputs
   bool cached = false;        // with a context
@@ -77,13 +77,13 @@ class ParameterList {
 };
 
 constexpr bool has_context(const Signature& s) {
-  return s.cached || s.work == Work::kContextInit || s.work == Work::kCacheCounters ||
-         s.work == Work::kContextSave || s.work == Work::kContextLoad;
+  return s.cached || s.purpose == Purpose::kContextInit || s.purpose == Purpose::kCacheCounters ||
+         s.purpose == Purpose::kContextSave || s.purpose == Purpose::kContextLoad;
 }
 
 constexpr bool has_workspace(const Signature& s) {
-  return s.work == Work::kBounds || s.work == Work::kVerify || s.work == Work::kDecide ||
-         s.work == Work::kEvaluate;
+  return s.purpose == Purpose::kBounds || s.purpose == Purpose::kVerify ||
+         s.purpose == Purpose::kDecide || s.purpose == Purpose::kEvaluate;
 }
 
 constexpr void add_operands(const Signature& s, ParameterList& list) {
@@ -92,8 +92,8 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
     list.add({"lower", kFloats, written, Count::kInputs, s.batch});
     list.add({"upper", kFloats, written, Count::kInputs, s.batch});
   };
-  switch (s.work) {
-    case Work::kBounds: {
+  switch (s.purpose) {
+    case Purpose::kBounds: {
       const Count rows = s.spec ? Count::kSpecRows : Count::kOutputs;
       box(false);
       list.add({"out_lower", kFloats, true, rows, s.batch});
@@ -102,33 +102,33 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
         list.add({"coefficients", kFloats, true, Count::kCoefficients, s.batch, true});
       return;
     }
-    case Work::kVerify:
+    case Purpose::kVerify:
       box(false);
       list.add({s.batch ? "results" : "result", kResult, true, Count::kOne, s.batch});
       return;
-    case Work::kPropertyBox:
+    case Purpose::kPropertyBox:
       list.add({"index", kSize});
       return box(true);
-    case Work::kDecide:
+    case Purpose::kDecide:
       box(false);
       list.add({"budget", kBudget, false, Count::kOne, false, true});
       list.add({"result", kResult, true});
       list.add({"search", kSearch, true, Count::kOne, false, true});
       return;
-    case Work::kCacheCounters:
+    case Purpose::kCacheCounters:
       list.add({"counters", kCounters, true});
       return;
-    case Work::kContextSave:
-    case Work::kContextLoad:
-      list.add({"blob", kMemory, s.work == Work::kContextSave, Count::kBytes});
+    case Purpose::kContextSave:
+    case Purpose::kContextLoad:
+      list.add({"blob", kMemory, s.purpose == Purpose::kContextSave, Count::kBytes});
       list.add({"blob_bytes", kSize});
       return;
-    case Work::kEvaluate:
+    case Purpose::kEvaluate:
       list.add({"x", kFloats, false, Count::kInputs});
       list.add({"y", kFloats, true, Count::kOutputs});
       return;
-    case Work::kContextInit:
-    case Work::kInfo:
+    case Purpose::kContextInit:
+    case Purpose::kInfo:
       return;
   }
 }
@@ -137,7 +137,7 @@ constexpr ParameterList parameters_of(const Signature& s) {
   using enum ParameterType;
   ParameterList list;
   if (has_context(s)) {
-    const bool written = s.work != Work::kCacheCounters && s.work != Work::kContextSave;
+    const bool written = s.purpose != Purpose::kCacheCounters && s.purpose != Purpose::kContextSave;
     list.add({"context", kMemory, written, Count::kBytes});
     list.add({"context_bytes", kSize});
   }

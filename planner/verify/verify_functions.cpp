@@ -23,11 +23,11 @@ std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
   const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
   const auto boxes = static_cast<std::size_t>(plan.config.batch);
   std::size_t bytes = 0;
-  if (signature.work == Work::kVerify)
+  if (signature.purpose == Purpose::kVerify)
     bytes = signature.batch && plan.batch.side_by_side > 1
                 ? bf::verify_boxes_bytes(inputs, rows, boxes)
                 : bf::verify_bytes(inputs, rows);
-  if (signature.work == Work::kDecide) {
+  if (signature.purpose == Purpose::kDecide) {
     const bool kept = std::ranges::any_of(
         plan.functions, [](const ExportedFunction& each) { return each.signature.coefficients; });
     require(plan.decide.open_boxes > 2 &&
@@ -48,7 +48,7 @@ void verify_function(const Plan& plan, const ExportedFunction& function) {
   require(has_workspace(s) == !function.workspace.macro.empty(), "{}: a workspace or none", name);
   require(s.parallel == !function.workspace.worker_macro.empty(), "{}: workers or none", name);
   if (!has_workspace(s)) return;
-  const bool batch = s.batch || (s.work == Work::kDecide && plan.config.batch > 1);
+  const bool batch = s.batch || (s.purpose == Purpose::kDecide && plan.config.batch > 1);
   const std::int64_t least = bytes_of_entries(plan, batch) + bytes_on_top(plan, s);
   const std::int64_t most = least + plan.config.target.align;
   require(function.workspace.bytes >= least && function.workspace.bytes < most,
