@@ -32,7 +32,7 @@ def without_comments(text):
 class Functions(Case):
     def generated(self):
         for method, (name, options) in itertools.product(METHODS, OPTIONS.items()):
-            folder = self.purpose / f"{method}_{name}"
+            folder = self.work / f"{method}_{name}"
             folder.mkdir()
             if method != "alpha-crown":
                 options = [option.replace(",reuse-alpha", "") for option in options]
