@@ -36,7 +36,7 @@ Graph small_graph() {
       layer.bias.push_back(std::uniform_real_distribution<float>(-1, 1)(random));
     net.layers.push_back(std::move(layer));
   }
-  const LinearSpec spec{{{1, -1}, {0.1, 0.3}, {-1, 0}}, {}, {}};
+  const LinearSpec spec{{{1, -1}, {0.1, 0.3}, {-1, 0}}, {}, {}, {}};
   Graph graph = to_graph(net);
   PassOptions passes;
   passes.spec = &spec;

@@ -45,7 +45,7 @@ class Cache : public ::testing::Test {
 
   static void add(const std::vector<int>& widths, std::uint64_t seed, Method method,
                   Lowering lowering, Reuse reuse) {
-    const LinearSpec spec{{{1, -1}, {2, 3}, {-1, 0}}, {}, {}};
+    const LinearSpec spec{{{1, -1}, {2, 3}, {-1, 0}}, {}, {}, {}};
     PlannerConfig config = planner_config(method, lowering, "generic");
     config.reuse = reuse;
     batch_->add(graph_with_spec(plain_net(widths, seed), spec), true, config);

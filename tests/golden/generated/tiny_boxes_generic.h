@@ -42,7 +42,7 @@ extern "C" {
  * bytes aligned to TINY_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
  * Reentrant. */
 bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
-                     void *workspace, size_t workspace_bytes);
+                      void *workspace, size_t workspace_bytes);
 
 /* ---- several boxes in a call
  *
@@ -58,8 +58,8 @@ bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, 
 
 /* tiny_bounds of each box. */
 bf_status tiny_bounds_batch(size_t count, const float *lower, const float *upper, float *out_lower,
-                           float *out_upper, bf_status *statuses, void *workspace,
-                           size_t workspace_bytes);
+                            float *out_upper, bf_status *statuses, void *workspace,
+                            size_t workspace_bytes);
 
 /* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */
 bf_status tiny_evaluate(const float *x, float *y, void *workspace, size_t workspace_bytes);

@@ -431,7 +431,7 @@ BF_KERNEL concretize_boxes4_2_rows8(const float* BF_RESTRICT coefficients,
 extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
-    void* workspace, std::size_t workspace_bytes) {
+                      void* workspace, std::size_t workspace_bytes) {
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
@@ -497,31 +497,11 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   return BF_OK;
 }
 
-bf_status tiny_evaluate(const float* x, float* y, void* workspace,
-    std::size_t workspace_bytes) {
-  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
-    return status;
-  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
-
-  // The arena.
-  float* const h_value = at<float>(workspace, 0);  // [4]
-
-  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
-  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
-
-  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
-  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
-  return BF_OK;
-}
-
 bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* upper,
-    float* out_lower, float* out_upper, bf_status* statuses, void* workspace,
-    std::size_t workspace_bytes) {
-  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr
-      || statuses == nullptr) return BF_NULL_ARGUMENT;
+                            float* out_lower, float* out_upper, bf_status* statuses,
+                            void* workspace, std::size_t workspace_bytes) {
+  if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr ||
+      statuses == nullptr) return BF_NULL_ARGUMENT;
   if (count == 0 || count > TINY_BATCH) return BF_BAD_COUNT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_BATCH_WORKSPACE_BYTES,
@@ -588,6 +568,25 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
                     out_upper);
   }
   return first;
+}
+
+bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t workspace_bytes) {
+  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const h_value = at<float>(workspace, 0);  // [4]
+
+  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
+
+  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
+  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
+  return BF_OK;
 }
 
 const bf_model_info* tiny_info(void) {

@@ -245,7 +245,7 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
 extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
-    void* workspace, std::size_t workspace_bytes) {
+                      void* workspace, std::size_t workspace_bytes) {
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
@@ -311,8 +311,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
   return BF_OK;
 }
 
-bf_status tiny_evaluate(const float* x, float* y, void* workspace,
-    std::size_t workspace_bytes) {
+bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t workspace_bytes) {
   if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_WORKSPACE_BYTES,

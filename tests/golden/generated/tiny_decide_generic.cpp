@@ -300,7 +300,7 @@ constexpr float split_weights[2] = {
 extern "C" {
 
 bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, float* out_upper,
-    void* workspace, std::size_t workspace_bytes) {
+                      void* workspace, std::size_t workspace_bytes) {
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
@@ -329,8 +329,7 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
 }
 
 bf_status tiny_spec_bounds(const float* lower, const float* upper, float* out_lower,
-                           float* out_upper,
-    void* workspace, std::size_t workspace_bytes) {
+                           float* out_upper, void* workspace, std::size_t workspace_bytes) {
   if (lower == nullptr || upper == nullptr || out_lower == nullptr || out_upper == nullptr)
     return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
@@ -358,28 +357,8 @@ bf_status tiny_spec_bounds(const float* lower, const float* upper, float* out_lo
   return BF_OK;
 }
 
-bf_status tiny_evaluate(const float* x, float* y, void* workspace,
-    std::size_t workspace_bytes) {
-  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
-  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
-                                                   TINY_WORKSPACE_BYTES,
-                                                   TINY_WORKSPACE_ALIGN))
-    return status;
-  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
-
-  // The arena.
-  float* const h_value = at<float>(workspace, 0);  // [2]
-
-  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
-  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
-
-  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
-  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
-  return BF_OK;
-}
-
-bf_status tiny_verify(const float* lower, const float* upper, bf_result* result,
-    void* workspace, std::size_t workspace_bytes) {
+bf_status tiny_verify(const float* lower, const float* upper, bf_result* result, void* workspace,
+                      std::size_t workspace_bytes) {
   if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_VERIFY_WORKSPACE_BYTES,
@@ -406,7 +385,8 @@ bf_status tiny_property_box(std::size_t index, float* lower, float* upper) {
 }
 
 bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* budget,
-    bf_result* result, bf_search* search, void* workspace, std::size_t workspace_bytes) {
+                      bf_result* result, bf_search* search, void* workspace,
+                      std::size_t workspace_bytes) {
   if (lower == nullptr || upper == nullptr || result == nullptr) return BF_NULL_ARGUMENT;
   if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
                                                    TINY_DECIDE_WORKSPACE_BYTES,
@@ -425,6 +405,25 @@ bf_status tiny_decide(const float* lower, const float* upper, const bf_budget* b
   return bf::decide_property(property::tables, split_weights, false, lower, upper, 1, budget,
                              result, search, at<float>(workspace, TINY_WORKSPACE_BYTES),
                              workspace_bytes - TINY_WORKSPACE_BYTES, together);
+}
+
+bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t workspace_bytes) {
+  if (x == nullptr || y == nullptr) return BF_NULL_ARGUMENT;
+  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,
+                                                   TINY_WORKSPACE_BYTES,
+                                                   TINY_WORKSPACE_ALIGN))
+    return status;
+  if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
+
+  // The arena.
+  float* const h_value = at<float>(workspace, 0);  // [2]
+
+  // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
+  evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);
+
+  // Task 2: evaluate y. Gemm 'fc2': [2] -> [2].
+  evaluate_affine_head_2x2(y_weight, y_bias, h_value, y);
+  return BF_OK;
 }
 
 const bf_model_info* tiny_info(void) {

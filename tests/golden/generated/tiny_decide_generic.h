@@ -43,11 +43,11 @@ extern "C" {
  * bytes aligned to TINY_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
  * Reentrant. */
 bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
-                     void *workspace, size_t workspace_bytes);
+                      void *workspace, size_t workspace_bytes);
 
 /* The same for the 4 rows C y - d of the specification. */
-bf_status tiny_spec_bounds(const float *lower, const float *upper, float *spec_lower,
-                          float *spec_upper, void *workspace, size_t workspace_bytes);
+bf_status tiny_spec_bounds(const float *lower, const float *upper, float *out_lower,
+                           float *out_upper, void *workspace, size_t workspace_bytes);
 
 /* The property tiny_cases.vnnlib: an input of a case's box must not satisfy a clause of the case.
  * */
@@ -58,7 +58,7 @@ bf_status tiny_spec_bounds(const float *lower, const float *upper, float *spec_l
  * a violating x, or BF_UNKNOWN. Arguments as for tiny_bounds, but workspace_bytes is at least
  * TINY_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
 bf_status tiny_verify(const float *lower, const float *upper, bf_result *result, void *workspace,
-                     size_t workspace_bytes);
+                      size_t workspace_bytes);
 
 /* The least box of floats around that of a case, from 0. */
 bf_status tiny_property_box(size_t index, float *lower, float *upper);
@@ -72,8 +72,8 @@ bf_status tiny_property_box(size_t index, float *lower, float *upper);
 #define TINY_OPEN_BOX_BYTES 24
 #define TINY_DECIDE_WORKSPACE_BYTES (TINY_WORKSPACE_BYTES + 3156)
 bf_status tiny_decide(const float *lower, const float *upper, const bf_budget *budget,
-                     bf_result *result, bf_search *search, void *workspace,
-                     size_t workspace_bytes);
+                      bf_result *result, bf_search *search, void *workspace,
+                      size_t workspace_bytes);
 
 /* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */
 bf_status tiny_evaluate(const float *x, float *y, void *workspace, size_t workspace_bytes);

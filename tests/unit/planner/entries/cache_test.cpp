@@ -20,7 +20,7 @@ namespace {
 constexpr Reuse kBoth{true, true, false};
 
 LinearSpec difference() {
-  return {{{1, -1, 0, 0, 0}}, {}, {}};
+  return {{{1, -1, 0, 0, 0}}, {}, {}, {}};
 }
 
 Plan plan_controller(Method method, Reuse reuse, const LinearSpec* spec,
