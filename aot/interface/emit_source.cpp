@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "aot/calls/calls.h"
 #include "aot/constants/shapes.h"
