@@ -15,7 +15,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "frontend/sha256.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/reference/executor.h"
 
 namespace bf_aot::cli {

@@ -13,7 +13,7 @@
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf_aot::cli {

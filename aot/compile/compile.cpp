@@ -11,7 +11,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "frontend/vnnlib/vnnlib.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf_aot {

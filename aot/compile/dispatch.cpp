@@ -11,7 +11,7 @@
 #include "aot/interface/signature.h"
 #include "aot/text/wrap.h"
 #include "frontend/diagnostic.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
 namespace bf_aot {

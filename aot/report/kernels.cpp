@@ -5,7 +5,7 @@
 
 #include "aot/report/html.h"
 #include "aot/report/report.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 
 namespace bf_aot::report {
 namespace {

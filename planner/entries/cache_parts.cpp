@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/plan/plan_json_steps.h"
+#include "planner/manifest/plan_json_steps.h"
 
 namespace bf_aot {
 namespace {

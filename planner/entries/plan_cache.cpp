@@ -12,7 +12,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entries/cache_parts.h"
-#include "planner/plan/plan_hash.h"
+#include "planner/manifest/plan_hash.h"
 #include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "planner/plan/plan_json_steps.h"
+#include "planner/manifest/plan_json_steps.h"
 #include "planner/verify/verify_layer.h"
 #include "runtime/bf/contract/workspace.h"
 

@@ -10,7 +10,7 @@
 
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"
 #include "tests/paths.h"

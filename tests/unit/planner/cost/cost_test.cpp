@@ -6,7 +6,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/cost/cost_model.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "tests/unit/planner/toy.h"
 #include "tests/unit/planner/verify/verify_graph.h"

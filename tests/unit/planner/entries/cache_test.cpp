@@ -10,7 +10,7 @@
 
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/plan/plan_hash.h"
+#include "planner/manifest/plan_hash.h"
 #include "planner/planner.h"
 #include "tests/paths.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "tests/unit/frontend/graph_builder.h"
 #include "tests/unit/planner/toy_graph.h"

@@ -8,7 +8,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"
 

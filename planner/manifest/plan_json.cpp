@@ -1,4 +1,4 @@
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "planner/plan/functions_json.h"
-#include "planner/plan/plan_json_steps.h"
-#include "planner/plan/search_json.h"
+#include "planner/manifest/functions_json.h"
+#include "planner/manifest/plan_json_steps.h"
+#include "planner/manifest/search_json.h"
 
 namespace bf_aot {
 namespace {

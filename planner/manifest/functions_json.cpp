@@ -1,4 +1,4 @@
-#include "planner/plan/functions_json.h"
+#include "planner/manifest/functions_json.h"
 
 namespace bf_aot {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/plan/plan_json_steps.h"
+#include "planner/manifest/plan_json_steps.h"
 
 #include <utility>
 #include <variant>

@@ -1,10 +1,10 @@
-#include "planner/plan/plan_hash.h"
+#include "planner/manifest/plan_hash.h"
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 
 namespace bf_aot {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/plan/search_json.h"
+#include "planner/manifest/search_json.h"
 
 namespace bf_aot {
 

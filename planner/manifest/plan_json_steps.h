@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "planner/plan/plan_json.h"
+#include "planner/manifest/plan_json.h"
 
 namespace bf_aot {
 
