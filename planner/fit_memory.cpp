@@ -23,7 +23,7 @@ namespace {
 // Bytes alive at the fullest op of a step.
 std::int64_t peak_of(const Entry& entry, int step) {
   std::int64_t peak = 0;
-  for (int op = 0; op < op_count(entry.steps[static_cast<std::size_t>(step)]); ++op) {
+  for (int op = 0; op < op_count(entry.step(step)); ++op) {
     Buffer moment;
     moment.first = moment.last = step;
     moment.first_op = moment.last_op = op;
@@ -52,7 +52,7 @@ void place_entries(Plan& plan) {
 }
 
 struct Shrink {
-  int layer = 0;
+  LayerId layer = 0;
   int tile = 0;  // from
   int to = 0;
 };
@@ -69,10 +69,8 @@ class Fitting {
   void run();
 
  private:
-  DomainChoice& choice(int layer) { return plan_.domains[static_cast<std::size_t>(layer)]; }
-  const std::string& name(int layer) const {
-    return plan_.layers[static_cast<std::size_t>(layer)].name;
-  }
+  DomainChoice& choice(LayerId layer) { return plan_.domain(layer); }
+  const std::string& name(LayerId layer) const { return plan_.layer(layer).name; }
   bool fits() const { return plan_.parallel_bytes() <= plan_.config.memory_budget; }
 
   void clear();
@@ -81,8 +79,8 @@ class Fitting {
   std::optional<Shrink> next_shrink();
   void shrink_tiles();
   double seconds();
-  std::vector<int> remakeable() const;
-  std::vector<int> by_gain();
+  std::vector<LayerId> remakeable() const;
+  std::vector<LayerId> by_gain();
   void note(std::string candidate, std::string reason);
 
   Plan& plan_;
@@ -133,9 +131,9 @@ std::optional<Shrink> Fitting::next_shrink() {
     if (peak <= most) continue;
     most = peak;
     shrink.reset();
-    const auto* rows = std::get_if<BackwardRows>(&entry.steps[static_cast<std::size_t>(i)]);
+    const auto* rows = std::get_if<BackwardRows>(&entry.step(i));
     if (rows == nullptr || rows->tile <= 2) continue;
-    const int out = plan_.layers[static_cast<std::size_t>(rows->layer)].out;
+    const int out = plan_.layer(rows->layer).out;
     const int to = lowering.row_tile(out, rows->wide, rows->tile / 2);
     if (to < rows->tile) shrink = Shrink{rows->layer, rows->tile, to};
   }
@@ -158,26 +156,26 @@ void Fitting::shrink_tiles() {
 
 // Layers whose tables some rows could make anew: affine ones that stand on affine ones alone, and
 // whose slopes no rows choose.
-std::vector<int> Fitting::remakeable() const {
-  std::vector<bool> affine(plan_.layers.size()), passed(plan_.layers.size());
-  for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
-    affine[i] = plan_.layers[i].is_affine();
-    for (const int input : inputs_of(plan_.layers[i]))
-      affine[i] = affine[i] && (input < 0 || affine[static_cast<std::size_t>(input)]);
+std::vector<LayerId> Fitting::remakeable() const {
+  PerLayer<bool> affine(plan_.layers.size()), passed(plan_.layers.size());
+  for (const LayerId i : plan_.layer_ids()) {
+    affine[i] = plan_.layer(i).is_affine();
+    for (const LayerId input : inputs_of(plan_.layer(i)))
+      affine[i] = affine[i] && (input < 0 || affine[input]);
   }
   for (const Entry& entry : plan_.entries)
     for (const Step& step : entry.steps)
       if (const auto* rows = std::get_if<BackwardRows>(&step))
         for (const BackwardLink& link : rows->links)
-          if (rows->iterations == 0) passed[static_cast<std::size_t>(link.layer)] = true;
+          if (rows->iterations == 0) passed[link.layer] = true;
   for (const Entry& entry : plan_.entries)
     for (const Step& step : entry.steps)
       if (const auto* rows = std::get_if<BackwardRows>(&step))
         for (const BackwardLink& link : rows->links)
-          if (rows->iterations > 0) passed[static_cast<std::size_t>(link.layer)] = false;
-  std::vector<int> layers;
-  for (std::size_t i = 0; i < plan_.layers.size(); ++i)
-    if (affine[i] && passed[i]) layers.push_back(static_cast<int>(i));
+          if (rows->iterations > 0) passed[link.layer] = false;
+  std::vector<LayerId> layers;
+  for (const LayerId i : plan_.layer_ids())
+    if (affine[i] && passed[i]) layers.push_back(i);
   return layers;
 }
 
@@ -192,29 +190,26 @@ double Fitting::seconds() {
 }
 
 // By falling bytes per second: a table that is not stored against the steps that are repeated.
-std::vector<int> Fitting::by_gain() {
-  std::vector<int> layers = remakeable();
-  std::vector<double> gain(plan_.layers.size());
+std::vector<LayerId> Fitting::by_gain() {
+  std::vector<LayerId> layers = remakeable();
+  PerLayer<double> gain(plan_.layers.size());
   const double before = seconds();
-  for (const int layer : layers) {
+  for (const LayerId layer : layers) {
     choice(layer).remade = true;
     const double spent = std::max(seconds() - before, 1e-12);
     choice(layer).remade = false;
     const bool tightened = choice(layer).domain != Domain::kInterval;
     const double rows = bf::kRelaxRows - (tightened ? 2 : 0);  // its bounds are stored instead
-    gain[static_cast<std::size_t>(layer)] =
-        rows * plan_.layers[static_cast<std::size_t>(layer)].out / spent;
+    gain[layer] = rows * plan_.layer(layer).out / spent;
   }
-  std::ranges::stable_sort(layers, [&](int a, int b) {
-    return gain[static_cast<std::size_t>(a)] > gain[static_cast<std::size_t>(b)];
-  });
+  std::ranges::stable_sort(layers, [&](LayerId a, LayerId b) { return gain[a] > gain[b]; });
   return layers;
 }
 
 void Fitting::run() {
   shrink_tiles();
   if (fits()) return;
-  for (const int layer : by_gain()) {
+  for (const LayerId layer : by_gain()) {
     const std::int64_t needed = place();
     choice(layer).remade = true;
     note(fmt::format("{}: its relaxation is stored", name(layer)),

@@ -61,7 +61,7 @@ void run_build_entries(PlanState& state) {
   if (plan.config.workers > 1) plan.parallel.reason = "the pass share-rows is left out";
   build_entries(lowering, plan);
   for (const WeightTable& table : weight_tables(plan))
-    if (table.same_as < 0) plan.layouts[static_cast<std::size_t>(table.layer)].bytes += table.bytes;
+    if (table.same_as < 0) plan.layout(table.layer).bytes += table.bytes;
 }
 
 void run_live_pixels(PlanState& state) {

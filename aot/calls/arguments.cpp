@@ -87,12 +87,12 @@ const char* type_name(ErrorsKind kind) {
 
 }  // namespace
 
-std::string image_name(int tensor) {
-  return fmt::format("image{}", tensor + 1);
+std::string image_name(LayerId tensor) {
+  return fmt::format("image{}", tensor.number() + 1);
 }
 
-std::string window_name(int tensor) {
-  return fmt::format("window{}", tensor + 1);
+std::string window_name(LayerId tensor) {
+  return fmt::format("window{}", tensor.number() + 1);
 }
 
 CallText::CallText(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {
@@ -246,12 +246,12 @@ std::string ConstantText::operator()(const Tile& constant) const {
 }
 
 std::string ConstantText::operator()(const Groups& constant) const {
-  return max_groups_name(layer_at(plan_, constant.layer));
+  return max_groups_name(plan_.layer(constant.layer));
 }
 
 std::string CallText::callee(const Call& call) const {
   if (const auto* const kernel = std::get_if<KernelCall>(&call.callee))
-    return plan_.kernels.at(static_cast<std::size_t>(kernel->id)).function;
+    return plan_.kernel(kernel->id).function;
   std::string text = fmt::format("bf::{}", signature_of(std::get<Routine>(call.callee)).name);
   std::vector<std::string> constants;
   for (const TemplateArgument& constant : call.constants)

@@ -49,13 +49,13 @@ class CallText {
 
   const Plan& plan_;
   const Entry& entry_;
-  std::map<std::tuple<int, int, TableKind>, std::string> tables_;
-  std::map<std::pair<int, int>, std::string> shapes_;  // of convolutions, by layer and term
+  std::map<std::tuple<LayerId, int, TableKind>, std::string> tables_;
+  std::map<std::pair<LayerId, int>, std::string> shapes_;  // of convolutions, by layer and term
 };
 
 // "image3", "window3": numbers, since names of layers are taken by buffers.
-std::string image_name(int tensor);
-std::string window_name(int tensor);
+std::string image_name(LayerId tensor);
+std::string window_name(LayerId tensor);
 
 // Template arguments as text.
 class ConstantText {

@@ -93,8 +93,7 @@ std::string Dump::text(const Program& program) {
                       program.groups ? fmt::format(", for each {} boxes", entry_.boxes) : "");
   for (const Section& section : program.sections)
     for (const TaskCalls& task : section.tasks) {
-      text_ += fmt::format("task {}: {}{}\n", task.task + 1,
-                           entry_.tasks[static_cast<std::size_t>(task.task)].name,
+      text_ += fmt::format("task {}: {}{}\n", task.task + 1, entry_.task(task.task).name,
                            when_text(section.when));
       for (const StepCalls& step : task.steps) all(step.body);
     }
@@ -105,7 +104,7 @@ void Dump::operator()(const DefineWindow& node) {
   std::vector<std::string> reads;
   if (node.count > 0) reads.push_back(fmt::format("{} neurons", node.count));
   for (const WindowRead& read : node.reads)
-    reads.push_back(read.reader < 0 ? "the box" : layer_at(plan_, read.reader).name);
+    reads.push_back(read.reader < 0 ? "the box" : plan_.layer(read.reader).name);
   line(fmt::format("{} = what {} touch", window_name(node.tensor), fmt::join(reads, ", ")));
 }
 

@@ -110,7 +110,7 @@ void ProgramText::print(const Section& section) {
       line(section.when == RunWhen::kUnlessShared ? "if (!call.shared) {" : "if (!call.kept) {");
       ++depth_;
     }
-    const Task& task = entry_.tasks[static_cast<std::size_t>(calls.task)];
+    const Task& task = entry_.task(calls.task);
     line(fmt::format("// Task {}: {}.{}", calls.task + 1, task.name, origin(task)));
     for (const StepCalls& step : calls.steps)
       for (const Node& node : step.body) std::visit(*this, node.what);
@@ -121,8 +121,8 @@ void ProgramText::print(const Section& section) {
 }
 
 std::string ProgramText::origin(const Task& task) const {
-  if (task.layer < 0) return {};
-  const Layer& layer = layer_at(plan_, task.layer);
+  if (!task.layer) return {};
+  const Layer& layer = plan_.layer(*task.layer);
   std::vector<int> sizes;
   for (const Term& term : layer.terms) sizes.push_back(term.in);
   if (layer.kind == LayerKind::kDense) sizes = {layer.in};
@@ -175,7 +175,7 @@ void ProgramText::operator()(const DefineImage& node) {
   line(fmt::format("constexpr bf::Image {}{{{}, {}, {}, {}}};  // {}", image_name(image.tensor),
                    image.batch, image.channels, extent_literal(image.size),
                    strides_literal(image.layout),
-                   image.tensor < 0 ? "the box" : layer_at(plan_, image.tensor).name));
+                   image.tensor < 0 ? "the box" : plan_.layer(image.tensor).name));
 }
 
 std::string ProgramText::read(const WindowRead& read) const {

@@ -35,12 +35,12 @@ void add_layer(const Layer& layer, const reference::LayerBounds& bounds, int uns
   if (layer.relu || layer.function) sample.unstable += unstable;
 }
 
-void add_box(const Plan& plan, const Entry& entry, const Box& box, std::set<int>& seen,
-             std::map<int, report::LayerSample>& layers) {
+void add_box(const Plan& plan, const Entry& entry, const Box& box, std::set<LayerId>& seen,
+             std::map<LayerId, report::LayerSample>& layers) {
   const reference::Bounds bounds = reference::execute(plan, entry, box.lower, box.upper);
   std::size_t activation = 0;
   for (const reference::LayerBounds& one : bounds.layers) {
-    const Layer& layer = plan.layers[static_cast<std::size_t>(one.layer)];
+    const Layer& layer = plan.layer(one.layer);
     const bool judged = layer.relu || layer.function;
     const int unstable = judged ? bounds.unstable[activation++] : 0;
     if (!seen.insert(one.layer).second) continue;
@@ -119,15 +119,15 @@ void add_samples(const Plan& plan, const std::vector<Box>& boxes, report::Findin
       for (const Task& task : entry->tasks) flops += task.flops;
     }
   if (flops > kMostFlops) return;
-  std::map<int, report::LayerSample> layers;
+  std::map<LayerId, report::LayerSample> layers;
   for (const Box& box : boxes) {
     if (static_cast<std::size_t>(findings.boxes) == kMostBoxes) break;
-    std::set<int> seen;  // the entries share all but their heads
+    std::set<LayerId> seen;  // the entries share all but their heads
     for (const Entry* const entry : entries) add_box(plan, *entry, box, seen, layers);
     ++findings.boxes;
   }
   for (auto& [index, sample] : layers) {
-    const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+    const Layer& layer = plan.layer(index);
     sample.mean_width /= findings.boxes;
     if (layer.relu || layer.function)
       sample.active = std::int64_t{layer.out} * findings.boxes - sample.inactive - sample.unstable;

@@ -90,8 +90,7 @@ std::vector<Kernel> tunable_kernels(const Plan& plan, const std::string& part) {
   for (const Entry& entry : plan.entries)
     for (const Task& task : entry.tasks)
       for (const TaskPart& each : task.parts)
-        if (each.kernel >= 0)
-          share[plan.kernels[static_cast<std::size_t>(each.kernel)].key] += each.seconds;
+        if (each.kernel >= 0) share[plan.kernel(each.kernel).key] += each.seconds;
   std::vector<Kernel> kernels;
   for (const Kernel& kernel : plan.kernels)
     if (is_tunable(kernel) && kernel.key.find(part) != std::string::npos) kernels.push_back(kernel);

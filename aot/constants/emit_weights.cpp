@@ -12,7 +12,7 @@ constexpr std::int64_t kInlineBytes = 2 << 10;
 constexpr std::int64_t kIncludeBytes = 128 << 10;
 
 const Layer& layer_of(const Plan& plan, const WeightTable& table) {
-  return plan.layers[static_cast<std::size_t>(table.layer)];
+  return plan.layer(table.layer);
 }
 
 std::string type_of(const WeightTable& table) {
@@ -50,7 +50,7 @@ std::string matrix_comment(const Layer& layer, const WeightTable& table, bool ma
 
 std::string term_comment(const Layer& layer, const WeightTable& table) {
   if (table.term < 0) return fmt::format("[{}]", layer.out);
-  const LinearMap& map = layer.terms[static_cast<std::size_t>(table.term)].map;
+  const LinearMap& map = layer.term(table.term).map;
   if (const auto* conv = std::get_if<ConvMap>(&map))
     return fmt::format("[{}][{}][{}]", conv->geometry.out_channels, conv->geometry.in_group(),
                        conv->geometry.taps());

@@ -68,10 +68,10 @@ std::string emit_function_tables(const Plan& plan) {
 std::vector<ConvShapeName> conv_shapes(const Plan& plan) {
   std::vector<ConvShapeName> made;
   std::set<std::string> names;
-  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
-    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+  for (const LayerId i : plan.layer_ids()) {
+    const Layer& layer = plan.layer(i);
     for (int t = 0; t < static_cast<int>(layer.terms.size()); ++t) {
-      const auto* conv = std::get_if<ConvMap>(&layer.terms[static_cast<std::size_t>(t)].map);
+      const auto* conv = std::get_if<ConvMap>(&layer.term(t).map);
       if (conv == nullptr) continue;
       ConvShapeName shape{i, t, "", &conv->geometry, false};
       for (const ConvShapeName& other : made) {
@@ -107,8 +107,9 @@ namespace {
 using Orders = std::set<std::pair<bool, bool>>;  // inputs, outputs pixel by pixel
 
 // The orders in which rows go through each convolution, by layer and term.
-std::map<std::pair<int, int>, Orders> pixel_orders(const std::vector<calls::Program>& programs) {
-  std::map<std::pair<int, int>, Orders> orders;
+std::map<std::pair<LayerId, int>, Orders> pixel_orders(
+    const std::vector<calls::Program>& programs) {
+  std::map<std::pair<LayerId, int>, Orders> orders;
   for (const calls::Program& program : programs)
     calls::for_each_call(program, [&](const calls::Call& call) {
       for (const calls::Argument& argument : call.arguments)
@@ -131,9 +132,8 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
   std::string text;
   for (const ConvShapeName& shape : shapes) {
     if (shape.repeated) continue;
-    text +=
-        fmt::format("// {}\nconstexpr bf::ConvShape {} = {}\n", layer_at(plan, shape.layer).origin,
-                    shape.name, shape_literal(*shape.geometry));
+    text += fmt::format("// {}\nconstexpr bf::ConvShape {} = {}\n", plan.layer(shape.layer).origin,
+                        shape.name, shape_literal(*shape.geometry));
     for (const auto& [in, out] : by_name[shape.name])
       text += fmt::format("constexpr bf::ConvShape {} =\n    bf::by_pixels({}, {}, {});\n\n",
                           shape_name(shape.name, {0, 0, in, out}), shape.name, in, out);
@@ -142,7 +142,7 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
 }
 
 std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>& programs) {
-  std::map<int, GroupView> found;  // by layer: entries have the same
+  std::map<LayerId, GroupView> found;  // by layer: entries have the same
   for (const calls::Program& program : programs)
     calls::for_each_call(program, [&](const calls::Call& call) {
       for (const calls::TemplateArgument& constant : call.constants)
@@ -152,7 +152,7 @@ std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>&
   std::string text;
   for (const auto& [index, view] : found) {
     const auto& [firsts, taps] = view;
-    const Layer& layer = layer_at(plan, index);
+    const Layer& layer = plan.layer(index);
     text += fmt::format(
         "// {}\nconstexpr bf::MaxGroups {} = {{\n"
         "    {}, {{{}}}, {{{}}},  // first candidate of the first, counts, strides\n"

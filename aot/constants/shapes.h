@@ -10,7 +10,7 @@ namespace bf_aot {
 
 // The geometry of a convolution as a constant of the verifier; equal ones share it.
 struct ConvShapeName {
-  int layer = 0;
+  LayerId layer = 0;
   int term = 0;
   std::string name;  // "conv1_shape"
   const ConvGeometry* geometry = nullptr;

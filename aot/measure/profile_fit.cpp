@@ -160,14 +160,13 @@ Observation observe(const FrontendResult& front, const std::string& name,
   seen.activity = sampled_activity(plan, entry, {&sample, 1});
   for (const TracedPart& part : seen.parts) {
     if (part.part != "tighten_rows") continue;
-    const auto s =
-        static_cast<std::size_t>(entry.tasks.at(static_cast<std::size_t>(part.task)).steps.at(0));
+    const auto s = static_cast<std::size_t>(entry.task(part.task).steps.at(0));
     const auto* const rows = std::get_if<BackwardRows>(&entry.steps.at(s));
     if (rows == nullptr || !rows->unstable_only) continue;
     seen.activity.steps[s].neurons = part.calls * rows->tile / 2;
     if (rows->last.empty()) continue;
     const BackwardRows& last = rows->last.front();
-    const std::string& end = plan.kernels.at(static_cast<std::size_t>(last.concretize)).function;
+    const std::string& end = plan.kernel(last.concretize).function;
     for (const TracedPart& other : seen.parts)
       if (other.task == part.task && other.part == end)
         seen.activity.steps[s].neurons -= other.calls * (rows->tile - last.tile) / 2;

@@ -43,15 +43,15 @@ std::string extents(const Layer& layer) {
   return fmt::format("{} → {}", in, count_text(layer.out));
 }
 
-const DomainChoice* choice_of(const Plan& plan, std::size_t layer) {
+const DomainChoice* choice_of(const Plan& plan, LayerId layer) {
   for (const DomainChoice& choice : plan.domains)
-    if (choice.layer == static_cast<int>(layer)) return &choice;
+    if (choice.layer == layer) return &choice;
   return nullptr;
 }
 
-const LayerSample* sample_of(const Findings& findings, std::size_t layer) {
+const LayerSample* sample_of(const Findings& findings, LayerId layer) {
   for (const LayerSample& sample : findings.samples)
-    if (sample.layer == static_cast<int>(layer)) return &sample;
+    if (sample.layer == layer) return &sample;
   return nullptr;
 }
 
@@ -116,7 +116,7 @@ std::string end_row(const std::string& rail, std::string_view name, std::string_
 std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
                       const std::string& rail, const WidthScale& scale) {
   const Layer& layer = plan.layers[i];
-  const DomainChoice* const choice = choice_of(plan, i);
+  const DomainChoice* const choice = choice_of(plan, static_cast<int>(i));
   std::string domain, reason;
   if (choice != nullptr) {
     const std::string_view name = to_string(choice->domain);
@@ -130,7 +130,8 @@ std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
       rail, escape(layer.name + ": " + layer.origin), to_string(layer.kind),
       escape(shorten(layer.name, kNameLength)), maps_of(layer), escape(activation_of(layer)),
       extents(layer), domain,
-      findings.samples.empty() ? "" : sample_cells(sample_of(findings, i), scale), reason, reason);
+      findings.samples.empty() ? "" : sample_cells(sample_of(findings, static_cast<int>(i)), scale),
+      reason, reason);
 }
 
 // Rows: the input, the layers, the outputs. What each reads.
@@ -138,12 +139,12 @@ std::vector<std::vector<int>> edges_of(const Plan& plan) {
   std::vector<std::vector<int>> inputs(1);
   for (const Layer& layer : plan.layers) {
     inputs.emplace_back();
-    for (const int input : inputs_of(layer)) inputs.back().push_back(input + 1);
+    for (const LayerId input : inputs_of(layer)) inputs.back().push_back(input.number() + 1);
   }
   for (const auto* heads : {&plan.output_heads, &plan.spec_heads}) {
     if (heads->empty()) continue;
     inputs.emplace_back();
-    for (const int head : *heads) inputs.back().push_back(head + 1);
+    for (const LayerId head : *heads) inputs.back().push_back(head.number() + 1);
   }
   return inputs;
 }
@@ -160,7 +161,7 @@ std::string network_part(const Plan& plan, const Findings& findings) {
   const auto inputs = edges_of(plan);
   std::vector<std::string> nodes(inputs.size(), "end");
   for (std::size_t i = 0; i < plan.layers.size(); ++i)
-    if (const DomainChoice* const choice = choice_of(plan, i))
+    if (const DomainChoice* const choice = choice_of(plan, static_cast<int>(i)))
       nodes[i + 1] = std::string(to_string(choice->domain));
   const Rails rails = draw_rails(inputs, nodes, kRowHeight);
   const bool sampled = !findings.samples.empty();

@@ -13,7 +13,7 @@ namespace bf_aot::report {
 
 // A layer's bounds on sample boxes, all added up but for the widths.
 struct LayerSample {
-  int layer = 0;
+  LayerId layer = 0;
   std::int64_t active = 0;    // ReLU inputs that are never negative, or functions that are a line
   std::int64_t inactive = 0;  // ReLU inputs that are never positive
   std::int64_t unstable = 0;  // the others; all three are 0 without an activation

@@ -18,16 +18,16 @@ double assumed_live(const Layer& layer, double share) {
   return layer.out * (1 - (1 - share) / 2);
 }
 
-// The layer that a step relaxes, or -1.
-int relaxed_by(const Step& step) {
+// The layer that a step relaxes, if it does.
+std::optional<LayerId> relaxed_by(const Step& step) {
   if (const auto* const relax = std::get_if<Relax>(&step)) return relax->layer;
   if (const auto* const lines = std::get_if<RelaxLines>(&step)) return lines->layer;
-  return -1;
+  return std::nullopt;
 }
 
 bool bends(const Plan& plan, const Step& step) {
-  const int layer = relaxed_by(step);
-  return layer >= 0 && (layer_at(plan, layer).relu || layer_at(plan, layer).function);
+  const std::optional<LayerId> layer = relaxed_by(step);
+  return layer && (plan.layer(*layer).relu || plan.layer(*layer).function);
 }
 
 // Plain inference runs on points.
@@ -51,17 +51,17 @@ Activity assumed_activity(const Plan& plan, const Entry& entry, double share) {
   for (const Step& step : entry.steps) {
     StepActivity activity;
     if (const auto* const rows = std::get_if<BackwardRows>(&step)) {
-      const int out = layer_at(plan, rows->layer).out;
+      const int out = plan.layer(rows->layer).out;
       activity.neurons = out * (rows->unstable_only ? share : 1);
       activity.changes = rows->unstable_only ? 2 * share * (1 - share) * out : 0;
     }
     if (bends(plan, step)) {
-      const int out = layer_at(plan, relaxed_by(step)).out;
+      const int out = plan.layer(*relaxed_by(step)).out;
       const double sign = (1 - share) / 2;  // of either
       activity = {out * share, out * (1 - share * share - 2 * sign * sign), out * share};
     }
     if (const auto* const list = std::get_if<ListLive>(&step))
-      activity.neurons = assumed_live(layer_at(plan, list->layer), share);
+      activity.neurons = assumed_live(plan.layer(list->layer), share);
     made.steps.push_back(activity);
   }
   return made;
@@ -72,10 +72,9 @@ Activity activity_of(const Plan& plan, const Entry& entry,
   if (runs.empty()) return assumed_activity(plan, entry);
   Activity made = assumed_activity(plan, entry, 0);
   made.source = fmt::format("mean of {} box{}", runs.size(), runs.size() == 1 ? "" : "es");
-  const auto mean = [&](std::vector<std::size_t> reference::Estimator::Result::*what, int layer) {
+  const auto mean = [&](PerLayer<std::size_t> reference::Estimator::Result::*what, LayerId layer) {
     double sum = 0;
-    for (const auto& run : runs)
-      sum += static_cast<double>((run.*what)[static_cast<std::size_t>(layer)]);
+    for (const auto& run : runs) sum += static_cast<double>((run.*what)[layer]);
     return sum / static_cast<double>(runs.size());
   };
   using Result = reference::Estimator::Result;
@@ -85,9 +84,9 @@ Activity activity_of(const Plan& plan, const Entry& entry,
       made.steps[s] = {mean(&Result::rows, rows->layer), mean(&Result::changes, rows->layer), 0};
     if (const auto* const list = std::get_if<ListLive>(&entry.steps[s]))
       made.steps[s] = {mean(&Result::live, list->layer), 0, 0};
-    if (const int layer = relaxed_by(entry.steps[s]); layer >= 0)
-      made.steps[s] = {mean(&Result::bent, layer), mean(&Result::changes, layer),
-                       mean(&Result::turned, layer)};
+    if (const std::optional<LayerId> layer = relaxed_by(entry.steps[s]))
+      made.steps[s] = {mean(&Result::bent, *layer), mean(&Result::changes, *layer),
+                       mean(&Result::turned, *layer)};
   }
   return made;
 }

@@ -135,7 +135,7 @@ void StepCoster::repeat(const RepeatedStep& step, double tiles) {
 
 void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, double tiles) {
   const Layer& region = layer(step.layer);
-  const Term& term = region.terms[static_cast<std::size_t>(out.term)];
+  const Term& term = region.term(out.term);
   const Kernel& code = kernel(out.kernel);
   const double pairs = step.tile / 2.0;
   Work work;
@@ -153,17 +153,17 @@ void StepCoster::start_term(const BackwardRows& step, const BackwardOut& out, do
   if (!out.add) clear(step, share(term.input) * term.in, tiles);
 }
 
-double StepCoster::share(int tensor) const {
+double StepCoster::share(LayerId tensor) const {
   const auto found = shares_.find(tensor);
   return found == shares_.end() ? 1 : found->second;
 }
 
 // The signs of stable neurons are assumed to be half of them positive.
-double StepCoster::live_pixels(const BackwardRows& step, int tensor) const {
+double StepCoster::live_pixels(const BackwardRows& step, LayerId tensor) const {
   const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
   if (link == step.links.end() || link->live == BufferId::kNone) return 1;
-  const int chooser = chooser_of(plan_, tensor);
-  const double read = chooser < 0 ? 1 : std::min(1.0, 1.0 * layer(chooser).out / layer(tensor).out);
+  const std::optional<LayerId> chooser = chooser_of(plan_, tensor);
+  const double read = chooser ? std::min(1.0, 1.0 * layer(*chooser).out / layer(tensor).out) : 1;
   return read * (1 - (1 - kUnstableShare) / 2);
 }
 
@@ -243,10 +243,10 @@ void StepCoster::sum_link(const BackwardRows& step, const BackwardLink& link, do
 }
 
 // Products pair outputs in the window of the layer with inputs in that of the tensor.
-void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOut& target,
+void StepCoster::conv_back(const BackwardRows& step, LayerId index, const BackwardOut& target,
                            double tiles) {
   const Layer& region = layer(index);
-  const Term& term = region.terms[static_cast<std::size_t>(target.term)];
+  const Term& term = region.term(target.term);
   const ConvGeometry& g = std::get<ConvMap>(term.map).geometry;
   const Kernel& code = kernel(target.kernel);
   const ConvWork runs = conv_work(g);
@@ -294,10 +294,10 @@ void StepCoster::conv_back(const BackwardRows& step, int index, const BackwardOu
       work, lanes_, rows_set_);
 }
 
-void StepCoster::term_back(const BackwardRows& step, int index, const BackwardOut& target,
+void StepCoster::term_back(const BackwardRows& step, LayerId index, const BackwardOut& target,
                            double tiles) {
   const Layer& region = layer(index);
-  const Term& term = region.terms[static_cast<std::size_t>(target.term)];
+  const Term& term = region.term(target.term);
   if (std::holds_alternative<ConvMap>(term.map) && region.kind == LayerKind::kSum)
     return conv_back(step, index, target, tiles);
   const Kernel& code = kernel(target.kernel);

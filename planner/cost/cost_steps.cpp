@@ -36,8 +36,8 @@ double max_candidates(const Layer& layer) {
 }
 
 // Layers that an entry's steps read.
-std::set<int> layers_of(const Entry& entry) {
-  std::set<int> used;
+std::set<LayerId> layers_of(const Entry& entry) {
+  std::set<LayerId> used;
   for (const Step& step : entry.steps)
     std::visit(
         [&](const auto& x) {
@@ -67,8 +67,8 @@ ConvWork conv_work(const ConvGeometry& g) {
 StepCoster::StepCoster(const Plan& plan, const Entry& entry, const MachineProfile& profile)
     : plan_(plan), entry_(entry), profile_(profile), lanes_(plan.config.target.vector_bytes / 4) {
   working_set_ = static_cast<double>(entry.arena_bytes());
-  for (const int index : layers_of(entry))
-    working_set_ += static_cast<double>(plan.layouts[static_cast<std::size_t>(index)].bytes);
+  for (const LayerId index : layers_of(entry))
+    working_set_ += static_cast<double>(plan.layout(index).bytes);
 }
 
 StepCost StepCoster::cost(const Step& step, const StepActivity& activity) {
@@ -90,13 +90,13 @@ double StepCoster::peak(bool wide, int lanes) const {
   return share * (wide ? profile_.float64_vector : profile_.float32_vector);
 }
 
-double StepCoster::bytes_of_layer(int index) const {
+double StepCoster::bytes_of_layer(LayerId index) const {
   const Layer& region = layer(index);
   if (region.kind == LayerKind::kDense) {
-    const int panel = std::max(1, plan_.layouts[static_cast<std::size_t>(index)].panel);
+    const int panel = std::max(1, plan_.layout(index).panel);
     return 4.0 * region.in * divided_up(region.out, panel) * panel;
   }
-  return static_cast<double>(plan_.layouts[static_cast<std::size_t>(index)].bytes);
+  return static_cast<double>(plan_.layout(index).bytes);
 }
 
 double StepCoster::seconds_of(Family family, const Work& work, int lanes,
@@ -188,7 +188,7 @@ double panel_vectors(const Kernel& kernel) {
 }  // namespace
 
 // A forward kernel as if its inputs were those that their list has.
-Kernel StepCoster::live_part(KernelId id, int input) const {
+Kernel StepCoster::live_part(KernelId id, LayerId input) const {
   Kernel code = kernel(id);
   if (code.live_in) code.in = std::max(1, static_cast<int>(code.in * live_share(input)));
   return code;
@@ -273,7 +273,7 @@ void StepCoster::visit(const CentreSum& step, const StepActivity&) {
 }
 
 // Centres and radii of one term; both in float32, or centres in double.
-void StepCoster::forward_term(int index, std::size_t number, KernelId id, bool narrow) {
+void StepCoster::forward_term(LayerId index, std::size_t number, KernelId id, bool narrow) {
   const Layer& region = layer(index);
   const Term& term = region.terms[number];
   const std::string& name = kernel(id).function;
@@ -389,7 +389,7 @@ void StepCoster::visit(const ListLive& step, const StepActivity& activity) {
   live_[step.layer] = activity.neurons;
 }
 
-double StepCoster::live_share(int tensor) const {
+double StepCoster::live_share(LayerId tensor) const {
   const auto found = live_.find(tensor);
   return found == live_.end() ? 1 : std::max(1.0, found->second) / layer(tensor).out;
 }

@@ -44,11 +44,11 @@ class StepCoster {
   StepCost cost(const Step& step, const StepActivity& activity);
 
  private:
-  const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
-  const Kernel& kernel(KernelId id) const { return plan_.kernels[static_cast<std::size_t>(id)]; }
+  const Layer& layer(LayerId index) const { return plan_.layer(index); }
+  const Kernel& kernel(KernelId id) const { return plan_.kernel(id); }
   double row_vectors(int rows) const;  // vectors that hold so many rows
   double peak(bool wide, int lanes) const;
-  double bytes_of_layer(int index) const;  // weights
+  double bytes_of_layer(LayerId index) const;  // weights
   double seconds_of(Family family, const Work& work, int lanes, double working_set) const;
 
   // `calls` of a part; lanes: of the code's vectors, 1 for scalar code.
@@ -69,7 +69,7 @@ class StepCoster {
   void visit(const IntervalMax& step, const StepActivity&);
   void visit(const CentreAffine& step, const StepActivity&);
   void visit(const CentreSum& step, const StepActivity&);
-  void forward_term(int layer, std::size_t number, KernelId kernel, bool narrow);
+  void forward_term(LayerId layer, std::size_t number, KernelId kernel, bool narrow);
   void visit(const Relax& step, const StepActivity& activity);
   void visit(const RelaxProduct& step, const StepActivity&);
   void visit(const RelaxMax& step, const StepActivity&);
@@ -92,24 +92,24 @@ class StepCoster {
   void choose_slopes(const BackwardRows& step, double tiles);
   void start_term(const BackwardRows& step, const BackwardOut& out, double tiles);
   void clear(const BackwardRows& step, double elements, double tiles);
-  double share(int tensor) const;       // of its elements that a tile of rows touches
-  double live_share(int tensor) const;  // of its elements that its list has; 1 without one
-  Kernel live_part(KernelId id, int input) const;
+  double share(LayerId tensor) const;       // of its elements that a tile of rows touches
+  double live_share(LayerId tensor) const;  // of its elements that its list has; 1 without one
+  Kernel live_part(KernelId id, LayerId input) const;
   // The same of the channels of a convolution with a list; see runtime/bf/sums/live.h.
-  double live_pixels(const BackwardRows& step, int tensor) const;
+  double live_pixels(const BackwardRows& step, LayerId tensor) const;
   void dense_link(const BackwardRows& step, const BackwardLink& link, double tiles);
   void sum_link(const BackwardRows& step, const BackwardLink& link, double tiles);
-  void term_back(const BackwardRows& step, int index, const BackwardOut& target, double tiles);
-  void conv_back(const BackwardRows& step, int index, const BackwardOut& target, double tiles);
+  void term_back(const BackwardRows& step, LayerId index, const BackwardOut& target, double tiles);
+  void conv_back(const BackwardRows& step, LayerId index, const BackwardOut& target, double tiles);
 
   const Plan& plan_;
   const Entry& entry_;
   const MachineProfile& profile_;
-  int lanes_ = 1;                 // floats in a vector of the target
-  double working_set_ = 0;        // bytes that a call of the entry touches
-  double rows_set_ = 0;           // bytes that a tile of the step at hand touches
-  std::map<int, double> shares_;  // window_shares() of the step at hand
-  std::map<int, double> live_;    // by layer, of the steps so far: neurons that its list has
+  int lanes_ = 1;                     // floats in a vector of the target
+  double working_set_ = 0;            // bytes that a call of the entry touches
+  double rows_set_ = 0;               // bytes that a tile of the step at hand touches
+  std::map<LayerId, double> shares_;  // window_shares() of the step at hand
+  std::map<LayerId, double> live_;    // by layer, of the steps so far: neurons that its list has
   StepCost made_;
   std::size_t last_ = 0;  // part that add() went to
 };

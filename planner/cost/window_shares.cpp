@@ -47,16 +47,16 @@ double share_of(const RowImage& image, const Window& window) {
 
 }  // namespace
 
-std::map<int, double> window_shares(const Plan& plan, const BackwardRows& step) {
-  std::map<int, Window> windows;
-  std::map<int, double> shares;
-  std::vector<int> readers = {step.layer};
+std::map<LayerId, double> window_shares(const Plan& plan, const BackwardRows& step) {
+  std::map<LayerId, Window> windows;
+  std::map<LayerId, double> shares;
+  std::vector<LayerId> readers = {step.layer};
   for (const BackwardLink& link : step.links) readers.push_back(link.layer);
   for (const RowImage& image : step.images) {
     Window window = {};
     if (image.tensor == step.layer) window = own_window(image, step.tile / 2);
-    for (const int reader : readers)
-      for (const Term& term : plan.layers[static_cast<std::size_t>(reader)].terms) {
+    for (const LayerId reader : readers)
+      for (const Term& term : plan.layer(reader).terms) {
         if (term.input != image.tensor || image.tensor == step.layer) continue;
         const auto known = windows.find(reader);
         const auto* const conv = std::get_if<ConvMap>(&term.map);

@@ -9,7 +9,7 @@ namespace bf_aot {
 namespace {
 
 // Products and maxima relax on the boxes of what they read.
-bool feeds_nonlinear(const Plan& plan, int index) {
+bool feeds_nonlinear(const Plan& plan, LayerId index) {
   return std::ranges::any_of(plan.layers, [&](const Layer& reader) {
     return !reader.is_affine() && std::ranges::count(inputs_of(reader), index) > 0;
   });
@@ -17,11 +17,11 @@ bool feeds_nonlinear(const Plan& plan, int index) {
 
 // Over the box itself, each input once: the interval is the range.
 bool is_exact(const Layer& layer) {
-  const std::vector<int> inputs = inputs_of(layer);
+  const std::vector<LayerId> inputs = inputs_of(layer);
   return inputs.size() == 1 && inputs[0] < 0;
 }
 
-DomainChoice interval(int index, const char* reason) {
+DomainChoice interval(LayerId index, const char* reason) {
   return {index, Domain::kInterval, true, reason, 0};
 }
 
@@ -37,8 +37,8 @@ void check_forward(const Layer& layer) {
        "--method crown-ibp or crown bounds all layers");
 }
 
-DomainChoice choose(const Plan& plan, int index) {
-  const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+DomainChoice choose(const Plan& plan, LayerId index) {
+  const Layer& layer = plan.layer(index);
   if (plan.config.method == Method::kForward) {
     check_forward(layer);
     if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
@@ -74,28 +74,26 @@ DomainChoice choose(const Plan& plan, int index) {
 
 }  // namespace
 
-bool has_slopes(const Plan& plan, int index) {
-  std::vector<bool> cone(plan.layers.size(), false);
-  cone[static_cast<std::size_t>(index)] = true;
-  for (int i = index; i >= 0; --i) {
-    if (!cone[static_cast<std::size_t>(i)]) continue;
-    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+bool has_slopes(const Plan& plan, LayerId index) {
+  PerLayer<bool> cone(plan.layers.size(), false);
+  cone[index] = true;
+  for (const LayerId i : std::views::reverse(layer_range(0, index.next()))) {
+    if (!cone[i]) continue;
+    const Layer& layer = plan.layer(i);
     if (i != index && layer.relu) return true;
-    for (const int input : inputs_of(layer))
-      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
+    for (const LayerId input : inputs_of(layer))
+      if (input >= 0) cone[input] = true;
   }
   return false;
 }
 
 void assign_domains(Plan& plan) {
-  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+  for (const LayerId i : plan.layer_ids()) {
     plan.domains.push_back(choose(plan, i));
     const DomainChoice& choice = plan.domains.back();
     const Domain other = choice.domain == Domain::kInterval ? Domain::kBackward : Domain::kInterval;
     plan.rejected.push_back(
-        {"domain",
-         fmt::format("{}: {}", plan.layers[static_cast<std::size_t>(i)].name, to_string(other)),
-         choice.reason});
+        {"domain", fmt::format("{}: {}", plan.layer(i).name, to_string(other)), choice.reason});
   }
 }
 

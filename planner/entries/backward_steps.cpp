@@ -23,19 +23,19 @@ class EntryBuilder::CoefficientSlots {
   CoefficientSlots(EntryBuilder& builder, std::string name, int tile)
       : builder_(builder), name_(std::move(name)), tile_(tile) {}
 
-  bool holds(int tensor) const { return of_tensor_.contains(tensor); }
+  bool holds(LayerId tensor) const { return of_tensor_.contains(tensor); }
 
-  BufferId of(int tensor) const { return of_tensor_.at(tensor); }
+  BufferId of(LayerId tensor) const { return of_tensor_.at(tensor); }
 
-  BufferId acquire(int tensor) { return of_tensor_[tensor] = scratch(tensor); }
+  BufferId acquire(LayerId tensor) { return of_tensor_[tensor] = scratch(tensor); }
 
   // Coefficients that are never stored.
-  void pass_by(int tensor) { of_tensor_[tensor] = BufferId::kNone; }
+  void pass_by(LayerId tensor) { of_tensor_[tensor] = BufferId::kNone; }
 
-  void release(int tensor) { of_tensor_.erase(tensor); }
+  void release(LayerId tensor) { of_tensor_.erase(tensor); }
 
   // Coefficients over a tensor that are added to those that it has.
-  BufferId scratch(int tensor) {
+  BufferId scratch(LayerId tensor) {
     const std::string over = tensor < 0 ? "box" : builder_.layer(tensor).name;
     return builder_.buffer(fmt::format("{}_over_{}", name_, over), Element::kFloat32,
                            std::int64_t{builder_.elements(tensor)} * tile_);
@@ -45,38 +45,36 @@ class EntryBuilder::CoefficientSlots {
   EntryBuilder& builder_;
   std::string name_;
   int tile_;
-  std::map<int, BufferId> of_tensor_;
+  std::map<LayerId, BufferId> of_tensor_;
 };
 
 // The layers that a layer's bounds depend on, itself left out.
-std::vector<bool> EntryBuilder::cone_of(int index) const {
-  std::vector<bool> cone(plan_.layers.size(), false);
-  cone[static_cast<std::size_t>(index)] = true;
-  for (int i = index; i >= 0; --i) {
-    if (!cone[static_cast<std::size_t>(i)]) continue;
-    for (const int input : inputs_of(layer(i)))
-      if (input >= 0) cone[static_cast<std::size_t>(input)] = true;
+PerLayer<bool> EntryBuilder::cone_of(LayerId index) const {
+  PerLayer<bool> cone(plan_.layers.size(), false);
+  cone[index] = true;
+  for (const LayerId i : std::views::reverse(layer_range(0, index.next()))) {
+    if (!cone[i]) continue;
+    for (const LayerId input : inputs_of(layer(i)))
+      if (input >= 0) cone[input] = true;
   }
-  cone[static_cast<std::size_t>(index)] = false;
+  cone[index] = false;
   return cone;
 }
 
 // Links on the longest way from a layer to the box.
-int EntryBuilder::longest_path(int index) const {
-  std::vector<int> length(static_cast<std::size_t>(index) + 1, 0);
-  for (int i = 0; i <= index; ++i)
-    for (const int input : inputs_of(layer(i)))
-      if (input >= 0)
-        length[static_cast<std::size_t>(i)] = std::max(length[static_cast<std::size_t>(i)],
-                                                       length[static_cast<std::size_t>(input)] + 1);
-  return length.back();
+int EntryBuilder::longest_path(LayerId index) const {
+  PerLayer<int> length(plan_.layers.size(), 0);
+  for (const LayerId i : layer_range(0, index.next()))
+    for (const LayerId input : inputs_of(layer(i)))
+      if (input >= 0) length[i] = std::max(length[i], length[input] + 1);
+  return length[index];
 }
 
-std::vector<BackwardOut> EntryBuilder::outs(int index, CoefficientSlots& slots) {
+std::vector<BackwardOut> EntryBuilder::outs(LayerId index, CoefficientSlots& slots) {
   std::vector<BackwardOut> made;
   const Layer& region = layer(index);
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
-    const int input = region.terms[static_cast<std::size_t>(t)].input;
+    const LayerId input = region.term(t).input;
     BackwardOut out;
     out.term = t;
     out.add = slots.holds(input);
@@ -86,14 +84,14 @@ std::vector<BackwardOut> EntryBuilder::outs(int index, CoefficientSlots& slots) 
   return made;
 }
 
-bool EntryBuilder::can_start_in_first_link(int index, const BackwardRows& step) const {
+bool EntryBuilder::can_start_in_first_link(LayerId index, const BackwardRows& step) const {
   const Layer& region = layer(index);
   return region.kind == LayerKind::kDense && region.input >= 0 && !step.wide &&
          step.iterations == 0 && lowering_.has_first_link(region.input, step.tile);
 }
 
 // Rows of the target's own weights.
-void EntryBuilder::start(int index, BackwardRows& step, CoefficientSlots& slots) {
+void EntryBuilder::start(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
   if (can_start_in_first_link(index, step))
     slots.pass_by(layer(index).input);
   else if (layer(index).kind == LayerKind::kDense)
@@ -102,9 +100,9 @@ void EntryBuilder::start(int index, BackwardRows& step, CoefficientSlots& slots)
     step.starts = outs(index, slots);
 }
 
-BackwardLink EntryBuilder::link(int index, CoefficientSlots& slots) {
+BackwardLink EntryBuilder::link(LayerId index, CoefficientSlots& slots) {
   const Layer& region = layer(index);
-  const Relaxed& state = relaxed_[static_cast<std::size_t>(index)];
+  const Relaxed& state = relaxed_[index];
   BackwardLink made;
   made.layer = index;
   made.table = state.table;
@@ -123,7 +121,7 @@ BackwardLink EntryBuilder::link(int index, CoefficientSlots& slots) {
   return made;
 }
 
-void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
+void EntryBuilder::add_row_errors(LayerId index, BackwardRows& step) {
   const Layer& region = layer(index);
   step.concretize_inflate =
       (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
@@ -133,7 +131,7 @@ void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
   // The rows' own weights are rounded when other readers' coefficients are added to them: once for
   // each, relative to |W| radius.
   int adds = 0;
-  for (const int input : inputs_of(region)) adds = std::max(adds, readers(input) - 1);
+  for (const LayerId input : inputs_of(region)) adds = std::max(adds, readers(input) - 1);
   step.weight_relative += drop(ErrorTerm::kProduct, gamma_float(adds));
   step.inflate = radius_inflate(index);
 }
@@ -141,18 +139,18 @@ void EntryBuilder::add_row_errors(int index, BackwardRows& step) {
 bool EntryBuilder::tightens_hidden() const {
   if (config_.method != Method::kAuto)
     return config_.method == Method::kCrown || config_.method == Method::kAlphaCrown;
-  for (int i = 0; i < layer_count(); ++i)
-    if (!is_head(i) && plan_.domains[static_cast<std::size_t>(i)].domain != Domain::kInterval)
-      return true;
+  for (const LayerId i : plan_.layer_ids())
+    if (!is_head(i) && plan_.domain(i).domain != Domain::kInterval) return true;
   return false;
 }
 
 // Buffers and constants of rows, before where they go.
-BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std::string& name) {
+BackwardRows EntryBuilder::begin_rows(LayerId index, const Relaxed& state,
+                                      const std::string& name) {
   const Layer& region = layer(index);
   BackwardRows step;
   step.layer = index;
-  const DomainChoice& choice = plan_.domains[static_cast<std::size_t>(index)];
+  const DomainChoice& choice = plan_.domain(index);
   step.unstable_only = choice.unstable_only;
   // What rounding costs a head is seen in its bounds, and it grows with every link; what it costs a
   // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured:
@@ -173,34 +171,33 @@ BackwardRows EntryBuilder::begin_rows(int index, const Relaxed& state, const std
 }
 
 // Coefficients from the rows' layer through all links to the box.
-void EntryBuilder::pass_back(int index, BackwardRows& step, CoefficientSlots& slots) {
+void EntryBuilder::pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
   start(index, step, slots);
-  const std::vector<bool> cone = cone_of(index);
-  for (int i = index - 1; i >= 0; --i)
-    if (cone[static_cast<std::size_t>(i)]) step.links.push_back(link(i, slots));
+  const PerLayer<bool> cone = cone_of(index);
+  for (const LayerId i : std::views::reverse(layer_range(0, index)))
+    if (cone[i]) step.links.push_back(link(i, slots));
   use_lists(step);
-  BF_CHECK(slots.holds(-1));
-  step.input_coefficients = slots.of(-1);
+  BF_CHECK(slots.holds(kNetworkInput));
+  step.input_coefficients = slots.of(kNetworkInput);
   choose_kernels(step);
 }
 
 // The box' coefficients need no memory where one convolution makes all of them, of a window, and
 // the rows' sums alone read them.
 void EntryBuilder::fuse_spread(BackwardRows& step) {
-  if (find_image(step, -1) == nullptr) return;
+  if (find_image(step, kNetworkInput) == nullptr) return;
   if (step.input_coefficients != static_cast<BufferId>(entry_.buffers.size() - 1)) return;
   std::vector<std::pair<const Layer*, BackwardOut*>> readers;
   const auto find = [&](const Layer& region, std::vector<BackwardOut>& outs) {
     for (BackwardOut& out : outs)
-      if (region.terms[static_cast<std::size_t>(out.term)].input < 0)
-        readers.emplace_back(&region, &out);
+      if (region.term(out.term).input < 0) readers.emplace_back(&region, &out);
   };
   find(layer(step.layer), step.starts);
   if (!readers.empty()) return;
   for (BackwardLink& link : step.links) find(layer(link.layer), link.outs);
   if (readers.size() != 1) return;
   const auto& [region, out] = readers.front();
-  const Term& term = region->terms[static_cast<std::size_t>(out->term)];
+  const Term& term = region->term(out->term);
   if (region->kind != LayerKind::kSum || !std::holds_alternative<ConvMap>(term.map)) return;
   out->spread = true;
   out->coefficients = step.input_coefficients = BufferId::kNone;
@@ -211,8 +208,8 @@ void EntryBuilder::fuse_spread(BackwardRows& step) {
 // coefficients, and a first link that starts the rows makes all.
 void EntryBuilder::use_lists(BackwardRows& step) {
   if (step.iterations > 0) return;
-  const auto columns = [&](int index) {  // whose link leaves them out
-    const int input = layer(index).kind == LayerKind::kDense ? layer(index).input : -1;
+  const auto columns = [&](LayerId index) {  // whose link leaves them out
+    const LayerId input = layer(index).kind == LayerKind::kDense ? layer(index).input : -1;
     return input >= 0 && layer(input).kind == LayerKind::kDense ? live(input) : BufferId::kNone;
   };
   if (step.coefficients != BufferId::kNone) step.live_in = columns(step.layer);
@@ -224,7 +221,7 @@ void EntryBuilder::use_lists(BackwardRows& step) {
 
 // Of a tile's rows.
 void EntryBuilder::choose_kernels(BackwardRows& step) {
-  const auto choose = [&](KernelKind kind, int index, std::vector<BackwardOut>& outs) {
+  const auto choose = [&](KernelKind kind, LayerId index, std::vector<BackwardOut>& outs) {
     for (BackwardOut& out : outs)
       out.kernel = lowering_.term(kind, index, out.term, step.tile, step.wide);
   };
@@ -263,7 +260,7 @@ void EntryBuilder::end_smaller(BackwardRows& step) {
   step.last = {std::move(last)};
 }
 
-void EntryBuilder::tighten(int index, const Relaxed& state) {
+void EntryBuilder::tighten(LayerId index, const Relaxed& state) {
   const std::string& name = layer(index).name;
   BackwardRows step = begin_rows(index, state, name);
   CoefficientSlots slots(*this, name, step.tile);
@@ -280,7 +277,7 @@ void EntryBuilder::tighten(int index, const Relaxed& state) {
 
 // The same rows again, with coefficients kept apart for each tensor: the slopes' gradient needs
 // them.
-void EntryBuilder::tighten_optimised(int index, const Relaxed& state) {
+void EntryBuilder::tighten_optimised(LayerId index, const Relaxed& state) {
   const std::string name = layer(index).name + "_free";
   BackwardRows step = begin_rows(index, state, name);
   step.iterations = config_.iterations;

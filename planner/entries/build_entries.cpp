@@ -17,7 +17,7 @@ EntryBuilder::EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind
 
 Entry EntryBuilder::build() {
   lowering_.use_boxes(entry_.boxes);
-  const std::vector<int>& heads = is_spec(entry_.kind) ? plan_.spec_heads : plan_.output_heads;
+  const std::vector<LayerId>& heads = is_spec(entry_.kind) ? plan_.spec_heads : plan_.output_heads;
   mark_needed(heads);
   live_.assign(plan_.layers.size(), BufferId::kNone);
   const bool point = entry_.kind == EntryKind::kEvaluate;
@@ -31,28 +31,28 @@ Entry EntryBuilder::build() {
 }
 
 // Heads are copied to the caller in order; `position_` is where each starts.
-void EntryBuilder::mark_needed(const std::vector<int>& heads) {
+void EntryBuilder::mark_needed(const std::vector<LayerId>& heads) {
   needed_.assign(plan_.layers.size(), false);
   position_.assign(plan_.layers.size(), -1);
-  readers_.assign(plan_.layers.size() + 1, 0);
+  readers_ = PerTensor<int>(plan_.layers.size(), 0);
   int position = 0;
-  for (const int head : heads) {
-    position_[static_cast<std::size_t>(head)] = position;
+  for (const LayerId head : heads) {
+    position_[head] = position;
     position += layer(head).out;
-    needed_[static_cast<std::size_t>(head)] = true;
+    needed_[head] = true;
   }
-  for (int i = layer_count() - 1; i >= 0; --i) {
+  for (const LayerId i : std::views::reverse(plan_.layer_ids())) {
     if (!is_needed(i)) continue;
-    for (const int input : inputs_of(layer(i))) {
-      ++readers_[static_cast<std::size_t>(input + 1)];
-      if (input >= 0) needed_[static_cast<std::size_t>(input)] = true;
+    for (const LayerId input : inputs_of(layer(i))) {
+      ++readers_[input];
+      if (input >= 0) needed_[input] = true;
     }
   }
 }
 
 // Dense ReLU layers alone: kernels in float32 throughout serve intervals and inference.
 bool EntryBuilder::is_dense() const {
-  for (int i = 0; i < layer_count(); ++i)
+  for (const LayerId i : plan_.layer_ids())
     if (is_needed(i) && (layer(i).kind != LayerKind::kDense || layer(i).function)) return false;
   return true;
 }
@@ -61,7 +61,7 @@ bool EntryBuilder::is_dense() const {
 bool EntryBuilder::has_float_intervals() const {
   if (is_dense()) return true;
   bool convolves = false;
-  for (int i = 0; i < layer_count(); ++i) {
+  for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i)) continue;
     if (layer(i).kind == LayerKind::kMax) continue;
     if (!layer(i).is_affine() || layer(i).function) return false;
@@ -84,21 +84,21 @@ BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t co
 
 // Neurons of a layer as the lanes of its kernels write them: padded to whole panels, when lanes are
 // neurons.
-int EntryBuilder::padded(int index) const {
+int EntryBuilder::padded(LayerId index) const {
   if (entry_.boxes > 1) return layer(index).out;
-  const int panel = plan_.layouts[static_cast<std::size_t>(index)].panel;
+  const int panel = plan_.layout(index).panel;
   return (layer(index).out + panel - 1) / panel * panel;
 }
 
 // Products of backward rows with one neuron of a dense layer, half of the hidden rows' neurons
 // being unstable.
-double EntryBuilder::row_products(int index) const {
+double EntryBuilder::row_products(LayerId index) const {
   if (layer(index).kind != LayerKind::kDense || !keeps_tables()) return 0;
   double rows = 0, weights = layer(index).in;
-  for (int i = index + 1; i < layer_count(); ++i) {
+  for (const LayerId i : layer_range(index.next(), layer_count())) {
     if (!is_needed(i)) continue;
     if (layer(i).kind == LayerKind::kDense && layer(i).input == index) weights += layer(i).out;
-    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
+    const Domain domain = plan_.domain(i).domain;
     if (domain == Domain::kBackward || domain == Domain::kOptimised)
       rows += (is_head(i) ? 2.0 : 1.0) * layer(i).out;
   }
@@ -106,44 +106,44 @@ double EntryBuilder::row_products(int index) const {
 }
 
 // Of a dense layer.
-BufferId EntryBuilder::live_inputs(int index) const {
+BufferId EntryBuilder::live_inputs(LayerId index) const {
   return pays_forward(layer(index).out) ? live(layer(index).input) : BufferId::kNone;
 }
 
-void EntryBuilder::list_live(int index) {
+void EntryBuilder::list_live(LayerId index) {
   const Layer& region = layer(index);
   if (!region.live_list || entry_.kind == EntryKind::kEvaluate) return;
   bool pays = pays_backward(row_products(index));
-  for (int i = index + 1; i < layer_count(); ++i)
+  for (const LayerId i : layer_range(index.next(), layer_count()))
     pays = pays || (is_needed(i) && layer(i).kind == LayerKind::kDense && layer(i).input == index &&
                     pays_forward_alone(layer(i).out));
   if (!pays) return;
   const BufferId list = buffer(region.name + "_live", Element::kInt32, 1);
-  entry_.buffers[static_cast<std::size_t>(list)].count = bf::live_list_size(region.out);
+  entry_.buffer(list).count = bf::live_list_size(region.out);
   const Activation& of = activation(index);
   entry_.steps.push_back(ListLive{index, of.centre, of.radius, list});
-  live_[static_cast<std::size_t>(index)] = list;
+  live_[index] = list;
 }
 
 // Roundings of one float32 sum over a layer's inputs.
-int EntryBuilder::interval_depth(int index) const {
+int EntryBuilder::interval_depth(LayerId index) const {
   if (layer(index).kind == LayerKind::kSum) return LoweringPlanner::interval_depth(layer(index));
   return lowering_.forward_depth(KernelKind::kIntervalAffine, index);
 }
 
 // Rounding of one float32 dot product over this layer's inputs, with its weights' own rounding.
-double EntryBuilder::product_gamma(int index, int depth, ErrorTerm which) const {
+double EntryBuilder::product_gamma(LayerId index, int depth, ErrorTerm which) const {
   return drop(which, gamma_float(depth)) +
          drop(ErrorTerm::kWeightRounding, layer(index).errors.weight_relative);
 }
 
 // The gamma that every interval reader of `index` (-1: the box) needs folded into the radius;
 // maxima sum nothing.
-double EntryBuilder::reader_gamma(int index) {
+double EntryBuilder::reader_gamma(LayerId index) {
   double gamma = 0;
-  for (int i = 0; i < layer_count(); ++i) {
+  for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i) || layer(i).kind == LayerKind::kMax) continue;
-    const std::vector<int> inputs = inputs_of(layer(i));
+    const std::vector<LayerId> inputs = inputs_of(layer(i));
     if (std::ranges::count(inputs, index) == 0) continue;
     gamma = std::max(gamma, product_gamma(i, interval_depth(i), ErrorTerm::kSummation));
   }
@@ -151,7 +151,7 @@ double EntryBuilder::reader_gamma(int index) {
 }
 
 // The same, and the rounding of the centre of two ends.
-double EntryBuilder::centre_gamma(int index) {
+double EntryBuilder::centre_gamma(LayerId index) {
   return reader_gamma(index) + drop(ErrorTerm::kScalar, kUnitFloat) * (1 + 8 * kUnitFloat);
 }
 
@@ -163,7 +163,7 @@ void EntryBuilder::build_interval() {
           buffer("box_radius", Element::kFloat32, plan_.input_count)};
   entry_.steps.push_back(
       BindBox{box_.centre, box_.radius, reader_gamma(-1), lowering_.bind(KernelKind::kBindFloat)});
-  for (int i = 0; i < layer_count(); ++i) {
+  for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i)) continue;
     const bool sum = layer(i).kind == LayerKind::kSum;
     const std::string& name = layer(i).name;
@@ -175,7 +175,7 @@ void EntryBuilder::build_interval() {
     else if (is_head(i))
       interval_affine(i, {});
     if (!has_reader(i)) continue;
-    Activation& out = activations_[static_cast<std::size_t>(i)];
+    Activation& out = activations_[i];
     out = {buffer(name + "_centre", Element::kFloat32, padded(i)),
            buffer(name + "_radius", Element::kFloat32, padded(i))};
     if (sum)
@@ -190,7 +190,7 @@ void EntryBuilder::build_interval() {
 
 // products: of one neuron.
 template <typename IntervalStep>
-void EntryBuilder::set_interval_errors(int index, int products, IntervalStep& step) {
+void EntryBuilder::set_interval_errors(LayerId index, int products, IntervalStep& step) {
   const AffineErrors& errors = layer(index).errors;
   const int depth = interval_depth(index);
   step.inflate = (1 + drop(ErrorTerm::kWeightRounding, errors.weight_relative)) *
@@ -204,7 +204,7 @@ void EntryBuilder::set_interval_errors(int index, int products, IntervalStep& st
 }
 
 // One region; to the caller when `out` has no buffers.
-void EntryBuilder::interval_affine(int index, const Activation& out) {
+void EntryBuilder::interval_affine(LayerId index, const Activation& out) {
   const Layer& region = layer(index);
   const Activation& in = activation(region.input);
   const bool head = out.centre == BufferId::kNone;
@@ -229,13 +229,13 @@ void EntryBuilder::interval_affine(int index, const Activation& out) {
 }
 
 // A sum layer; `out` is scratch of a head.
-void EntryBuilder::interval_sum(int index, const Activation& out, bool head) {
+void EntryBuilder::interval_sum(LayerId index, const Activation& out, bool head) {
   const Layer& region = layer(index);
   IntervalSum step;
   step.layer = index;
   int products = 0;
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
-    const Term& term = region.terms[static_cast<std::size_t>(t)];
+    const Term& term = region.term(t);
     const Activation& in = activation(term.input);
     step.parts.push_back(
         {in.centre, in.radius, lowering_.term(KernelKind::kTermInterval, index, t, 0, false)});
@@ -250,7 +250,7 @@ void EntryBuilder::interval_sum(int index, const Activation& out, bool head) {
   entry_.steps.push_back(std::move(step));
 }
 
-void EntryBuilder::interval_max(int index, const Activation& out) {
+void EntryBuilder::interval_max(LayerId index, const Activation& out) {
   const Activation& in = activation(layer(index).terms.at(0).input);
   IntervalMax step;
   step.layer = index;
@@ -269,13 +269,13 @@ void EntryBuilder::interval_max(int index, const Activation& out) {
 // ---- plain inference
 
 void EntryBuilder::build_evaluate() {
-  std::vector<BufferId> made(plan_.layers.size(), BufferId::kNone);
-  for (int i = 0; i < layer_count(); ++i) {
+  PerLayer<BufferId> made(plan_.layers.size(), BufferId::kNone);
+  for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i)) continue;
     const Layer& region = layer(i);
     EvaluateAffine step;
     step.layer = i;
-    if (region.input >= 0) step.in = made[static_cast<std::size_t>(region.input)];
+    if (region.input >= 0) step.in = made[region.input];
     if (is_head(i)) {
       step.position = position(i);
       step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, true, false);
@@ -283,7 +283,7 @@ void EntryBuilder::build_evaluate() {
     }
     if (!has_reader(i)) continue;
     step.out = buffer(region.name + "_value", Element::kFloat32, padded(i));
-    made[static_cast<std::size_t>(i)] = step.out;
+    made[i] = step.out;
     step.position = 0;
     step.kernel = lowering_.forward(KernelKind::kEvaluateAffine, i, region.relu, false, false);
     entry_.steps.push_back(step);

@@ -9,7 +9,7 @@ namespace bf_aot {
 void assign_domains(Plan& plan);
 
 // Whether some ReLU is below a layer: then its backward rows have slopes to choose.
-bool has_slopes(const Plan& plan, int layer);
+bool has_slopes(const Plan& plan, LayerId layer);
 
 // Makes plan.entries: the steps and buffers (not yet placed) of bounds, spec_bounds and evaluate,
 // with the error terms of each step.

@@ -15,12 +15,12 @@ namespace {
 // What a step is for: its task's name, layer and domain.
 struct Purpose {
   std::string verb;
-  int layer;
+  std::optional<LayerId> layer;  // none: the box
   Domain domain;
 };
 
 Purpose purpose(const BindBox&) {
-  return {"bind", -1, Domain::kInterval};
+  return {"bind", {}, Domain::kInterval};
 }
 // A head that other layers read is computed twice, once for the caller: two tasks, two names.
 Purpose purpose(const IntervalAffine& step) {
@@ -55,7 +55,7 @@ Purpose purpose(const KeepAnchor& step) {
   return {"keep", step.layer, Domain::kInterval};
 }
 Purpose purpose(const MeetOutputs&) {
-  return {"meet outputs,", -1, Domain::kInterval};
+  return {"meet outputs,", {}, Domain::kInterval};
 }
 Purpose purpose(const Relax& step) {
   return {"relax", step.layer, Domain::kInterval};
@@ -100,9 +100,8 @@ std::int64_t products(const Layer& layer) {
   return total;
 }
 
-Effort one_pass(const Plan& plan, int index, std::int64_t flops_per_weight) {
-  return {flops_per_weight * products(layer_at(plan, index)),
-          plan.layouts[static_cast<std::size_t>(index)].bytes};
+Effort one_pass(const Plan& plan, LayerId index, std::int64_t flops_per_weight) {
+  return {flops_per_weight * products(plan.layer(index)), plan.layout(index).bytes};
 }
 
 Effort cost(const Plan& plan, const BindBox&) {
@@ -124,7 +123,7 @@ Effort cost(const Plan& plan, const CentreSum& step) {
   return one_pass(plan, step.layer, 4);
 }
 Effort cost(const Plan& plan, const RelaxProduct& step) {
-  return {40LL * layer_at(plan, step.layer).out, 0};
+  return {40LL * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan& plan, const RelaxMax& step) {
   return one_pass(plan, step.layer, 4);
@@ -133,7 +132,7 @@ Effort cost(const Plan&, const WriteValues&) {
   return {};
 }
 Effort cost(const Plan& plan, const Relax& step) {
-  return {40LL * layer_at(plan, step.layer).out, 0};
+  return {40LL * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan& plan, const StartLines& step) {
   return one_pass(plan, step.layer, 1);
@@ -143,16 +142,16 @@ Effort cost(const Plan& plan, const ForwardLines& step) {
   return one_pass(plan, step.layer, 2LL * line_rows(plan.input_count));
 }
 Effort cost(const Plan& plan, const TightenLines& step) {
-  return {2LL * line_rows(plan.input_count) * layer_at(plan, step.layer).out, 0};
+  return {2LL * line_rows(plan.input_count) * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan& plan, const RelaxLines& step) {
-  return {(40LL + 4 * line_rows(plan.input_count)) * layer_at(plan, step.layer).out, 0};
+  return {(40LL + 4 * line_rows(plan.input_count)) * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan&, const ListLive&) {
   return {};
 }
 Effort cost(const Plan& plan, const BackwardRows& step) {
-  const std::int64_t rows = 2LL * layer_at(plan, step.layer).out;
+  const std::int64_t rows = 2LL * plan.layer(step.layer).out;
   const std::int64_t tiles = (rows + step.tile - 1) / step.tile;
   Effort total{2 * rows * plan.input_count, 0};
   for (const BackwardLink& link : step.links) {
@@ -175,10 +174,10 @@ Effort cost(const Plan&, const WriteBounds&) {
   return {};
 }
 Effort cost(const Plan& plan, const MeetAnchor& step) {
-  return {4LL * layer_at(plan, step.layer).out, 0};
+  return {4LL * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan& plan, const KeepAnchor& step) {
-  return {2LL * layer_at(plan, step.layer).out, 0};
+  return {2LL * plan.layer(step.layer).out, 0};
 }
 Effort cost(const Plan&, const MeetOutputs&) {
   return {};
@@ -197,19 +196,19 @@ void connect(Entry& entry) {
   std::map<BufferId, int> writer;
   std::map<BufferId, std::vector<int>> readers;
   for (int t = 0; t < static_cast<int>(entry.tasks.size()); ++t) {
-    Task& task = entry.tasks[static_cast<std::size_t>(t)];
+    Task& task = entry.task(t);
     const auto depend_on = [&](int other) {
       if (other != t && std::ranges::count(task.after, other) == 0) task.after.push_back(other);
     };
     for (const int s : task.steps) {
-      const Access access = access_of(entry.steps[static_cast<std::size_t>(s)]);
+      const Access access = access_of(entry.step(s));
       for (const BufferId id : access.reads) {
         const auto made = writer.find(id);
         if (made == writer.end()) continue;
         depend_on(made->second);
         if (made->second != t) {
           insert_unique(task.inputs, id);
-          insert_unique(entry.tasks[static_cast<std::size_t>(made->second)].outputs, id);
+          insert_unique(entry.task(made->second).outputs, id);
         }
         readers[id].push_back(t);
       }
@@ -249,23 +248,22 @@ void make_unique(std::vector<Task>& tasks) {
 // "forward + backward + relax fc1"; a task of several layers says how many.
 std::string task_name(const Plan& plan, const std::vector<Purpose>& purposes) {
   std::vector<std::string> verbs;
-  std::set<int> layers;
+  std::set<std::optional<LayerId>> layers;
   for (const Purpose& one : purposes) {
     if (std::ranges::count(verbs, one.verb) == 0) verbs.push_back(one.verb);
     layers.insert(one.layer);
   }
   if (layers.size() > 1)
     return fmt::format("{} steps of {} layers", purposes.size(), layers.size());
-  const int layer = *layers.begin();
-  return fmt::format("{} {}", fmt::join(verbs, " + "),
-                     layer < 0 ? "box" : layer_at(plan, layer).name);
+  const std::optional<LayerId> layer = *layers.begin();
+  return fmt::format("{} {}", fmt::join(verbs, " + "), layer ? plan.layer(*layer).name : "box");
 }
 
 std::vector<Task> group(const Plan& plan, const Entry& entry) {
   std::vector<Task> tasks;
   std::vector<Purpose> purposes;  // of the last task's steps
   for (int s = 0; s < static_cast<int>(entry.steps.size()); ++s) {
-    const Step& step = entry.steps[static_cast<std::size_t>(s)];
+    const Step& step = entry.step(s);
     const Purpose what = std::visit([](const auto& x) { return purpose(x); }, step);
     const Effort spent = std::visit([&](const auto& x) { return cost(plan, x); }, step);
     // What a call may leave out ends with a task.
@@ -278,7 +276,7 @@ std::vector<Task> group(const Plan& plan, const Entry& entry) {
     }
     purposes.push_back(what);
     Task& task = tasks.back();
-    if (task.layer != what.layer) task.layer = -1;
+    if (task.layer != what.layer) task.layer = std::nullopt;
     task.domain = std::max(task.domain, what.domain);
     task.steps.push_back(s);
     task.flops += spent.flops;

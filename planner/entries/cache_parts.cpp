@@ -155,7 +155,7 @@ void split_into_parts(const Plan& plan, std::vector<Entry>& entries) {
     Entry& entry = entries[e];
     std::vector<Buffer*> own;
     for (const auto& [id, part] : parts[e].crossing())
-      if (part == Part::kKept) own.push_back(&entry.buffers[static_cast<std::size_t>(id)]);
+      if (part == Part::kKept) own.push_back(&entry.buffer(id));
     for (Buffer& buffer : entry.buffers)
       if (shared.contains(buffer.name)) buffer.scope = CacheScope::kEpoch;
     for (Buffer* buffer : own) {

@@ -24,7 +24,7 @@ bool EntryBuilder::keeps_tables() const {
 }
 
 // What undoes the rounding of a layer's computed interval radius.
-double EntryBuilder::radius_inflate(int index) {
+double EntryBuilder::radius_inflate(LayerId index) {
   const Layer& region = layer(index);
   if (region.kind != LayerKind::kDense)
     return (1 + drop(ErrorTerm::kRadiusSummation, gamma_double(most_products(region) + 4))) *
@@ -33,7 +33,7 @@ double EntryBuilder::radius_inflate(int index) {
   return (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
 }
 
-void EntryBuilder::add_state(int index, bool interval, Relaxed& state) {
+void EntryBuilder::add_state(LayerId index, bool interval, Relaxed& state) {
   const std::string& name = layer(index).name;
   state.centre = buffer(name + "_centre", Element::kFloat64, padded(index));
   state.radius = buffer(name + "_radius", Element::kFloat32, padded(index));
@@ -45,7 +45,7 @@ void EntryBuilder::add_state(int index, bool interval, Relaxed& state) {
 }
 
 // interval: whether bounds are made of it here.
-void EntryBuilder::centre_affine(int index, bool interval, Relaxed& state) {
+void EntryBuilder::centre_affine(LayerId index, bool interval, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
   const Activation& in = activation(region.input);
@@ -81,14 +81,14 @@ void EntryBuilder::centre_affine(int index, bool interval, Relaxed& state) {
 // As centre_affine with the products of all terms in one sum. The radii are summed in double and
 // rounded up once per term; a layer of exact centres copies radii that are floats, or sums on a
 // grid.
-void EntryBuilder::centre_sum(int index, Relaxed& state) {
+void EntryBuilder::centre_sum(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
   add_state(index, true, state);
   CentreSum step;
   step.layer = index;
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
-    const Activation& in = activation(region.terms[static_cast<std::size_t>(t)].input);
+    const Activation& in = activation(region.term(t).input);
     step.parts.push_back(
         {in.centre, in.radius, lowering_.term(KernelKind::kTermCentre, index, t, 0, false)});
   }
@@ -115,7 +115,7 @@ void EntryBuilder::centre_sum(int index, Relaxed& state) {
 
 // Longest chain of float32 roundings of the backward products of a layer: when several layers read
 // a tensor, their coefficients are added up.
-int EntryBuilder::backward_depth(int index) const {
+int EntryBuilder::backward_depth(LayerId index) const {
   const Layer& region = layer(index);
   if (region.kind == LayerKind::kDense)
     return lowering_.backward_depth(index) + readers(region.input) - 1;
@@ -128,9 +128,9 @@ int EntryBuilder::backward_depth(int index) const {
 // The same of wide products. The sum over a convolution or a dense layer is one in double; what is
 // stored for a tensor with one reader is priced with that tensor (`stored`), and for one with
 // several here, as their floats are added.
-double EntryBuilder::wide_gamma(int index) const {
+double EntryBuilder::wide_gamma(LayerId index) const {
   const Layer& region = layer(index);
-  const auto adding = [&](int input) {
+  const auto adding = [&](LayerId input) {
     return readers(input) > 1 ? gamma_float(readers(input)) : 0.0;
   };
   if (region.kind == LayerKind::kDense) return gamma_double(region.out + 2) + adding(region.input);
@@ -147,10 +147,10 @@ double EntryBuilder::wide_gamma(int index) const {
 // The offset sum of a dense layer has a chain per block of neurons; of other layers it is kept in
 // double, for sum layers after short chains, and rounded once. Then one chain over the blocks of
 // all links.
-double EntryBuilder::offset_gamma(int index) const {
+double EntryBuilder::offset_gamma(LayerId index) const {
   const Layer& region = layer(index);
   int blocks = 0;
-  for (int i = 0; i < layer_count(); ++i) blocks += lowering_.backward_blocks(i);
+  for (const LayerId i : plan_.layer_ids()) blocks += lowering_.backward_blocks(i);
   if (region.kind == LayerKind::kDense)
     return gamma_float(lowering_.backward_depth(index) + blocks);
   const int chain = region.kind == LayerKind::kSum ? bf::kOffsetDepth : 0;
@@ -158,25 +158,25 @@ double EntryBuilder::offset_gamma(int index) const {
 }
 
 // Of rows with slopes of their own: two products per neuron, in double for every kind of layer.
-double EntryBuilder::free_offset_gamma(int index) const {
-  return gamma_float(2 + layer_count()) + gamma_double(2 * layer(index).out + 4);
+double EntryBuilder::free_offset_gamma(LayerId index) const {
+  return gamma_float(2 + layer_count().number()) + gamma_double(2 * layer(index).out + 4);
 }
 
-EntryBuilder::Activation EntryBuilder::add_activation(int index) {
+EntryBuilder::Activation EntryBuilder::add_activation(LayerId index) {
   const Layer& region = layer(index);
   return {buffer(region.name + "_activation", Element::kFloat64, region.out),
           buffer(region.name + "_activation_radius", Element::kFloat32, region.out)};
 }
 
-void EntryBuilder::relax(int index, Relaxed& state) {
+void EntryBuilder::relax(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables())
     state.table = buffer(region.name + "_relaxation", Element::kFloat32,
                          std::int64_t{bf::kRelaxRows} * region.out);
-  if (free_slopes_[static_cast<std::size_t>(index)])
+  if (free_slopes_[index])
     state.slopes = buffer(region.name + "_slopes", Element::kFloat32,
                           std::int64_t{bf::kSlopeRows} * region.out);
-  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
+  const Activation out = activations_[index] = add_activation(index);
   Relax step;
   step.layer = index;
   step.centre = state.centre;
@@ -198,18 +198,18 @@ void EntryBuilder::relax(int index, Relaxed& state) {
     step.free_offset = drop(ErrorTerm::kOffset, free_offset_gamma(index));
   step.inflate = radius_inflate(index);
   step.kernel = lowering_.relax(index);
-  relax_step_[static_cast<std::size_t>(index)] = static_cast<int>(entry_.steps.size());
+  relax_step_[index] = static_cast<int>(entry_.steps.size());
   entry_.steps.push_back(step);
 }
 
 // What product and max layers have in common.
 template <typename NonlinearStep>
-void EntryBuilder::finish_nonlinear(KernelKind kind, int index, const Relaxed& state,
+void EntryBuilder::finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state,
                                     NonlinearStep step) {
   step.layer = index;
   step.table = state.table;
   step.slack = state.slack;
-  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
+  const Activation out = activations_[index] = add_activation(index);
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   step.product = drop(ErrorTerm::kProduct, gamma_float(backward_depth(index) + 1));
@@ -218,7 +218,7 @@ void EntryBuilder::finish_nonlinear(KernelKind kind, int index, const Relaxed& s
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::relax_product(int index, Relaxed& state) {
+void EntryBuilder::relax_product(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
     state.table = buffer(region.name + "_planes", Element::kFloat32,
@@ -235,7 +235,7 @@ void EntryBuilder::relax_product(int index, Relaxed& state) {
   finish_nonlinear(KernelKind::kRelaxProduct, index, state, step);
 }
 
-void EntryBuilder::relax_max(int index, Relaxed& state) {
+void EntryBuilder::relax_max(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
     state.table = buffer(region.name + "_choices", Element::kFloat32,
@@ -265,9 +265,9 @@ void EntryBuilder::build_centred() {
   lines_.assign(plan_.layers.size(), BufferId::kNone);
   activation_lines_.assign(plan_.layers.size(), BufferId::kNone);
   mark_free_slopes();
-  for (int i = 0; i < layer_count(); ++i) {
+  for (const LayerId i : plan_.layer_ids()) {
     if (!is_needed(i)) continue;
-    Relaxed& state = relaxed_[static_cast<std::size_t>(i)];
+    Relaxed& state = relaxed_[i];
     if (layer(i).kind == LayerKind::kProduct) {
       relax_product(i, state);
       continue;
@@ -276,8 +276,8 @@ void EntryBuilder::build_centred() {
       relax_max(i, state);
       continue;
     }
-    centre_step_[static_cast<std::size_t>(i)] = static_cast<int>(entry_.steps.size());
-    const Domain domain = plan_.domains[static_cast<std::size_t>(i)].domain;
+    centre_step_[i] = static_cast<int>(entry_.steps.size());
+    const Domain domain = plan_.domain(i).domain;
     const bool from_lines = domain == Domain::kForward && !point;
     const bool has_lines = from_lines || (lines && has_reader(i));
     if (layer(i).kind == LayerKind::kDense)

@@ -38,114 +38,112 @@ class EntryBuilder {
   // And for tables that are made anew.
   class Repeats;
 
-  const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
-  int layer_count() const { return static_cast<int>(plan_.layers.size()); }
-  int elements(int index) const { return index < 0 ? plan_.input_count : layer(index).out; }
+  const Layer& layer(LayerId index) const { return plan_.layer(index); }
+  LayerId layer_count() const { return plan_.layers.end_id(); }
+  int elements(LayerId index) const { return index < 0 ? plan_.input_count : layer(index).out; }
 
-  bool is_needed(int index) const { return needed_[static_cast<std::size_t>(index)]; }
-  int position(int index) const { return position_[static_cast<std::size_t>(index)]; }
-  bool is_head(int index) const { return position(index) >= 0; }
-  // Reads of a tensor (-1: the box) by needed layers.
-  int readers(int index) const { return readers_[static_cast<std::size_t>(index + 1)]; }
-  bool has_reader(int index) const { return readers(index) > 0; }
+  bool is_needed(LayerId index) const { return needed_[index]; }
+  int position(LayerId index) const { return position_[index]; }
+  bool is_head(LayerId index) const { return position(index) >= 0; }
+  // Reads of a tensor by needed layers.
+  int readers(LayerId index) const { return readers_[index]; }
+  bool has_reader(LayerId index) const { return readers(index) > 0; }
 
   double drop(ErrorTerm which, double value) const { return term(config_, which, value); }
 
   BufferId buffer(std::string name, Element element, std::int64_t count);
-  int padded(int index) const;
-  void mark_needed(const std::vector<int>& heads);
+  int padded(LayerId index) const;
+  void mark_needed(const std::vector<LayerId>& heads);
   bool is_dense() const;
   bool has_float_intervals() const;
 
   // The list of a layer's live neurons, after the step that makes its activation.
-  void list_live(int index);
-  double row_products(int index) const;
-  BufferId live_inputs(int index) const;
-  BufferId live(int index) const {
-    return index < 0 ? BufferId::kNone : live_[static_cast<std::size_t>(index)];
-  }
+  void list_live(LayerId index);
+  double row_products(LayerId index) const;
+  BufferId live_inputs(LayerId index) const;
+  BufferId live(LayerId index) const { return index < 0 ? BufferId::kNone : live_[index]; }
 
   // build_entries.cpp: docs/proofs/interval-pass.md
-  int interval_depth(int index) const;
-  double product_gamma(int index, int depth, ErrorTerm which) const;
-  double reader_gamma(int index);
-  double centre_gamma(int index);
+  int interval_depth(LayerId index) const;
+  double product_gamma(LayerId index, int depth, ErrorTerm which) const;
+  double reader_gamma(LayerId index);
+  double centre_gamma(LayerId index);
   void build_interval();
   template <typename IntervalStep>
-  void set_interval_errors(int index, int products, IntervalStep& step);
-  void interval_affine(int index, const Activation& out);
-  void interval_sum(int index, const Activation& out, bool head);
-  void interval_max(int index, const Activation& out);
+  void set_interval_errors(LayerId index, int products, IntervalStep& step);
+  void interval_affine(LayerId index, const Activation& out);
+  void interval_sum(LayerId index, const Activation& out, bool head);
+  void interval_max(LayerId index, const Activation& out);
   void build_evaluate();
 
   // centred_steps.cpp: docs/proofs/centre-path.md and docs/proofs/backward-pass.md
   void build_centred();
-  double radius_inflate(int index);
-  const Activation& activation(int index) const {
-    return index < 0 ? box_ : activations_[static_cast<std::size_t>(index)];
+  double radius_inflate(LayerId index);
+  const Activation& activation(LayerId index) const {
+    return index < 0 ? box_ : activations_[index];
   }
   bool keeps_tables() const;
-  void add_state(int index, bool interval, Relaxed& state);
-  void centre_affine(int index, bool interval, Relaxed& state);
-  void centre_sum(int index, Relaxed& state);
-  int backward_depth(int index) const;
-  double wide_gamma(int index) const;
-  double offset_gamma(int index) const;
-  double free_offset_gamma(int index) const;
-  Activation add_activation(int index);
-  void relax(int index, Relaxed& state);
+  void add_state(LayerId index, bool interval, Relaxed& state);
+  void centre_affine(LayerId index, bool interval, Relaxed& state);
+  void centre_sum(LayerId index, Relaxed& state);
+  int backward_depth(LayerId index) const;
+  double wide_gamma(LayerId index) const;
+  double offset_gamma(LayerId index) const;
+  double free_offset_gamma(LayerId index) const;
+  Activation add_activation(LayerId index);
+  void relax(LayerId index, Relaxed& state);
   template <typename NonlinearStep>
-  void finish_nonlinear(KernelKind kind, int index, const Relaxed& state, NonlinearStep step);
-  void relax_product(int index, Relaxed& state);
-  void relax_max(int index, Relaxed& state);
+  void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);
+  void relax_product(LayerId index, Relaxed& state);
+  void relax_max(LayerId index, Relaxed& state);
 
   // line_steps.cpp: docs/proofs/forward-lines.md
   bool has_lines() const;
-  int lines_depth(int index) const;
-  double lines_gamma(int index) const;
+  int lines_depth(LayerId index) const;
+  double lines_gamma(LayerId index) const;
   double lines_concretize() const;
-  LineBounds line_bounds(int index);
-  BufferId add_lines(int index);
-  void start_lines(int index, const Relaxed& state);
-  void forward_lines(int index);
-  void tighten_lines(int index, Relaxed& state);
-  void relax_lines(int index, const Relaxed& state);
+  LineBounds line_bounds(LayerId index);
+  BufferId add_lines(LayerId index);
+  void start_lines(LayerId index, const Relaxed& state);
+  void forward_lines(LayerId index);
+  void tighten_lines(LayerId index, Relaxed& state);
+  void relax_lines(LayerId index, const Relaxed& state);
 
   // backward_steps.cpp: docs/proofs/backward-pass.md
-  void tighten(int index, const Relaxed& state);
+  void tighten(LayerId index, const Relaxed& state);
   bool tightens_hidden() const;  // some hidden layer has backward bounds
-  void tighten_optimised(int index, const Relaxed& state);
-  BackwardRows begin_rows(int index, const Relaxed& state, const std::string& name);
-  std::vector<bool> cone_of(int index) const;
-  int longest_path(int index) const;
-  void start(int index, BackwardRows& step, CoefficientSlots& slots);
-  bool can_start_in_first_link(int index, const BackwardRows& step) const;
-  BackwardLink link(int index, CoefficientSlots& slots);
+  void tighten_optimised(LayerId index, const Relaxed& state);
+  BackwardRows begin_rows(LayerId index, const Relaxed& state, const std::string& name);
+  PerLayer<bool> cone_of(LayerId index) const;
+  int longest_path(LayerId index) const;
+  void start(LayerId index, BackwardRows& step, CoefficientSlots& slots);
+  bool can_start_in_first_link(LayerId index, const BackwardRows& step) const;
+  BackwardLink link(LayerId index, CoefficientSlots& slots);
   void choose_slopes(const std::string& name, BackwardRows& step);
   void walk_forward(const std::string& name, BackwardRows& step);
   void mark_free_slopes();
-  std::vector<BackwardOut> outs(int index, CoefficientSlots& slots);
-  void pass_back(int index, BackwardRows& step, CoefficientSlots& slots);
+  std::vector<BackwardOut> outs(LayerId index, CoefficientSlots& slots);
+  void pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots);
   void fuse_spread(BackwardRows& step);
   void use_lists(BackwardRows& step);
   void choose_kernels(BackwardRows& step);
   void end_smaller(BackwardRows& step);
-  void add_row_errors(int index, BackwardRows& step);
+  void add_row_errors(LayerId index, BackwardRows& step);
   void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
 
   Plan& plan_;
   const PlannerConfig& config_;
   LoweringPlanner& lowering_;
   Entry entry_;
-  std::vector<bool> needed_;
-  std::vector<int> position_;
-  std::vector<int> readers_;  // of the box, then of each layer
-  std::vector<Relaxed> relaxed_;
-  std::vector<bool> free_slopes_;  // ReLU layers below rows that choose slopes
-  std::vector<Activation> activations_;
-  std::vector<BufferId> lines_, activation_lines_;  // forward lines of z and a, by layer
-  std::vector<BufferId> live_;                      // kNone: not listed
-  std::vector<int> centre_step_, relax_step_;  // that made a layer's centres, and its relaxation
+  PerLayer<bool> needed_;
+  PerLayer<int> position_;
+  PerTensor<int> readers_;
+  PerLayer<Relaxed> relaxed_;
+  PerLayer<bool> free_slopes_;  // ReLU layers below rows that choose slopes
+  PerLayer<Activation> activations_;
+  PerLayer<BufferId> lines_, activation_lines_;  // forward lines of z and a, by layer
+  PerLayer<BufferId> live_;                      // kNone: not listed
+  PerLayer<int> centre_step_, relax_step_;       // that made a layer's centres, and its relaxation
   Activation box_;
 };
 

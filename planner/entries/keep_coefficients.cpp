@@ -37,13 +37,13 @@ void keep_coefficients(Plan& plan) {
       kept.push_back(rows);
   if (kept.size() != plan.spec_heads.size()) return;
   int position = 0;
-  for (const int head : plan.spec_heads) {
+  for (const LayerId head : plan.spec_heads) {
     for (BackwardRows* const rows : kept) {
       if (rows->layer != head) continue;
       rows->kept_position = position;
       for (BackwardRows& last : rows->last) last.kept_position = position;
     }
-    position += plan.layers[static_cast<std::size_t>(head)].out;
+    position += plan.layer(head).out;
   }
 }
 

@@ -10,23 +10,22 @@
 namespace bf_aot {
 // Lines go through all layers of an entry, or through none.
 bool EntryBuilder::has_lines() const {
-  for (int i = 0; i < layer_count(); ++i)
-    if (is_needed(i) && plan_.domains[static_cast<std::size_t>(i)].domain == Domain::kForward)
-      return true;
+  for (const LayerId i : plan_.layer_ids())
+    if (is_needed(i) && plan_.domain(i).domain == Domain::kForward) return true;
   return false;
 }
 
 // Roundings of a product of a layer's weights and lines: those of the kernel's sums, that of the
 // coefficient, which was a slope times another one, and one for double operations on the constant.
-int EntryBuilder::lines_depth(int index) const {
+int EntryBuilder::lines_depth(LayerId index) const {
   return lowering_.forward_depth(KernelKind::kForwardLines, index) + 2;
 }
 
 // What all readers of a layer's activations round, relative to |W| times the sum of their lines'
 // magnitudes.
-double EntryBuilder::lines_gamma(int index) const {
+double EntryBuilder::lines_gamma(LayerId index) const {
   double gamma = 0;
-  for (int i = 0; i < layer_count(); ++i)
+  for (const LayerId i : plan_.layer_ids())
     if (is_needed(i) && layer(i).input == index)
       gamma = std::max(gamma, product_gamma(i, lines_depth(i), ErrorTerm::kProduct));
   return gamma * (1 + 8 * kUnitFloat);
@@ -38,7 +37,7 @@ double EntryBuilder::lines_concretize() const {
 }
 
 // Spreads are sums of as many products as the lines'; those over the box, a layer's radii.
-LineBounds EntryBuilder::line_bounds(int index) {
+LineBounds EntryBuilder::line_bounds(LayerId index) {
   const Layer& region = layer(index);
   const double weights = 1 + drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
   const KernelKind kind = region.input < 0 ? KernelKind::kCentreAffine : KernelKind::kForwardLines;
@@ -54,14 +53,13 @@ LineBounds EntryBuilder::line_bounds(int index) {
   return made;
 }
 
-BufferId EntryBuilder::add_lines(int index) {
+BufferId EntryBuilder::add_lines(LayerId index) {
   const Layer& region = layer(index);
-  return lines_[static_cast<std::size_t>(index)] =
-             buffer(region.name + "_lines", Element::kFloat32,
-                    std::int64_t{line_rows(plan_.input_count)} * padded(index));
+  return lines_[index] = buffer(region.name + "_lines", Element::kFloat32,
+                                std::int64_t{line_rows(plan_.input_count)} * padded(index));
 }
 
-void EntryBuilder::start_lines(int index, const Relaxed& state) {
+void EntryBuilder::start_lines(LayerId index, const Relaxed& state) {
   StartLines step;
   step.layer = index;
   step.input_radius = box_.radius;
@@ -72,17 +70,17 @@ void EntryBuilder::start_lines(int index, const Relaxed& state) {
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::forward_lines(int index) {
+void EntryBuilder::forward_lines(LayerId index) {
   ForwardLines step;
   step.layer = index;
-  step.lines_in = activation_lines_[static_cast<std::size_t>(layer(index).input)];
+  step.lines_in = activation_lines_[layer(index).input];
   step.lines_out = add_lines(index);
   step.kernel = lowering_.forward_lines(index);
   BF_CHECK(lowering_.kernel(step.kernel).depth + 2 == lines_depth(index));
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::tighten_lines(int index, Relaxed& state) {
+void EntryBuilder::tighten_lines(LayerId index, Relaxed& state) {
   const std::string& name = layer(index).name;
   state.below = buffer(name + "_below", Element::kFloat32, padded(index));
   state.above = buffer(name + "_above", Element::kFloat32, padded(index));
@@ -91,17 +89,17 @@ void EntryBuilder::tighten_lines(int index, Relaxed& state) {
   step.centre = state.centre;
   step.radius = state.radius;
   step.slack = state.slack;
-  step.lines = lines_[static_cast<std::size_t>(index)];
+  step.lines = lines_[index];
   step.below = state.below;
   step.above = state.above;
   step.bounds = line_bounds(index);
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::relax_lines(int index, const Relaxed& state) {
+void EntryBuilder::relax_lines(LayerId index, const Relaxed& state) {
   const Layer& region = layer(index);
-  const Activation out = activations_[static_cast<std::size_t>(index)] = add_activation(index);
-  BufferId& lines = activation_lines_[static_cast<std::size_t>(index)];
+  const Activation out = activations_[index] = add_activation(index);
+  BufferId& lines = activation_lines_[index];
   lines = buffer(region.name + "_activation_lines", Element::kFloat32,
                  std::int64_t{line_rows(plan_.input_count)} * region.out);
   RelaxLines step;
@@ -109,7 +107,7 @@ void EntryBuilder::relax_lines(int index, const Relaxed& state) {
   step.centre = state.centre;
   step.radius = state.radius;
   step.slack = state.slack;
-  step.lines = lines_[static_cast<std::size_t>(index)];
+  step.lines = lines_[index];
   step.centre_out = out.centre;
   step.radius_out = out.radius;
   step.lines_out = lines;

@@ -20,9 +20,9 @@ class LivePixels {
       if (auto* const rows = std::get_if<BackwardRows>(&step)) pass_by(*rows);
     for (Step& step : entry_.steps) {
       if (auto* const relax = std::get_if<Relax>(&step))
-        if (chooser_of(plan_, relax->layer) < 0) relax->live = made_list(relax->layer);
+        if (!chooser_of(plan_, relax->layer)) relax->live = made_list(relax->layer);
       if (auto* const chosen = std::get_if<RelaxMax>(&step)) {
-        const int from = layer_at(plan_, chosen->layer).terms[0].input;
+        const LayerId from = plan_.layer(chosen->layer).terms[0].input;
         if (chooser_of(plan_, from) == chosen->layer) chosen->live = made_list(from);
       }
     }
@@ -30,21 +30,21 @@ class LivePixels {
 
  private:
   void pass_by(BackwardRows& step) {
-    if (step.iterations > 0) return;  // the walk forward reads all coefficients
-    std::map<int, BufferId> lists;    // of the layers whose dead neurons these rows pass by
+    if (step.iterations > 0) return;    // the walk forward reads all coefficients
+    std::map<LayerId, BufferId> lists;  // of the layers whose dead neurons these rows pass by
     for (const BackwardLink& link : step.links)
       if (can_pass(link)) lists[link.layer] = list_of(link.layer);
     mark(step, lists);
     for (BackwardRows& last : step.last) mark(last, lists);
   }
 
-  void mark(BackwardRows& step, const std::map<int, BufferId>& lists) const {
+  void mark(BackwardRows& step, const std::map<LayerId, BufferId>& lists) const {
     for (BackwardLink& link : step.links) {
       const auto own = lists.find(link.layer);
       if (own != lists.end()) link.live = own->second;
-      const Layer& layer = layer_at(plan_, link.layer);
+      const Layer& layer = plan_.layer(link.layer);
       for (BackwardOut& out : link.outs) {
-        const Term& term = layer.terms[static_cast<std::size_t>(out.term)];
+        const Term& term = layer.term(out.term);
         out.live = goes_by_lists(step, link, term, lists.contains(term.input));
       }
     }
@@ -59,27 +59,27 @@ class LivePixels {
       return own && is_identity(term.map) && find_image(step, link.layer) != nullptr;
     const ConvGeometry& g = conv->geometry;
     if (g.out_channels / g.groups * g.taps() > bf::kMostProducts) return false;
-    if (listed && image_read(g, term.input) != image_made(layer_at(plan_, term.input), term.input))
+    if (listed && image_read(g, term.input) != image_made(plan_.layer(term.input), term.input))
       return false;  // the list is of other pixels
     if (g.groups > 1) return listed && !own && g.in_group() == 1;
     return own || listed;
   }
 
   bool can_pass(const BackwardLink& link) const {
-    const Layer& layer = layer_at(plan_, link.layer);
+    const Layer& layer = plan_.layer(link.layer);
     return layer.kind == LayerKind::kSum && (layer.relu || layer.function) && link.remake.empty() &&
            live_pixels_size(layer).has_value();
   }
 
-  BufferId made_list(int index) const {
+  BufferId made_list(LayerId index) const {
     const auto found = lists_.find(index);
     return found == lists_.end() ? BufferId::kNone : found->second;
   }
 
-  BufferId list_of(int index) {
+  BufferId list_of(LayerId index) {
     const auto found = lists_.find(index);
     if (found != lists_.end()) return found->second;
-    const Layer& layer = layer_at(plan_, index);
+    const Layer& layer = plan_.layer(index);
     Buffer buffer;
     buffer.name = layer.name + "_live";
     while (std::ranges::find(entry_.buffers, buffer.name, &Buffer::name) != entry_.buffers.end())
@@ -92,7 +92,7 @@ class LivePixels {
 
   const Plan& plan_;
   Entry& entry_;
-  std::map<int, BufferId> lists_;
+  std::map<LayerId, BufferId> lists_;
 };
 
 }  // namespace
@@ -103,20 +103,21 @@ std::optional<std::int64_t> live_pixels_size(const Layer& layer) {
   return bf::live_pixels_size(layer.out, layer.out / image->channels);
 }
 
-int chooser_of(const Plan& plan, int layer) {
-  for (const std::vector<int>& heads : {plan.output_heads, plan.spec_heads})
-    if (std::ranges::find(heads, layer) != heads.end()) return -1;
-  int readers = 0, chooser = -1;
-  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
-    const Layer& reader = layer_at(plan, i);
-    if (reader.kind == LayerKind::kDense && reader.input == layer) return -1;
+std::optional<LayerId> chooser_of(const Plan& plan, LayerId layer) {
+  for (const std::vector<LayerId>& heads : {plan.output_heads, plan.spec_heads})
+    if (std::ranges::find(heads, layer) != heads.end()) return std::nullopt;
+  int readers = 0;
+  std::optional<LayerId> chooser;
+  for (const LayerId i : plan.layer_ids()) {
+    const Layer& reader = plan.layer(i);
+    if (reader.kind == LayerKind::kDense && reader.input == layer) return std::nullopt;
     for (const Term& term : reader.terms) {
       if (term.input != layer) continue;
       ++readers;
-      chooser = reader.kind == LayerKind::kMax ? i : -1;
+      chooser = reader.kind == LayerKind::kMax ? std::optional(i) : std::nullopt;
     }
   }
-  return readers == 1 ? chooser : -1;
+  return readers == 1 ? chooser : std::nullopt;
 }
 
 void list_live_pixels(Plan& plan) {

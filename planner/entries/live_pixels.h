@@ -17,6 +17,6 @@ std::optional<std::int64_t> live_pixels_size(const Layer& layer);
 
 // The max layer that alone reads a layer's activations, so that rows have coefficients of those
 // alone which it chose; -1 where there is none.
-int chooser_of(const Plan& plan, int layer);
+std::optional<LayerId> chooser_of(const Plan& plan, LayerId layer);
 
 }  // namespace bf_aot

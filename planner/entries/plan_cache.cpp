@@ -43,13 +43,13 @@ BufferId add_buffer(Entry& entry, std::string name, Element element, std::int64_
 
 // A layer whose bounds backward rows tighten: where its interval is made, and where it is final.
 struct Tightened {
-  int layer = 0;
+  LayerId layer = 0;
   std::size_t first = 0, last = 0;  // steps
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
 };
 
 std::vector<Tightened> tightened_layers(const Entry& entry) {
-  std::map<int, Tightened> found;
+  std::map<LayerId, Tightened> found;
   std::map<BufferId, std::size_t> made;  // the first step that writes a buffer
   for (std::size_t i = 0; i < entry.steps.size(); ++i) {
     const Step& step = entry.steps[i];
@@ -64,16 +64,15 @@ std::vector<Tightened> tightened_layers(const Entry& entry) {
 }
 
 // Hidden layers that all cached entries tighten: each of them can make and use the anchor.
-std::vector<int> anchored_layers(Plan& plan, const std::vector<Entry>& entries) {
-  std::map<int, std::size_t> entries_of;
+std::vector<LayerId> anchored_layers(Plan& plan, const std::vector<Entry>& entries) {
+  std::map<LayerId, std::size_t> entries_of;
   for (const Entry& entry : entries)
     for (const Tightened& one : tightened_layers(entry)) ++entries_of[one.layer];
-  std::vector<int> layers;
-  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
-    const int index = static_cast<int>(i);
-    const std::string candidate = "anchor of " + plan.layers[i].name;
+  std::vector<LayerId> layers;
+  for (const LayerId index : plan.layer_ids()) {
+    const std::string candidate = "anchor of " + plan.layer(index).name;
     if (plan.is_head(index)) continue;
-    if (plan.domains[i].domain == Domain::kForward)
+    if (plan.domain(index).domain == Domain::kForward)
       reject(plan, candidate, "its lines cost less than backward rows: they are made again");
     else if (!entries_of.contains(index))
       reject(plan, candidate, "its interval on a box inside lies inside, but for rounding");
@@ -97,11 +96,11 @@ AnchorStep anchor_step(const Tightened& at, BufferId low, BufferId high) {
   return step;
 }
 
-void add_anchor(const Plan& plan, const std::vector<int>& layers, Entry& entry) {
+void add_anchor(const Plan& plan, const std::vector<LayerId>& layers, Entry& entry) {
   std::map<std::size_t, std::vector<Step>> after;
   for (const Tightened& one : tightened_layers(entry)) {
     if (std::ranges::count(layers, one.layer) == 0) continue;
-    const Layer& layer = plan.layers[static_cast<std::size_t>(one.layer)];
+    const Layer& layer = plan.layer(one.layer);
     const BufferId low = add_buffer(entry, layer.name + "_low", Element::kFloat32, layer.out,
                                     CacheScope::kPersistent);
     const BufferId high = add_buffer(entry, layer.name + "_high", Element::kFloat32, layer.out,
@@ -136,10 +135,10 @@ bool keep_slopes(const Plan& plan, Entry& entry) {
     found = true;
     rows->warm_iterations = (rows->iterations + 1) / 2;
     const int pairs = rows->tile / 2;
-    const int tiles = (plan.layers[static_cast<std::size_t>(rows->layer)].out + pairs - 1) / pairs;
+    const int tiles = (plan.layer(rows->layer).out + pairs - 1) / pairs;
     for (const BackwardLink& link : rows->links) {
       if (link.slopes.slope == BufferId::kNone) continue;
-      Buffer& buffer = entry.buffers[static_cast<std::size_t>(link.slopes.slope)];
+      Buffer& buffer = entry.buffer(link.slopes.slope);
       buffer.count *= tiles;
       buffer.scope = CacheScope::kPersistent;
     }
@@ -203,17 +202,6 @@ BoxMatch match_of(const Step& step, CacheScope scope) {
              : BoxMatch::kSame;
 }
 
-int layer_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) {
-        if constexpr (requires { s.layer; })
-          return s.layer;
-        else
-          return -1;
-      },
-      step);
-}
-
 void list_kept(Plan& plan) {
   std::set<std::string> listed;
   for (const Entry& entry : plan.entries) {
@@ -224,13 +212,15 @@ void list_kept(Plan& plan) {
     for (const auto& [id, step] : maker) {
       const Buffer& buffer = entry.buffer(id);
       if (buffer.scope == CacheScope::kRun || !listed.insert(buffer.name).second) continue;
-      const int layer = layer_of(*step);
+      const std::optional<LayerId> layer = layer_of(*step);
       CacheEntry made;
       made.name = buffer.name;
       made.scope = buffer.scope;
       made.task = std::string(step_name(*step));
-      if (layer >= 0) made.task += " " + plan.layers[static_cast<std::size_t>(layer)].name;
-      if (layer >= 0) made.domain = plan.domains[static_cast<std::size_t>(layer)].domain;
+      if (layer) {
+        made.task += " " + plan.layer(*layer).name;
+        made.domain = plan.domain(*layer).domain;
+      }
       const auto at = static_cast<int>(step - entry.steps.data());
       made.spec = is_spec(entry.kind) && at >= entry.shared_steps;
       made.box = match_of(*step, buffer.scope);
@@ -251,7 +241,7 @@ void plan_cache(Plan& plan) {
       cached.back().kind = *kind;
     }
   if (reuse.bounds) {
-    const std::vector<int> layers = anchored_layers(plan, cached);
+    const std::vector<LayerId> layers = anchored_layers(plan, cached);
     for (Entry& entry : cached) add_anchor(plan, layers, entry);
   }
   if (reuse.alpha)

@@ -9,32 +9,24 @@
 // what they read: on the same box and the same tightened bounds they make the same bits.
 
 namespace bf_aot {
-namespace {
-
-std::size_t at(int index) {
-  return static_cast<std::size_t>(index);
-}
-
-}  // namespace
-
 // The scratch buffers of one BackwardRows, as large as the largest tensor that they hold in turn.
 class EntryBuilder::Repeats {
  public:
   Repeats(EntryBuilder& builder, std::string name) : builder_(builder), name_(std::move(name)) {}
 
   // The steps that make a layer's table.
-  std::vector<RepeatedStep> of(int index) {
-    std::vector<bool> cone = builder_.cone_of(index);
-    cone[at(index)] = true;
-    std::map<int, int> readers;
-    for (int i = 0; i <= index; ++i)
-      if (cone[at(i)])
-        for (const int input : inputs_of(builder_.layer(i))) ++readers[input];
+  std::vector<RepeatedStep> of(LayerId index) {
+    PerLayer<bool> cone = builder_.cone_of(index);
+    cone[index] = true;
+    std::map<LayerId, int> readers;
+    for (const LayerId i : layer_range(0, index.next()))
+      if (cone[i])
+        for (const LayerId input : inputs_of(builder_.layer(i))) ++readers[input];
     std::vector<RepeatedStep> steps;
-    for (int i = 0; i <= index; ++i) {
-      if (!cone[at(i)]) continue;
+    for (const LayerId i : layer_range(0, index.next())) {
+      if (!cone[i]) continue;
       steps.push_back(centre(i));
-      for (const int input : inputs_of(builder_.layer(i)))
+      for (const LayerId input : inputs_of(builder_.layer(i)))
         if (--readers[input] == 0 && input >= 0) release(input);
       steps.emplace_back(relax(i, i == index));
     }
@@ -51,16 +43,16 @@ class EntryBuilder::Repeats {
 
   BufferId grown(BufferId& id, const std::string& what, Element element, std::int64_t count) {
     if (id == BufferId::kNone) id = builder_.buffer(name_ + "_again_" + what, element, count);
-    std::int64_t& holds = builder_.entry_.buffers[static_cast<std::size_t>(id)].count;
+    std::int64_t& holds = builder_.entry_.buffer(id).count;
     holds = std::max(holds, count);
     return id;
   }
 
-  Activation input(int index) const {
+  Activation input(LayerId index) const {
     return index < 0 ? builder_.box_ : slots_[of_layer_.at(index)].buffers;
   }
 
-  Activation acquire(int index) {
+  Activation acquire(LayerId index) {
     std::size_t slot = 0;
     while (slot < slots_.size() && slots_[slot].busy) ++slot;
     if (slot == slots_.size()) slots_.emplace_back();
@@ -74,14 +66,14 @@ class EntryBuilder::Repeats {
     return made;
   }
 
-  void release(int index) {
+  void release(LayerId index) {
     slots_[of_layer_.at(index)].busy = false;
     of_layer_.erase(index);
   }
 
   // Both bounds are the interval around the centre: one buffer.
   template <typename CentreStep>
-  void outputs(int index, CentreStep& step) {
+  void outputs(LayerId index, CentreStep& step) {
     const int count = builder_.padded(index);
     step.centre_out = grown(centre_, "centre", Element::kFloat64, count);
     step.radius_out = grown(radius_, "radius", Element::kFloat32, count);
@@ -89,8 +81,8 @@ class EntryBuilder::Repeats {
     step.slack = grown(slack_, "slack", Element::kFloat64, bf::kSlack);
   }
 
-  RepeatedStep centre(int index) {
-    const Step& first = builder_.entry_.steps[at(builder_.centre_step_[at(index)])];
+  RepeatedStep centre(LayerId index) {
+    const Step& first = builder_.entry_.step(builder_.centre_step_[index]);
     if (const auto* dense = std::get_if<CentreAffine>(&first)) {
       CentreAffine step = *dense;
       const Activation in = input(builder_.layer(index).input);
@@ -110,10 +102,10 @@ class EntryBuilder::Repeats {
   }
 
   // Of the last layer the table alone is wanted: the activation goes over what it is made from.
-  Relax relax(int index, bool last) {
+  Relax relax(LayerId index, bool last) {
     const Layer& region = builder_.layer(index);
-    Relax step = std::get<Relax>(builder_.entry_.steps[at(builder_.relax_step_[at(index)])]);
-    const bool tightened = builder_.plan_.domains[at(index)].domain != Domain::kInterval;
+    Relax step = std::get<Relax>(builder_.entry_.step(builder_.relax_step_[index]));
+    const bool tightened = builder_.plan_.domain(index).domain != Domain::kInterval;
     step.centre = centre_;
     step.radius = radius_;
     step.slack = slack_;
@@ -132,13 +124,13 @@ class EntryBuilder::Repeats {
   BufferId centre_ = BufferId::kNone, radius_ = BufferId::kNone, interval_ = BufferId::kNone;
   BufferId slack_ = BufferId::kNone, table_ = BufferId::kNone;
   std::vector<Slot> slots_;  // activations of the layers before
-  std::map<int, std::size_t> of_layer_;
+  std::map<LayerId, std::size_t> of_layer_;
 };
 
 void EntryBuilder::remake_tables(const std::string& name, BackwardRows& step) {
   Repeats repeats(*this, name);
   for (BackwardLink& link : step.links) {
-    if (!plan_.domains[at(link.layer)].remade) continue;
+    if (!plan_.domain(link.layer).remade) continue;
     link.remake = repeats.of(link.layer);
     link.table = repeats.table();
   }

@@ -7,7 +7,7 @@ namespace bf_aot {
 namespace {
 
 // What a term reads of a tensor. of_reader: null where the term's layer has no window.
-std::optional<RowImage> image_through(const Term& term, int reader, const RowImage* of_reader) {
+std::optional<RowImage> image_through(const Term& term, LayerId reader, const RowImage* of_reader) {
   const auto* const conv = std::get_if<ConvMap>(&term.map);
   if (conv != nullptr) {
     const bool agree = of_reader == nullptr || image_made(conv->geometry, reader) == *of_reader;
@@ -20,8 +20,8 @@ std::optional<RowImage> image_through(const Term& term, int reader, const RowIma
 }
 
 // Whether coefficients over the layer may lie pixel by pixel: all of its terms take them so.
-bool goes_by_pixels(const Plan& plan, int index) {
-  const Layer& layer = layer_at(plan, index);
+bool goes_by_pixels(const Plan& plan, LayerId index) {
+  const Layer& layer = plan.layer(index);
   return layer.kind == LayerKind::kSum && std::ranges::all_of(layer.terms, [](const Term& term) {
            return std::holds_alternative<ConvMap>(term.map) || is_identity(term.map);
          });
@@ -29,18 +29,18 @@ bool goes_by_pixels(const Plan& plan, int index) {
 
 // Whether its convolutions make the image.
 bool makes(const Plan& plan, const RowImage& image) {
-  return std::ranges::all_of(layer_at(plan, image.tensor).terms, [&](const Term& term) {
+  return std::ranges::all_of(plan.layer(image.tensor).terms, [&](const Term& term) {
     const auto* const conv = std::get_if<ConvMap>(&term.map);
     return conv == nullptr || image_made(conv->geometry, image.tensor) == image;
   });
 }
 
 // As all readers see it, if they do.
-std::optional<RowImage> image_read_by_all(const Plan& plan, const std::set<int>& readers,
-                                          int tensor, const std::vector<RowImage>& known) {
+std::optional<RowImage> image_read_by_all(const Plan& plan, const std::set<LayerId>& readers,
+                                          LayerId tensor, const std::vector<RowImage>& known) {
   std::optional<RowImage> image;
-  for (const int reader : readers) {
-    const Layer& layer = layer_at(plan, reader);
+  for (const LayerId reader : readers) {
+    const Layer& layer = plan.layer(reader);
     const auto inputs = inputs_of(layer);
     if (std::ranges::count(inputs, tensor) == 0) continue;
     if (layer.kind != LayerKind::kSum) return std::nullopt;
@@ -63,15 +63,15 @@ bool is_identity(const LinearMap& map) {
   return gather != nullptr && gather->source.empty();
 }
 
-RowImage image_read(const ConvGeometry& g, int tensor) {
+RowImage image_read(const ConvGeometry& g, LayerId tensor) {
   return {tensor, g.batch, g.in_channels, g.in_size, g.in};
 }
 
-RowImage image_made(const ConvGeometry& g, int tensor) {
+RowImage image_made(const ConvGeometry& g, LayerId tensor) {
   return {tensor, g.batch, g.out_channels, g.out_size, g.out};
 }
 
-std::optional<RowImage> image_made(const Layer& layer, int tensor) {
+std::optional<RowImage> image_made(const Layer& layer, LayerId tensor) {
   std::optional<RowImage> image;
   for (const Term& term : layer.terms) {
     const auto* const conv = std::get_if<ConvMap>(&term.map);
@@ -86,9 +86,9 @@ std::optional<RowImage> image_made(const Layer& layer, int tensor) {
 std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step) {
   std::vector<RowImage> images;
   if (step.iterations > 0) return images;
-  if (const auto own = image_made(layer_at(plan, step.layer), step.layer)) images.push_back(*own);
+  if (const auto own = image_made(plan.layer(step.layer), step.layer)) images.push_back(*own);
   const bool neurons = !images.empty();
-  std::set<int> readers = {step.layer};
+  std::set<LayerId> readers = {step.layer};
   for (const BackwardLink& link : step.links) readers.insert(link.layer);
   for (const BackwardLink& link : step.links) {
     if (!goes_by_pixels(plan, link.layer)) continue;

@@ -17,10 +17,10 @@ std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step);
 bool is_identity(const LinearMap& map);
 
 // The images that a convolution reads and makes.
-RowImage image_read(const ConvGeometry& geometry, int tensor);
-RowImage image_made(const ConvGeometry& geometry, int tensor);
+RowImage image_read(const ConvGeometry& geometry, LayerId tensor);
+RowImage image_made(const ConvGeometry& geometry, LayerId tensor);
 
 // As all convolutions of a layer make it; null where they do not agree, or there are none.
-std::optional<RowImage> image_made(const Layer& layer, int tensor);
+std::optional<RowImage> image_made(const Layer& layer, LayerId tensor);
 
 }  // namespace bf_aot

@@ -20,7 +20,7 @@ bool has_rows(const Entry& entry) {
 void mark(Entry& entry, const BackwardRows& rows) {
   for (const BufferId id : access_of(rows).writes)
     if (id != rows.below && id != rows.above && id != rows.neurons)
-      entry.buffers[static_cast<std::size_t>(id)].per_worker = true;
+      entry.buffer(id).per_worker = true;
 }
 
 }  // namespace

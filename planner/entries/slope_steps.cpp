@@ -18,13 +18,13 @@ class EntryBuilder::ValueSlots {
       : builder_(builder), name_(std::move(name)), tile_(tile) {}
 
   // A buffer that is not in use.
-  BufferId acquire(int tensor) {
+  BufferId acquire(LayerId tensor) {
     const std::size_t slot = take(builder_.elements(tensor));
     of_tensor_[tensor] = slot;
     return slots_[slot].id;
   }
 
-  void release(int tensor) {
+  void release(LayerId tensor) {
     slots_[of_tensor_.at(tensor)].busy = false;
     of_tensor_.erase(tensor);
   }
@@ -35,9 +35,7 @@ class EntryBuilder::ValueSlots {
     bool busy = false;
   };
 
-  std::int64_t& count_of(const Slot& slot) {
-    return builder_.entry_.buffers[static_cast<std::size_t>(slot.id)].count;
-  }
+  std::int64_t& count_of(const Slot& slot) { return builder_.entry_.buffer(slot.id).count; }
 
   // The free buffer that must grow least; of those that need not grow the smallest.
   std::size_t take(int elements) {
@@ -62,19 +60,17 @@ class EntryBuilder::ValueSlots {
   std::string name_;
   int tile_;
   std::vector<Slot> slots_;
-  std::map<int, std::size_t> of_tensor_;
+  std::map<LayerId, std::size_t> of_tensor_;
 };
 
 void EntryBuilder::mark_free_slopes() {
   free_slopes_.assign(plan_.layers.size(), false);
   if (entry_.kind == EntryKind::kEvaluate) return;
-  for (int i = 0; i < layer_count(); ++i) {
-    if (!is_needed(i) || plan_.domains[static_cast<std::size_t>(i)].domain != Domain::kOptimised)
-      continue;
-    const std::vector<bool> cone = cone_of(i);
-    for (int below = 0; below < i; ++below)
-      if (cone[static_cast<std::size_t>(below)] && layer(below).relu)
-        free_slopes_[static_cast<std::size_t>(below)] = true;
+  for (const LayerId i : plan_.layer_ids()) {
+    if (!is_needed(i) || plan_.domain(i).domain != Domain::kOptimised) continue;
+    const PerLayer<bool> cone = cone_of(i);
+    for (const LayerId below : layer_range(0, i))
+      if (cone[below] && layer(below).relu) free_slopes_[below] = true;
   }
 }
 
@@ -99,7 +95,7 @@ void EntryBuilder::choose_slopes(const std::string& name, BackwardRows& step) {
     if (!region.relu) continue;
     const std::int64_t count = std::int64_t{region.out} * step.tile;
     const std::string prefix = name + "_" + region.name;
-    link.slopes.table = relaxed_[static_cast<std::size_t>(link.layer)].slopes;
+    link.slopes.table = relaxed_[link.layer].slopes;
     link.slopes.slope = buffer(prefix + "_slope", Element::kFloat32, count);
     if (step.iterations == 1) continue;
     link.slopes.mean = buffer(prefix + "_mean", Element::kFloat32, count);
@@ -109,20 +105,18 @@ void EntryBuilder::choose_slopes(const std::string& name, BackwardRows& step) {
 
 // From the box up to the last layer with slopes: each row's own point.
 void EntryBuilder::walk_forward(const std::string& name, BackwardRows& step) {
-  std::vector<int> readers(plan_.layers.size() + 1, 0);  // that are walked through
+  PerTensor<int> readers(plan_.layers.size(), 0);  // that are walked through
   for (const BackwardLink& link : step.links) {
-    const bool walked = link.slopes.table != BufferId::kNone ||
-                        readers[static_cast<std::size_t>(link.layer + 1)] > 0;
+    const bool walked = link.slopes.table != BufferId::kNone || readers[link.layer] > 0;
     if (!walked) continue;
-    for (const int input : inputs_of(layer(link.layer)))
-      ++readers[static_cast<std::size_t>(input + 1)];
+    for (const LayerId input : inputs_of(layer(link.layer))) ++readers[input];
   }
   ValueSlots slots(*this, name + "_values", step.tile);
-  step.input_values = slots.acquire(-1);
+  step.input_values = slots.acquire(kNetworkInput);
   for (auto link = step.links.rbegin(); link != step.links.rend(); ++link) {
-    const int index = link->layer;
+    const LayerId index = link->layer;
     const bool chosen = link->slopes.table != BufferId::kNone;
-    if (!chosen && readers[static_cast<std::size_t>(index + 1)] == 0) continue;
+    if (!chosen && readers[index] == 0) continue;
     link->values = slots.acquire(index);
     if (layer(index).kind == LayerKind::kDense)
       link->forward = {lowering_.forward_rows(index, -1, step.tile)};
@@ -130,9 +124,9 @@ void EntryBuilder::walk_forward(const std::string& name, BackwardRows& step) {
       for (int t = 0; t < static_cast<int>(layer(index).terms.size()); ++t)
         link->forward.push_back(lowering_.forward_rows(index, t, step.tile));
     link->step = lowering_.step_slopes(index, step.tile, chosen);
-    for (const int input : inputs_of(layer(index)))
-      if (--readers[static_cast<std::size_t>(input + 1)] == 0) slots.release(input);
-    if (readers[static_cast<std::size_t>(index + 1)] == 0) slots.release(index);
+    for (const LayerId input : inputs_of(layer(index)))
+      if (--readers[input] == 0) slots.release(input);
+    if (readers[index] == 0) slots.release(index);
   }
 }
 

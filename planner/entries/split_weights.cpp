@@ -40,20 +40,20 @@ void pass_on(const Layer& layer, const Term& term, const Magnitudes& from, Magni
 
 void weigh_splits(Plan& plan) {
   if (!plan.config.decide) return;
-  const std::vector<int>& heads = plan.spec_rows > 0 ? plan.spec_heads : plan.output_heads;
-  std::vector<Magnitudes> sums;  // of each layer's outputs
+  const std::vector<LayerId>& heads = plan.spec_rows > 0 ? plan.spec_heads : plan.output_heads;
+  PerLayer<Magnitudes> sums;  // of each layer's outputs
   for (const Layer& layer : plan.layers) sums.push_back(reference::zeros<double>(layer.out, 1));
   Magnitudes inputs = reference::zeros<double>(plan.input_count, 1);
-  for (const int head : heads) sums[static_cast<std::size_t>(head)].setOnes();
+  for (const LayerId head : heads) sums[head].setOnes();
   for (std::size_t i = plan.layers.size(); i-- > 0;) {
     const Layer& layer = plan.layers[i];
-    const auto sum_of = [&](int source) -> Magnitudes& {
-      return source < 0 ? inputs : sums[static_cast<std::size_t>(source)];
+    const auto sum_of = [&](LayerId source) -> Magnitudes& {
+      return source < 0 ? inputs : sums[source];
     };
     if (layer.is_affine()) {
       const Layer magnitudes = magnitudes_of(layer);
       const reference::AffineMap<double> map(magnitudes);
-      const std::vector<int> sources = inputs_of(layer);
+      const std::vector<LayerId> sources = inputs_of(layer);
       for (std::size_t k = 0; k < sources.size(); ++k)
         map.parts[k]->apply_back(sums[i], sum_of(sources[k]));
     } else {

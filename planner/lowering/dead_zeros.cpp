@@ -10,7 +10,7 @@ DeadZeros dead_zeros(const Plan& plan, const BackwardRows& step, const BackwardL
   DeadZeros zeros = DeadZeros::kNever;
   for (const BackwardOut& out : link.outs) {
     if (!out.live) return DeadZeros::kAlways;
-    const Term& term = layer_at(plan, link.layer).terms[static_cast<std::size_t>(out.term)];
+    const Term& term = plan.layer(link.layer).term(out.term);
     const auto* const conv = std::get_if<ConvMap>(&term.map);
     const auto target = std::ranges::find(step.links, term.input, &BackwardLink::layer);
     const bool listed = target != step.links.end() && target->live != BufferId::kNone;

@@ -6,10 +6,10 @@ namespace bf_aot::calls {
 namespace {
 
 // Elements from one row of a pre-activation's lines to the next.
-std::int64_t line_stride(const Lowering& l, int index) {
+std::int64_t line_stride(const Lowering& l, LayerId index) {
   const std::int64_t out = l.layer(index).out;
   if (l.entry().boxes > 1) return out * l.entry().boxes;
-  const int panel = l.plan().layouts[static_cast<std::size_t>(index)].panel;
+  const int panel = l.plan().layout(index).panel;
   return (out + panel - 1) / panel * panel;
 }
 

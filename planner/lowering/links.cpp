@@ -10,7 +10,7 @@ namespace {
 void first_link(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
   const Layer& layer = l.layer(link.layer);
   const Kernel& how = l.kernel(link.kernel);
-  const int start_panel = l.plan().layouts.at(static_cast<std::size_t>(step.layer)).panel;
+  const int start_panel = l.plan().layout(step.layer).panel;
   l.call(Routine::kFirstLink,
          {number(step.tile / 2), number(layer.in), number(layer.out), number(how.panel),
           number(start_panel), number(how.schedule.chunk), Flag{link.live_out != BufferId::kNone}},
@@ -42,7 +42,7 @@ void lower_dense(Lowering& l, const BackwardRows& step, const BackwardLink& link
 
 void conv_link(Lowering& l, const BackwardRows& step, const BackwardLink& link,
                const BackwardOut& out) {
-  const int input = l.term(link.layer, out.term).input;
+  const LayerId input = l.term(link.layer, out.term).input;
   const Schedule& schedule = l.kernel(out.kernel).schedule;
   Shape shape = rows_shape(l, step, link.layer, out.term, false);
   const Window made = window_or_whole(step, link.layer, Window::Of::kOutput, shape);

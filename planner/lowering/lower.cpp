@@ -14,12 +14,12 @@ Lowering::Lowering(const Plan& plan, const Entry& entry) : plan_(plan), entry_(e
     tables_[{table.layer, table.term, table.kind}] = true;
 }
 
-Argument Lowering::table(int index, int number, TableKind kind) const {
+Argument Lowering::table(LayerId index, int number, TableKind kind) const {
   if (!tables_.contains({index, number, kind})) return Null{};
   return Table{index, number, kind};
 }
 
-Argument Lowering::sources(int index, int number) const {
+Argument Lowering::sources(LayerId index, int number) const {
   const auto& view = std::get<GatherMap>(term(index, number).map).view;
   if (view) return *view;
   return table(index, number, TableKind::kSource);
@@ -53,7 +53,7 @@ void Lowering::end(int op, bool in_a_round) {
 }
 
 bool Lowering::lives_in_a_round(const Buffer& buffer) const {
-  const int end = op_count(entry_.steps[static_cast<std::size_t>(step_)]) - 1;
+  const int end = op_count(entry_.step(step_)) - 1;
   return buffer.first == step_ && buffer.last == step_ &&
          (buffer.first_op != 0 || buffer.last_op != end);
 }
@@ -61,7 +61,7 @@ bool Lowering::lives_in_a_round(const Buffer& buffer) const {
 // Rows have lifetimes of their own, for each op of each round.
 void Lowering::lower_step(int step) {
   step_ = step;
-  const Step& what = entry_.steps[static_cast<std::size_t>(step)];
+  const Step& what = entry_.step(step);
   const bool rows = std::holds_alternative<BackwardRows>(what);
   if (!rows) begin(0);
   std::visit([&](const auto& x) { lower(*this, x); }, what);
@@ -120,7 +120,7 @@ void append(Arguments& to, Arguments more) {
   to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-Shape shape_made(const Lowering& l, int index) {
+Shape shape_made(const Lowering& l, LayerId index) {
   const std::vector<Term>& terms = l.layer(index).terms;
   const auto conv = std::ranges::find_if(
       terms, [](const Term& term) { return std::holds_alternative<ConvMap>(term.map); });

@@ -22,17 +22,15 @@ class Lowering {
 
   const Plan& plan() const { return plan_; }
   const Entry& entry() const { return entry_; }
-  const Layer& layer(int index) const { return layer_at(plan_, index); }
-  const Term& term(int index, int number) const {
-    return layer(index).terms[static_cast<std::size_t>(number)];
-  }
-  const Kernel& kernel(KernelId id) const { return plan_.kernels[static_cast<std::size_t>(id)]; }
+  const Layer& layer(LayerId index) const { return plan_.layer(index); }
+  const Term& term(LayerId index, int number) const { return layer(index).term(number); }
+  const Kernel& kernel(KernelId id) const { return plan_.kernel(id); }
 
   // Null where the table is left out.
-  Argument table(int layer, TableKind kind) const { return table(layer, -1, kind); }
-  Argument table(int layer, int term, TableKind kind) const;
+  Argument table(LayerId layer, TableKind kind) const { return table(layer, -1, kind); }
+  Argument table(LayerId layer, int term, TableKind kind) const;
   // Where a gather term reads: a table, strides, or null for the identity.
-  Argument sources(int layer, int term) const;
+  Argument sources(LayerId layer, int term) const;
 
   void add(Node node) { body_.push_back(std::move(node)); }
   void part(std::string name) { add({Part{std::move(name)}}); }
@@ -58,7 +56,7 @@ class Lowering {
 
   const Plan& plan_;
   const Entry& entry_;
-  std::map<std::tuple<int, int, TableKind>, bool> tables_;
+  std::map<std::tuple<LayerId, int, TableKind>, bool> tables_;
   Body body_;
   int step_ = 0;
 };
@@ -75,7 +73,7 @@ Errors errors_of(const RelaxProduct& step);
 void append(Arguments& to, Arguments more);
 
 // The layer's convolution, as the network lays out its images.
-Shape shape_made(const Lowering& l, int layer);
+Shape shape_made(const Lowering& l, LayerId layer);
 
 // dense.cpp
 void lower(Lowering& l, const BindBox& step);

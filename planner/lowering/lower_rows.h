@@ -23,22 +23,22 @@ void relax_link(Lowering& l, const BackwardRows& step, const BackwardLink& link,
 BufferId relaxed_of(const BackwardLink& link);
 // Of a tensor whose next link reads a list, before rows are added to its coefficients; returns
 // whether it has one.
-bool clear_live(Lowering& l, const BackwardRows& step, int tensor, BufferId coefficients);
+bool clear_live(Lowering& l, const BackwardRows& step, LayerId tensor, BufferId coefficients);
 // Through the identity, to what another term or clear_window() has left.
-void add_live(Lowering& l, const BackwardRows& step, const BackwardLink& link, int input,
+void add_live(Lowering& l, const BackwardRows& step, const BackwardLink& link, LayerId input,
               BufferId to);
-Live live_of(const BackwardRows& step, int tensor);
+Live live_of(const BackwardRows& step, LayerId tensor);
 
 // windows.cpp: rows that see a part of their images.
 void define_images(Lowering& l, const BackwardRows& step);
 void define_windows(Lowering& l, const BackwardRows& step);
 // The arguments that say which part of a tensor with a window; none for another.
-Arguments window_of(const BackwardRows& step, int tensor);
-Window window_or_whole(const BackwardRows& step, int tensor, Window::Of of, const Shape& shape);
+Arguments window_of(const BackwardRows& step, LayerId tensor);
+Window window_or_whole(const BackwardRows& step, LayerId tensor, Window::Of of, const Shape& shape);
 // The shape of a convolution between rows; of the first coefficients, outputs are neurons.
-Shape rows_shape(const Lowering& l, const BackwardRows& step, int layer, int term, bool start);
+Shape rows_shape(const Lowering& l, const BackwardRows& step, LayerId layer, int term, bool start);
 // Before the first share of a tensor with a window; returns whether it has one.
-bool clear_window(Lowering& l, const BackwardRows& step, int tensor, const BackwardOut& out);
+bool clear_window(Lowering& l, const BackwardRows& step, LayerId tensor, const BackwardOut& out);
 
 // slopes.cpp: rows with slopes of their own.
 Place slopes_of(const Lowering& l, const BackwardRows& step, const BackwardLink& link);

@@ -49,8 +49,8 @@ LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
   const PlannerConfig& config = plan.config;
   const bool vector = uses_vectors(config.lowering) && config.target.vector_bytes > 4;
   lanes_ = vector ? config.target.vector_bytes / kElementBytes : 1;
-  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
-    const Layer& layer = plan.layers[static_cast<std::size_t>(i)];
+  for (const LayerId i : plan.layer_ids()) {
+    const Layer& layer = plan.layer(i);
     const int panel = panel_of(i);
     plan.layouts.push_back({i, panel, 0});
     if (panel > 1)
@@ -62,9 +62,9 @@ LoweringPlanner::LoweringPlanner(Plan& plan) : plan_(plan) {
   }
 }
 
-int LoweringPlanner::panel_of(int layer) const {
-  if (plan_.layers[static_cast<std::size_t>(layer)].kind != LayerKind::kDense) return 1;
-  const int out = plan_.layers[static_cast<std::size_t>(layer)].out;
+int LoweringPlanner::panel_of(LayerId layer) const {
+  if (plan_.layer(layer).kind != LayerKind::kDense) return 1;
+  const int out = plan_.layer(layer).out;
   return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
 }
 
@@ -177,8 +177,8 @@ std::optional<Rejected> LoweringPlanner::tune(Kernel& kernel) const {
 }
 
 // A kernel of a dense layer's weights, without a schedule.
-Kernel LoweringPlanner::dense(KernelKind kind, int index) const {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+Kernel LoweringPlanner::dense(KernelKind kind, LayerId index) const {
+  const Layer& layer = plan_.layer(index);
   Kernel kernel;
   kernel.kind = kind;
   kernel.in = layer.in;
@@ -196,23 +196,23 @@ KernelId LoweringPlanner::bind(KernelKind kind) {
 }
 
 // Two levels of accumulators: chains of `chunk` products, then one sum over the chunks.
-int LoweringPlanner::forward_chunk(KernelKind kind, int index) const {
-  const int in = plan_.layers[static_cast<std::size_t>(index)].in;
+int LoweringPlanner::forward_chunk(KernelKind kind, LayerId index) const {
+  const int in = plan_.layer(index).in;
   if (kind == KernelKind::kCentreAffine || in <= 2 * kForwardChunk) return in;
   return kForwardChunk;
 }
 
-int LoweringPlanner::forward_depth(KernelKind kind, int index) const {
+int LoweringPlanner::forward_depth(KernelKind kind, LayerId index) const {
   const int chunk = forward_chunk(kind, index);
-  return chunk + ceil_div(plan_.layers[static_cast<std::size_t>(index)].in, chunk) + 1;
+  return chunk + ceil_div(plan_.layer(index).in, chunk) + 1;
 }
 
 // Outputs computed together, when lanes are boxes: accumulators of a centre and a radius each,
 // which hide the latency; panels are whole numbers of them. Of a single panel a few more where
 // none are left over: those few wait for their sums.
-int LoweringPlanner::box_columns(int index) const {
+int LoweringPlanner::box_columns(LayerId index) const {
   const int least = plan_.config.target.vector_registers >= 32 ? 8 : 4;
-  const int panel = panel_of(index), out = plan_.layers[static_cast<std::size_t>(index)].out;
+  const int panel = panel_of(index), out = plan_.layer(index).out;
   if (out <= panel)
     for (int columns = least; columns <= least + least / 2; ++columns)
       if (out % columns == 0) return columns;
@@ -228,8 +228,9 @@ bool LoweringPlanner::comes_from_memory(const Layer& layer) const {
   return bytes > profile.levels[profile.levels.size() - 2].bytes;
 }
 
-KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool head, bool live_in) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::forward(KernelKind kind, LayerId index, bool relu, bool head,
+                                  bool live_in) {
+  const Layer& layer = plan_.layer(index);
   Kernel kernel = dense(kind, index);
   kernel.relu = relu;
   kernel.head = head;
@@ -247,7 +248,7 @@ KernelId LoweringPlanner::forward(KernelKind kind, int index, bool relu, bool he
 
 // Outputs times columns of lines, of which the weights and one vector of lines are loaded once: as
 // many accumulators as hide the latency, and no more than fit beside what is loaded.
-Schedule LoweringPlanner::lines_schedule(int index) const {
+Schedule LoweringPlanner::lines_schedule(LayerId index) const {
   const int outputs = std::min(kForwardVectors, panel_of(index) / (boxes_ > 1 ? 1 : lanes_));
   const int registers = plan_.config.target.vector_registers;
   const int most = std::max(1, (registers - outputs - 2) / outputs);
@@ -259,7 +260,7 @@ Schedule LoweringPlanner::lines_schedule(int index) const {
   return schedule;
 }
 
-KernelId LoweringPlanner::forward_lines(int index) {
+KernelId LoweringPlanner::forward_lines(LayerId index) {
   Kernel kernel = dense(KernelKind::kForwardLines, index);
   kernel.lines = plan_.input_count + 1;
   kernel.schedule = lines_schedule(index);
@@ -267,8 +268,8 @@ KernelId LoweringPlanner::forward_lines(int index) {
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::relax(int index) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::relax(LayerId index) {
+  const Layer& layer = plan_.layer(index);
   Kernel kernel;
   kernel.kind = KernelKind::kRelax;
   kernel.in = layer.out;
@@ -276,7 +277,7 @@ KernelId LoweringPlanner::relax(int index) {
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::start_rows(int index, int tile) {
+KernelId LoweringPlanner::start_rows(LayerId index, int tile) {
   Kernel kernel = dense(KernelKind::kStartRows, index);
   use_row_lanes(kernel, tile, false);
   return intern(kernel);
@@ -305,22 +306,22 @@ int tile_columns(int in, int vectors, int registers, int others, bool listed) {
 
 // The panel of the weight table where it is wide enough; several narrow panels otherwise, so that
 // the outer sums are few.
-int LoweringPlanner::backward_chunk(int index) const {
+int LoweringPlanner::backward_chunk(LayerId index) const {
   const int panel = panel_of(index);
-  const int out = plan_.layers[static_cast<std::size_t>(index)].out;
+  const int out = plan_.layer(index).out;
   return std::min(round_up(out, panel), panel * std::max(1, kBackwardChunk / panel));
 }
 
-int LoweringPlanner::backward_blocks(int index) const {
-  if (plan_.layers[static_cast<std::size_t>(index)].kind != LayerKind::kDense) return 1;
-  return ceil_div(plan_.layers[static_cast<std::size_t>(index)].out, backward_chunk(index));
+int LoweringPlanner::backward_blocks(LayerId index) const {
+  if (plan_.layer(index).kind != LayerKind::kDense) return 1;
+  return ceil_div(plan_.layer(index).out, backward_chunk(index));
 }
 
-int LoweringPlanner::backward_depth(int index) const {
+int LoweringPlanner::backward_depth(LayerId index) const {
   return backward_chunk(index) + backward_blocks(index) + 1;
 }
 
-KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, bool live_out,
+KernelId LoweringPlanner::backward(LayerId index, int tile, bool wide, bool plain, bool live_out,
                                    bool live_in) {
   Kernel kernel = dense(KernelKind::kBackwardAffine, index);
   kernel.wide = wide;
@@ -341,14 +342,14 @@ KernelId LoweringPlanner::backward(int index, int tile, bool wide, bool plain, b
 
 // Vectors of 512 bits, which are permuted two at a time, and as many registers as hold all columns'
 // sums beside a row's weights and the relaxation.
-bool LoweringPlanner::has_first_link(int below, int tile) const {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(below)];
+bool LoweringPlanner::has_first_link(LayerId below, int tile) const {
+  const Layer& layer = plan_.layer(below);
   const bool vectors = lanes_ == bf::kSignedLanes && boxes_ == 1;
   return vectors && layer.kind == LayerKind::kDense && layer.in <= kMostFirstColumns &&
          (tile == lanes_ || tile == 2 * lanes_);
 }
 
-KernelId LoweringPlanner::first_link(int layer, int below, int tile, bool live_out) {
+KernelId LoweringPlanner::first_link(LayerId layer, LayerId below, int tile, bool live_out) {
   BF_CHECK(has_first_link(below, tile));
   Kernel kernel = dense(KernelKind::kFirstLink, below);
   kernel.map = fmt::format("from_panel{}", panel_of(layer));

@@ -28,35 +28,35 @@ class LoweringPlanner {
 
   KernelId bind(KernelKind kind);
   // live_in: of the inputs that a list has.
-  KernelId forward(KernelKind kind, int layer, bool relu, bool head, bool live_in);
-  KernelId relax(int layer);
-  KernelId start_rows(int layer, int tile);
+  KernelId forward(KernelKind kind, LayerId layer, bool relu, bool head, bool live_in);
+  KernelId relax(LayerId layer);
+  KernelId start_rows(LayerId layer, int tile);
   // wide: sums in double, rounded once.
   // plain: of coefficients that are relaxed already.
   // live_out, live_in: of the neurons and columns that lists have.
-  KernelId backward(int layer, int tile, bool wide, bool plain, bool live_out = false,
+  KernelId backward(LayerId layer, int tile, bool wide, bool plain, bool live_out = false,
                     bool live_in = false);
   // start_rows(layer, tile) and backward(below, tile, ..) in one routine, for layers below of few
   // inputs; whether there is one.
-  bool has_first_link(int below, int tile) const;
-  KernelId first_link(int layer, int below, int tile, bool live_out);
+  bool has_first_link(LayerId below, int tile) const;
+  KernelId first_link(LayerId layer, LayerId below, int tile, bool live_out);
   KernelId concretize(int tile);
   // Forward lines: of a layer over the box, through a layer, of its activation.
-  KernelId start_lines(int layer);
-  KernelId forward_lines(int layer);
-  KernelId relax_lines(int layer);
+  KernelId start_lines(LayerId layer);
+  KernelId forward_lines(LayerId layer);
+  KernelId relax_lines(LayerId layer);
 
   // Routines of the runtime for the other kinds of layers; `kind` is kTermInterval, kTermCentre,
   // kTermStart or kTermBackward. tile: 0 for the first two.
-  KernelId term(KernelKind kind, int layer, int term, int tile, bool wide);
-  KernelId relax_rows(int layer, int tile, bool wide);
+  KernelId term(KernelKind kind, LayerId layer, int term, int tile, bool wide);
+  KernelId relax_rows(LayerId layer, int tile, bool wide);
   // Of a product or max layer: kRelaxProduct, kRelaxMax, kIntervalMax.
-  KernelId nonlinear(KernelKind kind, int layer);
+  KernelId nonlinear(KernelKind kind, LayerId layer);
   // Of rows that choose their slopes: relax_rows with them, the walk forward through a term (-1: of
   // a dense layer), and the step of the slopes.
-  KernelId relax_free_rows(int layer, int tile, bool wide);
-  KernelId forward_rows(int layer, int term, int tile);
-  KernelId step_slopes(int layer, int tile, bool chosen);
+  KernelId relax_free_rows(LayerId layer, int tile, bool wide);
+  KernelId forward_rows(LayerId layer, int term, int tile);
+  KernelId step_slopes(LayerId layer, int tile, bool chosen);
 
   // Longest chain of float32 roundings of one backward sum through a term, with `readers` readers
   // of its input adding to the same coefficients.
@@ -67,24 +67,24 @@ class LoweringPlanner {
 
   // Longest chain of float32 roundings of one sum in forward(kind, layer), backward(layer).
   bool comes_from_memory(const Layer& layer) const;
-  int forward_depth(KernelKind kind, int layer) const;  // of kForwardLines, too
-  int backward_depth(int layer) const;
+  int forward_depth(KernelKind kind, LayerId layer) const;  // of kForwardLines, too
+  int backward_depth(LayerId layer) const;
   // Blocks of neurons that backward(layer) sums one after the other.
-  int backward_blocks(int layer) const;
+  int backward_blocks(LayerId layer) const;
 
-  const Kernel& kernel(KernelId id) const { return plan_.kernels.at(static_cast<std::size_t>(id)); }
+  const Kernel& kernel(KernelId id) const { return plan_.kernel(id); }
 
  private:
-  int panel_of(int layer) const;
-  int backward_chunk(int layer) const;
-  int forward_chunk(KernelKind kind, int layer) const;
-  int box_columns(int layer) const;
-  Schedule lines_schedule(int layer) const;
+  int panel_of(LayerId layer) const;
+  int backward_chunk(LayerId layer) const;
+  int forward_chunk(KernelKind kind, LayerId layer) const;
+  int box_columns(LayerId layer) const;
+  Schedule lines_schedule(LayerId layer) const;
   int row_unit(bool wide) const;
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
                         bool wide);
-  Kernel dense(KernelKind kind, int layer) const;
+  Kernel dense(KernelKind kind, LayerId layer) const;
   KernelId intern(Kernel kernel);
   std::optional<Rejected> tune(Kernel& kernel) const;
 

@@ -52,9 +52,9 @@ Kernel routine(KernelKind kind, int in, int out = 0) {
 
 }  // namespace
 
-KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile, bool wide) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
-  const Term& term = layer.terms.at(static_cast<std::size_t>(number));
+KernelId LoweringPlanner::term(KernelKind kind, LayerId index, int number, int tile, bool wide) {
+  const Layer& layer = plan_.layer(index);
+  const Term& term = layer.term(number);
   Kernel kernel = routine(kind, term.in, layer.out);
   kernel.map = std::visit(MapName{}, term.map);
   kernel.panel = 1;
@@ -71,8 +71,8 @@ KernelId LoweringPlanner::term(KernelKind kind, int index, int number, int tile,
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::relax_rows(LayerId index, int tile, bool wide) {
+  const Layer& layer = plan_.layer(index);
   Kernel kernel = routine(KernelKind::kRelaxRows, layer.out);
   kernel.map = layer.kind == LayerKind::kProduct ? "product"
                : layer.kind == LayerKind::kMax   ? "max"
@@ -82,23 +82,22 @@ KernelId LoweringPlanner::relax_rows(int index, int tile, bool wide) {
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::relax_free_rows(int index, int tile, bool wide) {
-  return rows_routine(KernelKind::kRelaxRows, "slopes",
-                      plan_.layers[static_cast<std::size_t>(index)].out, 0, tile, wide);
+KernelId LoweringPlanner::relax_free_rows(LayerId index, int tile, bool wide) {
+  return rows_routine(KernelKind::kRelaxRows, "slopes", plan_.layer(index).out, 0, tile, wide);
 }
 
-KernelId LoweringPlanner::forward_rows(int index, int number, int tile) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::forward_rows(LayerId index, int number, int tile) {
+  const Layer& layer = plan_.layer(index);
   if (number < 0)
     return rows_routine(KernelKind::kForwardRows, "dense", layer.in, layer.out, tile, false);
-  const Term& term = layer.terms.at(static_cast<std::size_t>(number));
+  const Term& term = layer.term(number);
   return rows_routine(KernelKind::kForwardRows, std::string(std::visit(MapName{}, term.map)),
                       term.in, layer.out, tile, false);
 }
 
 // What follows a layer's products: chosen slopes, or the lines of its table, planes or choices.
-KernelId LoweringPlanner::step_slopes(int index, int tile, bool chosen) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::step_slopes(LayerId index, int tile, bool chosen) {
+  const Layer& layer = plan_.layer(index);
   const char* map = layer.kind == LayerKind::kProduct ? "product"
                     : layer.kind == LayerKind::kMax   ? "max"
                     : chosen                          ? ""
@@ -116,24 +115,24 @@ KernelId LoweringPlanner::rows_routine(KernelKind kind, const std::string& map, 
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::start_lines(int index) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::start_lines(LayerId index) {
+  const Layer& layer = plan_.layer(index);
   Kernel kernel = routine(KernelKind::kStartLines, layer.in, layer.out);
   kernel.lines = plan_.input_count + 1;
   kernel.panel = panel_of(index);
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::relax_lines(int index) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::relax_lines(LayerId index) {
+  const Layer& layer = plan_.layer(index);
   Kernel kernel = routine(KernelKind::kRelaxLines, layer.out);
   kernel.relu = layer.relu;
   kernel.lines = plan_.input_count + 1;
   return intern(kernel);
 }
 
-KernelId LoweringPlanner::nonlinear(KernelKind kind, int index) {
-  const Layer& layer = plan_.layers[static_cast<std::size_t>(index)];
+KernelId LoweringPlanner::nonlinear(KernelKind kind, LayerId index) {
+  const Layer& layer = plan_.layer(index);
   return intern(routine(kind, layer.terms.front().in, layer.out));
 }
 

@@ -9,7 +9,7 @@ namespace bf_aot::calls {
 namespace {
 
 // The image of a layer with a list, where its coefficients are, and which of its pixels have some.
-Arguments row_image(const Lowering& l, const BackwardRows& step, int index) {
+Arguments row_image(const Lowering& l, const BackwardRows& step, LayerId index) {
   if (find_image(step, index) != nullptr) {
     const Image image = {index, {}};
     return {image, Strides{image, true}, Window{Window::Of::kTensor, index, {}}};
@@ -67,12 +67,12 @@ void relax_link(Lowering& l, const BackwardRows& step, const BackwardLink& link,
           slopes_of(l, step, link), from, to, at(step.sums)});
 }
 
-Live live_of(const BackwardRows& step, int tensor) {
+Live live_of(const BackwardRows& step, LayerId tensor) {
   const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
   return {link == step.links.end() ? BufferId::kNone : link->live};
 }
 
-bool clear_live(Lowering& l, const BackwardRows& step, int tensor, BufferId coefficients) {
+bool clear_live(Lowering& l, const BackwardRows& step, LayerId tensor, BufferId coefficients) {
   const Live live = live_of(step, tensor);
   if (live.list == BufferId::kNone) return false;
   Arguments arguments = row_image(l, step, tensor);
@@ -81,7 +81,7 @@ bool clear_live(Lowering& l, const BackwardRows& step, int tensor, BufferId coef
   return true;
 }
 
-void add_live(Lowering& l, const BackwardRows& step, const BackwardLink& link, int input,
+void add_live(Lowering& l, const BackwardRows& step, const BackwardLink& link, LayerId input,
               BufferId to) {
   const Image image = {link.layer, {}};
   l.call(Routine::kAddLive, rows_of(step),

@@ -9,7 +9,7 @@
 namespace bf_aot::calls {
 namespace {
 
-BufferId values_of(const BackwardRows& step, int tensor) {
+BufferId values_of(const BackwardRows& step, LayerId tensor) {
   if (tensor < 0) return step.input_values;
   const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
   BF_CHECK(link != step.links.end());
@@ -56,8 +56,8 @@ void forward(Lowering& l, const BackwardRows& step, const BackwardLink& link) {
   if (layer.kind == LayerKind::kDense)
     return l.call(Routine::kDenseValues, rows_of(step),
                   {l.table(link.layer, TableKind::kWeight), number(layer.in), number(layer.out),
-                   number(l.plan().layouts[static_cast<std::size_t>(link.layer)].panel),
-                   at(values_of(step, layer.input)), at(link.values)});
+                   number(l.plan().layout(link.layer).panel), at(values_of(step, layer.input)),
+                   at(link.values)});
   for (int t = 0; t < static_cast<int>(layer.terms.size()); ++t) forward_term(l, step, link, t);
 }
 

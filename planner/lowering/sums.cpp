@@ -18,7 +18,7 @@ Errors plane_errors(double product, double offset) {
 }
 
 // A term's map, weights and remainders, if the routine takes any.
-Arguments term_arguments(const Lowering& l, int layer, int number_of_term, bool remainders) {
+Arguments term_arguments(const Lowering& l, LayerId layer, int number_of_term, bool remainders) {
   const auto table = [&](TableKind kind) { return l.table(layer, number_of_term, kind); };
   const LinearMap& map = l.term(layer, number_of_term).map;
   const Integer out = number(l.layer(layer).out);

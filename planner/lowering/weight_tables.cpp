@@ -39,7 +39,7 @@ const char* suffix(TableKind kind) {
 }
 
 // Layers whose float bias some step reads: not those of centres in double.
-bool reads_float_bias(const Plan& plan, int layer) {
+bool reads_float_bias(const Plan& plan, LayerId layer) {
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps) {
       if (const auto* interval = std::get_if<IntervalAffine>(&step))
@@ -53,7 +53,7 @@ bool reads_float_bias(const Plan& plan, int layer) {
 }
 
 // Layers whose centre is computed in double: all, but under the interval method.
-bool reads_double_bias(const Plan& plan, int layer) {
+bool reads_double_bias(const Plan& plan, LayerId layer) {
   for (const Entry& entry : plan.entries)
     for (const Step& step : entry.steps)
       if (const auto* centre = std::get_if<CentreAffine>(&step))
@@ -64,12 +64,12 @@ bool reads_double_bias(const Plan& plan, int layer) {
 const std::vector<float>& weights_of(const Layer& layer, const WeightTable& table) {
   const bool residual = table.kind == TableKind::kResidual;
   if (table.term < 0) return residual ? layer.residual : layer.weight;
-  const Term& term = layer.terms[static_cast<std::size_t>(table.term)];
+  const Term& term = layer.term(table.term);
   return residual ? term.residual : term.weight;
 }
 
 const std::vector<std::int32_t>& indices_of(const Layer& layer, const WeightTable& table) {
-  const LinearMap& map = layer.terms[static_cast<std::size_t>(table.term)].map;
+  const LinearMap& map = layer.term(table.term).map;
   if (table.kind == TableKind::kSource) return std::get<GatherMap>(map).source;
   const auto& sparse = std::get<SparseMap>(map);
   return table.kind == TableKind::kRowStart ? sparse.row_start : sparse.column;
@@ -91,7 +91,7 @@ struct ConvPacking {
 
 ConvPacking packing_of(const Layer& layer, const WeightTable& table) {
   if (table.term < 0) return {};
-  const LinearMap& map = layer.terms[static_cast<std::size_t>(table.term)].map;
+  const LinearMap& map = layer.term(table.term).map;
   const auto* const conv = std::get_if<ConvMap>(&map);
   if (conv == nullptr) return {};
   return {conv->geometry.in_group(), conv->geometry.taps(), conv->geometry.out_group()};
@@ -105,7 +105,7 @@ class TableList {
  public:
   explicit TableList(const Plan& plan) : plan_(plan) {}
 
-  void add_dense(int index, int panel) {
+  void add_dense(LayerId index, int panel) {
     const Layer& layer = layer_at(index);
     const bool centred = reads_double_bias(plan_, index);
     const std::int64_t padded = padded_to(layer.out, panel);
@@ -116,10 +116,10 @@ class TableList {
     if (centred) add(TableKind::kBiasDouble, index, -1, panel, padded);
   }
 
-  void add_terms(int index) {
+  void add_terms(LayerId index) {
     const Layer& layer = layer_at(index);
     for (int t = 0; t < static_cast<int>(layer.terms.size()); ++t) {
-      const Term& term = layer.terms[static_cast<std::size_t>(t)];
+      const Term& term = layer.term(t);
       const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
       if (const auto* sparse = std::get_if<SparseMap>(&term.map)) {
         add(TableKind::kRowStart, index, t, 1, count(sparse->row_start));
@@ -140,10 +140,10 @@ class TableList {
   std::vector<WeightTable> tables() { return std::move(tables_); }
 
  private:
-  const Layer& layer_at(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
+  const Layer& layer_at(LayerId index) const { return plan_.layer(index); }
 
   // Nothing for an empty table: a null pointer is what reads it.
-  void add(TableKind kind, int index, int term, int panel, std::int64_t count, int run = 1) {
+  void add(TableKind kind, LayerId index, int term, int panel, std::int64_t count, int run = 1) {
     if (count == 0) return;
     WeightTable table;
     table.kind = kind;
@@ -185,7 +185,7 @@ class TableList {
            weights_of(left, a) == weights_of(right, b);
   }
 
-  std::string unique_name(int index, int term, TableKind kind) {
+  std::string unique_name(LayerId index, int term, TableKind kind) {
     const Layer& layer = layer_at(index);
     std::string name = layer.name;
     if (layer.terms.size() > 1 && term >= 0) name += fmt::format("_term{}", term + 1);
@@ -222,20 +222,19 @@ Element element_of(TableKind kind) {
 
 std::vector<WeightTable> weight_tables(const Plan& plan) {
   TableList list(plan);
-  std::vector<int> panels(plan.layers.size(), 1);
-  for (const WeightLayout& layout : plan.layouts)
-    panels[static_cast<std::size_t>(layout.layer)] = layout.panel;
-  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
-    if (plan.layers[static_cast<std::size_t>(i)].kind == LayerKind::kDense)
-      list.add_dense(i, panels[static_cast<std::size_t>(i)]);
+  PerLayer<int> panels(plan.layers.size(), 1);
+  for (const WeightLayout& layout : plan.layouts) panels[layout.layer] = layout.panel;
+  for (const LayerId i : plan.layer_ids()) {
+    if (plan.layer(i).kind == LayerKind::kDense)
+      list.add_dense(i, panels[i]);
     else
       list.add_terms(i);
   }
   return list.tables();
 }
 
-int bias_run(const Plan& plan, int layer) {
-  const Layer& of = plan.layers[static_cast<std::size_t>(layer)];
+int bias_run(const Plan& plan, LayerId layer) {
+  const Layer& of = plan.layer(layer);
   if (of.kind == LayerKind::kDense || is_zero(of.bias)) return 1;
   const auto change = std::ranges::adjacent_find(of.bias, std::ranges::not_equal_to{});
   if (change == of.bias.end()) return of.out;
@@ -249,7 +248,7 @@ int bias_run(const Plan& plan, int layer) {
 }
 
 double table_element(const Plan& plan, const WeightTable& table, std::int64_t i) {
-  const Layer& layer = plan.layers[static_cast<std::size_t>(table.layer)];
+  const Layer& layer = plan.layer(table.layer);
   if (table.kind == TableKind::kBiasFloat || table.kind == TableKind::kBiasDouble)
     return i < layer.out ? layer.bias[static_cast<std::size_t>(i * table.run)] : 0;
   if (element_of(table.kind) == Element::kInt32)

@@ -14,7 +14,7 @@ namespace bf_aot {
 struct WeightTable {
   std::string name;  // "fc1_weight"
   TableKind kind = TableKind::kWeight;
-  int layer = 0;
+  LayerId layer = 0;
   int term = -1;  // -1: the layer's own
   int panel = 1;
   int run = 1;              // neurons that share an element: bias_run()
@@ -31,7 +31,7 @@ std::vector<WeightTable> weight_tables(const Plan& plan);
 
 // How many neurons of a sum layer side by side share each bias, as those of a channel do: its
 // tables have one of each. 1, all, or whole vectors of the target.
-int bias_run(const Plan& plan, int layer);
+int bias_run(const Plan& plan, LayerId layer);
 
 // Element i of a table as the kernels read it; zero where it is padding.
 double table_element(const Plan& plan, const WeightTable& table, std::int64_t i);

@@ -6,7 +6,7 @@ namespace bf_aot::calls {
 namespace {
 
 // What a layer reads of a tensor, from the tile's neurons on.
-void add_reads(const Lowering& l, const BackwardRows& step, int reader, DefineWindow& window) {
+void add_reads(const Lowering& l, const BackwardRows& step, LayerId reader, DefineWindow& window) {
   const std::vector<Term>& terms = l.layer(reader).terms;
   for (int t = 0; t < static_cast<int>(terms.size()); ++t) {
     const Term& term = terms[static_cast<std::size_t>(t)];
@@ -44,22 +44,23 @@ void define_windows(Lowering& l, const BackwardRows& step) {
   }
 }
 
-Arguments window_of(const BackwardRows& step, int tensor) {
+Arguments window_of(const BackwardRows& step, LayerId tensor) {
   if (find_image(step, tensor) == nullptr) return {};
   return {Image{tensor, {}}, Window{Window::Of::kTensor, tensor, {}}};
 }
 
-Window window_or_whole(const BackwardRows& step, int tensor, Window::Of of, const Shape& shape) {
+Window window_or_whole(const BackwardRows& step, LayerId tensor, Window::Of of,
+                       const Shape& shape) {
   if (find_image(step, tensor) != nullptr) return {Window::Of::kTensor, tensor, {}};
   return {of, tensor, shape};
 }
 
-Shape rows_shape(const Lowering& l, const BackwardRows& step, int layer, int term, bool start) {
+Shape rows_shape(const Lowering& l, const BackwardRows& step, LayerId layer, int term, bool start) {
   return {layer, term, find_image(step, l.term(layer, term).input) != nullptr,
           !start && find_image(step, layer) != nullptr};
 }
 
-bool clear_window(Lowering& l, const BackwardRows& step, int tensor, const BackwardOut& out) {
+bool clear_window(Lowering& l, const BackwardRows& step, LayerId tensor, const BackwardOut& out) {
   Arguments arguments = window_of(step, tensor);
   if (arguments.empty()) return false;
   arguments.push_back(at(out.coefficients));

@@ -63,9 +63,7 @@ Json parts_json(const Plan& plan, const Task& task) {
   for (const TaskPart& part : task.parts)
     list.push_back(
         {{"name", part.name},
-         {"kernel", part.kernel < 0
-                        ? Json(nullptr)
-                        : Json(plan.kernels.at(static_cast<std::size_t>(part.kernel)).key)},
+         {"kernel", part.kernel < 0 ? Json(nullptr) : Json(plan.kernel(part.kernel).key)},
          {"step", part.step},
          {"calls", rounded(part.calls)},
          {"flops", rounded(part.flops)},
@@ -78,11 +76,10 @@ void add_tasks(const Plan& plan, const Entry& entry, Json& tasks) {
   const Names names{plan, entry};
   for (const Task& task : entry.tasks) {
     Json after = Json::array();
-    for (int before : task.after)
-      after.push_back(entry.tasks.at(static_cast<std::size_t>(before)).name);
+    for (int before : task.after) after.push_back(entry.task(before).name);
     tasks.push_back({{"name", task.name},
                      {"entry", to_string(entry.kind)},
-                     {"layer", names.layer(task.layer)},
+                     {"layer", task.layer ? names.layer(*task.layer) : Json(nullptr)},
                      {"domain", to_string(task.domain)},
                      {"steps", task.steps},
                      {"inputs", names.buffers(task.inputs)},
@@ -181,14 +178,14 @@ Json map_json(const GatherMap& map) {
   return json;
 }
 
-Json layer_name(const Plan& plan, int index) {
-  return index < 0 ? Json(nullptr) : Json(plan.layers.at(static_cast<std::size_t>(index)).name);
+Json tensor_name(const Plan& plan, LayerId tensor) {
+  return tensor.is_layer() ? Json(plan.layer(tensor).name) : Json(nullptr);
 }
 
 Json terms_json(const Plan& plan, const Layer& layer) {
   Json list = Json::array();
   for (const Term& term : layer.terms) {
-    Json item = {{"input", layer_name(plan, term.input)}, {"in", term.in}};
+    Json item = {{"input", tensor_name(plan, term.input)}, {"in", term.in}};
     item.update(std::visit([](const auto& map) { return map_json(map); }, term.map));
     item.update(Json{{"weights", term.weight.size()},
                      {"residual", !term.residual.empty()},
@@ -215,7 +212,7 @@ Json layers_json(const Plan& plan) {
   for (const Layer& layer : plan.layers) {
     Json item = {{"name", layer.name}, {"origin", layer.origin}, {"kind", to_string(layer.kind)}};
     if (layer.kind == LayerKind::kDense)
-      item.update(Json{{"input", layer_name(plan, layer.input)},
+      item.update(Json{{"input", tensor_name(plan, layer.input)},
                        {"in", layer.in},
                        {"residual", !layer.residual.empty()}});
     else
@@ -232,9 +229,9 @@ Json layers_json(const Plan& plan) {
   return list;
 }
 
-Json heads_json(const Plan& plan, const std::vector<int>& heads) {
+Json heads_json(const Plan& plan, const std::vector<LayerId>& heads) {
   Json list = Json::array();
-  for (int head : heads) list.push_back(plan.layers.at(static_cast<std::size_t>(head)).name);
+  for (LayerId head : heads) list.push_back(plan.layer(head).name);
   return list;
 }
 
@@ -304,9 +301,7 @@ Json reuse_json(const Reuse& reuse) {
 }
 
 Json choices_json(const Plan& plan) {
-  const auto layer = [&](int index) {
-    return plan.layers.at(static_cast<std::size_t>(index)).name;
-  };
+  const auto layer = [&](LayerId id) { return plan.layer(id).name; };
   Json json;
   json["domains"] = Json::array();
   for (const DomainChoice& choice : plan.domains)

@@ -20,12 +20,12 @@ Json Names::buffers(const std::vector<BufferId>& ids) const {
   return list;
 }
 
-Json Names::layer(int index) const {
-  return index < 0 ? Json(nullptr) : Json(plan.layers.at(static_cast<std::size_t>(index)).name);
+Json Names::layer(LayerId index) const {
+  return index < 0 ? Json(nullptr) : Json(plan.layer(index).name);
 }
 
 Json Names::kernel(KernelId id) const {
-  return plan.kernels.at(static_cast<std::size_t>(id)).key;
+  return plan.kernel(id).key;
 }
 
 namespace {
@@ -252,8 +252,7 @@ Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
 Json link_slopes_json(const Names& names, const BackwardLink& link) {
   Json forward = Json::array();
   for (const KernelId kernel : link.forward) forward.push_back(names.kernel(kernel));
-  const bool dense =
-      names.plan.layers.at(static_cast<std::size_t>(link.layer)).kind == LayerKind::kDense;
+  const bool dense = names.plan.layer(link.layer).kind == LayerKind::kDense;
   const bool values = link.values != BufferId::kNone;
   return {{"relaxed", names.buffer(link.relaxed)},
           {"relax", dense ? names.kernel(link.relax) : Json(nullptr)},
@@ -297,8 +296,7 @@ Json images_json(const Names& names, const std::vector<RowImage>& images) {
 
 // `start` is the kernel of a dense layer's rows, `starts` stands for it in a sum.
 Json fields(const Names& names, const BackwardRows& step) {
-  const bool dense =
-      names.plan.layers.at(static_cast<std::size_t>(step.layer)).kind == LayerKind::kDense;
+  const bool dense = names.plan.layer(step.layer).kind == LayerKind::kDense;
   Json links = Json::array();
   for (const BackwardLink& link : step.links)
     links.push_back(link_json(names, link, step.iterations > 0));

@@ -15,7 +15,7 @@ struct Names {
 
   Json buffer(BufferId id) const;
   Json buffers(const std::vector<BufferId>& ids) const;
-  Json layer(int index) const;
+  Json layer(LayerId index) const;
   Json kernel(KernelId id) const;
 };
 

@@ -55,7 +55,7 @@ class LayerBuilder {
         plan_(plan),
         producer_(producers(graph)),
         uses_(count_uses(graph)),
-        layer_of_value_(graph.values.size(), kUnmade),
+        layer_of_value_(graph.values.size()),
         pending_(graph.values.size()) {}
 
   void run() {
@@ -65,7 +65,7 @@ class LayerBuilder {
           fmt::format("the model has {} inputs but only one is supported", graph_.inputs.size()),
           "enable the pass that joins the inputs");
     else
-      layer_of_value_[index_of(graph_.inputs[0])] = -1;
+      layer_of_value_[index_of(graph_.inputs[0])] = kNetworkInput;
     for (const Node& node : graph_.nodes) {
       try {
         std::visit([&](const auto& op) { visit(op, node); }, node.op);
@@ -79,20 +79,19 @@ class LayerBuilder {
 
   // The layer that gives an output to the caller: dense or a sum, without other function than ReLU,
   // and of one output alone.
-  int head_of(ValueId output) {
-    const int made = materialise(output);
-    if (made >= 0) {
-      const Layer& layer = plan_.layers[static_cast<std::size_t>(made)];
+  LayerId head_of(ValueId output) {
+    const LayerId made = materialise(output);
+    if (made.is_layer()) {
+      const Layer& layer = plan_.layer(made);
       if (layer.is_affine() && !layer.function && heads_.insert(made).second) return made;
     }
     Expression copy = copy_of(output);
-    const int head = add_sum(std::move(copy), graph_.value(output).name, nullptr);
+    const LayerId head = add_sum(std::move(copy), graph_.value(output).name, nullptr);
     heads_.insert(head);
     return head;
   }
 
  private:
-  static constexpr int kUnmade = -2;
   // Dense inputs and outputs together: keeps n u of every float32 sum below 1/2 (gamma_float).
   static constexpr std::int64_t kMaxDenseNeurons = std::int64_t{1} << 22;
   // All elements of all tensors: what one verifier can reasonably hold.
@@ -128,7 +127,7 @@ class LayerBuilder {
          "float32 sums of so many terms have no useful error bound");
   }
 
-  int add_layer(Layer layer) {
+  LayerId add_layer(Layer layer) {
     charge(layer);
     plan_.layers.push_back(std::move(layer));
     return static_cast<int>(plan_.layers.size()) - 1;
@@ -143,7 +142,7 @@ class LayerBuilder {
       layer.relu = true;
   }
 
-  int add_sum(Expression expression, const std::string& name, const Node* activation) {
+  LayerId add_sum(Expression expression, const std::string& name, const Node* activation) {
     Layer layer;
     layer.kind = LayerKind::kSum;
     layer.name = layer_name(name, names_);
@@ -158,7 +157,7 @@ class LayerBuilder {
     return add_layer(std::move(layer));
   }
 
-  int add_dense(const Node& node, const Node* activation) {
+  LayerId add_dense(const Node& node, const Node* activation) {
     const auto& affine = std::get<Affine>(node.op);
     Layer layer;
     layer.name = layer_name(graph_.value(node.output).name, names_);
@@ -171,21 +170,20 @@ class LayerBuilder {
     return add_layer(std::move(layer));
   }
 
-  // The layer that holds a value's elements; made now when it is still an expression.
-  int materialise(ValueId id) {
-    int& layer = layer_of_value_[index_of(id)];
-    if (layer != kUnmade) return layer;
+  // The tensor that holds a value's elements; made now when it is still an expression.
+  LayerId materialise(ValueId id) {
+    std::optional<LayerId>& layer = layer_of_value_[index_of(id)];
+    if (layer) return *layer;
     std::optional<Expression>& waiting = pending_[index_of(id)];
     if (waiting) {
       Expression expression = *std::move(waiting);
       waiting.reset();
-      layer = add_sum(std::move(expression), graph_.value(id).name, nullptr);
-      return layer;
+      return layer.emplace(add_sum(std::move(expression), graph_.value(id).name, nullptr));
     }
     if (!problems_.empty()) throw FollowsFromProblem{};
     const Node* node = maker(id);
     BF_CHECK(node != nullptr && std::holds_alternative<Affine>(node->op));
-    return layer = add_dense(*node, nullptr);
+    return layer.emplace(add_dense(*node, nullptr));
   }
 
   // ---- Expressions
@@ -337,10 +335,10 @@ class LayerBuilder {
   void add_activation(const Node& node) {
     const ValueId x = node.inputs[0];
     const Node* made = maker(x);
-    int& layer = layer_of_value_[index_of(node.output)];
+    std::optional<LayerId>& layer = layer_of_value_[index_of(node.output)];
     const bool dense =
         made != nullptr && std::holds_alternative<Affine>(made->op) && !pending_[index_of(x)] &&
-        (layer_of_value_[index_of(x)] == kUnmade || uses_[index_of(x)] > 1) && !sparse_.contains(x);
+        (!layer_of_value_[index_of(x)] || uses_[index_of(x)] > 1) && !sparse_.contains(x);
     if (dense)
       layer = add_dense(*made, &node);
     else
@@ -362,10 +360,10 @@ class LayerBuilder {
   Plan& plan_;
   std::vector<int> producer_;
   std::vector<int> uses_;
-  std::vector<int> layer_of_value_;  // -1: the network's input
+  std::vector<std::optional<LayerId>> layer_of_value_;  // none: not made yet
   std::vector<std::optional<Expression>> pending_;
   std::set<ValueId> sparse_;  // made by an Affine that is kept in rows
-  std::set<int> heads_;
+  std::set<LayerId> heads_;
   std::set<std::string> names_;
   std::int64_t neurons_ = 0;
   std::int64_t dense_neurons_ = 0;
@@ -385,7 +383,7 @@ void build_layers(const Graph& graph, bool has_spec, Plan& plan) {
   builder.run();
   const std::size_t outputs = graph.outputs.size() - (has_spec ? 1 : 0);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
-    const int head = builder.head_of(graph.outputs[i]);
+    const LayerId head = builder.head_of(graph.outputs[i]);
     (i < outputs ? plan.output_heads : plan.spec_heads).push_back(head);
   }
   plan.inputs = graph.input_parts;
@@ -394,8 +392,7 @@ void build_layers(const Graph& graph, bool has_spec, Plan& plan) {
   for (std::size_t i = 0; i < outputs; ++i) plan.outputs.push_back(graph.value(graph.outputs[i]));
   plan.input_count = total_count(plan.inputs);
   plan.output_count = total_count(plan.outputs);
-  for (const int head : plan.spec_heads)
-    plan.spec_rows += plan.layers[static_cast<std::size_t>(head)].out;
+  for (const LayerId head : plan.spec_heads) plan.spec_rows += plan.layer(head).out;
 }
 
 }  // namespace bf_aot

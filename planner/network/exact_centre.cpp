@@ -82,9 +82,7 @@ class Analysis {
   }
 
  private:
-  const Values& input(int index) const {
-    return index < 0 ? box_ : values_[static_cast<std::size_t>(index)];
-  }
+  const Values& input(LayerId index) const { return index < 0 ? box_ : values_[index]; }
 
   Values pre_activation(Layer& layer) {
     switch (layer.kind) {
@@ -160,7 +158,7 @@ class Analysis {
 
   Plan& plan_;
   Values box_;
-  std::vector<Values> values_;
+  PerLayer<Values> values_;
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ Constant add_constants(Constant a, const Constant& b) {
   return a;
 }
 
-Expression conv_expression(const Conv& conv, int input, const std::string& origin) {
+Expression conv_expression(const Conv& conv, LayerId input, const std::string& origin) {
   Expression made;
   made.origin = origin;
   made.terms.push_back(conv_term(conv, input, origin, made.errors));

@@ -22,7 +22,7 @@ Constant add_constants(Constant a, const Constant& b);
 
 // A convolution of tensor `input`, its bias one per element.
 // Throws: CompileError BF2103 when a weight is beyond float32.
-Expression conv_expression(const Conv& conv, int input, const std::string& origin);
+Expression conv_expression(const Conv& conv, LayerId input, const std::string& origin);
 
 // sum += expression.
 void add_expression(Expression expression, Expression& sum);

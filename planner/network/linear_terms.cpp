@@ -106,7 +106,7 @@ std::int64_t term_products(int out, const Term& term) {
   return std::visit([&](const auto& map) { return products(map, out, term); }, term.map);
 }
 
-Term conv_term(const Conv& conv, int input, const std::string& origin, AffineErrors& errors) {
+Term conv_term(const Conv& conv, LayerId input, const std::string& origin, AffineErrors& errors) {
   Term term;
   term.input = input;
   term.in = to_int(conv.geometry.in_count());
@@ -118,7 +118,7 @@ Term conv_term(const Conv& conv, int input, const std::string& origin, AffineErr
   return term;
 }
 
-Term sparse_term(const SparseAffine& sparse, int input, int in, const std::string& origin,
+Term sparse_term(const SparseAffine& sparse, LayerId input, int in, const std::string& origin,
                  AffineErrors& errors) {
   Term term;
   term.input = input;
@@ -131,7 +131,7 @@ Term sparse_term(const SparseAffine& sparse, int input, int in, const std::strin
   return term;
 }
 
-Term gather_term(const std::vector<std::int64_t>& source, int input, int in) {
+Term gather_term(const std::vector<std::int64_t>& source, LayerId input, int in) {
   Term term;
   term.input = input;
   term.in = in;
@@ -142,7 +142,7 @@ Term gather_term(const std::vector<std::int64_t>& source, int input, int in) {
   return term;
 }
 
-Term identity_term(int input, int in) {
+Term identity_term(LayerId input, int in) {
   Term term;
   term.input = input;
   term.in = in;
@@ -151,7 +151,7 @@ Term identity_term(int input, int in) {
   return term;
 }
 
-Term diagonal_term(const Constant& factor, int input, const std::string& origin,
+Term diagonal_term(const Constant& factor, LayerId input, const std::string& origin,
                    AffineErrors& errors) {
   const auto count = static_cast<std::int64_t>(factor.data.size());
   SparseAffine diagonal;

@@ -22,12 +22,12 @@ std::int64_t term_products(int out, const Term& term);
 // Terms of linear graph nodes over tensor `input` of `in` elements. Weights are rounded to float32;
 // `errors` is enlarged by what that needs.
 // Throws: CompileError BF2103 when a weight is beyond float32.
-Term conv_term(const Conv& conv, int input, const std::string& origin, AffineErrors& errors);
-Term sparse_term(const SparseAffine& sparse, int input, int in, const std::string& origin,
+Term conv_term(const Conv& conv, LayerId input, const std::string& origin, AffineErrors& errors);
+Term sparse_term(const SparseAffine& sparse, LayerId input, int in, const std::string& origin,
                  AffineErrors& errors);
-Term gather_term(const std::vector<std::int64_t>& source, int input, int in);
-Term identity_term(int input, int in);
-Term diagonal_term(const Constant& factor, int input, const std::string& origin,
+Term gather_term(const std::vector<std::int64_t>& source, LayerId input, int in);
+Term identity_term(LayerId input, int in);
+Term diagonal_term(const Constant& factor, LayerId input, const std::string& origin,
                    AffineErrors& errors);
 
 // The nonzero weights of a dense map, in compressed rows.

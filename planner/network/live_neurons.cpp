@@ -16,7 +16,7 @@ constexpr int kLeastOutputsAlone = 512;
 // is 0.
 constexpr double kLeastProducts = 4096;
 
-bool has_dense_reader(const Plan& plan, int index) {
+bool has_dense_reader(const Plan& plan, LayerId index) {
   return std::ranges::any_of(plan.layers, [&](const Layer& layer) {
     return layer.kind == LayerKind::kDense && layer.input == index;
   });

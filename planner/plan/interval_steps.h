@@ -13,7 +13,7 @@ namespace bf_aot {
 
 // (Centre, radius) of the inputs -> those of the activations, or the output bounds.
 struct IntervalAffine {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
   BufferId centre_out = BufferId::kNone,
@@ -39,7 +39,7 @@ struct SumPart {
 // The same for a sum layer: every term adds its sums to centre_out and radius_out, which become
 // activations in place, or go to the caller as bounds.
 struct IntervalSum {
-  int layer = 0;
+  LayerId layer = 0;
   std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   bool head = false;     // bounds go to the caller
@@ -53,7 +53,7 @@ struct IntervalSum {
 
 // The same for a max layer.
 struct IntervalMax {
-  int layer = 0;
+  LayerId layer = 0;
   std::optional<GroupView> groups;  // the layer's; without them a table says which
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/graph.h"
+#include "planner/plan/layer_id.h"
 
 namespace bf_aot {
 
@@ -72,8 +73,8 @@ using LinearMap = std::variant<ConvMap, SparseMap, GatherMap>;
 
 // What a layer reads of one tensor.
 struct Term {
-  int input = -1;  // the layer that makes it; -1: the network's input
-  int in = 0;      // its elements
+  LayerId input = kNetworkInput;  // what makes it
+  int in = 0;                     // its elements
   LinearMap map;
   std::vector<float> weight;    // of conv and sparse maps of a sum
   std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
@@ -103,7 +104,7 @@ struct Layer {
   std::optional<Function> function;  // not with relu
 
   // kDense
-  int input = -1;  // the layer that makes `a`; -1: the network's input
+  LayerId input = kNetworkInput;  // what makes `a`
   int in = 0;
   std::vector<float> weight;
   std::vector<float> residual;  // w* - w rounded to float32, where some weight is inexact; or empty
@@ -122,11 +123,12 @@ struct Layer {
     return weight[static_cast<std::size_t>(row) * static_cast<std::size_t>(in) +
                   static_cast<std::size_t>(column)];
   }
+  const Term& term(int number) const { return terms.at(static_cast<std::size_t>(number)); }
   bool is_affine() const { return kind == LayerKind::kDense || kind == LayerKind::kSum; }
   bool operator==(const Layer&) const = default;
 };
 
-// The tensors that a layer reads, in order, with repetitions: layers, or -1.
-std::vector<int> inputs_of(const Layer& layer);
+// The tensors that a layer reads, in order, with repetitions.
+std::vector<LayerId> inputs_of(const Layer& layer);
 
 }  // namespace bf_aot

@@ -16,7 +16,7 @@ constexpr int line_rows(int inputs) {
 // Lines of z = W x + b, over the box itself. Their spread is of the form that ForwardLines makes:
 // what LineBounds turns into one.
 struct StartLines {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId input_radius = BufferId::kNone;  // of the box
   BufferId radius = BufferId::kNone;        // CentreAffine's of z
   BufferId lines_out = BufferId::kNone;     // of z
@@ -27,7 +27,7 @@ struct StartLines {
 
 // Lines of z = W a + b from those of a: the products alone.
 struct ForwardLines {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId lines_in = BufferId::kNone;
   BufferId lines_out = BufferId::kNone;  // of z
   KernelId kernel = 0;
@@ -45,7 +45,7 @@ struct LineBounds {
 
 // Bounds of z: the interval around its centre, or its lines' where these are tighter.
 struct TightenLines {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId lines = BufferId::kNone;                                                      // of z
   BufferId below = BufferId::kNone, above = BufferId::kNone;
@@ -56,7 +56,7 @@ struct TightenLines {
 // a = relu(z) or z: two parallel lines around it on those bounds, and its box. The spread of the
 // result holds what the products of its readers round.
 struct RelaxLines {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId lines = BufferId::kNone;                                                      // of z
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;                   // of a

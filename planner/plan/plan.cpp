@@ -7,9 +7,9 @@
 
 namespace bf_aot {
 
-std::vector<int> inputs_of(const Layer& layer) {
+std::vector<LayerId> inputs_of(const Layer& layer) {
   if (layer.kind == LayerKind::kDense) return {layer.input};
-  std::vector<int> inputs;
+  std::vector<LayerId> inputs;
   for (const Term& term : layer.terms) inputs.push_back(term.input);
   return inputs;
 }
@@ -363,7 +363,7 @@ StorageTotals Entry::with_one_worker() const {
   return sum;
 }
 
-bool Plan::is_head(int layer) const {
+bool Plan::is_head(LayerId layer) const {
   return std::ranges::count(output_heads, layer) + std::ranges::count(spec_heads, layer) > 0;
 }
 

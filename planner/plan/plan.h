@@ -30,8 +30,8 @@ struct TaskPart {
 
 // A unit of work: consecutive steps of an entry, as many as PlannerConfig::granularity says.
 struct Task {
-  std::string name;  // "forward + backward + relax fc1", "bind box"
-  int layer = -1;    // -1: the box, or several layers
+  std::string name;              // "forward + backward + relax fc1", "bind box"
+  std::optional<LayerId> layer;  // none: the box, or several layers
   Domain domain = Domain::kInterval;
   std::vector<int> steps;         // indices into the entry's steps
   std::vector<BufferId> inputs;   // made by other tasks
@@ -91,12 +91,17 @@ struct Entry {
   // With one worker.
   StorageTotals with_one_worker() const;  // the totals of the shared part and of one worker's
   std::int64_t arena_bytes() const { return storage.planned_bytes + worker_storage.planned_bytes; }
+  const Step& step(int index) const { return steps.at(static_cast<std::size_t>(index)); }
+  Step& step(int index) { return steps.at(static_cast<std::size_t>(index)); }
+  const Task& task(int index) const { return tasks.at(static_cast<std::size_t>(index)); }
+  Task& task(int index) { return tasks.at(static_cast<std::size_t>(index)); }
   const Buffer& buffer(BufferId id) const { return buffers.at(static_cast<std::size_t>(id)); }
+  Buffer& buffer(BufferId id) { return buffers.at(static_cast<std::size_t>(id)); }
   bool operator==(const Entry&) const = default;
 };
 
 struct DomainChoice {
-  int layer = 0;
+  LayerId layer = 0;
   Domain domain = Domain::kInterval;
   bool unstable_only = true;  // backward: of the neurons whose relaxation is not exact, or of all
   std::string reason;
@@ -165,7 +170,7 @@ struct ContextPlan {
 
 // How a layer's weight table is laid out: [out / panel][in][panel], the last panel zero-padded.
 struct WeightLayout {
-  int layer = 0;
+  LayerId layer = 0;
   int panel = 1;
   std::int64_t bytes = 0;  // weight, residual and bias tables
   bool operator==(const WeightLayout&) const = default;
@@ -212,13 +217,13 @@ struct Plan {
   int output_count = 0;
   int spec_rows = 0;  // 0: no spec was compiled in
 
-  std::vector<Layer> layers;  // topological; heads included, which are dense or sums
-  std::vector<int> output_heads, spec_heads;
+  PerLayer<Layer> layers;  // topological; heads included, which are dense or sums
+  std::vector<LayerId> output_heads, spec_heads;
 
-  std::vector<DomainChoice> domains;
+  PerLayer<DomainChoice> domains;
   std::optional<SearchSummary> search;
   std::vector<float> split_weights;  // see split_weights.h; empty: of widths alone, or never split
-  std::vector<WeightLayout> layouts;
+  PerLayer<WeightLayout> layouts;
   std::vector<CacheEntry> cache;
   ContextPlan context;
   BatchPlan batch;
@@ -230,23 +235,29 @@ struct Plan {
   std::vector<Rejected> rejected;
   Prediction prediction;
 
+  auto layer_ids() const { return layers.ids(); }
+  const Layer& layer(LayerId id) const { return layers[id]; }
+  Layer& layer(LayerId id) { return layers[id]; }
+  const DomainChoice& domain(LayerId id) const { return domains[id]; }
+  DomainChoice& domain(LayerId id) { return domains[id]; }
+  const WeightLayout& layout(LayerId id) const { return layouts[id]; }
+  WeightLayout& layout(LayerId id) { return layouts[id]; }
+  const Kernel& kernel(KernelId id) const { return kernels.at(static_cast<std::size_t>(id)); }
+  Kernel& kernel(KernelId id) { return kernels.at(static_cast<std::size_t>(id)); }
+
   std::int64_t arena_bytes() const;     // largest of the entries of one box, with one worker
   std::int64_t batch_bytes() const;     // and of those of several; at least arena_bytes()
   std::int64_t worker_bytes() const;    // what each more worker needs for the entries of one box
   std::int64_t parallel_bytes() const;  // largest of the entries of one box, with all workers
   std::int64_t weights_bytes() const;   // sum of layouts
 
-  bool is_head(int layer) const;                  // of the outputs or of the specification
+  bool is_head(LayerId layer) const;              // of the outputs or of the specification
   const Entry* find_entry(EntryKind kind) const;  // null when the plan has none
   bool operator==(const Plan&) const = default;
 
   // Method ibp, and auto where it chose intervals alone.
   bool intervals_only() const;
 };
-
-inline const Layer& layer_at(const Plan& plan, int index) {
-  return plan.layers[static_cast<std::size_t>(index)];
-}
 
 // How far the planner has come: what a plan holds.
 enum class PlanStage : std::uint8_t {

@@ -79,7 +79,7 @@ enum class Local : std::uint8_t {
 };
 
 struct Table {
-  int layer = 0;
+  LayerId layer = 0;
   int term = -1;  // -1: the layer's own
   TableKind kind = TableKind::kWeight;
   bool operator==(const Table&) const = default;
@@ -152,7 +152,7 @@ struct FunctionOf {
 // The geometry of a layer's convolution; coefficients over its inputs or outputs may lie pixel by
 // pixel. `type`: known to the routine when it is compiled.
 struct Shape {
-  int layer = 0;
+  LayerId layer = 0;
   int term = 0;
   bool in_pixels = false, out_pixels = false;
   bool type = false;
@@ -161,7 +161,7 @@ struct Shape {
 
 // The image of a tensor: DefineImage's, or as a convolution makes it.
 struct Image {
-  int tensor = -1;
+  LayerId tensor = kNetworkInput;
   std::vector<Shape> made;  // one, or none
   bool operator==(const Image&) const = default;
 };
@@ -177,7 +177,7 @@ struct Strides {
 struct Window {
   enum class Of : std::uint8_t { kTensor, kInput, kOutput };
   Of of = Of::kTensor;
-  int tensor = -1;
+  LayerId tensor = kNetworkInput;
   Shape shape;
   bool operator==(const Window&) const = default;
 };
@@ -233,7 +233,7 @@ struct Tile {
 
 // The groups of a max layer.
 struct Groups {
-  int layer = 0;
+  LayerId layer = 0;
   GroupView view;
   bool operator==(const Groups&) const = default;
 };
@@ -293,13 +293,13 @@ struct WindowRead {
   enum class Kind : std::uint8_t { kWhole, kThroughConvolution, kSame };
   Kind kind = Kind::kSame;
   Shape shape;
-  int reader = 0;
+  LayerId reader = 0;
   bool operator==(const WindowRead&) const = default;
 };
 
 // The union of the reads; without any, the window of the tile's neurons.
 struct DefineWindow {
-  int tensor = -1;
+  LayerId tensor = kNetworkInput;
   std::vector<WindowRead> reads;
   Place neurons;
   int count = 0;  // of them

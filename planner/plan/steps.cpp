@@ -235,13 +235,24 @@ std::string_view name(const MeetOutputs&) {
 
 }  // namespace
 
-const RowImage* find_image(const BackwardRows& step, int tensor) {
+const RowImage* find_image(const BackwardRows& step, LayerId tensor) {
   const auto found = std::ranges::find(step.images, tensor, &RowImage::tensor);
   return found == step.images.end() ? nullptr : &*found;
 }
 
 Step widened(const RepeatedStep& step) {
   return std::visit([](const auto& s) { return Step(s); }, step);
+}
+
+std::optional<LayerId> layer_of(const Step& step) {
+  return std::visit(
+      [](const auto& s) -> std::optional<LayerId> {
+        if constexpr (requires { s.layer; })
+          return s.layer;
+        else
+          return std::nullopt;
+      },
+      step);
 }
 
 std::string_view step_name(const Step& step) {

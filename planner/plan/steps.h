@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -31,7 +32,7 @@ struct BindBox {
 
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId live_in = BufferId::kNone;  // the inputs that enter the sums; kNone: all
   BufferId centre_out = BufferId::kNone,
@@ -52,7 +53,7 @@ struct CentreAffine {
 // The same for a sum layer: centre_out = b, then every term adds to centre_out and radius_out,
 // which rounds up.
 struct CentreSum {
-  int layer = 0;
+  LayerId layer = 0;
   std::vector<SumPart> parts;  // one per term
   BufferId centre_out = BufferId::kNone, radius_out = BufferId::kNone;
   BufferId below = BufferId::kNone, above = BufferId::kNone;
@@ -68,7 +69,7 @@ struct CentreSum {
 //   coefficient A >= 0 uses slope_lower, offset_lower; A < 0 uses slope_upper, offset_upper;
 //   offsets lie farther out by what pays every rounding of the backward step through this layer.
 struct Relax {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone,
            radius = BufferId::kNone, slack = BufferId::kNone;  // of z
   BufferId table = BufferId::kNone;  // 6 x out floats, see Relax tables; kNone: boxes alone
@@ -94,7 +95,7 @@ struct Relax {
 //   x y = x_c y_c + y_c (x - x_c) + x_c (y - y_c) + (x - x_c)(y - y_c),
 // the last term within +- r_x r_y: one plane with two offsets (the mean of McCormick's).
 struct RelaxProduct {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre_x = BufferId::kNone, radius_x = BufferId::kNone;
   BufferId centre_y = BufferId::kNone, radius_y = BufferId::kNone;
   BufferId table = BufferId::kNone;  // bf::kProductRows x out floats; kNone: boxes alone
@@ -109,7 +110,7 @@ struct RelaxProduct {
 // z_i = max of candidates: below, the candidate of the largest lower bound; above, the same where
 // no other can exceed it, else the largest upper bound.
 struct RelaxMax {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre_in = BufferId::kNone, radius_in = BufferId::kNone;
   BufferId table = BufferId::kNone;   // bf::kMaxRows x out floats; kNone: boxes alone
   BufferId choice = BufferId::kNone;  // int32 [out]: the chosen candidate's index in x
@@ -128,7 +129,7 @@ struct RelaxMax {
 // 0. The others add nothing to any sum: docs/proofs/live-neurons.md. Of several boxes, those
 // that are live in any.
 struct ListLive {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre = BufferId::kNone, radius = BufferId::kNone;  // of the activations
   BufferId live = BufferId::kNone;                              // int32 [bf::live_list_size(out)]
   bool operator==(const ListLive&) const = default;
@@ -162,7 +163,7 @@ using RepeatedStep = std::variant<CentreAffine, CentreSum, Relax>;
 // One backward link: coefficients over the activations of `layer` -> over its inputs, through its
 // relaxation and its weights. coefficients: [neurons][tile] floats.
 struct BackwardLink {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId table = BufferId::kNone;
   BufferId slack = BufferId::kNone;
   BufferId choice = BufferId::kNone;  // of a max layer
@@ -196,7 +197,7 @@ struct BackwardLink {
 
 // A tensor as images: each element is at one place of the layout. See ConvGeometry.
 struct RowImage {
-  int tensor = -1;  // a layer, or the network's input
+  LayerId tensor = kNetworkInput;  // a layer, or the network's input
   std::int64_t batch = 1;
   std::int64_t channels = 1;
   Extent size = {1, 1, 1};
@@ -213,7 +214,7 @@ struct RowImage {
 // docs/proofs/optimised-slopes.md. Each iteration makes the rows and tightens, then walks forward
 // from the corner of the box where a row is least and moves its slopes along the gradient.
 struct BackwardRows {
-  int layer = 0;
+  LayerId layer = 0;
   bool unstable_only = true;
   int iterations = 0;
   // Of cached entries, or 0: iterations of a call that begins with the slopes of the one before.
@@ -261,11 +262,11 @@ inline bool starts_in_first_link(const BackwardRows& step) {
 }
 
 // Null when the tensor has no window.
-const RowImage* find_image(const BackwardRows& step, int tensor);
+const RowImage* find_image(const BackwardRows& step, LayerId tensor);
 
 // Bounds of a head -> the caller's arrays, rounded outward.
 struct WriteBounds {
-  int layer = 0;
+  LayerId layer = 0;
   int position = 0;  // of its first element in the caller's arrays
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
   bool operator==(const WriteBounds&) const = default;
@@ -273,7 +274,7 @@ struct WriteBounds {
 
 // Plain inference of one layer.
 struct EvaluateAffine {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId in = BufferId::kNone, out = BufferId::kNone;  // kNone: the caller's x or y
   int position = 0;  // of its first element in the caller's array, when it is a head
   KernelId kernel = 0;
@@ -283,7 +284,7 @@ struct EvaluateAffine {
 // Plain inference of a network that is not made of dense ReLU layers: the centres of a forward pass
 // on the box [x, x], rounded to float32.
 struct WriteValues {
-  int layer = 0;
+  LayerId layer = 0;
   int position = 0;
   BufferId centre = BufferId::kNone;
   bool operator==(const WriteValues&) const = default;
@@ -294,7 +295,7 @@ struct WriteValues {
 
 // When the box lies in the anchor: tightens below and above by low <= z <= high, its bounds there.
 struct MeetAnchor {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
   BufferId low = BufferId::kNone, high = BufferId::kNone;
   bool operator==(const MeetAnchor&) const = default;
@@ -303,7 +304,7 @@ struct MeetAnchor {
 // When it does not, and so becomes the anchor: centre - below, centre + above, rounded outward ->
 // low, high.
 struct KeepAnchor {
-  int layer = 0;
+  LayerId layer = 0;
   BufferId centre = BufferId::kNone, below = BufferId::kNone, above = BufferId::kNone;
   BufferId low = BufferId::kNone, high = BufferId::kNone;
   bool operator==(const KeepAnchor&) const = default;
@@ -322,6 +323,9 @@ using Step = std::variant<BindBox, IntervalAffine, IntervalSum, IntervalMax, Cen
 
 std::string_view step_name(const Step& step);
 Step widened(const RepeatedStep& step);
+
+// None of BindBox and MeetOutputs.
+std::optional<LayerId> layer_of(const Step& step);
 
 // Buffers that a step reads, and those that it writes.
 struct Access {

@@ -22,16 +22,6 @@ double products(const Layer& layer) {
   return total;
 }
 
-// -1: the box, or no layer at all.
-int layer_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) {
-        if constexpr (requires { s.layer; }) return s.layer;
-        return -1;
-      },
-      step);
-}
-
 bool is_smooth(const Layer& layer) {
   return layer.function && !is_piecewise_linear(layer.function->kind);
 }
@@ -53,7 +43,7 @@ int kind_of(const Layer& layer, double low, double high) {
   return low >= 0 ? 1 : high <= 0 ? 0 : 2;
 }
 
-void count_kinds(const Layer& layer, const Interval<double>& bounds, std::size_t index,
+void count_kinds(const Layer& layer, const Interval<double>& bounds, LayerId index,
                  Estimator::Result& result) {
   int before = -1;
   for (Eigen::Index j = 0; j < bounds.lower.size(); ++j) {
@@ -69,16 +59,15 @@ void count_kinds(const Layer& layer, const Interval<double>& bounds, std::size_t
 }  // namespace
 
 double work_of(const Plan& plan, const Step& step, std::size_t rows) {
-  const int index = layer_of(step);
-  if (index < 0) return 0;
-  const auto at = [&](int i) -> const Layer& { return plan.layers[static_cast<std::size_t>(i)]; };
-  const Layer& layer = at(index);
+  const std::optional<LayerId> id = layer_of(step);
+  if (!id) return 0;
+  const Layer& layer = plan.layer(*id);
   if (std::holds_alternative<ListLive>(step)) return layer.out;
   if (std::holds_alternative<Relax>(step))
     return layer.out * (is_smooth(layer) ? kSamplingWork : 10.0);
   if (const auto* const backward = std::get_if<BackwardRows>(&step)) {
     double once = products(layer);
-    for (const BackwardLink& link : backward->links) once += products(at(link.layer));
+    for (const BackwardLink& link : backward->links) once += products(plan.layer(link.layer));
     const int passes = backward->iterations > 0 ? 2 * backward->iterations - 1 : 1;
     return 4 * passes * static_cast<double>(rows) * once;
   }
@@ -88,13 +77,12 @@ double work_of(const Plan& plan, const Step& step, std::size_t rows) {
 class Estimator::Runs {
  public:
   explicit Runs(const Plan& plan) : plan_(plan), maps_(plan) {
-    const std::size_t count = plan.layers.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      std::vector<bool> cone(count, false);
+    for (const LayerId i : plan.layer_ids()) {
+      PerLayer<bool> cone(plan.layers.size(), false);
       cone[i] = true;
-      for (const int input : inputs_of(plan.layers[i]))
-        for (std::size_t k = 0; input >= 0 && k < i; ++k)
-          if (cones_[static_cast<std::size_t>(input)][k]) cone[k] = true;
+      for (const LayerId input : inputs_of(plan.layer(i)))
+        for (LayerId k = 0; input.is_layer() && k < i; ++k)
+          if (cones_[input][k]) cone[k] = true;
       cones_.push_back(std::move(cone));
     }
   }
@@ -123,28 +111,27 @@ class Estimator::Runs {
   // domains of all layers that the layer is made of. Steps after the layer's rows depend on its own
   // domain; rows on how often they choose slopes.
   using Key = std::vector<std::size_t>;
-  Key key_of(const Step& step, int index, std::size_t box, std::size_t writes) const {
-    Key key = {box, step.index(), static_cast<std::size_t>(index), writes};
+  Key key_of(const Step& step, LayerId index, std::size_t box, std::size_t writes) const {
+    Key key = {box, step.index(), static_cast<std::size_t>(index.number()), writes};
     const auto* const rows = std::get_if<BackwardRows>(&step);
     if (rows != nullptr) key.push_back(static_cast<std::size_t>(rows->iterations));
     const bool before = rows != nullptr || std::holds_alternative<CentreAffine>(step) ||
                         std::holds_alternative<CentreSum>(step);
-    const auto layer = static_cast<std::size_t>(index);
-    for (std::size_t k = 0; k <= layer; ++k)
-      if (cones_[layer][k] && (k < layer || !before))
-        key.push_back(static_cast<std::size_t>(plan_.domains[k].domain));
+    for (const LayerId k : layer_range(0, index.next()))
+      if (cones_[index][k] && (k < index || !before))
+        key.push_back(static_cast<std::size_t>(plan_.domain(k).domain));
     return key;
   }
 
   void run_step(Machine<double>& machine, const Step& step, std::size_t box) {
-    const int index = layer_of(step);
+    const std::optional<LayerId> layer = layer_of(step);
     const std::size_t writes = access_of(step).writes.size();
-    if (index < 0 || writes == 0) return machine.run(step);
-    Key key = key_of(step, index, box, writes);
+    if (!layer || writes == 0) return machine.run(step);
+    Key key = key_of(step, *layer, box, writes);
     if (const auto found = memo_.find(key); found != memo_.end())
-      return machine.restore(step, index, found->second);
+      return machine.restore(step, *layer, found->second);
     machine.run(step);
-    StepResult<double> made = machine.result(step, index);
+    StepResult<double> made = machine.result(step, *layer);
     work_ += work_of(plan_, step, std::min(made.rows, most_rows_));
     remember(std::move(key), std::move(made));
   }
@@ -178,12 +165,9 @@ class Estimator::Runs {
     result.turned.assign(plan_.layers.size(), 0);
     result.live.assign(plan_.layers.size(), 0);
     for (const auto& [index, bounds] : machine.layers())
-      count_kinds(plan_.layers[static_cast<std::size_t>(index)], bounds,
-                  static_cast<std::size_t>(index), result);
-    for (const auto& [index, rows] : machine.rows())
-      result.rows[static_cast<std::size_t>(index)] = rows;
-    for (const auto& [index, bent] : machine.bent())
-      result.bent[static_cast<std::size_t>(index)] = bent;
+      count_kinds(plan_.layer(index), bounds, index, result);
+    for (const auto& [index, rows] : machine.rows()) result.rows[index] = rows;
+    for (const auto& [index, bent] : machine.bent()) result.bent[index] = bent;
     return result;
   }
 
@@ -191,7 +175,7 @@ class Estimator::Runs {
   MapCache<double> maps_;
   std::vector<Box> boxes_;
   std::size_t most_rows_ = std::numeric_limits<std::size_t>::max();
-  std::vector<std::vector<bool>> cones_;  // per layer: itself and what it is made of
+  PerLayer<PerLayer<bool>> cones_;  // per layer: itself and what it is made of
   std::map<Key, StepResult<double>> memo_;
   std::size_t numbers_ = 0;  // in memo_
   double work_ = 0;

@@ -27,13 +27,13 @@ class Estimator {
     std::vector<double> widths;  // of the entry's heads' elements, in order
     std::vector<double> lower;   // of the same, and their upper bounds
     std::vector<double> upper;
-    std::vector<std::size_t> rows;     // per layer, neurons that backward rows bound
-    std::vector<std::size_t> bent;     // per layer, neurons whose relaxation is not exact
-    std::vector<std::size_t> changes;  // per layer with an activation, those that are relaxed in
-                                       // another way than the one before: see StepActivity
-    std::vector<std::size_t> turned;   // per layer with a smooth function, those in whose interval
-                                       // its curvature changes sign; by samples
-    std::vector<std::size_t> live;     // per layer, neurons that are not 0 on the whole box
+    PerLayer<std::size_t> rows;     // neurons that backward rows bound
+    PerLayer<std::size_t> bent;     // neurons whose relaxation is not exact
+    PerLayer<std::size_t> changes;  // of a layer with an activation, those that are relaxed in
+                                    // another way than the one before: see StepActivity
+    PerLayer<std::size_t> turned;   // of a layer with a smooth function, those in whose interval
+                                    // its curvature changes sign; by samples
+    PerLayer<std::size_t> live;     // neurons that are not 0 on the whole box
     bool operator==(const Result&) const = default;
   };
   // An entry that bounds, of the plan as it is now.

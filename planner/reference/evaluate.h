@@ -25,7 +25,7 @@ template <typename Scalar, typename Read>
 Vector<Scalar> evaluate_layer(const Layer& layer, const Read& read) {
   if (layer.is_affine()) {
     const AffineMap<Scalar> map(layer);
-    const std::vector<int> inputs = inputs_of(layer);
+    const std::vector<LayerId> inputs = inputs_of(layer);
     Vector<Scalar> z = map.bias;
     for (std::size_t i = 0; i < inputs.size(); ++i) map.parts[i]->apply(read(inputs[i]), z);
     return activation(layer, std::move(z));
@@ -53,20 +53,20 @@ Vector<Scalar> evaluate_layer(const Layer& layer, const Read& read) {
 // All heads' values.
 template <typename Scalar>
 std::vector<Scalar> evaluate_heads(const Plan& plan, const std::vector<Scalar>& x,
-                                   const std::vector<int>& heads) {
+                                   const std::vector<LayerId>& heads) {
   BF_CHECK(x.size() == static_cast<std::size_t>(plan.input_count));
   const Vector<Scalar> input = Eigen::Map<const Vector<Scalar>>(x.data(), plan.input_count);
-  std::vector<Vector<Scalar>> values;
-  const auto read = [&](int tensor) -> const Vector<Scalar>& {
-    return tensor < 0 ? input : values.at(static_cast<std::size_t>(tensor));
+  PerLayer<Vector<Scalar>> values;
+  const auto read = [&](LayerId tensor) -> const Vector<Scalar>& {
+    return tensor < 0 ? input : values[tensor];
   };
   for (const Layer& layer : plan.layers) {
     Vector<Scalar> value = evaluate_layer<Scalar>(layer, read);
     values.push_back(std::move(value));
   }
   std::vector<Scalar> outputs;
-  for (int head : heads) {
-    const Vector<Scalar>& value = values.at(static_cast<std::size_t>(head));
+  for (LayerId head : heads) {
+    const Vector<Scalar>& value = values[head];
     outputs.insert(outputs.end(), value.begin(), value.end());
   }
   return outputs;

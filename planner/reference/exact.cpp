@@ -21,7 +21,7 @@ ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vecto
 }
 
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
-                                      const std::vector<int>& heads) {
+                                      const std::vector<LayerId>& heads) {
   return evaluate_heads(plan, x, heads);
 }
 

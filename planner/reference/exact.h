@@ -9,7 +9,7 @@
 namespace bf_aot::reference {
 
 struct ExactLayerBounds {
-  int layer = 0;
+  LayerId layer = 0;
   std::vector<mpq_class> lower, upper;
 };
 
@@ -32,7 +32,7 @@ ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vecto
 // The outputs at a point, where smooth functions' values are off by 2^-200, relative to max(1, |f|)
 // (see frontend/function_exact.h). The spec rows with heads = plan.spec_heads.
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
-                                      const std::vector<int>& heads);
+                                      const std::vector<LayerId>& heads);
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x);
 
 }  // namespace bf_aot::reference

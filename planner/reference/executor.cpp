@@ -11,7 +11,7 @@ Bounds execute(const Plan& plan, const Entry& entry, const std::vector<double>& 
 }
 
 std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x,
-                             const std::vector<int>& heads) {
+                             const std::vector<LayerId>& heads) {
   return evaluate_heads(plan, x, heads);
 }
 

@@ -8,7 +8,7 @@ namespace bf_aot::reference {
 
 // Final bounds of one layer's z: before its activation, if it has one.
 struct LayerBounds {
-  int layer = 0;
+  LayerId layer = 0;
   std::vector<double> lower, upper;
 };
 
@@ -31,7 +31,7 @@ Bounds execute(const Plan& plan, const Entry& entry, const std::vector<double>& 
 
 // The outputs at a point, in double; the spec rows with heads = plan.spec_heads.
 std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x,
-                             const std::vector<int>& heads);
+                             const std::vector<LayerId>& heads);
 std::vector<double> evaluate(const Plan& plan, const std::vector<double>& x);
 
 }  // namespace bf_aot::reference

@@ -59,7 +59,7 @@ class Machine {
   }
 
   // Takes the place of run(step) when another machine on the same box ran the step on equal inputs.
-  void restore(const Step& step, int layer, const StepResult<Scalar>& made) {
+  void restore(const Step& step, LayerId layer, const StepResult<Scalar>& made) {
     const std::vector<BufferId> writes = access_of(step).writes;
     BF_CHECK(writes.size() == made.buffers.size());
     for (std::size_t i = 0; i < writes.size(); ++i) memory(writes[i]) = made.buffers[i];
@@ -67,7 +67,7 @@ class Machine {
     if (made.bounds.lower.size() > 0) layers_[layer] = made.bounds;
     if (made.rows > 0) rows_[layer] = made.rows;
   }
-  StepResult<Scalar> result(const Step& step, int layer) {
+  StepResult<Scalar> result(const Step& step, LayerId layer) {
     StepResult<Scalar> made;
     for (const BufferId id : access_of(step).writes) made.buffers.push_back(memory(id));
     if (layers_.contains(layer)) made.bounds = layers_.at(layer);
@@ -76,13 +76,13 @@ class Machine {
   }
 
   const Interval<Scalar>& outputs() const { return outputs_; }
-  const std::map<int, Interval<Scalar>>& layers() const { return layers_; }
+  const std::map<LayerId, Interval<Scalar>>& layers() const { return layers_; }
   // By layer: neurons that were to be bounded by backward rows.
-  const std::map<int, std::size_t>& rows() const { return rows_; }
+  const std::map<LayerId, std::size_t>& rows() const { return rows_; }
 
   // By layer with an activation: neurons whose relaxation is not exact.
-  std::map<int, std::size_t> bent() const {
-    std::map<int, std::size_t> counts;
+  std::map<LayerId, std::size_t> bent() const {
+    std::map<LayerId, std::size_t> counts;
     for (const auto& [index, bounds] : layers_) {
       if (!layer(index).relu && !layer(index).function) continue;
       std::size_t& count = counts[index];
@@ -93,7 +93,7 @@ class Machine {
   }
 
  private:
-  const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
+  const Layer& layer(LayerId index) const { return plan_.layer(index); }
   Vector<Scalar>& memory(BufferId id) { return memory_.at(static_cast<std::size_t>(id)); }
 
   // The sign of a ReLU's argument is unknown, or a function is bent over its argument's interval.
@@ -133,7 +133,7 @@ class Machine {
   struct Boxes {
     BufferId centre, radius;
   };
-  Interval<Scalar> propagate(int index, const std::vector<Boxes>& inputs) {
+  Interval<Scalar> propagate(LayerId index, const std::vector<Boxes>& inputs) {
     const AffineMap<Scalar>& map = maps_.of(index);
     Vector<Scalar> middle = map.bias;
     Vector<Scalar> spread = zeros<Scalar>(middle.size());
@@ -350,8 +350,7 @@ class Machine {
 
   // For rows that make it anew, which verify() has compared with the step that made it first.
   void keep_table(const Relax& step) {
-    if (step.table != BufferId::kNone &&
-        plan_.domains.at(static_cast<std::size_t>(step.layer)).remade)
+    if (step.table != BufferId::kNone && plan_.domain(step.layer).remade)
       tables_[step.layer] = memory(step.table);
   }
 
@@ -414,9 +413,9 @@ class Machine {
   std::vector<Vector<Scalar>> memory_;  // by buffer; offsets play no part
   MapCache<Scalar>& maps_;
   std::size_t most_rows_;
-  std::map<int, Interval<Scalar>> layers_;
-  std::map<int, std::size_t> rows_;
-  std::map<int, Vector<Scalar>> tables_;
+  std::map<LayerId, Interval<Scalar>> layers_;
+  std::map<LayerId, std::size_t> rows_;
+  std::map<LayerId, Vector<Scalar>> tables_;
 };
 
 // Runs an entry and moves its results to Bounds or ExactBounds.

@@ -21,25 +21,25 @@ class MapCache {
  public:
   explicit MapCache(const Plan& plan) : plan_(plan) {}
 
-  const AffineMap<Scalar>& of(int index) {
+  const AffineMap<Scalar>& of(LayerId index) {
     const auto found = maps_.find(index);
     if (found != maps_.end()) return found->second;
-    const Layer& layer = plan_.layers.at(static_cast<std::size_t>(index));
+    const Layer& layer = plan_.layer(index);
     return maps_.emplace(index, AffineMap<Scalar>(layer)).first->second;
   }
 
  private:
   const Plan& plan_;
-  std::map<int, AffineMap<Scalar>> maps_;
+  std::map<LayerId, AffineMap<Scalar>> maps_;
 };
 
 // Lower slopes of ReLUs that the rows choose, [neuron][row], and what the rows' coefficients over
 // each layer's activations were.
 template <typename Scalar>
 struct RowSlopes {
-  std::map<int, Matrix<Scalar>> slope, coefficients;
+  std::map<LayerId, Matrix<Scalar>> slope, coefficients;
 
-  const Matrix<Scalar>* find(int layer) const {
+  const Matrix<Scalar>* find(LayerId layer) const {
     const auto found = slope.find(layer);
     return found == slope.end() ? nullptr : &found->second;
   }
@@ -64,7 +64,7 @@ class RowSet {
       : plan_(plan), maps_(maps), slopes_(slopes), constant_(zeros<Scalar>(rows)) {}
 
   const Vector<Scalar>& constant() const { return constant_; }
-  Matrix<Scalar>& of(int tensor) {
+  Matrix<Scalar>& of(LayerId tensor) {
     const auto found = held_.find(tensor);
     if (found != held_.end()) return found->second;
     const int count = tensor < 0 ? plan_.input_count : layer(tensor).out;
@@ -72,12 +72,12 @@ class RowSet {
   }
 
   // Coefficients over z of a dense or sum layer -> over its inputs.
-  void through_affine(int index, const Matrix<Scalar>& from) {
+  void through_affine(LayerId index, const Matrix<Scalar>& from) {
     const AffineMap<Scalar>& map = maps_.of(index);
     for (Eigen::Index j = 0; j < from.rows(); ++j)
       if (map.bias(j) != 0)
         for (Eigen::Index i = 0; i < from.cols(); ++i) constant_(i) += from(j, i) * map.bias(j);
-    const std::vector<int> inputs = inputs_of(layer(index));
+    const std::vector<LayerId> inputs = inputs_of(layer(index));
     for (std::size_t k = 0; k < inputs.size(); ++k) map.parts[k]->apply_back(from, of(inputs[k]));
   }
 
@@ -105,10 +105,10 @@ class RowSet {
   }
 
  private:
-  const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
+  const Layer& layer(LayerId index) const { return plan_.layer(index); }
 
   // The line of the coefficient's sign. An infinite intercept counts where a coefficient meets it.
-  void relax(int index, const Vector<Scalar>& table, Matrix<Scalar>& rows) {
+  void relax(LayerId index, const Vector<Scalar>& table, Matrix<Scalar>& rows) {
     const Eigen::Index n = rows.rows();
     const Matrix<Scalar>* const chosen = slopes_ == nullptr ? nullptr : slopes_->find(index);
     for (Eigen::Index j = 0; j < n; ++j)
@@ -171,7 +171,7 @@ class RowSet {
   const Plan& plan_;
   MapCache<Scalar>& maps_;
   RowSlopes<Scalar>* slopes_;
-  std::map<int, Matrix<Scalar>> held_;  // by layer; -1: the input
+  std::map<LayerId, Matrix<Scalar>> held_;  // by layer; -1: the input
   Vector<Scalar> constant_;
 };
 
@@ -203,7 +203,7 @@ RowSet<Scalar> rows_of(const Plan& plan, const BackwardRows& step,
                        const std::vector<Eigen::Index>& chosen, MapCache<Scalar>& maps,
                        const Memory& memory, RowSlopes<Scalar>* slopes) {
   const auto count = static_cast<Eigen::Index>(chosen.size());
-  const int neurons = plan.layers.at(static_cast<std::size_t>(step.layer)).out;
+  const int neurons = plan.layer(step.layer).out;
   Matrix<Scalar> start = zeros<Scalar>(neurons, 2 * count);
   for (Eigen::Index i = 0; i < count; ++i) {
     start(chosen[static_cast<std::size_t>(i)], i) = 1;

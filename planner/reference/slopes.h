@@ -39,8 +39,8 @@ class RowPoints {
   }
 
  private:
-  const Layer& layer(int index) const { return plan_.layers.at(static_cast<std::size_t>(index)); }
-  double coefficient(int index, Eigen::Index j, Eigen::Index i) const {
+  const Layer& layer(LayerId index) const { return plan_.layer(index); }
+  double coefficient(LayerId index, Eigen::Index j, Eigen::Index i) const {
     return slopes_.coefficients.at(index)(j, i);
   }
 
@@ -50,7 +50,7 @@ class RowPoints {
     Matrix<double> z = zeros<double>(target.out, rows);
     if (target.is_affine()) {
       const AffineMap<double>& map = maps_.of(link.layer);
-      const std::vector<int> inputs = inputs_of(target);
+      const std::vector<LayerId> inputs = inputs_of(target);
       for (Eigen::Index i = 0; i < rows; ++i) {
         Vector<double> column = map.bias;
         for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -103,7 +103,7 @@ class RowPoints {
   MapCache<double>& maps_;
   const Memory& memory_;
   const RowSlopes<double>& slopes_;
-  std::map<int, Matrix<double>> values_;
+  std::map<LayerId, Matrix<double>> values_;
 };
 
 // Adam, as in Kingma and Ba 2015, arXiv:1412.6980, with the rate that falls by 2 % each time and
@@ -136,10 +136,10 @@ void optimise_tile(const Plan& plan, const BackwardRows& step, const Interval<do
                    const Memory& memory, Interval<double>& bounds) {
   const Eigen::Index rows = 2 * static_cast<Eigen::Index>(chosen.size());
   RowSlopes<double> slopes;
-  std::map<int, std::pair<Matrix<double>, Matrix<double>>> moments;
+  std::map<LayerId, std::pair<Matrix<double>, Matrix<double>>> moments;
   for (const BackwardLink& link : step.links) {
     if (link.slopes.table == BufferId::kNone) continue;
-    const Eigen::Index n = plan.layers[static_cast<std::size_t>(link.layer)].out;
+    const Eigen::Index n = plan.layer(link.layer).out;
     const Vector<double> first = memory.table(link).segment(bf::kSlopeLower * n, n);
     slopes.slope[link.layer] = first.replicate(1, rows);
     moments[link.layer] = {zeros<double>(n, rows), zeros<double>(n, rows)};

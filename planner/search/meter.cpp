@@ -90,7 +90,7 @@ Meter::Meter(PlanState& state, SearchSpace& space)
   build(space.crown());
   layout_bytes_.assign(plan_.layers.size(), 0);
   for (const WeightTable& table : weight_tables(plan_))
-    if (table.same_as < 0) layout_bytes_[static_cast<std::size_t>(table.layer)] += table.bytes;
+    if (table.same_as < 0) layout_bytes_[table.layer] += table.bytes;
   clear();
 }
 
@@ -109,7 +109,7 @@ void Meter::build(const Candidate& candidate) {
   LoweringPlanner lowering(plan_);
   plan_.rejected.resize(rejected);
   plan_.entries.push_back(EntryBuilder(plan_, lowering, timed_kind(plan_)).build());
-  for (std::size_t i = 0; i < layout_bytes_.size(); ++i) plan_.layouts[i].bytes = layout_bytes_[i];
+  for (const LayerId id : layout_bytes_.ids()) plan_.layout(id).bytes = layout_bytes_[id];
 }
 
 // Of one box, when of each step's neurons at most so many have rows. Of hidden layers those that
@@ -120,11 +120,10 @@ double Meter::box_work(std::size_t most_rows) const {
     limit_iterations(step, iterations_);
     std::size_t rows = 0;
     if (const auto* const backward = std::get_if<BackwardRows>(&step)) {
-      const auto layer = static_cast<std::size_t>(backward->layer);
-      rows = static_cast<std::size_t>(plan_.layers[layer].out);
+      rows = static_cast<std::size_t>(plan_.layer(backward->layer).out);
       if (backward->unstable_only) {
         rows = 0;
-        for (const auto& bent : bent_) rows = std::max(rows, bent[layer]);
+        for (const auto& bent : bent_) rows = std::max(rows, bent[backward->layer]);
       }
     }
     work += reference::work_of(plan_, step, std::min(rows, most_rows));

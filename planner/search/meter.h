@@ -44,15 +44,15 @@ class Meter {
 
   Plan& plan_;
   SearchSpace& space_;
-  std::vector<DomainChoice> original_;
+  PerLayer<DomainChoice> original_;
   reference::Estimator estimator_;
   std::size_t boxes_ = 0;
-  std::vector<std::vector<std::size_t>> bent_;          // by box, on intervals alone
+  std::vector<PerLayer<std::size_t>> bent_;             // by box, on intervals alone
   std::vector<double> crown_widths_, interval_widths_;  // by box
   std::vector<MarginClauses> margins_;                  // by box; empty: widths count
   std::vector<double> crown_margins_;
   int iterations_ = 0;  // that optimised slopes are measured with, at most the configured ones
-  std::vector<std::int64_t> layout_bytes_;  // by layer, of weight tables
+  PerLayer<std::int64_t> layout_bytes_;  // of weight tables
   double work_limit_ = 0;
   std::size_t most_rows_ = std::numeric_limits<std::size_t>::max();  // of a layer, measured
   bool measured_ = true;                                             // or counted

@@ -19,11 +19,11 @@ Box around_zero(const Plan& plan, double radius) {
 }
 
 // Share of the ReLU neurons that are unstable; -1 without any.
-double unstable_share(const Plan& plan, const std::vector<std::size_t>& bent) {
+double unstable_share(const Plan& plan, const PerLayer<std::size_t>& bent) {
   double neurons = 0, unstable = 0;
-  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
-    if (!plan.layers[i].relu) continue;
-    neurons += plan.layers[i].out;
+  for (const LayerId i : plan.layer_ids()) {
+    if (!plan.layer(i).relu) continue;
+    neurons += plan.layer(i).out;
     unstable += static_cast<double>(bent[i]);
   }
   return neurons > 0 ? unstable / neurons : -1;

@@ -105,7 +105,7 @@ std::vector<Session::Alternative> Session::alternatives(const Candidate& chosen,
 // What assign-domains said of the layers that are decided here.
 void Session::forget_rejected() {
   for (const Decision& d : space_.decisions) {
-    const std::string start = plan_.layers[static_cast<std::size_t>(d.layer)].name + ": ";
+    const std::string start = plan_.layer(d.layer).name + ": ";
     std::erase_if(plan_.rejected, [&](const Rejected& r) {
       return r.slot == "domain" && r.candidate.starts_with(start);
     });
@@ -131,7 +131,7 @@ void Session::take(const Candidate& chosen, std::string_view pass, std::string g
   forget_rejected();
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < space_.decisions.size(); ++i) {
-    const Layer& layer = plan_.layers[static_cast<std::size_t>(space_.decisions[i].layer)];
+    const Layer& layer = plan_.layer(space_.decisions[i].layer);
     reasons.emplace_back(pass);
     for (const Alternative& other : alternatives(chosen, i)) {
       reasons.back() += fmt::format("; {}: {}", to_string(other.domain), other.difference);
@@ -142,7 +142,7 @@ void Session::take(const Candidate& chosen, std::string_view pass, std::string g
   reject_methods(chosen);
   apply(space_, chosen, plan_);
   for (std::size_t i = 0; i < reasons.size(); ++i)
-    plan_.domains[static_cast<std::size_t>(space_.decisions[i].layer)].reason = reasons[i];
+    plan_.domain(space_.decisions[i].layer).reason = reasons[i];
   SearchSummary& summary = plan_.search.emplace();
   summary.pass = pass;
   summary.kind = kind_text(config_.search);

@@ -9,21 +9,21 @@
 namespace bf_aot {
 namespace {
 
-const std::vector<int>& timed_heads(const Plan& plan) {
+const std::vector<LayerId>& timed_heads(const Plan& plan) {
   return plan.spec_heads.empty() ? plan.output_heads : plan.spec_heads;
 }
 
-std::vector<bool> needed_for(const Plan& plan, const std::vector<int>& heads) {
-  std::vector<bool> needed(plan.layers.size(), false);
-  for (const int head : heads) needed[static_cast<std::size_t>(head)] = true;
+PerLayer<bool> needed_for(const Plan& plan, const std::vector<LayerId>& heads) {
+  PerLayer<bool> needed(plan.layers.size(), false);
+  for (const LayerId head : heads) needed[head] = true;
   for (std::size_t i = needed.size(); i-- > 0;)
     if (needed[i])
-      for (const int input : inputs_of(plan.layers[i]))
-        if (input >= 0) needed[static_cast<std::size_t>(input)] = true;
+      for (const LayerId input : inputs_of(plan.layers[i]))
+        if (input >= 0) needed[input] = true;
   return needed;
 }
 
-bool contains(const std::vector<int>& list, int value) {
+bool contains(const std::vector<LayerId>& list, LayerId value) {
   return std::ranges::count(list, value) > 0;
 }
 
@@ -94,10 +94,9 @@ Candidate SearchSpace::tightest() const {
 
 SearchSpace make_space(const Plan& plan) {
   SearchSpace space;
-  const std::vector<bool> needed = needed_for(plan, timed_heads(plan));
+  const PerLayer<bool> needed = needed_for(plan, timed_heads(plan));
   for (const DomainChoice& choice : plan.domains) {
-    if (choice.domain == Domain::kInterval || !needed[static_cast<std::size_t>(choice.layer)])
-      continue;
+    if (choice.domain == Domain::kInterval || !needed[choice.layer]) continue;
     DomainChoice interval = choice;
     interval.domain = Domain::kInterval;
     interval.unstable_only = true;
@@ -117,7 +116,7 @@ void apply(const SearchSpace& space, const Candidate& candidate, Plan& plan) {
   for (std::size_t i = 0; i < space.decisions.size(); ++i) {
     const Decision& decision = space.decisions[i];
     const DomainChoice& taken = decision.options.at(static_cast<std::size_t>(candidate[i]));
-    plan.domains[static_cast<std::size_t>(decision.layer)] = taken;
+    plan.domain(decision.layer) = taken;
     any_head = any_head || (decision.head && taken.domain != Domain::kInterval);
   }
   for (DomainChoice& choice : plan.domains) {

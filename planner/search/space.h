@@ -10,7 +10,7 @@ namespace bf_aot {
 // A layer for which there is a choice: one axis of the space. Options go from the loosest and
 // fastest to the tightest: interval, backward, optimised where its rows have slopes to choose.
 struct Decision {
-  int layer = 0;
+  LayerId layer = 0;
   bool head = false;
   std::vector<DomainChoice> options;
 

@@ -42,7 +42,7 @@ StorageTotals& totals_of(Entry& entry, Part part) {
 void measure_lifetimes(Entry& entry) {
   for (Buffer& buffer : entry.buffers) buffer.first = buffer.last = -1;
   for (int i = 0; i < static_cast<int>(entry.steps.size()); ++i) {
-    for (const BufferSpan& span : spans_of(entry.steps[static_cast<std::size_t>(i)])) {
+    for (const BufferSpan& span : spans_of(entry.step(i))) {
       Buffer& buffer = buffer_at(entry, span.id);
       if (buffer.first < 0) {
         buffer.first = i;
@@ -159,8 +159,7 @@ int reuse_in_place(Entry& entry) {
   const auto at = [](BufferId id) { return static_cast<std::size_t>(id); };
   std::vector<int> written(entry.buffers.size(), -1);  // last
   for (int i = 0; i < static_cast<int>(entry.steps.size()); ++i)
-    for (const BufferId id : access_of(entry.steps[static_cast<std::size_t>(i)]).writes)
-      written[at(id)] = i;
+    for (const BufferId id : access_of(entry.step(i)).writes) written[at(id)] = i;
 
   std::vector<BufferId> names(entry.buffers.size());  // what each buffer is now part of
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = static_cast<BufferId>(i);
@@ -170,7 +169,7 @@ int reuse_in_place(Entry& entry) {
   };
   int count = 0;
   for (int i = 0; i < static_cast<int>(entry.steps.size()); ++i) {
-    for (const InPlace& pair : in_place_of(entry.steps[static_cast<std::size_t>(i)])) {
+    for (const InPlace& pair : in_place_of(entry.step(i))) {
       if (pair.from == BufferId::kNone || pair.to == BufferId::kNone) continue;
       Buffer& from = buffer_at(entry, root(pair.from));
       const Buffer& to = buffer_at(entry, pair.to);

@@ -15,15 +15,11 @@
 namespace bf_aot {
 namespace {
 
-bool in_range(int index, std::size_t size) {
-  return index >= 0 && static_cast<std::size_t>(index) < size;
-}
-
-int check_heads(const Plan& plan, const std::vector<int>& heads) {
+int check_heads(const Plan& plan, const std::vector<LayerId>& heads) {
   int total = 0;
-  for (int head : heads) {
-    require(in_range(head, plan.layers.size()), "head {} is no layer", head);
-    const Layer& layer = plan.layers[static_cast<std::size_t>(head)];
+  for (LayerId head : heads) {
+    require(plan.layers.has(head), "head {} is no layer", head.number());
+    const Layer& layer = plan.layer(head);
     require(layer.is_affine() && !layer.function,
             "head {} is neither dense nor a sum, or has a function", layer.name);
     total += layer.out;
@@ -44,9 +40,9 @@ void check_network(const Plan& plan) {
   require(plan.output_count > 0 && plan.output_count == total_elements(plan.outputs),
           "the outputs hold {} numbers, not {}", total_elements(plan.outputs), plan.output_count);
   std::set<std::string> names;
-  for (int i = 0; i < static_cast<int>(plan.layers.size()); ++i) {
+  for (const LayerId i : plan.layer_ids()) {
     verify_layer(plan, i);
-    const std::string& name = plan.layers[static_cast<std::size_t>(i)].name;
+    const std::string& name = plan.layer(i).name;
     require(names.insert(name).second, "two layers are named {}", name);
   }
   require(check_heads(plan, plan.output_heads) == plan.output_count,
@@ -96,9 +92,7 @@ class Calls {
   const std::set<KernelId>& made() const { return made_; }
 
  private:
-  bool is_dense(int layer) const {
-    return plan_.layers[static_cast<std::size_t>(layer)].kind == LayerKind::kDense;
-  }
+  bool is_dense(LayerId layer) const { return plan_.layer(layer).kind == LayerKind::kDense; }
 
   void add(const BackwardLink& link) {
     made_.insert(link.kernel);
@@ -126,21 +120,21 @@ void check_calls(const Plan& plan) {
 void check_domains(const Plan& plan) {
   require(plan.domains.size() == plan.layers.size(), "{} domains for {} layers",
           plan.domains.size(), plan.layers.size());
-  for (std::size_t i = 0; i < plan.domains.size(); ++i) {
-    const DomainChoice& choice = plan.domains[i];
-    require(choice.layer == static_cast<int>(i), "domain {} is of layer {}", i, choice.layer);
-    require(!choice.reason.empty(), "domain of layer {}: no reason", choice.layer);
+  for (const LayerId id : plan.layer_ids()) {
+    const DomainChoice& choice = plan.domain(id);
+    require(choice.layer == id, "domain {} is of layer {}", id.number(), choice.layer.number());
+    require(!choice.reason.empty(), "domain of layer {}: no reason", id.number());
   }
 }
 
 void check_layouts(const Plan& plan) {
   require(plan.layouts.size() == plan.layers.size(), "{} layouts for {} layers",
           plan.layouts.size(), plan.layers.size());
-  for (std::size_t i = 0; i < plan.layouts.size(); ++i) {
-    const WeightLayout& layout = plan.layouts[i];
-    require(layout.layer == static_cast<int>(i), "layout {} is of layer {}", i, layout.layer);
+  for (const LayerId id : plan.layer_ids()) {
+    const WeightLayout& layout = plan.layout(id);
+    require(layout.layer == id, "layout {} is of layer {}", id.number(), layout.layer.number());
     require(layout.panel >= 1 && layout.bytes >= 0, "layout of layer {}: panel {}, {} bytes",
-            layout.layer, layout.panel, layout.bytes);
+            id.number(), layout.panel, layout.bytes);
   }
 }
 

@@ -60,7 +60,7 @@ void check_parts(const Entry& entry) {
           entry.kept_steps, steps);
   std::map<BufferId, int> part;  // of the step that wrote a buffer last
   for (int i = 0; i < steps; ++i) {
-    const Step& step = entry.steps[static_cast<std::size_t>(i)];
+    const Step& step = entry.step(i);
     const int here = part_of(entry, i);
     const Access access = access_of(step);
     for (const BufferId id : access.reads) {
@@ -87,7 +87,7 @@ void check_parts(const Entry& entry) {
 std::vector<std::string> shared_texts(const Plan& plan, const Entry& entry) {
   std::vector<std::string> texts;
   for (int i = 0; i < entry.shared_steps; ++i)
-    texts.push_back(step_json(Names{plan, entry}, entry.steps[static_cast<std::size_t>(i)]).dump());
+    texts.push_back(step_json(Names{plan, entry}, entry.step(i)).dump());
   return texts;
 }
 
@@ -95,7 +95,7 @@ std::vector<std::string> shared_texts(const Plan& plan, const Entry& entry) {
 std::set<std::string> shared_buffers(const Entry& entry) {
   std::set<std::string> names;
   for (int i = 0; i < entry.shared_steps; ++i)
-    for (const BufferId id : access_of(entry.steps[static_cast<std::size_t>(i)]).writes)
+    for (const BufferId id : access_of(entry.step(i)).writes)
       if (entry.buffer(id).scope == CacheScope::kEpoch) names.insert(entry.buffer(id).name);
   return names;
 }

@@ -69,7 +69,7 @@ class CallCheck {
   template <typename... Args>
   void expect(bool ok, fmt::format_string<Args...> format, const Args&... args) const {
     if (ok) return;
-    const Step& step = entry_.steps[static_cast<std::size_t>(step_)];
+    const Step& step = entry_.step(step_);
     require(false, "{}: step {} ({}), call of {}: {}", to_string(entry_.kind), step_,
             step_name(step), routine_, fmt::vformat(format, fmt::make_format_args(args...)));
   }
@@ -80,7 +80,7 @@ class CallCheck {
       if (const auto* const number = std::get_if<Integer>(&call.constants[i]))
         values_[std::string(names[i])] = number->value;
       if (const auto* const groups = std::get_if<Groups>(&call.constants[i]))
-        values_[std::string(names[i])] = layer_at(plan_, groups->layer).out;
+        values_[std::string(names[i])] = plan_.layer(groups->layer).out;
     }
     values_.try_emplace("boxes", entry_.boxes);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -91,7 +91,7 @@ class CallCheck {
   }
 
   void name_shape(const Shape& shape) {
-    const Term& term = layer_at(plan_, shape.layer).terms.at(static_cast<std::size_t>(shape.term));
+    const Term& term = plan_.layer(shape.layer).terms.at(static_cast<std::size_t>(shape.term));
     const auto* const conv = std::get_if<ConvMap>(&term.map);
     expect(conv != nullptr, "the shape of a term that is no convolution");
     const ConvGeometry& g = conv->geometry;
@@ -106,8 +106,7 @@ class CallCheck {
     for (const Argument& argument : call_->arguments) {
       const auto* const table = std::get_if<Table>(&argument);
       if (table == nullptr || table->kind != TableKind::kRowStart) continue;
-      const Term& term =
-          layer_at(plan_, table->layer).terms.at(static_cast<std::size_t>(table->term));
+      const Term& term = plan_.layer(table->layer).terms.at(static_cast<std::size_t>(table->term));
       const auto* const sparse = std::get_if<SparseMap>(&term.map);
       return sparse != nullptr && sparse->column.empty();
     }
@@ -146,7 +145,7 @@ class CallCheck {
   void check_place(const Parameter& parameter, const Place& place) const {
     const Buffer& buffer = entry_.buffer(place.buffer);
     check_type(parameter, buffer.element);
-    const Access access = access_of(entry_.steps[static_cast<std::size_t>(step_)]);
+    const Access access = access_of(entry_.step(step_));
     const bool writes = std::ranges::count(access.writes, place.buffer) > 0;
     const bool reads = writes || std::ranges::count(access.reads, place.buffer) > 0;
     expect(parameter.use == "in" ? reads : writes, "{} is {}, which the step does not {}",

@@ -49,7 +49,7 @@ class EntryVerifier {
     int writer = kNobody;  // step
     Role role = Role::kScratch;
     std::optional<Role> also;  // it serves this end as well
-    int layer = -1;
+    LayerId layer = -1;
     std::set<int> readers;  // tasks other than the writer's that read this value
   };
 
@@ -96,7 +96,7 @@ class EntryVerifier {
   }
 
   void check_step(int index) {
-    const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    const Step& step = entry_.step(index);
     const CheckScope scope(describe_step(plan_, entry_, index));
     std::set<BufferId> reads, writes, kept, scratch;
     for (const Use& use : uses_of(plan_, entry_, step)) {
@@ -134,7 +134,7 @@ class EntryVerifier {
   // or all.
   void check_lifetime(int index, const Use& use) {
     if (!has(PlanStage::kStorage)) return;
-    const Step& step = entry_.steps[static_cast<std::size_t>(index)];
+    const Step& step = entry_.step(index);
     const auto* rows = std::get_if<BackwardRows>(&step);
     const bool rounds = rows != nullptr && rows->iterations == 0;  // else one op: see op_count
     const int ops = rounds ? static_cast<int>(rows->links.size()) + 2 : 1;
@@ -223,7 +223,7 @@ class EntryVerifier {
   }
 
   // What a step gives to the caller: a layer's bounds or values, at a position.
-  static std::optional<std::pair<int, int>> given(const Step& step) {
+  static std::optional<std::pair<int, LayerId>> given(const Step& step) {
     if (const auto* interval = std::get_if<IntervalAffine>(&step))
       if (interval->centre_out == BufferId::kNone)
         return std::pair(interval->position, interval->layer);
@@ -257,15 +257,15 @@ class EntryVerifier {
   // Every head is written, in order: the caller's arrays have neither gaps nor overlaps.
   void check_outputs() const {
     const bool spec = is_spec(entry_.kind);
-    std::vector<std::pair<int, int>> all;
+    std::vector<std::pair<int, LayerId>> all;
     for (const Step& step : entry_.steps)
       if (const auto position = given(step)) all.push_back(*position);
     std::sort(all.begin(), all.end());
-    std::vector<std::pair<int, int>> expected;
+    std::vector<std::pair<int, LayerId>> expected;
     int position = 0;
-    for (int head : spec ? plan_.spec_heads : plan_.output_heads) {
+    for (LayerId head : spec ? plan_.spec_heads : plan_.output_heads) {
       expected.emplace_back(position, head);
-      position += plan_.layers[static_cast<std::size_t>(head)].out;
+      position += plan_.layer(head).out;
     }
     require(all == expected, "the heads are not each written once, at their positions");
   }
@@ -313,9 +313,9 @@ class EntryVerifier {
   }
 
   void check_task(int index) const {
-    const Task& task = entry_.tasks[static_cast<std::size_t>(index)];
-    require(task.layer >= -1 && task.layer < static_cast<int>(plan_.layers.size()),
-            "task '{}': layer {}", task.name, task.layer);
+    const Task& task = entry_.task(index);
+    require(!task.layer || plan_.layers.has(*task.layer), "task '{}': no layer {}", task.name,
+            task.layer.value_or(kNetworkInput).number());
     require(task.flops >= 0 && task.bytes >= 0, "task '{}': negative cost", task.name);
     check_parts(task);
     std::set<int> edges;
@@ -323,9 +323,9 @@ class EntryVerifier {
       require(before >= 0 && before < static_cast<int>(entry_.tasks.size()) &&
                   edges.insert(before).second,
               "task '{}': edge from task {}", task.name, before);
-      require(entry_.tasks[static_cast<std::size_t>(before)].steps.back() < task.steps.front(),
+      require(entry_.task(before).steps.back() < task.steps.front(),
               "task '{}' comes before '{}', which it must follow", task.name,
-              entry_.tasks[static_cast<std::size_t>(before)].name);
+              entry_.task(before).name);
     }
     const auto same = [](const std::vector<BufferId>& list, const std::set<BufferId>& ids) {
       return list.size() == ids.size() && std::set<BufferId>(list.begin(), list.end()) == ids;
@@ -339,7 +339,7 @@ class EntryVerifier {
   void check_tasks() const {
     std::set<std::string> names;
     for (int i = 0; i < static_cast<int>(entry_.tasks.size()); ++i) {
-      const std::string& name = entry_.tasks[static_cast<std::size_t>(i)].name;
+      const std::string& name = entry_.task(i).name;
       require(!name.empty() && names.insert(name).second, "task name '{}' is taken", name);
       check_task(i);
     }
@@ -347,8 +347,7 @@ class EntryVerifier {
     for (const auto& [before, task] : needed_)
       require(reaches[static_cast<std::size_t>(before)][static_cast<std::size_t>(task)],
               "no edge leads from task '{}' to '{}', which uses what it made",
-              entry_.tasks[static_cast<std::size_t>(before)].name,
-              entry_.tasks[static_cast<std::size_t>(task)].name);
+              entry_.task(before).name, entry_.task(task).name);
   }
 
   const Plan& plan_;
@@ -363,18 +362,10 @@ class EntryVerifier {
 }  // namespace
 
 std::string describe_step(const Plan& plan, const Entry& entry, int index) {
-  const Step& step = entry.steps[static_cast<std::size_t>(index)];
+  const Step& step = entry.step(index);
   std::string text = fmt::format("step {} ({})", index, step_name(step));
-  const auto layer = std::visit(
-      [](const auto& s) {
-        if constexpr (requires { s.layer; }) {
-          return static_cast<std::size_t>(s.layer);
-        } else {
-          return static_cast<std::size_t>(-1);
-        }
-      },
-      step);
-  if (layer < plan.layers.size()) text += ", " + describe(plan.layers[layer]);
+  const std::optional<LayerId> layer = layer_of(step);
+  if (layer && plan.layers.has(*layer)) text += ", " + describe(plan.layer(*layer));
   return text;
 }
 

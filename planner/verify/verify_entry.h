@@ -43,7 +43,7 @@ enum class Role : std::uint8_t {
 struct Use {
   BufferId id = BufferId::kNone;
   Role role = Role::kScratch;
-  int layer = -1;
+  LayerId layer = -1;
   bool reads = false;
   bool writes = false;
   Element element = Element::kFloat32;

@@ -45,7 +45,7 @@ class TermVerifier {
 
  private:
   void check(bool ok, const char* what) const {
-    require(ok, "layer {}: term of input {}: {}", layer_.name, term_.input, what);
+    require(ok, "layer {}: term of input {}: {}", layer_.name, term_.input.number(), what);
   }
 
   Extremes check(const ConvMap& map) const {
@@ -173,13 +173,14 @@ class TermVerifier {
   const Term& term_;
 };
 
-void check_reads(const Plan& plan, const Layer& layer, int index, int input, int in) {
-  require(input >= -1 && input < index, "layer {}: input {} is not before it", layer.name, input);
-  const int made = input < 0 ? plan.input_count : plan.layers[static_cast<std::size_t>(input)].out;
+void check_reads(const Plan& plan, const Layer& layer, LayerId index, LayerId input, int in) {
+  require(input >= kNetworkInput && input < index, "layer {}: input {} is not before it",
+          layer.name, input.number());
+  const int made = input < 0 ? plan.input_count : plan.layer(input).out;
   require(in > 0 && in == made, "layer {}: reads {} numbers of {}", layer.name, in, made);
 }
 
-void check_dense(const Plan& plan, const Layer& layer, int index) {
+void check_dense(const Plan& plan, const Layer& layer, LayerId index) {
   require(layer.in > 0, "layer {}: extents {}x{}", layer.name, layer.in, layer.out);
   check_reads(plan, layer, index, layer.input, layer.in);
   require(layer.terms.empty(), "layer {}: dense, with terms", layer.name);
@@ -191,7 +192,7 @@ void check_dense(const Plan& plan, const Layer& layer, int index) {
           "layer {}: a weight or bias is not finite", layer.name);
 }
 
-void check_terms(const Plan& plan, const Layer& layer, int index) {
+void check_terms(const Plan& plan, const Layer& layer, LayerId index) {
   require(!layer.terms.empty(), "layer {}: no terms", layer.name);
   require(layer.input == -1 && layer.in == 0 && layer.weight.empty() && layer.residual.empty(),
           "layer {}: has fields of a dense one", layer.name);
@@ -254,10 +255,10 @@ bool is_identifier(std::string_view text) {
          std::all_of(text.begin(), text.end(), letter);
 }
 
-void verify_layer(const Plan& plan, int index) {
-  const Layer& layer = plan.layers[static_cast<std::size_t>(index)];
+void verify_layer(const Plan& plan, LayerId index) {
+  const Layer& layer = plan.layer(index);
   const CheckScope scope(describe(layer));
-  require(is_identifier(layer.name), "layer {}: '{}' is no identifier", index, layer.name);
+  require(is_identifier(layer.name), "layer {}: '{}' is no identifier", index.number(), layer.name);
   require(layer.out > 0, "layer {}: extents {}x{}", layer.name, layer.in, layer.out);
   if (layer.kind == LayerKind::kDense)
     check_dense(plan, layer, index);

@@ -34,6 +34,6 @@ bool is_identifier(std::string_view text);
 
 // The part of verify() that looks at one layer: what it reads is made before it, its tables have
 // the extents that its maps say, and its kind has what plan.h promises of it.
-void verify_layer(const Plan& plan, int index);
+void verify_layer(const Plan& plan, LayerId index);
 
 }  // namespace bf_aot

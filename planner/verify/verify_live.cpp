@@ -7,7 +7,7 @@
 namespace bf_aot {
 namespace {
 
-bool has_list(const BackwardRows& step, int tensor) {
+bool has_list(const BackwardRows& step, LayerId tensor) {
   const auto link = std::ranges::find(step.links, tensor, &BackwardLink::layer);
   return link != step.links.end() && link->live != BufferId::kNone;
 }
@@ -23,7 +23,7 @@ bool makes_what_is_read(const Layer& layer, const ConvGeometry& g) {
   });
 }
 
-bool has_window(const BackwardRows& step, int tensor) {
+bool has_window(const BackwardRows& step, LayerId tensor) {
   return std::ranges::find(step.images, tensor, &RowImage::tensor) != step.images.end();
 }
 
@@ -46,8 +46,8 @@ std::int64_t live_list(const Layer& layer) {
   return 1 + first->batch * size[0] * size[1] * size[2] * (1 + first->out_channels) + 15;
 }
 
-bool read_by_one(const Plan& plan, int tensor) {
-  const auto is = [&](int head) { return head == tensor; };
+bool read_by_one(const Plan& plan, LayerId tensor) {
+  const auto is = [&](LayerId head) { return head == tensor; };
   if (std::ranges::any_of(plan.output_heads, is) || std::ranges::any_of(plan.spec_heads, is))
     return false;
   int readers = 0;
@@ -63,7 +63,7 @@ void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& 
   const Layer& layer = checked_layer(plan, link.layer);
   if (own) BF_CHECK(layer.kind == LayerKind::kSum && step.iterations == 0 && link.remake.empty());
   for (const BackwardOut& out : link.outs) {
-    const Term& term = layer.terms.at(static_cast<std::size_t>(out.term));
+    const Term& term = layer.term(out.term);
     const bool of_input = has_list(step, term.input);
     if (!out.live) continue;  // reads zeros of dead channels, writes all
     BF_CHECK(own || of_input);

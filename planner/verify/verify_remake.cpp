@@ -9,17 +9,6 @@
 namespace bf_aot {
 namespace {
 
-int layer_of(const Step& step) {
-  return std::visit(
-      [](const auto& s) {
-        if constexpr (requires { s.layer; })
-          return s.layer;
-        else
-          return -1;
-      },
-      step);
-}
-
 int index_of(const Entry& entry, const BackwardRows& rows) {
   for (std::size_t i = 0; i < entry.steps.size(); ++i)
     if (std::get_if<BackwardRows>(&entry.steps[i]) == &rows) return static_cast<int>(i);
@@ -56,7 +45,7 @@ class Remake {
     const Step step = widened(repeated);
     const int first = first_of(entry_, step);
     BF_CHECK(first < rows_);
-    BF_CHECK(bare(entry_, step) == bare(entry_, entry_.steps[static_cast<std::size_t>(first)]));
+    BF_CHECK(bare(entry_, step) == bare(entry_, entry_.step(first)));
     std::set<BufferId> reads, kept;
     for (const Use& use : uses_of(plan_, entry_, step)) {
       if (use.reads) {
@@ -78,7 +67,7 @@ class Remake {
     }
   }
 
-  bool made(BufferId id, Role role, int layer) const {
+  bool made(BufferId id, Role role, LayerId layer) const {
     const auto found = made_.find(id);
     return found != made_.end() && found->second.layer == layer &&
            found->second.roles.count(role) == 1;
@@ -87,13 +76,13 @@ class Remake {
  private:
   struct Content {
     std::set<Role> roles;
-    int layer = -1;
+    LayerId layer = -1;
   };
 
   // The same number as the first step read: made here, and by nothing else there; or stored, and
   // the first step's own, which nothing has changed since.
   void read(const Use& use, int first) {
-    const Step& origin = entry_.steps[static_cast<std::size_t>(first)];
+    const Step& origin = entry_.step(first);
     if (made(use.id, use.role, use.layer)) {
       const bool bound = use.role == Role::kBelow || use.role == Role::kAbove;
       if (bound) BF_CHECK(!is_tightened(origin, use.role));
@@ -105,8 +94,7 @@ class Remake {
       same = same || (other.reads && other.id == use.id && other.role == use.role &&
                       other.layer == use.layer);
     BF_CHECK(same);
-    for (int i = first; i < rows_; ++i)
-      BF_CHECK(!writes(entry_.steps[static_cast<std::size_t>(i)], use.id));
+    for (int i = first; i < rows_; ++i) BF_CHECK(!writes(entry_.step(i), use.id));
     stored_.insert(use.id);
     uses_.read(use.id, use.role, use.layer, use.element, use.count);
   }

@@ -23,15 +23,15 @@ class Coefficients {
   // Buffers that serve the step in another way.
   void keep_off(BufferId id) { others_.insert(id); }
 
-  BufferId holder(int tensor) const {
+  BufferId holder(LayerId tensor) const {
     const auto found = held_.find(tensor);
     return found == held_.end() ? BufferId::kNone : found->second;
   }
-  bool only(int tensor) const { return held_.size() == 1 && held_.count(tensor) == 1; }
+  bool only(LayerId tensor) const { return held_.size() == 1 && held_.count(tensor) == 1; }
   bool empty() const { return held_.empty(); }
 
   // A term's share goes to `id`: as the first of its tensor, or added to those before.
-  void contribute(int tensor, BufferId id, bool add) {
+  void contribute(LayerId tensor, BufferId id, bool add) {
     touch(tensor, id);
     BF_CHECK(add == (holder(tensor) != BufferId::kNone));  // else a share is lost, or a stale one
     if (add)
@@ -42,12 +42,12 @@ class Coefficients {
   }
 
   // A buffer that holds coefficients over `tensor` for a moment.
-  void pass_through(int tensor, BufferId id) {
+  void pass_through(LayerId tensor, BufferId id) {
     touch(tensor, id);
     BF_CHECK(is_free(id));
   }
 
-  void release(int tensor) { held_.erase(tensor); }
+  void release(LayerId tensor) { held_.erase(tensor); }
 
   // What follows belongs to this op of the step.
   void enter(int op) { op_ = op; }
@@ -59,7 +59,7 @@ class Coefficients {
     return true;
   }
 
-  void touch(int tensor, BufferId id) {
+  void touch(LayerId tensor, BufferId id) {
     BF_CHECK(others_.count(id) == 0);
     const std::int64_t size = tensor < 0 ? plan_.input_count : checked_layer(plan_, tensor).out;
     uses_.scratch(id, kFloat, size * step_.tile, op_);
@@ -70,18 +70,18 @@ class Coefficients {
   int boxes_;
   Uses& uses_;
   int op_ = 0;
-  std::map<int, BufferId> held_;
+  std::map<LayerId, BufferId> held_;
   std::set<BufferId> others_;
 };
 
 // The layers that the rows' layer stands on, from the last to the first.
-std::vector<int> cone_of(const Plan& plan, int layer) {
-  std::set<int> reached = {layer};
-  std::vector<int> cone;
-  for (int i = layer; i >= 0; --i) {
+std::vector<LayerId> cone_of(const Plan& plan, LayerId layer) {
+  std::set<LayerId> reached = {layer};
+  std::vector<LayerId> cone;
+  for (const LayerId i : std::views::reverse(layer_range(0, layer.next()))) {
     if (reached.count(i) == 0) continue;
     if (i != layer) cone.push_back(i);
-    for (int input : inputs_of(checked_layer(plan, i))) reached.insert(input);
+    for (LayerId input : inputs_of(checked_layer(plan, i))) reached.insert(input);
   }
   return cone;
 }
@@ -96,7 +96,7 @@ void follow_outs(const Plan& plan, const Layer& layer, const std::vector<Backwar
     if (outs[i].spread) {  // all of the box' coefficients, which nothing else asks for
       BF_CHECK(kind == KernelKind::kTermBackward && layer.kind == LayerKind::kSum);
       BF_CHECK(term.input < 0 && std::holds_alternative<ConvMap>(term.map));
-      BF_CHECK(flow.holder(-1) == BufferId::kNone && !outs[i].add);
+      BF_CHECK(flow.holder(kNetworkInput) == BufferId::kNone && !outs[i].add);
       BF_CHECK(outs[i].coefficients == BufferId::kNone);
       continue;
     }
@@ -194,7 +194,7 @@ void follow_slopes(const Plan& plan, const BackwardRows& step, const BackwardLin
 
 // Of a layer `input`, coefficients that the list leaves out are not made: the link of that layer
 // passes on none of them.
-void follow_columns(const Plan& plan, const BackwardRows& step, int input, BufferId list,
+void follow_columns(const Plan& plan, const BackwardRows& step, LayerId input, BufferId list,
                     Uses& uses) {
   read_live(plan, list, input, uses);
   for (const BackwardLink& link : step.links)
@@ -220,7 +220,7 @@ void follow_link(const Plan& plan, const Entry& entry, const BackwardRows& step,
   const int rows = max                                 ? bf::kMaxRows
                    : layer.kind == LayerKind::kProduct ? bf::kProductRows
                                                        : bf::kRelaxRows;
-  const bool stored = !plan.domains.at(static_cast<std::size_t>(link.layer)).remade;
+  const bool stored = !plan.domain(link.layer).remade;
   BF_CHECK(link.remake.empty() == (stored || step.iterations > 0));
   if (link.remake.empty())
     uses.read(link.table, Role::kTable, link.layer, kFloat, rows * std::int64_t{layer.out});
@@ -274,19 +274,19 @@ void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
   }
   BF_CHECK((step.input_values != BufferId::kNone) == (step.iterations > 1));
   if (step.iterations <= 1) return;
-  std::map<BufferId, int> holds;  // the tensor whose values it holds
-  const auto make = [&](int tensor, BufferId id) {
+  std::map<BufferId, LayerId> holds;  // the tensor whose values it holds
+  const auto make = [&](LayerId tensor, BufferId id) {
     BF_CHECK(others.count(id) == 0);
     const std::int64_t size = tensor < 0 ? plan.input_count : checked_layer(plan, tensor).out;
     uses.scratch(id, kFloat, size * step.tile);
     holds[id] = tensor;
   };
-  std::map<int, BufferId> of_tensor = {{-1, step.input_values}};
-  make(-1, step.input_values);
+  std::map<LayerId, BufferId> of_tensor = {{kNetworkInput, step.input_values}};
+  make(kNetworkInput, step.input_values);
   for (auto link = step.links.rbegin(); link != step.links.rend(); ++link) {
     if (link->values == BufferId::kNone) continue;
     const Layer& layer = checked_layer(plan, link->layer);
-    const std::vector<int> inputs = inputs_of(layer);
+    const std::vector<LayerId> inputs = inputs_of(layer);
     const std::size_t products = layer.is_affine() ? inputs.size() : 0;
     BF_CHECK(link->forward.size() == products);
     for (std::size_t i = 0; i < products; ++i) {
@@ -296,7 +296,7 @@ void follow_walk(const Plan& plan, const BackwardRows& step, Uses& uses) {
     }
     BF_CHECK(kernel_at(plan, link->step, KernelKind::kStepSlopes).rows == step.tile);
     make(link->layer, link->values);
-    for (const int input : inputs) {  // after make(): nothing is read from where it writes
+    for (const LayerId input : inputs) {  // after make(): nothing is read from where it writes
       const auto found = of_tensor.find(input);
       BF_CHECK(found != of_tensor.end() && holds.at(found->second) == input);
     }
@@ -332,7 +332,7 @@ void check_last(const Plan& plan, const Entry& entry, const BackwardRows& step) 
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.is_affine());
-  const DomainChoice& domain = plan.domains.at(static_cast<std::size_t>(step.layer));
+  const DomainChoice& domain = plan.domain(step.layer);
   BF_CHECK(domain.domain == Domain::kBackward || domain.domain == Domain::kOptimised);
   BF_CHECK(domain.unstable_only == step.unstable_only);
   BF_CHECK(step.iterations == 0 || (step.iterations > 0 && domain.domain == Domain::kOptimised));
@@ -367,7 +367,7 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   BF_CHECK(dense || step.live_in == BufferId::kNone);
   if (dense) follow_columns(plan, step, layer.input, step.live_in, uses);
   // A link's coefficients are complete: its readers in the cone have larger numbers.
-  const std::vector<int> cone = cone_of(plan, step.layer);
+  const std::vector<LayerId> cone = cone_of(plan, step.layer);
   BF_CHECK(step.links.size() == cone.size());  // else the rows pass some layer by
   for (std::size_t i = 0; i < cone.size(); ++i) {
     BF_CHECK(step.links[i].layer == cone[i]);
@@ -378,10 +378,10 @@ std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const Backwa
   if (spreads(step) > 0) {
     BF_CHECK(spreads(step) == 1 && flow.empty() && step.input_coefficients == BufferId::kNone);
     BF_CHECK(step.iterations == 0 && step.kept_position < 0 && entry.boxes == 1);
-    BF_CHECK(std::ranges::find(step.images, -1, &RowImage::tensor) != step.images.end());
+    BF_CHECK(std::ranges::find(step.images, kNetworkInput, &RowImage::tensor) != step.images.end());
   } else {
-    BF_CHECK(flow.only(-1));  // else the rows end above the inputs
-    BF_CHECK(flow.holder(-1) == step.input_coefficients);
+    BF_CHECK(flow.only(kNetworkInput));  // else the rows end above the inputs
+    BF_CHECK(flow.holder(kNetworkInput) == step.input_coefficients);
     uses.scratch(step.input_coefficients, kFloat, std::int64_t{plan.input_count} * step.tile,
                  step.iterations > 0 ? 0 : static_cast<int>(cone.size()) + 1);
   }

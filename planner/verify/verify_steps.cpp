@@ -13,8 +13,7 @@ constexpr Element kDouble = Element::kFloat64;
 std::vector<Use> uses(const Plan& plan, const Entry&, const BindBox& step) {
   check_error_terms({step.gamma});
   BF_CHECK(step.kernel >= 0 && static_cast<std::size_t>(step.kernel) < plan.kernels.size());
-  const bool wide =
-      plan.kernels[static_cast<std::size_t>(step.kernel)].kind == KernelKind::kBindDouble;
+  const bool wide = plan.kernel(step.kernel).kind == KernelKind::kBindDouble;
   kernel_at(plan, step.kernel, wide ? KernelKind::kBindDouble : KernelKind::kBindFloat);
   Uses uses;
   uses.write(step.centre, Role::kCentre, -1, wide ? kDouble : kFloat, plan.input_count);
@@ -174,8 +173,8 @@ std::int64_t lines_of(const Plan& plan, int neurons) {
 
 // Neurons from one row of a pre-activation's lines to the next, as the kernel that makes them
 // writes them.
-int line_stride(const Plan& plan, const Entry& entry, const Layer& layer, int index) {
-  const int panel = plan.layouts.at(static_cast<std::size_t>(index)).panel;
+int line_stride(const Plan& plan, const Entry& entry, const Layer& layer, LayerId index) {
+  const int panel = plan.layout(index).panel;
   return entry.boxes > 1 ? layer.out : (layer.out + panel - 1) / panel * panel;
 }
 
@@ -196,7 +195,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const StartLines& st
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const ForwardLines& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense && layer.input >= 0);
-  BF_CHECK(plan.domains.at(static_cast<std::size_t>(step.layer)).domain == Domain::kForward);
+  BF_CHECK(plan.domain(step.layer).domain == Domain::kForward);
   const Kernel& kernel =
       kernel_of(plan, step.kernel, KernelKind::kForwardLines, layer.in, layer.out);
   BF_CHECK(kernel.boxes == entry.boxes && kernel.lines == plan.input_count + 1);

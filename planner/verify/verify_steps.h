@@ -13,14 +13,14 @@ namespace bf_aot {
 
 inline constexpr Element kFloat = Element::kFloat32;
 
-inline const Layer& checked_layer(const Plan& plan, int index) {
-  BF_CHECK(index >= 0 && static_cast<std::size_t>(index) < plan.layers.size());
-  return plan.layers[static_cast<std::size_t>(index)];
+inline const Layer& checked_layer(const Plan& plan, LayerId index) {
+  BF_CHECK(plan.layers.has(index));
+  return plan.layer(index);
 }
 
 inline const Kernel& kernel_at(const Plan& plan, KernelId id, KernelKind kind) {
   BF_CHECK(id >= 0 && static_cast<std::size_t>(id) < plan.kernels.size());
-  const Kernel& kernel = plan.kernels[static_cast<std::size_t>(id)];
+  const Kernel& kernel = plan.kernel(id);
   BF_CHECK(kernel.kind == kind);
   return kernel;
 }
@@ -41,26 +41,26 @@ inline void check_error_terms(std::initializer_list<double> terms) {
 // Collects uses. kNone is left out where it stands for the caller's arrays.
 class Uses {
  public:
-  void read(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+  void read(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
     add({id, role, layer, true, false, element, count});
   }
-  void write(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+  void write(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
     add({id, role, layer, false, true, element, count});
   }
-  void update(BufferId id, Role role, int layer, Element element, std::int64_t count) {
+  void update(BufferId id, Role role, LayerId layer, Element element, std::int64_t count) {
     add({id, role, layer, true, true, element, count});
   }
   void scratch(BufferId id, Element element, std::int64_t count, int op = -1) {
     add({id, Role::kScratch, -1, false, true, element, count, op});
   }
   // A write whose element i comes after the last read of element i of `from`, and of no other.
-  void overwrite(BufferId id, BufferId from, Role role, int layer, Element element,
+  void overwrite(BufferId id, BufferId from, Role role, LayerId layer, Element element,
                  std::int64_t count) {
     add({id, role, layer, false, true, element, count, -1, from});
   }
 
   // The same with the numbers that `from` holds: both may be read.
-  void repeat(BufferId id, BufferId from, Role role, int layer, Element element,
+  void repeat(BufferId id, BufferId from, Role role, LayerId layer, Element element,
               std::int64_t count) {
     add({id, role, layer, false, true, element, count, -1, from, true});
   }
@@ -75,7 +75,7 @@ class Uses {
 };
 
 // The list of a layer's live neurons, where a step reads it: kNone, or the layer's.
-inline void read_live(const Plan& plan, BufferId id, int layer, Uses& uses) {
+inline void read_live(const Plan& plan, BufferId id, LayerId layer, Uses& uses) {
   if (id == BufferId::kNone) return;
   BF_CHECK(checked_layer(plan, layer).relu);
   uses.read(id, Role::kLiveList, layer, Element::kInt32,
@@ -95,7 +95,7 @@ void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& ste
 std::int64_t live_list(const Layer& layer);
 
 // Whether the layer is no head, and one term of one layer reads it.
-bool read_by_one(const Plan& plan, int tensor);
+bool read_by_one(const Plan& plan, LayerId tensor);
 void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
 
 // See plan_verify_windows.cpp.

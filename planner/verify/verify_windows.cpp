@@ -49,18 +49,18 @@ void check_term(const Term& term, const RowImage& image, const RowImage* reader)
 void check_windows(const Plan& plan, const BackwardRows& step) {
   if (step.images.empty()) return;
   BF_CHECK(step.iterations == 0);  // walks forward go through whole tensors
-  std::map<int, const RowImage*> of_tensor;
-  int last = step.layer + 1;
+  std::map<LayerId, const RowImage*> of_tensor;
+  LayerId last = step.layer.next();
   for (const RowImage& image : step.images) {
-    BF_CHECK(image.tensor < last && image.tensor >= -1);  // readers come first
+    BF_CHECK(image.tensor < last && image.tensor >= kNetworkInput);  // readers come first
     last = image.tensor;
     of_tensor[image.tensor] = &image;
     check_places(image,
                  image.tensor < 0 ? plan.input_count : checked_layer(plan, image.tensor).out);
   }
-  std::vector<int> readers = {step.layer};
+  std::vector<LayerId> readers = {step.layer};
   for (const BackwardLink& link : step.links) readers.push_back(link.layer);
-  for (const int reader : readers) {
+  for (const LayerId reader : readers) {
     const Layer& layer = checked_layer(plan, reader);
     for (std::size_t i = 0; i < inputs_of(layer).size(); ++i) {
       const auto image = of_tensor.find(inputs_of(layer)[i]);

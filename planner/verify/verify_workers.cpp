@@ -30,7 +30,7 @@ class WorkersVerifier {
               "'{}' is a worker's own, and kept", buffer.name);
     for (int i = 0; i < static_cast<int>(entry_.steps.size()); ++i) {
       const CheckScope scope(describe_step(plan_, entry_, i));
-      const Step& step = entry_.steps[static_cast<std::size_t>(i)];
+      const Step& step = entry_.step(i);
       const auto* const rows = std::get_if<BackwardRows>(&step);
       rows != nullptr ? check_rows(step, *rows) : check_step(step);
     }

@@ -170,7 +170,7 @@ TEST(MemoryBudget, SaysWhatIsMadeAnew) {
   EXPECT_EQ(told, count_remade(tight));
   for (const DomainChoice& choice : tight.domains) {
     if (!choice.remade) continue;
-    const std::string table = tight.layers[static_cast<std::size_t>(choice.layer)].name;
+    const std::string table = tight.layer(choice.layer).name;
     for (const Buffer& buffer : tight.entries[0].buffers) {
       if (buffer.name == table + "_relaxation") {
         EXPECT_EQ(buffer.first, buffer.last);

@@ -77,7 +77,7 @@ TEST(PlanTasks, CoverWhatTheGranularitySays) {
     const Entry& entry = steps.entries[e];
     EXPECT_EQ(entry.tasks.size(), entry.steps.size());
     EXPECT_EQ(whole.entries[e].tasks.size(), 1u);
-    std::set<int> layers;
+    std::set<std::optional<LayerId>> layers;
     for (const Task& task : entry.tasks) layers.insert(task.layer);
     EXPECT_EQ(regions.entries[e].tasks.size(), layers.size()) << "one for each layer and the box";
     std::int64_t flops = 0;

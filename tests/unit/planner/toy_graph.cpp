@@ -23,7 +23,7 @@ class GraphBuilder {
     plan_.output_count = plan_.layers.back().out;
     plan_.outputs = {{"y", {1, plan_.output_count}}};
     plan_.output_heads = {head()};
-    for (int i = 0; i < static_cast<int>(plan_.layers.size()); ++i) {
+    for (const LayerId i : plan_.layer_ids()) {
       const Layer& made = layer(i);
       const bool rows = made.is_affine() &&
                         (method == Method::kCrown || (method == Method::kCrownIbp && i == head()));
@@ -50,11 +50,13 @@ class GraphBuilder {
     BufferId centre = BufferId::kNone, radius = BufferId::kNone;
   };
 
-  int head() const { return static_cast<int>(plan_.layers.size()) - 1; }
-  const Layer& layer(int index) const { return plan_.layers[static_cast<std::size_t>(index)]; }
-  State& state(int index) { return states_[static_cast<std::size_t>(index)]; }
-  const Box& box(int tensor) const { return boxes_[static_cast<std::size_t>(tensor + 1)]; }
-  int elements(int tensor) const { return tensor < 0 ? plan_.input_count : layer(tensor).out; }
+  LayerId head() const { return plan_.layers.end_id().before(); }
+  const Layer& layer(LayerId id) const { return plan_.layer(id); }
+  State& state(LayerId id) { return states_[id]; }
+  const Box& box(LayerId tensor) const { return boxes_[tensor]; }
+  int elements(LayerId tensor) const {
+    return tensor.is_layer() ? layer(tensor).out : plan_.input_count;
+  }
   bool tables() const {
     return entry_.kind != EntryKind::kEvaluate && plan_.config.method != Method::kIbp;
   }
@@ -78,11 +80,12 @@ class GraphBuilder {
     entry_ = {};
     entry_.kind = kind;
     states_.assign(plan_.layers.size(), {});
-    boxes_.assign(plan_.layers.size() + 1, {});
-    boxes_[0] = add_box("x", -1);
-    entry_.steps.push_back(BindBox{box(-1).centre, box(-1).radius, 0,
+    boxes_ = PerTensor<Box>(plan_.layers.size(), {});
+    boxes_[kNetworkInput] = add_box("x", kNetworkInput);
+    const Box& input = box(kNetworkInput);
+    entry_.steps.push_back(BindBox{input.centre, input.radius, 0,
                                    kernel(KernelKind::kBindDouble, plan_.input_count, 0)});
-    for (int i = 0; i <= head(); ++i) {
+    for (const LayerId i : plan_.layer_ids()) {
       if (layer(i).kind == LayerKind::kProduct)
         relax_product(i);
       else if (layer(i).kind == LayerKind::kMax)
@@ -95,12 +98,12 @@ class GraphBuilder {
     plan_.entries.push_back(entry_);
   }
 
-  Box add_box(const std::string& name, int tensor) {
+  Box add_box(const std::string& name, LayerId tensor) {
     return {buffer(name + "_centre", Element::kFloat64, elements(tensor)),
             floats(name + "_radius", elements(tensor))};
   }
 
-  void affine(int i) {
+  void affine(LayerId i) {
     const std::string& name = layer(i).name;
     const int out = layer(i).out;
     state(i) = {buffer(name + "_z", Element::kFloat64, out),
@@ -111,7 +114,7 @@ class GraphBuilder {
                 BufferId::kNone,
                 BufferId::kNone};
     centre(i);
-    const DomainChoice& domain = plan_.domains[static_cast<std::size_t>(i)];
+    const DomainChoice& domain = plan_.domain(i);
     if (domain.domain == Domain::kBackward && entry_.kind == EntryKind::kBounds)
       tighten(i, domain.unstable_only);
     if (i != head()) return relax(i);
@@ -122,7 +125,7 @@ class GraphBuilder {
   }
 
   template <typename Step>
-  void set_centre(int i, Step& step) {
+  void set_centre(LayerId i, Step& step) {
     step.layer = i;
     step.centre_out = state(i).centre;
     step.radius_out = state(i).radius;
@@ -132,7 +135,7 @@ class GraphBuilder {
     entry_.steps.push_back(step);
   }
 
-  void centre(int i) {
+  void centre(LayerId i) {
     const Layer& made = layer(i);
     if (made.kind == LayerKind::kDense) {
       CentreAffine step;
@@ -148,10 +151,10 @@ class GraphBuilder {
     set_centre(i, step);
   }
 
-  void relax(int i) {
+  void relax(LayerId i) {
     const std::string& name = layer(i).name;
     if (tables()) state(i).table = floats(name + "_table", bf::kRelaxRows * layer(i).out);
-    const Box made = boxes_[static_cast<std::size_t>(i) + 1] = add_box(name, i);
+    const Box made = boxes_[i] = add_box(name, i);
     Relax step;
     step.layer = i;
     step.centre = state(i).centre;
@@ -167,20 +170,20 @@ class GraphBuilder {
   }
 
   template <typename Step>
-  void set_result(int i, int rows, Step& step) {
+  void set_result(LayerId i, int rows, Step& step) {
     const std::string& name = layer(i).name;
     if (tables()) {
       step.table = state(i).table = floats(name + "_table", std::int64_t{rows} * layer(i).out);
       step.slack = state(i).slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
     }
-    const Box made = boxes_[static_cast<std::size_t>(i) + 1] = add_box(name, i);
+    const Box made = boxes_[i] = add_box(name, i);
     step.layer = i;
     step.centre_out = made.centre;
     step.radius_out = made.radius;
     entry_.steps.push_back(step);
   }
 
-  void relax_product(int i) {
+  void relax_product(LayerId i) {
     RelaxProduct step;
     const Box& x = box(layer(i).terms[0].input);
     const Box& y = box(layer(i).terms[1].input);
@@ -192,7 +195,7 @@ class GraphBuilder {
     set_result(i, bf::kProductRows, step);
   }
 
-  void relax_max(int i) {
+  void relax_max(LayerId i) {
     RelaxMax step;
     const Box& x = box(layer(i).terms[0].input);
     step.centre_in = x.centre;
@@ -207,17 +210,17 @@ class GraphBuilder {
   // ---- backward rows
 
   // The buffer of a tensor's coefficients, and whether a share is in it.
-  std::pair<BufferId, bool> coefficients(int tensor) {
+  std::pair<BufferId, bool> coefficients(LayerId tensor) {
     const auto found = held_.find(tensor);
     if (found != held_.end()) return {found->second, true};
     const std::string& from = layer(target_).name;
-    const std::string of = tensor < 0 ? "x" : layer(tensor).name;
+    const std::string of = !tensor.is_layer() ? "x" : layer(tensor).name;
     const BufferId id = floats(from + "_over_" + of, std::int64_t{kToyTile} * elements(tensor));
     held_[tensor] = id;
     return {id, false};
   }
 
-  std::vector<BackwardOut> outs(int i, KernelKind kind) {
+  std::vector<BackwardOut> outs(LayerId i, KernelKind kind) {
     std::vector<BackwardOut> list;
     for (std::size_t t = 0; t < layer(i).terms.size(); ++t) {
       const Term& term = layer(i).terms[t];
@@ -227,7 +230,7 @@ class GraphBuilder {
     return list;
   }
 
-  BackwardLink link(int i) {
+  BackwardLink link(LayerId i) {
     const Layer& made = layer(i);
     BackwardLink link;
     link.layer = i;
@@ -251,7 +254,7 @@ class GraphBuilder {
     return link;
   }
 
-  void tighten(int i, bool unstable_only) {
+  void tighten(LayerId i, bool unstable_only) {
     const Layer& made = layer(i);
     target_ = i;
     held_.clear();
@@ -264,7 +267,7 @@ class GraphBuilder {
     step.above = state(i).above;
     step.slack = state(i).slack;
     step.radius = state(i).radius;
-    step.input_radius = box(-1).radius;
+    step.input_radius = box(kNetworkInput).radius;
     step.neurons = buffer(made.name + "_neurons", Element::kInt32,
                           (made.out + kToyTile / 2 - 1) / (kToyTile / 2) * (kToyTile / 2));
     step.sums = floats(made.name + "_sums", 2 * kToyTile);
@@ -274,19 +277,19 @@ class GraphBuilder {
     } else {
       step.starts = outs(i, KernelKind::kTermStart);
     }
-    for (int k = i - 1; k >= 0; --k)
+    for (LayerId k = i.before(); k.is_layer(); --k)
       if (held_.count(k) > 0) step.links.push_back(link(k));
-    step.input_coefficients = held_.at(-1);
+    step.input_coefficients = held_.at(kNetworkInput);
     step.concretize = kernel(KernelKind::kConcretize, plan_.input_count, 0, kToyTile);
     entry_.steps.push_back(step);
   }
 
   Plan plan_;
   Entry entry_;
-  std::vector<State> states_;
-  std::vector<Box> boxes_;  // of the input, then of each layer
-  int target_ = 0;
-  std::map<int, BufferId> held_;
+  PerLayer<State> states_;
+  PerTensor<Box> boxes_;
+  LayerId target_ = 0;
+  std::map<LayerId, BufferId> held_;
 };
 
 }  // namespace

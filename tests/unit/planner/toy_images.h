@@ -41,11 +41,11 @@ inline std::vector<Layer> residual_layers() {
           dense("head", kBlock, ones, {0})};
 }
 
-inline BackwardRows& rows_of(Plan& plan, int layer) {
+inline BackwardRows& rows_of(Plan& plan, LayerId layer) {
   for (Step& step : plan.entries[0].steps)
     if (auto* const rows = std::get_if<BackwardRows>(&step); rows && rows->layer == layer)
       return *rows;
-  ADD_FAILURE() << "no rows of layer " << layer;
+  ADD_FAILURE() << "no rows of layer " << layer.number();
   return std::get<BackwardRows>(plan.entries[0].steps[0]);
 }
 

@@ -173,8 +173,7 @@ TEST(PlanCache, SlopesArePersistentAndTakeHalfTheIterations) {
         const Buffer& slopes = entry.buffer(link.slopes.slope);
         EXPECT_EQ(slopes.scope, CacheScope::kPersistent);
         EXPECT_GE(slopes.count,
-                  2 * plan.layers[static_cast<std::size_t>(rows->layer)].out *
-                      std::int64_t{plan.layers[static_cast<std::size_t>(link.layer)].out});
+                  2 * plan.layer(rows->layer).out * std::int64_t{plan.layer(link.layer).out});
       }
     }
     EXPECT_EQ(optimised, 1);

@@ -30,8 +30,8 @@ Plan listed_plan() {
   return plan;
 }
 
-std::vector<int> listed(Plan& plan, int layer) {
-  std::vector<int> layers;
+std::vector<LayerId> listed(Plan& plan, LayerId layer) {
+  std::vector<LayerId> layers;
   for (const BackwardLink& link : rows_of(plan, layer).links)
     if (link.live != BufferId::kNone) layers.push_back(link.layer);
   return layers;
@@ -40,9 +40,9 @@ std::vector<int> listed(Plan& plan, int layer) {
 TEST(LivePixels, OfConvolutionsWithActivations) {
   Plan plan = listed_plan();
   verify(plan);
-  EXPECT_EQ(listed(plan, kSecond), (std::vector<int>{kFirst}));
-  EXPECT_EQ(listed(plan, kBlock), (std::vector<int>{kSecond, kFirst}));
-  EXPECT_EQ(listed(plan, kTop), (std::vector<int>{kBlock, kSecond, kFirst}));
+  EXPECT_EQ(listed(plan, kSecond), (std::vector<LayerId>{kFirst}));
+  EXPECT_EQ(listed(plan, kBlock), (std::vector<LayerId>{kSecond, kFirst}));
+  EXPECT_EQ(listed(plan, kTop), (std::vector<LayerId>{kBlock, kSecond, kFirst}));
   for (const int layer : {kFirst, kSecond}) {
     const Relax& relax = step_of<Relax>(plan, layer);
     EXPECT_EQ(plan.entries[0].buffer(relax.live).count, 48);  // 1 + [16 pixels][1 + 1] + 15
@@ -87,7 +87,7 @@ TEST(LivePixels, NotThroughOtherImages) {
   list_live_pixels(plan);
   settle(plan);
   verify(plan);
-  EXPECT_EQ(listed(plan, kBlock), (std::vector<int>{kSecond, kFirst}));
+  EXPECT_EQ(listed(plan, kBlock), (std::vector<LayerId>{kSecond, kFirst}));
   BackwardLink& link = link_of(rows_of(plan, kBlock), kSecond);
   EXPECT_FALSE(link.outs[0].live);
   EXPECT_EQ(dead_zeros(plan, rows_of(plan, kBlock), link), DeadZeros::kAlways);
@@ -123,7 +123,7 @@ TEST(LivePixels, OfWhatMaximaChose) {
     list_live_pixels(plan);
     settle(plan);
     verify(plan);
-    EXPECT_EQ(chooser_of(plan, kFirst), shared ? -1 : kSecond);
+    EXPECT_EQ(chooser_of(plan, kFirst), shared ? std::optional<LayerId>() : LayerId(kSecond));
     const BufferId live = link_of(rows_of(plan, kBlock), kFirst).live;
     EXPECT_NE(live, BufferId::kNone);
     EXPECT_EQ(step_of<Relax>(plan, kFirst).live, shared ? live : BufferId::kNone);

@@ -56,7 +56,7 @@ TEST(RemadeRelaxations, RepeatTheStepsFromTheBoxOn) {
     EXPECT_EQ(std::get<CentreAffine>(link.remake.front()).layer, 0);
     EXPECT_EQ(std::get<Relax>(link.remake.back()).layer, link.layer);
     EXPECT_EQ(std::get<Relax>(link.remake.back()).table, link.table);
-    EXPECT_TRUE(plan.domains[static_cast<std::size_t>(link.layer)].remade);
+    EXPECT_TRUE(plan.domain(link.layer).remade);
   }
 }
 

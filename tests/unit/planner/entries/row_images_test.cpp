@@ -12,9 +12,9 @@ namespace {
 
 using namespace bf_aot::testing;
 
-std::vector<int> tensors_of(const Plan& plan, int layer) {
+std::vector<LayerId> tensors_of(const Plan& plan, LayerId layer) {
   Plan copy = plan;
-  std::vector<int> tensors;
+  std::vector<LayerId> tensors;
   for (const RowImage& image : row_images(plan, rows_of(copy, layer)))
     tensors.push_back(image.tensor);
   return tensors;
@@ -22,26 +22,26 @@ std::vector<int> tensors_of(const Plan& plan, int layer) {
 
 TEST(RowImages, FollowConvolutionsAndIdentities) {
   const Plan plan = residual_plan();
-  EXPECT_EQ(tensors_of(plan, kSecond), (std::vector<int>{kSecond, kFirst, -1}));
-  EXPECT_EQ(tensors_of(plan, kBlock), (std::vector<int>{kBlock, kSecond, kFirst, -1}));
+  EXPECT_EQ(tensors_of(plan, kSecond), (std::vector<LayerId>{kSecond, kFirst, -1}));
+  EXPECT_EQ(tensors_of(plan, kBlock), (std::vector<LayerId>{kBlock, kSecond, kFirst, -1}));
   // The head reads all of the block, which reads the first layer through the identity.
-  EXPECT_EQ(tensors_of(plan, kTop), (std::vector<int>{kSecond, -1}));
+  EXPECT_EQ(tensors_of(plan, kTop), (std::vector<LayerId>{kSecond, -1}));
 }
 
 TEST(RowImages, EndWhereATensorIsReadInAnotherWay) {
   std::vector<Layer> layers = residual_layers();
   layers[kBlock].terms[1] =
       gather(kFirst, 16, {3, 2, 1, 0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
-  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<int>{kBlock, kSecond, -1}));
+  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<LayerId>{kBlock, kSecond, -1}));
 
   layers = residual_layers();  // coefficients over it go through a sparse map
   layers[kSecond].terms.push_back(sparse(-1, 16, SparseRows(16, {{0, 1.0F}})));
-  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<int>{kBlock, kFirst}));
+  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<LayerId>{kBlock, kFirst}));
 
   layers = residual_layers();  // two convolutions see different images
   auto& other = std::get<ConvMap>(layers[kSecond].terms[0].map).geometry;
   std::swap(other.in.spatial[1], other.in.spatial[2]);
-  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<int>{kBlock, kSecond, -1}));
+  EXPECT_EQ(tensors_of(residual_plan(layers), kBlock), (std::vector<LayerId>{kBlock, kSecond, -1}));
 }
 
 TEST(RowImages, NoneForRowsThatWalkForward) {

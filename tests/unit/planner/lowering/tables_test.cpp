@@ -69,10 +69,10 @@ TEST(BiasRuns, TablesHaveOneOfEach) {
   layers[kSecond].bias = std::vector<double>(16, 0.0);
   layers[kBlock].bias[3] = 1;
   const Plan plan = residual_plan(layers);
-  std::vector<std::int64_t> counts(layers.size(), 0);
+  PerLayer<std::int64_t> counts(layers.size(), 0);
   for (const WeightTable& table : weight_tables(plan)) {
     if (table.kind != TableKind::kBiasDouble) continue;
-    counts[static_cast<std::size_t>(table.layer)] = table.count;
+    counts[table.layer] = table.count;
     EXPECT_EQ(table.bytes, 8 * table.count);
     if (table.layer == kFirst) {
       EXPECT_EQ(table_element(plan, table, 0), 2.5);

@@ -30,22 +30,22 @@ std::vector<StepKind*> steps_of(Entry& entry) {
   return found;
 }
 
-std::vector<int> listed(Plan plan) {
-  std::vector<int> layers;
+std::vector<LayerId> listed(Plan plan) {
+  std::vector<LayerId> layers;
   for (const ListLive* list : steps_of<ListLive>(plan.entries[0])) layers.push_back(list->layer);
   return layers;
 }
 
 TEST(LiveLists, AreOfHiddenLayersThatGainByThem) {
   const std::vector<std::int64_t> sizes = {4, 80, 90, 80, 10};  // few rows pass the last layers
-  EXPECT_EQ(listed(plan_of(sizes, Method::kCrown)), (std::vector<int>{0, 1}));
-  EXPECT_EQ(listed(plan_of(sizes, Method::kCrownIbp)), (std::vector<int>{}));
-  EXPECT_EQ(listed(plan_of({4, 400, 400, 10}, Method::kCrownIbp)), (std::vector<int>{0, 1}));
+  EXPECT_EQ(listed(plan_of(sizes, Method::kCrown)), (std::vector<LayerId>{0, 1}));
+  EXPECT_EQ(listed(plan_of(sizes, Method::kCrownIbp)), (std::vector<LayerId>{}));
+  EXPECT_EQ(listed(plan_of({4, 400, 400, 10}, Method::kCrownIbp)), (std::vector<LayerId>{0, 1}));
   EXPECT_EQ(listed(plan_of({4, 400, 15, 400, 400, 10}, Method::kCrown)),
-            (std::vector<int>{0, 2, 3}));
-  EXPECT_EQ(listed(plan_of(sizes, Method::kCrown, "generic")), (std::vector<int>{}));
-  EXPECT_EQ(listed(plan_of(sizes, Method::kIbp)), (std::vector<int>{}));
-  EXPECT_EQ(listed(plan_of({4, 40, 512, 40, 5}, Method::kIbp)), (std::vector<int>{0}));
+            (std::vector<LayerId>{0, 2, 3}));
+  EXPECT_EQ(listed(plan_of(sizes, Method::kCrown, "generic")), (std::vector<LayerId>{}));
+  EXPECT_EQ(listed(plan_of(sizes, Method::kIbp)), (std::vector<LayerId>{}));
+  EXPECT_EQ(listed(plan_of({4, 40, 512, 40, 5}, Method::kIbp)), (std::vector<LayerId>{0}));
 }
 
 // A link leaves out its own neurons, and the columns of those that the link below it leaves out.

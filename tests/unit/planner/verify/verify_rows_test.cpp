@@ -99,7 +99,7 @@ TEST(PlanVerifyRows, CatchesMalformedRows) {
                "step.coefficients == BufferId::kNone");
   expect_death(
       [](Plan& p) { head_rows(p).input_coefficients = head_rows(p).links[0].coefficients_in; },
-      "flow.holder\\(-1\\) == step.input_coefficients");
+      "flow.holder\\(kNetworkInput\\) == step.input_coefficients");
   expect_death([](Plan& p) { head_rows(p).tile = 3; }, "step.tile % 2 == 0");
   expect_death([](Plan& p) { head_rows(p).wide = true; }, "kernel.wide == step.wide");
   expect_death([](Plan& p) { head_rows(p).unstable_only = true; },
