@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -14,5 +15,16 @@ namespace bf_aot {
 // Throws: BF2005 when a result overflows.
 std::optional<Constant> fold_node(const Graph& graph, const Node& node,
                                   const std::vector<const Constant*>& inputs);
+
+// What may be spent on folding: a few seconds, and more for models with many weights.
+class FoldBudget {
+ public:
+  // Counts the operations of folding a node of a model with so many stored or literal elements.
+  // Throws: BF1028 when they are too many.
+  void charge(const Graph& graph, const Node& node, std::int64_t stored);
+
+ private:
+  double spent_ = 0;
+};
 
 }  // namespace bf_aot

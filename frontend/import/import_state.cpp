@@ -53,6 +53,7 @@ ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::str
   const bool is_known =
       std::all_of(inputs.begin(), inputs.end(), [this](ValueId id) { return known[index_of(id)]; });
   const ValueId id = add_value(name, shape, type, static_cast<int>(graph.nodes.size()), is_known);
+  reader.charge_made(element_count(shape), "");
   graph.nodes.push_back({std::move(op), std::move(inputs), id, std::move(origin)});
   return id;
 }
@@ -101,6 +102,7 @@ const Constant* ImportState::constant(ValueId id) {
       if (operands.back() == nullptr) pending.push_back(input);
     }
     if (pending.size() > before) continue;
+    folding.charge(graph, node, reader.stored);
     std::optional<Constant> value = fold_node(graph, node, operands);
     if (!value) return nullptr;
     folded[at] = std::make_unique<const Constant>(std::move(*value));

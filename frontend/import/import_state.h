@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "frontend/fold_node.h"
 #include "frontend/graph.h"
 #include "frontend/import/tensors.h"
 
@@ -50,11 +51,13 @@ struct ImportState {
   std::vector<bool> known;                              // computed from constants alone
   std::vector<std::unique_ptr<const Constant>> folded;  // of known values, when asked for
 
+  FoldBudget folding;
+
   // Adds a graph input for the ONNX tensor `name`. Limits and errors as add_node.
   ValueId add_input(const std::string& name, const Shape& shape, ElementType type);
 
   // Adds a node and its output, whose shape must be within the limits and not empty.
-  // Throws: BF1005, BF1014.
+  // Throws: BF1005, BF1014, BF1028.
   ValueId add_node(Op op, std::vector<ValueId> inputs, const std::string& name, const Shape& shape,
                    ElementType type, std::string origin);
 
@@ -67,7 +70,7 @@ struct ImportState {
   ValueId value(const std::string& name);
 
   // The constant that a value is, with a bound of its rounding; nullptr when it depends on the
-  // model's inputs or cannot be bounded. Stays valid until a node is added.
+  // model's inputs or cannot be bounded. Stays valid until a node is added. Throws: BF1028, BF2005.
   const Constant* constant(ValueId id);
 
   // The integers that a value of integer type is; nullopt when they depend on the model's inputs,

@@ -17,13 +17,17 @@ struct ImportedModel {
   ModelInfo info;
 };
 
-// What one model may cost; a hostile file must not exhaust the machine. Exceeding: BF1002, BF1005.
+// What one model may cost; a hostile file must not exhaust the machine. Exceeding: BF1002, BF1005,
+// BF1028.
 struct ImportLimits {
   std::uint64_t file_bytes = 0x7fff'ffff;    // what protobuf can parse
   std::size_t nodes = 65'536;                // also: initializers, inputs, outputs
   std::size_t rank = 16;                     // dimensions of one tensor
   std::int64_t tensor_elements = 1LL << 28;  // of one tensor
   std::int64_t total_elements = 1LL << 30;   // of all constants and index maps together
+  // Elements of values, index maps and sums that are made: so many, and for each that is stored.
+  std::int64_t made_elements = 1LL << 25;
+  std::int64_t made_per_stored = 16;
 };
 
 // Model inputs that are to be constants: name -> bytes of a serialized TensorProto.

@@ -141,6 +141,8 @@ void import_eye_like(NodeImport& node) {
 void import_non_zero(NodeImport& node) {
   const Constant data = node.constant(0, "input");
   std::vector<std::vector<std::int64_t>> found(data.shape.size());
+  const auto other_than_0 = std::ranges::count_if(data.data, [](double x) { return x != 0; });
+  node.reader().charge({other_than_0 * static_cast<std::int64_t>(found.size())}, "");
   for_each_index(data.shape, [&](const std::vector<std::int64_t>& index, std::int64_t flat) {
     if (data.data[static_cast<std::size_t>(flat)] == 0) return;
     for (std::size_t d = 0; d < index.size(); ++d) found[d].push_back(index[d]);

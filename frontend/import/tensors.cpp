@@ -199,7 +199,7 @@ void TensorReader::check(const Shape& shape, const std::string& where) const {
                      limits.tensor_elements));
 }
 
-void TensorReader::charge(const Shape& shape, const std::string& where) {
+void TensorReader::charge_total(const Shape& shape, const std::string& where) {
   check(shape, where);
   const std::int64_t count = element_count(shape);
   if (count > limits.total_elements - elements)
@@ -209,10 +209,26 @@ void TensorReader::charge(const Shape& shape, const std::string& where) {
   elements += count;
 }
 
+void TensorReader::charge_made(std::int64_t count, const std::string& where) {
+  const std::int64_t limit = limits.made_elements + limits.made_per_stored * stored;
+  if (count > limit - made)
+    fail("BF1028", where,
+         fmt::format("so far {} elements are made and {} more are needed, but a model that stores "
+                     "{} may make {}",
+                     made, count, stored, limit),
+         "fold constants when exporting, and leave out what repeats data");
+  made += count;
+}
+
+void TensorReader::charge(const Shape& shape, const std::string& where) {
+  charge_total(shape, where);
+  charge_made(element_count(shape), where);
+}
+
 Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
   const Shape shape = shape_of(proto, where);
   const Storage& type = readable_type(proto, where);
-  charge(shape, where);
+  charge_total(shape, where);
   const auto count = static_cast<std::size_t>(element_count(shape));
 
   const bool external = proto.data_location() == TensorProto::EXTERNAL;
@@ -227,6 +243,7 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
   if (found != needed)
     malformed(where, fmt::format("shape {} of {} needs {} {}, but there are {}", to_string(shape),
                                  type.name, needed, typed ? "elements" : "bytes", found));
+  stored += element_count(shape);
   if (is_real_type(type.type)) {
     Constant constant{shape, std::vector<double>(count), {}};
     for (std::size_t i = 0; i < count; ++i)

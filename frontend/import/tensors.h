@@ -28,19 +28,28 @@ using Tensor = std::variant<Constant, IntegerTensor>;
 struct TensorReader {
   const ImportLimits& limits;
   std::filesystem::path folder;  // of external data; empty forbids it
-  std::int64_t elements = 0;     // read so far, counted against limits.total_elements
+  std::int64_t elements = 0;     // read and made so far, counted against limits.total_elements
+  std::int64_t stored = 0;       // read so far
+  std::int64_t made = 0;         // so far, by a model that stores so many
   bool any_number = false;       // NaN and infinities are let through
 
   // Throws: BF1005 when the tensor is over the limits.
   void check(const Shape& shape, const std::string& where) const;
 
-  // As check; also counts its elements towards the sum and throws BF1005 when that is too much.
+  // As check; also counts its elements towards the sums of what is made, and throws BF1005 or
+  // BF1028 when that is too much.
   void charge(const Shape& shape, const std::string& where);
+
+  // Counts elements that are made. Throws: BF1028.
+  void charge_made(std::int64_t count, const std::string& where);
 
   // `where` names the tensor in messages.
   // Throws: BF1005 too large, BF1021 malformed, BF1022 element type, BF1023 NaN or infinite,
   // BF1024 external data.
   Tensor read(const onnx::TensorProto& proto, const std::string& where);
+
+ private:
+  void charge_total(const Shape& shape, const std::string& where);
 };
 
 // "float", "int64", ...; "element type 99" for unknown ones.

@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kWideLinks = 3;  // heads behind as many links sum in double
 
+// A thousand layers whose rows all go back to the box. Work and memory grow with the links, which
+// are as many as the square of the layers.
+constexpr std::int64_t kMostLinks = std::int64_t{1} << 19;
+
 }  // namespace
 
 // Each tensor's coefficients have a buffer of their own, from the first layer that writes them to
@@ -201,6 +205,7 @@ void EntryBuilder::fuse_spread(BackwardRows& step) {
   if (region->kind != LayerKind::kSum || !std::holds_alternative<ConvMap>(term.map)) return;
   out->spread = true;
   out->coefficients = step.input_coefficients = BufferId::kNone;
+  buffer_names_.erase(entry_.buffers.back().name);
   entry_.buffers.pop_back();
 }
 
@@ -258,6 +263,21 @@ void EntryBuilder::end_smaller(BackwardRows& step) {
   last.tile = tile;
   choose_kernels(last);
   step.last = {std::move(last)};
+}
+
+// Throws: BF2108.
+void EntryBuilder::check_links() const {
+  std::int64_t links = 0;
+  for (const LayerId i : plan_.layer_ids()) {
+    const Domain domain = plan_.domain(i).domain;
+    if (!is_needed(i) || (domain != Domain::kBackward && domain != Domain::kOptimised)) continue;
+    links += std::ranges::count(cone_of(i), true);
+    if (links > kMostLinks)
+      fail(
+          "BF2108", layer(i).origin,
+          fmt::format("backward rows up to this layer pass more than {} layers in all", kMostLinks),
+          "--method crown-ibp starts rows at the outputs alone, ibp has none");
+  }
 }
 
 void EntryBuilder::tighten(LayerId index, const Relaxed& state) {

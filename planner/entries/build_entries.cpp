@@ -73,8 +73,7 @@ bool EntryBuilder::has_float_intervals() const {
 
 BufferId EntryBuilder::buffer(std::string name, Element element, std::int64_t count) {
   Buffer made;
-  while (std::ranges::find(entry_.buffers, name, &Buffer::name) != entry_.buffers.end())
-    name += "_";
+  while (!buffer_names_.insert(name).second) name += "_";
   made.name = std::move(name);
   made.element = element;
   made.count = count * entry_.boxes;

@@ -261,6 +261,7 @@ void EntryBuilder::build_centred() {
   entry_.steps.push_back(
       BindBox{box_.centre, box_.radius, 0, lowering_.bind(KernelKind::kBindDouble)});
   const bool point = entry_.kind == EntryKind::kEvaluate;
+  if (!point) check_links();
   const bool lines = has_lines() && !point;
   lines_.assign(plan_.layers.size(), BufferId::kNone);
   activation_lines_.assign(plan_.layers.size(), BufferId::kNone);

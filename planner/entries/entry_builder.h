@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "planner/entries/build_entries.h"
@@ -78,6 +79,7 @@ class EntryBuilder {
 
   // centred_steps.cpp: docs/proofs/centre-path.md and docs/proofs/backward-pass.md
   void build_centred();
+  void check_links() const;
   double radius_inflate(LayerId index);
   const Activation& activation(LayerId index) const {
     return index < 0 ? box_ : activations_[index];
@@ -135,6 +137,7 @@ class EntryBuilder {
   const PlannerConfig& config_;
   LoweringPlanner& lowering_;
   Entry entry_;
+  std::unordered_set<std::string> buffer_names_;
   PerLayer<bool> needed_;
   PerLayer<int> position_;
   PerTensor<int> readers_;

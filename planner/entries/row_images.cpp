@@ -1,6 +1,7 @@
 #include "planner/entries/row_images.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace bf_aot {
@@ -35,20 +36,35 @@ bool makes(const Plan& plan, const RowImage& image) {
   });
 }
 
+using Readers = std::map<LayerId, std::vector<LayerId>>;  // of each tensor, among a step's layers
+using Images = std::map<LayerId, RowImage>;               // by tensor
+
+Readers readers_of(const Plan& plan, const BackwardRows& step) {
+  std::set<LayerId> layers = {step.layer};
+  for (const BackwardLink& link : step.links) layers.insert(link.layer);
+  Readers readers;
+  for (const LayerId layer : layers)
+    for (const LayerId input : inputs_of(plan.layer(layer))) {
+      std::vector<LayerId>& of_input = readers[input];
+      if (of_input.empty() || of_input.back() != layer) of_input.push_back(layer);
+    }
+  return readers;
+}
+
 // As all readers see it, if they do.
-std::optional<RowImage> image_read_by_all(const Plan& plan, const std::set<LayerId>& readers,
-                                          LayerId tensor, const std::vector<RowImage>& known) {
+std::optional<RowImage> image_read_by_all(const Plan& plan, const Readers& readers, LayerId tensor,
+                                          const Images& known) {
+  const auto found = readers.find(tensor);
+  if (found == readers.end()) return std::nullopt;
   std::optional<RowImage> image;
-  for (const LayerId reader : readers) {
+  for (const LayerId reader : found->second) {
     const Layer& layer = plan.layer(reader);
-    const auto inputs = inputs_of(layer);
-    if (std::ranges::count(inputs, tensor) == 0) continue;
     if (layer.kind != LayerKind::kSum) return std::nullopt;
-    const auto window = std::ranges::find(known, reader, &RowImage::tensor);
+    const auto window = known.find(reader);
     for (const Term& term : layer.terms) {
       if (term.input != tensor) continue;
       const std::optional<RowImage> seen =
-          image_through(term, reader, window == known.end() ? nullptr : &*window);
+          image_through(term, reader, window == known.end() ? nullptr : &window->second);
       if (!seen || (image && !(*image == *seen))) return std::nullopt;
       image = seen;
     }
@@ -86,17 +102,21 @@ std::optional<RowImage> image_made(const Layer& layer, LayerId tensor) {
 std::vector<RowImage> row_images(const Plan& plan, const BackwardRows& step) {
   std::vector<RowImage> images;
   if (step.iterations > 0) return images;
-  if (const auto own = image_made(plan.layer(step.layer), step.layer)) images.push_back(*own);
+  Images known;
+  const auto add = [&](const RowImage& image) {
+    images.push_back(image);
+    known.emplace(image.tensor, image);
+  };
+  if (const auto own = image_made(plan.layer(step.layer), step.layer)) add(*own);
   const bool neurons = !images.empty();
-  std::set<LayerId> readers = {step.layer};
-  for (const BackwardLink& link : step.links) readers.insert(link.layer);
+  const Readers readers = readers_of(plan, step);
   for (const BackwardLink& link : step.links) {
     if (!goes_by_pixels(plan, link.layer)) continue;
-    if (const auto image = image_read_by_all(plan, readers, link.layer, images);
+    if (const auto image = image_read_by_all(plan, readers, link.layer, known);
         image && makes(plan, *image))
-      images.push_back(*image);
+      add(*image);
   }
-  if (const auto image = image_read_by_all(plan, readers, -1, images)) images.push_back(*image);
+  if (const auto image = image_read_by_all(plan, readers, -1, known)) add(*image);
   if (neurons && images.size() == 1) images.clear();  // nothing below has a window
   return images;
 }

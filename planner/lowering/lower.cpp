@@ -12,6 +12,12 @@ namespace bf_aot::calls {
 Lowering::Lowering(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {
   for (const WeightTable& table : weight_tables(plan))
     tables_[{table.layer, table.term, table.kind}] = true;
+  for (std::size_t i = 0; i < entry.buffers.size(); ++i) {
+    const Buffer& buffer = entry.buffers[i];
+    if (buffer.scope != CacheScope::kRun) continue;
+    begins_[{buffer.first, buffer.first_op}].push_back(BufferId(i));
+    ends_[{buffer.last, buffer.last_op}].push_back(BufferId(i));
+  }
 }
 
 Argument Lowering::table(LayerId index, int number, TableKind kind) const {
@@ -35,20 +41,20 @@ void Lowering::call(Routine routine, std::vector<TemplateArgument> constants, Ar
 
 // A worker's own buffers begin and end with its tiles.
 void Lowering::begin(int op, bool in_a_round) {
-  for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
-    const Buffer& buffer = entry_.buffers[i];
-    if (buffer.scope == CacheScope::kRun && buffer.first == step_ && buffer.first_op == op &&
-        lives_in_a_round(buffer) == in_a_round && (in_a_round || !buffer.per_worker))
-      add({Lifetime{BufferId(i)}});
-  }
+  add_lifetimes(begins_, op, in_a_round);
 }
 
 void Lowering::end(int op, bool in_a_round) {
-  for (std::size_t i = 0; i < entry_.buffers.size(); ++i) {
-    const Buffer& buffer = entry_.buffers[i];
-    if (buffer.scope == CacheScope::kRun && buffer.last == step_ && buffer.last_op == op &&
-        lives_in_a_round(buffer) == in_a_round && (in_a_round || !buffer.per_worker))
-      add({Lifetime{BufferId(i)}});
+  add_lifetimes(ends_, op, in_a_round);
+}
+
+void Lowering::add_lifetimes(const Lifetimes& at, int op, bool in_a_round) {
+  const auto found = at.find({step_, op});
+  if (found == at.end()) return;
+  for (const BufferId id : found->second) {
+    const Buffer& buffer = entry_.buffer(id);
+    if (lives_in_a_round(buffer) == in_a_round && (in_a_round || !buffer.per_worker))
+      add({Lifetime{id}});
   }
 }
 

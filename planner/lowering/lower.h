@@ -52,11 +52,15 @@ class Lowering {
   bool lives_in_a_round(const Buffer& buffer) const;
 
  private:
+  using Lifetimes = std::map<std::pair<int, int>, std::vector<BufferId>>;  // by step and op
+
   void lower_step(int step);
+  void add_lifetimes(const Lifetimes& at, int op, bool in_a_round);
 
   const Plan& plan_;
   const Entry& entry_;
   std::map<std::tuple<LayerId, int, TableKind>, bool> tables_;
+  Lifetimes begins_, ends_;  // of buffers that the run makes
   Body body_;
   int step_ = 0;
 };

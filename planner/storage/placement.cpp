@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -68,26 +70,48 @@ std::string_view to_string(Fit fit) {
   return {};
 }
 
+std::int64_t fullest(const std::vector<Buffer>& buffers) {
+  std::map<Moment, std::int64_t> change;
+  for (const Buffer& b : buffers) {
+    change[{b.first, b.first_op}] += b.bytes;
+    change[{b.last, b.last_op + 1}] -= b.bytes;
+  }
+  std::int64_t live = 0, most = 0;
+  for (const auto& [moment, bytes] : change) most = std::max(most, live += bytes);
+  return most;
+}
+
 Placement::Placement(const std::vector<Buffer>& buffers) {
   const std::vector<Moment> moments = fullest_moments(buffers);
-  live.assign(moments.size(), 0);
+  live.assign(moments.size() + 1, 0);  // first: what changes
   for (const Buffer& b : buffers) {
     const auto begin =
         std::lower_bound(moments.begin(), moments.end(), Moment{b.first, b.first_op});
     const auto end = std::upper_bound(begin, moments.end(), Moment{b.last, b.last_op});
     blocks.push_back({b.bytes, static_cast<int>(begin - moments.begin()),
                       static_cast<int>(end - moments.begin()) - 1});
-    for (auto at = begin; at != end; ++at)
-      live[static_cast<std::size_t>(at - moments.begin())] += b.bytes;
+    live[static_cast<std::size_t>(begin - moments.begin())] += b.bytes;
+    live[static_cast<std::size_t>(end - moments.begin())] -= b.bytes;
   }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
   for (const std::int64_t bytes : live) lower_bound = std::max(lower_bound, bytes);
+  find_neighbours();
+}
+
+// Each block with those that live when its own life begins.
+void Placement::find_neighbours() {
   neighbours.resize(blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last) {
-        neighbours[i].push_back(static_cast<int>(j));
-        neighbours[j].push_back(static_cast<int>(i));
-      }
+  const auto block = [&](int i) -> const Block& { return blocks[static_cast<std::size_t>(i)]; };
+  std::vector<int> alive;
+  for (const int i : order_by(*this, [&](std::size_t at) { return -blocks[at].first; })) {
+    std::erase_if(alive, [&](int j) { return block(j).last < block(i).first; });
+    for (const int j : alive) {
+      neighbours[static_cast<std::size_t>(i)].push_back(j);
+      neighbours[static_cast<std::size_t>(j)].push_back(i);
+    }
+    alive.push_back(i);
+  }
 }
 
 std::int64_t Placement::height(const Offsets& offsets) const {

@@ -29,6 +29,9 @@ enum class Fit : std::uint8_t {
   kStack,    // the lowest; but the highest below the lower bound, if it dies before the last op
 };
 
+// Bytes of the buffers that live at the op where these are most: no arena is smaller.
+std::int64_t fullest(const std::vector<Buffer>& buffers);
+
 // An entry's placement problem.
 struct Placement {
   std::vector<Block> blocks;                 // as the entry's buffers
@@ -42,6 +45,9 @@ struct Placement {
 
   // Blocks in this order, each in a gap between those already placed that live with it.
   Offsets place(const Order& order, Fit fit) const;
+
+ private:
+  void find_neighbours();
 };
 
 // Indices of blocks sorted by falling key; ties in the given order.

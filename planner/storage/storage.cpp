@@ -203,7 +203,7 @@ void place_apart(Entry& entry, int align) {
       totals.naive_bytes += buffer.bytes * buffer.values;
     }
     if (part == Part::kWorker && totals.planned_bytes == 0) continue;
-    totals.lower_bound_bytes = Placement(part_buffers(entry, part)).lower_bound;
+    totals.lower_bound_bytes = fullest(part_buffers(entry, part));
     if (totals.planned_bytes == totals.lower_bound_bytes) totals.proof = StorageProof::kLowerBound;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "planner/lowering/routines.h"
 #include "planner/lowering/walk.h"
@@ -43,10 +44,21 @@ Parameter parameter_of(std::string_view text) {
   return made;
 }
 
+// The buffers that a step reads and writes.
+struct StepAccess {
+  explicit StepAccess(const Step& step) {
+    const Access of = access_of(step);
+    reads.insert(of.reads.begin(), of.reads.end());
+    writes.insert(of.writes.begin(), of.writes.end());
+  }
+  std::set<BufferId> reads, writes;
+};
+
 class CallCheck {
  public:
-  CallCheck(const Plan& plan, const Entry& entry, int step)
-      : plan_(plan), entry_(entry), step_(step) {}
+  // access: of the step.
+  CallCheck(const Plan& plan, const Entry& entry, int step, const StepAccess& access)
+      : plan_(plan), entry_(entry), step_(step), access_(access) {}
 
   void check(const Call& call) {
     const auto* const routine = std::get_if<Routine>(&call.callee);
@@ -145,9 +157,8 @@ class CallCheck {
   void check_place(const Parameter& parameter, const Place& place) const {
     const Buffer& buffer = entry_.buffer(place.buffer);
     check_type(parameter, buffer.element);
-    const Access access = access_of(entry_.step(step_));
-    const bool writes = std::ranges::count(access.writes, place.buffer) > 0;
-    const bool reads = writes || std::ranges::count(access.reads, place.buffer) > 0;
+    const bool writes = access_.writes.contains(place.buffer);
+    const bool reads = writes || access_.reads.contains(place.buffer);
     expect(parameter.use == "in" ? reads : writes, "{} is {}, which the step does not {}",
            parameter.name, buffer.name, parameter.use == "in" ? "read" : "write");
     expect(place.offset >= 0 && place.offset < buffer.count, "{} begins at {} of {}[{}]",
@@ -210,6 +221,7 @@ class CallCheck {
   const Plan& plan_;
   const Entry& entry_;
   int step_;
+  const StepAccess& access_;
   std::string_view routine_;
   std::vector<Parameter> parameters_;
   Extents values_;
@@ -221,10 +233,12 @@ class CallCheck {
 void verify_calls(const Plan& plan, const Entry& entry, const calls::Program& program) {
   for (const calls::Section& section : program.sections)
     for (const calls::TaskCalls& task : section.tasks)
-      for (const calls::StepCalls& step : task.steps)
+      for (const calls::StepCalls& step : task.steps) {
+        const calls::StepAccess access(entry.steps.at(static_cast<std::size_t>(step.step)));
         calls::for_each_call(step.body, [&](const calls::Call& call) {
-          calls::CallCheck(plan, entry, step.step).check(call);
+          calls::CallCheck(plan, entry, step.step, access).check(call);
         });
+      }
 }
 
 }  // namespace bf_aot

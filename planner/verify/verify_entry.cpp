@@ -207,18 +207,20 @@ class EntryVerifier {
     check_overlaps(buffers);
   }
 
-  void check_overlaps(const std::vector<const Buffer*>& buffers) const {
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        const Buffer& a = *buffers[i];
-        const Buffer& b = *buffers[j];
-        const bool apart_in_time = std::pair(a.last, a.last_op) < std::pair(b.first, b.first_op) ||
-                                   std::pair(b.last, b.last_op) < std::pair(a.first, a.first_op);
-        const bool apart_in_space =
-            a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
-        require(apart_in_time || apart_in_space, "live buffers '{}' and '{}' overlap", a.name,
-                b.name);
-      }
+  // Each with those that live when its own life begins.
+  void check_overlaps(std::vector<const Buffer*> buffers) const {
+    std::ranges::stable_sort(buffers, {}, [](const Buffer* buffer) {
+      return std::pair(buffer->first, buffer->first_op);
+    });
+    std::vector<const Buffer*> alive;
+    for (const Buffer* const b : buffers) {
+      std::erase_if(alive, [&](const Buffer* a) {
+        return std::pair(a->last, a->last_op) < std::pair(b->first, b->first_op);
+      });
+      for (const Buffer* const a : alive)
+        require(a->offset + a->bytes <= b->offset || b->offset + b->bytes <= a->offset,
+                "live buffers '{}' and '{}' overlap", a->name, b->name);
+      alive.push_back(b);
     }
   }
 
@@ -270,30 +272,29 @@ class EntryVerifier {
     require(all == expected, "the heads are not each written once, at their positions");
   }
 
-  // reaches[a][b]: task a runs before task b, by edges.
-  std::vector<std::vector<bool>> closure() const {
-    const std::size_t count = entry_.tasks.size();
-    std::vector<std::vector<bool>> reaches(count, std::vector<bool>(count, false));
-    std::vector<std::size_t> order(count);  // by first step: every edge goes forward in it
-    for (std::size_t i = 0; i < count; ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return entry_.tasks[a].steps.front() < entry_.tasks[b].steps.front();
-    });
-    for (std::size_t t : order) {
-      for (int edge : entry_.tasks[t].after) {
-        const auto before = static_cast<std::size_t>(edge);
-        reaches[before][t] = true;
-        for (std::size_t a = 0; a < count; ++a)
-          if (reaches[a][before]) reaches[a][t] = true;
-      }
+  // Whether edges lead from one task to a later one. Those of most pairs do in one step.
+  bool reaches(int before, int task) const {
+    const auto first_step = [&](int t) {
+      return entry_.tasks[static_cast<std::size_t>(t)].steps.front();
+    };
+    std::set<int> seen = {task};
+    std::vector<int> pending = {task};
+    while (!pending.empty()) {
+      const std::vector<int>& after = entry_.tasks[static_cast<std::size_t>(pending.back())].after;
+      pending.pop_back();
+      if (std::ranges::count(after, before) > 0) return true;
+      for (const int edge : after)  // edges go forward by first step
+        if (first_step(edge) > first_step(before) && seen.insert(edge).second)
+          pending.push_back(edge);
     }
-    return reaches;
+    return false;
   }
 
-  std::set<BufferId> handed(const std::set<std::pair<int, BufferId>>& list, int task) const {
+  static std::set<BufferId> handed(const std::set<std::pair<int, BufferId>>& list, int task) {
     std::set<BufferId> ids;
-    for (const auto& [owner, id] : list)
-      if (owner == task) ids.insert(id);
+    for (auto each = list.lower_bound({task, BufferId::kNone});
+         each != list.end() && each->first == task; ++each)
+      ids.insert(each->second);
     return ids;
   }
 
@@ -343,9 +344,8 @@ class EntryVerifier {
       require(!name.empty() && names.insert(name).second, "task name '{}' is taken", name);
       check_task(i);
     }
-    const std::vector<std::vector<bool>> reaches = closure();
     for (const auto& [before, task] : needed_)
-      require(reaches[static_cast<std::size_t>(before)][static_cast<std::size_t>(task)],
+      require(reaches(before, task),
               "no edge leads from task '{}' to '{}', which uses what it made",
               entry_.task(before).name, entry_.task(task).name);
   }

@@ -122,6 +122,17 @@ TEST(Hostile, limits_hold) {
   EXPECT_EQ(code([](ImportLimits& limits) { limits.tensor_elements = 3; }), "BF1005");
   EXPECT_EQ(code([](ImportLimits& limits) { limits.total_elements = 6; }), "");
   EXPECT_EQ(code([](ImportLimits& limits) { limits.total_elements = 5; }), "BF1005");
+  // W, b, h and y are values of 4, 2, 2 and 2 elements.
+  const auto made = [&](std::int64_t elements, std::int64_t per_stored) {
+    return code([&](ImportLimits& limits) {
+      limits.made_elements = elements;
+      limits.made_per_stored = per_stored;
+    });
+  };
+  EXPECT_EQ(made(10, 0), "");
+  EXPECT_EQ(made(9, 0), "BF1028");
+  EXPECT_EQ(made(0, 2), "");
+  EXPECT_EQ(made(3, 1), "BF1028");
 }
 
 // Each Identity is an index map as large as its tensor.
@@ -139,6 +150,38 @@ TEST(Hostile, a_long_chain_of_data_movement_is_bounded) {
   EXPECT_EQ(first_code(bytes, {}, limits), "");
   limits.total_elements = 205;
   EXPECT_EQ(first_code(bytes, {}, limits), "BF1005");
+}
+
+// Small files whose tensors would take gigabytes, or whose constants minutes.
+TEST(Hostile, work_is_bounded_by_what_is_stored) {
+  const auto model = [](const std::string& nodes, const std::string& shape) {
+    return test::encode_model(
+        "ir_version: 8 opset_import { version: 17 } graph { name: \"g\" " + nodes +
+        "initializer { name: \"s\" dims: 2 data_type: 7 int64_data: [" + shape +
+        "] } input { name: \"x\" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } "
+        "dim "
+        "{ dim_value: 4 } } } } } output { name: \"y\" } }");
+  };
+  const std::string filled = R"(node { op_type: "ConstantOfShape" input: "s" output: "c" })";
+  const auto added = [](const std::string& last) {
+    return "node { op_type: \"ReduceSum\" input: \"" + last + "\" output: \"r\" }" +
+           R"(node { op_type: "Add" input: "x" input: "r" output: "y" })";
+  };
+  EXPECT_EQ(first_code(model(filled + added("c"), "64, 64")), "");
+  EXPECT_EQ(first_code(model(filled + added("c"), "16384, 16384")), "BF1028");
+  const std::string squared = R"(node { op_type: "MatMul" input: "c" input: "c" output: "d" }
+      node { op_type: "Cast" input: "d" output: "e" attribute { name: "to" type: INT i: 7 } })";
+  EXPECT_EQ(first_code(model(filled + squared + added("d"), "16, 16")), "");
+  EXPECT_EQ(first_code(model(filled + squared + added("d"), "2048, 2048")), "BF1028");
+  std::string doubled;
+  for (int i = 0; i < 22; ++i) {
+    const std::string name = "\"t" + std::to_string(i) + "\" ";
+    doubled += "node { op_type: \"Concat\" output: " + (i == 21 ? "\"y\" " : name);
+    const std::string last = i == 0 ? "\"x\" " : "\"t" + std::to_string(i - 1) + "\" ";
+    doubled += "input: " + last + "input: " + last;
+    doubled += "attribute { name: \"axis\" type: INT i: 1 } }";
+  }
+  EXPECT_EQ(first_code(model(doubled, "1, 1")), "BF1028");
 }
 
 TEST(Hostile, names_cannot_break_out_of_a_comment) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "frontend/diagnostic.h"
 #include "planner/planner.h"
 
@@ -41,6 +43,35 @@ TEST(PlannerLimits, RefusesNetworksWhoseFloatSumsHaveNoBound) {
 TEST(PlannerLimits, PlansALargeInput) {
   const Plan planned = plan(wide_graph(1'000'000), {}, "wide", false, scalar_crown());
   EXPECT_EQ(planned.input_count, 1'000'000);
+}
+
+// y = tanh(...tanh(x)).
+Graph deep_graph(int depth) {
+  Graph graph;
+  ValueId last = graph.add_value("x", {1, 2});
+  graph.inputs = {last};
+  for (int i = 0; i < depth; ++i) {
+    const ValueId next = graph.add_value("t" + std::to_string(i), {1, 2});
+    graph.nodes.push_back(
+        {Unary{{FunctionKind::kTanh}}, {last}, next, "Tanh #" + std::to_string(i)});
+    last = next;
+  }
+  graph.outputs = {last};
+  return graph;
+}
+
+TEST(PlannerLimits, RefusesBackwardRowsThatGrowWithTheSquareOfTheLayers) {
+  constexpr int kDepth = 1100;
+  PlannerConfig config = scalar_crown();
+  try {
+    plan(deep_graph(kDepth), {}, "deep", false, config);
+    FAIL() << "planned";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.diagnostics().at(0).code, "BF2108");
+    EXPECT_EQ(error.diagnostics().at(0).where, "Tanh #1023 + Tanh #1024");
+  }
+  config.method = Method::kIbp;
+  EXPECT_GE(plan(deep_graph(kDepth), {}, "deep", false, config).layers.size(), kDepth);
 }
 
 }  // namespace
