@@ -53,7 +53,7 @@ ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::str
   const bool is_known =
       std::all_of(inputs.begin(), inputs.end(), [this](ValueId id) { return known[index_of(id)]; });
   const ValueId id = add_value(name, shape, type, static_cast<int>(graph.nodes.size()), is_known);
-  reader.charge_made(element_count(shape), "");
+  reader.charge_made(element_count(graph.value(id).shape), "");  // `shape` may have been moved
   graph.nodes.push_back({std::move(op), std::move(inputs), id, std::move(origin)});
   return id;
 }
