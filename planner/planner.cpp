@@ -25,6 +25,7 @@
 #include "planner/plan_batch.h"
 #include "planner/search/search_domains.h"
 #include "planner/storage/storage.h"
+#include "planner/verify/verify.h"
 
 namespace bf_aot {
 namespace {

@@ -268,12 +268,6 @@ enum class PlanStage : std::uint8_t {
   kTasks,    // everything
 };
 
-// Aborts when a plan is malformed (our bug): ids in range, every buffer written before it is read,
-// lifetimes that cover all accesses, no two live buffers overlapping, offsets aligned, task edges
-// complete and acyclic. Written apart from the passes that make what it checks. What comes after
-// `stage` must not be there yet.
-void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
-
 std::string_view to_string(PlanStage stage);
 std::string_view to_string(EntryKind kind);
 std::string_view to_string(BoxMatch match);

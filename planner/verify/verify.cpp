@@ -1,3 +1,5 @@
+#include "planner/verify/verify.h"
+
 #include <fmt/format.h>
 
 #include <set>
@@ -5,7 +7,6 @@
 
 #include "frontend/check_scope.h"
 #include "planner/lowering/program.h"
-#include "planner/plan/plan.h"
 #include "planner/verify/verify_cache.h"
 #include "planner/verify/verify_calls.h"
 #include "planner/verify/verify_entry.h"

@@ -14,7 +14,7 @@ void verify_entry(const Plan& plan, const Entry& entry, PlanStage stage);
 // one.
 std::string describe_step(const Plan& plan, const Entry& entry, int index);
 
-// What workers share and what each has for itself; see plan_verify_workers.cpp.
+// What workers share and what each has for itself; see verify_workers.cpp.
 void verify_workers(const Plan& plan, const Entry& entry);
 
 // What a step does with a buffer, derived from the step's meaning (access_of is checked against

@@ -82,15 +82,15 @@ inline void read_live(const Plan& plan, BufferId id, LayerId layer, Uses& uses) 
             bf::live_list_size(checked_layer(plan, layer).out));
 }
 
-// See plan_verify_rows.cpp.
+// See verify_rows.cpp.
 std::vector<Use> uses_of_rows(const Plan& plan, const Entry& entry, const BackwardRows& step);
 
-// See plan_verify_remake.cpp: the steps of BackwardLink::remake make the table that the layer's own
+// See verify_remake.cpp: the steps of BackwardLink::remake make the table that the layer's own
 // relaxation made. `op`: of the link. Adds their uses.
 void follow_remake(const Plan& plan, const Entry& entry, const BackwardRows& step,
                    const BackwardLink& link, int op, Uses& uses);
 
-// See plan_verify_live.cpp: numbers of the list of a layer's live channels, and whether a link and
+// See verify_live.cpp: numbers of the list of a layer's live channels, and whether a link and
 // what it passes on to have coefficients where they are read.
 std::int64_t live_list(const Layer& layer);
 
@@ -98,7 +98,7 @@ std::int64_t live_list(const Layer& layer);
 bool read_by_one(const Plan& plan, LayerId tensor);
 void check_live(const Plan& plan, const BackwardRows& step, const BackwardLink& link);
 
-// See plan_verify_windows.cpp.
+// See verify_windows.cpp.
 void check_windows(const Plan& plan, const BackwardRows& step);
 
 }  // namespace bf_aot

@@ -13,6 +13,7 @@
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 // Real plans: the project's own models, planned and executed by reference.

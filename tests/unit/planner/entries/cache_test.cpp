@@ -12,6 +12,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/manifest/plan_hash.h"
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 namespace bf_aot {

@@ -9,6 +9,7 @@
 #include "planner/entries/keep_coefficients.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 // Which rows give their coefficients over the inputs to branch and bound.

@@ -5,6 +5,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 // Rows whose first link makes its coefficients of the weights itself.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/lowering/dead_zeros.h"
+#include "planner/verify/verify.h"
 #include "runtime/bf/conv/conv_live.h"
 #include "tests/unit/planner/toy_images.h"
 #include "tests/unit/planner/verify/verify_graph.h"

@@ -10,6 +10,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 // Relaxations that rows make anew: what the plan holds, and what verify() must notice.

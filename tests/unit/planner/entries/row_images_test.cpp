@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/toy_images.h"
 #include "tests/unit/planner/verify/verify_graph.h"
 

@@ -7,6 +7,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/lowering.h"
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 // How many rows go together, and in which vectors.

@@ -6,6 +6,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 #include "tests/paths.h"
 
 // What workers share and what each has for itself.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/planner.h"
+#include "planner/verify/verify.h"
 #include "tests/unit/frontend/graph_builder.h"
 
 // Lists of live neurons: which layers have them, what reads them, what verify() finds wrong.

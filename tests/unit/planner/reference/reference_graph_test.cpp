@@ -7,6 +7,7 @@
 
 #include "planner/reference/exact.h"
 #include "planner/reference/executor.h"
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/toy_graph.h"
 
 namespace bf_aot::reference {

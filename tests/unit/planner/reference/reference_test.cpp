@@ -5,6 +5,7 @@
 
 #include "planner/reference/exact.h"
 #include "planner/reference/executor.h"
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/toy.h"
 
 namespace bf_aot::reference {

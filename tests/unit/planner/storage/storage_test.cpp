@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/toy.h"
 
 namespace bf_aot {

@@ -8,6 +8,7 @@
 
 #include "planner/plan/plan.h"
 #include "planner/storage/storage.h"
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/toy.h"
 #include "tests/unit/planner/toy_graph.h"
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+#include "planner/verify/verify.h"
+
 // Each test breaks one layer or step of a good plan and expects verify() to name it.
 namespace bf_aot {
 namespace {

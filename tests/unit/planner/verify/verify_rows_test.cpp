@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "planner/verify/verify.h"
 #include "tests/unit/planner/verify/verify_graph.h"
 
 // Backward rows over a graph: each test breaks one thing and expects verify() to name it.

@@ -1,3 +1,5 @@
+#include "planner/verify/verify.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>

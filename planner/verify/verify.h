@@ -1,0 +1,13 @@
+#pragma once
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// Aborts when a plan is malformed (our bug): ids in range, every buffer written before it is read,
+// lifetimes that cover all accesses, no two live buffers overlapping, offsets aligned, task edges
+// complete and acyclic. Written apart from the passes that make what it checks. What comes after
+// `stage` must not be there yet.
+void verify(const Plan& plan, PlanStage stage = PlanStage::kTasks);
+
+}  // namespace bf_aot
