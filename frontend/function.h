@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,7 +55,10 @@ enum class FunctionKind : std::uint8_t {
   kAcos,   // -1 <= x <= 1
   kAcosh,  // x >= 1
   kAtanh,  // -1 < x < 1
+  kCount,  // no kind: their number
 };
+
+inline constexpr auto kFunctionKinds = static_cast<std::size_t>(FunctionKind::kCount);
 
 struct Function {
   FunctionKind kind = FunctionKind::kSigmoid;

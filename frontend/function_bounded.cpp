@@ -1,112 +1,25 @@
 #include "frontend/function_bounded.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "frontend/function_exact.h"
+#include "frontend/function_facts.h"
 
 namespace bf_aot {
 namespace {
 
 // Whether f is monotone between low and high, which lie within its domain.
 bool is_monotone(const Function& f, const mpq_class& low, const mpq_class& high) {
-  switch (f.kind) {
-    case FunctionKind::kLeakyRelu:
-    case FunctionKind::kHardSigmoid:
-    case FunctionKind::kThresholdedRelu:
-    case FunctionKind::kElu:
-    case FunctionKind::kCelu:
-      return f.a >= 0;
-    case FunctionKind::kSelu:
-      return f.a >= 0 && f.b >= 0;
-    case FunctionKind::kClip:
-    case FunctionKind::kSign:
-    case FunctionKind::kStep:
-    case FunctionKind::kStepAt:
-    case FunctionKind::kFloor:
-    case FunctionKind::kCeil:
-    case FunctionKind::kRound:
-    case FunctionKind::kSigmoid:
-    case FunctionKind::kTanh:
-    case FunctionKind::kSoftplus:
-    case FunctionKind::kSoftsign:
-    case FunctionKind::kErf:
-    case FunctionKind::kExp:
-    case FunctionKind::kAtan:
-    case FunctionKind::kSinh:
-    case FunctionKind::kAsinh:
-    case FunctionKind::kLog:
-    case FunctionKind::kSqrt:
-    case FunctionKind::kAsin:
-    case FunctionKind::kAcos:
-    case FunctionKind::kAcosh:
-    case FunctionKind::kAtanh:
-      return true;
-    case FunctionKind::kReciprocal:
-    case FunctionKind::kPower:
-    case FunctionKind::kCosh:
-      return low > 0 || high < 0;
-    case FunctionKind::kAbs:
-    case FunctionKind::kSin:
-    case FunctionKind::kCos:
-    case FunctionKind::kShrink:
-    case FunctionKind::kIsZero:
-    case FunctionKind::kHardSwish:
-    case FunctionKind::kGelu:
-    case FunctionKind::kGeluTanh:
-    case FunctionKind::kMish:
-    case FunctionKind::kTan:
+  switch (facts_of(f.kind).monotony(f)) {
+    case Monotony::kNone:
       return false;
+    case Monotony::kRises:
+    case Monotony::kFalls:
+      return true;
+    case Monotony::kEachSide:
+      return low > 0 || high < 0;
   }
   return false;
-}
-
-// |f(x) - f(y)| <= lipschitz(f) |x - y| everywhere, for functions that are not monotone; infinite
-// where there is no such number.
-double lipschitz(const Function& f) {
-  switch (f.kind) {
-    case FunctionKind::kAbs:
-    case FunctionKind::kSin:
-    case FunctionKind::kCos:
-      return 1;
-    case FunctionKind::kLeakyRelu:
-    case FunctionKind::kElu:
-      return std::max(1.0, std::abs(f.a));
-    case FunctionKind::kHardSigmoid:
-      return std::abs(f.a);
-    case FunctionKind::kHardSwish:
-      return 1.5;  // at 3
-    case FunctionKind::kGelu:
-    case FunctionKind::kGeluTanh:
-    case FunctionKind::kMish:
-      return 1.25;  // 1.129, 1.130 and 1.089 at the steepest
-    default:
-      return std::numeric_limits<double>::infinity();
-  }
-}
-
-bool in_domain(const Function& f, const mpq_class& low, const mpq_class& high) {
-  switch (f.kind) {
-    case FunctionKind::kLog:
-      return low > 0;
-    case FunctionKind::kSqrt:
-      return low >= 0;
-    case FunctionKind::kReciprocal:
-      return low > 0 || high < 0;
-    case FunctionKind::kPower:
-      if (low > 0) return true;
-      return std::floor(f.a) == f.a && (f.a >= 0 || high < 0);
-    case FunctionKind::kAsin:
-    case FunctionKind::kAcos:
-      return low >= -1 && high <= 1;
-    case FunctionKind::kAcosh:
-      return low >= 1;
-    case FunctionKind::kAtanh:
-      return low > -1 && high < 1;
-    default:
-      return true;
-  }
 }
 
 // >= x, for x >= 0: get_d truncates.
@@ -114,20 +27,9 @@ double double_above(const mpq_class& x) {
   return x == 0 ? 0 : next_up(x.get_d());
 }
 
-// Whether a value of f at x that MPFR finds to be a double is that double. Elsewhere it may miss by
-// less than can be seen: tanh(1000) is not 1.
 bool shows_exactly(const Function& f, double x) {
-  switch (f.kind) {
-    case FunctionKind::kSqrt:
-    case FunctionKind::kReciprocal:
-    case FunctionKind::kSoftsign:
-    case FunctionKind::kHardSwish:
-      return true;
-    case FunctionKind::kPower:  // a power of one number of 53 bits, or the square root of one
-      return std::abs(f.a) <= 16 && std::floor(2 * f.a) == 2 * f.a;
-    default:
-      return x == 0 || x == 1;
-  }
+  const FunctionFacts& facts = facts_of(f.kind);
+  return facts.shows_exactly != nullptr ? facts.shows_exactly(f, x) : x == 0 || x == 1;
 }
 
 }  // namespace
@@ -138,7 +40,9 @@ std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
   const mpq_class middle(x.value);
   const mpq_class low = middle - mpq_class(x.error);
   const mpq_class high = middle + mpq_class(x.error);
-  if (!in_domain(f, low, high) || !std::isfinite(evaluate(f, x.value))) return std::nullopt;
+  const FunctionFacts& facts = facts_of(f.kind);
+  if (!lies_in(facts.domain(f), low, high) || !std::isfinite(evaluate(f, x.value)))
+    return std::nullopt;
   const mpq_class exact = evaluate_exact(f, middle);
   const double value = exact.get_d();
   if (!std::isfinite(value)) return std::nullopt;
@@ -150,7 +54,8 @@ std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
       if (distance > miss) miss = distance;
     }
   } else if (x.error != 0) {
-    const double slope = lipschitz(f);
+    if (facts.lipschitz == nullptr) return std::nullopt;
+    const double slope = facts.lipschitz(f);
     if (!std::isfinite(slope)) return std::nullopt;
     miss += mpq_class(slope) * mpq_class(x.error);
   }

@@ -1,7 +1,9 @@
 #include "frontend/import/operators.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "frontend/function_facts.h"
 #include "frontend/import/importer.h"
 
 namespace bf_aot {
@@ -11,17 +13,10 @@ constexpr int kMany = 1 << 16;
 
 constexpr OperatorImporter kOperators[] = {
     // type, importer, least and most inputs, most outputs, attributes
-    {"Abs", import_function, 1, 1, 1, {}},
-    {"Acos", import_function, 1, 1, 1, {}},
-    {"Acosh", import_function, 1, 1, 1, {}},
     {"Add", import_add, 2, 2, 1, {"axis", "broadcast"}},
     {"And", import_and, 2, 2, 1, {}},
     {"ArgMax", import_arg_max, 1, 1, 1, {"axis", "keepdims", "select_last_index"}},
     {"ArgMin", import_arg_min, 1, 1, 1, {"axis", "keepdims", "select_last_index"}},
-    {"Asin", import_function, 1, 1, 1, {}},
-    {"Asinh", import_function, 1, 1, 1, {}},
-    {"Atan", import_function, 1, 1, 1, {}},
-    {"Atanh", import_function, 1, 1, 1, {}},
     {"AveragePool",
      import_average_pool,
      1,
@@ -37,8 +32,6 @@ constexpr OperatorImporter kOperators[] = {
      {"consumed_inputs", "epsilon", "is_test", "momentum", "spatial", "training_mode"}},
     {"Cast", import_cast, 1, 1, 1, {"to", "saturate", "round_mode"}},
     {"CastLike", import_cast_like, 2, 2, 1, {"saturate", "round_mode"}},
-    {"Ceil", import_function, 1, 1, 1, {}},
-    {"Celu", import_celu, 1, 1, 1, {"alpha"}},
     {"Clip", import_clip, 1, 3, 1, {"min", "max"}},
     {"Compress", import_compress, 2, 2, 1, {"axis"}},
     {"Concat", import_concat, 1, kMany, 1, {"axis"}},
@@ -69,8 +62,6 @@ constexpr OperatorImporter kOperators[] = {
      1,
      {"auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads",
       "strides"}},
-    {"Cos", import_function, 1, 1, 1, {}},
-    {"Cosh", import_function, 1, 1, 1, {}},
     {"CumSum", import_cum_sum, 2, 2, 1, {"exclusive", "reverse"}},
     {"DepthToSpace", import_depth_to_space, 1, 1, 1, {"blocksize", "mode"}},
     {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size", "output_dtype"}},
@@ -78,14 +69,10 @@ constexpr OperatorImporter kOperators[] = {
     {"Dropout", import_dropout, 1, 3, 2, {"ratio", "seed"}},
     {"DynamicQuantizeLinear", import_dynamic_quantize_linear, 1, 1, 3, {}},
     {"Einsum", import_einsum, 1, kMany, 1, {"equation"}},
-    {"Elu", import_elu, 1, 1, 1, {"alpha"}},
     {"Equal", import_equal, 2, 2, 1, {}},
-    {"Erf", import_function, 1, 1, 1, {}},
-    {"Exp", import_function, 1, 1, 1, {}},
     {"Expand", import_expand, 2, 2, 1, {}},
     {"EyeLike", import_eye_like, 1, 1, 1, {"dtype", "k"}},
     {"Flatten", import_flatten, 1, 1, 1, {"axis"}},
-    {"Floor", import_function, 1, 1, 1, {}},
     {"Gather", import_gather, 2, 2, 1, {"axis"}},
     {"GatherElements", import_gather_elements, 2, 2, 1, {"axis"}},
     {"GatherND", import_gather_nd, 2, 2, 1, {"batch_dims"}},
@@ -102,8 +89,6 @@ constexpr OperatorImporter kOperators[] = {
      3,
      1,
      {"epsilon", "num_groups", "stash_type"}},
-    {"HardSigmoid", import_hard_sigmoid, 1, 1, 1, {"alpha", "beta"}},
-    {"HardSwish", import_function, 1, 1, 1, {}},
     {"Hardmax", import_hardmax, 1, 1, 1, {"axis"}},
     {"Identity", import_identity, 1, 1, 1, {}},
     {"InstanceNormalization",
@@ -116,10 +101,8 @@ constexpr OperatorImporter kOperators[] = {
     {"IsNaN", import_is_nan, 1, 1, 1, {}},
     {"LRN", import_lrn, 1, 1, 1, {"alpha", "beta", "bias", "size"}},
     {"LayerNormalization", import_layer_normalization, 2, 3, 3, {"axis", "epsilon", "stash_type"}},
-    {"LeakyRelu", import_leaky_relu, 1, 1, 1, {"alpha"}},
     {"Less", import_less, 2, 2, 1, {}},
     {"LessOrEqual", import_less_or_equal, 2, 2, 1, {}},
-    {"Log", import_function, 1, 1, 1, {}},
     {"LogSoftmax", import_log_softmax, 1, 1, 1, {"axis"}},
     {"LpNormalization", import_lp_normalization, 1, 1, 1, {"axis", "p"}},
     {"LpPool",
@@ -140,7 +123,6 @@ constexpr OperatorImporter kOperators[] = {
     {"Mean", import_mean, 1, kMany, 1, {}},
     {"MeanVarianceNormalization", import_mean_variance_normalization, 1, 1, 1, {"axes"}},
     {"Min", import_min, 1, kMany, 1, {}},
-    {"Mish", import_function, 1, 1, 1, {}},
     {"Mod", import_mod, 2, 2, 1, {"fmod"}},
     {"Mul", import_mul, 2, 2, 1, {"axis", "broadcast"}},
     {"Neg", import_neg, 1, 1, 1, {}},
@@ -172,7 +154,6 @@ constexpr OperatorImporter kOperators[] = {
      {"axis", "block_size", "output_dtype", "precision", "saturate"}},
     {"RMSNormalization", import_rms_normalization, 2, 2, 1, {"axis", "epsilon", "stash_type"}},
     {"Range", import_range, 3, 3, 1, {}},
-    {"Reciprocal", import_function, 1, 1, 1, {}},
     {"ReduceL1", import_reduce_l1, 1, 2, 1, {"axes", "keepdims", "noop_with_empty_axes"}},
     {"ReduceL2", import_reduce_l2, 1, 2, 1, {"axes", "keepdims", "noop_with_empty_axes"}},
     {"ReduceLogSum", import_reduce_log_sum, 1, 2, 1, {"axes", "keepdims", "noop_with_empty_axes"}},
@@ -203,17 +184,10 @@ constexpr OperatorImporter kOperators[] = {
      {"antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
       "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"}},
     {"ReverseSequence", import_reverse_sequence, 2, 2, 1, {"batch_axis", "time_axis"}},
-    {"Round", import_function, 1, 1, 1, {}},
     {"Scatter", import_scatter_elements, 3, 3, 1, {"axis"}},
     {"ScatterElements", import_scatter_elements, 3, 3, 1, {"axis", "reduction"}},
     {"ScatterND", import_scatter_nd, 3, 3, 1, {"reduction"}},
-    {"Selu", import_selu, 1, 1, 1, {"alpha", "gamma"}},
     {"Shape", import_shape, 1, 1, 1, {"end", "start"}},
-    {"Shrink", import_shrink, 1, 1, 1, {"bias", "lambd"}},
-    {"Sigmoid", import_function, 1, 1, 1, {}},
-    {"Sign", import_function, 1, 1, 1, {}},
-    {"Sin", import_function, 1, 1, 1, {}},
-    {"Sinh", import_function, 1, 1, 1, {}},
     {"Size", import_size, 1, 1, 1, {}},
     {"Slice", import_slice, 1, 5, 1, {"axes", "ends", "starts"}},
     {"Softmax", import_softmax, 1, 1, 1, {"axis"}},
@@ -223,18 +197,12 @@ constexpr OperatorImporter kOperators[] = {
      3,
      2,
      {"ignore_index", "reduction"}},
-    {"Softplus", import_function, 1, 1, 1, {}},
-    {"Softsign", import_function, 1, 1, 1, {}},
     {"SpaceToDepth", import_space_to_depth, 1, 1, 1, {"blocksize"}},
     {"Split", import_split, 1, 2, kMany, {"axis", "num_outputs", "split"}},
-    {"Sqrt", import_function, 1, 1, 1, {}},
     {"Squeeze", import_squeeze, 1, 2, 1, {"axes"}},
     {"Sub", import_sub, 2, 2, 1, {"axis", "broadcast"}},
     {"Sum", import_sum, 1, kMany, 1, {}},
     {"Swish", import_swish, 1, 1, 1, {"alpha"}},
-    {"Tan", import_function, 1, 1, 1, {}},
-    {"Tanh", import_function, 1, 1, 1, {}},
-    {"ThresholdedRelu", import_thresholded_relu, 1, 1, 1, {"alpha"}},
     {"Tile", import_tile, 2, 2, 1, {}},
     {"TopK", import_top_k, 1, 2, 2, {"axis", "k", "largest", "sorted"}},
     {"Transpose", import_transpose, 1, 1, 1, {"perm"}},
@@ -245,10 +213,26 @@ constexpr OperatorImporter kOperators[] = {
     {"Xor", import_xor, 2, 2, 1, {}},
 };
 
+// Those that are functions of one variable; facts_of() says which.
+const std::vector<OperatorImporter>& function_operators() {
+  static const std::vector<OperatorImporter> operators = [] {
+    std::vector<OperatorImporter> made;
+    for (std::size_t kind = 0; kind < kFunctionKinds; ++kind) {
+      const FunctionOperator& from = facts_of(static_cast<FunctionKind>(kind)).from;
+      if (!from.type.empty())
+        made.push_back({from.type, import_function, 1, 1, 1, {from.a.attribute, from.b.attribute}});
+    }
+    return made;
+  }();
+  return operators;
+}
+
 }  // namespace
 
 const OperatorImporter* find_operator(std::string_view op_type) {
   for (const OperatorImporter& each : kOperators)
+    if (each.op_type == op_type) return &each;
+  for (const OperatorImporter& each : function_operators())
     if (each.op_type == op_type) return &each;
   return nullptr;
 }
@@ -256,6 +240,7 @@ const OperatorImporter* find_operator(std::string_view op_type) {
 std::vector<std::string_view> supported_operators() {
   std::vector<std::string_view> names;
   for (const OperatorImporter& each : kOperators) names.push_back(each.op_type);
+  for (const OperatorImporter& each : function_operators()) names.push_back(each.op_type);
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -39,23 +39,16 @@ void import_squeeze(NodeImport& node);
 void import_transpose(NodeImport& node);
 void import_unsqueeze(NodeImport& node);
 
-// Elementwise functions (operators_elementwise.cpp). import_function: those without parameters.
+// Elementwise functions (operators_elementwise.cpp). import_function: those of function_facts.h.
 void import_cast(NodeImport& node);
 void import_cast_like(NodeImport& node);
-void import_celu(NodeImport& node);
 void import_clip(NodeImport& node);
-void import_elu(NodeImport& node);
 void import_function(NodeImport& node);
 void import_gelu(NodeImport& node);
-void import_hard_sigmoid(NodeImport& node);
-void import_leaky_relu(NodeImport& node);
 void import_neg(NodeImport& node);
 void import_pow(NodeImport& node);
 void import_prelu(NodeImport& node);
-void import_selu(NodeImport& node);
-void import_shrink(NodeImport& node);
 void import_swish(NodeImport& node);
-void import_thresholded_relu(NodeImport& node);
 
 // Arithmetic of several operands (operators_variadic.cpp).
 void import_add(NodeImport& node);

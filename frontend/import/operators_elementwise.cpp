@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <string_view>
 
+#include "frontend/function_facts.h"
 #include "frontend/import/builder.h"
 #include "frontend/import/importing.h"
 #include "frontend/import/operators.h"
@@ -18,44 +18,18 @@ namespace {
 
 using onnx::TensorProto;
 
-struct PlainFunction {
-  std::string_view op_type;
-  Function function;
-};
-
-// Operators without parameters.
-constexpr PlainFunction kPlainFunctions[] = {
-    {"Abs", {FunctionKind::kAbs}},
-    {"Acos", {FunctionKind::kAcos}},
-    {"Acosh", {FunctionKind::kAcosh}},
-    {"Asin", {FunctionKind::kAsin}},
-    {"Asinh", {FunctionKind::kAsinh}},
-    {"Atan", {FunctionKind::kAtan}},
-    {"Atanh", {FunctionKind::kAtanh}},
-    {"Ceil", {FunctionKind::kCeil}},
-    {"Cos", {FunctionKind::kCos}},
-    {"Cosh", {FunctionKind::kCosh}},
-    {"Erf", {FunctionKind::kErf}},
-    {"Exp", {FunctionKind::kExp}},
-    {"Floor", {FunctionKind::kFloor}},
-    {"HardSwish", {FunctionKind::kHardSwish}},
-    {"Log", {FunctionKind::kLog}},
-    {"Mish", {FunctionKind::kMish}},
-    {"Reciprocal", {FunctionKind::kReciprocal}},
-    {"Round", {FunctionKind::kRound, 1}},
-    {"Sigmoid", {FunctionKind::kSigmoid}},
-    {"Sign", {FunctionKind::kSign}},
-    {"Sin", {FunctionKind::kSin}},
-    {"Sinh", {FunctionKind::kSinh}},
-    {"Softplus", {FunctionKind::kSoftplus}},
-    {"Softsign", {FunctionKind::kSoftsign}},
-    {"Sqrt", {FunctionKind::kSqrt}},
-    {"Tan", {FunctionKind::kTan}},
-    {"Tanh", {FunctionKind::kTanh}},
-};
-
 void emit_function(NodeImport& node, Function function) {
   node.emit(Unary{function}, {node.input(0)});
+}
+
+double parameter_of(NodeImport& node, const ParameterSource& source) {
+  if (source.attribute.empty()) return source.otherwise;
+  const double value = node.float_attribute(source.attribute, source.otherwise);
+  if (source.divides && value == 0)
+    fail(
+        "BF1012", "",
+        fmt::format("attribute '{}' is 0, but {} divides by it", source.attribute, node.op_type()));
+  return value;
 }
 
 // x^e for one exponent, by the kindest function that is the same.
@@ -146,22 +120,10 @@ void cast_to(NodeImport& node, ElementType from, ElementType to) {
 }  // namespace
 
 void import_function(NodeImport& node) {
-  const auto* const found =
-      std::find_if(std::begin(kPlainFunctions), std::end(kPlainFunctions),
-                   [&](const PlainFunction& each) { return each.op_type == node.op_type(); });
-  BF_CHECK(found != std::end(kPlainFunctions));
-  emit_function(node, found->function);
-}
-
-// Defaults are the schema's, which are floats.
-void import_celu(NodeImport& node) {
-  const double alpha = node.float_attribute("alpha", 1);
-  if (alpha == 0) fail("BF1012", "", "attribute 'alpha' is 0, but Celu divides by it");
-  emit_function(node, {FunctionKind::kCelu, alpha});
-}
-
-void import_elu(NodeImport& node) {
-  emit_function(node, {FunctionKind::kElu, node.float_attribute("alpha", 1)});
+  const FunctionFacts* const found = facts_of_operator(node.op_type());
+  BF_CHECK(found != nullptr);
+  const double a = parameter_of(node, found->from.a);
+  emit_function(node, {found->kind, a, parameter_of(node, found->from.b)});
 }
 
 void import_gelu(NodeImport& node) {
@@ -172,36 +134,12 @@ void import_gelu(NodeImport& node) {
   emit_function(node, {approximate == "tanh" ? FunctionKind::kGeluTanh : FunctionKind::kGelu});
 }
 
-void import_hard_sigmoid(NodeImport& node) {
-  emit_function(node, {FunctionKind::kHardSigmoid, node.float_attribute("alpha", 0.2F),
-                       node.float_attribute("beta", 0.5F)});
-}
-
-void import_leaky_relu(NodeImport& node) {
-  emit_function(node, {FunctionKind::kLeakyRelu, node.float_attribute("alpha", 0.01F)});
-}
-
-void import_selu(NodeImport& node) {
-  emit_function(node,
-                {FunctionKind::kSelu, node.float_attribute("alpha", 1.67326319217681884765625),
-                 node.float_attribute("gamma", 1.05070102214813232421875)});
-}
-
-void import_shrink(NodeImport& node) {
-  emit_function(node, {FunctionKind::kShrink, node.float_attribute("lambd", 0.5F),
-                       node.float_attribute("bias", 0)});
-}
-
 // x sigmoid(alpha x).
 void import_swish(NodeImport& node) {
   const ValueId x = node.input(0);
   const double alpha = node.float_attribute("alpha", 1);
   const ValueId inner = alpha == 1 ? x : add_scale(node, x, alpha, 0);
   node.emit(Binary{Binary::Kind::kMul}, {x, add_unary(node, inner, {FunctionKind::kSigmoid})});
-}
-
-void import_thresholded_relu(NodeImport& node) {
-  emit_function(node, {FunctionKind::kThresholdedRelu, node.float_attribute("alpha", 1)});
 }
 
 void import_neg(NodeImport& node) {

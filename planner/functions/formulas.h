@@ -1,14 +1,33 @@
 #pragma once
 
-#include "planner/functions/pieces.h"
+#include "planner/functions/series.h"
 
+// Series of which those of functions are made, beside the ones of series.h.
 namespace bf_aot {
 
-// The Taylor coefficients of a smooth function; of ELU-like ones on their side x < 0, of
-// hard-swish on [-3, 3]. kLog, kSqrt and kPower: on x > 0.
-Formula formula_of(const Function& function);
+// 1 + s x^2
+Series one_plus_square(const Series& x, int s);
 
-// e^x: what the reduced argument of kExponential has; also kExp's own formula.
-Series formula_of_exp(const Interval& x, int order);
+// u^(-1/2)
+Series inverse_root(const Series& u);
+
+// 2 / sqrt(pi) e^(-u^2)
+Series gauss(const Series& u);
+
+// a (e^(x / b) - 1)
+Series scaled_expm1(const Series& x, const Interval& a, const Interval& b);
+
+// The value by MPFR, which increases, and the derivative by its own series.
+Series arc(const Series& x, MpfrFunction value, const Series& slope);
+
+// (e^x + sign e^-x) / 2. The value by MPFR when sign < 0: the difference would lose it.
+Series hyperbolic(const Series& x, int sign, MpfrFunction value);
+
+// x / (1 + |x|). The interval must not have both signs inside.
+Series softsign(const Series& x);
+
+Series softplus(const Series& x);
+Series gelu(const Series& x);
+Series gelu_tanh(const Series& x);
 
 }  // namespace bf_aot

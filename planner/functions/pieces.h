@@ -23,14 +23,45 @@ struct Piece {
 
 struct Pieces {
   std::vector<Piece> pieces;
-  Formula formula;  // of the smooth pieces: on each it is chosen by the interval's place
-  int monotone = 0;
-  int degree = 7;  // of the polynomials
+  Formula formula;   // of the smooth pieces: on each it is chosen by the interval's place
+  int monotone = 0;  // 1: f never decreases, -1: never increases, over its domain
+  int degree = 7;    // of the polynomials
 };
 
-Pieces pieces_of(const Function& function);
+// What lists of pieces are made of.
+namespace pieces {
 
-// Whether f never decreases (1), never increases (-1) or neither is known (0).
-int monotone_of(const Function& function);
+using List = std::vector<Piece>;
 
+// Cells near a square-root singularity get ever smaller: they end here, and a constant follows.
+inline constexpr double kNearEnd = 0x1p-44;
+
+Piece line(double start, double intercept, double slope, double error = 0);
+Piece after(double start, double intercept, double slope);  // a line whose start is not its own
+Piece smooth(double start);
+Piece unknown(double start, bool open = false);
+// A constant piece that holds [low, high].
+Piece between(double start, double low, double high);
+
+// min(max(a x + b, 0), 1)
+List hard_sigmoid(double a, double b);
+
+List clip(double low, double high);
+List shrink(double a, double b);
+
+// A smooth function with lines at both ends: left constant, right intercept + slope x. `left_side`
+// and `right_side`: whether it comes from above (1) or below (-1).
+List with_tails(const Formula& f, double left, int left_side, double right, double right_slope,
+                int right_side);
+
+// a (e^(x / scale) - 1) below 0, slope x above.
+List elu(double a, double scale, double slope);
+
+List tangent_periods();
+List arc_sine(const Formula& f, bool falling);
+
+// Infinite parameters may leave pieces without points.
+void drop_empty(List& list);
+
+}  // namespace pieces
 }  // namespace bf_aot

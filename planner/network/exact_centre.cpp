@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/function_facts.h"
 #include "planner/network/error_terms.h"
 #include "runtime/bf/contract/chains.h"
 
@@ -49,24 +50,10 @@ int unit_of(const std::vector<Number>& numbers) {
 constexpr double kMargin = 1 + 0x1p-18;
 
 Values of_function(const Function& f, const Values& x) {
-  switch (f.kind) {
-    case FunctionKind::kSign:
-    case FunctionKind::kStep:
-    case FunctionKind::kStepAt:
-    case FunctionKind::kIsZero:
-      return {0, 1};
-    case FunctionKind::kRound:
-      return {0, kMargin * x.largest / std::abs(f.a) + 1};
-    case FunctionKind::kFloor:
-    case FunctionKind::kCeil:
-      return {0, kMargin * x.largest + 1};
-    case FunctionKind::kAbs:
-      return {std::nullopt, x.largest};
-    case FunctionKind::kClip:
-      return {std::nullopt, std::max(std::abs(f.a), std::abs(f.b))};
-    default:
-      return {};
-  }
+  const FunctionFacts& facts = facts_of(f.kind);
+  if (facts.magnitude == nullptr) return {};
+  if (facts.integers) return {0, facts.magnitude(f, kMargin * x.largest)};
+  return {std::nullopt, facts.magnitude(f, x.largest)};
 }
 
 class Analysis {

@@ -8,33 +8,9 @@ namespace {
 constexpr int kSamples = 128;    // over the interval
 constexpr int kRefinements = 4;  // around a point of interest, each 16 times finer
 constexpr double kPeriods = 64;  // wider intervals hold whole periods of sin and cos
-constexpr double kPi = 3.14159265358979323846;
 
-// Whether f is finite and continuous on [low, high]; see FunctionKind. Conservative at poles of
-// tan: they are told apart by double division alone, and samples that are not finite refuse too.
 bool in_domain(const Function& f, double low, double high) {
-  switch (f.kind) {
-    case FunctionKind::kLog:
-      return low > 0;
-    case FunctionKind::kSqrt:
-      return low >= 0;
-    case FunctionKind::kReciprocal:
-      return low > 0 || high < 0;
-    case FunctionKind::kPower:
-      if (f.a != std::floor(f.a)) return low > 0;
-      return f.a >= 0 || low > 0 || high < 0;
-    case FunctionKind::kTan:
-      return std::floor(low / kPi + 0.5) == std::floor(high / kPi + 0.5);
-    case FunctionKind::kAsin:
-    case FunctionKind::kAcos:
-      return low >= -1 && high <= 1;
-    case FunctionKind::kAcosh:
-      return low >= 1;
-    case FunctionKind::kAtanh:
-      return low > -1 && high < 1;
-    default:
-      return true;
-  }
+  return lies_in(facts_of(f.kind).domain(f), low, high);
 }
 
 using Points = std::vector<Point<double>>;
@@ -136,8 +112,7 @@ Relaxed<double> relax_narrow(const Function& f, const Points& points, double low
 
 Relaxed<double> relax_smooth(const Function& f, double low, double high) {
   if (!in_domain(f, low, high)) return nothing_known<double>();
-  const bool periodic = f.kind == FunctionKind::kSin || f.kind == FunctionKind::kCos;
-  if (periodic && high - low > kPeriods) return {0, 0, 1, -1, -1, 1};
+  if (facts_of(f.kind).wave && high - low > kPeriods) return {0, 0, 1, -1, -1, 1};
   Sampler sampler(f, low, high);
   if (!sampler.all_finite()) return nothing_known<double>();
   if (high - low < 1e-9 * std::max(1.0, std::fabs(low)))
@@ -154,7 +129,7 @@ Relaxed<double> relax_smooth(const Function& f, double low, double high) {
 // extremes are the limits or lie within.
 Relaxed<double> relax_infinite(const Function& f, double low, double high) {
   constexpr double kFar = 64;
-  if (f.kind == FunctionKind::kSin || f.kind == FunctionKind::kCos) return {0, 0, 1, -1, -1, 1};
+  if (facts_of(f.kind).wave) return {0, 0, 1, -1, -1, 1};
   if (!(low <= high) || !in_domain(f, low, high)) return nothing_known<double>();
   double least = evaluate(f, low), most = least;
   const auto see = [&](double y) {

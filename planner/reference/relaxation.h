@@ -12,6 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/function.h"
 #include "frontend/function_exact.h"
+#include "frontend/function_facts.h"
 #include "planner/reference/scalars.h"
 
 // Lines around an activation on an interval. The best pair has the least area between them, which
@@ -132,28 +133,32 @@ std::vector<Scalar> breaks_of(const Function& f, const Scalar& low, const Scalar
   const auto add = [&](double x) {
     if (is_finite(x)) list.push_back(Scalar(x));
   };
-  switch (f.kind) {
-    case FunctionKind::kClip:
-    case FunctionKind::kThresholdedRelu:
-      add(f.a);
-      if (f.kind == FunctionKind::kClip) add(f.b);
+  switch (facts_of(f.kind).breaks) {
+    case Breaks::kNone:
+      BF_CHECK(!"a function of pieces and steps");
       break;
-    case FunctionKind::kShrink:
+    case Breaks::kZero:
+      add(0);
+      break;
+    case Breaks::kA:
+      add(f.a);
+      break;
+    case Breaks::kAB:
+      add(f.a);
+      add(f.b);
+      break;
+    case Breaks::kPlusMinus:
       add(-f.a);
       add(f.a);
       break;
-    case FunctionKind::kHardSigmoid:
+    case Breaks::kUnit:
       if (f.a == 0) break;
       list = {Scalar(-Scalar(f.b) / Scalar(f.a)), Scalar((1 - Scalar(f.b)) / Scalar(f.a))};
       break;
-    case FunctionKind::kFloor:
-    case FunctionKind::kCeil:
+    case Breaks::kIntegers:
       return grid_points(low, high, Scalar(1), Scalar(0));
-    case FunctionKind::kRound:
+    case Breaks::kHalves:
       return grid_points(low, high, Scalar(f.a), Scalar(Scalar(1) / 2));
-    default:
-      BF_CHECK(is_piecewise_linear(f.kind));
-      add(0);
   }
   return list;
 }
@@ -161,8 +166,9 @@ std::vector<Scalar> breaks_of(const Function& f, const Scalar& low, const Scalar
 // The distance of the jumps that grid_points lists; 0 for other functions.
 template <typename Scalar>
 Scalar period_of(const Function& f) {
-  if (f.kind == FunctionKind::kRound) return magnitude(Scalar(f.a));
-  return f.kind == FunctionKind::kFloor || f.kind == FunctionKind::kCeil ? 1 : 0;
+  const Breaks breaks = facts_of(f.kind).breaks;
+  if (breaks == Breaks::kHalves) return magnitude(Scalar(f.a));
+  return breaks == Breaks::kIntegers ? 1 : 0;
 }
 
 // The corners of the graph's closure: at every break the value and the limits from both sides.

@@ -82,6 +82,14 @@ TEST(FoldNode, claims_nothing_outside_of_the_domain) {
   EXPECT_FALSE(fold(Binary{Binary::Kind::kDiv}, {{{1}, {1}, {}}, {{1}, {0}, {}}}).has_value());
 }
 
+// On the flat side of a falling function its slope elsewhere does not count.
+TEST(FoldNode, knows_falling_functions) {
+  const Constant flat = *apply({FunctionKind::kHardSigmoid, -1, 0.5}, 10, 1);
+  EXPECT_EQ(flat.data[0], 0);
+  EXPECT_TRUE(flat.is_exact());
+  expect_bound({FunctionKind::kHardSigmoid, -1, 0.5}, 0.25, 0x1p-10);
+}
+
 // The number may lie on either side of the step.
 TEST(FoldNode, steps_of_inexact_numbers_are_inexact) {
   const Constant near = *apply({FunctionKind::kFloor}, 3, 0x1p-52);

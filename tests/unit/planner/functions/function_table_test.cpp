@@ -7,16 +7,16 @@
 
 #include "planner/functions/cells.h"
 #include "planner/functions/enclosure.h"
-#include "planner/functions/formulas.h"
+#include "planner/functions/function_recipes.h"
 
 namespace bf_aot {
 namespace {
 
 std::vector<Function> smooth_functions() {
   std::vector<Function> list;
-  for (int kind = static_cast<int>(FunctionKind::kSigmoid);
-       kind <= static_cast<int>(FunctionKind::kAtanh); ++kind) {
+  for (std::size_t kind = 0; kind < kFunctionKinds; ++kind) {
     Function function{static_cast<FunctionKind>(kind), 0, 0};
+    if (is_piecewise_linear(function.kind)) continue;
     if (function.kind == FunctionKind::kElu || function.kind == FunctionKind::kCelu) function.a = 1;
     if (function.kind == FunctionKind::kSelu) function = {function.kind, 1.67, 1.05};
     if (function.kind == FunctionKind::kPower) function.a = 1.5;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "planner/functions/function_table.h"
+
+// The ways in which tables are made; each row of function_recipes.cpp names one.
+namespace bf_aot {
+
+// From the row's pieces: lines as they are, polynomials over cells of the smooth ones.
+FunctionTable table_of_pieces(const Function& function);
+
+FunctionTable exponential_table(const Function& function);
+FunctionTable logarithm_table(const Function& function);
+
+// Of x^a.
+FunctionTable table_of_power(const Function& function, double a);
+
+// Of a function that rounds x / step to an integer.
+FunctionTable staircase(const Function& function, FunctionForm form, double step);
+
+}  // namespace bf_aot

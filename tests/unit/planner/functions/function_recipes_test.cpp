@@ -1,0 +1,222 @@
+// The two tables of functions, frontend/function_facts.cpp and planner/functions/
+// function_recipes.cpp: what a row says of a function is compared with its exact values, and so
+// with what the other table says.
+
+#include "planner/functions/function_recipes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "frontend/function_exact.h"
+#include "frontend/function_facts.h"
+#include "frontend/import/importer.h"
+
+namespace bf_aot {
+namespace {
+
+// Of every kind; of kinds with parameters several.
+std::vector<Function> functions() {
+  const double inf = std::numeric_limits<double>::infinity();
+  std::vector<Function> list;
+  for (std::size_t i = 0; i < kFunctionKinds; ++i) {
+    const auto kind = static_cast<FunctionKind>(i);
+    if (facts_of(kind).parameters == 0) list.push_back({kind});
+  }
+  for (const double a : {0.25, -0.5}) {
+    for (const FunctionKind kind : {FunctionKind::kLeakyRelu, FunctionKind::kThresholdedRelu,
+                                    FunctionKind::kRound, FunctionKind::kElu, FunctionKind::kCelu})
+      list.push_back({kind, a});
+    for (const FunctionKind kind :
+         {FunctionKind::kHardSigmoid, FunctionKind::kShrink, FunctionKind::kSelu})
+      list.push_back({kind, a, 0.75});
+  }
+  for (const double a : {-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0})
+    list.push_back({FunctionKind::kPower, a});
+  list.push_back({FunctionKind::kClip, -1, 2});
+  list.push_back({FunctionKind::kClip, -inf, 0.5});
+  list.push_back({FunctionKind::kClip, 0.5, inf});
+  return list;
+}
+
+// In order; ends of pieces among them.
+std::vector<double> points_of(const Function& f) {
+  std::set<double> points = {-100, -60, -3,   -1, -0.75, -0.5, -0.25, 0,
+                             0.25, 0.5, 0.75, 1,  2,     3,    60};
+  for (double x = -5; x <= 5; x += 0.1875) points.insert(x);
+  std::erase_if(points, [&](double x) { return !lies_in(facts_of(f.kind).domain(f), x, x); });
+  return {points.begin(), points.end()};
+}
+
+// How far evaluate_exact() may be from f.
+mpq_class miss_of(const Function& f, const mpq_class& y) {
+  return is_piecewise_linear(f.kind) ? mpq_class() : mpq_class(0x1p-190) * (1 + abs(y));
+}
+
+mpq_class rational(const Real& x) {
+  mpq_class made;
+  mpfr_get_q(made.get_mpq_t(), x);
+  return made;
+}
+
+const Piece& piece_at(const Pieces& made, double x) {
+  std::size_t i = 0;
+  while (i + 1 < made.pieces.size() &&
+         (made.pieces[i + 1].open ? x > made.pieces[i + 1].start : x >= made.pieces[i + 1].start))
+    ++i;
+  return made.pieces[i];
+}
+
+// f(x) lies where the recipe says; false where that says nothing.
+bool expect_inside(const Function& f, const Pieces& made, double x) {
+  const Piece& piece = piece_at(made, x);
+  const mpq_class y = evaluate_exact(f, x);
+  const mpq_class miss = miss_of(f, y);
+  if (piece.kind == Piece::Kind::kUnknown) return false;
+  if (piece.kind == Piece::Kind::kLine) {
+    const mpq_class line = mpq_class(piece.intercept) + mpq_class(piece.slope) * mpq_class(x);
+    EXPECT_LE(abs(y - line), mpq_class(piece.error) + miss) << x;
+    return true;
+  }
+  const Interval value = made.formula(Interval(x), 0).at(0);
+  EXPECT_LE(rational(value.low), y + miss) << x;
+  EXPECT_GE(rational(value.high), y - miss) << x;
+  EXPECT_LE(double_above(value) - double_below(value), 1e-15 * (1 + std::abs(y.get_d()))) << x;
+  return true;
+}
+
+TEST(FunctionRecipes, AgreeWithTheFacts) {
+  for (std::size_t i = 0; i < kFunctionKinds; ++i) {
+    const auto kind = static_cast<FunctionKind>(i);
+    EXPECT_EQ(recipe_of(kind).series == nullptr, is_piecewise_linear(kind)) << name_of(kind);
+  }
+  for (const Function& f : functions()) {
+    if (recipe_of(f.kind).pieces == nullptr) continue;
+    SCOPED_TRACE(to_string(f));
+    const Pieces made = pieces_of(f);
+    int known = 0;
+    for (const double x : points_of(f)) known += expect_inside(f, made, x) ? 1 : 0;
+    EXPECT_GT(known, 8);
+  }
+}
+
+// Where tables are not made of pieces, the series hold on x > 0; exponentials' everywhere.
+TEST(FunctionRecipes, SeriesHoldTheValues) {
+  for (const Function& f : functions()) {
+    const FunctionRecipe& recipe = recipe_of(f.kind);
+    if (recipe.pieces != nullptr || recipe.series == nullptr) continue;
+    SCOPED_TRACE(to_string(f));
+    Pieces whole;
+    whole.pieces = {pieces::smooth(-std::numeric_limits<double>::infinity())};
+    whole.formula = formula_of(f);
+    for (const double x : points_of(f))
+      if (x > 0 || f.kind == FunctionKind::kExp) {
+        EXPECT_TRUE(expect_inside(f, whole, x));
+      }
+  }
+}
+
+TEST(FunctionFacts, DoublesAreNearTheExactValues) {
+  for (const Function& f : functions()) {
+    SCOPED_TRACE(to_string(f));
+    EXPECT_FALSE(points_of(f).empty());
+    for (const double x : points_of(f)) {
+      const double exact = evaluate_exact(f, x).get_d();
+      EXPECT_NEAR(evaluate(f, x), exact, 1e-12 * std::abs(exact) + 1e-300) << x;
+    }
+  }
+}
+
+TEST(FunctionFacts, OutsideOfTheDomainThereAreNoValues) {
+  for (const Function& f : functions()) {
+    SCOPED_TRACE(to_string(f));
+    const FunctionDomain domain = facts_of(f.kind).domain(f);
+    for (const double x : {-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0}) {
+      const bool at_zero = x == 0 && f.kind == FunctionKind::kPower && f.a > 0;  // 0^0.5
+      if (!at_zero) {
+        EXPECT_EQ(std::isnan(evaluate(f, x)), !lies_in(domain, x, x)) << x;
+      }
+    }
+  }
+}
+
+TEST(FunctionFacts, MonotonyHolds) {
+  for (const Function& f : functions()) {
+    SCOPED_TRACE(to_string(f));
+    const Monotony monotony = facts_of(f.kind).monotony(f);
+    const std::vector<double> points = points_of(f);
+    std::set<int> left, right;  // signs of the differences to both sides of 0
+    for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+      const mpq_class y = evaluate_exact(f, points[i]);
+      mpq_class rise = evaluate_exact(f, points[i + 1]) - y;
+      if (abs(rise) <= 2 * miss_of(f, y)) rise = 0;
+      if (points[i + 1] <= 0) left.insert(sgn(rise));
+      if (points[i] >= 0) right.insert(sgn(rise));
+      if (monotony == Monotony::kRises) {
+        EXPECT_GE(sgn(rise), 0) << points[i];
+      }
+      if (monotony == Monotony::kFalls) {
+        EXPECT_LE(sgn(rise), 0) << points[i];
+      }
+    }
+    if (monotony != Monotony::kEachSide) continue;
+    for (const auto& side : {left, right}) EXPECT_FALSE(side.contains(1) && side.contains(-1));
+  }
+}
+
+TEST(FunctionFacts, SteepnessSizeAndWholeNumbersHold) {
+  for (const Function& f : functions()) {
+    SCOPED_TRACE(to_string(f));
+    const FunctionFacts& facts = facts_of(f.kind);
+    const std::vector<double> points = points_of(f);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const mpq_class y = evaluate_exact(f, points[i]);
+      const mpq_class miss = 2 * miss_of(f, y);
+      const double magnitude =
+          facts.magnitude != nullptr ? facts.magnitude(f, std::abs(points[i])) : INFINITY;
+      if (std::isfinite(magnitude)) {
+        EXPECT_LE(abs(y), mpq_class(magnitude)) << points[i];
+      }
+      if (facts.integers) {
+        EXPECT_EQ(y.get_den(), 1) << points[i];
+      }
+      if (facts.wave) {
+        EXPECT_LE(abs(y), 1 + miss) << points[i];
+      }
+      if (facts.lipschitz != nullptr && i > 0) {
+        const mpq_class far = mpq_class(facts.lipschitz(f)) * mpq_class(points[i] - points[i - 1]);
+        EXPECT_LE(abs(y - evaluate_exact(f, points[i - 1])), far + miss) << points[i];
+      }
+    }
+  }
+}
+
+TEST(FunctionFacts, OperatorsAreSupportedAndFound) {
+  const std::vector<std::string_view> supported = supported_operators();
+  std::set<std::string_view> types;
+  for (std::size_t i = 0; i < kFunctionKinds; ++i) {
+    const FunctionFacts& facts = facts_of(static_cast<FunctionKind>(i));
+    if (facts.from.type.empty()) continue;
+    EXPECT_TRUE(types.insert(facts.from.type).second) << facts.from.type;
+    EXPECT_EQ(facts_of_operator(facts.from.type), &facts);
+    EXPECT_EQ(std::count(supported.begin(), supported.end(), facts.from.type), 1);
+  }
+  EXPECT_EQ(facts_of_operator(""), nullptr);
+  EXPECT_EQ(facts_of_operator("Relu"), nullptr);
+}
+
+TEST(FunctionFacts, DomainsHaveEndsAndGaps) {
+  const FunctionDomain open{.low = -1, .high = 1, .ends = false};
+  EXPECT_TRUE(lies_in(open, -0.5, 0.5));
+  EXPECT_FALSE(lies_in(open, -1.0, 0.5));
+  EXPECT_FALSE(lies_in(open, mpq_class(0), mpq_class(1)));
+  EXPECT_TRUE(lies_in(FunctionDomain{.low = -1, .high = 1}, mpq_class(-1), mpq_class(1)));
+  EXPECT_FALSE(lies_in(FunctionDomain{.zero = false}, -1.0, 1.0));
+  EXPECT_TRUE(lies_in(FunctionDomain{.zero = false}, 1.0, HUGE_VAL));
+  EXPECT_FALSE(lies_in(FunctionDomain{.poles = true}, 1.0, 2.0));
+  EXPECT_TRUE(lies_in(FunctionDomain{.poles = true}, mpq_class(-1), mpq_class(1)));
+}
+
+}  // namespace
+}  // namespace bf_aot
