@@ -126,6 +126,8 @@ void move_rows(Op& op, const IndexMap& gather, const std::vector<std::int64_t>& 
     op = compose(gather, *map);
   } else if (auto* conv = std::get_if<Conv>(&op)) {
     conv->geometry = *moved_geometry(conv->geometry, true, moved);
+  } else {
+    BF_CHECK(!"an operator that cannot move");
   }
 }
 
@@ -142,6 +144,8 @@ void move_columns(Node& node, const IndexMap& gather, const std::vector<std::int
     op = compose(*map, IndexMap{moved});
   } else if (auto* conv = std::get_if<Conv>(&op)) {
     conv->geometry = *moved_geometry(conv->geometry, false, moved);
+  } else {
+    BF_CHECK(!"an operator that cannot move");
   }
 }
 
@@ -257,6 +261,9 @@ bool Region::move(const std::vector<std::int64_t>& moved) {
       op = bf_aot::gather(*scale, gather);
     } else if (auto* map = std::get_if<IndexMap>(&op)) {
       map->source.resize(gather.source.size());  // the identity
+    } else {
+      BF_CHECK(std::holds_alternative<Relu>(op) || std::holds_alternative<Unary>(op) ||
+               std::holds_alternative<Binary>(op));
     }
   }
   for (std::size_t node : makers_) move_rows(graph_.nodes[node].op, gather, moved);
