@@ -52,6 +52,7 @@ class GraphImporter {
   ImportState state_;
   const InputBindings& bindings_;
   std::unordered_set<std::string> initializers_;
+  std::unordered_set<int> refused_;  // nodes that make a tensor of a name that is taken
 };
 
 bool is_standard_domain(const std::string& domain) {
@@ -273,6 +274,7 @@ void GraphImporter::claim_node_outputs() {
       const auto [found, fresh] = maker.emplace(name, i);
       const bool known = state_.symbols.contains(name) || initializers_.contains(name);
       if (fresh && !known) continue;
+      refused_.insert(i);
       const std::string other =
           known ? "an input or initializer" : place_of(proto_.node(found->second), found->second);
       note("BF1015", place_of(proto_.node(i), i),
@@ -333,7 +335,7 @@ void GraphImporter::import_node(int index) {
          "model");
   const bool readable = find_inputs(node, place);
   const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
-                        readable && attempt(place, [&] {
+                        readable && !refused_.contains(index) && attempt(place, [&] {
                           NodeImport import(state_, node, origin_of(node, index));
                           op->run(import);
                           evaluate_integers(node);

@@ -184,6 +184,16 @@ TEST(Hostile, work_is_bounded_by_what_is_stored) {
   EXPECT_EQ(first_code(model(doubled, "1, 1")), "BF1028");
 }
 
+// An output of the name of an input that is read for every output.
+TEST(Hostile, a_node_that_makes_its_own_input_is_an_error) {
+  const std::string split =
+      "node { op_type: \"Split\" input: \"h\" output: \"h\" output: \"i\" "
+      "attribute { name: \"axis\" type: INT i: 1 } }";
+  EXPECT_EQ(first_code(test::encode_model(
+                replaced(kGood, "node { op_type: \"Relu\"", split + " node { op_type: \"Relu\""))),
+            "BF1015");
+}
+
 TEST(Hostile, names_cannot_break_out_of_a_comment) {
   const std::string text =
       replaced(replaced(kGood, "name: \"fc\"", "name: \"fc\\n#error\\\\\\xff\""), "name: \"g\"",
