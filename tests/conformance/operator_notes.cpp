@@ -160,7 +160,9 @@ constexpr OperatorNote kNotes[] = {
     {"RegexFullMatch", Kind::kNot, "strings cannot be bounded"},
     {"Relu"},
     {"Reshape", Kind::kPlain, "constant shape"},
-    {"Resize"},
+    {"Resize", Kind::kPlain,
+     "`align_corners` with scales goes by scale × length before it is rounded down, as ONNX's "
+     "reference evaluator does"},
     {"ReverseSequence", Kind::kPlain, "constant lengths"},
     {"RoiAlign", Kind::kNot, "the positions read depend on the data"},
     {"RotaryEmbedding", Kind::kNot, "export it as the operators that it is made of"},

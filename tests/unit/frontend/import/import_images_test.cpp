@@ -249,6 +249,26 @@ TEST(ImportResize, nearest_and_linear) {
                              10. / 3, 3, 10. / 3, 11. / 3, 4});
 }
 
+// 4 elements by 5/8 are 2 of a width of 2.5: element i lies at 3 i / (2.5 - 1), by the width before
+// it is rounded down, and not at 3 i / (2 - 1).
+TEST(ImportResize, align_corners_with_scales_takes_the_exact_width) {
+  OperatorCase("Resize", 13)
+      .input({4}, {0, 1, 2, 3})
+      .left_out()
+      .constant({1}, {0.625})
+      .text("mode", "linear")
+      .text("coordinate_transformation_mode", "align_corners")
+      .expect({2}, {0, 2});
+  OperatorCase("Resize", 13)
+      .input({4}, {0, 1, 2, 3})
+      .left_out()
+      .left_out()
+      .constant({1}, {2}, 7)
+      .text("mode", "linear")
+      .text("coordinate_transformation_mode", "align_corners")
+      .expect({2}, {0, 3});
+}
+
 TEST(ImportResize, cubic) {
   const std::vector<double> first_row = {0.47265625, 0.76953125, 1.24609375, 1.875,
                                          2.28125,    2.91015625, 3.38671875, 3.68359375};
