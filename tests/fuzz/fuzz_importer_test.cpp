@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/mutate_model.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
@@ -116,6 +117,25 @@ TEST(FuzzImporter, only_compile_errors_escape) {
     ++(test::try_import(bytes) ? accepted : rejected);
   }
   // Mutations that never, or only, break a model would test nothing.
+  EXPECT_GT(accepted, 100);
+  EXPECT_GT(rejected, 1'000);
+}
+
+// Messages that are whole: deeper into the operators than damaged bytes come.
+TEST(FuzzImporter, only_compile_errors_escape_from_changed_messages) {
+  const char* const given = std::getenv("BF_FUZZ_SEED");
+  std::mt19937 random(given != nullptr ? static_cast<unsigned>(std::stoul(given)) : 1);
+  const std::vector<std::string> good = load_good_seeds();
+  const std::vector<std::string> bad = load_bad_seeds();
+  int accepted = 0;
+  int rejected = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::vector<std::string>& from = random() % 2 == 0 ? bad : good;
+    const auto seed = static_cast<unsigned>(random());
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::string bytes = test::mutate_model(from[random() % from.size()], seed);
+    ++(test::try_import(bytes) ? accepted : rejected);
+  }
   EXPECT_GT(accepted, 100);
   EXPECT_GT(rejected, 1'000);
 }

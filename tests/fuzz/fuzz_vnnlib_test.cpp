@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/fuzz/mutate_property.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
@@ -75,6 +76,24 @@ TEST(FuzzVnnlib, OnlyCompileErrorsEscape) {
   // Mutations that never, or only, break a text would test nothing.
   EXPECT_GT(accepted, 1'000);
   EXPECT_GT(rejected, 10'000);
+}
+
+// Whole s-expressions: deeper into the meaning than damaged texts come.
+TEST(FuzzVnnlib, OnlyCompileErrorsEscapeFromChangedExpressions) {
+  const char* const given = std::getenv("BF_FUZZ_SEED");
+  std::mt19937 random(given != nullptr ? static_cast<unsigned>(std::stoul(given)) : 1);
+  const std::vector<std::string> good = load("/tests/fuzz/vnnlib");
+  const std::vector<std::string> bad = load("/tests/errors/vnnlib");
+  int accepted = 0, rejected = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const auto seed = static_cast<unsigned>(random());
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::vector<std::string>& from = random() % 4 == 0 ? bad : good;
+    const std::string text = test::mutate_property(from[random() % from.size()], seed);
+    ++(test::try_property(text) ? accepted : rejected);
+  }
+  EXPECT_GT(accepted, 1'000);
+  EXPECT_GT(rejected, 1'000);
 }
 
 }  // namespace
