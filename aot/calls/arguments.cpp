@@ -1,25 +1,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-#include <limits>
-
 #include "aot/calls/calls.h"
 #include "aot/constants/shapes.h"
+#include "aot/constants/weights.h"
+#include "aot/text/banner.h"
 #include "aot/text/literals.h"
 #include "planner/lowering/routines.h"
 #include "planner/lowering/weight_tables.h"
 
 namespace bf_aot::calls {
 namespace {
-
-// The least float that is at least `value`: error terms only grow.
-std::string literal_up(double value) {
-  auto narrow = static_cast<float>(value);
-  if (static_cast<double>(narrow) < value)
-    narrow = std::nextafter(narrow, std::numeric_limits<float>::infinity());
-  return float_literal(narrow);
-}
 
 std::string with_offset(const std::string& array, std::int64_t offset) {
   return offset == 0 ? array : fmt::format("{} + {}", array, offset);
@@ -95,7 +86,8 @@ std::string window_name(LayerId tensor) {
   return fmt::format("window{}", tensor.number() + 1);
 }
 
-CallText::CallText(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry) {
+CallText::CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors)
+    : plan_(plan), entry_(entry), errors_(errors) {
   const WeightStorage storage = weight_storage(plan.weights_bytes());
   for (const WeightTable& table : weight_tables(plan))
     tables_[{table.layer, table.term, table.kind}] = table_reference(storage, table);
@@ -147,7 +139,7 @@ std::string CallText::operator()(const Flag& argument) const {
 }
 
 std::string CallText::operator()(const Constant& argument) const {
-  return argument.to_float ? literal_up(argument.value) : double_literal(argument.value);
+  return errors_ == nullptr ? literal(argument) : errors_->name(argument);
 }
 
 std::string CallText::operator()(const Left& argument) const {
@@ -242,7 +234,8 @@ std::string ConstantText::operator()(const Flag& constant) const {
 }
 
 std::string ConstantText::operator()(const Tile& constant) const {
-  return fmt::format("bf::GivenTile<{}, {}>", constant.columns, constant.pixels);
+  return fmt::format("bf::GivenTile<{}, {}, {}>", constant.columns, constant.pixels,
+                     constant.last_columns);
 }
 
 std::string ConstantText::operator()(const Groups& constant) const {

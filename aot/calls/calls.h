@@ -1,21 +1,34 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "aot/interface/emit.h"
+#include "aot/calls/error_constants.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
-namespace bf_aot::calls {
+namespace bf_aot {
+
+// What the code does besides, for tests and measurements.
+struct Instruments {
+  // Fills the bytes of a buffer with this byte before the op that first writes them and after the
+  // op that last touches them. Bounds that change by it come from stale memory.
+  std::optional<unsigned char> poison;
+  // Calls the hook before each call of a kernel or routine, and at the end of an entry point.
+  bool trace = false;
+};
+
+namespace calls {
 
 // Arguments and calls as text: one overload for each kind.
 class CallText {
  public:
-  CallText(const Plan& plan, const Entry& entry);
+  // errors: null where constants stand as numbers.
+  CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors);
 
   std::string operator()(const Null& argument) const;
   std::string operator()(const Place& argument) const;
@@ -49,8 +62,27 @@ class CallText {
 
   const Plan& plan_;
   const Entry& entry_;
+  const ErrorConstants* errors_;
   std::map<std::tuple<LayerId, int, TableKind>, std::string> tables_;
   std::map<std::pair<LayerId, int>, std::string> shapes_;  // of convolutions, by layer and term
+};
+
+// The entries of a plan as text.
+class Bodies {
+ public:
+  Bodies(const Plan& plan, const Instruments& instruments);
+
+  const std::vector<Program>& programs() const { return programs_; }
+  // The body of an entry point after its checks: one block per task.
+  std::string of(const Entry& entry) const;
+  // Definitions of the error constants that bodies name.
+  std::string error_constants() const { return errors_.definitions(); }
+
+ private:
+  const Plan& plan_;
+  const Instruments& instruments_;
+  std::vector<Program> programs_;  // of the entries, in their order
+  ErrorConstants errors_;
 };
 
 // "image3", "window3": numbers, since names of layers are taken by buffers.
@@ -74,4 +106,5 @@ class ConstantText {
 // The runtime's headers that programs need besides those of every verifier, one #include a line.
 std::string runtime_includes(const Plan& plan, const std::vector<Program>& programs);
 
-}  // namespace bf_aot::calls
+}  // namespace calls
+}  // namespace bf_aot

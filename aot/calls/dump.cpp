@@ -12,7 +12,8 @@ namespace {
 // One overload for each structure.
 class Dump {
  public:
-  Dump(const Plan& plan, const Entry& entry) : plan_(plan), entry_(entry), calls_(plan, entry) {}
+  Dump(const Plan& plan, const Entry& entry)
+      : plan_(plan), entry_(entry), calls_(plan, entry, nullptr) {}
 
   std::string text(const Program& program);
 

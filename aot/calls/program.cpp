@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "aot/calls/calls.h"
@@ -27,8 +28,9 @@ const char* type_of(Element element) {
 // A program as the body of an entry point: one overload for each structure.
 class ProgramText {
  public:
-  ProgramText(const Plan& plan, const Entry& entry, const Instruments& instruments)
-      : plan_(plan), entry_(entry), instruments_(instruments), calls_(plan, entry) {}
+  ProgramText(const Plan& plan, const Entry& entry, const Instruments& instruments,
+              const ErrorConstants& errors)
+      : plan_(plan), entry_(entry), instruments_(instruments), calls_(plan, entry, &errors) {}
 
   std::string text(const Program& program);
 
@@ -51,6 +53,7 @@ class ProgramText {
  private:
   void line(std::string_view text);
   void inside(const Body& body);
+  std::string lifetime(const Buffer& buffer) const;
   void declare(const Buffer& buffer);
   void print(const Section& section);
   std::string origin(const Task& task) const;
@@ -78,7 +81,7 @@ void ProgramText::inside(const Body& body) {
 
 std::string ProgramText::text(const Program& program) {
   if (!entry_.buffers.empty()) {
-    line("// The arena.");
+    line("// The arena: what holds what, how many, in which tasks.");
     for (const Buffer& buffer : entry_.buffers)
       if (!buffer.per_worker) declare(buffer);
   }
@@ -129,22 +132,30 @@ std::string ProgramText::origin(const Task& task) const {
   return fmt::format(" {}: [{}] -> [{}].", layer.origin, fmt::join(sizes, "], ["), layer.out);
 }
 
-void ProgramText::declare(const Buffer& buffer) {
-  line(fmt::format("{0}* const {1} = at<{0}>({2}, {3});  // [{4}]", type_of(buffer.element),
-                   buffer.name,
-                   buffer.per_worker                  ? "own"
-                   : buffer.scope == CacheScope::kRun ? "workspace"
-                                                      : "context",
-                   buffer.offset, buffer.count));
+// The tasks from the first that writes a buffer to the last that reads it.
+std::string ProgramText::lifetime(const Buffer& buffer) const {
+  const auto task_of = [&](int step) {
+    std::size_t task = 0;
+    while (std::ranges::count(entry_.tasks.at(task).steps, step) == 0) ++task;
+    return task + 1;
+  };
+  const std::size_t first = task_of(buffer.first), last = task_of(buffer.last);
+  return first == last ? fmt::format(", task {}", first)
+                       : fmt::format(", tasks {} to {}", first, last);
 }
 
-// The bounds of tightened rows have a line of their own.
+void ProgramText::declare(const Buffer& buffer) {
+  const bool kept = buffer.scope != CacheScope::kRun;
+  line(fmt::format("{0}* const {1} = at<{0}>({2}, {3});  // [{4}]{5}", type_of(buffer.element),
+                   buffer.name,
+                   buffer.per_worker ? "own"
+                   : kept            ? "context"
+                                     : "workspace",
+                   buffer.offset, buffer.count, kept ? "" : lifetime(buffer)));
+}
+
 void ProgramText::operator()(const Call& node) {
-  const std::string text = calls_.text(node) + ";";
-  if (node.callee != Callee(Routine::kTightenRows)) return line(text);
-  const std::size_t end = text.find(" errors, ") + 8;
-  line(text.substr(0, end));
-  line(std::string(16, ' ') + text.substr(end));
+  line(calls_.text(node) + ";");
 }
 
 void ProgramText::operator()(const Part& node) {
@@ -218,10 +229,7 @@ void ProgramText::operator()(const DefineRowErrors& node) {
   const std::string errors =
       fmt::format("const bf::RowErrors errors{{{}, {}, {},", calls_(node.concretize),
                   calls_(node.weight), calls_(node.inflate));
-  if (one) {
-    line(errors);
-    return line(fmt::format("                           {}}};", absolute));
-  }
+  if (one) return line(fmt::format("{} {}}};", errors, absolute));
   line(errors + " 0};");
   line(fmt::format("double absolute[{}];", node.boxes));
   line(fmt::format("for (int b = 0; b < {}; ++b)", node.boxes));
@@ -295,12 +303,13 @@ void ProgramText::operator()(const Iterations& node) {
 }
 
 }  // namespace
-}  // namespace bf_aot::calls
 
-namespace bf_aot {
+Bodies::Bodies(const Plan& plan, const Instruments& instruments)
+    : plan_(plan), instruments_(instruments), programs_(programs_of(plan)), errors_(programs_) {}
 
-std::string emit_steps(const Plan& plan, const Entry& entry, const Instruments& instruments) {
-  return calls::ProgramText(plan, entry, instruments).text(calls::program_of(plan, entry));
+std::string Bodies::of(const Entry& entry) const {
+  const auto place = static_cast<std::size_t>(&entry - plan_.entries.data());
+  return ProgramText(plan_, entry, instruments_, errors_).text(programs_.at(place));
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::calls

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "aot/compile/dispatch.h"
+#include "aot/constants/weights.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/emit_verify.h"
 #include "aot/text/wrap.h"

@@ -9,6 +9,7 @@
 
 #include "aot/interface/emit.h"
 #include "aot/interface/signature.h"
+#include "aot/text/banner.h"
 #include "aot/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "planner/manifest/plan_json.h"

@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "aot/interface/emit.h"
+#include "aot/constants/weights.h"
+#include "aot/text/banner.h"
 #include "aot/text/literals.h"
 
 namespace bf_aot {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "aot/interface/emit_parallel.h"
+#include "aot/text/banner.h"
 
 // Entry points of several boxes: a loop around those of one box, or entries of the plan that
 // compute groups of boxes side by side.
@@ -82,7 +83,7 @@ std::string batch_includes(const Plan& plan) {
 }
 
 FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& function,
-                               const Instruments& instruments) {
+                               const calls::Bodies& bodies) {
   const std::string upper = upper_case(plan.name);
   if (!function.entry) {
     Signature one = function.signature;
@@ -95,7 +96,7 @@ FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& functio
   const std::string first = fmt::format(
       "  const bf_status first = bf::check_boxes(count, lower, upper, {}_INPUTS, statuses);\n\n",
       upper);
-  const std::string steps = emit_steps(plan, entry, instruments);
+  const std::string steps = bodies.of(entry);
   if (!has_workers(plan)) return {first + steps + "  return first;\n", {}};
   return {first +
               fmt::format("  bf::BoxGroup<{}> group = {{}};\n"

@@ -15,7 +15,7 @@ std::string batch_includes(const Plan& plan);
 
 // Of one worker.
 FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& function,
-                               const Instruments& instruments);
+                               const calls::Bodies& bodies);
 FunctionBody batch_verify_body(const Plan& plan);
 
 }  // namespace bf_aot

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aot/interface/emit.h"
+#include "aot/text/banner.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf/contract/workspace.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "aot/interface/emit.h"
+#include "aot/text/banner.h"
 #include "aot/text/literals.h"
 #include "planner/entries/keep_coefficients.h"
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "aot/text/banner.h"
+
 namespace bf_aot {
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include "aot/calls/calls.h"
 #include "aot/constants/shapes.h"
+#include "aot/constants/weights.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/emit_batch.h"
 #include "aot/interface/emit_context.h"
@@ -12,6 +13,7 @@
 #include "aot/interface/emit_verify.h"
 #include "aot/interface/signature.h"
 #include "aot/kernels/kernels.h"
+#include "aot/text/banner.h"
 #include "aot/text/contraction.h"
 #include "planner/lowering/program.h"
 
@@ -56,11 +58,11 @@ bool makes_anew(const Plan& plan) {
 }
 
 FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
-                         const Instruments& instruments) {
+                         const calls::Bodies& bodies) {
   const Signature& s = function.signature;
   if (s.batch)
     return s.parallel ? parallel_batch_body(plan, function)
-                      : batch_bounds_body(plan, function, instruments);
+                      : batch_bounds_body(plan, function, bodies);
   const Entry& entry = *plan.find_entry(*function.entry);
   std::string text;
   if (makes_anew(plan))
@@ -70,7 +72,7 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
       "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
       upper_case(plan.name));
   if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
-  const std::string steps = emit_steps(plan, entry, instruments);
+  const std::string steps = bodies.of(entry);
   if (has_workers(plan) && !s.cached)
     return {text + emit_steps_call(plan, entry, "bf::Team{nullptr, 1}"),
             emit_steps_function(plan, entry, steps)};
@@ -86,12 +88,11 @@ FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
   return s.parallel ? parallel_verify_body(plan) : verify_body(plan, s.cached);
 }
 
-FunctionBody evaluate_body(const Plan& plan, const Instruments& instruments) {
+FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
   return {fmt::format(
               "  if (const bf_status status = bf::check_box(x, x, {}_INPUTS)) return status;\n\n",
               upper_case(plan.name)) +
-              emit_steps(plan, *plan.find_entry(EntryKind::kEvaluate), instruments) +
-              "  return BF_OK;\n",
+              bodies.of(*plan.find_entry(EntryKind::kEvaluate)) + "  return BF_OK;\n",
           {}};
 }
 
@@ -108,10 +109,10 @@ FunctionBody info_body(const Plan& plan) {
 }
 
 FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
-                     const Instruments& instruments) {
+                     const calls::Bodies& bodies) {
   switch (function.signature.purpose) {
     case Purpose::kBounds:
-      return bounds_body(plan, function, instruments);
+      return bounds_body(plan, function, bodies);
     case Purpose::kVerify:
       return verify_body(plan, function);
     case Purpose::kPropertyBox:
@@ -124,7 +125,7 @@ FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
     case Purpose::kContextLoad:
       return context_body(plan, function.signature);
     case Purpose::kEvaluate:
-      return evaluate_body(plan, instruments);
+      return evaluate_body(plan, bodies);
     case Purpose::kInfo:
       return info_body(plan);
   }
@@ -146,12 +147,12 @@ const ExportedFunction* does_more(const Plan& plan, Signature signature) {
 }
 
 std::string definition(const Plan& plan, const ExportedFunction& function,
-                       const Instruments& instruments) {
+                       const calls::Bodies& bodies) {
   const std::string head = prototype(plan.name, function.signature, Language::kCpp) + " {\n";
   if (const ExportedFunction* const more = does_more(plan, function.signature))
     return head + "  return " + call_of(plan.name, more->signature, function.signature) +
            ";\n}\n\n";
-  const FunctionBody body = body_of(plan, function, instruments);
+  const FunctionBody body = body_of(plan, function, bodies);
   return body.helpers + head + argument_checks(plan, function) + body.text + "}\n\n";
 }
 
@@ -175,7 +176,8 @@ std::string emit_contraction(const Plan& plan) {
 std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
   loop::Needs needs;
-  const std::vector<calls::Program> programs = calls::programs_of(plan);
+  const calls::Bodies bodies(plan, instruments);
+  const std::vector<calls::Program>& programs = bodies.programs();
   const std::string kernel_text = kernels(plan, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
@@ -195,12 +197,12 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   text += weights(plan, stem) + emit_conv_shapes(plan, programs) + emit_max_groups(plan, programs) +
           emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
-  text += emit_context_constants(plan);
+  text += bodies.error_constants() + emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   if (instruments.trace) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
-    text += definition(plan, function, instruments);
+    text += definition(plan, function, bodies);
   text += "}  // extern \"C\"\n";
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "aot/constants/verdict_tables.h"
 #include "aot/interface/emit.h"
+#include "aot/text/banner.h"
 #include "aot/text/literals.h"
 #include "frontend/diagnostic.h"
 

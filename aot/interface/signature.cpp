@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aot/interface/emit.h"
+#include "aot/text/banner.h"
 
 namespace bf_aot {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "aot/interface/emit.h"
+#include "aot/kernels/kernels.h"
 #include "aot/loop/intrinsics.h"
 
 namespace bf_aot {

@@ -27,6 +27,9 @@ KernelNests forward_lines_nests(const Kernel& kernel);
 // Of the kernel's family.
 KernelNests nests_of(const Kernel& kernel);
 
+// Macros, vector types and helpers of what kernels need.
+std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
+
 // The kernel's function, complete with its comment.
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
 

@@ -13,6 +13,7 @@
 #include "aot/host/footprint.h"
 #include "aot/project/project_text.h"
 #include "aot/project/runtime_files.h"
+#include "aot/text/banner.h"
 #include "aot/text/contraction.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -39,11 +40,6 @@ std::string fill(std::string_view text, const Arguments& arguments) {
     result += found->second;
     text.remove_prefix(end + 1);
   }
-}
-
-std::string upper_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
 }
 
 std::string shapes(const std::vector<Value>& values) {

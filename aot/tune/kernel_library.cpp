@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "aot/interface/emit.h"
 #include "aot/kernels/kernels.h"
-#include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
 namespace {

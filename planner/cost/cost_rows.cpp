@@ -7,15 +7,12 @@
 #include "planner/entries/live_pixels.h"
 #include "planner/network/linear_terms.h"
 #include "runtime/bf/contract/chains.h"
-#include "runtime/bf/contract/tiles.h"
 
 // Backward rows: per tile a start, a call or two per link, and a bound per row.
 
 namespace bf_aot {
 namespace {
 
-// Of runtime/bf/conv/conv_backward.h, whose depthwise tiles are of fewer accumulators.
-constexpr double kDepthwiseRoom = 2.0 / 3, kDepthwisePixels = 2;
 constexpr int kPage = 4096;
 constexpr double kWays = 16;  // lines of one place in a cache
 
@@ -257,17 +254,11 @@ void StepCoster::conv_back(const BackwardRows& step, LayerId index, const Backwa
   const double readers = static_cast<double>(g.out_channels / g.groups);
   const double vectors = row_vectors(step.tile);
   const double sums = code.schedule.vectors;
-  const bool depthwise = channels > static_cast<double>(g.in_group());
-  const double room =
-      bf::most_tile_vectors(4 * lanes_) * (depthwise ? kDepthwiseRoom / kDepthwisePixels : 1);
-  const double most = lanes_ == 1 ? 1
-                                  : std::clamp(std::floor(room / sums), 1.0,
-                                               1.0 * bf::most_tile_columns(4 * lanes_));
-  const double pixels = lanes_ == 1 || target.live ? 1
-                        : depthwise
-                            ? kDepthwisePixels
-                            : std::clamp(std::floor(room / (sums * std::min(channels, most))), 1.0,
-                                         1.0 * bf::most_tile_pixels(4 * lanes_));
+  const bool portable = code.schedule.pixels == 0;
+  const double most = portable      ? 1
+                      : target.live ? code.schedule.last_columns
+                                    : code.schedule.columns;
+  const double pixels = portable || target.live ? 1 : code.schedule.pixels;
   const double blocks = std::floor(channels / most), rest = std::fmod(channels, most);
   Work work;
   const int stored = target.spread ? 0 : target.add ? 2 : 1;

@@ -49,7 +49,8 @@ void conv_link(Lowering& l, const BackwardRows& step, const BackwardLink& link,
   const Window read = window_or_whole(step, input, Window::Of::kInput, shape);
   shape.type = true;
   std::vector<TemplateArgument> constants = {number(step.tile), Flag{l.kernel(out.kernel).wide}};
-  if (schedule.pixels > 0) constants.push_back(Tile{schedule.columns, schedule.pixels});
+  if (schedule.pixels > 0)
+    constants.push_back(Tile{schedule.columns, schedule.pixels, schedule.last_columns});
 
   Arguments arguments = {shape, l.table(link.layer, out.term, TableKind::kWeight),
                          at(relaxed_of(link))};

@@ -82,6 +82,7 @@ class LoweringPlanner {
   Schedule lines_schedule(LayerId layer) const;
   int row_unit(bool wide) const;
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
+  void use_conv_tile(Kernel& kernel, bool depthwise) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,
                         bool wide);
   Kernel dense(KernelKind kind, LayerId layer) const;

@@ -65,10 +65,19 @@ KernelId LoweringPlanner::term(KernelKind kind, LayerId index, int number, int t
   if (const auto* const conv = std::get_if<ConvMap>(&term.map);
       conv != nullptr && kind == KernelKind::kTermBackward) {
     kernel.geometry = geometry_text(conv->geometry);
-    kernel.schedule.columns = static_cast<int>(
-        std::min<std::int64_t>(tiled_channels(conv->geometry), bf::kMostTileChannels));
+    kernel.channels = static_cast<int>(tiled_channels(conv->geometry));
+    if (lanes_ > 1) use_conv_tile(kernel, kernel.channels > conv->geometry.in_group());
   }
   return intern(kernel);
+}
+
+void LoweringPlanner::use_conv_tile(Kernel& kernel, bool depthwise) const {
+  Schedule& schedule = kernel.schedule;
+  const bf::ConvRowTile tile = bf::conv_row_tile(plan_.config.target.vector_bytes, schedule.vectors,
+                                                 kernel.channels, depthwise);
+  schedule.columns = std::min(tile.columns, kernel.channels);
+  schedule.pixels = tile.pixels;
+  schedule.last_columns = std::min(tile.last_columns, kernel.channels);
 }
 
 KernelId LoweringPlanner::relax_rows(LayerId index, int tile, bool wide) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <type_traits>
+
 #include "planner/plan/program.h"
 
 namespace bf_aot::calls {
 
 // Calls visit(call) for each call of a program, in order; `better` before it comes again but once.
+// A visitor that takes them is called for each DefineRowErrors, too.
 template <typename Visit>
 void for_each_call(const Body& body, const Visit& visit) {
   struct Walker {
@@ -17,7 +20,9 @@ void for_each_call(const Body& body, const Visit& visit) {
     void operator()(const DefineImage&) const {}
     void operator()(const DefineWindow&) const {}
     void operator()(const DefineRows& node) const { visit(node.list); }
-    void operator()(const DefineRowErrors&) const {}
+    void operator()(const DefineRowErrors& node) const {
+      if constexpr (std::is_invocable_v<Visit, const DefineRowErrors&>) visit(node);
+    }
     void operator()(const Tiles& node) const { for_each_call(node.body, visit); }
     void operator()(const Rounds& node) const { for_each_call(node.body, visit); }
     void operator()(const IfFits& node) const {

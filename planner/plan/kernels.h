@@ -72,6 +72,7 @@ struct Kernel {
   bool head = false;  // writes bounds (or values) to the caller's arrays
   Lowering strategy = Lowering::kGeneric;
   Schedule schedule;
+  int channels = 0;              // of a convolution backward: those that the same taps read
   bool rolled = false;           // forward: code after the sums once for a tile, in a loop
   int prefetch = 0;              // bytes ahead that memory is asked for weights; 0: it is not
   int depth = 0;                 // longest chain of float32 roundings of one sum

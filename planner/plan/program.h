@@ -227,7 +227,7 @@ using Argument = std::variant<Null, Place, ElementOf, Given, Local, Table, Integ
 
 // The register tile of a convolution.
 struct Tile {
-  int columns = 0, pixels = 0;
+  int columns = 0, pixels = 0, last_columns = 0;
   bool operator==(const Tile&) const = default;
 };
 

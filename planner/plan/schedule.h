@@ -12,7 +12,10 @@ struct Schedule {
   int chunk = 0;              // terms summed in one accumulator before they go to the next level
   bool groups_first = false;  // groups of `vectors` outside the columns, not inside
   int unroll = 1;  // steps of the innermost sum per trip of its loop; 1: the compiler's choice
-  int pixels = 0;  // convolutions backward: `columns` channels of so many go together; 0: by rule
+  // Convolutions backward: `columns` channels of so many pixels go together, and `last_columns` of
+  // one where a row has no more. 0: portable code, whose compiler alone knows the vectors.
+  int pixels = 0;
+  int last_columns = 0;
   bool operator==(const Schedule&) const = default;
 };
 

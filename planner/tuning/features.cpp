@@ -26,11 +26,11 @@ Loops loops_of(const Kernel& kernel, const Schedule& schedule) {
   if (kernel.kind == KernelKind::kTermBackward) {  // weights of `columns` serve all pixels' rows
     made.backward = true;
     made.columns = schedule.columns;
-    made.vectors = schedule.vectors * std::max(1, schedule.pixels);
+    made.vectors = schedule.vectors * schedule.pixels;
     made.products = made.columns * made.vectors;
     made.loads = made.columns + made.vectors;
     made.sum = kernel.out;
-    made.tiles = kernel.in / (made.columns * std::max(1, schedule.pixels));
+    made.tiles = kernel.in / (made.columns * schedule.pixels);
     return made;
   }
   made.backward = kernel.kind == KernelKind::kBackwardAffine;

@@ -86,15 +86,19 @@ std::string why_illegal_chunk(const Kernel& kernel, const Schedule& schedule) {
   return {};
 }
 
-// kernel.schedule.columns: tiled_channels(), if they are no more than a tile's.
 std::string why_illegal_tile(const Kernel& kernel, const Schedule& schedule) {
   Schedule same = kernel.schedule;
   same.columns = schedule.columns;
   same.pixels = schedule.pixels;
+  same.last_columns = schedule.last_columns;
   if (!(same == schedule)) return "of a convolution, channels and pixels alone can be chosen";
   if (schedule.columns < 1 || !bf::is_tile_width(schedule.columns) ||
-      schedule.columns > kernel.schedule.columns)
-    return fmt::format("{} channels together, of {}", schedule.columns, kernel.schedule.columns);
+      schedule.columns > kernel.channels)
+    return fmt::format("{} channels together, of {}", schedule.columns, kernel.channels);
+  if (schedule.last_columns < 1 ||
+      schedule.last_columns > std::min(kernel.channels, bf::kMostTileChannels))
+    return fmt::format("{} channels of one pixel together, of {}", schedule.last_columns,
+                       kernel.channels);
   if (schedule.pixels < 1 || schedule.pixels > kMostPixels)
     return fmt::format("{} pixels are not between 1 and {}", schedule.pixels, kMostPixels);
   if (accumulators(kernel, schedule) > kMostAccumulators)
@@ -127,8 +131,7 @@ bool is_tunable(const Kernel& kernel) {
 }
 
 int accumulators(const Kernel& kernel, const Schedule& schedule) {
-  if (is_convolution(kernel))
-    return schedule.columns * std::max(1, schedule.pixels) * schedule.vectors;
+  if (is_convolution(kernel)) return schedule.columns * schedule.pixels * schedule.vectors;
   if (is_backward(kernel)) return schedule.columns * schedule.vectors;
   const int tile = lanes_are_boxes(kernel)
                        ? schedule.columns * std::max(1, kernel.boxes / schedule.lanes)
@@ -140,7 +143,7 @@ std::string why_illegal(const Kernel& kernel, const Schedule& schedule) {
   BF_CHECK(is_tunable(kernel));
   if (schedule == kernel.schedule) return {};
   if (is_convolution(kernel)) return why_illegal_tile(kernel, schedule);
-  if (schedule.pixels != 0) return "no convolution: it has no pixels";
+  if (schedule.pixels != 0 || schedule.last_columns != 0) return "no convolution: it has no pixels";
   if (schedule.lanes != kernel.schedule.lanes)
     return fmt::format("{} lanes, the target's vectors have {}", schedule.lanes,
                        kernel.schedule.lanes);
@@ -188,7 +191,8 @@ std::vector<Schedule> legal_schedules(const Kernel& kernel, const Target& target
 
 std::string to_text(const Schedule& schedule) {
   if (schedule.pixels > 0)
-    return fmt::format("{} channels x {} pixels", schedule.columns, schedule.pixels);
+    return fmt::format("{} channels x {} pixels, {} of one", schedule.columns, schedule.pixels,
+                       schedule.last_columns);
   std::string text = fmt::format("{} vector{}", schedule.vectors, schedule.vectors == 1 ? "" : "s");
   if (schedule.columns > 1) text = fmt::format("{} columns x {}", schedule.columns, text);
   if (schedule.chunk > 0) text += fmt::format(", chunks of {}", schedule.chunk);

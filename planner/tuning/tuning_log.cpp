@@ -117,9 +117,10 @@ class LineReader {
 
   Schedule read_schedule(const Json& json) const {
     if (!json.is_object()) refuse("schedule is no object");
+    const int pixels = integer(json, "pixels");
     return {integer(json, "lanes"), integer(json, "vectors"),      integer(json, "columns"),
             integer(json, "chunk"), boolean(json, "groups_first"), integer(json, "unroll"),
-            integer(json, "pixels")};
+            pixels,                 pixels > 0 ? integer(json, "last_columns") : 0};
   }
 
   std::string where_;
@@ -143,7 +144,8 @@ std::string to_line(const TuningRecord& record) {
                  {"chunk", schedule.chunk},
                  {"groups_first", schedule.groups_first},
                  {"unroll", schedule.unroll},
-                 {"pixels", schedule.pixels}}},
+                 {"pixels", schedule.pixels},
+                 {"last_columns", schedule.last_columns}}},
                {"seconds", times_json(record.seconds)},
                {"default_seconds", times_json(record.default_seconds)},
                {"samples", record.samples},

@@ -167,9 +167,9 @@ class Tune(Case):
         for each in log:
             if each["record"] == "trial":
                 self.assertGreater(each["schedule"]["pixels"], 0)
-        self.write("log", self.result(kernel, dict(kernel["schedule"], columns=2, pixels=3)))
+        self.write("log", self.result(kernel, dict(kernel["schedule"], columns=2, pixels=3, last_columns=4)))
         self.run_tool(model, "-o", "v.cpp", "--no-library", *TUNED, "log")
-        self.assertTrue("bf::GivenTile<2, 3>" in (self.work / "v.cpp").read_text())
+        self.assertTrue("bf::GivenTile<2, 3, 4>" in (self.work / "v.cpp").read_text())
 
     def test_interruption_keeps_the_log(self):
         process = self.start("tune", CONTROLLER, "--tuning-log", "log", "--trials", "100000")

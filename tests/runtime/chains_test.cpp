@@ -76,9 +76,9 @@ void check_backward() {
     bf::conv_backward<kRows, false>(bf::FixedShape<kShape>{}, weight.data(), in.data(), from, false,
                                     out.data(), to);
     note(static_cast<double>(out[0]), dense);
-    bf::live_gather<kRows, false>(bf::FixedShape<kShape>{}, weight.data(), in.data(), bf::AllLive{},
-                                  from, bf::StoredRows<kRows>(kShape, false, out.data()),
-                                  bf::AllLive{}, to);
+    bf::live_gather<kRows, false, bf::PortableTile>(
+        bf::FixedShape<kShape>{}, weight.data(), in.data(), bf::AllLive{}, from,
+        bf::StoredRows<kRows>(kShape, false, out.data()), bf::AllLive{}, to);
     note(static_cast<double>(out[0]), listed);
   }
   expect_longest(dense);

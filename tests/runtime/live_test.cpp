@@ -389,12 +389,12 @@ void check_order(unsigned seed) {
                                                   kShape.in, radius.data(), sums.data(), window);
     return sums;
   };
-  const std::vector<float> expected = spread(bf::GivenTile<1, 1>{}, fixed, whole);
-  EXPECT_EQ(spread(bf::RuleTile{}, fixed, whole), expected);
-  EXPECT_EQ(spread(bf::RuleTile{}, fixed, read), expected);
-  EXPECT_EQ(spread(bf::GivenTile<2, 2>{}, fixed, whole), expected);
-  EXPECT_EQ(spread(bf::GivenTile<4, 3>{}, fixed, read), expected);
-  EXPECT_EQ(spread(bf::RuleTile{}, kShape, read), expected);
+  const std::vector<float> expected = spread(bf::GivenTile<1, 1, 1>{}, fixed, whole);
+  EXPECT_EQ(spread(bf::PortableTile{}, fixed, whole), expected);
+  EXPECT_EQ(spread(bf::PortableTile{}, fixed, read), expected);
+  EXPECT_EQ(spread(bf::GivenTile<2, 2, 6>{}, fixed, whole), expected);
+  EXPECT_EQ(spread(bf::GivenTile<4, 3, 2>{}, fixed, read), expected);
+  EXPECT_EQ(spread(bf::PortableTile{}, kShape, read), expected);
   if (kShape.groups != 1) return;
   const auto sources = random_list(random, out, 100);
   std::vector<float> sums(kRows, kNan);

@@ -204,8 +204,8 @@ void check_fixed(unsigned seed) {
                                                     from.data(), out, add, given.data(), in);
     EXPECT_EQ(given, expected);
   };
-  check_tile(bf::GivenTile<3, 4>{});
-  check_tile(bf::GivenTile<12, 2>{});
+  check_tile(bf::GivenTile<3, 4, 8>{});
+  check_tile(bf::GivenTile<12, 2, 5>{});
 }
 
 // Sums of integers are exact: tiles of pixels and channels make what rows of pixels make.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "aot/constants/weights.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
 #include "planner/tuning/schedule_space.h"

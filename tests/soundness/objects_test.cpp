@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "aot/constants/weights.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
 #include "aot/interface/emit.h"

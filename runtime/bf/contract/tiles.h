@@ -17,6 +17,29 @@ static constexpr int most_tile_pixels(int vector_bytes) {
   return vector_bytes == 4 ? 1 : 4;
 }
 
+// `columns` channels of `pixels` pixels go together, and `last_columns` of one pixel where a row
+// has no more of them.
+struct ConvRowTile {
+  int columns, pixels, last_columns;
+};
+
+// The tile that no measurement chose: as many accumulators as there is room for, in channels first.
+// sum_vectors: of the rows' sums. channels: those that the same taps read. Coefficients of a
+// depthwise convolution serve one channel: they need more registers, and two pixels are enough to
+// share the weights.
+static constexpr ConvRowTile conv_row_tile(int vector_bytes, int sum_vectors, int channels,
+                                           bool depthwise) {
+  const int room = most_tile_vectors(vector_bytes), most = most_tile_columns(vector_bytes);
+  const auto between = [](int low, int x, int high) { return x < low ? low : x > high ? high : x; };
+  const int whole = between(1, room / sum_vectors, most);
+  const int first = channels < whole ? channels : whole;
+  const int pixels = depthwise
+                         ? most_tile_pixels(vector_bytes) < 2 ? 1 : 2
+                         : between(1, room / (first * sum_vectors), most_tile_pixels(vector_bytes));
+  const int left = (depthwise ? room * 2 / 3 : room) / sum_vectors;
+  return {between(1, left / pixels, most), pixels, between(1, left, most)};
+}
+
 // Channels that a tile may have: loops over channels count down through these.
 static constexpr bool is_tile_width(int channels) {
   return channels <= 4 || channels == 6 || channels == 8 || channels == 10 || channels == 12;

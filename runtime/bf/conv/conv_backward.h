@@ -45,70 +45,31 @@ constexpr int tiled_channels(const ConvShape& shape) {
   return is_depthwise(shape) ? shape.groups : in_group(shape);
 }
 
-// The register tile: as many accumulators as leave room for operands, in channels first.
-constexpr int kTileVectors = most_tile_vectors(kVectorBytes);
-constexpr int kTileColumns = most_tile_columns(kVectorBytes);
-
 template <int kRows, bool kWide>
 constexpr int kSumVectors = kRows / lanes_of<typename SumOf<kWide>::type>(kRows);
 
-// Channels that go together with `pixels` pixels, at most.
-template <int kRows, bool kWide>
-constexpr int tile_columns(int pixels, int room = kTileVectors) {
-  const int columns = room / (pixels * kSumVectors<kRows, kWide>);
-  return columns < 1 ? 1 : columns > kTileColumns ? kTileColumns : columns;
-}
-
-template <int kRows, bool kWide>
-constexpr int tile_pixels(int group) {
-  const int columns = group < tile_columns<kRows, kWide>(1) ? group : tile_columns<kRows, kWide>(1);
-  const int pixels = kTileVectors / (columns * kSumVectors<kRows, kWide>);
-  constexpr int kMost = most_tile_pixels(kVectorBytes);
-  return pixels < 1 ? 1 : pixels > kMost ? kMost : pixels;
-}
-
-// The register tile that the rule above gives.
-struct RuleTile {
-  template <int kRows, bool kWide>
-  static constexpr int columns(int pixels, int room) {
-    return tile_columns<kRows, kWide>(pixels, room);
-  }
-};
-
-// One that was chosen: so many channels and pixels. No sum depends on the tile, nor its order.
-template <int kTileChannels, int kTilePixels>
-struct GivenTile {
-  template <int kRows, bool kWide>
-  static constexpr int columns(int pixels, int room) {
-    return pixels == kTilePixels ? kTileChannels : tile_columns<kRows, kWide>(pixels, room);
-  }
-};
-
-// Coefficients of a depthwise convolution serve one channel: they need more registers, and two
-// pixels are enough to share the weights.
+// The channels that conv_row_tile() goes by. Of a shape that the compiler does not know: two.
+template <typename Shape>
+constexpr int kTiledChannels = 2;
+template <const ConvShape& kShape>
+constexpr int kTiledChannels<FixedShape<kShape>> = tiled_channels(kShape);
 template <typename Shape>
 constexpr bool kIsDepthwise = false;
 template <const ConvShape& kShape>
 constexpr bool kIsDepthwise<FixedShape<kShape>> = is_depthwise(kShape);
-template <typename Shape>
-constexpr int kTileRoom = kIsDepthwise<Shape> ? kTileVectors * 2 / 3 : kTileVectors;
 
-template <int kRows, bool kWide, typename Shape>
-struct PixelsOf {
-  static constexpr int value = tile_pixels<kRows, kWide>(2);
-};
-template <int kRows, bool kWide, const ConvShape& kShape>
-struct PixelsOf<kRows, kWide, FixedShape<kShape>> {
-  static constexpr int value = !is_depthwise(kShape) ? tile_pixels<kRows, kWide>(in_group(kShape))
-                               : kVectorBytes == 4   ? 1
-                                                     : 2;
+// Of portable code, whose compiler alone knows the vectors.
+struct PortableTile {
+  template <int kRows, bool kWide, typename Shape>
+  static constexpr ConvRowTile of = conv_row_tile(kVectorBytes, kSumVectors<kRows, kWide>,
+                                                  kTiledChannels<Shape>, kIsDepthwise<Shape>);
 };
 
-template <int kRows, bool kWide, typename Tile, typename Shape>
-struct TilePixels : PixelsOf<kRows, kWide, Shape> {};
-template <int kRows, bool kWide, int kTileChannels, int kTilePixels, typename Shape>
-struct TilePixels<kRows, kWide, GivenTile<kTileChannels, kTilePixels>, Shape> {
-  static constexpr int value = kTilePixels;
+// As planned. No sum depends on the tile, nor its order.
+template <int kColumns, int kPixels, int kLastColumns>
+struct GivenTile {
+  template <int kRows, bool kWide, typename Shape>
+  static constexpr ConvRowTile of = {kColumns, kPixels, kLastColumns};
 };
 
 // Weights as products read them. Where sums are double, numbers of convolutions that are not large
@@ -368,9 +329,7 @@ constexpr bool kHasAllChannels = false;
 template <int kRows, bool kWide, typename Tile, const ConvShape& kShape>
 constexpr bool kHasAllChannels<kRows, kWide, Tile, FixedShape<kShape>> =
     is_tile_width(tiled_channels(kShape)) &&
-    tiled_channels(kShape) <= Tile::template columns<kRows, kWide>(
-                                  TilePixels<kRows, kWide, Tile, FixedShape<kShape>>::value,
-                                  kTileRoom<FixedShape<kShape>>);
+    tiled_channels(kShape) <= Tile::template of<kRows, kWide, FixedShape<kShape>>.columns;
 
 // The first of the pixels of a row from `begin` on that a lane of them has, one in `step`: whatever
 // the window, lanes have the same pixels.
@@ -414,7 +373,8 @@ template <int kRows, bool kWide, typename Tile, int kPixels, typename Shape, typ
 __attribute__((always_inline)) static inline void conv_channels(Shape fixed,
                                                                 ConvReads<Weight> reads, Target to,
                                                                 int step) {
-  constexpr int kMost = Tile::template columns<kRows, kWide>(kPixels, kTileRoom<Shape>);
+  constexpr ConvRowTile kTile = Tile::template of<kRows, kWide, Shape>;
+  constexpr int kMost = kPixels == kTile.pixels ? kTile.columns : kTile.last_columns;
   const ConvShape& shape = fixed;
   int left = tiled_channels(shape);
   const auto some = [&](auto width) __attribute__((always_inline)) {
@@ -474,7 +434,7 @@ __attribute__((always_inline)) static inline void conv_gather(Shape fixed, const
                                                               const Target& target,
                                                               const Window& to) {
   constexpr bool kAnyTile = !Target::kInOrder || kHasAllChannels<kRows, kWide, Tile, Shape>;
-  constexpr int kPixels = kAnyTile ? TilePixels<kRows, kWide, Tile, Shape>::value : 1;
+  constexpr int kPixels = kAnyTile ? Tile::template of<kRows, kWide, Shape>.pixels : 1;
   const ConvShape& shape = fixed;
   const TapSteps how = steps(fixed, shape.transposed);
   const int group = in_group(shape), readers = out_group(shape);
@@ -498,8 +458,8 @@ __attribute__((always_inline)) static inline void conv_gather(Shape fixed, const
 
 // coefficients_out (=, or += when `add`) W^T coefficients_in, for the inputs in the window `to`.
 // What is outside of the window `from` of outputs counts as zero. Shape: ConvShape or FixedShape;
-// Tile: RuleTile or GivenTile.
-template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape>
+// Tile: PortableTile or GivenTile.
+template <int kRows, bool kWide, typename Tile = PortableTile, typename Shape>
 BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
                          const Window& from, bool add, float* BF_RESTRICT coefficients_out,
                          const Window& to) {
@@ -509,7 +469,7 @@ BF_ROUTINE conv_backward(Shape fixed, const float* weight, const float* BF_RESTR
 
 // spread_r = sum_k |(W^T coefficients_in)_kr| radius_k over the inputs in the window `to`, whose
 // radii are at the places `at`.
-template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape>
+template <int kRows, bool kWide, typename Tile = PortableTile, typename Shape>
 BF_ROUTINE conv_spread(Shape fixed, const float* weight, const float* BF_RESTRICT coefficients_in,
                        const Window& from, const ImageStrides& at, const float* BF_RESTRICT radius,
                        float* BF_RESTRICT spread, const Window& to) {

@@ -153,13 +153,14 @@ __attribute__((always_inline)) static inline void with_count(int n, const Run& r
 }
 
 // All live channels of a pixel, in tiles that differ by one channel at most.
-template <int kRows, bool kWide, typename Shape, typename Weight, typename Targets, typename Target>
+template <int kRows, bool kWide, typename Tile, typename Shape, typename Weight, typename Targets,
+          typename Target>
 __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const Weight* weight,
                                                              const float* a,
                                                              const ProductList& list,
                                                              const Targets& channels,
                                                              const Target& to) {
-  constexpr int kMost = tile_columns<kRows, kWide>(1, kTileRoom<Shape>);
+  constexpr int kMost = Tile::template of<kRows, kWide, Shape>.last_columns;
   for (int done = 0; done < channels.count;) {
     const int left = channels.count - done;
     const int some = ceil_div(left, ceil_div(left, kMost));
@@ -177,11 +178,11 @@ __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const 
 // coefficients of dead ones are then read, and must be 0.
 template <typename Targets>
 constexpr bool takes_all(const ConvShape& shape) {
-  return !Targets::kListed && shape.in_channels < kTileColumns;
+  return !Targets::kListed && shape.in_channels < most_tile_columns(kVectorBytes);
 }
 
 // conv_gather() through lists.
-template <int kRows, bool kWide, typename Shape, typename Sources, typename Targets,
+template <int kRows, bool kWide, typename Tile, typename Shape, typename Sources, typename Targets,
           typename Target>
 __attribute__((always_inline)) static inline void live_gather(Shape fixed, const float* weight,
                                                               const float* coefficients_in,
@@ -215,7 +216,7 @@ __attribute__((always_inline)) static inline void live_gather(Shape fixed, const
               range[2] = clip(how, from, 2, taps);
               list_products(fixed, range, std::ptrdiff_t{n} * elements(1, 1, shape.out_size),
                             sources, list);
-              live_pixel<kRows, kWide>(fixed, weights.from, a, list, channels, out.pixel(x));
+              live_pixel<kRows, kWide, Tile>(fixed, weights.from, a, list, channels, out.pixel(x));
             }
             taps.position += tap_shift(shape, shape.transposed, 2);
           }
@@ -225,7 +226,7 @@ __attribute__((always_inline)) static inline void live_gather(Shape fixed, const
 
 // Sources, of the outputs, and targets, of the inputs: AllLive or LivePixels. Other arguments as of
 // conv_backward(), which is called where no list pays.
-template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape, typename Sources,
+template <int kRows, bool kWide, typename Tile = PortableTile, typename Shape, typename Sources,
           typename Targets>
 BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
                               const float* BF_RESTRICT coefficients_in, Sources sources,
@@ -235,12 +236,12 @@ BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
   if (dense)
     return conv_backward<kRows, kWide, Tile>(fixed, weight, coefficients_in, from, add,
                                              coefficients_out, to);
-  live_gather<kRows, kWide>(fixed, weight, coefficients_in, sources, from,
-                            StoredRows<kRows>(fixed, add, coefficients_out), targets, to);
+  live_gather<kRows, kWide, Tile>(fixed, weight, coefficients_in, sources, from,
+                                  StoredRows<kRows>(fixed, add, coefficients_out), targets, to);
 }
 
 // The same of conv_spread(), whose inputs, the box, have no list.
-template <int kRows, bool kWide, typename Tile = RuleTile, typename Shape, typename Sources>
+template <int kRows, bool kWide, typename Tile = PortableTile, typename Shape, typename Sources>
 BF_ROUTINE conv_spread_live(Shape fixed, const float* weight,
                             const float* BF_RESTRICT coefficients_in, Sources sources,
                             const Window& from, const ImageStrides& at,
@@ -250,8 +251,8 @@ BF_ROUTINE conv_spread_live(Shape fixed, const float* weight,
     return conv_spread<kRows, kWide, Tile>(fixed, weight, coefficients_in, from, at, radius, spread,
                                            to);
   clear_rows<kRows>(1, spread);
-  live_gather<kRows, kWide>(fixed, weight, coefficients_in, sources, from,
-                            SpreadRows<kRows>(at, radius, spread), AllLive{}, to);
+  live_gather<kRows, kWide, Tile>(fixed, weight, coefficients_in, sources, from,
+                                  SpreadRows<kRows>(at, radius, spread), AllLive{}, to);
 }
 
 }  // namespace bf

@@ -424,6 +424,49 @@ BF_KERNEL concretize_boxes4_2_rows8(const float* BF_RESTRICT coefficients,
   }
 }
 
+// ---- error constants: what rounding may cost, rounded up
+
+// kInflate: the factor on a computed radius or spread.
+constexpr double kInflate = 0x1.0000040001205p+0;
+
+// kAbsolute: added: underflow, and what rounded biases lose.
+constexpr double kAbsolute = 0x1.3000000000002p-144;
+constexpr double kAbsolute2 = 0x1.0000000000002p-144;
+
+// kCentreRelative: gamma of a centre in double.
+constexpr double kCentreRelative = 0x1.400000000140cp-50;
+
+// kRowNorm: the largest sum of magnitudes of a row of weights.
+constexpr double kRowNorm = 0x1.c000000000009p+1;
+constexpr double kRowNorm2 = 0x1.0000000000007p+1;
+
+// kBiasNorm: the largest magnitude of a bias.
+constexpr double kBiasNorm = 0x1.0000000000005p+0;
+
+// kProduct: gamma of a product with weights, and what rounded weights lose.
+constexpr double kProduct = 0x1.8000090000367p-22;
+
+// kWideProduct: the same of a product in double.
+constexpr double kWideProduct = 0x1.0000000000007p-51;
+
+// kStored: rounding of a sum in double to float, relative.
+constexpr double kStored = 0x1p-24;
+
+// kSlope: rounding of coefficient times slope, relative.
+constexpr double kSlope = 0x1p-24;
+
+// kOffset: gamma of the sum of coefficients times offsets.
+constexpr double kOffset = 0x1.0000080000405p-21;
+
+// kConcretize: the factor on the computed sum of magnitudes of coefficients.
+constexpr double kConcretize = 0x1.0000040000205p+0;
+
+// kWeightRelative: what the rounded weights of a row lose, relative to its radius.
+constexpr double kWeightRelative = 0x0p+0;
+
+// kUnderflow: a product that underflows, for each that relaxations counted.
+constexpr double kUnderflow = 0x1p-147;
+
 }  // namespace
 
 // ---- entry points
@@ -440,57 +483,53 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
     return status;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
-  // The arena.
-  double* const box_centre = at<double>(workspace, 0);  // [2]
-  float* const box_radius = at<float>(workspace, 240);  // [2]
-  double* const h_centre = at<double>(workspace, 48);  // [4]
-  float* const h_radius = at<float>(workspace, 176);  // [4]
-  float* const h_below = at<float>(workspace, 112);  // [4]
-  double* const h_slack = at<double>(workspace, 80);  // [3]
-  float* const h_relaxation = at<float>(workspace, 0);  // [12]
-  double* const y_centre = at<double>(workspace, 112);  // [4]
-  float* const y_radius = at<float>(workspace, 256);  // [4]
-  float* const y_below = at<float>(workspace, 272);  // [4]
-  float* const y_above = at<float>(workspace, 288);  // [4]
-  double* const y_slack = at<double>(workspace, 144);  // [3]
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 304);  // [2]
-  float* const y_sums = at<float>(workspace, 48);  // [8]
-  float* const y_over_h = at<float>(workspace, 176);  // [8]
-  float* const y_over_box = at<float>(workspace, 208);  // [8]
+  // The arena: what holds what, how many, in which tasks.
+  double* const box_centre = at<double>(workspace, 0);  // [2], tasks 1 to 2
+  float* const box_radius = at<float>(workspace, 240);  // [2], tasks 1 to 3
+  double* const h_centre = at<double>(workspace, 48);  // [4], tasks 2 to 3
+  float* const h_radius = at<float>(workspace, 176);  // [4], tasks 2 to 3
+  float* const h_below = at<float>(workspace, 112);  // [4], task 2
+  double* const h_slack = at<double>(workspace, 80);  // [3], tasks 2 to 3
+  float* const h_relaxation = at<float>(workspace, 0);  // [12], tasks 2 to 3
+  double* const y_centre = at<double>(workspace, 112);  // [4], task 3
+  float* const y_radius = at<float>(workspace, 256);  // [4], task 3
+  float* const y_below = at<float>(workspace, 272);  // [4], task 3
+  float* const y_above = at<float>(workspace, 288);  // [4], task 3
+  double* const y_slack = at<double>(workspace, 144);  // [3], task 3
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 304);  // [2], task 3
+  float* const y_sums = at<float>(workspace, 48);  // [8], task 3
+  float* const y_over_h = at<float>(workspace, 176);  // [8], task 3
+  float* const y_over_box = at<float>(workspace, 208);  // [8], task 3
 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
 
   // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
-  bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
-                   0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
-  bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_below);
-  bf::relax(2, true, h_centre, h_below, h_below, h_radius, bf::RelaxErrors{0x1.8000090000367p-22,
-                                                                           0x1.0000000000007p-51,
-                                                                           0x1p-24, 0x1p-24,
-                                                                           0x1.0000080000405p-21,
-                                                                           0x1.0000040001205p+0},
-                                                                           h_slack, h_relaxation,
-                                                                           h_centre, h_radius);
+  bf::centre_slack(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm, kAbsolute,
+                   h_slack);
+  bf::interval_around(h_radius, 2, kInflate, h_slack[0], h_below, h_below);
+  bf::relax(2, true, h_centre, h_below, h_below, h_radius,
+            bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate}, h_slack,
+            h_relaxation, h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
-  bf::centre_slack(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
-                   0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
-  bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
+  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute2,
+                   y_slack);
+  bf::interval_around(y_radius, 2, kInflate, y_slack[0], y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);
     bf::pad_list(y_rows, count, 2);
-    const bf::RowErrors errors{0x1.0000040000205p+0, 0x0p+0, 0x1.0000040001205p+0,
-                               y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
+    const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate,
+                               y_slack[0] + kUnderflow * (2 + h_slack[2])};
     for (int first = 0; first < count; first += 2) {
       bf::start_rows<2>(y_weight, 2, 4, y_rows + first, y_over_h);
       for (int i = 0; i < 4; ++i) y_sums[i] = 0;
       backward_affine_2x2_rows4(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
       concretize_2_rows4(y_over_box, box_radius, y_sums + 4);
-      bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors,
-                       y_radius, y_below, y_above);
+      bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors, y_radius,
+                       y_below, y_above);
     }
   }
   bf::write_bounds(2, false, y_centre, y_below, y_above, out_lower, out_upper);
@@ -509,23 +548,23 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
     return status;
   const bf_status first = bf::check_boxes(count, lower, upper, TINY_INPUTS, statuses);
 
-  // The arena.
-  double* const box_centre = at<double>(workspace, 0);  // [8]
-  float* const box_radius = at<float>(workspace, 640);  // [8]
-  double* const h_centre = at<double>(workspace, 384);  // [8]
-  float* const h_radius = at<float>(workspace, 512);  // [8]
-  float* const h_below = at<float>(workspace, 288);  // [8]
-  double* const h_slack = at<double>(workspace, 192);  // [12]
-  float* const h_relaxation = at<float>(workspace, 0);  // [48]
-  double* const y_centre = at<double>(workspace, 448);  // [8]
-  float* const y_radius = at<float>(workspace, 672);  // [8]
-  float* const y_below = at<float>(workspace, 704);  // [8]
-  float* const y_above = at<float>(workspace, 736);  // [8]
-  double* const y_slack = at<double>(workspace, 288);  // [12]
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 768);  // [8]
-  float* const y_sums = at<float>(workspace, 384);  // [16]
-  float* const y_over_h = at<float>(workspace, 512);  // [16]
-  float* const y_over_box = at<float>(workspace, 576);  // [16]
+  // The arena: what holds what, how many, in which tasks.
+  double* const box_centre = at<double>(workspace, 0);  // [8], tasks 1 to 2
+  float* const box_radius = at<float>(workspace, 640);  // [8], tasks 1 to 3
+  double* const h_centre = at<double>(workspace, 384);  // [8], tasks 2 to 3
+  float* const h_radius = at<float>(workspace, 512);  // [8], tasks 2 to 3
+  float* const h_below = at<float>(workspace, 288);  // [8], task 2
+  double* const h_slack = at<double>(workspace, 192);  // [12], tasks 2 to 3
+  float* const h_relaxation = at<float>(workspace, 0);  // [48], tasks 2 to 3
+  double* const y_centre = at<double>(workspace, 448);  // [8], task 3
+  float* const y_radius = at<float>(workspace, 672);  // [8], task 3
+  float* const y_below = at<float>(workspace, 704);  // [8], task 3
+  float* const y_above = at<float>(workspace, 736);  // [8], task 3
+  double* const y_slack = at<double>(workspace, 288);  // [12], task 3
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 768);  // [8], task 3
+  float* const y_sums = at<float>(workspace, 384);  // [16], task 3
+  float* const y_over_h = at<float>(workspace, 512);  // [16], task 3
+  float* const y_over_box = at<float>(workspace, 576);  // [16], task 3
   bf::BoxGroup<4> group = {};
   while (bf::next_group(group, count, statuses)) {
 
@@ -534,26 +573,24 @@ bf_status tiny_bounds_batch(std::size_t count, const float* lower, const float* 
 
     // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
     centre_affine_boxes4_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
-    bf::slack_of_boxes<4>(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
-                          0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
-    bf::interval_around_boxes<4>(h_radius, 2, 0x1.0000040001205p+0, h_slack, h_below, h_below);
-    bf::relax_boxes<4>(
-        2, true, h_centre, h_below, h_below, h_radius,
-        bf::RelaxErrors{0x1.8000090000367p-22, 0x1.0000000000007p-51, 0x1p-24, 0x1p-24,
-                        0x1.0000080000405p-21, 0x1.0000040001205p+0}, h_slack, h_relaxation,
-                        h_centre, h_radius);
+    bf::slack_of_boxes<4>(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm,
+                          kAbsolute, h_slack);
+    bf::interval_around_boxes<4>(h_radius, 2, kInflate, h_slack, h_below, h_below);
+    bf::relax_boxes<4>(2, true, h_centre, h_below, h_below, h_radius,
+                       bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate},
+                       h_slack, h_relaxation, h_centre, h_radius);
 
     // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
     centre_affine_boxes4_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
-    bf::slack_of_boxes<4>(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
-                          0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
-    bf::interval_around_boxes<4>(y_radius, 2, 0x1.0000040001205p+0, y_slack, y_below, y_above);
+    bf::slack_of_boxes<4>(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute2,
+                          y_slack);
+    bf::interval_around_boxes<4>(y_radius, 2, kInflate, y_slack, y_below, y_above);
     {
       const bf::BoxRows<4> rows = bf::list_all_boxes<4>(2, y_rows);
-      const bf::RowErrors errors{0x1.0000040000205p+0, 0x0p+0, 0x1.0000040001205p+0, 0};
+      const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate, 0};
       double absolute[4];
       for (int b = 0; b < 4; ++b)
-        absolute[b] = y_slack[b] + 0x1p-147 * (2 + h_slack[b + 8]);
+        absolute[b] = y_slack[b] + kUnderflow * (2 + h_slack[b + 8]);
       for (int round = 0; round < rows.rounds; ++round) {
         const std::int32_t* const neurons = y_rows + 4 * round;
         bf::start_rows<4>(y_weight, 2, 4, neurons, y_over_h);
@@ -578,8 +615,8 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
     return status;
   if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
 
-  // The arena.
-  float* const h_value = at<float>(workspace, 0);  // [4]
+  // The arena: what holds what, how many, in which tasks.
+  float* const h_value = at<float>(workspace, 0);  // [4], tasks 1 to 2
 
   // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);

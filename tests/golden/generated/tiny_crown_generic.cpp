@@ -238,6 +238,49 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
   }
 }
 
+// ---- error constants: what rounding may cost, rounded up
+
+// kInflate: the factor on a computed radius or spread.
+constexpr double kInflate = 0x1.0000040001205p+0;
+
+// kAbsolute: added: underflow, and what rounded biases lose.
+constexpr double kAbsolute = 0x1.3000000000002p-144;
+constexpr double kAbsolute2 = 0x1.0000000000002p-144;
+
+// kCentreRelative: gamma of a centre in double.
+constexpr double kCentreRelative = 0x1.400000000140cp-50;
+
+// kRowNorm: the largest sum of magnitudes of a row of weights.
+constexpr double kRowNorm = 0x1.c000000000009p+1;
+constexpr double kRowNorm2 = 0x1.0000000000007p+1;
+
+// kBiasNorm: the largest magnitude of a bias.
+constexpr double kBiasNorm = 0x1.0000000000005p+0;
+
+// kProduct: gamma of a product with weights, and what rounded weights lose.
+constexpr double kProduct = 0x1.0000040000105p-22;
+
+// kWideProduct: the same of a product in double.
+constexpr double kWideProduct = 0x1.0000000000007p-51;
+
+// kStored: rounding of a sum in double to float, relative.
+constexpr double kStored = 0x1p-24;
+
+// kSlope: rounding of coefficient times slope, relative.
+constexpr double kSlope = 0x1p-24;
+
+// kOffset: gamma of the sum of coefficients times offsets.
+constexpr double kOffset = 0x1.8000090000367p-22;
+
+// kConcretize: the factor on the computed sum of magnitudes of coefficients.
+constexpr double kConcretize = 0x1.0000040000205p+0;
+
+// kWeightRelative: what the rounded weights of a row lose, relative to its radius.
+constexpr double kWeightRelative = 0x0p+0;
+
+// kUnderflow: a product that underflows, for each that relaxations counted.
+constexpr double kUnderflow = 0x1p-147;
+
 }  // namespace
 
 // ---- entry points
@@ -254,57 +297,53 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
     return status;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
-  // The arena.
-  double* const box_centre = at<double>(workspace, 0);  // [2]
-  float* const box_radius = at<float>(workspace, 208);  // [2]
-  double* const h_centre = at<double>(workspace, 112);  // [2]
-  float* const h_radius = at<float>(workspace, 128);  // [2]
-  float* const h_below = at<float>(workspace, 80);  // [2]
-  double* const h_slack = at<double>(workspace, 48);  // [3]
-  float* const h_relaxation = at<float>(workspace, 0);  // [12]
-  double* const y_centre = at<double>(workspace, 224);  // [2]
-  float* const y_radius = at<float>(workspace, 240);  // [2]
-  float* const y_below = at<float>(workspace, 256);  // [2]
-  float* const y_above = at<float>(workspace, 272);  // [2]
-  double* const y_slack = at<double>(workspace, 80);  // [3]
-  std::int32_t* const y_rows = at<std::int32_t>(workspace, 288);  // [2]
-  float* const y_sums = at<float>(workspace, 112);  // [8]
-  float* const y_over_h = at<float>(workspace, 144);  // [8]
-  float* const y_over_box = at<float>(workspace, 176);  // [8]
+  // The arena: what holds what, how many, in which tasks.
+  double* const box_centre = at<double>(workspace, 0);  // [2], tasks 1 to 2
+  float* const box_radius = at<float>(workspace, 208);  // [2], tasks 1 to 3
+  double* const h_centre = at<double>(workspace, 112);  // [2], tasks 2 to 3
+  float* const h_radius = at<float>(workspace, 128);  // [2], tasks 2 to 3
+  float* const h_below = at<float>(workspace, 80);  // [2], task 2
+  double* const h_slack = at<double>(workspace, 48);  // [3], tasks 2 to 3
+  float* const h_relaxation = at<float>(workspace, 0);  // [12], tasks 2 to 3
+  double* const y_centre = at<double>(workspace, 224);  // [2], task 3
+  float* const y_radius = at<float>(workspace, 240);  // [2], task 3
+  float* const y_below = at<float>(workspace, 256);  // [2], task 3
+  float* const y_above = at<float>(workspace, 272);  // [2], task 3
+  double* const y_slack = at<double>(workspace, 80);  // [3], task 3
+  std::int32_t* const y_rows = at<std::int32_t>(workspace, 288);  // [2], task 3
+  float* const y_sums = at<float>(workspace, 112);  // [8], task 3
+  float* const y_over_h = at<float>(workspace, 144);  // [8], task 3
+  float* const y_over_box = at<float>(workspace, 176);  // [8], task 3
 
   // Task 1: bind box.
   bf::bind_box(lower, upper, 2, box_centre, box_radius);
 
   // Task 2: forward + relax h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   centre_affine_2x2(h_weight, h_bias_double, box_centre, box_radius, h_centre, h_radius);
-  bf::centre_slack(box_centre, box_radius, 2, 0x1.400000000140cp-50, 0x1.c000000000009p+1,
-                   0x1.0000000000005p+0, 0x1.3000000000002p-144, h_slack);
-  bf::interval_around(h_radius, 2, 0x1.0000040001205p+0, h_slack[0], h_below, h_below);
-  bf::relax(2, true, h_centre, h_below, h_below, h_radius, bf::RelaxErrors{0x1.0000040000105p-22,
-                                                                           0x1.0000000000007p-51,
-                                                                           0x1p-24, 0x1p-24,
-                                                                           0x1.8000090000367p-22,
-                                                                           0x1.0000040001205p+0},
-                                                                           h_slack, h_relaxation,
-                                                                           h_centre, h_radius);
+  bf::centre_slack(box_centre, box_radius, 2, kCentreRelative, kRowNorm, kBiasNorm, kAbsolute,
+                   h_slack);
+  bf::interval_around(h_radius, 2, kInflate, h_slack[0], h_below, h_below);
+  bf::relax(2, true, h_centre, h_below, h_below, h_radius,
+            bf::RelaxErrors{kProduct, kWideProduct, kStored, kSlope, kOffset, kInflate}, h_slack,
+            h_relaxation, h_centre, h_radius);
 
   // Task 3: forward + backward + write y. Gemm 'fc2': [2] -> [2].
   centre_affine_2x2(y_weight, y_bias_double, h_centre, h_radius, y_centre, y_radius);
-  bf::centre_slack(h_centre, h_radius, 2, 0x1.400000000140cp-50, 0x1.0000000000007p+1,
-                   0x1.0000000000005p+0, 0x1.0000000000002p-144, y_slack);
-  bf::interval_around(y_radius, 2, 0x1.0000040001205p+0, y_slack[0], y_below, y_above);
+  bf::centre_slack(h_centre, h_radius, 2, kCentreRelative, kRowNorm2, kBiasNorm, kAbsolute2,
+                   y_slack);
+  bf::interval_around(y_radius, 2, kInflate, y_slack[0], y_below, y_above);
   {
     const int count = bf::list_all(2, y_rows);
     bf::pad_list(y_rows, count, 2);
-    const bf::RowErrors errors{0x1.0000040000205p+0, 0x0p+0, 0x1.0000040001205p+0,
-                               y_slack[0] + 0x1p-147 * (2 + h_slack[2])};
+    const bf::RowErrors errors{kConcretize, kWeightRelative, kInflate,
+                               y_slack[0] + kUnderflow * (2 + h_slack[2])};
     for (int first = 0; first < count; first += 2) {
       bf::start_rows<2>(y_weight, 2, 2, y_rows + first, y_over_h);
       for (int i = 0; i < 4; ++i) y_sums[i] = 0;
       backward_affine_2x2_rows4(h_weight, h_relaxation, y_over_h, y_sums, y_over_box);
       concretize_2_rows4(y_over_box, box_radius, y_sums + 4);
-      bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors,
-                       y_radius, y_below, y_above);
+      bf::tighten_rows(y_rows + first, smaller(2, count - first), 2, y_sums, errors, y_radius,
+                       y_below, y_above);
     }
   }
   bf::write_bounds(2, false, y_centre, y_below, y_above, out_lower, out_upper);
@@ -319,8 +358,8 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
     return status;
   if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
 
-  // The arena.
-  float* const h_value = at<float>(workspace, 0);  // [2]
+  // The arena: what holds what, how many, in which tasks.
+  float* const h_value = at<float>(workspace, 0);  // [2], tasks 1 to 2
 
   // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);

@@ -200,6 +200,21 @@ BF_KERNEL evaluate_affine_head_2x2(const float* BF_RESTRICT weight, const float*
   }
 }
 
+// ---- error constants: what rounding may cost, rounded up
+
+// kGamma: gamma of the sums that a reader makes of it: times |x|.
+constexpr float kGamma = 0x1.00000ep-22f;
+constexpr float kGamma2 = 0x1.40001p-22f;
+
+// kInflate: the factor on a computed radius or spread.
+constexpr float kInflate = 0x1.00000ep+0f;
+
+// kMagnitude: times a computed magnitude: roundings of what follows the sums.
+constexpr float kMagnitude = 0x1.000008p-23f;
+
+// kAbsolute: added: underflow, and what rounded biases lose.
+constexpr float kAbsolute = 0x1.00001p-100f;
+
 }  // namespace
 
 // ---- entry points
@@ -216,22 +231,22 @@ bf_status tiny_bounds(const float* lower, const float* upper, float* out_lower, 
     return status;
   if (const bf_status status = bf::check_box(lower, upper, TINY_INPUTS)) return status;
 
-  // The arena.
-  float* const box_centre = at<float>(workspace, 0);  // [2]
-  float* const box_radius = at<float>(workspace, 16);  // [2]
-  float* const h_centre = at<float>(workspace, 32);  // [2]
-  float* const h_radius = at<float>(workspace, 48);  // [2]
+  // The arena: what holds what, how many, in which tasks.
+  float* const box_centre = at<float>(workspace, 0);  // [2], tasks 1 to 2
+  float* const box_radius = at<float>(workspace, 16);  // [2], tasks 1 to 2
+  float* const h_centre = at<float>(workspace, 32);  // [2], tasks 2 to 3
+  float* const h_radius = at<float>(workspace, 48);  // [2], tasks 2 to 3
 
   // Task 1: bind box.
-  bf::bind_box(lower, upper, 2, 0x1.00000ep-22f, box_centre, box_radius);
+  bf::bind_box(lower, upper, 2, kGamma, box_centre, box_radius);
 
   // Task 2: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
-  interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, 0x1.00000ep+0f,
-                           0x1.000008p-23f, 0x1.00001p-100f, 0x1.40001p-22f, h_centre, h_radius);
+  interval_affine_relu_2x2(h_weight, h_bias, box_centre, box_radius, kInflate, kMagnitude,
+                           kAbsolute, kGamma2, h_centre, h_radius);
 
   // Task 3: bound y. Gemm 'fc2': [2] -> [2].
-  interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, 0x1.00000ep+0f, 0x1.000008p-23f,
-                           0x1.00001p-100f, out_lower, out_upper);
+  interval_affine_head_2x2(y_weight, y_bias, h_centre, h_radius, kInflate, kMagnitude, kAbsolute,
+                           out_lower, out_upper);
   return BF_OK;
 }
 
@@ -243,8 +258,8 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
     return status;
   if (const bf_status status = bf::check_box(x, x, TINY_INPUTS)) return status;
 
-  // The arena.
-  float* const h_value = at<float>(workspace, 0);  // [2]
+  // The arena: what holds what, how many, in which tasks.
+  float* const h_value = at<float>(workspace, 0);  // [2], tasks 1 to 2
 
   // Task 1: forward h. Gemm 'fc1' + Relu 'relu1': [2] -> [2].
   evaluate_affine_relu_2x2(h_weight, h_bias, x, h_value);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "planner/tuning/schedule_search.h"
 #include "planner/tuning/schedule_space.h"
 #include "planner/tuning/tuner.h"
+#include "runtime/bf/contract/tiles.h"
 #include "tests/paths.h"
 #include "tests/unit/frontend/graph_builder.h"
 
@@ -115,7 +117,8 @@ TEST(ScheduleSpace, OfConvolutionsHoldsTilesThatFitTheRegisters) {
   EXPECT_FALSE(is_tunable(kernel));  // no geometry: not of a convolution
   kernel.geometry = "6x8x8_32x4x4_k3x3_s2x2";
   kernel.rows = 32;
-  kernel.schedule = {16, 2, 6, 0};
+  kernel.channels = 6;
+  kernel.schedule = {16, 2, 6, 0, false, 1, 2, 6};
   ASSERT_TRUE(is_tunable(kernel));
   const std::vector<Schedule> space = legal_schedules(kernel, find_target("x86-64-v4"));
   EXPECT_EQ(space.front(), kernel.schedule);
@@ -133,6 +136,8 @@ TEST(ScheduleSpace, OfConvolutionsHoldsTilesThatFitTheRegisters) {
   EXPECT_TRUE(refused([](Schedule& s) { s.columns = 8; }));  // of 6
   EXPECT_TRUE(refused([](Schedule& s) { s.columns = 5; }));  // the routine has no such step
   EXPECT_TRUE(refused([](Schedule& s) { s.pixels = -1; }));
+  EXPECT_TRUE(refused([](Schedule& s) { s.last_columns = 0; }));
+  EXPECT_TRUE(refused([](Schedule& s) { s.last_columns = 7; }));
   EXPECT_TRUE(refused([](Schedule& s) { s.pixels = 1 << 20; }));
   EXPECT_TRUE(refused([](Schedule& s) { s.vectors = 1; }));
   EXPECT_TRUE(refused([](Schedule& s) { s.unroll = 2; }));
@@ -142,7 +147,7 @@ TEST(ScheduleSpace, OfConvolutionsHoldsTilesThatFitTheRegisters) {
 
 // Where each group has one channel, a tile takes groups.
 TEST(ScheduleSpace, OfDepthwiseConvolutionsHasTilesOfGroups) {
-  const auto columns = [](std::int64_t channels, std::int64_t groups) {
+  const auto planned_for = [](std::int64_t channels, std::int64_t groups) {
     ConvGeometry g;
     g.in_channels = g.out_channels = channels;
     g.groups = groups;
@@ -159,15 +164,29 @@ TEST(ScheduleSpace, OfDepthwiseConvolutionsHasTilesOfGroups) {
                        testing::constant({channels}, weights(channels))};
     const std::vector<std::int64_t> shape = {channels, 4, 4};
     const ValueId first = b.relu(b.add(conv, {b.x()}, shape));
-    return kernel_of(plan(b.outputs({b.add(conv, {first}, shape)}), {}, "net", false,
-                          config_of("x86-64-v4")),
-                     KernelKind::kTermBackward)
-        .schedule.columns;
+    return kernel_of(
+        plan(b.outputs({b.add(conv, {first}, shape)}), {}, "net", false, config_of("x86-64-v4")),
+        KernelKind::kTermBackward);
   };
-  EXPECT_EQ(columns(5, 5), 5);
-  EXPECT_EQ(columns(20, 20), 12);
-  EXPECT_EQ(columns(20, 10), 2);
-  EXPECT_EQ(columns(4, 1), 4);
+  EXPECT_EQ(planned_for(5, 5).channels, 5);
+  EXPECT_EQ(planned_for(20, 20).channels, 20);
+  EXPECT_EQ(planned_for(20, 10).channels, 2);
+  EXPECT_EQ(planned_for(4, 1).channels, 4);
+  EXPECT_EQ(planned_for(20, 20).schedule.pixels, 2);
+  EXPECT_LE(planned_for(20, 10).schedule.columns, 2);
+}
+
+TEST(ConvRowTile, FillsTheRegisters) {
+  const auto tile = [](int bytes, int sums, int channels, bool depthwise) {
+    const bf::ConvRowTile made = bf::conv_row_tile(bytes, sums, channels, depthwise);
+    return std::array{made.columns, made.pixels, made.last_columns};
+  };
+  EXPECT_EQ(tile(64, 1, 32, false), (std::array{8, 3, 8}));  // 24 accumulators
+  EXPECT_EQ(tile(64, 1, 3, false), (std::array{6, 4, 8}));
+  EXPECT_EQ(tile(64, 4, 32, false), (std::array{6, 1, 6}));
+  EXPECT_EQ(tile(32, 2, 32, false), (std::array{6, 1, 6}));  // 12
+  EXPECT_EQ(tile(64, 2, 32, true), (std::array{4, 2, 8}));   // 16 of 24
+  EXPECT_EQ(tile(4, 8, 32, false), (std::array{1, 1, 1}));
 }
 
 TEST(Features, TellSchedulesApart) {

@@ -1,0 +1,126 @@
+#include "aot/calls/error_constants.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "aot/text/literals.h"
+#include "planner/lowering/walk.h"
+
+namespace bf_aot::calls {
+namespace {
+
+// docs/proofs/error-terms.md derives each.
+struct Paid {
+  std::string_view name;
+  std::string_view what;
+};
+
+Paid paid_for(Pays pays) {
+  switch (pays) {
+    case Pays::kGamma:
+      return {"kGamma", "gamma of the sums that a reader makes of it: times |x|"};
+    case Pays::kGammaSum:
+      return {"kGammaSum", "the same of its lines: times the sum of their magnitudes"};
+    case Pays::kInflate:
+      return {"kInflate", "the factor on a computed radius or spread"};
+    case Pays::kMagnitude:
+      return {"kMagnitude", "times a computed magnitude: roundings of what follows the sums"};
+    case Pays::kAbsolute:
+      return {"kAbsolute", "added: underflow, and what rounded biases lose"};
+    case Pays::kCentreRelative:
+      return {"kCentreRelative", "gamma of a centre in double"};
+    case Pays::kRowNorm:
+      return {"kRowNorm", "the largest sum of magnitudes of a row of weights"};
+    case Pays::kBiasNorm:
+      return {"kBiasNorm", "the largest magnitude of a bias"};
+    case Pays::kProduct:
+      return {"kProduct", "gamma of a product with weights, and what rounded weights lose"};
+    case Pays::kWideProduct:
+      return {"kWideProduct", "the same of a product in double"};
+    case Pays::kStored:
+      return {"kStored", "rounding of a sum in double to float, relative"};
+    case Pays::kSlope:
+      return {"kSlope", "rounding of coefficient times slope, relative"};
+    case Pays::kOffset:
+      return {"kOffset", "gamma of the sum of coefficients times offsets"};
+    case Pays::kFreeOffset:
+      return {"kFreeOffset", "the same of rows that choose their slopes"};
+    case Pays::kAround:
+      return {"kAround", "the factor on the computed radius around a centre"};
+    case Pays::kConcretize:
+      return {"kConcretize", "the factor on the computed sum of magnitudes of coefficients"};
+    case Pays::kLeast:
+      return {"kLeast", "added where numbers may be subnormal"};
+    case Pays::kWeightRelative:
+      return {"kWeightRelative", "what the rounded weights of a row lose, relative to its radius"};
+    case Pays::kUnderflow:
+      return {"kUnderflow", "a product that underflows, for each that relaxations counted"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string literal(const Constant& constant) {
+  return constant.to_float ? float_literal_up(constant.value) : double_literal(constant.value);
+}
+
+ErrorConstants::ErrorConstants(const std::vector<Program>& programs) {
+  struct Visitor {
+    ErrorConstants& to;
+    void operator()(const Call& call) const {
+      for (const Argument& argument : call.arguments)
+        if (const auto* const constant = std::get_if<Constant>(&argument))
+          to.add(*constant);
+        else if (const auto* const errors = std::get_if<Errors>(&argument))
+          for (const Constant& each : errors->constants) to.add(each);
+    }
+    void operator()(const DefineRowErrors& node) const {
+      for (const Constant& each : {node.concretize, node.weight, node.inflate, node.underflow})
+        to.add(each);
+    }
+  };
+  for (const Program& program : programs) for_each_call(program, Visitor{*this});
+}
+
+ErrorConstants::Key ErrorConstants::key_of(const Constant& constant) {
+  return {constant.pays, constant.to_float, constant.value};
+}
+
+void ErrorConstants::add(const Constant& constant) {
+  const auto [place, added] = names_.try_emplace(key_of(constant));
+  if (!added) return;
+  const int number = ++counts_[constant.pays];
+  place->second = paid_for(constant.pays).name;
+  if (number > 1) place->second += std::to_string(number);
+}
+
+const std::string& ErrorConstants::name(const Constant& constant) const {
+  return names_.at(key_of(constant));
+}
+
+std::string ErrorConstants::definitions() const {
+  if (names_.empty()) return {};
+  std::string text = "// ---- error constants: what rounding may cost, rounded up\n";
+  std::vector<std::string> lines;
+  for (const auto& [pays, count] : counts_) {
+    const Paid paid = paid_for(pays);
+    text += fmt::format("\n// {}: {}.\n", paid.name, paid.what);
+    lines.assign(static_cast<std::size_t>(count), {});
+    for (const auto& [key, name] : names_) {
+      const auto& [paid_by, to_float, value] = key;
+      if (paid_by != pays) continue;
+      const std::size_t number =
+          name.size() == paid.name.size()
+              ? 1
+              : static_cast<std::size_t>(std::stoi(name.substr(paid.name.size())));
+      lines.at(number - 1) = fmt::format("constexpr {} {} = {};\n", to_float ? "float" : "double",
+                                         name, literal({value, pays, to_float}));
+    }
+    for (const std::string& line : lines) text += line;
+  }
+  return text + "\n";
+}
+
+}  // namespace bf_aot::calls

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aot/text/emitted_file.h"
+#include "planner/lowering/weight_tables.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// Where a verifier keeps its constants.
+enum class WeightStorage : std::uint8_t {
+  kInline,   // arrays in the source
+  kInclude,  // arrays in <stem>_weights.inc
+  kObject,   // <stem>_weights.bin, made an object by <stem>_weights.S
+};
+
+WeightStorage weight_storage(std::int64_t bytes);
+
+// How the source names a table: "fc1_weight", or a place in the blob.
+std::string table_reference(WeightStorage storage, const WeightTable& table);
+
+// Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.
+std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem);
+
+// Definitions of the tables as arrays, and declarations of the blob.
+std::string emit_weight_arrays(const Plan& plan);
+std::string emit_weight_blob_declarations(const Plan& plan);
+
+}  // namespace bf_aot

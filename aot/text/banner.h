@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// The lines at the top of a file: what it is, what it was made from, who may use it.
+std::string emit_banner(const Plan& plan, const std::string& title, const std::string& comment);
+
+// "DIGITS_64X2"
+std::string upper_case(const std::string& name);
+
+}  // namespace bf_aot
