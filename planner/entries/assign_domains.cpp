@@ -77,7 +77,7 @@ DomainChoice choose(const Plan& plan, LayerId index) {
 bool has_slopes(const Plan& plan, LayerId index) {
   PerLayer<bool> cone(plan.layers.size(), false);
   cone[index] = true;
-  for (const LayerId i : std::views::reverse(layer_range(0, index.next()))) {
+  for (const LayerId i : layer_range(0, index.next()).reversed()) {
     if (!cone[i]) continue;
     const Layer& layer = plan.layer(i);
     if (i != index && layer.relu) return true;

@@ -56,7 +56,7 @@ class EntryBuilder::CoefficientSlots {
 PerLayer<bool> EntryBuilder::cone_of(LayerId index) const {
   PerLayer<bool> cone(plan_.layers.size(), false);
   cone[index] = true;
-  for (const LayerId i : std::views::reverse(layer_range(0, index.next()))) {
+  for (const LayerId i : layer_range(0, index.next()).reversed()) {
     if (!cone[i]) continue;
     for (const LayerId input : inputs_of(layer(i)))
       if (input >= 0) cone[input] = true;
@@ -178,7 +178,7 @@ BackwardRows EntryBuilder::begin_rows(LayerId index, const Relaxed& state,
 void EntryBuilder::pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
   start(index, step, slots);
   const PerLayer<bool> cone = cone_of(index);
-  for (const LayerId i : std::views::reverse(layer_range(0, index)))
+  for (const LayerId i : layer_range(0, index).reversed())
     if (cone[i]) step.links.push_back(link(i, slots));
   use_lists(step);
   BF_CHECK(slots.holds(kNetworkInput));

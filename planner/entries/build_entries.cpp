@@ -41,7 +41,7 @@ void EntryBuilder::mark_needed(const std::vector<LayerId>& heads) {
     position += layer(head).out;
     needed_[head] = true;
   }
-  for (const LayerId i : std::views::reverse(plan_.layer_ids())) {
+  for (const LayerId i : plan_.layer_ids().reversed()) {
     if (!is_needed(i)) continue;
     for (const LayerId input : inputs_of(layer(i))) {
       ++readers_[input];

@@ -3,7 +3,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -42,10 +41,42 @@ class LayerId {
 
 constexpr LayerId kNetworkInput = -1;
 
-// The layers from `first` to the last but `end`.
-constexpr auto layer_range(LayerId first, LayerId end) {
-  return std::views::iota(first.number(), end.number()) |
-         std::views::transform([](int index) { return LayerId(index); });
+// Layers one after the other. clang 14 does not compile views of libstdc++ 12.
+class LayerRange {
+ public:
+  class Iterator {
+   public:
+    constexpr Iterator(LayerId at, int step) : at_(at), step_(step) {}
+    constexpr LayerId operator*() const { return at_; }
+    constexpr Iterator& operator++() {
+      at_ = at_.number() + step_;
+      return *this;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    LayerId at_;
+    int step_;
+  };
+
+  // From `first` by `step`, 1 or -1, until `end`, which it reaches.
+  constexpr LayerRange(LayerId first, LayerId end, int step)
+      : first_(first), end_(end), step_(step) {}
+  constexpr Iterator begin() const { return {first_, step_}; }
+  constexpr Iterator end() const { return {end_, step_}; }
+  // The same from the last to the first.
+  constexpr LayerRange reversed() const {
+    return {end_.number() - step_, first_.number() - step_, -step_};
+  }
+
+ private:
+  LayerId first_, end_;
+  int step_;
+};
+
+// The layers from `first` to the one before `end`; none where that is not behind it.
+constexpr LayerRange layer_range(LayerId first, LayerId end) {
+  return {first, end < first ? first : end, 1};
 }
 
 // One thing for each layer.

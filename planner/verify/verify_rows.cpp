@@ -78,7 +78,7 @@ class Coefficients {
 std::vector<LayerId> cone_of(const Plan& plan, LayerId layer) {
   std::set<LayerId> reached = {layer};
   std::vector<LayerId> cone;
-  for (const LayerId i : std::views::reverse(layer_range(0, layer.next()))) {
+  for (const LayerId i : layer_range(0, layer.next()).reversed()) {
     if (reached.count(i) == 0) continue;
     if (i != layer) cone.push_back(i);
     for (LayerId input : inputs_of(checked_layer(plan, i))) reached.insert(input);
