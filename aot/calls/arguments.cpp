@@ -88,9 +88,8 @@ std::string window_name(LayerId tensor) {
 
 CallText::CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors)
     : plan_(plan), entry_(entry), errors_(errors) {
-  const WeightStorage storage = weight_storage(plan.weights_bytes());
   for (const WeightTable& table : weight_tables(plan))
-    tables_[{table.layer, table.term, table.kind}] = table_reference(storage, table);
+    tables_[{table.layer, table.term, table.kind}] = table_reference(plan.weight_storage, table);
   for (const ConvShapeName& shape : conv_shapes(plan))
     shapes_[{shape.layer, shape.term}] = shape.name;
 }

@@ -9,9 +9,6 @@
 namespace bf_aot {
 namespace {
 
-constexpr std::int64_t kInlineBytes = 2 << 10;
-constexpr std::int64_t kIncludeBytes = 128 << 10;
-
 const Layer& layer_of(const Plan& plan, const WeightTable& table) {
   return plan.layer(table.layer);
 }
@@ -125,11 +122,6 @@ std::string assembly(const Plan& plan, const std::string& stem) {
 
 }  // namespace
 
-WeightStorage weight_storage(std::int64_t bytes) {
-  if (bytes <= kInlineBytes) return WeightStorage::kInline;
-  return bytes <= kIncludeBytes ? WeightStorage::kInclude : WeightStorage::kObject;
-}
-
 std::string table_reference(WeightStorage storage, const WeightTable& table) {
   if (storage != WeightStorage::kObject) return table.name;
   return fmt::format("weights<{}>(k_{})", type_of(table), table.name);
@@ -161,7 +153,7 @@ inline const T* weights(std::size_t offset) {{
 }
 
 std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem) {
-  switch (weight_storage(plan.weights_bytes())) {
+  switch (plan.weight_storage) {
     case WeightStorage::kInline:
       return {};
     case WeightStorage::kInclude:

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,15 +8,6 @@
 #include "planner/plan/plan.h"
 
 namespace bf_aot {
-
-// Where a verifier keeps its constants.
-enum class WeightStorage : std::uint8_t {
-  kInline,   // arrays in the source
-  kInclude,  // arrays in <stem>_weights.inc
-  kObject,   // <stem>_weights.bin, made an object by <stem>_weights.S
-};
-
-WeightStorage weight_storage(std::int64_t bytes);
 
 // How the source names a table: "fc1_weight", or a place in the blob.
 std::string table_reference(WeightStorage storage, const WeightTable& table);

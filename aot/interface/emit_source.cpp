@@ -28,7 +28,7 @@ std::string kernels(const Plan& plan, loop::Needs& needs) {
 }
 
 std::string weights(const Plan& plan, const std::string& stem) {
-  switch (weight_storage(plan.weights_bytes())) {
+  switch (plan.weight_storage) {
     case WeightStorage::kInline:
       return "// ---- constants\n\n" + emit_weight_arrays(plan);
     case WeightStorage::kInclude:
@@ -42,7 +42,7 @@ std::string weights(const Plan& plan, const std::string& stem) {
 
 // What lies outside the unnamed namespace: the blob is another object's.
 std::string blob_declaration(const Plan& plan) {
-  if (weight_storage(plan.weights_bytes()) != WeightStorage::kObject) return {};
+  if (plan.weight_storage != WeightStorage::kObject) return {};
   return fmt::format(R"(#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the weights of this verifier are stored for little-endian machines"
 #endif

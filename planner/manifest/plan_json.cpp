@@ -386,6 +386,7 @@ Json to_json(const Plan& plan) {
                {"spec_rows", plan.spec_rows},
                {"arena", arena_json(plan)},
                {"weights_bytes", plan.weights_bytes()},
+               {"weight_storage", to_string(plan.weight_storage)},
                {"layers", layers_json(plan)},
                {"output_heads", heads_json(plan, plan.output_heads)},
                {"spec_heads", heads_json(plan, plan.spec_heads)}};

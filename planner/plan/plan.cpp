@@ -351,6 +351,24 @@ const MachineProfile& profile_of(const PlannerConfig& config) {
   return config.profile ? *config.profile : find_profile(config.target.name);
 }
 
+std::string_view to_string(WeightStorage storage) {
+  switch (storage) {
+    case WeightStorage::kInline:
+      return "inline";
+    case WeightStorage::kInclude:
+      return "include";
+    case WeightStorage::kObject:
+      return "object";
+  }
+  return {};
+}
+
+WeightStorage weight_storage_for(std::int64_t bytes) {
+  constexpr std::int64_t kInlineBytes = 2 << 10, kIncludeBytes = 128 << 10;
+  if (bytes <= kInlineBytes) return WeightStorage::kInline;
+  return bytes <= kIncludeBytes ? WeightStorage::kInclude : WeightStorage::kObject;
+}
+
 StorageTotals Entry::with_one_worker() const {
   if (workers == 1) return storage;
   const StorageTotals &shared = storage, &own = worker_storage;

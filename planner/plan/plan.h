@@ -207,6 +207,18 @@ struct Rejected {
   bool operator==(const Rejected&) const = default;
 };
 
+// Where a verifier keeps its constants.
+enum class WeightStorage : std::uint8_t {
+  kInline,   // arrays in the source
+  kInclude,  // arrays in <stem>_weights.inc
+  kObject,   // <stem>_weights.bin, made an object by <stem>_weights.S
+};
+
+std::string_view to_string(WeightStorage storage);
+
+// What compilers and readers take: short arrays in the source, megabytes not as text.
+WeightStorage weight_storage_for(std::int64_t bytes);
+
 struct Plan {
   std::string name;  // C identifier; prefix of all symbols
   ModelInfo model;
@@ -224,6 +236,7 @@ struct Plan {
   std::optional<SearchSummary> search;
   std::vector<float> split_weights;  // see split_weights.h; empty: of widths alone, or never split
   PerLayer<WeightLayout> layouts;
+  WeightStorage weight_storage = WeightStorage::kInline;
   std::vector<CacheEntry> cache;
   ContextPlan context;
   BatchPlan batch;
