@@ -118,9 +118,14 @@ class LineReader {
   Schedule read_schedule(const Json& json) const {
     if (!json.is_object()) refuse("schedule is no object");
     const int pixels = integer(json, "pixels");
-    return {integer(json, "lanes"), integer(json, "vectors"),      integer(json, "columns"),
-            integer(json, "chunk"), boolean(json, "groups_first"), integer(json, "unroll"),
-            pixels,                 pixels > 0 ? integer(json, "last_columns") : 0};
+    return {integer(json, "lanes"),
+            integer(json, "vectors"),
+            integer(json, "columns"),
+            integer(json, "chunk"),
+            boolean(json, "groups_first"),
+            integer(json, "unroll"),
+            pixels,
+            pixels > 0 ? integer(json, "last_columns") : 0};
   }
 
   std::string where_;

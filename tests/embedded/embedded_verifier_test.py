@@ -385,10 +385,10 @@ FAULTS = [
      "is outside"),
     ("+ bias[panel + v]", "+ (bias[panel + v] + (sizeof(void*) == 4 ? 0x1p-20f : 0.0f))",
      "differs from the host's bits"),
-    ("  // The arena.\n", '  struct More {\n'
+    ("  // The arena: what holds what, how many, in which tasks.\n", '  struct More {\n'
      '    __attribute__((noinline)) static void run() { __asm__ volatile(".space 4096"); }\n'
      '  };\n  if (lower == upper) More::run();\n', "bytes of code"),
-    ("  // The arena.\n", "  volatile char more[4096];\n  more[0] = 0;\n"
+    ("  // The arena: what holds what, how many, in which tasks.\n", "  volatile char more[4096];\n  more[0] = 0;\n"
      "  if (more[0] != 0) return BF_NAN_INPUT;\n", "bytes of memory"),
 ]
 
