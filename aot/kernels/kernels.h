@@ -27,7 +27,8 @@ KernelNests forward_lines_nests(const Kernel& kernel);
 // Of the kernel's family.
 KernelNests nests_of(const Kernel& kernel);
 
-// Macros, vector types and helpers of what kernels need.
+// What stands before kernels: types of vectors and intrinsics that they need, in a namespace that
+// is left open. Their helpers are in bf/core/kernel.h, which the file includes.
 std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
 
 // The kernel's function, complete with its comment.

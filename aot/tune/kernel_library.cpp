@@ -57,7 +57,7 @@ KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& tar
   Plan frame;
   frame.config.target = target;
   frame.kernels = kernels;
-  source.text = "#include <cstddef>\n#include <cstdint>\n\n" + emit_prelude(frame, needs) + body +
+  source.text = "#include \"bf/core/kernel.h\"\n\n" + emit_prelude(frame, needs) + body +
                 "}  // namespace\n\n" + wrappers;
   return source;
 }

@@ -13,7 +13,7 @@ namespace bf_aot::loop {
 // What printed code needs of its file, beyond what every verifier has.
 struct Needs {
   std::set<std::pair<Type, std::int64_t>> vectors;  // types: element and lanes, more than one
-  std::set<std::string> helpers;  // macros and functions: "load_first", "BF_PREFETCH", intrinsics
+  std::set<std::string> intrinsics;                 // by name: "copy_floats"
   bool operator==(const Needs&) const = default;
 };
 

@@ -56,9 +56,8 @@ const Loop* ExprPrinter::loop_beside(const IndexTerm& term) const {
 Index ExprPrinter::beside(const Index& index) const {
   Index found;
   for (const IndexTerm& term : index.terms) {
-    if (!nest_.axis(term.axis).is_listed()) continue;
-    needs_.helpers.insert("entry");
-    if (loop_beside(term) != nullptr) found.terms.push_back(term);
+    if (nest_.axis(term.axis).is_listed() && loop_beside(term) != nullptr)
+      found.terms.push_back(term);
   }
   return found;
 }
@@ -107,7 +106,6 @@ bool ExprPrinter::split_counted(const std::vector<const Loop*>& reduced, Pointer
   const bool moves = std::ranges::any_of(
       pointer.index.terms, [&](const IndexTerm& term) { return varies(term, reduced); });
   if (apart.terms.empty() || first.terms.empty() || !moves) return false;
-  needs_.helpers.insert("pinned");
   pointer.part = fmt::format("pinned({} + {})", pointer.buffer, to_text(first));
   pointer.rest = fmt::format("[{}]", to_text(apart));
   pointer.converted = neighbours(apart);
@@ -120,7 +118,6 @@ std::int64_t ExprPrinter::neighbours(const Linear& apart) const {
 }
 
 void ExprPrinter::convert_together(Pointer& pointer) {
-  needs_.helpers.insert("widened_tile");
   pointer.part = fmt::format("widened_tile<{}, {}>({}, {}_wide)", type(Type::kFloat64),
                              type(Type::kFloat32), pointer.part, pointer.buffer);
   pointer.type = Type::kFloat64;
@@ -204,7 +201,6 @@ const ConvertedRows* ExprPrinter::rows_of(const Expr& load,
                    : fmt::format("smaller({}, {} - {})", length, axis.end, to_text(begin));
   const Index place{{{axis.name, 1, 1}, {axis.name, length, -length}}, 0, {}};
   rows.rest = fmt::format("[{}][{}]", entries->name, to_text(values_.linear(place)));
-  needs_.helpers.insert("widened_row");
   type(Type::kFloat32);
   return &rows_.emplace_back(std::move(rows));
 }
@@ -269,7 +265,6 @@ std::string ExprPrinter::lane_count(const std::vector<Range>& within) const {
 std::string ExprPrinter::load_text(const Expr& expr) {
   std::string text;
   if (const std::string count = lane_count(expr.within); !count.empty()) {
-    needs_.helpers.insert("load_first");
     text = fmt::format("load_first<{}>({}, {})", type(expr.type), at(expr.name, expr.index), count);
   } else if (follows_lanes(expr.index)) {
     text = fmt::format("load<{}>({})", type(expr.type), at(expr.name, expr.index));

@@ -67,7 +67,6 @@ std::pair<std::string, std::string> NestPrinter::places_of(const Loop& loop) {
   Linear tile;
   if (!loop.outer.empty()) tile = expr_.values().value_of(nest_.loop(loop.outer));
   if (tile.terms.empty()) return {"0", axis.list + "[0]"};
-  needs_.helpers.insert("place_from");
   const auto place_from = [&](const std::string& value) {
     return fmt::format("place_from({}, {}, {})", axis.list, axis.entries, value);
   };
@@ -93,10 +92,7 @@ void NestPrinter::open_counted(const Loop& loop) {
       loop.step == 1 ? "++" + loop.name : fmt::format("{} += {}", loop.name, loop.step);
   if (loop.kind == LoopKind::kParallel)
     line("// Iterations are independent; one after the other here.");
-  if (loop.unroll > 1) {
-    needs_.helpers.insert("BF_UNROLL_BY");
-    line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
-  }
+  if (loop.unroll > 1) line(fmt::format("BF_UNROLL_BY({})", loop.unroll));
   line(fmt::format("for (int {0} = {1}; {0} < {2}; {3}) {{", loop.name, begin, end, advance));
 }
 
@@ -195,7 +191,7 @@ void NestPrinter::print_points() {
 // The function that takes the innermost loop's place, from its first element on.
 std::string NestPrinter::call_text() {
   const Intrinsic& intrinsic = *find_intrinsic(nest_.called());
-  needs_.helpers.insert(intrinsic.name);
+  needs_.intrinsics.insert(intrinsic.name);
   const Loop& loop = nest_.loops().back();
   std::string text = intrinsic.name + "(";
   for (const Access& each : arguments(nest_, loop, intrinsic))
@@ -357,7 +353,6 @@ void NestPrinter::ask_ahead(const Let& let) {
   visit(*let.value, [&](const Expr& each) {
     const std::int64_t bytes = each.kind == ExprKind::kLoad ? nest_.prefetched(each.name) : 0;
     if (bytes == 0) return;
-    needs_.helpers.insert("BF_PREFETCH");
     line(fmt::format("BF_PREFETCH({}, {});", expr_.at(each.name, each.index), bytes));
   });
 }

@@ -14,6 +14,7 @@
 #include "aot/interface/emit.h"
 #include "aot/loop/print/print.h"
 #include "planner/planner.h"
+#include "tests/paths.h"
 
 namespace bf_aot::testing {
 namespace {
@@ -41,7 +42,7 @@ std::string source_of(const std::vector<loop::Program>& programs,
   }
   Plan frame;
   frame.config.target = find_target("generic");
-  return "#include <cstddef>\n#include <cstdint>\n\n" + emit_prelude(frame, needs) + kernels +
+  return "#include \"bf/core/kernel.h\"\n\n" + emit_prelude(frame, needs) + kernels +
          "}  // namespace\n\n" + wrappers;
 }
 
@@ -58,7 +59,8 @@ PrintedPrograms::PrintedPrograms(const std::vector<loop::Program>& programs,
   const std::string stem = folder_ + "/nests";
   std::ofstream(stem + ".cpp") << source_of(programs, buffers_, tables_);
   const std::string command = fmt::format(
-      "'{0}' -std=c++17 -O0 -w -Wno-psabi -shared -fPIC -o '{1}.so' '{1}.cpp'", BF_CXX, stem);
+      "'{0}' -std=c++17 -O0 -w -Wno-psabi -shared -fPIC -I'{2}/runtime' -o '{1}.so' '{1}.cpp'",
+      BF_CXX, stem, BF_SOURCE_DIR);
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   handle_ = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(handle_, nullptr) << dlerror();

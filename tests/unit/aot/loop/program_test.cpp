@@ -179,7 +179,7 @@ TEST(CacheRead, CallsACopyOfNeighbours) {
     }
   }
 )");
-  EXPECT_TRUE(needs.helpers.contains("copy_floats"));
+  EXPECT_TRUE(needs.intrinsics.contains("copy_floats"));
 }
 
 TEST(CacheRead, Refuses) {
