@@ -22,9 +22,9 @@ constexpr std::int64_t kMostLinks = std::int64_t{1} << 19;
 
 // Each tensor's coefficients have a buffer of their own, from the first layer that writes them to
 // the link of the layer that makes the tensor. Storage lets them share bytes.
-class EntryBuilder::CoefficientSlots {
+class BackwardSteps::CoefficientSlots {
  public:
-  CoefficientSlots(EntryBuilder& builder, std::string name, int tile)
+  CoefficientSlots(BackwardSteps& builder, std::string name, int tile)
       : builder_(builder), name_(std::move(name)), tile_(tile) {}
 
   bool holds(LayerId tensor) const { return of_tensor_.contains(tensor); }
@@ -46,14 +46,14 @@ class EntryBuilder::CoefficientSlots {
   }
 
  private:
-  EntryBuilder& builder_;
+  BackwardSteps& builder_;
   std::string name_;
   int tile_;
   std::map<LayerId, BufferId> of_tensor_;
 };
 
 // The layers that a layer's bounds depend on, itself left out.
-PerLayer<bool> EntryBuilder::cone_of(LayerId index) const {
+PerLayer<bool> BackwardSteps::cone_of(LayerId index) const {
   PerLayer<bool> cone(plan_.layers.size(), false);
   cone[index] = true;
   for (const LayerId i : layer_range(0, index.next()).reversed()) {
@@ -66,7 +66,7 @@ PerLayer<bool> EntryBuilder::cone_of(LayerId index) const {
 }
 
 // Links on the longest way from a layer to the box.
-int EntryBuilder::longest_path(LayerId index) const {
+int BackwardSteps::longest_path(LayerId index) const {
   PerLayer<int> length(plan_.layers.size(), 0);
   for (const LayerId i : layer_range(0, index.next()))
     for (const LayerId input : inputs_of(layer(i)))
@@ -74,7 +74,7 @@ int EntryBuilder::longest_path(LayerId index) const {
   return length[index];
 }
 
-std::vector<BackwardOut> EntryBuilder::outs(LayerId index, CoefficientSlots& slots) {
+std::vector<BackwardOut> BackwardSteps::outs(LayerId index, CoefficientSlots& slots) {
   std::vector<BackwardOut> made;
   const Layer& region = layer(index);
   for (int t = 0; t < static_cast<int>(region.terms.size()); ++t) {
@@ -88,14 +88,14 @@ std::vector<BackwardOut> EntryBuilder::outs(LayerId index, CoefficientSlots& slo
   return made;
 }
 
-bool EntryBuilder::can_start_in_first_link(LayerId index, const BackwardRows& step) const {
+bool BackwardSteps::can_start_in_first_link(LayerId index, const BackwardRows& step) const {
   const Layer& region = layer(index);
   return region.kind == LayerKind::kDense && region.input >= 0 && !step.wide &&
          step.iterations == 0 && lowering_.has_first_link(region.input, step.tile);
 }
 
 // Rows of the target's own weights.
-void EntryBuilder::start(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
+void BackwardSteps::start(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
   if (can_start_in_first_link(index, step))
     slots.pass_by(layer(index).input);
   else if (layer(index).kind == LayerKind::kDense)
@@ -104,7 +104,7 @@ void EntryBuilder::start(LayerId index, BackwardRows& step, CoefficientSlots& sl
     step.starts = outs(index, slots);
 }
 
-BackwardLink EntryBuilder::link(LayerId index, CoefficientSlots& slots) {
+BackwardLink BackwardSteps::link(LayerId index, CoefficientSlots& slots) {
   const Layer& region = layer(index);
   const Relaxed& state = relaxed_[index];
   BackwardLink made;
@@ -125,7 +125,7 @@ BackwardLink EntryBuilder::link(LayerId index, CoefficientSlots& slots) {
   return made;
 }
 
-void EntryBuilder::add_row_errors(LayerId index, BackwardRows& step) {
+void BackwardSteps::add_row_errors(LayerId index, BackwardRows& step) {
   const Layer& region = layer(index);
   step.concretize_inflate =
       (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
@@ -140,7 +140,7 @@ void EntryBuilder::add_row_errors(LayerId index, BackwardRows& step) {
   step.inflate = radius_inflate(index);
 }
 
-bool EntryBuilder::tightens_hidden() const {
+bool BackwardSteps::tightens_hidden() const {
   if (config_.method != Method::kAuto)
     return config_.method == Method::kCrown || config_.method == Method::kAlphaCrown;
   for (const LayerId i : plan_.layer_ids())
@@ -149,8 +149,8 @@ bool EntryBuilder::tightens_hidden() const {
 }
 
 // Buffers and constants of rows, before where they go.
-BackwardRows EntryBuilder::begin_rows(LayerId index, const Relaxed& state,
-                                      const std::string& name) {
+BackwardRows BackwardSteps::begin_rows(LayerId index, const Relaxed& state,
+                                       const std::string& name) {
   const Layer& region = layer(index);
   BackwardRows step;
   step.layer = index;
@@ -175,7 +175,7 @@ BackwardRows EntryBuilder::begin_rows(LayerId index, const Relaxed& state,
 }
 
 // Coefficients from the rows' layer through all links to the box.
-void EntryBuilder::pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
+void BackwardSteps::pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots) {
   start(index, step, slots);
   const PerLayer<bool> cone = cone_of(index);
   for (const LayerId i : layer_range(0, index).reversed())
@@ -188,7 +188,7 @@ void EntryBuilder::pass_back(LayerId index, BackwardRows& step, CoefficientSlots
 
 // The box' coefficients need no memory where one convolution makes all of them, of a window, and
 // the rows' sums alone read them.
-void EntryBuilder::fuse_spread(BackwardRows& step) {
+void BackwardSteps::fuse_spread(BackwardRows& step) {
   if (find_image(step, kNetworkInput) == nullptr) return;
   if (step.input_coefficients != static_cast<BufferId>(entry_.buffers.size() - 1)) return;
   std::vector<std::pair<const Layer*, BackwardOut*>> readers;
@@ -211,7 +211,7 @@ void EntryBuilder::fuse_spread(BackwardRows& step) {
 
 // Links between dense layers leave out what lists leave out. Rows that choose slopes read all
 // coefficients, and a first link that starts the rows makes all.
-void EntryBuilder::use_lists(BackwardRows& step) {
+void BackwardSteps::use_lists(BackwardRows& step) {
   if (step.iterations > 0) return;
   const auto columns = [&](LayerId index) {  // whose link leaves them out
     const LayerId input = layer(index).kind == LayerKind::kDense ? layer(index).input : -1;
@@ -225,7 +225,7 @@ void EntryBuilder::use_lists(BackwardRows& step) {
 }
 
 // Of a tile's rows.
-void EntryBuilder::choose_kernels(BackwardRows& step) {
+void BackwardSteps::choose_kernels(BackwardRows& step) {
   const auto choose = [&](KernelKind kind, LayerId index, std::vector<BackwardOut>& outs) {
     for (BackwardOut& out : outs)
       out.kernel = lowering_.term(kind, index, out.term, step.tile, step.wide);
@@ -253,7 +253,7 @@ void EntryBuilder::choose_kernels(BackwardRows& step) {
 
 // Code for fewer rows, where a smaller tile in the end saves work. Not where each tile makes tables
 // anew: that is what counts there.
-void EntryBuilder::end_smaller(BackwardRows& step) {
+void BackwardSteps::end_smaller(BackwardRows& step) {
   for (const BackwardLink& link : step.links)
     if (!link.remake.empty()) return;
   const int tile =
@@ -266,7 +266,7 @@ void EntryBuilder::end_smaller(BackwardRows& step) {
 }
 
 // Throws: BF2108.
-void EntryBuilder::check_links() const {
+void BackwardSteps::check_links() const {
   std::int64_t links = 0;
   for (const LayerId i : plan_.layer_ids()) {
     const Domain domain = plan_.domain(i).domain;
@@ -280,7 +280,7 @@ void EntryBuilder::check_links() const {
   }
 }
 
-void EntryBuilder::tighten(LayerId index, const Relaxed& state) {
+void BackwardSteps::tighten(LayerId index, const Relaxed& state) {
   const std::string& name = layer(index).name;
   BackwardRows step = begin_rows(index, state, name);
   CoefficientSlots slots(*this, name, step.tile);
@@ -297,7 +297,7 @@ void EntryBuilder::tighten(LayerId index, const Relaxed& state) {
 
 // The same rows again, with coefficients kept apart for each tensor: the slopes' gradient needs
 // them.
-void EntryBuilder::tighten_optimised(LayerId index, const Relaxed& state) {
+void BackwardSteps::tighten_optimised(LayerId index, const Relaxed& state) {
   const std::string name = layer(index).name + "_free";
   BackwardRows step = begin_rows(index, state, name);
   step.iterations = config_.iterations;

@@ -19,21 +19,7 @@ int most_products(const Layer& layer) {
 
 }  // namespace
 
-bool EntryBuilder::keeps_tables() const {
-  return entry_.kind != EntryKind::kEvaluate && !plan_.intervals_only();
-}
-
-// What undoes the rounding of a layer's computed interval radius.
-double EntryBuilder::radius_inflate(LayerId index) {
-  const Layer& region = layer(index);
-  if (region.kind != LayerKind::kDense)
-    return (1 + drop(ErrorTerm::kRadiusSummation, gamma_double(most_products(region) + 4))) *
-           (1 + 0x1p-40);
-  const int depth = lowering_.forward_depth(KernelKind::kCentreAffine, index);
-  return (1 + drop(ErrorTerm::kRadiusSummation, inflate_float(depth) - 1)) * (1 + 0x1p-40);
-}
-
-void EntryBuilder::add_state(LayerId index, bool interval, Relaxed& state) {
+void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
   const std::string& name = layer(index).name;
   state.centre = buffer(name + "_centre", Element::kFloat64, padded(index));
   state.radius = buffer(name + "_radius", Element::kFloat32, padded(index));
@@ -45,7 +31,7 @@ void EntryBuilder::add_state(LayerId index, bool interval, Relaxed& state) {
 }
 
 // interval: whether bounds are made of it here.
-void EntryBuilder::centre_affine(LayerId index, bool interval, Relaxed& state) {
+void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
   const Activation& in = activation(region.input);
@@ -81,7 +67,7 @@ void EntryBuilder::centre_affine(LayerId index, bool interval, Relaxed& state) {
 // As centre_affine with the products of all terms in one sum. The radii are summed in double and
 // rounded up once per term; a layer of exact centres copies radii that are floats, or sums on a
 // grid.
-void EntryBuilder::centre_sum(LayerId index, Relaxed& state) {
+void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   const AffineErrors& errors = region.errors;
   add_state(index, true, state);
@@ -115,7 +101,7 @@ void EntryBuilder::centre_sum(LayerId index, Relaxed& state) {
 
 // Longest chain of float32 roundings of the backward products of a layer: when several layers read
 // a tensor, their coefficients are added up.
-int EntryBuilder::backward_depth(LayerId index) const {
+int CentredSteps::backward_depth(LayerId index) const {
   const Layer& region = layer(index);
   if (region.kind == LayerKind::kDense)
     return lowering_.backward_depth(index) + readers(region.input) - 1;
@@ -128,7 +114,7 @@ int EntryBuilder::backward_depth(LayerId index) const {
 // The same of wide products. The sum over a convolution or a dense layer is one in double; what is
 // stored for a tensor with one reader is priced with that tensor (`stored`), and for one with
 // several here, as their floats are added.
-double EntryBuilder::wide_gamma(LayerId index) const {
+double CentredSteps::wide_gamma(LayerId index) const {
   const Layer& region = layer(index);
   const auto adding = [&](LayerId input) {
     return readers(input) > 1 ? gamma_float(readers(input)) : 0.0;
@@ -147,7 +133,7 @@ double EntryBuilder::wide_gamma(LayerId index) const {
 // The offset sum of a dense layer has a chain per block of neurons; of other layers it is kept in
 // double, for sum layers after short chains, and rounded once. Then one chain over the blocks of
 // all links.
-double EntryBuilder::offset_gamma(LayerId index) const {
+double CentredSteps::offset_gamma(LayerId index) const {
   const Layer& region = layer(index);
   int blocks = 0;
   for (const LayerId i : plan_.layer_ids()) blocks += lowering_.backward_blocks(i);
@@ -158,17 +144,11 @@ double EntryBuilder::offset_gamma(LayerId index) const {
 }
 
 // Of rows with slopes of their own: two products per neuron, in double for every kind of layer.
-double EntryBuilder::free_offset_gamma(LayerId index) const {
+double CentredSteps::free_offset_gamma(LayerId index) const {
   return gamma_float(2 + layer_count().number()) + gamma_double(2 * layer(index).out + 4);
 }
 
-EntryBuilder::Activation EntryBuilder::add_activation(LayerId index) {
-  const Layer& region = layer(index);
-  return {buffer(region.name + "_activation", Element::kFloat64, region.out),
-          buffer(region.name + "_activation_radius", Element::kFloat32, region.out)};
-}
-
-void EntryBuilder::relax(LayerId index, Relaxed& state) {
+void CentredSteps::relax(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables())
     state.table = buffer(region.name + "_relaxation", Element::kFloat32,
@@ -204,7 +184,7 @@ void EntryBuilder::relax(LayerId index, Relaxed& state) {
 
 // What product and max layers have in common.
 template <typename NonlinearStep>
-void EntryBuilder::finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state,
+void CentredSteps::finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state,
                                     NonlinearStep step) {
   step.layer = index;
   step.table = state.table;
@@ -218,7 +198,7 @@ void EntryBuilder::finish_nonlinear(KernelKind kind, LayerId index, const Relaxe
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::relax_product(LayerId index, Relaxed& state) {
+void CentredSteps::relax_product(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
     state.table = buffer(region.name + "_planes", Element::kFloat32,
@@ -235,7 +215,7 @@ void EntryBuilder::relax_product(LayerId index, Relaxed& state) {
   finish_nonlinear(KernelKind::kRelaxProduct, index, state, step);
 }
 
-void EntryBuilder::relax_max(LayerId index, Relaxed& state) {
+void CentredSteps::relax_max(LayerId index, Relaxed& state) {
   const Layer& region = layer(index);
   if (keeps_tables()) {
     state.table = buffer(region.name + "_choices", Element::kFloat32,
@@ -251,7 +231,7 @@ void EntryBuilder::relax_max(LayerId index, Relaxed& state) {
   finish_nonlinear(KernelKind::kRelaxMax, index, state, step);
 }
 
-void EntryBuilder::build_centred() {
+void CentredSteps::build_centred() {
   relaxed_.assign(plan_.layers.size(), {});
   activations_.assign(plan_.layers.size(), {});
   centre_step_.assign(plan_.layers.size(), -1);

@@ -9,16 +9,13 @@
 
 namespace bf_aot {
 
-// Makes one entry: its steps in order, their buffers, and the error terms of each. What every
-// constant pays for, with proofs: the notes that the parts below name.
-class EntryBuilder {
- public:
+// What the parts that make an entry share: the entry so far, its layers and buffers, and roundings
+// that several of them pay for.
+class EntryState {
+ protected:
   // boxes: side by side; see Entry::boxes.
-  EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes = 1);
+  EntryState(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes);
 
-  Entry build();
-
- private:
   // Bounds of a layer's activations, as its readers see them.
   struct Activation {
     BufferId centre = BufferId::kNone, radius = BufferId::kNone;
@@ -32,106 +29,39 @@ class EntryBuilder {
     BufferId slopes = BufferId::kNone;
   };
 
-  // Buffers for the coefficients of one BackwardRows.
-  class CoefficientSlots;
-  // And for the values of tensors on the way forward.
-  class ValueSlots;
-  // And for tables that are made anew.
-  class Repeats;
-
   const Layer& layer(LayerId index) const { return plan_.layer(index); }
   LayerId layer_count() const { return plan_.layers.end_id(); }
   int elements(LayerId index) const { return index < 0 ? plan_.input_count : layer(index).out; }
-
   bool is_needed(LayerId index) const { return needed_[index]; }
   int position(LayerId index) const { return position_[index]; }
   bool is_head(LayerId index) const { return position(index) >= 0; }
   // Reads of a tensor by needed layers.
   int readers(LayerId index) const { return readers_[index]; }
   bool has_reader(LayerId index) const { return readers(index) > 0; }
-
   double drop(ErrorTerm which, double value) const { return term(config_, which, value); }
 
+  const Activation& activation(LayerId index) const {
+    return index < 0 ? box_ : activations_[index];
+  }
+  BufferId live(LayerId index) const { return index < 0 ? BufferId::kNone : live_[index]; }
   BufferId buffer(std::string name, Element element, std::int64_t count);
   int padded(LayerId index) const;
   void mark_needed(const std::vector<LayerId>& heads);
   bool is_dense() const;
   bool has_float_intervals() const;
+  bool keeps_tables() const;
 
   // The list of a layer's live neurons, after the step that makes its activation.
   void list_live(LayerId index);
   double row_products(LayerId index) const;
   BufferId live_inputs(LayerId index) const;
-  BufferId live(LayerId index) const { return index < 0 ? BufferId::kNone : live_[index]; }
+  Activation add_activation(LayerId index);
 
-  // build_entries.cpp: docs/proofs/interval-pass.md
   int interval_depth(LayerId index) const;
   double product_gamma(LayerId index, int depth, ErrorTerm which) const;
   double reader_gamma(LayerId index);
   double centre_gamma(LayerId index);
-  void build_interval();
-  template <typename IntervalStep>
-  void set_interval_errors(LayerId index, int products, IntervalStep& step);
-  void interval_affine(LayerId index, const Activation& out);
-  void interval_sum(LayerId index, const Activation& out, bool head);
-  void interval_max(LayerId index, const Activation& out);
-  void build_evaluate();
-
-  // centred_steps.cpp: docs/proofs/centre-path.md and docs/proofs/backward-pass.md
-  void build_centred();
-  void check_links() const;
   double radius_inflate(LayerId index);
-  const Activation& activation(LayerId index) const {
-    return index < 0 ? box_ : activations_[index];
-  }
-  bool keeps_tables() const;
-  void add_state(LayerId index, bool interval, Relaxed& state);
-  void centre_affine(LayerId index, bool interval, Relaxed& state);
-  void centre_sum(LayerId index, Relaxed& state);
-  int backward_depth(LayerId index) const;
-  double wide_gamma(LayerId index) const;
-  double offset_gamma(LayerId index) const;
-  double free_offset_gamma(LayerId index) const;
-  Activation add_activation(LayerId index);
-  void relax(LayerId index, Relaxed& state);
-  template <typename NonlinearStep>
-  void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);
-  void relax_product(LayerId index, Relaxed& state);
-  void relax_max(LayerId index, Relaxed& state);
-
-  // line_steps.cpp: docs/proofs/forward-lines.md
-  bool has_lines() const;
-  int lines_depth(LayerId index) const;
-  double lines_gamma(LayerId index) const;
-  double lines_concretize() const;
-  LineBounds line_bounds(LayerId index);
-  BufferId add_lines(LayerId index);
-  void start_lines(LayerId index, const Relaxed& state);
-  void forward_lines(LayerId index);
-  void tighten_lines(LayerId index, Relaxed& state);
-  void relax_lines(LayerId index, const Relaxed& state);
-
-  // backward_steps.cpp: docs/proofs/backward-pass.md
-  void tighten(LayerId index, const Relaxed& state);
-  bool tightens_hidden() const;  // some hidden layer has backward bounds
-  void tighten_optimised(LayerId index, const Relaxed& state);
-  BackwardRows begin_rows(LayerId index, const Relaxed& state, const std::string& name);
-  PerLayer<bool> cone_of(LayerId index) const;
-  int longest_path(LayerId index) const;
-  void start(LayerId index, BackwardRows& step, CoefficientSlots& slots);
-  bool can_start_in_first_link(LayerId index, const BackwardRows& step) const;
-  BackwardLink link(LayerId index, CoefficientSlots& slots);
-  void choose_slopes(const std::string& name, BackwardRows& step);
-  void walk_forward(const std::string& name, BackwardRows& step);
-  void mark_free_slopes();
-  std::vector<BackwardOut> outs(LayerId index, CoefficientSlots& slots);
-  void pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots);
-  void fuse_spread(BackwardRows& step);
-  void use_lists(BackwardRows& step);
-  void choose_kernels(BackwardRows& step);
-  void end_smaller(BackwardRows& step);
-  void add_row_errors(LayerId index, BackwardRows& step);
-  void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
 
   Plan& plan_;
   const PlannerConfig& config_;
@@ -148,6 +78,105 @@ class EntryBuilder {
   PerLayer<BufferId> live_;                      // kNone: not listed
   PerLayer<int> centre_step_, relax_step_;       // that made a layer's centres, and its relaxation
   Activation box_;
+};
+
+// Backward rows: docs/proofs/backward-pass.md. backward_steps.cpp, slope_steps.cpp,
+// remade_tables.cpp.
+class BackwardSteps : protected EntryState {
+ protected:
+  using EntryState::EntryState;
+
+  void tighten(LayerId index, const Relaxed& state);
+  bool tightens_hidden() const;  // some hidden layer has backward bounds
+  void tighten_optimised(LayerId index, const Relaxed& state);
+  void mark_free_slopes();
+  void check_links() const;
+
+ private:
+  // Buffers for the coefficients of one BackwardRows.
+  class CoefficientSlots;
+  // And for the values of tensors on the way forward.
+  class ValueSlots;
+  // And for tables that are made anew.
+  class Repeats;
+
+  BackwardRows begin_rows(LayerId index, const Relaxed& state, const std::string& name);
+  PerLayer<bool> cone_of(LayerId index) const;
+  int longest_path(LayerId index) const;
+  void start(LayerId index, BackwardRows& step, CoefficientSlots& slots);
+  bool can_start_in_first_link(LayerId index, const BackwardRows& step) const;
+  BackwardLink link(LayerId index, CoefficientSlots& slots);
+  void choose_slopes(const std::string& name, BackwardRows& step);
+  void walk_forward(const std::string& name, BackwardRows& step);
+  std::vector<BackwardOut> outs(LayerId index, CoefficientSlots& slots);
+  void pass_back(LayerId index, BackwardRows& step, CoefficientSlots& slots);
+  void fuse_spread(BackwardRows& step);
+  void use_lists(BackwardRows& step);
+  void choose_kernels(BackwardRows& step);
+  void end_smaller(BackwardRows& step);
+  void add_row_errors(LayerId index, BackwardRows& step);
+  void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
+};
+
+// Forward lines: docs/proofs/forward-lines.md. line_steps.cpp.
+class LineSteps : protected BackwardSteps {
+ protected:
+  using BackwardSteps::BackwardSteps;
+
+  bool has_lines() const;
+  void start_lines(LayerId index, const Relaxed& state);
+  void forward_lines(LayerId index);
+  void tighten_lines(LayerId index, Relaxed& state);
+  void relax_lines(LayerId index, const Relaxed& state);
+
+ private:
+  int lines_depth(LayerId index) const;
+  double lines_gamma(LayerId index) const;
+  double lines_concretize() const;
+  LineBounds line_bounds(LayerId index);
+  BufferId add_lines(LayerId index);
+};
+
+// Centres in double, and relaxations: docs/proofs/centre-path.md. centred_steps.cpp.
+class CentredSteps : protected LineSteps {
+ protected:
+  using LineSteps::LineSteps;
+
+  void build_centred();
+
+ private:
+  void add_state(LayerId index, bool interval, Relaxed& state);
+  void centre_affine(LayerId index, bool interval, Relaxed& state);
+  void centre_sum(LayerId index, Relaxed& state);
+  int backward_depth(LayerId index) const;
+  double wide_gamma(LayerId index) const;
+  double offset_gamma(LayerId index) const;
+  double free_offset_gamma(LayerId index) const;
+  void relax(LayerId index, Relaxed& state);
+  template <typename NonlinearStep>
+  void finish_nonlinear(KernelKind kind, LayerId index, const Relaxed& state, NonlinearStep step);
+  void relax_product(LayerId index, Relaxed& state);
+  void relax_max(LayerId index, Relaxed& state);
+};
+
+// Makes one entry: its steps in order, their buffers, and the error terms of each. What every
+// constant pays for, with proofs: the notes that the parts name. Intervals in float32 and inference
+// here: docs/proofs/interval-pass.md. build_entries.cpp.
+class EntryBuilder : private CentredSteps {
+ public:
+  EntryBuilder(Plan& plan, LoweringPlanner& lowering, EntryKind kind, int boxes = 1)
+      : CentredSteps(plan, lowering, kind, boxes) {}
+
+  Entry build();
+
+ private:
+  void build_interval();
+  template <typename IntervalStep>
+  void set_interval_errors(LayerId index, int products, IntervalStep& step);
+  void interval_affine(LayerId index, const Activation& out);
+  void interval_sum(LayerId index, const Activation& out, bool head);
+  void interval_max(LayerId index, const Activation& out);
+  void build_evaluate();
 };
 
 }  // namespace bf_aot

@@ -9,7 +9,7 @@
 
 namespace bf_aot {
 // Lines go through all layers of an entry, or through none.
-bool EntryBuilder::has_lines() const {
+bool LineSteps::has_lines() const {
   for (const LayerId i : plan_.layer_ids())
     if (is_needed(i) && plan_.domain(i).domain == Domain::kForward) return true;
   return false;
@@ -17,13 +17,13 @@ bool EntryBuilder::has_lines() const {
 
 // Roundings of a product of a layer's weights and lines: those of the kernel's sums, that of the
 // coefficient, which was a slope times another one, and one for double operations on the constant.
-int EntryBuilder::lines_depth(LayerId index) const {
+int LineSteps::lines_depth(LayerId index) const {
   return lowering_.forward_depth(KernelKind::kForwardLines, index) + 2;
 }
 
 // What all readers of a layer's activations round, relative to |W| times the sum of their lines'
 // magnitudes.
-double EntryBuilder::lines_gamma(LayerId index) const {
+double LineSteps::lines_gamma(LayerId index) const {
   double gamma = 0;
   for (const LayerId i : plan_.layer_ids())
     if (is_needed(i) && layer(i).input == index)
@@ -31,13 +31,13 @@ double EntryBuilder::lines_gamma(LayerId index) const {
   return gamma * (1 + 8 * kUnitFloat);
 }
 
-double EntryBuilder::lines_concretize() const {
+double LineSteps::lines_concretize() const {
   return (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
          (1 + 8 * kUnitFloat);
 }
 
 // Spreads are sums of as many products as the lines'; those over the box, a layer's radii.
-LineBounds EntryBuilder::line_bounds(LayerId index) {
+LineBounds LineSteps::line_bounds(LayerId index) {
   const Layer& region = layer(index);
   const double weights = 1 + drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
   const KernelKind kind = region.input < 0 ? KernelKind::kCentreAffine : KernelKind::kForwardLines;
@@ -53,13 +53,13 @@ LineBounds EntryBuilder::line_bounds(LayerId index) {
   return made;
 }
 
-BufferId EntryBuilder::add_lines(LayerId index) {
+BufferId LineSteps::add_lines(LayerId index) {
   const Layer& region = layer(index);
   return lines_[index] = buffer(region.name + "_lines", Element::kFloat32,
                                 std::int64_t{line_rows(plan_.input_count)} * padded(index));
 }
 
-void EntryBuilder::start_lines(LayerId index, const Relaxed& state) {
+void LineSteps::start_lines(LayerId index, const Relaxed& state) {
   StartLines step;
   step.layer = index;
   step.input_radius = box_.radius;
@@ -70,7 +70,7 @@ void EntryBuilder::start_lines(LayerId index, const Relaxed& state) {
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::forward_lines(LayerId index) {
+void LineSteps::forward_lines(LayerId index) {
   ForwardLines step;
   step.layer = index;
   step.lines_in = activation_lines_[layer(index).input];
@@ -80,7 +80,7 @@ void EntryBuilder::forward_lines(LayerId index) {
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::tighten_lines(LayerId index, Relaxed& state) {
+void LineSteps::tighten_lines(LayerId index, Relaxed& state) {
   const std::string& name = layer(index).name;
   state.below = buffer(name + "_below", Element::kFloat32, padded(index));
   state.above = buffer(name + "_above", Element::kFloat32, padded(index));
@@ -96,7 +96,7 @@ void EntryBuilder::tighten_lines(LayerId index, Relaxed& state) {
   entry_.steps.push_back(step);
 }
 
-void EntryBuilder::relax_lines(LayerId index, const Relaxed& state) {
+void LineSteps::relax_lines(LayerId index, const Relaxed& state) {
   const Layer& region = layer(index);
   const Activation out = activations_[index] = add_activation(index);
   BufferId& lines = activation_lines_[index];

@@ -10,9 +10,9 @@
 
 namespace bf_aot {
 // The scratch buffers of one BackwardRows, as large as the largest tensor that they hold in turn.
-class EntryBuilder::Repeats {
+class BackwardSteps::Repeats {
  public:
-  Repeats(EntryBuilder& builder, std::string name) : builder_(builder), name_(std::move(name)) {}
+  Repeats(BackwardSteps& builder, std::string name) : builder_(builder), name_(std::move(name)) {}
 
   // The steps that make a layer's table.
   std::vector<RepeatedStep> of(LayerId index) {
@@ -119,7 +119,7 @@ class EntryBuilder::Repeats {
     return step;
   }
 
-  EntryBuilder& builder_;
+  BackwardSteps& builder_;
   std::string name_;
   BufferId centre_ = BufferId::kNone, radius_ = BufferId::kNone, interval_ = BufferId::kNone;
   BufferId slack_ = BufferId::kNone, table_ = BufferId::kNone;
@@ -127,7 +127,7 @@ class EntryBuilder::Repeats {
   std::map<LayerId, std::size_t> of_layer_;
 };
 
-void EntryBuilder::remake_tables(const std::string& name, BackwardRows& step) {
+void BackwardSteps::remake_tables(const std::string& name, BackwardRows& step) {
   Repeats repeats(*this, name);
   for (BackwardLink& link : step.links) {
     if (!plan_.domain(link.layer).remade) continue;

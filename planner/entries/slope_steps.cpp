@@ -12,9 +12,9 @@ namespace bf_aot {
 
 // Values of tensors while they are walked through. Buffers are as large as the largest tensor that
 // they hold in turn.
-class EntryBuilder::ValueSlots {
+class BackwardSteps::ValueSlots {
  public:
-  ValueSlots(EntryBuilder& builder, std::string name, int tile)
+  ValueSlots(BackwardSteps& builder, std::string name, int tile)
       : builder_(builder), name_(std::move(name)), tile_(tile) {}
 
   // A buffer that is not in use.
@@ -56,14 +56,14 @@ class EntryBuilder::ValueSlots {
     return best;
   }
 
-  EntryBuilder& builder_;
+  BackwardSteps& builder_;
   std::string name_;
   int tile_;
   std::vector<Slot> slots_;
   std::map<LayerId, std::size_t> of_tensor_;
 };
 
-void EntryBuilder::mark_free_slopes() {
+void BackwardSteps::mark_free_slopes() {
   free_slopes_.assign(plan_.layers.size(), false);
   if (entry_.kind == EntryKind::kEvaluate) return;
   for (const LayerId i : plan_.layer_ids()) {
@@ -74,7 +74,7 @@ void EntryBuilder::mark_free_slopes() {
   }
 }
 
-void EntryBuilder::choose_slopes(const std::string& name, BackwardRows& step) {
+void BackwardSteps::choose_slopes(const std::string& name, BackwardRows& step) {
   std::int64_t widest = 0;
   for (const BackwardLink& link : step.links)
     if (layer(link.layer).is_affine())
@@ -104,7 +104,7 @@ void EntryBuilder::choose_slopes(const std::string& name, BackwardRows& step) {
 }
 
 // From the box up to the last layer with slopes: each row's own point.
-void EntryBuilder::walk_forward(const std::string& name, BackwardRows& step) {
+void BackwardSteps::walk_forward(const std::string& name, BackwardRows& step) {
   PerTensor<int> readers(plan_.layers.size(), 0);  // that are walked through
   for (const BackwardLink& link : step.links) {
     const bool walked = link.slopes.table != BufferId::kNone || readers[link.layer] > 0;
