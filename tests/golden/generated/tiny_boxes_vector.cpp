@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "bf/core/bounds.h"
+#include "bf/core/kernel.h"
 #include "bf/dense/boxes.h"
 #include "bf/core/relax.h"
 
@@ -29,130 +30,12 @@ static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 #error "this verifier is for x86-64: compile it with -march=x86-64"
 #endif
 
-#define BF_RESTRICT __restrict
-#define BF_KERNEL __attribute__((noinline)) void
-#if defined(__clang__)
-#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
-#else
-#define BF_UNROLL_TEXT(text) _Pragma(#text)
-#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
-#endif
-// A value that is used twice stays in its register: one load instead of two.
-#if defined(__clang__)
-#define BF_KEEP(x)
-#else
-#define BF_KEEP(x) __asm__("" : "+x"(x))
-#endif
-
 namespace {
 
-[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
-
-[[maybe_unused]] constexpr int smaller(int a, int b) {
-  return a < b ? a : b;
-}
-
-[[maybe_unused]] inline float larger(float a, float b) {
-  return a > b ? a : b;
-}
-
-[[maybe_unused]] inline float magnitude(float x) {
-  return __builtin_fabsf(x);
-}
-
-template <typename T>
-inline T* at(void* arena, std::size_t offset) {
-  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
-}
-
-template <typename V, typename T>
-inline V load(const T* from) {
-  V x;
-  __builtin_memcpy(&x, from, sizeof x);
-  return x;
-}
-
-template <typename V, typename T>
-inline void store(T* to, V x) {
-  __builtin_memcpy(to, &x, sizeof x);
-}
-
-template <typename V, typename T>
-inline V broadcast(T x) {
-  return x - V{};
-}
-
-// Between floats and as many doubles.
-template <typename To, typename V>
-inline To convert(V x) {
-  return __builtin_convertvector(x, To);
-}
-
-// A pointer that compilers take as it is. GCC 12 takes it apart otherwise, and keeps a sum of the
-// parts for each element that is read from it, in more registers than there are.
-template <typename T>
-inline T* pinned(T* p) {
-  __asm__("" : "+r"(p));
-  return p;
-}
-
-// Numbers that lie next to each other as doubles in `room`, where loads spread them over lanes:
-// what
-// spreads a register takes the place of a multiply-add on some processors with AVX-512, and on Zen
-// 5
-// stores reach loads faster by another register than the stack pointer.
-template <typename To, typename From, int kCount>
-inline const double* widened_tile(const float* from, double (&room)[kCount]) {
-  constexpr int kLanes = static_cast<int>(sizeof(To) / sizeof(double));
-  double* to = room;
-#if defined(__AVX512F__)
-  to = pinned(to);
-#endif
-  int i = 0;
-  for (; i + kLanes <= kCount; i += kLanes) store(to + i, convert<To>(load<From>(from + i)));
-  for (; i < kCount; ++i) to[i] = static_cast<double>(from[i]);
-#if defined(__AVX512F__)
-  __asm__("" : "+m"(*reinterpret_cast<double(*)[kCount]>(to)));
-#endif
-  return to;
-}
+using namespace bf::kernel;
 
 using f32x2 = float __attribute__((vector_size(8)));
-using i32x2 = std::int32_t __attribute__((vector_size(8)));
-
-[[maybe_unused]] inline f32x2 larger(f32x2 a, f32x2 b) {
-  return a > b ? a : b;
-}
-
-[[maybe_unused]] inline f32x2 magnitude(f32x2 x) {
-  return (f32x2)((i32x2)x & 0x7fffffff);
-}
-
-// Stores the first `count` elements; all when count is larger.
-[[maybe_unused]] inline void store_first(float* to, f32x2 x, int count) {
-  float elements[2];
-  __builtin_memcpy(elements, &x, sizeof x);
-  for (int i = 0; i < smaller(2, count); ++i) to[i] = elements[i];
-}
-
 using f32x4 = float __attribute__((vector_size(16)));
-using i32x4 = std::int32_t __attribute__((vector_size(16)));
-
-[[maybe_unused]] inline f32x4 larger(f32x4 a, f32x4 b) {
-  return a > b ? a : b;
-}
-
-[[maybe_unused]] inline f32x4 magnitude(f32x4 x) {
-  return (f32x4)((i32x4)x & 0x7fffffff);
-}
-
-// Stores the first `count` elements; all when count is larger.
-[[maybe_unused]] inline void store_first(float* to, f32x4 x, int count) {
-  float elements[4];
-  __builtin_memcpy(elements, &x, sizeof x);
-  for (int i = 0; i < smaller(4, count); ++i) to[i] = elements[i];
-}
-
 using f64x2 = double __attribute__((vector_size(16)));
 
 // ---- constants

@@ -21,40 +21,15 @@
 #include <cstdint>
 
 #include "bf/core/bounds.h"
+#include "bf/core/kernel.h"
 #include "bf/search/branch_and_bound.h"
 #include "bf/search/verdict.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 
-#define BF_RESTRICT __restrict
-#define BF_KERNEL __attribute__((noinline)) void
-#if defined(__clang__)
-#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
-#else
-#define BF_UNROLL_TEXT(text) _Pragma(#text)
-#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
-#endif
-
 namespace {
 
-[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
-
-[[maybe_unused]] constexpr int smaller(int a, int b) {
-  return a < b ? a : b;
-}
-
-[[maybe_unused]] inline float larger(float a, float b) {
-  return a > b ? a : b;
-}
-
-[[maybe_unused]] inline float magnitude(float x) {
-  return __builtin_fabsf(x);
-}
-
-template <typename T>
-inline T* at(void* arena, std::size_t offset) {
-  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
-}
+using namespace bf::kernel;
 
 // ---- constants
 

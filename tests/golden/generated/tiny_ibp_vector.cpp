@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "bf/core/bounds.h"
+#include "bf/core/kernel.h"
 
 static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 
@@ -27,82 +28,11 @@ static_assert(BF_ABI_VERSION == 1, "bf.h is of another version");
 #error "this verifier is for x86-64-v3: compile it with -march=x86-64-v3"
 #endif
 
-#define BF_RESTRICT __restrict
-#define BF_KERNEL __attribute__((noinline)) void
-#if defined(__clang__)
-#define BF_UNROLL(n) _Pragma("clang loop unroll(full)")
-#else
-#define BF_UNROLL_TEXT(text) _Pragma(#text)
-#define BF_UNROLL(n) BF_UNROLL_TEXT(GCC unroll n)
-#endif
-// A value that is used twice stays in its register: one load instead of two.
-#if defined(__clang__)
-#define BF_KEEP(x)
-#else
-#define BF_KEEP(x) __asm__("" : "+x"(x))
-#endif
-
 namespace {
 
-[[maybe_unused]] constexpr float kInfinity = __builtin_inff();
-
-[[maybe_unused]] constexpr int smaller(int a, int b) {
-  return a < b ? a : b;
-}
-
-[[maybe_unused]] inline float larger(float a, float b) {
-  return a > b ? a : b;
-}
-
-[[maybe_unused]] inline float magnitude(float x) {
-  return __builtin_fabsf(x);
-}
-
-template <typename T>
-inline T* at(void* arena, std::size_t offset) {
-  return reinterpret_cast<T*>(static_cast<unsigned char*>(arena) + offset);
-}
-
-template <typename V, typename T>
-inline V load(const T* from) {
-  V x;
-  __builtin_memcpy(&x, from, sizeof x);
-  return x;
-}
-
-template <typename V, typename T>
-inline void store(T* to, V x) {
-  __builtin_memcpy(to, &x, sizeof x);
-}
-
-template <typename V, typename T>
-inline V broadcast(T x) {
-  return x - V{};
-}
-
-// Between floats and as many doubles.
-template <typename To, typename V>
-inline To convert(V x) {
-  return __builtin_convertvector(x, To);
-}
+using namespace bf::kernel;
 
 using f32x8 = float __attribute__((vector_size(32)));
-using i32x8 = std::int32_t __attribute__((vector_size(32)));
-
-[[maybe_unused]] inline f32x8 larger(f32x8 a, f32x8 b) {
-  return a > b ? a : b;
-}
-
-[[maybe_unused]] inline f32x8 magnitude(f32x8 x) {
-  return (f32x8)((i32x8)x & 0x7fffffff);
-}
-
-// Stores the first `count` elements; all when count is larger.
-[[maybe_unused]] inline void store_first(float* to, f32x8 x, int count) {
-  float elements[8];
-  __builtin_memcpy(elements, &x, sizeof x);
-  for (int i = 0; i < smaller(8, count); ++i) to[i] = elements[i];
-}
 
 // ---- constants
 

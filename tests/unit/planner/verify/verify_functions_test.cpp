@@ -20,6 +20,8 @@ Plan plan_with_workers() {
       import_model(std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx");
   normalise(model.graph);
   PlannerConfig config;
+  config.target = find_target("generic");
+  config.profile = find_profile("generic");
   config.batch = 4;
   config.workers = 2;
   return plan(model.graph, model.info, "net", false, config);
