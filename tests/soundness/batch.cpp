@@ -119,6 +119,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/conv/starts.h\"\n"
             "#include \"bf/core/blob.h\"\n"
             "#include \"bf/core/context.h\"\n"
+            "#include \"bf/core/kernel.h\"\n"
             "#include \"bf/core/parallel.h\"\n"
             "#include \"bf/core/relax.h\"\n"
             "#include \"bf/dense/boxes.h\"\n"

@@ -19,17 +19,7 @@
 #endif
 
 // A value that is used twice stays in its register: one load instead of two.
-#if defined(__clang__)
-#define BF_KEEP(x)
-#elif defined(__AVX512F__)
-#define BF_KEEP(x) __asm__("" : "+v"(x))
-#elif defined(__SSE2__)
-#define BF_KEEP(x) __asm__("" : "+x"(x))
-#elif defined(__ARM_NEON)
-#define BF_KEEP(x) __asm__("" : "+w"(x))
-#else
-#define BF_KEEP(x)
-#endif
+#define BF_KEEP(x) bf::kernel::keep(x)
 
 // Of an address that may lie behind the last element: a hint, never a fault.
 #define BF_PREFETCH(p, bytes) \
@@ -42,6 +32,24 @@ constexpr float kInfinity = __builtin_inff();
 
 constexpr int smaller(int a, int b) {
   return a < b ? a : b;
+}
+
+// Of a value that fits a register.
+template <typename V>
+__attribute__((always_inline)) static inline void keep(V& x) {
+#if defined(__clang__)
+  (void)x;
+#elif defined(__AVX512F__)
+  if constexpr (sizeof(V) <= 64) __asm__("" : "+v"(x));
+#elif defined(__AVX__)
+  if constexpr (sizeof(V) <= 32) __asm__("" : "+x"(x));
+#elif defined(__SSE2__)
+  if constexpr (sizeof(V) <= 16) __asm__("" : "+x"(x));
+#elif defined(__ARM_NEON)
+  if constexpr (sizeof(V) <= 16) __asm__("" : "+w"(x));
+#else
+  (void)x;
+#endif
 }
 
 // Of floats or vectors of them, element by element.
