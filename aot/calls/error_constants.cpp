@@ -10,7 +10,7 @@
 namespace bf_aot::calls {
 namespace {
 
-// docs/proofs/error-terms.md derives each.
+// The proofs of the steps in docs/proofs/ derive the values.
 struct Paid {
   std::string_view name;
   std::string_view what;
@@ -21,13 +21,14 @@ Paid paid_for(Pays pays) {
     case Pays::kGamma:
       return {"kGamma", "gamma of the sums that a reader makes of it: times |x|"};
     case Pays::kGammaSum:
-      return {"kGammaSum", "the same of its lines: times the sum of their magnitudes"};
+      return {"kGammaSum",
+              "gamma of the sums that a reader makes of lines: times the sum of their magnitudes"};
     case Pays::kInflate:
       return {"kInflate", "the factor on a computed radius or spread"};
     case Pays::kMagnitude:
       return {"kMagnitude", "times a computed magnitude: roundings of what follows the sums"};
     case Pays::kAbsolute:
-      return {"kAbsolute", "added: underflow, and what rounded biases lose"};
+      return {"kAbsolute", "an addend for underflow and for what rounded biases lose"};
     case Pays::kCentreRelative:
       return {"kCentreRelative", "gamma of a centre in double"};
     case Pays::kRowNorm:
@@ -37,7 +38,7 @@ Paid paid_for(Pays pays) {
     case Pays::kProduct:
       return {"kProduct", "gamma of a product with weights, and what rounded weights lose"};
     case Pays::kWideProduct:
-      return {"kWideProduct", "the same of a product in double"};
+      return {"kWideProduct", "gamma of a product in double, and what rounded weights lose"};
     case Pays::kStored:
       return {"kStored", "rounding of a sum in double to float, relative"};
     case Pays::kSlope:
@@ -45,13 +46,14 @@ Paid paid_for(Pays pays) {
     case Pays::kOffset:
       return {"kOffset", "gamma of the sum of coefficients times offsets"};
     case Pays::kFreeOffset:
-      return {"kFreeOffset", "the same of rows that choose their slopes"};
+      return {"kFreeOffset",
+              "gamma of the sum of coefficients times offsets, of rows that choose their slopes"};
     case Pays::kAround:
       return {"kAround", "the factor on the computed radius around a centre"};
     case Pays::kConcretize:
       return {"kConcretize", "the factor on the computed sum of magnitudes of coefficients"};
     case Pays::kLeast:
-      return {"kLeast", "added where numbers may be subnormal"};
+      return {"kLeast", "an addend where numbers may be subnormal"};
     case Pays::kWeightRelative:
       return {"kWeightRelative", "what the rounded weights of a row lose, relative to its radius"};
     case Pays::kUnderflow:
@@ -91,9 +93,10 @@ ErrorConstants::Key ErrorConstants::key_of(const Constant& constant) {
 void ErrorConstants::add(const Constant& constant) {
   const auto [place, added] = names_.try_emplace(key_of(constant));
   if (!added) return;
-  const int number = ++counts_[constant.pays];
+  std::vector<Constant>& values = values_[constant.pays];
+  values.push_back(constant);
   place->second = paid_for(constant.pays).name;
-  if (number > 1) place->second += std::to_string(number);
+  if (values.size() > 1) place->second += std::to_string(values.size());
 }
 
 const std::string& ErrorConstants::name(const Constant& constant) const {
@@ -103,22 +106,12 @@ const std::string& ErrorConstants::name(const Constant& constant) const {
 std::string ErrorConstants::definitions() const {
   if (names_.empty()) return {};
   std::string text = "// ---- error constants: what rounding may cost, rounded up\n";
-  std::vector<std::string> lines;
-  for (const auto& [pays, count] : counts_) {
+  for (const auto& [pays, values] : values_) {
     const Paid paid = paid_for(pays);
     text += fmt::format("\n// {}: {}.\n", paid.name, paid.what);
-    lines.assign(static_cast<std::size_t>(count), {});
-    for (const auto& [key, name] : names_) {
-      const auto& [paid_by, to_float, value] = key;
-      if (paid_by != pays) continue;
-      const std::size_t number =
-          name.size() == paid.name.size()
-              ? 1
-              : static_cast<std::size_t>(std::stoi(name.substr(paid.name.size())));
-      lines.at(number - 1) = fmt::format("constexpr {} {} = {};\n", to_float ? "float" : "double",
-                                         name, literal({value, pays, to_float}));
-    }
-    for (const std::string& line : lines) text += line;
+    for (const Constant& each : values)
+      text += fmt::format("constexpr {} {} = {};\n", each.to_float ? "float" : "double", name(each),
+                          literal(each));
   }
   return text + "\n";
 }

@@ -30,7 +30,7 @@ class ErrorConstants {
   void add(const Constant& constant);
 
   std::map<Key, std::string> names_;
-  std::map<Pays, int> counts_;
+  std::map<Pays, std::vector<Constant>> values_;  // in the order of use
 };
 
 }  // namespace bf_aot::calls

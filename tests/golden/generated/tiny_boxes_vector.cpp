@@ -312,7 +312,7 @@ BF_KERNEL concretize_boxes4_2_rows8(const float* BF_RESTRICT coefficients,
 // kInflate: the factor on a computed radius or spread.
 constexpr double kInflate = 0x1.0000040001205p+0;
 
-// kAbsolute: added: underflow, and what rounded biases lose.
+// kAbsolute: an addend for underflow and for what rounded biases lose.
 constexpr double kAbsolute = 0x1.3000000000002p-144;
 constexpr double kAbsolute2 = 0x1.0000000000002p-144;
 
@@ -329,7 +329,7 @@ constexpr double kBiasNorm = 0x1.0000000000005p+0;
 // kProduct: gamma of a product with weights, and what rounded weights lose.
 constexpr double kProduct = 0x1.8000090000367p-22;
 
-// kWideProduct: the same of a product in double.
+// kWideProduct: gamma of a product in double, and what rounded weights lose.
 constexpr double kWideProduct = 0x1.0000000000007p-51;
 
 // kStored: rounding of a sum in double to float, relative.

@@ -187,7 +187,7 @@ constexpr float kInflate = 0x1.00000ep+0f;
 // kMagnitude: times a computed magnitude: roundings of what follows the sums.
 constexpr float kMagnitude = 0x1.000008p-23f;
 
-// kAbsolute: added: underflow, and what rounded biases lose.
+// kAbsolute: an addend for underflow and for what rounded biases lose.
 constexpr float kAbsolute = 0x1.00001p-100f;
 
 }  // namespace
