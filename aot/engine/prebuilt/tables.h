@@ -1,0 +1,14 @@
+#pragma once
+
+#include "aot/engine/prebuilt/prebuilt.h"
+
+// BF_PREBUILT: the name of the instruction set that this file is compiled for, as in an identifier.
+#define BF_PREBUILT_JOIN(a, b) a##b
+#define BF_PREBUILT_NAME(prefix, name) BF_PREBUILT_JOIN(prefix, name)
+
+namespace bf_aot::engine {
+
+Span<PrebuiltRoutine> BF_PREBUILT_NAME(routines_, BF_PREBUILT)();
+Span<PrebuiltKernel> BF_PREBUILT_NAME(kernels_, BF_PREBUILT)();
+
+}  // namespace bf_aot::engine
