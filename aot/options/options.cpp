@@ -48,15 +48,16 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("MODEL", arguments.model, "ONNX file")->required()->type_name("FILE");
   app.add_option("--name", arguments.name,
                  "prefix of the verifier's symbols (default: made from the file name)");
-  std::vector<std::string> lowerings = {"generic", "vector", "tuned"};
+  std::vector<std::string> lowerings = {"generic", "prebuilt", "vector", "tuned"};
   if (reference) lowerings.emplace_back("reference");
   app.add_option("--lowering", arguments.lowering,
                  reference
                      ? "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
-                       "schedules of --tuning-log), or reference (no code: the plan executed in "
-                       "double, not sound in floating point)"
-                     : "code: generic (portable C++17), vector (SIMD), or tuned (the same with "
-                       "the schedules of --tuning-log)")
+                       "schedules of --tuning-log), prebuilt (SIMD, in extents of a few sizes), "
+                       "or reference (no code: the plan executed in double, not sound in floating "
+                       "point)"
+                     : "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
+                       "schedules of --tuning-log), or prebuilt (SIMD, in extents of a few sizes)")
       ->check(CLI::IsMember(lowerings))
       ->capture_default_str()
       ->group(kPlannerGroup);
@@ -144,8 +145,8 @@ Method method_of(const std::string& text) {
 }
 
 Lowering lowering_of(const std::string& text) {
-  for (const Lowering each :
-       {Lowering::kReference, Lowering::kGeneric, Lowering::kVector, Lowering::kTuned})
+  for (const Lowering each : {Lowering::kReference, Lowering::kGeneric, Lowering::kPrebuilt,
+                              Lowering::kVector, Lowering::kTuned})
     if (to_string(each) == text) return each;
   BF_CHECK(!"a Lowering");
   return Lowering::kVector;

@@ -123,7 +123,9 @@ void EntryBuilder::interval_max(LayerId index, const Activation& out) {
   const Activation& in = activation(layer(index).terms.at(0).input);
   IntervalMax step;
   step.layer = index;
-  step.groups = max_groups(std::get<SparseMap>(layer(index).terms.at(0).map));
+  // The view is a constant of a template: prebuilt code reads the tables instead.
+  if (plan_.config.lowering != Lowering::kPrebuilt)
+    step.groups = max_groups(std::get<SparseMap>(layer(index).terms.at(0).map));
   step.centre_in = in.centre;
   step.radius_in = in.radius;
   step.centre_out = out.centre;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/diagnostic.h"
+#include "planner/plan/prebuilt.h"
 #include "planner/tuning/schedule_space.h"
 #include "runtime/bf/contract/tiles.h"
 
@@ -75,21 +76,31 @@ int LoweringPlanner::row_unit(bool wide) const {
   return wide ? std::max(lanes_ / 2, kLeastLanes) : lanes_;
 }
 
+// A tile that holds so many rows, if one of any size does.
+int LoweringPlanner::padded_rows(int rows, bool wide) const {
+  const int unit = row_unit(wide);
+  return is_prebuilt() ? prebuilt_rows_for(std::max(rows, unit)) : round_up(rows, unit);
+}
+
 int LoweringPlanner::row_tile(int neurons, bool wide, int asked) const {
   if (boxes_ > 1) return 2;  // of one neuron: the boxes fill the lanes
   const int vectors = lanes_ == 1 ? 4 : 2;
   const int unit = row_unit(wide);
   int tile = lanes_ * vectors;
   if (asked == 0) asked = plan_.config.row_tile;
-  if (asked > 0) tile = std::min(round_up(asked, unit), 4 * row_unit(false));
-  return std::min(tile, round_up(2 * neurons, unit));
+  if (asked > 0)
+    tile = std::min(
+        is_prebuilt() ? prebuilt_rows_within(std::max(asked, unit)) : round_up(asked, unit),
+        4 * row_unit(false));
+  return std::min(tile, padded_rows(2 * neurons, wide));
 }
 
 int LoweringPlanner::last_tile(int neurons, bool all, bool wide, int tile) const {
   const int rows = 2 * neurons;
   if (lanes_ == 1 || boxes_ > 1 || rows > kTilesWithLast * tile) return 0;
   const int left = all ? rows % tile : tile / 2;
-  const int last = round_up(left, row_unit(wide));
+  if (left == 0) return 0;
+  const int last = padded_rows(left, wide);
   return last < tile ? last : 0;
 }
 
@@ -108,13 +119,16 @@ KernelId LoweringPlanner::intern(Kernel kernel) {
   kernel.rows *= boxes_;
   kernel.code = code_of(kernel.kind);
   const bool routine = kernel.code == KernelCode::kRoutine;
-  kernel.strategy = lanes_ > 1 && !routine ? Lowering::kVector : Lowering::kGeneric;
+  kernel.strategy = lanes_ == 1 || routine ? Lowering::kGeneric
+                    : is_prebuilt()        ? Lowering::kPrebuilt
+                                           : Lowering::kVector;
   if (routine)
     kernel.reason = "a routine of the runtime";
   else
     kernel.reason = lanes_ > 1
-                        ? fmt::format("{}-byte vectors of {}", plan_.config.target.vector_bytes,
-                                      plan_.config.target.name)
+                        ? fmt::format("{}-byte vectors of {}{}", plan_.config.target.vector_bytes,
+                                      plan_.config.target.name,
+                                      is_prebuilt() ? ", extents of prebuilt code" : "")
                         : "portable scalar code";
   std::string extents;
   if (kernel.out > 0) extents += fmt::format("/{}x{}", kernel.in, kernel.out);
@@ -341,10 +355,11 @@ KernelId LoweringPlanner::backward(LayerId index, int tile, bool wide, bool plai
 }
 
 // Vectors of 512 bits, which are permuted two at a time, and as many registers as hold all columns'
-// sums beside a row's weights and the relaxation.
+// sums beside a row's weights and the relaxation. None is prebuilt: the layers' extents are
+// constants of its template.
 bool LoweringPlanner::has_first_link(LayerId below, int tile) const {
   const Layer& layer = plan_.layer(below);
-  const bool vectors = lanes_ == bf::kSignedLanes && boxes_ == 1;
+  const bool vectors = lanes_ == bf::kSignedLanes && boxes_ == 1 && !is_prebuilt();
   return vectors && layer.kind == LayerKind::kDense && layer.in <= kMostFirstColumns &&
          (tile == lanes_ || tile == 2 * lanes_);
 }

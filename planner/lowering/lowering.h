@@ -80,7 +80,9 @@ class LoweringPlanner {
   int forward_chunk(KernelKind kind, LayerId layer) const;
   int box_columns(LayerId layer) const;
   Schedule lines_schedule(LayerId layer) const;
+  bool is_prebuilt() const { return plan_.config.lowering == Lowering::kPrebuilt; }
   int row_unit(bool wide) const;
+  int padded_rows(int rows, bool wide) const;
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   void use_conv_tile(Kernel& kernel, bool depthwise) const;
   KernelId rows_routine(KernelKind kind, const std::string& map, int in, int out, int tile,

@@ -73,8 +73,16 @@ KernelId LoweringPlanner::term(KernelKind kind, LayerId index, int number, int t
 
 void LoweringPlanner::use_conv_tile(Kernel& kernel, bool depthwise) const {
   Schedule& schedule = kernel.schedule;
-  const bf::ConvRowTile tile = bf::conv_row_tile(plan_.config.target.vector_bytes, schedule.vectors,
-                                                 kernel.channels, depthwise);
+  const int vector_bytes = plan_.config.target.vector_bytes;
+  if (is_prebuilt()) {
+    const bf::ConvRowTile tile = bf::prebuilt_row_tile(vector_bytes, schedule.vectors);
+    schedule.columns = tile.columns;
+    schedule.pixels = tile.pixels;
+    schedule.last_columns = tile.last_columns;
+    return;
+  }
+  const bf::ConvRowTile tile =
+      bf::conv_row_tile(vector_bytes, schedule.vectors, kernel.channels, depthwise);
   schedule.columns = std::min(tile.columns, kernel.channels);
   schedule.pixels = tile.pixels;
   schedule.last_columns = std::min(tile.last_columns, kernel.channels);

@@ -20,6 +20,7 @@ enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForwar
 enum class Lowering : std::uint8_t {
   kReference,  // no code
   kGeneric,    // portable scalar code
+  kPrebuilt,   // vectors of the target, with the extents that code is built for: prebuilt.h
   kVector,     // vectors of the target, schedules by rules
   kTuned,      // the same, schedules by measurement where there is one
 };
@@ -86,7 +87,8 @@ std::string_view to_string(Lowering lowering);
 
 // Whether kernels may use the target's vectors.
 constexpr bool uses_vectors(Lowering lowering) {
-  return lowering == Lowering::kVector || lowering == Lowering::kTuned;
+  return lowering == Lowering::kPrebuilt || lowering == Lowering::kVector ||
+         lowering == Lowering::kTuned;
 }
 std::string_view to_string(Granularity granularity);
 

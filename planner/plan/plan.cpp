@@ -133,6 +133,8 @@ std::string_view to_string(Lowering lowering) {
       return "reference";
     case Lowering::kGeneric:
       return "generic";
+    case Lowering::kPrebuilt:
+      return "prebuilt";
     case Lowering::kVector:
       return "vector";
     case Lowering::kTuned:

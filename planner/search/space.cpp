@@ -5,6 +5,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/entries/build_entries.h"
+#include "planner/plan/prebuilt.h"
 
 namespace bf_aot {
 namespace {
@@ -33,7 +34,11 @@ std::vector<int> tile_options(const Plan& plan) {
   if (config.row_tile > 0) return {};
   const bool vector = uses_vectors(config.lowering) && config.target.vector_bytes > 4;
   const int unit = vector ? config.target.vector_bytes / 4 : 2;
-  return {0, unit, 3 * unit, 4 * unit};
+  if (config.lowering != Lowering::kPrebuilt) return {0, unit, 3 * unit, 4 * unit};
+  std::vector<int> options = {0};
+  for (const int rows : kPrebuiltRows)
+    if (rows >= unit && rows <= 4 * unit && rows != 2 * unit) options.push_back(rows);
+  return options;
 }
 
 }  // namespace

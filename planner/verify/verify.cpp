@@ -12,6 +12,7 @@
 #include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_functions.h"
 #include "planner/verify/verify_layer.h"
+#include "planner/verify/verify_prebuilt.h"
 
 namespace bf_aot {
 namespace {
@@ -197,7 +198,11 @@ void check_entries(const Plan& plan, PlanStage stage) {
   check_calls(plan);
   check_parallel(plan, stage);
   verify_cache(plan);
-  for (const Entry& entry : plan.entries) verify_calls(plan, entry, calls::program_of(plan, entry));
+  for (const Entry& entry : plan.entries) {
+    const calls::Program program = calls::program_of(plan, entry);
+    verify_calls(plan, entry, program);
+    if (plan.config.lowering == Lowering::kPrebuilt) verify_prebuilt(plan, program);
+  }
 }
 
 }  // namespace

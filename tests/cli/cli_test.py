@@ -123,6 +123,12 @@ class Run(Case):
         # CROWN alone proves the property.
         self.assertGreater(min(result["spec"]["lower"]), 0)
 
+    def test_prebuilt_has_the_bounds_of_vector(self):
+        bounds = [self.run_json("run", CONTROLLER, "--box", MODELS / "boxes" / "collision_avoidance_6x50.json",
+                                "--lowering", lowering, "--cxx-flags=-ffp-contract=off", "--repeat", "1")["outputs"]
+                  for lowering in ("prebuilt", "vector")]
+        self.assertEqual(bounds[0], bounds[1])
+
     def test_golden_index(self):
         golden = json.loads((MODELS / "golden" / "tiny.json").read_text())
         for index, box in enumerate(golden["boxes"]):

@@ -74,6 +74,7 @@ const Configuration kConfigurations[] = {
     {"crown_generic_gcc", Method::kCrown, Lowering::kGeneric, "generic", "g++", {"-O1"}},
     {"crown_tuned_host_gcc", Method::kCrown, Lowering::kTuned, "host", "g++", {"-O2"}},
     {"crown_tuned_sse_gcc", Method::kCrown, Lowering::kTuned, "x86-64", "g++", {"-O1"}},
+    {"crown_prebuilt_v3_gcc", Method::kCrown, Lowering::kPrebuilt, "x86-64-v3", "g++", {"-O1"}},
     {"alpha_crown_host_gcc",
      Method::kAlphaCrown,
      Lowering::kVector,

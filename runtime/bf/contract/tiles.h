@@ -40,6 +40,12 @@ static constexpr ConvRowTile conv_row_tile(int vector_bytes, int sum_vectors, in
   return {between(1, left / pixels, most), pixels, between(1, left, most)};
 }
 
+// The tile of code that is built before the network is known: of one pixel, whatever the channels.
+static constexpr ConvRowTile prebuilt_row_tile(int vector_bytes, int sum_vectors) {
+  const int columns = conv_row_tile(vector_bytes, sum_vectors, 1, false).last_columns;
+  return {columns, 1, columns};
+}
+
 // Channels that a tile may have: loops over channels count down through these.
 static constexpr bool is_tile_width(int channels) {
   return channels <= 4 || channels == 6 || channels == 8 || channels == 10 || channels == 12;
