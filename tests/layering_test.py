@@ -51,6 +51,7 @@ ALLOWED = {
     "aot/interface/": FRONTEND + CONTRACT + ["planner/"] + EMITTER,
     "aot/report/": FRONTEND + ["planner/"],
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
+    "aot/engine/prebuilt/": ["planner/plan/", "bf/"],
     "aot/json/": ["frontend/", "planner/"],
     "aot/host/": HOST + EMITTER,
     "aot/project/": HOST + EMITTER,

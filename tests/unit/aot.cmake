@@ -8,3 +8,6 @@ target_compile_definitions(unit_aot PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")
 set(generated ${PROJECT_SOURCE_DIR}/tests/golden/generated)
 bf_add_test(generated_test ${generated}/generated_test.cpp LINK bf_aot_library LABELS golden)
 target_compile_definitions(generated_test PRIVATE BF_GENERATED_DIR="${generated}")
+
+# The engine's kernels of each instruction set, and without contraction.
+bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "aot/engine/prebuilt/prebuilt.h"
+#include "bf/core/kernel.h"
+#include "bf/core/vectors.h"
+
+// What kernels share. Kernels compute what those of aot/kernels/ compute, and sum in the same
+// order: products, without their contraction, have the same bits.
+
+namespace bf_aot::engine {
+namespace {
+
+using bf::kernel::broadcast;
+using bf::kernel::entry;
+using bf::kernel::larger;
+using bf::kernel::load;
+using bf::kernel::magnitude;
+using bf::kernel::place_from;
+using bf::kernel::smaller;
+using bf::kernel::store;
+
+constexpr int kLanes = bf::kVectorBytes / 4;
+constexpr int kHalf = kLanes > 1 ? kLanes / 2 : 1;
+using Floats = bf::VectorOf<float, kLanes>::type;
+using Doubles = bf::VectorOf<double, kHalf>::type;
+using HalfFloats = bf::VectorOf<float, kHalf>::type;
+
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int kRegisters = 32;
+#else
+constexpr int kRegisters = 16;
+#endif
+
+// As many floats as doubles, exactly.
+template <typename Wide, typename Narrow>
+Wide widened(Narrow x) {
+  if constexpr (sizeof(Narrow) == sizeof(float))
+    return static_cast<Wide>(x);
+  else
+    return bf::kernel::convert<Wide>(x);
+}
+
+// As many doubles as floats, each to the nearest.
+template <typename Narrow, typename Wide>
+Narrow narrowed(Wide x) {
+  if constexpr (sizeof(Narrow) == sizeof(float))
+    return static_cast<Narrow>(x);
+  else
+    return bf::kernel::convert<Narrow>(x);
+}
+
+// The numbers from 0 to count - 1, or those that a list of so many has, by their places.
+template <bool kListed>
+struct Numbers {
+  const std::int32_t* list;
+  int count;
+
+  std::ptrdiff_t operator[](int place) const {
+    if constexpr (kListed)
+      return entry(list, place);
+    else
+      return place;
+  }
+  // The first place of what is not below `value`. Lists know those of units.
+  int place(int value) const {
+    if (value > count) value = count;
+    if constexpr (!kListed) return value;
+    if (value == count) return list[0];
+    int found = place_from(list, count, value / 8 * 8);
+    while (found < list[0] && entry(list, found) < value) ++found;
+    return found;
+  }
+};
+
+// The arguments of a kernel, in their order.
+class Arguments {
+ public:
+  explicit Arguments(const Value* values) : next_(values) {}
+  const KernelExtents& extents() { return *static_cast<const KernelExtents*>(next_++->pointer); }
+  template <typename T>
+  T* pointer() {
+    return static_cast<T*>(const_cast<void*>(next_++->pointer));
+  }
+  const std::int32_t* list(bool given) { return given ? pointer<const std::int32_t>() : nullptr; }
+  float real() { return static_cast<float>(next_++->real); }
+
+ private:
+  const Value* next_;
+};
+
+// Calls `tile` with the first of what each of the tiles has, of kCount while they fit, then of half
+// as many, ..
+template <int kCount, typename Tile>
+void tiles(int first, int end, const Tile& tile) {
+  for (; first + kCount <= end; first += kCount) tile(bf::Count<kCount>(), first);
+  if constexpr (kCount > 1) tiles<kCount / 2>(first, end, tile);
+}
+
+}  // namespace
+}  // namespace bf_aot::engine
