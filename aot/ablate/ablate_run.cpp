@@ -7,7 +7,6 @@
 #include <csignal>
 #include <sstream>
 
-#include "aot/host/cache.h"
 #include "aot/host/footprint.h"
 #include "aot/host/process.h"
 #include "aot/host/progress.h"
@@ -184,17 +183,17 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     };
     for (const Question& question : subject_.questions)
       options.planning.samples.push_back(question.exact);
-    const Verifier verifier = compile(subject_.model, "verifier", options);
+    const auto plan = std::make_shared<const Plan>(plan_model(subject_.model, options));
     row.set(Column::kPlanning, planning);
-    add_plan(verifier.plan, row);
+    add_plan(*plan, row);
     const CompilerOptions compiler = compiler_options(arguments);
-    const CachedVerifier cached = cached_verifier(verifier, compiler);
-    row.set(Column::kLibrary, cached.library.parent_path().filename().string().substr(0, 16));
-    if (cached.compile_seconds > 0) row.set(Column::kCompile, cached.compile_seconds);
+    const MadeVerifier made = make_verifier(plan, options, compiler);
+    row.set(Column::kLibrary, made.library.parent_path().filename().string().substr(0, 16));
+    if (made.compile_seconds > 0) row.set(Column::kCompile, made.compile_seconds);
     if (const auto bytes =
-            code_bytes(cached.library, find_toolchain(compiler, options.planner.target)))
+            code_bytes(made.library, find_toolchain(compiler, options.planner.target)))
       row.set(Column::kCode, *bytes);
-    const HostVerifier host(cached.library, verifier.plan);
+    const HostVerifier& host = *made.host;
     row.set(Column::kBoxes, static_cast<std::int64_t>(subject_.questions.size()));
     if (!subject_.questions.empty()) {
       std::vector<Bounds> bounds;
@@ -205,10 +204,9 @@ std::string AblationRunner::run_here(const ModelArguments& base,
       add_times(host, subject_, options_.repeat, row);
       for (const Bounds& one : bounds) answer["widths"].push_back(mean_width(one));
     }
-    const std::string key = unstable_key(verifier.plan);
+    const std::string key = unstable_key(*plan);
     const auto known = unstable_.find(key);
-    const auto count =
-        known != unstable_.end() ? known->second : count_unstable(verifier.plan, subject_);
+    const auto count = known != unstable_.end() ? known->second : count_unstable(*plan, subject_);
     if (count) {
       row.set(Column::kUnstable, *count);
       answer["key"] = key;

@@ -9,9 +9,8 @@
 
 #include "aot/cli/commands.h"
 #include "aot/decide/sample.h"
-#include "aot/host/cache.h"
-#include "aot/host/host_run.h"
 #include "aot/host/progress.h"
+#include "aot/host/verifier.h"
 #include "aot/measure/check.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
@@ -74,27 +73,25 @@ class Subject {
   Subject(const CheckArguments& arguments, const CompileOptions& options) {
     if (options.planner.lowering == Lowering::kReference) {
       const FrontendResult front = run_frontend(arguments.model.model, options);
-      plan_ = run_planner(front, "reference", options);
+      plan_ = std::make_shared<const Plan>(run_planner(front, "reference", options));
       return;
     }
-    const Verifier verifier = compile(arguments.model.model, "verifier", options);
-    plan_ = verifier.plan;
-    const CachedVerifier cached = cached_verifier(verifier, compiler_options(arguments.model));
-    host_ = std::make_unique<HostVerifier>(cached.library, plan_);
+    plan_ = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
+    host_ = make_verifier(plan_, options, compiler_options(arguments.model)).host;
   }
 
   Bounds bounds(const FloatBox& box) const {
     return host_ ? host_->bounds(box) : execute(EntryKind::kBounds, box);
   }
   Bounds spec_bounds(const FloatBox& box) const {
-    if (plan_.spec_rows == 0) return {};
+    if (plan_->spec_rows == 0) return {};
     return host_ ? host_->spec_bounds(box) : execute(EntryKind::kSpecBounds, box);
   }
 
  private:
   Bounds execute(EntryKind kind, const FloatBox& box) const {
     const reference::Bounds bounds =
-        reference::execute(plan_, *plan_.find_entry(kind), {box.lower.begin(), box.lower.end()},
+        reference::execute(*plan_, *plan_->find_entry(kind), {box.lower.begin(), box.lower.end()},
                            {box.upper.begin(), box.upper.end()});
     return widened({bounds.lower, bounds.upper});
   }
@@ -109,8 +106,8 @@ class Subject {
     return bounds;
   }
 
-  Plan plan_;
-  std::unique_ptr<HostVerifier> host_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<const HostVerifier> host_;
 };
 
 // Everything about one box that does not depend on the method.

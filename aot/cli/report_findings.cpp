@@ -8,10 +8,9 @@
 #include <map>
 #include <set>
 
-#include "aot/host/cache.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
-#include "aot/host/host_run.h"
+#include "aot/host/verifier.h"
 #include "aot/options/config_file.h"
 #include "planner/reference/executor.h"
 #include "runtime/bf.h"
@@ -76,15 +75,15 @@ void measure_findings(const FrontendResult& front, const Verifier& verifier,
   traced.trace = true;
   traced.levels.clear();  // of several levels, the one that the plan is for
   traced.planner.target = plan.config.target;
-  const Verifier instrumented = compile(front, plan.name, "verifier", traced);
-  const HostVerifier host(cached_verifier(instrumented, compiler).library, plan);
+  const MadeVerifier made = make_verifier(
+      std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced, compiler);
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
   findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
   findings.task_seconds.resize(plan.entries.size());
   std::vector<double>& seconds = findings.task_seconds[findings.measured_entry];
   seconds.resize(plan.entries[findings.measured_entry].tasks.size());
   const FloatBox rounded = round_outward({box, "the first sample box"}, plan.input_count);
-  for (TracedPart& part : host.trace(rounded, kRepeats)) {
+  for (TracedPart& part : made.host->trace(rounded, kRepeats)) {
     if (part.task < 0) continue;
     seconds.at(static_cast<std::size_t>(part.task)) += part.seconds;
     findings.parts.push_back({part.task, std::move(part.part), part.seconds});

@@ -3,14 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "aot/cli/commands.h"
-#include "aot/host/cache.h"
-#include "aot/host/host_run.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
+#include "aot/host/verifier.h"
 #include "aot/json/json_io.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
@@ -38,7 +38,7 @@ struct RunArguments {
 };
 
 struct RunResult {
-  Plan plan;
+  std::shared_ptr<const Plan> plan;
   Bounds outputs;
   std::optional<Bounds> spec;
   std::vector<int> unstable;
@@ -75,17 +75,15 @@ RunResult run_compiled(const RunArguments& arguments, const CompileOptions& opti
                        const BoxFile& file) {
   RunResult result;
   const Stopwatch stopwatch;
-  Verifier verifier = compile(arguments.model.model, "verifier", options);
-  const FloatBox box = round_outward(file, verifier.plan.input_count);
-  const CachedVerifier cached = cached_verifier(verifier, compiler_options(arguments.model));
+  result.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
+  const FloatBox box = round_outward(file, result.plan->input_count);
+  const MadeVerifier made = make_verifier(result.plan, options, compiler_options(arguments.model));
   result.compile_seconds = stopwatch.seconds();
-  result.plan = std::move(verifier.plan);
 
-  const HostVerifier host(cached.library, result.plan);
-  result.outputs = host.bounds(box);
-  if (result.plan.spec_rows > 0) result.spec = host.spec_bounds(box);
-  result.unstable = count_unstable(result.plan, box);
-  result.timing = host.time(box, arguments.repeat);
+  result.outputs = made.host->bounds(box);
+  if (result.plan->spec_rows > 0) result.spec = made.host->spec_bounds(box);
+  result.unstable = count_unstable(*result.plan, box);
+  result.timing = made.host->time(box, arguments.repeat);
   return result;
 }
 
@@ -94,35 +92,36 @@ RunResult run_reference(const RunArguments& arguments, const CompileOptions& opt
   RunResult result;
   const Stopwatch stopwatch;
   const FrontendResult front = run_frontend(arguments.model.model, options);
-  result.plan = run_planner(front, symbol_prefix(arguments.model.model, options), options);
+  result.plan = std::make_shared<const Plan>(
+      run_planner(front, symbol_prefix(arguments.model.model, options), options));
+  const Plan& plan = *result.plan;
   result.compile_seconds = stopwatch.seconds();
 
-  const FloatBox rounded = round_outward(file, result.plan.input_count);
+  const FloatBox rounded = round_outward(file, plan.input_count);
   const std::vector<double> lower(rounded.lower.begin(), rounded.lower.end());
   const std::vector<double> upper(rounded.upper.begin(), rounded.upper.end());
-  const Entry* entry = result.plan.find_entry(EntryKind::kBounds);
-  const Entry* spec = result.plan.find_entry(EntryKind::kSpecBounds);
-  const reference::Bounds bounds = reference::execute(result.plan, *entry, lower, upper);
+  const Entry* entry = plan.find_entry(EntryKind::kBounds);
+  const Entry* spec = plan.find_entry(EntryKind::kSpecBounds);
+  const reference::Bounds bounds = reference::execute(plan, *entry, lower, upper);
   result.outputs = {bounds.lower, bounds.upper};
   result.unstable = bounds.unstable;
   if (spec != nullptr) {
-    const reference::Bounds rows = reference::execute(result.plan, *spec, lower, upper);
+    const reference::Bounds rows = reference::execute(plan, *spec, lower, upper);
     result.spec = Bounds{rows.lower, rows.upper};
   }
   const Entry& timed = spec != nullptr ? *spec : *entry;
-  result.timing =
-      measure([&] { reference::execute(result.plan, timed, lower, upper); }, arguments.repeat);
+  result.timing = measure([&] { reference::execute(plan, timed, lower, upper); }, arguments.repeat);
   return result;
 }
 
 nlohmann::ordered_json to_json(const RunResult& result) {
   nlohmann::ordered_json json;
-  json["model"] = result.plan.model.file_name;
-  json["method"] = to_string(result.plan.config.method);
+  json["model"] = result.plan->model.file_name;
+  json["method"] = to_string(result.plan->config.method);
   json["outputs"] = bounds_json(result.outputs);
   if (result.spec) json["spec"] = bounds_json(*result.spec);
-  json["arena_bytes"] = result.plan.arena_bytes();
-  json["weights_bytes"] = result.plan.weights_bytes();
+  json["arena_bytes"] = result.plan->arena_bytes();
+  json["weights_bytes"] = result.plan->weights_bytes();
   json["unstable"] = result.unstable;
   json["seconds"] = {{"min", result.timing.min},
                      {"median", result.timing.median},
@@ -139,7 +138,7 @@ void print_bounds(const std::string& head, const Bounds& bounds) {
 }
 
 void print(const RunResult& result) {
-  const Plan& plan = result.plan;
+  const Plan& plan = *result.plan;
   print_bounds("output", result.outputs);
   if (result.spec) {
     fmt::print("\n");

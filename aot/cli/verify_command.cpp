@@ -11,10 +11,10 @@
 #include "aot/decide/branch.h"
 #include "aot/decide/decide.h"
 #include "aot/decide/verdict_report.h"
-#include "aot/host/cache.h"
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
+#include "aot/host/verifier.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -233,9 +233,9 @@ class Decision {
     options_.planner.method = method;
     options_.planner.decide = branching > 0;
     if (branching > 0 && arguments_.model.batch == 1) options_.planner.batch = kBranchBatch;
-    const Verifier compiled = compile(arguments_.model.model, "verifier", options_);
-    const CachedVerifier cached = cached_verifier(compiled, compiler_options(arguments_.model));
-    const HostVerifier verifier(cached.library, compiled.plan);
+    const auto plan = std::make_shared<const Plan>(plan_model(arguments_.model.model, options_));
+    const MadeVerifier made = make_verifier(plan, options_, compiler_options(arguments_.model));
+    const HostVerifier& verifier = *made.host;
     outcome_.compile_seconds += compiling.seconds();
     outcome_.methods.emplace_back(to_string(method));
     const Stopwatch deciding;
@@ -244,9 +244,9 @@ class Decision {
       verify_cases(verifier, cases_, [&](auto done, auto count) { counter.cases(done, count); });
     }
     const double first = arguments_.search > 0 ? std::min(branching, kFirstBranching) : branching;
-    branch(verifier, compiled.plan, first);
+    branch(verifier, *plan, first);
     if (outcome_.methods.size() == 1) search(verifier);
-    if (branching > first) branch(verifier, compiled.plan, branching);
+    if (branching > first) branch(verifier, *plan, branching);
     outcome_.decide_seconds += deciding.seconds();
   }
 

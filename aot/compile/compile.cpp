@@ -105,6 +105,28 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
               planning);
 }
 
+Plan plan_model(const std::filesystem::path& model, const CompileOptions& options) {
+  if (options.property) check_emittable(*options.property);
+  return run_planner(run_frontend(model, options), symbol_prefix(model, options), options);
+}
+
+std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
+                              const CompileOptions& options) {
+  const Property* const property = options.property ? &*options.property : nullptr;
+  Instruments traced;
+  traced.trace = options.trace;
+  auto manifest = to_json(plan);
+  if (property != nullptr) manifest["property"] = property_json(*property);
+  std::vector<EmittedFile> files = {{".cpp", emit_source(plan, stem, property, traced)},
+                                    {".h", emit_header(plan, property)},
+                                    {".json", manifest.dump(2) + "\n"}};
+  if (property != nullptr)
+    if (auto file = emit_property_file(plan, *property, stem)) files.push_back(std::move(*file));
+  for (EmittedFile& file : emit_weight_files(plan, stem)) files.push_back(std::move(file));
+  wrap_files(files);
+  return files;
+}
+
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
                  const CompileOptions& options) {
   if (options.property) check_emittable(*options.property);
@@ -114,23 +136,10 @@ Verifier compile(const std::filesystem::path& model, const std::string& stem,
 Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
                  const CompileOptions& options) {
   if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
-  const Property* const property = options.property ? &*options.property : nullptr;
   Verifier verifier;
   verifier.plan = run_planner(front, name, options);
   verifier.weights_bytes = verifier.plan.weights_bytes();
-  Instruments traced;
-  traced.trace = options.trace;
-  auto manifest = to_json(verifier.plan);
-  if (property != nullptr) manifest["property"] = property_json(*property);
-  verifier.files = {{".cpp", emit_source(verifier.plan, stem, property, traced)},
-                    {".h", emit_header(verifier.plan, property)},
-                    {".json", manifest.dump(2) + "\n"}};
-  if (property != nullptr)
-    if (auto file = emit_property_file(verifier.plan, *property, stem))
-      verifier.files.push_back(std::move(*file));
-  for (EmittedFile& file : emit_weight_files(verifier.plan, stem))
-    verifier.files.push_back(std::move(file));
-  wrap_files(verifier.files);
+  verifier.files = emit(verifier.plan, stem, options);
   return verifier;
 }
 

@@ -63,6 +63,14 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 Plan run_planner(const FrontendResult& front, const std::string& name,
                  const CompileOptions& options);
 
+/// Import, normalise, plan: what compile() prints. Throws: CompileError with all problems found.
+Plan plan_model(const std::filesystem::path& model, const CompileOptions& options);
+
+/// The files of a verifier whose plan was made with these options, all but `levels`. `stem`: as for
+/// compile().
+std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
+                              const CompileOptions& options);
+
 /// The symbols' prefix: the options' name, or one made from the model's file name.
 std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options);
 

@@ -17,7 +17,6 @@
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kStem[] = "verifier";
 constexpr char kLibrary[] = "verifier.so";
 // Files beside the library.
 constexpr char kDigest[] = "verifier.sha256";  // as `sha256sum verifier.so` prints it
@@ -31,9 +30,9 @@ void append_part(std::string& text, std::string_view part) {
   text += part;
 }
 
-std::string content_key(const Verifier& verifier, const Toolchain& toolchain) {
+std::string content_key(const std::vector<EmittedFile>& files, const Toolchain& toolchain) {
   std::string text;
-  for (const EmittedFile& file : verifier.files) {
+  for (const EmittedFile& file : files) {
     append_part(text, file.suffix);
     append_part(text, file.bytes);
   }
@@ -98,12 +97,12 @@ std::filesystem::path cache_folder() {
   return folder;
 }
 
-CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& options) {
-  const Target& target = verifier.plan.config.target;
+CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Target& target,
+                               const CompilerOptions& options) {
   expect_runs_here(target);
   const Toolchain toolchain = find_toolchain(options, target);
   const std::filesystem::path cache = cache_folder();
-  const std::string key = content_key(verifier, toolchain);
+  const std::string key = content_key(files, toolchain);
   CachedVerifier result;
   result.library = cache / key / kLibrary;
   std::error_code error;
@@ -117,9 +116,9 @@ CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& 
 
   const Progress progress("compile");
   Staging staging(cache);
-  for (const EmittedFile& file : verifier.files) staging.write(kStem + file.suffix, file.bytes);
+  for (const EmittedFile& file : files) staging.write(kCachedStem + file.suffix, file.bytes);
   const Stopwatch stopwatch;
-  build_shared(toolchain, staging.folder(), kStem, verifier.files);
+  build_shared(toolchain, staging.folder(), kCachedStem, files);
   result.compile_seconds = stopwatch.seconds();
   staging.write(kSeconds, fmt::format("{}\n", result.compile_seconds));
   staging.write(kDigest, digest_line(staging.folder()));

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
-#include "aot/compile/compile.h"
 #include "aot/host/library.h"
+#include "aot/text/emitted_file.h"
+#include "planner/machine/target.h"
 
 namespace bf_aot::cli {
 
@@ -14,11 +16,16 @@ struct CachedVerifier {
   double compile_seconds = 0;     // of the C++ compiler, when the library was made; 0: not known
 };
 
-// Compiles the verifier into the cache, or finds it there. The key is the SHA-256 of everything
-// that the result depends on: the generated files (hence the model, the options and the planner),
-// the runtime headers, the compiler's path and version, and its flags. A library that is not as it
-// was made, by a digest beside it, is made again with a note on stderr. Throws: CompileError.
-CachedVerifier cached_verifier(const Verifier& verifier, const CompilerOptions& options);
+// The stem of files that go into the cache.
+constexpr char kCachedStem[] = "verifier";
+
+// Compiles a verifier's files into the cache, or finds it there. The key is the SHA-256 of
+// everything that the result depends on: the generated files (hence the model, the options and the
+// planner), the runtime headers, the compiler's path and version, and its flags. A library that is
+// not as it was made, by a digest beside it, is made again with a note on stderr. Throws:
+// CompileError.
+CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Target& target,
+                               const CompilerOptions& options);
 
 // $XDG_CACHE_HOME/bf-aot, else ~/.cache/bf-aot; made when it is missing. Throws: BF3303.
 std::filesystem::path cache_folder();

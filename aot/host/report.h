@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/host/host_run.h"
+#include "aot/host/verifier.h"
 
 namespace bf_aot::cli {
 

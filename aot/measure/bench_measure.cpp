@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 
-#include "aot/host/cache.h"
 #include "aot/host/footprint.h"
 #include "aot/host/measure.h"
 #include "aot/host/progress.h"
@@ -60,16 +59,16 @@ void describe(const Plan& plan, const BenchSubject& subject, Strategy& result) {
 Runner compiled_runner(const BenchSubject& subject, const CompileOptions& options) {
   Runner runner;
   const Stopwatch stopwatch;
-  const Verifier verifier = compile(subject.front, "verifier", "verifier", options);
-  const double generated = stopwatch.seconds();
-  const CachedVerifier cached = cached_verifier(verifier, subject.compiler);
-  runner.result.compile_seconds = generated + cached.compile_seconds;
+  const auto plan = std::make_shared<const Plan>(run_planner(subject.front, "verifier", options));
+  const double planned = stopwatch.seconds();
+  MadeVerifier made = make_verifier(plan, options, subject.compiler);
+  runner.result.compile_seconds = planned + made.print_seconds + made.compile_seconds;
   runner.result.code_bytes =
-      code_bytes(cached.library, find_toolchain(subject.compiler, options.planner.target));
-  describe(verifier.plan, subject, runner.result);
-  const auto host = std::make_shared<HostVerifier>(cached.library, verifier.plan);
-  runner.result.width = mean_width(verifier.plan.spec_rows > 0 ? host->spec_bounds(subject.box)
-                                                               : host->bounds(subject.box));
+      code_bytes(made.library, find_toolchain(subject.compiler, options.planner.target));
+  describe(*plan, subject, runner.result);
+  const std::shared_ptr<const HostVerifier> host = std::move(made.host);
+  runner.result.width =
+      mean_width(plan->spec_rows > 0 ? host->spec_bounds(subject.box) : host->bounds(subject.box));
   runner.sample = [host, &subject](const SampleLimits& limits) {
     return host->sample_times(subject.box, limits);
   };
@@ -161,7 +160,7 @@ std::vector<KernelTime> time_kernels(const BenchSubject& subject) {
     work.seconds += part.seconds;
   }
   const EntryCost cost =
-      predict_entry(seen.verifier.plan, seen.entry(), seen.activity, bare(subject.machine));
+      predict_entry(*seen.plan, seen.entry(), seen.activity, bare(subject.machine));
   for (const StepCost& step : cost.steps)
     for (const TaskPart& part : step.parts) {
       const auto found = works.find(part.name);

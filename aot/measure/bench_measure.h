@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "aot/compile/compile.h"
-#include "aot/host/host_run.h"
 #include "aot/host/library.h"
+#include "aot/host/verifier.h"
 #include "aot/json/json_io.h"
 #include "planner/machine/machine_profile.h"
 

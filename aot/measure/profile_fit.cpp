@@ -43,7 +43,7 @@ using Key = std::pair<int, std::string>;
 
 std::map<Key, double> predictions(const Observation& seen, const MachineProfile& profile) {
   std::map<Key, double> seconds;
-  const EntryCost cost = predict_entry(seen.verifier.plan, seen.entry(), seen.activity, profile);
+  const EntryCost cost = predict_entry(*seen.plan, seen.entry(), seen.activity, profile);
   for (std::size_t s = 0; s < cost.steps.size(); ++s)
     for (const TaskPart& part : cost.steps[s].parts)
       seconds[{static_cast<int>(s), part.name}] += part.seconds;
@@ -136,9 +136,8 @@ bool improve(const std::vector<Sample>& samples, double step, double most, Machi
 }  // namespace
 
 const Entry& Observation::entry() const {
-  const Plan& plan = verifier.plan;
   const Entry* const found =
-      plan.find_entry(plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds);
+      plan->find_entry(plan->spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds);
   BF_CHECK(found != nullptr);
   return *found;
 }
@@ -151,10 +150,9 @@ Observation observe(const FrontendResult& front, const std::string& name,
   traced.planner.granularity = Granularity::kStep;
   Observation seen;
   seen.name = name;
-  seen.verifier = compile(front, "observed", "verifier", traced);
-  const Plan& plan = seen.verifier.plan;
-  const HostVerifier host(cached_verifier(seen.verifier, compiler).library, plan);
-  seen.parts = host.trace(box, kFitRepeats);
+  seen.plan = std::make_shared<const Plan>(run_planner(front, "observed", traced));
+  const Plan& plan = *seen.plan;
+  seen.parts = make_verifier(seen.plan, traced, compiler).host->trace(box, kFitRepeats);
   const Entry& entry = seen.entry();
   const Box sample{{box.lower.begin(), box.lower.end()}, {box.upper.begin(), box.upper.end()}};
   seen.activity = sampled_activity(plan, entry, {&sample, 1});

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "aot/compile/compile.h"
-#include "aot/host/host_run.h"
 #include "aot/host/library.h"
+#include "aot/host/verifier.h"
 #include "planner/cost/cost_model.h"
 
 namespace bf_aot::cli {
@@ -13,7 +14,7 @@ namespace bf_aot::cli {
 // A verifier that was timed, part by part: tasks are steps.
 struct Observation {
   std::string name;
-  Verifier verifier;
+  std::shared_ptr<const Plan> plan;
   Activity activity;  // as the calls were, so that predictions are of the same work
   std::vector<TracedPart> parts;
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "aot/compile/compile.h"
-#include "aot/host/host_run.h"
 #include "aot/host/library.h"
+#include "aot/host/verifier.h"
 #include "aot/json/json_io.h"
 #include "aot/tune/kernel_library.h"
 #include "planner/tuning/tuner.h"

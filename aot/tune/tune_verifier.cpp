@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/host/cache.h"
+#include "aot/host/compiled_verifier.h"
 #include "aot/host/files.h"
 #include "aot/host/process.h"
 #include "aot/tune/tune_measure.h"
@@ -83,17 +84,18 @@ std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels
   const ProcessResult result = run_apart(
       [&] {
         std::vector<Json> results(kernels.size(), Json{{"seconds", Json::array()}});
-        std::vector<HostVerifier> verifiers;
-        for (const Built* one : each) verifiers.emplace_back(one->library, one->plan);
-        const Bounds expected = each[0]->bounds(verifiers[0], options_.box);
+        std::vector<std::unique_ptr<const HostVerifier>> verifiers;
+        for (const Built* one : each)
+          verifiers.push_back(std::make_unique<CompiledVerifier>(one->library, one->plan));
+        const Bounds expected = each[0]->bounds(*verifiers[0], options_.box);
         for (std::size_t i = 1; i < verifiers.size(); ++i)
-          if (!same_bounds(expected, each[i]->bounds(verifiers[i], options_.box)))
+          if (!same_bounds(expected, each[i]->bounds(*verifiers[i], options_.box)))
             results[i] = {{"error", "its bounds are not those of the default schedule"}};
         for (int round = 0; round < rounds; ++round)
           for (std::size_t turn = 0; turn < verifiers.size(); ++turn) {
             const std::size_t i = round % 2 == 0 ? turn : verifiers.size() - 1 - turn;
             if (results[i].contains("error")) continue;
-            results[i]["seconds"].push_back(seconds_in(verifiers[i], options_.box, function));
+            results[i]["seconds"].push_back(seconds_in(*verifiers[i], options_.box, function));
           }
         return Json(results).dump();
       },

@@ -12,6 +12,7 @@
 #include <ostream>
 
 #include "aot/decide/sample.h"
+#include "aot/host/compiled_verifier.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
 #include "aot/measure/check.h"
@@ -107,7 +108,7 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
       std::ofstream(folder_.path() / ("real" + file.suffix), std::ios::binary) << file.bytes;
     cli::build_shared(cli::find_toolchain({"g++", {"-O2"}}, options.planner.target), folder_.path(),
                       "real", verifier_.files);
-    host_ = std::make_unique<cli::HostVerifier>(folder_.path() / "real.so", verifier_.plan);
+    host_ = std::make_unique<cli::CompiledVerifier>(folder_.path() / "real.so", verifier_.plan);
   }
 
   void check_containment(const cli::FloatBox& box, const cli::Bounds& outputs,

@@ -1,4 +1,4 @@
-#include "aot/host/host_run.h"
+#include "aot/host/compiled_verifier.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -20,21 +20,15 @@ void expect_ok(bf_status status, const std::string& function) {
 
 }  // namespace
 
-double mean_width(const Bounds& bounds) {
-  double sum = 0;
-  for (std::size_t i = 0; i < bounds.lower.size(); ++i) sum += bounds.upper[i] - bounds.lower[i];
-  return sum / static_cast<double>(bounds.lower.size());
-}
-
-void HostVerifier::Close::operator()(void* library) const {
+void CompiledVerifier::Close::operator()(void* library) const {
   dlclose(library);
 }
 
-void HostVerifier::Free::operator()(void* memory) const {
+void CompiledVerifier::Free::operator()(void* memory) const {
   std::free(memory);
 }
 
-void* HostVerifier::symbol(const std::string& name) const {
+void* CompiledVerifier::symbol(const std::string& name) const {
   void* address = dlsym(library_.get(), name.c_str());
   if (address == nullptr)
     fail("BF3305", name, "the compiled verifier has no such function",
@@ -42,7 +36,7 @@ void* HostVerifier::symbol(const std::string& name) const {
   return address;
 }
 
-HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& plan)
+CompiledVerifier::CompiledVerifier(const std::filesystem::path& library, const Plan& plan)
     : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),
       name_(plan.name),
       outputs_(plan.output_count),
@@ -76,7 +70,7 @@ HostVerifier::HostVerifier(const std::filesystem::path& library, const Plan& pla
     fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
 }
 
-Bounds HostVerifier::call(BoundsFunction function, int count, const FloatBox& box) const {
+Bounds CompiledVerifier::call(BoundsFunction function, int count, const FloatBox& box) const {
   const auto size = static_cast<std::size_t>(count);
   std::vector<float> lower(size), upper(size);
   expect_ok(function(box.lower.data(), box.upper.data(), lower.data(), upper.data(),
@@ -85,28 +79,38 @@ Bounds HostVerifier::call(BoundsFunction function, int count, const FloatBox& bo
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
 
-Bounds HostVerifier::bounds(const FloatBox& box) const {
+Bounds CompiledVerifier::bounds(const FloatBox& box) const {
   return call(bounds_, outputs_, box);
 }
 
-Bounds HostVerifier::spec_bounds(const FloatBox& box) const {
+Bounds CompiledVerifier::spec_bounds(const FloatBox& box) const {
   BF_CHECK(spec_bounds_ != nullptr);
   return call(spec_bounds_, spec_rows_, box);
 }
 
-std::vector<float> HostVerifier::evaluate(const std::vector<float>& x) const {
+std::vector<float> CompiledVerifier::evaluate(const std::vector<float>& x) const {
   std::vector<float> y(static_cast<std::size_t>(outputs_));
   expect_ok(evaluate_(x.data(), y.data(), workspace_.get(), workspace_bytes_), "evaluate");
   return y;
 }
 
-Timing HostVerifier::time(const FloatBox& box, int repeats) const {
-  const std::vector<double> samples = sample_times(box, {repeats, 1, 3});
-  return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
+bf_status CompiledVerifier::spec_bounds_batch(std::size_t count, const float* lower,
+                                              const float* upper, float* row_lower,
+                                              float* row_upper, bf_status* statuses) const {
+  return spec_bounds_batch_(count, lower, upper, row_lower, row_upper, statuses, workspace_.get(),
+                            workspace_bytes_);
 }
 
-std::vector<double> HostVerifier::sample_times(const FloatBox& box,
-                                               const SampleLimits& limits) const {
+bf_status CompiledVerifier::spec_coefficients_batch(std::size_t count, const float* lower,
+                                                    const float* upper, float* row_lower,
+                                                    float* row_upper, float* coefficients,
+                                                    bf_status* statuses) const {
+  return spec_coefficients_batch_(count, lower, upper, row_lower, row_upper, coefficients, statuses,
+                                  workspace_.get(), workspace_bytes_);
+}
+
+std::vector<double> CompiledVerifier::sample_times(const FloatBox& box,
+                                                   const SampleLimits& limits) const {
   const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
   const auto size = static_cast<std::size_t>(spec_bounds_ != nullptr ? spec_rows_ : outputs_);
   std::vector<float> lower(size), upper(size);

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "aot/host/host_run.h"
+#include "aot/host/compiled_verifier.h"
 
 // Timing the parts of an instrumented verifier.
 
@@ -51,7 +51,7 @@ double empty_seconds() {
 
 }  // namespace
 
-std::vector<TracedPart> HostVerifier::trace(const FloatBox& box, int repeats) const {
+std::vector<TracedPart> CompiledVerifier::trace(const FloatBox& box, int repeats) const {
   using Hook = void (*)(int, const char*);
   auto* const hook = static_cast<Hook*>(symbol(name_ + "_trace"));
   const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;

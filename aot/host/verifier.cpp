@@ -1,0 +1,35 @@
+#include "aot/host/verifier.h"
+
+#include "aot/host/cache.h"
+#include "aot/host/compiled_verifier.h"
+#include "aot/host/progress.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+
+double mean_width(const Bounds& bounds) {
+  double sum = 0;
+  for (std::size_t i = 0; i < bounds.lower.size(); ++i) sum += bounds.upper[i] - bounds.lower[i];
+  return sum / static_cast<double>(bounds.lower.size());
+}
+
+Timing HostVerifier::time(const FloatBox& box, int repeats) const {
+  const std::vector<double> samples = sample_times(box, {repeats, 1, 3});
+  return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
+}
+
+MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOptions& options,
+                           const CompilerOptions& compiler) {
+  BF_CHECK(options.levels.empty());
+  MadeVerifier made;
+  const Stopwatch printing;
+  const std::vector<EmittedFile> files = emit(*plan, kCachedStem, options);
+  made.print_seconds = printing.seconds();
+  const CachedVerifier cached = cached_verifier(files, plan->config.target, compiler);
+  made.library = cached.library;
+  made.compile_seconds = cached.compile_seconds;
+  made.host = std::make_unique<CompiledVerifier>(cached.library, *plan);
+  return made;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot/compile/compile.h"
+#include "aot/host/library.h"
+#include "aot/host/measure.h"
+#include "aot/json/json_io.h"
+#include "planner/plan/plan.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+
+struct Bounds {
+  std::vector<double> lower, upper;  // float32 numbers, but for the reference
+};
+
+double mean_width(const Bounds& bounds);
+
+// A part of a task (see TaskPart), as measured in one call of a verifier.
+struct TracedPart {
+  int task = 0;
+  std::string part;
+  double calls = 0;
+  double seconds = 0;
+};
+
+// A verifier in this process, with its workspace. Not reentrant.
+class HostVerifier {
+ public:
+  HostVerifier() = default;
+  HostVerifier(const HostVerifier&) = delete;
+  HostVerifier& operator=(const HostVerifier&) = delete;
+  virtual ~HostVerifier() = default;
+
+  // Throw BF3306 when the verifier returns another status than BF_OK.
+  virtual Bounds bounds(const FloatBox& box) const = 0;
+  virtual Bounds spec_bounds(const FloatBox& box) const = 0;  // plan.spec_rows > 0
+  // Plain inference in float32.
+  virtual std::vector<float> evaluate(const std::vector<float>& x) const = 0;
+
+  // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`; and
+  // of one that keeps coefficients NAME_spec_coefficients_batch. Do not throw.
+  virtual bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
+                                      float* row_lower, float* row_upper,
+                                      bf_status* statuses) const = 0;
+  virtual bf_status spec_coefficients_batch(std::size_t count, const float* lower,
+                                            const float* upper, float* row_lower, float* row_upper,
+                                            float* coefficients, bf_status* statuses) const = 0;
+
+  // Seconds of a call of NAME_spec_bounds when there are spec rows, else of NAME_bounds: the
+  // measurements themselves, see sample_calls().
+  virtual std::vector<double> sample_times(const FloatBox& box,
+                                           const SampleLimits& limits) const = 0;
+  // What they say, over about a second or of so many measurements; see measure().
+  Timing time(const FloatBox& box, int repeats) const;
+
+  // Where the time of time() goes, of a verifier made with CompileOptions::trace: of every call of
+  // a kernel or routine the lower quartile over `repeats` calls of the verifier, without what the
+  // clock itself takes. Throws: BF3305 when the verifier is not instrumented.
+  virtual std::vector<TracedPart> trace(const FloatBox& box, int repeats) const = 0;
+};
+
+// A verifier that is ready to be called, and what making it took.
+struct MadeVerifier {
+  std::unique_ptr<const HostVerifier> host;
+  std::filesystem::path library;  // a shared object with its code
+  double print_seconds = 0;
+  double compile_seconds = 0;  // of the C++ compiler, when the library was made; 0: not known
+};
+
+// The verifier of a plan that was made with these options for this machine, without
+// `options.levels`. Throws: CompileError.
+MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOptions& options,
+                           const CompilerOptions& compiler);
+
+}  // namespace bf_aot::cli
