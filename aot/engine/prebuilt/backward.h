@@ -24,12 +24,18 @@ template <int kRows, bool kWide>
 struct RowTile {
   using Real = typename RowReal<kWide>::type;
   static constexpr int kLanes = bf::lanes_of<Real>(kRows);
+  static constexpr int kAllRows = kRows;
   static constexpr int kAll = kRows / kLanes;
   static constexpr int kMost = kRegisters == 32 ? 4 : 3;
   static constexpr int kVectors = kAll <= kMost ? kAll : kAll % 2 == 0 ? 2 : 1;
-  static constexpr int kColumns = kVectors == 1      ? 8
-                                  : kRegisters == 32 ? (kVectors == 4 ? 6 : 8)
-                                                     : 12 / kVectors;
+  // Of listed columns, whose weights have a pointer each, and of others.
+  static constexpr int kMostOf16[] = {8, 6, 3}, kMostOf32[] = {8, 8, 8, 6};
+  static constexpr int kListed =
+      kRegisters == 32 ? kMostOf32[kVectors - 1] : kMostOf16[kVectors - 1];
+  static constexpr int kSingle = kRegisters == 32 && !kWide ? 16 : 12;
+  static constexpr int kColumns = kVectors == 1                                 ? kSingle
+                                  : kVectors == 2 && kRegisters == 32 && !kWide ? 12
+                                                                                : kListed;
   using Sums = typename bf::VectorOf<Real, kLanes>::type;
   using Narrow = typename bf::VectorOf<float, kLanes>::type;
 };
@@ -46,68 +52,161 @@ struct Product {
   std::ptrdiff_t column(int place) const { return live_in ? entry(live_in, place) : place; }
 };
 
-constexpr int kMostWidened = 64;  // weights of a column
+constexpr int kMostWidened = 256;  // weights of a column
+constexpr int kWidenedRoom =
+    kMostWidened + 8;                    // columns do not fall on the same lines of the cache
+constexpr int kUsualPanel = 4 * kLanes;  // of layers that are not narrow
+
+// Coefficients of a neuron times its weights `weight(k)`, added to the columns' sums.
+template <typename Tile, int kColumns, typename Weight>
+__attribute__((always_inline)) inline void add_neuron(
+    const float* coefficients, typename Tile::Sums (&sum)[kColumns][Tile::kVectors],
+    const Weight& weight) {
+  typename Tile::Sums a[Tile::kVectors];
+  BF_UNROLL(4)
+  for (int v = 0; v < Tile::kVectors; ++v) {
+    const auto loaded = load<typename Tile::Narrow>(coefficients + Tile::kLanes * v);
+    if constexpr (sizeof(loaded) != sizeof(a[v]))
+      a[v] = widened<typename Tile::Sums>(loaded);
+    else
+      a[v] = loaded;
+  }
+  BF_UNROLL(16)
+  for (int k = 0; k < kColumns; ++k) {
+    const auto w = broadcast<typename Tile::Sums>(weight(k));
+    BF_UNROLL(4)
+    for (int v = 0; v < Tile::kVectors; ++v) sum[k][v] += w * a[v];
+  }
+}
+
+// How a product finds its weights.
+enum Weights {
+  kConsecutive,  // panels of the usual size: by a pointer to the first column's
+  kPointers,     // these, or a single panel: by a pointer to each column's
+  kAnyPanels,
+  kWidened,
+};
+
+// The columns `first` + k over the neurons begin .. stop - 1.
+template <typename Tile, int kColumns, bool kListed>
+struct ColumnSums {
+  using Sum = typename Tile::Sums[kColumns][Tile::kVectors];
+  const Product& product;
+  Numbers<kListed> neurons;
+  int first, begin, stop;
+
+  const float* weights(int column, int panel) const {
+    return product.weight +
+           (std::ptrdiff_t{panel} * product.in + product.column(first + column) * product.panel);
+  }
+
+  // How much further than those of panel 0 the weights of a neuron are.
+  std::ptrdiff_t panel_of(std::ptrdiff_t j) const {
+    const std::size_t panel = static_cast<std::size_t>(j) / kUsualPanel;
+    const std::ptrdiff_t further =
+        product.panel == kUsualPanel ? std::ptrdiff_t{product.in - 1} * kUsualPanel : 0;
+    return static_cast<std::ptrdiff_t>(panel) * further;
+  }
+
+  __attribute__((always_inline)) void add_consecutive(const float* coefficients, Sum& sum) const {
+    const float* const weight = weights(0, 0);
+    const int end = neurons.place(stop);
+    for (int place = neurons.place(begin); place < end; ++place) {
+      const std::ptrdiff_t j = neurons[place];
+      const float* const at = bf::kernel::pinned(weight + j + panel_of(j));
+      add_neuron<Tile>(coefficients + Tile::kAllRows * j, sum,
+                       [at](int k) { return at[kUsualPanel * k]; });
+    }
+  }
+
+  __attribute__((always_inline)) void add_by_pointers(const float* coefficients, Sum& sum) const {
+    const float* at[kColumns];
+    BF_UNROLL(16)
+    for (int k = 0; k < kColumns; ++k) at[k] = weights(k, 0);
+    const int end = neurons.place(stop);
+    for (int place = neurons.place(begin); place < end; ++place) {
+      const std::ptrdiff_t j = neurons[place], i = j + panel_of(j);
+      add_neuron<Tile>(coefficients + Tile::kAllRows * j, sum,
+                       [&at, i](int k) { return at[k][i]; });
+    }
+  }
+
+  __attribute__((always_inline)) void add_any(const float* coefficients, Sum& sum) const {
+    for (int panel = begin; panel < stop; panel += product.panel) {
+      const float* at[kColumns];  // of neuron 0, were it in the panel
+      BF_UNROLL(16)
+      for (int k = 0; k < kColumns; ++k) at[k] = weights(k, panel) - panel;
+      const int end = neurons.place(smaller(panel + product.panel, stop));
+      for (int place = neurons.place(panel); place < end; ++place) {
+        const std::ptrdiff_t j = neurons[place];
+        add_neuron<Tile>(coefficients + Tile::kAllRows * j, sum,
+                         [&at, j](int k) { return at[k][j]; });
+      }
+    }
+  }
+
+  __attribute__((always_inline)) void add_widened(const float* coefficients, Sum& sum, int from,
+                                                  int to,
+                                                  double (&wide)[kColumns][kWidenedRoom]) const {
+    const int end = neurons.place(to);
+    for (int place = neurons.place(from); place < end; ++place) {
+      const std::ptrdiff_t j = neurons[place], i = j - from;
+      add_neuron<Tile>(coefficients + Tile::kAllRows * j, sum,
+                       [&wide, i](int k) { return wide[k][i]; });
+    }
+  }
+  // Weights of the neurons from .. to - 1.
+  void widen(int from, int to, double (&wide)[kColumns][kWidenedRoom]) const {
+    int panel = from / product.panel * product.panel;
+    for (int j = from; j < to; panel += product.panel) {
+      const int end = smaller(panel + product.panel, to);
+      for (int k = 0; k < kColumns; ++k) {
+        const float* const weight = weights(k, panel) + (j - panel);
+        double* const room = wide[k] + (j - from);
+        if constexpr (Tile::kLanes > 1)
+          bf::kernel::widened_row<typename Tile::Sums, typename Tile::Narrow>(weight, end - j,
+                                                                              room);
+        else
+          for (int i = 0; i < end - j; ++i) room[i] = static_cast<double>(weight[i]);
+      }
+      j = end;
+    }
+  }
+};
 
 // Columns first .. end - 1, kColumns at a time, over the neurons begin .. stop - 1. `add`: to what
 // the result has.
-template <int kRows, bool kWide, bool kListed, int kColumns>
+template <int kRows, Weights kWeights, bool kListed, int kColumns>
 __attribute__((noinline)) void product_columns(const Product& product, int first, int end,
                                                int begin, int stop, bool add) {
+  constexpr bool kWide = kWeights == kWidened;
   using Tile = RowTile<kRows, kWide>;
-  using Sums = typename Tile::Sums;
   using Narrow = typename Tile::Narrow;
   constexpr int kVectors = Tile::kVectors;
-  const Numbers<kListed> neurons = {product.live, product.out};
-  const int panel = product.panel;
-  const int step = kWide ? smaller(panel, kMostWidened) : panel;
-  for (; first < end; first += kColumns)
+  [[maybe_unused]] alignas(64) double wide[kColumns][kWide ? kWidenedRoom : 1];
+  for (; first < end; first += kColumns) {
+    const ColumnSums<Tile, kColumns, kListed> columns = {
+        product, {product.live, product.out}, first, begin, stop};
+    const bool once = stop - begin <= kMostWidened;
+    if constexpr (kWide)
+      if (once) columns.widen(begin, stop, wide);
     for (int group = 0; group < Tile::kAll; group += kVectors) {
       const float* const coefficients = product.coefficients + group * Tile::kLanes;
-      Sums sum[kColumns][kVectors] = {};
-      int base = begin;  // the panel's first
-      int piece_end = begin;
-      for (int piece = begin; piece < stop; piece = piece_end) {
-        if (piece == base + panel) base = piece;
-        piece_end = smaller(smaller(piece + step, base + panel), stop);
-        const float* weight_at[kColumns];
-        BF_UNROLL(8)
-        for (int k = 0; k < kColumns; ++k)
-          weight_at[k] = product.weight + (std::ptrdiff_t{base} * (product.in - 1) +
-                                           product.column(first + k) * panel);
-        const int place_end = neurons.place(piece_end);
-        [[maybe_unused]] alignas(64) double wide[kWide ? kColumns : 1][kWide ? kMostWidened : 1];
-        if constexpr (kWide)
-          for (int k = 0; k < kColumns; ++k) {
-            const float* const from = weight_at[k] + piece;
-            if constexpr (Tile::kLanes > 1)
-              bf::kernel::widened_row<Sums, Narrow>(from, piece_end - piece, wide[k]);
-            else
-              for (int j = 0; j < piece_end - piece; ++j) wide[k][j] = static_cast<double>(from[j]);
-          }
-        for (int place = neurons.place(piece); place < place_end; ++place) {
-          const std::ptrdiff_t j = neurons[place];
-          Sums a[kVectors];
-          BF_UNROLL(4)
-          for (int v = 0; v < kVectors; ++v) {
-            const Narrow loaded = load<Narrow>(coefficients + kRows * j + Tile::kLanes * v);
-            if constexpr (kWide)
-              a[v] = widened<Sums>(loaded);
-            else
-              a[v] = loaded;
-          }
-          BF_UNROLL(8)
-          for (int k = 0; k < kColumns; ++k) {
-            Sums w;
-            if constexpr (kWide)
-              w = broadcast<Sums>(wide[k][j - piece]);
-            else
-              w = broadcast<Sums>(weight_at[k][j]);
-            BF_UNROLL(4)
-            for (int v = 0; v < kVectors; ++v) sum[k][v] += w * a[v];
-          }
+      typename Tile::Sums sum[kColumns][kVectors] = {};
+      if constexpr (kWide) {
+        for (int from = begin; from < stop; from += kMostWidened) {
+          const int to = smaller(from + kMostWidened, stop);
+          if (!once) columns.widen(from, to, wide);
+          columns.add_widened(coefficients, sum, from, to, wide);
         }
+      } else if constexpr (kWeights == kConsecutive) {
+        columns.add_consecutive(coefficients, sum);
+      } else if constexpr (kWeights == kPointers) {
+        columns.add_by_pointers(coefficients, sum);
+      } else {
+        columns.add_any(coefficients, sum);
       }
-      BF_UNROLL(8)
+      BF_UNROLL(16)
       for (int k = 0; k < kColumns; ++k) {
         float* const result =
             product.result + (kRows * product.column(first + k) + group * Tile::kLanes);
@@ -123,26 +222,30 @@ __attribute__((noinline)) void product_columns(const Product& product, int first
         }
       }
     }
+  }
 }
 
-// The columns that are left over.
-template <int kRows, bool kWide, bool kListed, int kColumns>
-void product_rest(const Product& product, int first, int count, int begin, int stop, bool add) {
-  if constexpr (kColumns > 0) {
-    if (count - first == kColumns)
-      product_columns<kRows, kWide, kListed, kColumns>(product, first, count, begin, stop, add);
-    else
-      product_rest<kRows, kWide, kListed, kColumns - 1>(product, first, count, begin, stop, add);
-  }
+template <int kRows, Weights kWeights, bool kListed, int kMost>
+void product_tiles(const Product& product, int begin, int stop, bool add) {
+  const int count = product.live_in ? product.live_in[0] : product.in;
+  tiles<kMost>(0, count, [&](auto columns, int first, int end) {
+    product_columns<kRows, kWeights, kListed, decltype(columns)::value>(product, first, end, begin,
+                                                                        stop, add);
+  });
 }
 
 template <int kRows, bool kWide, bool kListed>
 void product_block(const Product& product, int begin, int stop, bool add) {
-  constexpr int kColumns = RowTile<kRows, kWide>::kColumns;
-  const int count = product.live_in ? product.live_in[0] : product.in;
-  const int full = count / kColumns * kColumns;
-  product_columns<kRows, kWide, kListed, kColumns>(product, 0, full, begin, stop, add);
-  product_rest<kRows, kWide, kListed, kColumns - 1>(product, full, count, begin, stop, add);
+  using Tile = RowTile<kRows, kWide>;
+  const bool usual = product.panel == kUsualPanel;
+  if constexpr (kWide)
+    product_tiles<kRows, kWidened, kListed, Tile::kColumns>(product, begin, stop, add);
+  else if (usual && product.live_in == nullptr)
+    product_tiles<kRows, kConsecutive, kListed, Tile::kColumns>(product, begin, stop, add);
+  else if (usual || product.out <= product.panel)
+    product_tiles<kRows, kPointers, kListed, Tile::kListed>(product, begin, stop, add);
+  else
+    product_tiles<kRows, kAnyPanels, kListed, 1>(product, begin, stop, add);
 }
 
 // Through the relaxation, in place: A over a' = relu(z) becomes slope A over z, chosen by A's sign;

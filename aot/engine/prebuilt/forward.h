@@ -8,12 +8,12 @@
 namespace bf_aot::engine {
 namespace {
 
-// Vectors of outputs, and of doubles, that are summed together; outputs when lanes are boxes.
+// Vectors of outputs that are summed together; outputs when lanes are boxes.
 constexpr int kMostVectors = 4;
-constexpr int kMostHalves = 8;
 constexpr int kMostOutputs = kRegisters == 32 ? 8 : 4;
 
-// A layer whose inputs `list` has; null: all.
+// A layer whose inputs `list` has; null: all. The weights of an output and neighbouring inputs are
+// `panel` apart.
 struct Layer {
   const float* weight;
   const std::int32_t* list;
@@ -26,12 +26,6 @@ struct Layer {
         out(extents.out),
         panel(extents.panel),
         chunk(extents.chunk) {}
-
-  // Weight of output o and input 0; one input further they are `panel` apart.
-  std::ptrdiff_t first_weight(int o) const {
-    const int inside = o % panel;
-    return std::ptrdiff_t{o - inside} * in + inside;
-  }
 };
 
 // Calls body(first place, last place + 1) for each chunk.
@@ -42,18 +36,19 @@ __attribute__((always_inline)) inline void chunks(const Layer& layer, const Body
     body(inputs.place(chunk), inputs.place(smaller(chunk + layer.chunk, layer.in)));
 }
 
-// Calls tile(Count, output) for all tiles of outputs. Lanes are outputs: of tiles of `kLanesOf`
-// outputs a panel is whole, and padding is computed too. Lanes are boxes: tiles end with `out`.
-template <int kMost, int kLanesOf, typename Tile>
-void panels_of_outputs(const Layer& layer, const Tile& tile) {
-  for (int panel = 0; panel < layer.out; panel += layer.panel)
-    tiles<kMost>(0, layer.panel / kLanesOf,
-                 [&](auto count, int first) { tile(count, panel + first * kLanesOf); });
-}
-template <int kMost, typename Tile>
-void panels_of_boxes(const Layer& layer, const Tile& tile) {
-  for (int panel = 0; panel < layer.out; panel += layer.panel)
-    tiles<kMost>(panel, smaller(panel + layer.panel, layer.out), tile);
+// Calls tile(Count, output, its weights) for all tiles of outputs. Lanes are outputs: tiles are of
+// vectors, and the padding of panels is computed too. Lanes are boxes: tiles end with `out`.
+template <bool kBoxes, int kMost, typename Tile>
+void tiles_of_outputs(const Layer& layer, const Tile& tile) {
+  constexpr int kUnit = kBoxes ? 1 : kLanes;
+  for (int panel = 0; panel < layer.out; panel += layer.panel) {
+    const float* const weight = layer.weight + std::ptrdiff_t{panel} * layer.in;
+    const int count = kBoxes ? smaller(layer.panel, layer.out - panel) : layer.panel / kUnit;
+    tiles<kMost>(0, count, [&](auto size, int first, int end) {
+      for (; first < end; first += decltype(size)::value)
+        tile(size, panel + first * kUnit, weight + first * kUnit);
+    });
+  }
 }
 
 // The first `count` elements, or all.
@@ -110,9 +105,9 @@ struct Interval {
 };
 
 template <bool kListed, int kVectors>
-__attribute__((noinline)) void interval_tile(const Layer& layer, const Interval& interval, int o) {
+__attribute__((noinline)) void interval_tile(const Layer& layer, const Interval& interval, int o,
+                                             const float* weight) {
   const Numbers<kListed> inputs = {layer.list, layer.in};
-  const float* const weight = layer.weight + layer.first_weight(o);
   const float* const centre = interval.centre;
   const float* const radius = interval.radius;
   const std::ptrdiff_t panel = layer.panel;
@@ -145,9 +140,9 @@ __attribute__((noinline)) void interval_tile(const Layer& layer, const Interval&
 }
 
 template <bool kListed, int kOutputs>
-__attribute__((noinline)) void interval_boxes(const Layer& layer, const Interval& interval, int o) {
+__attribute__((noinline)) void interval_boxes(const Layer& layer, const Interval& interval, int o,
+                                              const float* weight) {
   const Numbers<kListed> inputs = {layer.list, layer.in};
-  const float* const weight = layer.weight + layer.first_weight(o);
   const float* const centre = interval.centre;
   const float* const radius = interval.radius;
   const std::ptrdiff_t panel = layer.panel;
@@ -181,12 +176,12 @@ __attribute__((noinline)) void interval_boxes(const Layer& layer, const Interval
 template <bool kBoxes, bool kListed>
 __attribute__((noinline)) void interval_layer(const Layer& layer, const Interval& interval) {
   if constexpr (kBoxes)
-    panels_of_boxes<kMostOutputs>(layer, [&](auto count, int o) {
-      interval_boxes<kListed, decltype(count)::value>(layer, interval, o);
+    tiles_of_outputs<true, kMostOutputs>(layer, [&](auto count, int o, const float* weight) {
+      interval_boxes<kListed, decltype(count)::value>(layer, interval, o, weight);
     });
   else
-    panels_of_outputs<kMostVectors, kLanes>(layer, [&](auto count, int o) {
-      interval_tile<kListed, decltype(count)::value>(layer, interval, o);
+    tiles_of_outputs<false, kMostVectors>(layer, [&](auto count, int o, const float* weight) {
+      interval_tile<kListed, decltype(count)::value>(layer, interval, o, weight);
     });
 }
 
@@ -221,8 +216,8 @@ struct Evaluation {
 };
 
 template <int kVectors>
-__attribute__((noinline)) void evaluate_tile(const Layer& layer, const Evaluation& what, int o) {
-  const float* const weight = layer.weight + layer.first_weight(o);
+__attribute__((noinline)) void evaluate_tile(const Layer& layer, const Evaluation& what, int o,
+                                             const float* weight) {
   const float* const x = what.x;
   const std::ptrdiff_t panel = layer.panel;
   Floats sum[kVectors] = {};
@@ -247,8 +242,9 @@ __attribute__((noinline)) void evaluate_tile(const Layer& layer, const Evaluatio
 }
 
 inline void evaluate_layer(const Layer& layer, const Evaluation& what) {
-  panels_of_outputs<kMostVectors, kLanes>(
-      layer, [&](auto count, int o) { evaluate_tile<decltype(count)::value>(layer, what, o); });
+  tiles_of_outputs<false, kMostVectors>(layer, [&](auto count, int o, const float* weight) {
+    evaluate_tile<decltype(count)::value>(layer, what, o, weight);
+  });
 }
 
 template <bool kRelu, bool kHead>
@@ -269,9 +265,8 @@ void call_evaluate(const Value* values, void*) {
 
 template <bool kListed, int kVectors>
 __attribute__((noinline)) void radius_tile(const Layer& layer, const float* radius, float* result,
-                                           int o) {
+                                           int o, const float* weight) {
   const Numbers<kListed> inputs = {layer.list, layer.in};
-  const float* const weight = layer.weight + layer.first_weight(o);
   const std::ptrdiff_t panel = layer.panel;
   Floats sum[kVectors] = {};
   chunks<kListed>(layer, [&](int first, int end) {
@@ -292,9 +287,8 @@ __attribute__((noinline)) void radius_tile(const Layer& layer, const float* radi
 
 template <bool kListed, int kOutputs>
 __attribute__((noinline)) void radius_boxes(const Layer& layer, const float* radius, float* result,
-                                            int o) {
+                                            int o, const float* weight) {
   const Numbers<kListed> inputs = {layer.list, layer.in};
-  const float* const weight = layer.weight + layer.first_weight(o);
   const std::ptrdiff_t panel = layer.panel;
   Floats sum[kOutputs] = {};
   chunks<kListed>(layer, [&](int first, int end) {
@@ -317,12 +311,12 @@ template <bool kBoxes, bool kListed>
 __attribute__((noinline)) void radius_layer(const Layer& layer, const float* radius,
                                             float* result) {
   if constexpr (kBoxes)
-    panels_of_boxes<kMostOutputs>(layer, [&](auto count, int o) {
-      radius_boxes<kListed, decltype(count)::value>(layer, radius, result, o);
+    tiles_of_outputs<true, kMostOutputs>(layer, [&](auto count, int o, const float* weight) {
+      radius_boxes<kListed, decltype(count)::value>(layer, radius, result, o, weight);
     });
   else
-    panels_of_outputs<kMostVectors, kLanes>(layer, [&](auto count, int o) {
-      radius_tile<kListed, decltype(count)::value>(layer, radius, result, o);
+    tiles_of_outputs<false, kMostVectors>(layer, [&](auto count, int o, const float* weight) {
+      radius_tile<kListed, decltype(count)::value>(layer, radius, result, o, weight);
     });
 }
 
@@ -336,10 +330,10 @@ struct Centre {
 };
 
 template <bool kResidual, bool kListed, int kVectors>
-__attribute__((noinline)) void centre_tile(const Layer& layer, const Centre& what, int o) {
+__attribute__((noinline)) void centre_tile(const Layer& layer, const Centre& what, int o,
+                                           const float* weight) {
   const Numbers<kListed> inputs = {layer.list, layer.in};
-  const float* const weight = layer.weight + layer.first_weight(o);
-  const float* const residual = kResidual ? what.residual + layer.first_weight(o) : nullptr;
+  const float* const residual = kResidual ? what.residual + (weight - layer.weight) : nullptr;
   const double* const centre = what.centre;
   const std::ptrdiff_t panel = layer.panel;
   Doubles sum[kVectors] = {};
@@ -367,11 +361,11 @@ __attribute__((noinline)) void centre_tile(const Layer& layer, const Centre& wha
 }
 
 template <bool kResidual, bool kListed, int kOutputs>
-__attribute__((noinline)) void centre_boxes(const Layer& layer, const Centre& what, int o) {
+__attribute__((noinline)) void centre_boxes(const Layer& layer, const Centre& what, int o,
+                                            const float* weight) {
   constexpr int kVectors = kLanes / kHalf;
   const Numbers<kListed> inputs = {layer.list, layer.in};
-  const float* const weight = layer.weight + layer.first_weight(o);
-  const float* const residual = kResidual ? what.residual + layer.first_weight(o) : nullptr;
+  const float* const residual = kResidual ? what.residual + (weight - layer.weight) : nullptr;
   const double* const centre = what.centre;
   const std::ptrdiff_t panel = layer.panel;
   Doubles sum[kOutputs][kVectors] = {};
@@ -413,12 +407,13 @@ __attribute__((noinline)) void centre_boxes(const Layer& layer, const Centre& wh
 template <bool kBoxes, bool kResidual, bool kListed>
 void centre_layer(const Layer& layer, const Centre& what) {
   if constexpr (kBoxes)
-    panels_of_boxes<kMostOutputs>(layer, [&](auto count, int o) {
-      centre_boxes<kResidual, kListed, decltype(count)::value>(layer, what, o);
+    tiles_of_outputs<true, kMostOutputs>(layer, [&](auto count, int o, const float* weight) {
+      centre_boxes<kResidual, kListed, decltype(count)::value>(layer, what, o, weight);
     });
   else
-    panels_of_outputs<kMostHalves, kHalf>(layer, [&](auto count, int o) {
-      centre_tile<kResidual, kListed, decltype(count)::value>(layer, what, o);
+    tiles_of_outputs<false, kMostVectors>(layer, [&](auto count, int o, const float* weight) {
+      centre_tile<kResidual, kListed, decltype(count)::value*(kLanes / kHalf)>(layer, what, o,
+                                                                               weight);
     });
 }
 

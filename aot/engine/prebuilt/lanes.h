@@ -91,12 +91,30 @@ class Arguments {
   const Value* next_;
 };
 
-// Calls `tile` with the first of what each of the tiles has, of kCount while they fit, then of half
-// as many, ..
-template <int kCount, typename Tile>
-void tiles(int first, int end, const Tile& tile) {
-  for (; first + kCount <= end; first += kCount) tile(bf::Count<kCount>(), first);
-  if constexpr (kCount > 1) tiles<kCount / 2>(first, end, tile);
+// Calls `run` with Count<count>, 1 <= count <= kMost.
+template <int kMost, typename Run>
+void with_count(int count, const Run& run) {
+  if constexpr (kMost == 1) {
+    run(bf::Count<1>());
+  } else {
+    if (count == kMost)
+      run(bf::Count<kMost>());
+    else
+      with_count<kMost - 1>(count, run);
+  }
+}
+
+// Calls run(Count, first, end) for what goes in tiles of a size: the fewest tiles of at most kMost,
+// of sizes that differ by one at most.
+template <int kMost, typename Run>
+void tiles(int first, int end, const Run& run) {
+  const int all = end - first;
+  if (all <= 0) return;
+  const int count = (all + kMost - 1) / kMost, size = all / count;
+  const int larger_end = first + all % count * (size + 1);
+  if (first < larger_end)
+    with_count<kMost>(size + 1, [&](auto columns) { run(columns, first, larger_end); });
+  with_count<kMost>(size, [&](auto columns) { run(columns, larger_end, end); });
 }
 
 }  // namespace

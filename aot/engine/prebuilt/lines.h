@@ -23,9 +23,8 @@ constexpr int most_lines(int others) {
 
 // Lines first .. end - 1, kLines at a time, of kVectors vectors of outputs.
 template <int kVectors, int kLines>
-__attribute__((noinline)) void lines_tile(const Layer& layer, const Lines& lines, int o, int first,
-                                          int end) {
-  const float* const weight = layer.weight + layer.first_weight(o);
+__attribute__((noinline)) void lines_tile(const Layer& layer, const Lines& lines, int o,
+                                          const float* weight, int first, int end) {
   const std::ptrdiff_t panel = layer.panel;
   for (; first < end; first += kLines) {
     const float* from[kLines];
@@ -58,9 +57,8 @@ __attribute__((noinline)) void lines_tile(const Layer& layer, const Lines& lines
 
 // The same of kOutputs outputs, of all boxes.
 template <int kOutputs, int kLines>
-__attribute__((noinline)) void lines_boxes(const Layer& layer, const Lines& lines, int o, int first,
-                                           int end) {
-  const float* const weight = layer.weight + layer.first_weight(o);
+__attribute__((noinline)) void lines_boxes(const Layer& layer, const Lines& lines, int o,
+                                           const float* weight, int first, int end) {
   const std::ptrdiff_t panel = layer.panel;
   const std::ptrdiff_t line = std::ptrdiff_t{layer.in} * kLanes;
   for (; first < end; first += kLines) {
@@ -95,15 +93,16 @@ __attribute__((noinline)) void lines_boxes(const Layer& layer, const Lines& line
 
 // As many lines at a time as fit; then half as many, ..
 template <bool kBoxes, int kOthers, int kLines>
-void lines_columns(const Layer& layer, const Lines& lines, int o, int first) {
+void lines_columns(const Layer& layer, const Lines& lines, int o, const float* weight, int first) {
   const int end = first + (lines.count - first) / kLines * kLines;
   if (first < end) {
     if constexpr (kBoxes)
-      lines_boxes<kOthers, kLines>(layer, lines, o, first, end);
+      lines_boxes<kOthers, kLines>(layer, lines, o, weight, first, end);
     else
-      lines_tile<kOthers, kLines>(layer, lines, o, first, end);
+      lines_tile<kOthers, kLines>(layer, lines, o, weight, first, end);
   }
-  if constexpr (kLines > 1) lines_columns<kBoxes, kOthers, kLines / 2>(layer, lines, o, end);
+  if constexpr (kLines > 1)
+    lines_columns<kBoxes, kOthers, kLines / 2>(layer, lines, o, weight, end);
 }
 
 template <bool kBoxes>
@@ -117,16 +116,16 @@ void call_lines(const Value* values, void*) {
   lines.to = arguments.pointer<float>();
   float* const out_spread = arguments.pointer<float>();
   lines.count = extents.lines;
-  const auto columns = [&](auto count, int o) {
+  const auto columns = [&](auto count, int o, const float* weight) {
     constexpr int kOthers = decltype(count)::value;
-    lines_columns<kBoxes, kOthers, most_lines(kOthers)>(layer, lines, o, 0);
+    lines_columns<kBoxes, kOthers, most_lines(kOthers)>(layer, lines, o, weight, 0);
   };
   if constexpr (kBoxes) {
     lines.stride = std::ptrdiff_t{kLanes} * layer.out;
-    panels_of_boxes<4>(layer, columns);
+    tiles_of_outputs<true, 4>(layer, columns);
   } else {
     lines.stride = std::ptrdiff_t{layer.out + layer.panel - 1} / layer.panel * layer.panel;
-    panels_of_outputs<kMostVectors, kLanes>(layer, columns);
+    tiles_of_outputs<false, kMostVectors>(layer, columns);
   }
   radius_layer<kBoxes, false>(layer, spread, out_spread);
 }
