@@ -52,6 +52,8 @@ ALLOWED = {
     "aot/report/": FRONTEND + ["planner/"],
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],
+    "aot/engine/": ["planner/", "frontend/", "runtime/", "bf/", "aot/engine/prebuilt/"],
+    "aot/verifier/": HOST + EMITTER + ["aot/engine/"],
     "aot/json/": ["frontend/", "planner/"],
     "aot/host/": HOST + EMITTER,
     "aot/project/": HOST + EMITTER,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aot/compile/compile.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
 
 namespace bf_aot::cli {

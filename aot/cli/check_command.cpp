@@ -10,7 +10,7 @@
 #include "aot/cli/commands.h"
 #include "aot/decide/sample.h"
 #include "aot/host/progress.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/measure/check.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"

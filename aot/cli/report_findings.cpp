@@ -10,7 +10,7 @@
 
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/options/config_file.h"
 #include "planner/reference/executor.h"
 #include "runtime/bf.h"

@@ -10,7 +10,7 @@
 #include "aot/cli/commands.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"

@@ -14,7 +14,7 @@
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aot/decide/cases.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aot/constants/verdict_tables.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/property.h"
 
 namespace bf_aot::cli {

@@ -6,7 +6,7 @@
 
 #include "aot/decide/cases.h"
 #include "aot/decide/witness.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/property.h"
 
 namespace bf_aot::cli {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/graph.h"
 #include "frontend/passes/exact_arithmetic.h"
 

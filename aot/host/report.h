@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 
 namespace bf_aot::cli {
 

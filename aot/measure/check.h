@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
 
 namespace bf_aot::cli {

@@ -6,7 +6,7 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/library.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "planner/cost/cost_model.h"
 
 namespace bf_aot::cli {

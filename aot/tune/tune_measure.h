@@ -7,7 +7,7 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/library.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
 #include "aot/tune/kernel_library.h"
 #include "planner/tuning/tuner.h"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/host/cache.h"
-#include "aot/host/compiled_verifier.h"
+#include "aot/verifier/compiled_verifier.h"
 #include "aot/host/files.h"
 #include "aot/host/process.h"
 #include "aot/tune/tune_measure.h"

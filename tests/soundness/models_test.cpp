@@ -12,7 +12,7 @@
 #include <ostream>
 
 #include "aot/decide/sample.h"
-#include "aot/host/compiled_verifier.h"
+#include "aot/verifier/compiled_verifier.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
 #include "aot/measure/check.h"

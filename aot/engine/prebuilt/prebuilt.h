@@ -60,7 +60,7 @@ struct Span {
 // The code for an instruction set.
 struct Prebuilt {
   const char* target;  // as --target names it
-  Span<PrebuiltRoutine> routines;
+  Span<Span<PrebuiltRoutine>> routines, conv_rows;
   Span<PrebuiltKernel> kernels;
 };
 

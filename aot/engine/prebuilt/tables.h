@@ -8,7 +8,8 @@
 
 namespace bf_aot::engine {
 
-Span<PrebuiltRoutine> BF_PREBUILT_NAME(routines_, BF_PREBUILT)();
+Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(routines_, BF_PREBUILT)();
+Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(conv_rows_, BF_PREBUILT)();
 Span<PrebuiltKernel> BF_PREBUILT_NAME(kernels_, BF_PREBUILT)();
 
 }  // namespace bf_aot::engine

@@ -50,6 +50,11 @@ struct ProductList {
     }
     count += channels.count;
   }
+  // Of either kind, which is known when it is called.
+  template <typename Channels>
+  void add(const Channels& channels, std::int32_t at, int step, std::int32_t tap) {
+    channels.visit([&](const auto& known) { add(known, at, step, tap); });
+  }
 };
 
 // All that the outputs in the ranges give. pixel: number of the batch's first output.
@@ -177,8 +182,8 @@ __attribute__((always_inline)) static inline void live_pixel(Shape fixed, const 
 // tile, takes longer than several with all outputs, where more than half of these are live. The
 // coefficients of dead ones are then read, and must be 0.
 template <typename Targets>
-constexpr bool takes_all(const ConvShape& shape) {
-  return !Targets::kListed && shape.in_channels < most_tile_columns(kVectorBytes);
+constexpr bool takes_all(const Targets& targets, const ConvShape& shape) {
+  return !targets.listed() && shape.in_channels < most_tile_columns(kVectorBytes);
 }
 
 // conv_gather() through lists.
@@ -232,7 +237,7 @@ BF_ROUTINE conv_backward_live(Shape fixed, const float* weight,
                               const float* BF_RESTRICT coefficients_in, Sources sources,
                               const Window& from, bool add, float* BF_RESTRICT coefficients_out,
                               Targets targets, const Window& to) {
-  const bool dense = takes_all<Targets>(fixed) ? sources.many() : sources.all() && targets.all();
+  const bool dense = takes_all(targets, fixed) ? sources.many() : sources.all() && targets.all();
   if (dense)
     return conv_backward<kRows, kWide, Tile>(fixed, weight, coefficients_in, from, add,
                                              coefficients_out, to);
@@ -247,7 +252,7 @@ BF_ROUTINE conv_spread_live(Shape fixed, const float* weight,
                             const Window& from, const ImageStrides& at,
                             const float* BF_RESTRICT radius, float* BF_RESTRICT spread,
                             const Window& to) {
-  if (takes_all<AllLive>(fixed) ? sources.many() : sources.all())
+  if (takes_all(AllLive{}, fixed) ? sources.many() : sources.all())
     return conv_spread<kRows, kWide, Tile>(fixed, weight, coefficients_in, from, at, radius, spread,
                                            to);
   clear_rows<kRows>(1, spread);

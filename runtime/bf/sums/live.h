@@ -36,7 +36,7 @@ struct ChannelList {
 
 // Those of a pixel, of a tensor without a list and of one that has it.
 struct AllLive {
-  static constexpr bool kListed = false;
+  constexpr bool listed() const { return false; }
   constexpr bool many() const { return true; }
   constexpr bool all() const { return true; }
   AllChannels dead_at(std::ptrdiff_t, int) const { return {0, 0}; }
@@ -44,8 +44,8 @@ struct AllLive {
 };
 
 struct LivePixels {
-  static constexpr bool kListed = true;
   const std::int32_t* list;
+  constexpr bool listed() const { return true; }
   bool many() const { return list[0] >= kManyLive; }
   bool all() const { return list[0] == kAllLive; }
   ChannelList at(std::ptrdiff_t pixel, int channels) const {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "aot/host/exported_pointer.h"
-#include "aot/host/verifier.h"
+#include "aot/verifier/exported_pointer.h"
+#include "aot/verifier/verifier.h"
 
 namespace bf_aot::cli {
 

@@ -1,7 +1,10 @@
-#include "aot/host/verifier.h"
+#include "aot/verifier/verifier.h"
+
+#include <utility>
 
 #include "aot/host/cache.h"
-#include "aot/host/compiled_verifier.h"
+#include "aot/verifier/compiled_verifier.h"
+#include "aot/verifier/engine_verifier.h"
 #include "aot/host/progress.h"
 #include "frontend/diagnostic.h"
 
@@ -22,6 +25,10 @@ MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOption
                            const CompilerOptions& compiler) {
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
+  if (plan->config.lowering == Lowering::kPrebuilt) {
+    made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace);
+    return made;
+  }
   const Stopwatch printing;
   const std::vector<EmittedFile> files = emit(*plan, kCachedStem, options);
   made.print_seconds = printing.seconds();

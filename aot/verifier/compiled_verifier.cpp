@@ -1,4 +1,4 @@
-#include "aot/host/compiled_verifier.h"
+#include "aot/verifier/compiled_verifier.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "aot/verifier/trace.h"
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"
 
@@ -120,6 +121,20 @@ std::vector<double> CompiledVerifier::sample_times(const FloatBox& box,
                  workspace_bytes_);
       },
       limits);
+}
+
+std::vector<TracedPart> CompiledVerifier::trace(const FloatBox& box, int repeats) const {
+  using Hook = void (*)(int, const char*);
+  auto* const of_library = static_cast<Hook*>(symbol(name_ + "_trace"));
+  const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
+  const int count = spec_bounds_ != nullptr ? spec_rows_ : outputs_;
+  return traced_parts(
+      [&](Hook hook) {
+        *of_library = hook;
+        call(function, count, box);
+        *of_library = nullptr;
+      },
+      repeats);
 }
 
 }  // namespace bf_aot::cli

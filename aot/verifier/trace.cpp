@@ -1,9 +1,9 @@
+#include "aot/verifier/trace.h"
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <utility>
-
-#include "aot/host/compiled_verifier.h"
 
 // Timing the parts of an instrumented verifier.
 
@@ -24,7 +24,7 @@ std::vector<Event>& events() {
   return list;
 }
 
-extern "C" void record_event(int task, const char* part) {
+void record_event(int task, const char* part) {
   events().push_back({task, part, Clock::now()});
 }
 
@@ -51,27 +51,22 @@ double empty_seconds() {
 
 }  // namespace
 
-std::vector<TracedPart> CompiledVerifier::trace(const FloatBox& box, int repeats) const {
-  using Hook = void (*)(int, const char*);
-  auto* const hook = static_cast<Hook*>(symbol(name_ + "_trace"));
-  const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
-  const int count = spec_bounds_ != nullptr ? spec_rows_ : outputs_;
-  call(function, count, box);
+std::vector<TracedPart> traced_parts(
+    const std::function<void(void (*hook)(int task, const char* part))>& call, int repeats) {
+  call(nullptr);
   const double empty = empty_seconds();
   // Event i of every call is the same: the steps depend on the box alone. Their lower
   // quartile leaves out the moments at which something else had the processor.
   std::vector<std::vector<double>> gaps;
   std::vector<Event> sequence;
-  *hook = &record_event;
   for (int i = 0; i < repeats; ++i) {
     events().clear();
-    call(function, count, box);
+    call(&record_event);
     sequence = events();
     gaps.resize(sequence.size());
     for (std::size_t e = 0; e + 1 < sequence.size(); ++e)
       gaps[e].push_back(seconds_between(sequence[e], sequence[e + 1]));
   }
-  *hook = nullptr;
   std::map<std::pair<int, std::string>, TracedPart> parts;
   for (std::size_t e = 0; e + 1 < sequence.size(); ++e) {
     const Event& event = sequence[e];

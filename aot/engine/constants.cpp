@@ -1,0 +1,188 @@
+#include "aot/engine/constants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "frontend/diagnostic.h"
+#include "planner/lowering/weight_tables.h"
+
+namespace bf_aot::engine {
+namespace {
+
+int narrow(std::int64_t value) {
+  return static_cast<int>(value);  // the planner refuses what a verifier's int does not hold
+}
+
+void copy(const Extent& from, int (&to)[3]) {
+  for (std::size_t d = 0; d < 3; ++d) to[d] = narrow(from[d]);
+}
+
+template <typename T>
+void pack(const Plan& plan, const WeightTable& table, std::byte* at) {
+  for (std::int64_t i = 0; i < table.count; ++i) {
+    const auto value = static_cast<T>(table_element(plan, table, i));
+    std::memcpy(at + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+  }
+}
+
+bf::FunctionViewForm form_of(FunctionForm form) {
+  switch (form) {
+    case FunctionForm::kCells:
+      return bf::FunctionViewForm::kCells;
+    case FunctionForm::kExponential:
+      return bf::FunctionViewForm::kExponential;
+    case FunctionForm::kOctaves:
+      return bf::FunctionViewForm::kOctaves;
+    case FunctionForm::kMonomial:
+      return bf::FunctionViewForm::kMonomial;
+    case FunctionForm::kFloor:
+      return bf::FunctionViewForm::kFloor;
+    case FunctionForm::kCeil:
+      return bf::FunctionViewForm::kCeil;
+    case FunctionForm::kRound:
+      break;
+  }
+  return bf::FunctionViewForm::kRound;
+}
+
+bf::FunctionRunKind kind_of(RunKind kind) {
+  switch (kind) {
+    case RunKind::kLine:
+      return bf::FunctionRunKind::kLine;
+    case RunKind::kConvex:
+      return bf::FunctionRunKind::kConvex;
+    case RunKind::kConcave:
+      return bf::FunctionRunKind::kConcave;
+    case RunKind::kMixed:
+      return bf::FunctionRunKind::kMixed;
+    case RunKind::kUnknown:
+      break;
+  }
+  return bf::FunctionRunKind::kUnknown;
+}
+
+template <typename T>
+const T* data_or_null(const std::vector<T>& values) {
+  return values.empty() ? nullptr : values.data();
+}
+
+}  // namespace
+
+bf::ImageStrides strides_of(const ImageLayout& layout) {
+  bf::ImageStrides made = {narrow(layout.offset), narrow(layout.batch), narrow(layout.channel), {}};
+  for (std::size_t d = 0; d < 3; ++d) made.spatial[d] = narrow(layout.spatial[d]);
+  return made;
+}
+
+bf::ConvShape shape_of(const ConvGeometry& g) {
+  bf::ConvShape made = {};
+  made.batch = narrow(g.batch);
+  made.groups = narrow(g.groups);
+  made.in_channels = narrow(g.in_channels);
+  made.out_channels = narrow(g.out_channels);
+  copy(g.in_size, made.in_size);
+  copy(g.out_size, made.out_size);
+  copy(g.kernel, made.kernel);
+  copy(g.stride, made.stride);
+  copy(g.dilation, made.dilation);
+  copy(g.pad, made.pad);
+  made.transposed = g.transposed;
+  made.in = strides_of(g.in);
+  made.out = strides_of(g.out);
+  return made;
+}
+
+bf::Image image_of(const RowImage& image) {
+  bf::Image made = {narrow(image.batch), narrow(image.channels), {}, strides_of(image.layout)};
+  copy(image.size, made.size);
+  return made;
+}
+
+void Constants::Free::operator()(std::byte* memory) const {
+  std::free(memory);
+}
+
+Constants::Constants(const Plan& plan) {
+  const std::vector<WeightTable> tables = weight_tables(plan);
+  const auto align = static_cast<std::size_t>(plan.config.target.align);
+  blob_bytes_ = static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align));
+  blob_.reset(static_cast<std::byte*>(std::aligned_alloc(align, std::max(align, blob_bytes_))));
+  if (blob_ == nullptr)
+    fail("BF3306", "weights", fmt::format("no memory for {} bytes", blob_bytes_));
+  std::memset(blob_.get(), 0, blob_bytes_);
+  for (const WeightTable& table : tables) {
+    tables_[{table.layer, table.term, table.kind}] = table.offset;
+    if (table.same_as >= 0) continue;
+    std::byte* const at = blob_.get() + table.offset;
+    switch (element_of(table.kind)) {
+      case Element::kFloat32:
+        pack<float>(plan, table, at);
+        break;
+      case Element::kFloat64:
+        pack<double>(plan, table, at);
+        break;
+      case Element::kInt32:
+        pack<std::int32_t>(plan, table, at);
+        break;
+    }
+  }
+}
+
+const void* Constants::table(const calls::Table& table) const {
+  return blob_.get() + tables_.at({table.layer, table.term, table.kind});
+}
+
+const bf::FunctionView* Constants::function(const Function& function) {
+  for (const auto& [known, memory] : functions_)
+    if (known == function) return &memory->view;
+  auto memory = std::make_unique<FunctionMemory>();
+  memory->table = make_function_table(function);
+  const FunctionTable& table = memory->table;
+  for (const TableRun& run : table.runs)
+    memory->runs.push_back({kind_of(run.kind), run.open, run.cell, run.cells, run.start,
+                            run.start_low, run.start_high, run.end_low, run.end_high, run.slack,
+                            run.intercept, run.slope});
+  const bool cells = table.cells() > 0;
+  memory->view = {form_of(table.form),
+                  table.monotone,
+                  table.exponent,
+                  table.degree,
+                  table.cells(),
+                  static_cast<int>(table.runs.size()),
+                  cells ? table.starts.data() : nullptr,
+                  cells ? table.coefficients.data() : nullptr,
+                  cells ? table.errors.data() : nullptr,
+                  cells ? table.slope_errors.data() : nullptr,
+                  data_or_null(memory->runs),
+                  table.step,
+                  table.first_octave,
+                  table.octaves,
+                  data_or_null(table.scales),
+                  table.below_low,
+                  table.below_high,
+                  table.above_low,
+                  table.above_high};
+  functions_.emplace_back(function, std::move(memory));
+  return &functions_.back().second->view;
+}
+
+const std::int32_t* Constants::sources(const StridedView& view) {
+  for (const auto& [known, table] : sources_)
+    if (known == view) return table->data();
+  auto table = std::make_unique<std::vector<std::int32_t>>();
+  const int count = view.count[0] * view.count[1] * view.count[2] * view.count[3];
+  for (int i = 0; i < count; ++i) {
+    const int third = i / view.count[3], second = third / view.count[2];
+    table->push_back(view.offset + i % view.count[3] * view.stride[3] +
+                     third % view.count[2] * view.stride[2] +
+                     second % view.count[1] * view.stride[1] +
+                     second / view.count[1] * view.stride[0]);
+  }
+  sources_.emplace_back(view, std::move(table));
+  return sources_.back().second->data();
+}
+
+}  // namespace bf_aot::engine

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "aot/engine/constants.h"
+#include "aot/engine/operations.h"
+#include "aot/engine/run.h"
+#include "planner/plan/functions.h"
+#include "planner/plan/plan.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::engine {
+
+// What a function of a verifier takes; a function reads those that its signature names, see
+// parameters_of(). Shapes as in the generated header.
+struct Arguments {
+  void* context = nullptr;
+  std::size_t context_bytes = 0;
+  std::size_t count = 1;
+  const float *lower = nullptr, *upper = nullptr;      // [count, inputs]
+  float *out_lower = nullptr, *out_upper = nullptr;    // [count, outputs or spec rows]
+  float* coefficients = nullptr;                       // [count, spec rows, inputs]; may be null
+  const float* x = nullptr;                            // [inputs]
+  float* y = nullptr;                                  // [outputs]
+  bf_status* statuses = nullptr;                       // [count]
+  bf_cache_counters* counters = nullptr;
+  void* blob = nullptr;
+  const void* from_blob = nullptr;
+  std::size_t blob_bytes = 0;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+  const bf_executor* executor = nullptr;
+};
+
+// A plan of lowering prebuilt, run in this process by code that is built with the engine: the same
+// steps on the same memory as its generated verifier, and the same results where no compiler fuses
+// products into sums. Functions may be called by several threads at once, each with its own memory.
+class Engine {
+ public:
+  // The plan is kept. Throws BF3304 when there is no code for its target, and BF3306 without
+  // memory for its constants.
+  explicit Engine(std::shared_ptr<const Plan> plan, bool with_parts = false);
+  // With other code than find_prebuilt()'s.
+  Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, bool with_parts = false);
+
+  const Plan& plan() const { return *plan_; }
+
+  // The function of the verifier with this signature: bounds, evaluation, and what contexts need.
+  // `signature` is one of plan().functions. Returns what the generated function would. hook: called
+  // before each part of a task; engines made with_parts.
+  bf_status call(const Signature& signature, const Arguments& arguments,
+                 TraceHook hook = nullptr) const;
+
+ private:
+  const EntryOperations& entry(EntryKind kind) const;
+  bf_status check(const ExportedFunction& function, const Arguments& a, bf::Team& team) const;
+  bf_status bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                   TraceHook hook) const;
+  bf_status cached_bounds(EntryKind kind, const Arguments& a, TraceHook hook) const;
+  bf_status batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                  TraceHook hook) const;
+  bf_status batch_by_turns(const Signature& signature, const Arguments& a) const;
+  bf_status batch_of_workers(const ExportedFunction& function, const Arguments& a,
+                             const bf::Team& team) const;
+  bf_status context_call(const Signature& signature, const Arguments& a) const;
+  Arguments box_of(const Signature& signature, const Arguments& a, std::size_t i) const;
+
+  std::shared_ptr<const Plan> plan_;
+  Constants constants_;
+  std::vector<EntryOperations> entries_;
+};
+
+}  // namespace bf_aot::engine

@@ -1,0 +1,31 @@
+#include "aot/engine/find_prebuilt.h"
+
+// The tables of aot/engine/prebuilt/, which is compiled for each of these.
+#if defined(__x86_64__)
+#define BF_FOR_EACH_PREBUILT(run) \
+  run(x86_64, "x86-64") run(x86_64_v3, "x86-64-v3") run(x86_64_v4, "x86-64-v4")
+#elif defined(__aarch64__)
+#define BF_FOR_EACH_PREBUILT(run) run(aarch64, "aarch64")
+#else
+#define BF_FOR_EACH_PREBUILT(run) run(generic, "generic")
+#endif
+
+namespace bf_aot::engine {
+
+#define BF_DECLARE(name, target)                      \
+  Span<Span<PrebuiltRoutine>> routines_##name();      \
+  Span<Span<PrebuiltRoutine>> conv_rows_##name();     \
+  Span<PrebuiltKernel> kernels_##name();
+BF_FOR_EACH_PREBUILT(BF_DECLARE)
+#undef BF_DECLARE
+
+const Prebuilt* find_prebuilt(std::string_view target) {
+#define BF_LIST(name, target) {target, routines_##name(), conv_rows_##name(), kernels_##name()},
+  static const Prebuilt all[] = {BF_FOR_EACH_PREBUILT(BF_LIST)};
+#undef BF_LIST
+  for (const Prebuilt& each : all)
+    if (target == each.target) return &each;
+  return nullptr;
+}
+
+}  // namespace bf_aot::engine

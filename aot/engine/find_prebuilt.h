@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+#include "aot/engine/prebuilt/prebuilt.h"
+
+namespace bf_aot::engine {
+
+// The code for a target, as --target names it; null where this build has none.
+const Prebuilt* find_prebuilt(std::string_view target);
+
+}  // namespace bf_aot::engine

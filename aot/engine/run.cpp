@@ -1,0 +1,376 @@
+#include "aot/engine/run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bf/dense/boxes.h"
+#include "bf/sums/slopes.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::engine {
+namespace {
+
+constexpr int kMostBoxes = 16;  // side by side
+
+// BoxGroup<boxes> and BoxRows<boxes>, for any number of boxes.
+struct GroupMemory {
+  std::size_t box[kMostBoxes];
+  std::size_t rest[2];
+};
+static_assert(sizeof(GroupMemory) >= sizeof(bf::BoxGroup<kMostBoxes>));
+
+template <int kBoxes>
+bool next_of(GroupMemory& memory, std::size_t count, const bf_status* statuses) {
+  bf::BoxGroup<kBoxes> group;
+  std::memcpy(&group, &memory, sizeof group);
+  const bool more = bf::next_group(group, count, statuses);
+  std::memcpy(&memory, &group, sizeof group);
+  return more;
+}
+
+bool next_group(int boxes, GroupMemory& memory, std::size_t count, const bf_status* statuses) {
+  switch (boxes) {
+    case 4:
+      return next_of<4>(memory, count, statuses);
+    case 8:
+      return next_of<8>(memory, count, statuses);
+    case 16:
+      return next_of<16>(memory, count, statuses);
+    default:
+      BF_CHECK(false);
+      return false;
+  }
+}
+
+// What a call defines while it runs. A worker has a copy, with its own memory.
+class Runner {
+ public:
+  Runner(const EntryOperations& entry, const CallMemory& memory, bf::Context* state,
+         const bf::CachedCall& call, TraceHook hook)
+      : entry_(entry), memory_(memory), state_(state), call_(call), hook_(hook) {
+    regions_[static_cast<std::size_t>(Region::kWorkspace)] =
+        static_cast<std::byte*>(memory.workspace);
+    regions_[static_cast<std::size_t>(Region::kContext)] = static_cast<std::byte*>(memory.context);
+    // Without workers the first one's part lies behind what all share.
+    regions_[static_cast<std::size_t>(Region::kOwn)] =
+        static_cast<std::byte*>(memory.workspace) + entry.entry->storage.planned_bytes;
+    given_[static_cast<std::size_t>(calls::Array::kLower)] = memory.lower;
+    given_[static_cast<std::size_t>(calls::Array::kUpper)] = memory.upper;
+    given_[static_cast<std::size_t>(calls::Array::kOutLower)] = memory.out_lower;
+    given_[static_cast<std::size_t>(calls::Array::kOutUpper)] = memory.out_upper;
+    given_[static_cast<std::size_t>(calls::Array::kX)] = memory.x;
+    given_[static_cast<std::size_t>(calls::Array::kY)] = memory.y;
+    given_[static_cast<std::size_t>(calls::Array::kCoefficients)] = memory.coefficients;
+    windows_.resize(static_cast<std::size_t>(entry.windows));
+  }
+
+  bf_status run(bool groups);
+
+ private:
+  template <typename T>
+  T* at(const BufferPlace& place) const {
+    return reinterpret_cast<T*>(regions_[static_cast<std::size_t>(place.region)] + place.offset);
+  }
+  std::byte* at(const Operand& operand) const {
+    return regions_[static_cast<std::size_t>(operand.region)] + operand.offset;
+  }
+  int left(int most) const { return std::min(most, count_ - first_); }
+
+  bf_status sections();
+  bf_status run(const Operations& operations);
+  bf_status run(const Operation& operation);
+  void call(const Operation& operation, void* result);
+  Value local(calls::Local which) const;
+  void define_window(const Operation& operation);
+  void define_row_errors(const Operation& operation);
+  bf_status tiles(const Operation& operation);
+  bf_status iterations(const Operation& operation);
+
+  const EntryOperations& entry_;
+  const CallMemory& memory_;
+  bf::Context* state_;
+  bf::CachedCall call_;
+  TraceHook hook_;
+  int task_ = 0;
+
+  std::byte* regions_[kRegions] = {};
+  const void* given_[7] = {};
+  GroupMemory group_ = {};
+  int rows_[kMostBoxes + 1] = {};  // BoxRows
+  int count_ = 0, first_ = 0, round_ = 0, rounds_ = 0;
+  const std::int32_t* round_neurons_ = nullptr;
+  bf::RowErrors errors_ = {};
+  double absolute_[kMostBoxes] = {};
+  bf::SlopeAscent ascent_;
+  bool warm_ = false;
+  std::vector<bf::Window> windows_;
+};
+
+Value Runner::local(calls::Local which) const {
+  Value made = {};
+  switch (which) {
+    case calls::Local::kState:
+      made.pointer = state_;
+      break;
+    case calls::Local::kCall:
+      made.pointer = &call_;
+      break;
+    case calls::Local::kGroup:
+      made.pointer = &group_;
+      break;
+    case calls::Local::kCount:
+      made.integer = count_;
+      break;
+    case calls::Local::kRows:
+      made.pointer = rows_;
+      break;
+    case calls::Local::kRound:
+      made.integer = round_;
+      break;
+    case calls::Local::kErrors:
+      made.pointer = &errors_;
+      break;
+    case calls::Local::kAbsolute:
+      made.pointer = absolute_;
+      break;
+    case calls::Local::kAscent:
+      made.pointer = &ascent_;
+      break;
+  }
+  return made;
+}
+
+void Runner::call(const Operation& operation, void* result) {
+  Value values[kMostOperands];
+  bf::AnyLive live[4];
+  bf::AnyListed listed = {};
+  std::size_t lists = 0;
+  const Operand* const operands = entry_.operands.data() + operation.first_operand;
+  for (std::uint32_t i = 0; i < operation.operands; ++i) {
+    const Operand& operand = operands[i];
+    Value& value = values[i];
+    switch (operand.kind) {
+      case Operand::Kind::kFixed:
+        value = operand.value;
+        break;
+      case Operand::Kind::kPlace:
+        value.pointer = at(operand);
+        break;
+      case Operand::Kind::kByFirst:
+        value.pointer = at(operand) + operand.factor * first_;
+        break;
+      case Operand::Kind::kByRound:
+        value.pointer = reinterpret_cast<const std::byte*>(round_neurons_) + operand.offset;
+        break;
+      case Operand::Kind::kFloatElement:
+        value.real = static_cast<double>(*reinterpret_cast<const float*>(at(operand)));
+        break;
+      case Operand::Kind::kDoubleElement:
+        value.real = *reinterpret_cast<const double*>(at(operand));
+        break;
+      case Operand::Kind::kGiven: {
+        const void* const array = given_[operand.index];
+        value.pointer =
+            array == nullptr ? nullptr : static_cast<const std::byte*>(array) + operand.offset;
+        break;
+      }
+      case Operand::Kind::kLocal:
+        value = local(static_cast<calls::Local>(operand.index));
+        break;
+      case Operand::Kind::kLeft:
+        value.integer = left(operand.index);
+        break;
+      case Operand::Kind::kWindow:
+        value.pointer = &windows_[static_cast<std::size_t>(operand.index)];
+        break;
+      case Operand::Kind::kLive:
+        live[lists] = {reinterpret_cast<const std::int32_t*>(at(operand))};
+        value.pointer = &live[lists++];
+        break;
+      case Operand::Kind::kMany:
+        value.integer =
+            bf::AnyLive{reinterpret_cast<const std::int32_t*>(at(operand))}.many() ? 1 : 0;
+        break;
+      case Operand::Kind::kListed: {
+        const ListedPlaces& from = entry_.listed[static_cast<std::size_t>(operand.index)];
+        listed = {from.all, from.function, at<double>(from.centre), at<float>(from.below),
+                  at<float>(from.above)};
+        value.pointer = &listed;
+        break;
+      }
+    }
+  }
+  operation.thunk(values, result);
+}
+
+void Runner::define_window(const Operation& operation) {
+  bf::Window made = {};
+  bool first = true;
+  const auto add = [&](const bf::Window& window) {
+    made = first ? window : bf::unite(made, window);
+    first = false;
+  };
+  if (operation.neurons > 0) {
+    const auto* const neurons = reinterpret_cast<const std::int32_t*>(
+        at<std::byte>(operation.place) + operation.offset * first_);
+    add(bf::window_of(*operation.image, neurons, operation.neurons));
+  }
+  for (const WindowRead& read : operation.reads) {
+    const bf::Window& reader = windows_[static_cast<std::size_t>(read.window)];
+    switch (read.kind) {
+      case calls::WindowRead::Kind::kWhole:
+        add(bf::whole(read.shape->in_size));
+        break;
+      case calls::WindowRead::Kind::kThroughConvolution:
+        add(bf::read_window(*read.shape, reader));
+        break;
+      case calls::WindowRead::Kind::kSame:
+        add(reader);
+        break;
+    }
+  }
+  windows_[static_cast<std::size_t>(operation.index)] = made;
+}
+
+// As the generated text computes it, in this order.
+void Runner::define_row_errors(const Operation& operation) {
+  errors_ = operation.errors;
+  for (int b = 0; b < operation.neurons; ++b) {
+    double underflow = operation.inputs;
+    for (const BufferPlace& link : operation.links) underflow += at<double>(link)[b];
+    const double absolute =
+        at<double>(operation.place)[b] + operation.underflow * underflow;
+    if (operation.flag)
+      absolute_[b] = absolute;
+    else
+      errors_.absolute = absolute;
+  }
+}
+
+bf_status Runner::tiles(const Operation& operation) {
+  if (!operation.flag) {
+    for (first_ = 0; first_ < count_; first_ += operation.neurons)
+      if (const bf_status status = run(operation.body)) return status;
+    return BF_OK;
+  }
+  const auto tile = [&](int index, unsigned char* own) {
+    Runner worker = *this;
+    worker.first_ = index * operation.neurons;
+    worker.regions_[static_cast<std::size_t>(Region::kOwn)] = reinterpret_cast<std::byte*>(own);
+    worker.run(operation.body);  // no body of a tile has tiles, which alone can fail
+  };
+  const bf::Scratch scratch = {
+      static_cast<unsigned char*>(memory_.workspace) + entry_.entry->storage.planned_bytes,
+      static_cast<std::size_t>(entry_.entry->worker_storage.planned_bytes)};
+  return bf::run_tiles(memory_.team, scratch, bf::tiles_of(count_, operation.neurons), tile);
+}
+
+bf_status Runner::iterations(const Operation& operation) {
+  if (operation.count == 1) return run(operation.body);
+  ascent_ = bf::SlopeAscent();
+  const std::int64_t last = operation.index > 0 && warm_ ? operation.index : operation.count;
+  for (std::int64_t iteration = 1;; ++iteration) {
+    if (const bf_status status = run(operation.body)) return status;
+    if (iteration == last) return BF_OK;
+    if (hook_ != nullptr) hook_(task_, "choose_slopes");
+    ascent_.next();
+    if (const bf_status status = run(operation.other)) return status;
+  }
+}
+
+bf_status Runner::run(const Operation& operation) {
+  switch (operation.kind) {
+    case Operation::Kind::kCall:
+      call(operation, nullptr);
+      break;
+    case Operation::Kind::kPart:
+      if (hook_ != nullptr)
+        hook_(task_, entry_.parts[static_cast<std::size_t>(operation.index)].c_str());
+      break;
+    case Operation::Kind::kBlock:
+      return run(operation.body);
+    case Operation::Kind::kWhenInside:
+      if (call_.inside == operation.flag) call(operation, nullptr);
+      break;
+    case Operation::Kind::kDefineWindow:
+      define_window(operation);
+      break;
+    case Operation::Kind::kDefineRows:
+      if (operation.flag) {
+        call(operation, rows_);
+        rounds_ = rows_[operation.neurons];
+      } else {
+        call(operation, &count_);
+      }
+      break;
+    case Operation::Kind::kDefineRowErrors:
+      define_row_errors(operation);
+      break;
+    case Operation::Kind::kTiles:
+      return tiles(operation);
+    case Operation::Kind::kRounds:
+      for (round_ = 0; round_ < rounds_; ++round_) {
+        round_neurons_ = at<const std::int32_t>(operation.place) +
+                         static_cast<std::ptrdiff_t>(operation.neurons) * round_;
+        if (const bf_status status = run(operation.body)) return status;
+      }
+      break;
+    case Operation::Kind::kIfFits:
+      return run(count_ - first_ <= operation.neurons ? operation.body : operation.other);
+    case Operation::Kind::kClear:
+      std::memset(at<std::byte>(operation.place), 0, static_cast<std::size_t>(operation.count));
+      break;
+    case Operation::Kind::kColdStart:
+      warm_ = (state_->starts & call_.own) != 0;
+      if (!warm_) return run(operation.body);
+      break;
+    case Operation::Kind::kIterations:
+      return iterations(operation);
+  }
+  return BF_OK;
+}
+
+bf_status Runner::run(const Operations& operations) {
+  for (const Operation& operation : operations)
+    if (const bf_status status = run(operation)) return status;
+  return BF_OK;
+}
+
+bf_status Runner::sections() {
+  for (const SectionOperations& section : entry_.sections) {
+    if (section.when == calls::RunWhen::kUnlessShared && call_.shared) continue;
+    if (section.when == calls::RunWhen::kUnlessKept && call_.kept) continue;
+    for (const TaskOperations& task : section.tasks) {
+      task_ = task.task;
+      if (const bf_status status = run(task.body)) return status;
+    }
+  }
+  return BF_OK;
+}
+
+bf_status Runner::run(bool groups) {
+  if (!groups) {
+    const bf_status status = sections();
+    if (hook_ != nullptr && status == BF_OK) hook_(-1, "");
+    return status;
+  }
+  if (memory_.group >= 0) {
+    for (int i = 0; i <= memory_.group; ++i)
+      if (!next_group(entry_.entry->boxes, group_, memory_.count, memory_.statuses)) return BF_OK;
+    return sections();
+  }
+  while (next_group(entry_.entry->boxes, group_, memory_.count, memory_.statuses))
+    if (const bf_status status = sections()) return status;
+  if (hook_ != nullptr) hook_(-1, "");
+  return BF_OK;
+}
+
+}  // namespace
+
+bf_status run(const EntryOperations& entry, const CallMemory& memory, bf::Context* state,
+              const bf::CachedCall& call, TraceHook hook) {
+  return Runner(entry, memory, state, call, hook).run(is_batch(entry.entry->kind));
+}
+
+}  // namespace bf_aot::engine

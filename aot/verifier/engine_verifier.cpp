@@ -1,0 +1,136 @@
+#include "aot/verifier/engine_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "aot/verifier/trace.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr Signature kBounds = {};
+constexpr Signature kSpecBounds = {.spec = true};
+constexpr Signature kSpecBatch = {.spec = true, .batch = true};
+constexpr Signature kCoefficientsBatch = {.spec = true, .coefficients = true, .batch = true};
+constexpr Signature kEvaluate = {.purpose = Purpose::kEvaluate};
+
+void expect_ok(bf_status status, const Signature& signature) {
+  if (status != BF_OK)
+    fail("BF3306", suffix_of(signature),
+         fmt::format("the verifier refused: {}", bf_status_text(status)));
+}
+
+}  // namespace
+
+void EngineVerifier::Free::operator()(std::byte* memory) const {
+  std::free(memory);
+}
+
+EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts)
+    : engine_(std::move(plan), with_parts) {
+  const Plan& of = engine_.plan();
+  std::int64_t needed = 1;
+  for (const ExportedFunction& each : of.functions)
+    if (each.signature.purpose == Purpose::kBounds || each.signature.purpose == Purpose::kEvaluate)
+      needed = std::max(needed, each.workspace.bytes);
+  const auto align = std::max(static_cast<std::size_t>(of.config.target.align),
+                              alignof(std::max_align_t));
+  workspace_bytes_ = (static_cast<std::size_t>(needed) + align - 1) / align * align;
+  workspace_.reset(static_cast<std::byte*>(std::aligned_alloc(align, workspace_bytes_)));
+  if (workspace_ == nullptr)
+    fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
+}
+
+Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box,
+                            engine::TraceHook hook) const {
+  const Plan& plan = engine_.plan();
+  const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
+  std::vector<float> lower(rows), upper(rows);
+  engine::Arguments arguments;
+  arguments.lower = box.lower.data();
+  arguments.upper = box.upper.data();
+  arguments.out_lower = lower.data();
+  arguments.out_upper = upper.data();
+  arguments.workspace = workspace_.get();
+  arguments.workspace_bytes = workspace_bytes_;
+  expect_ok(engine_.call(signature, arguments, hook), signature);
+  return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
+}
+
+Bounds EngineVerifier::bounds(const FloatBox& box) const {
+  return call(kBounds, box);
+}
+
+Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
+  return call(kSpecBounds, box);
+}
+
+std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {
+  std::vector<float> y(static_cast<std::size_t>(engine_.plan().output_count));
+  engine::Arguments arguments;
+  arguments.x = x.data();
+  arguments.y = y.data();
+  arguments.workspace = workspace_.get();
+  arguments.workspace_bytes = workspace_bytes_;
+  expect_ok(engine_.call(kEvaluate, arguments), kEvaluate);
+  return y;
+}
+
+bf_status EngineVerifier::spec_bounds_batch(std::size_t count, const float* lower,
+                                            const float* upper, float* row_lower, float* row_upper,
+                                            bf_status* statuses) const {
+  engine::Arguments arguments;
+  arguments.count = count;
+  arguments.lower = lower;
+  arguments.upper = upper;
+  arguments.out_lower = row_lower;
+  arguments.out_upper = row_upper;
+  arguments.statuses = statuses;
+  arguments.workspace = workspace_.get();
+  arguments.workspace_bytes = workspace_bytes_;
+  return engine_.call(kSpecBatch, arguments);
+}
+
+bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float* lower,
+                                                  const float* upper, float* row_lower,
+                                                  float* row_upper, float* coefficients,
+                                                  bf_status* statuses) const {
+  engine::Arguments arguments;
+  arguments.count = count;
+  arguments.lower = lower;
+  arguments.upper = upper;
+  arguments.out_lower = row_lower;
+  arguments.out_upper = row_upper;
+  arguments.coefficients = coefficients;
+  arguments.statuses = statuses;
+  arguments.workspace = workspace_.get();
+  arguments.workspace_bytes = workspace_bytes_;
+  return engine_.call(kCoefficientsBatch, arguments);
+}
+
+std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
+                                                 const SampleLimits& limits) const {
+  const Plan& plan = engine_.plan();
+  const Signature signature = plan.spec_rows > 0 ? kSpecBounds : kBounds;
+  const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
+  std::vector<float> lower(rows), upper(rows);
+  engine::Arguments arguments;
+  arguments.lower = box.lower.data();
+  arguments.upper = box.upper.data();
+  arguments.out_lower = lower.data();
+  arguments.out_upper = upper.data();
+  arguments.workspace = workspace_.get();
+  arguments.workspace_bytes = workspace_bytes_;
+  return sample_calls([&] { engine_.call(signature, arguments); }, limits);
+}
+
+std::vector<TracedPart> EngineVerifier::trace(const FloatBox& box, int repeats) const {
+  const Signature signature = engine_.plan().spec_rows > 0 ? kSpecBounds : kBounds;
+  return traced_parts([&](engine::TraceHook hook) { call(signature, box, hook); }, repeats);
+}
+
+}  // namespace bf_aot::cli

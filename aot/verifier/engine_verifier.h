@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "aot/engine/engine.h"
+#include "aot/verifier/verifier.h"
+
+namespace bf_aot::cli {
+
+// A plan run by the engine.
+class EngineVerifier final : public HostVerifier {
+ public:
+  // with_parts: trace() can be called. Throws: BF3304, BF3306.
+  EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts);
+
+  Bounds bounds(const FloatBox& box) const override;
+  Bounds spec_bounds(const FloatBox& box) const override;
+  std::vector<float> evaluate(const std::vector<float>& x) const override;
+  bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
+                              float* row_lower, float* row_upper,
+                              bf_status* statuses) const override;
+  bf_status spec_coefficients_batch(std::size_t count, const float* lower, const float* upper,
+                                    float* row_lower, float* row_upper, float* coefficients,
+                                    bf_status* statuses) const override;
+  std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const override;
+  std::vector<TracedPart> trace(const FloatBox& box, int repeats) const override;
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+
+  Bounds call(const Signature& signature, const FloatBox& box,
+              engine::TraceHook hook = nullptr) const;
+
+  engine::Engine engine_;
+  std::unique_ptr<std::byte, Free> workspace_;
+  std::size_t workspace_bytes_ = 0;
+};
+
+}  // namespace bf_aot::cli
