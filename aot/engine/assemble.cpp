@@ -342,6 +342,11 @@ Operation Assembler::call(const calls::Call& call) {
     made.thunk = routine(call, which);
   }
   for (const Argument& argument : call.arguments) operands.push_back(std::visit(*this, argument));
+  // What is left out is null, as the routine's declaration says.
+  if (const auto* const which = std::get_if<Routine>(&call.callee)) {
+    const std::string_view parameters = signature_of(*which).parameters;
+    operands.resize(static_cast<std::size_t>(std::ranges::count(parameters, ',')) + 1);
+  }
   made.first_operand = static_cast<std::uint32_t>(made_.operands.size());
   made.operands = static_cast<std::uint32_t>(operands.size());
   BF_CHECK(operands.size() <= kMostOperands);
