@@ -52,9 +52,7 @@ class Assembler {
     return fixed(constants_.function(argument.function));
   }
   Operand operator()(const calls::Shape& argument) { return fixed(shape(argument)); }
-  Operand operator()(const StridedView& argument) {
-    return fixed(constants_.sources(argument));
-  }
+  Operand operator()(const StridedView& argument) { return fixed(constants_.sources(argument)); }
   Operand operator()(const calls::Image& argument) { return fixed(image(argument)); }
   Operand operator()(const calls::Strides& argument);
   Operand operator()(const calls::Window& argument);
@@ -143,8 +141,7 @@ BufferPlace Assembler::place(BufferId id, std::int64_t elements) const {
   const Region region = buffer.per_worker                  ? Region::kOwn
                         : buffer.scope == CacheScope::kRun ? Region::kWorkspace
                                                            : Region::kContext;
-  return {region,
-          buffer.offset + elements * static_cast<std::int64_t>(size_of(buffer.element))};
+  return {region, buffer.offset + elements * static_cast<std::int64_t>(size_of(buffer.element))};
 }
 
 Operand Assembler::operator()(const calls::Place& argument) {
@@ -263,8 +260,8 @@ Operand Assembler::operator()(const calls::Errors& argument) {
     case calls::ErrorsKind::kPlane:
       return fixed(keep(made_.plane_errors, bf::PlaneErrors{real(0), real(1)}));
     case calls::ErrorsKind::kInterval:
-      return fixed(keep(made_.interval_errors,
-                        bf::IntervalErrors{narrow(0), narrow(1), narrow(2)}));
+      return fixed(
+          keep(made_.interval_errors, bf::IntervalErrors{narrow(0), narrow(1), narrow(2)}));
     case calls::ErrorsKind::kLineBounds:
       return fixed(
           keep(made_.line_bounds, bf::LineBounds{narrow(0), narrow(1), narrow(2), real(3)}));
@@ -318,10 +315,9 @@ Thunk Assembler::routine(const calls::Call& call, Routine routine) const {
 Thunk Assembler::kernel(const Kernel& kernel) const {
   const bool rows =
       kernel.kind == KernelKind::kBackwardAffine || kernel.kind == KernelKind::kConcretize;
-  const KernelVariant wanted = {kernel.kind,     rows ? kernel.rows : 0, kernel.boxes,
-                                kernel.wide,     kernel.plain,           kernel.live_out,
-                                kernel.live_in,  kernel.relu,            kernel.residual,
-                                kernel.head};
+  const KernelVariant wanted = {
+      kernel.kind,     rows ? kernel.rows : 0, kernel.boxes, kernel.wide,     kernel.plain,
+      kernel.live_out, kernel.live_in,         kernel.relu,  kernel.residual, kernel.head};
   for (std::size_t i = 0; i < code_.kernels.count; ++i)
     if (code_.kernels.first[i].variant == wanted) return code_.kernels.first[i].call;
   missing(kernel.key);
@@ -335,8 +331,7 @@ Operation Assembler::call(const calls::Call& call) {
     const Kernel& of = plan_.kernel(id->id);
     made.thunk = kernel(of);
     operands.push_back(fixed(
-        keep(made_.extents,
-             KernelExtents{of.in, of.out, of.panel, of.schedule.chunk, of.lines})));
+        keep(made_.extents, KernelExtents{of.in, of.out, of.panel, of.schedule.chunk, of.lines})));
   } else {
     const Routine which = std::get<Routine>(call.callee);
     made.thunk = routine(call, which);
@@ -404,10 +399,9 @@ void Assembler::operator()(const calls::DefineWindow& node) {
     BF_CHECK(node.neurons.by != calls::Variable::kRound);
   }
   for (const calls::WindowRead& read : node.reads)
-    made.reads.push_back(
-        {read.kind,
-         read.kind == calls::WindowRead::Kind::kSame ? nullptr : shape(read.shape),
-         window_number(read.reader)});
+    made.reads.push_back({read.kind,
+                          read.kind == calls::WindowRead::Kind::kSame ? nullptr : shape(read.shape),
+                          window_number(read.reader)});
   add(std::move(made));
 }
 

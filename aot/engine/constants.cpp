@@ -176,10 +176,9 @@ const std::int32_t* Constants::sources(const StridedView& view) {
   const int count = view.count[0] * view.count[1] * view.count[2] * view.count[3];
   for (int i = 0; i < count; ++i) {
     const int third = i / view.count[3], second = third / view.count[2];
-    table->push_back(view.offset + i % view.count[3] * view.stride[3] +
-                     third % view.count[2] * view.stride[2] +
-                     second % view.count[1] * view.stride[1] +
-                     second / view.count[1] * view.stride[0]);
+    table->push_back(
+        view.offset + i % view.count[3] * view.stride[3] + third % view.count[2] * view.stride[2] +
+        second % view.count[1] * view.stride[1] + second / view.count[1] * view.stride[0]);
   }
   sources_.emplace_back(view, std::move(table));
   return sources_.back().second->data();

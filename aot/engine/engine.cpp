@@ -33,11 +33,18 @@ EntryKind entry_kind(const Signature& s) {
 
 const void* pointer_named(const Arguments& a, std::string_view name) {
   const std::pair<std::string_view, const void*> all[] = {
-      {"context", a.context},     {"lower", a.lower},        {"upper", a.upper},
-      {"out_lower", a.out_lower}, {"out_upper", a.out_upper}, {"x", a.x},
-      {"y", a.y},                 {"statuses", a.statuses},  {"counters", a.counters},
+      {"context", a.context},
+      {"lower", a.lower},
+      {"upper", a.upper},
+      {"out_lower", a.out_lower},
+      {"out_upper", a.out_upper},
+      {"x", a.x},
+      {"y", a.y},
+      {"statuses", a.statuses},
+      {"counters", a.counters},
       {"blob", a.blob != nullptr ? a.blob : a.from_blob}};
-  const auto* const found = std::ranges::find(all, name, &std::pair<std::string_view, const void*>::first);
+  const auto* const found =
+      std::ranges::find(all, name, &std::pair<std::string_view, const void*>::first);
   return found == std::end(all) ? nullptr : found->second;
 }
 
@@ -59,8 +66,8 @@ Engine::Engine(std::shared_ptr<const Plan> plan, bool with_parts)
 Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, bool with_parts)
     : plan_(std::move(plan)), constants_(*plan_) {
   for (const Entry& entry : plan_->entries)
-    entries_.push_back(assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_,
-                                with_parts));
+    entries_.push_back(
+        assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_, with_parts));
 }
 
 const EntryOperations& Engine::entry(EntryKind kind) const {
@@ -84,8 +91,8 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
   if (s.batch && (a.count == 0 || a.count > static_cast<std::size_t>(plan_->config.batch)))
     return BF_BAD_COUNT;
   if (s.parallel)
-    if (const bf_status status = bf::gather_team(
-            a.executor, static_cast<std::size_t>(plan_->config.workers), team))
+    if (const bf_status status =
+            bf::gather_team(a.executor, static_cast<std::size_t>(plan_->config.workers), team))
       return status;
   if (!has_workspace(s)) return BF_OK;
   std::size_t bytes = to_size(function.workspace.bytes);
@@ -98,8 +105,7 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
 
 bf_status Engine::call(const Signature& signature, const Arguments& arguments,
                        TraceHook hook) const {
-  const auto found =
-      std::ranges::find(plan_->functions, signature, &ExportedFunction::signature);
+  const auto found = std::ranges::find(plan_->functions, signature, &ExportedFunction::signature);
   if (found == plan_->functions.end())
     throw std::logic_error("the plan has no function " + suffix_of(signature));
   bf::Team team = {nullptr, 1};
@@ -110,8 +116,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     case Purpose::kBounds:
       return bounds(*found, arguments, team, hook);
     case Purpose::kEvaluate: {
-      if (const bf_status status =
-              bf::check_box(arguments.x, arguments.x, plan_->input_count))
+      if (const bf_status status = bf::check_box(arguments.x, arguments.x, plan_->input_count))
         return status;
       CallMemory memory;
       memory.x = arguments.x;
@@ -133,8 +138,8 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
   throw std::logic_error("the engine does not run " + suffix_of(signature));
 }
 
-bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a,
-                         const bf::Team& team, TraceHook hook) const {
+bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                         TraceHook hook) const {
   const Signature& s = function.signature;
   if (s.batch) return batch(function, a, team, hook);
   if (const bf_status status = bf::check_box(a.lower, a.upper, plan_->input_count)) return status;
@@ -160,8 +165,8 @@ bf_status Engine::cached_bounds(EntryKind kind, const Arguments& a, TraceHook ho
   };
   const bf::KeptBoxes boxes = {box("last_lower"), box("last_upper"), box("anchor_lower"),
                                box("anchor_upper")};
-  const bf::CachedCall call = bf::begin_call(state, boxes, a.lower, a.upper, plan_->input_count,
-                                             is_spec(kind) ? 1 : 0);
+  const bf::CachedCall call =
+      bf::begin_call(state, boxes, a.lower, a.upper, plan_->input_count, is_spec(kind) ? 1 : 0);
   CallMemory memory;
   memory.lower = a.lower;
   memory.upper = a.upper;
@@ -238,8 +243,7 @@ bf_status Engine::batch_of_workers(const ExportedFunction& function, const Argum
       of.workspace_bytes = bytes;
       a.statuses[i] = call(one, of);
     };
-    if (const bf_status status =
-            bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
+    if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
       return bf::fail_boxes(status, 0, a.count, a.statuses);
     return bf::first_failure(a.count, a.statuses);
   }
@@ -259,11 +263,10 @@ bf_status Engine::batch_of_workers(const ExportedFunction& function, const Argum
     mine.workspace = own;
     (void)run(of, mine, nullptr, {}, nullptr);  // an entry of several boxes has no workers
   };
-  const auto good = static_cast<std::size_t>(
-      std::count(a.statuses, a.statuses + a.count, BF_OK));
+  const auto good = static_cast<std::size_t>(std::count(a.statuses, a.statuses + a.count, BF_OK));
   const auto size = static_cast<std::size_t>(plan_->batch.side_by_side);
-  if (const bf_status status = bf::run_tiles(
-          team, scratch, static_cast<int>((good + size - 1) / size), group))
+  if (const bf_status status =
+          bf::run_tiles(team, scratch, static_cast<int>((good + size - 1) / size), group))
     return bf::fail_boxes(status, 0, a.count, a.statuses);
   return first;
 }

@@ -19,12 +19,12 @@ struct Arguments {
   void* context = nullptr;
   std::size_t context_bytes = 0;
   std::size_t count = 1;
-  const float *lower = nullptr, *upper = nullptr;      // [count, inputs]
-  float *out_lower = nullptr, *out_upper = nullptr;    // [count, outputs or spec rows]
-  float* coefficients = nullptr;                       // [count, spec rows, inputs]; may be null
-  const float* x = nullptr;                            // [inputs]
-  float* y = nullptr;                                  // [outputs]
-  bf_status* statuses = nullptr;                       // [count]
+  const float *lower = nullptr, *upper = nullptr;    // [count, inputs]
+  float *out_lower = nullptr, *out_upper = nullptr;  // [count, outputs or spec rows]
+  float* coefficients = nullptr;                     // [count, spec rows, inputs]; may be null
+  const float* x = nullptr;                          // [inputs]
+  float* y = nullptr;                                // [outputs]
+  bf_status* statuses = nullptr;                     // [count]
   bf_cache_counters* counters = nullptr;
   void* blob = nullptr;
   const void* from_blob = nullptr;

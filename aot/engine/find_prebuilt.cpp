@@ -12,9 +12,9 @@
 
 namespace bf_aot::engine {
 
-#define BF_DECLARE(name, target)                      \
-  Span<Span<PrebuiltRoutine>> routines_##name();      \
-  Span<Span<PrebuiltRoutine>> conv_rows_##name();     \
+#define BF_DECLARE(name, target)                  \
+  Span<Span<PrebuiltRoutine>> routines_##name();  \
+  Span<Span<PrebuiltRoutine>> conv_rows_##name(); \
   Span<PrebuiltKernel> kernels_##name();
 BF_FOR_EACH_PREBUILT(BF_DECLARE)
 #undef BF_DECLARE

@@ -9,9 +9,9 @@
 #include "aot/engine/prebuilt/prebuilt.h"
 #include "bf/core/bounds.h"
 #include "bf/core/context.h"
+#include "bf/dense/lines.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/planes.h"
-#include "bf/dense/lines.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
@@ -39,9 +39,9 @@ struct Operand {
     kByRound,       // offset from the neurons of the round
     kFloatElement,  // the float there
     kDoubleElement,
-    kGiven,  // the caller's array number `index`, + offset
-    kLocal,  // calls::Local number `index`
-    kLeft,   // at most `index` of the neurons that are left
+    kGiven,   // the caller's array number `index`, + offset
+    kLocal,   // calls::Local number `index`
+    kLeft,    // at most `index` of the neurons that are left
     kWindow,  // number `index`
     kLive,    // AnyLive of the list there
     kMany,    // whether its list has many
@@ -96,11 +96,11 @@ struct Operation {
 
   // kWhenInside: inside; kTiles: workers; kDefineRows, kDefineRowErrors, kRounds: several boxes
   bool flag = false;
-  std::int32_t neurons = 0;     // kTiles, kIfFits; kRounds, kDefineRows: boxes; kDefineWindow: count
-  std::int32_t index = 0;       // kDefineWindow: the window; kPart: of its text; kIterations: warm
-  std::int64_t count = 0;       // kIterations; kClear: bytes
-  BufferPlace place;            // kClear, kRounds; kDefineWindow: neurons; kDefineRowErrors: slack
-  std::int64_t offset = 0;      // kDefineWindow: factor of the first neuron
+  std::int32_t neurons = 0;  // kTiles, kIfFits; kRounds, kDefineRows: boxes; kDefineWindow: count
+  std::int32_t index = 0;    // kDefineWindow: the window; kPart: of its text; kIterations: warm
+  std::int64_t count = 0;    // kIterations; kClear: bytes
+  BufferPlace place;         // kClear, kRounds; kDefineWindow: neurons; kDefineRowErrors: slack
+  std::int64_t offset = 0;   // kDefineWindow: factor of the first neuron
   const bf::Image* image = nullptr;  // kDefineWindow
   std::vector<WindowRead> reads;     // kDefineWindow
   std::vector<BufferPlace> links;    // kDefineRowErrors

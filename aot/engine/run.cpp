@@ -239,8 +239,7 @@ void Runner::define_row_errors(const Operation& operation) {
   for (int b = 0; b < operation.neurons; ++b) {
     double underflow = operation.inputs;
     for (const BufferPlace& link : operation.links) underflow += at<double>(link)[b];
-    const double absolute =
-        at<double>(operation.place)[b] + operation.underflow * underflow;
+    const double absolute = at<double>(operation.place)[b] + operation.underflow * underflow;
     if (operation.flag)
       absolute_[b] = absolute;
     else

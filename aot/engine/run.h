@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "aot/engine/operations.h"
-#include "runtime/bf.h"
 #include "bf/core/parallel.h"
+#include "runtime/bf.h"
 
 namespace bf_aot::engine {
 

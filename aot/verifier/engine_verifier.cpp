@@ -37,8 +37,8 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts
   for (const ExportedFunction& each : of.functions)
     if (each.signature.purpose == Purpose::kBounds || each.signature.purpose == Purpose::kEvaluate)
       needed = std::max(needed, each.workspace.bytes);
-  const auto align = std::max(static_cast<std::size_t>(of.config.target.align),
-                              alignof(std::max_align_t));
+  const auto align =
+      std::max(static_cast<std::size_t>(of.config.target.align), alignof(std::max_align_t));
   workspace_bytes_ = (static_cast<std::size_t>(needed) + align - 1) / align * align;
   workspace_.reset(static_cast<std::byte*>(std::aligned_alloc(align, workspace_bytes_)));
   if (workspace_ == nullptr)

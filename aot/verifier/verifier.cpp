@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "aot/host/cache.h"
+#include "aot/host/progress.h"
 #include "aot/verifier/compiled_verifier.h"
 #include "aot/verifier/engine_verifier.h"
-#include "aot/host/progress.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {

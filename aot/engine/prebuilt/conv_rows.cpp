@@ -44,8 +44,8 @@ struct Rows {
 template <int kLanes>
 struct OfLanes {
   static constexpr Span<PrebuiltRoutine> all[] = {
-      Rows<kLanes, false>::span, Rows<2 * kLanes, false>::span, Rows<4 * kLanes, false>::span,
-      Rows<kLanes / 2, true>::span, Rows<kLanes, true>::span, Rows<2 * kLanes, true>::span,
+      Rows<kLanes, false>::span,    Rows<2 * kLanes, false>::span, Rows<4 * kLanes, false>::span,
+      Rows<kLanes / 2, true>::span, Rows<kLanes, true>::span,      Rows<2 * kLanes, true>::span,
       Rows<4 * kLanes, true>::span};
 };
 template <>
@@ -56,9 +56,9 @@ struct OfLanes<16> {
 };
 template <>
 struct OfLanes<4> {
-  static constexpr Span<PrebuiltRoutine> all[] = {
-      Rows<4, false>::span, Rows<8, false>::span, Rows<16, false>::span,
-      Rows<4, true>::span,  Rows<8, true>::span,  Rows<16, true>::span};
+  static constexpr Span<PrebuiltRoutine> all[] = {Rows<4, false>::span,  Rows<8, false>::span,
+                                                  Rows<16, false>::span, Rows<4, true>::span,
+                                                  Rows<8, true>::span,   Rows<16, true>::span};
 };
 
 }  // namespace

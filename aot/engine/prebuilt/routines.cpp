@@ -24,8 +24,8 @@
 namespace bf_aot::engine {
 namespace {
 
-using calls::Routine;
 using bf::ConvShape;
+using calls::Routine;
 using Source = const std::int32_t*;  // of gathers: a table, or null for the identity
 
 using Relu = void (*)(int, bool, const double*, const float*, const float*, const float*,
@@ -133,8 +133,7 @@ struct OfBoxes {
   using BindDoubles = void (*)(Group, const float*, const float*, int, double*, float*);
   using Write = void (*)(Group, int, bool, const double*, const float*, const float*, std::size_t,
                          float*, float*);
-  using WriteFloats = void (*)(Group, int, const float*, const float*, std::size_t, float*,
-                               float*);
+  using WriteFloats = void (*)(Group, int, const float*, const float*, std::size_t, float*, float*);
   static constexpr PrebuiltRoutine all[] = {
       {Routine::kBindBoxesFloat, {kBoxes}, thunk<static_cast<BindFloats>(bf::bind_boxes<kBoxes>)>},
       {Routine::kBindBoxesDouble,
@@ -148,9 +147,7 @@ struct OfBoxes {
       {Routine::kListUnstableBoxes, {kBoxes}, thunk<bf::list_unstable_boxes<kBoxes>>},
       {Routine::kListAllBoxes, {kBoxes}, thunk<bf::list_all_boxes<kBoxes>>},
       {Routine::kTightenBoxes, {kBoxes}, thunk<bf::tighten_boxes<kBoxes>>},
-      {Routine::kKeepCoefficientsOfBoxes,
-       {kBoxes},
-       thunk<bf::keep_coefficients_of_boxes<kBoxes>>},
+      {Routine::kKeepCoefficientsOfBoxes, {kBoxes}, thunk<bf::keep_coefficients_of_boxes<kBoxes>>},
       {Routine::kWriteBoxes, {kBoxes}, thunk<static_cast<Write>(bf::write_boxes<kBoxes>)>},
       {Routine::kWriteBoxesFloat,
        {kBoxes},
@@ -182,9 +179,9 @@ struct OfLanes<16> {
 };
 template <>
 struct OfLanes<4> {
-  static constexpr Span<PrebuiltRoutine> all[] = {
-      span_of(kPlain), span_of(OfRows<4>::all), span_of(OfRows<8>::all), span_of(OfRows<16>::all),
-      span_of(OfBoxes<4>::all)};
+  static constexpr Span<PrebuiltRoutine> all[] = {span_of(kPlain), span_of(OfRows<4>::all),
+                                                  span_of(OfRows<8>::all), span_of(OfRows<16>::all),
+                                                  span_of(OfBoxes<4>::all)};
 };
 // Scalar code: both signs of a neuron or some, and no boxes side by side.
 template <>

@@ -256,6 +256,16 @@ static inline void interval_sums(Shape fixed, const float* weight, const float* 
                                     IntervalOut{centre_out, radius_out, false});
 }
 
+template <bool kAdd>
+static inline void interval_sums(const ConvShape& shape, const float* weight,
+                                 const float* centre_in, const float* radius_in, float* centre_out,
+                                 float* radius_out) {
+  if (has_pooled_windows(shape, kIntervalChain))
+    pool_outputs<kAdd>(shape, weight, centre_in, radius_in, centre_out, radius_out);
+  else
+    interval_sums<kAdd, ConvShape>(shape, weight, centre_in, radius_in, centre_out, radius_out);
+}
+
 template <bool kAdd, const ConvShape& kShape>
 static inline void interval_sums(FixedShape<kShape> fixed, const float* weight,
                                  const float* centre_in, const float* radius_in, float* centre_out,

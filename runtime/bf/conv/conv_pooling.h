@@ -53,6 +53,88 @@ constexpr bool has_pooled_windows(const ConvShape& shape, int chain) {
          in_group(shape) * taps(shape) <= chain;
 }
 
+// A row of outputs of a channel, without lanes.
+template <bool kAdd, int kWindow>
+static inline void pool_row(const ConvShape& shape, const float* weight, const float* centre,
+                            const float* radius, const TapRange& range, float* centre_out,
+                            float* radius_out) {
+  for (int x = 0; x < shape.out_size[2]; ++x) {
+    float c[kWindow] = {}, r[kWindow] = {};
+    for (int y = 0; y < range.count; ++y)
+      for (int i = 0; i < in_group(shape); ++i) {
+        const std::ptrdiff_t tap = std::ptrdiff_t{i} * taps(shape) + (range.first + y) * kWindow;
+        const std::ptrdiff_t from = std::ptrdiff_t{i} * shape.in.channel +
+                                    std::ptrdiff_t{y * shape.dilation[1]} * shape.in.spatial[1] +
+                                    x * kWindow;
+        for (int k = 0; k < kWindow; ++k) {
+          const float w = weight[(tap + k) * out_group(shape)];
+          c[k] += w * centre[from + k];
+          r[k] += __builtin_fabsf(w) * radius[from + k];
+        }
+      }
+    for (int left = kWindow / 2; left > 0; left /= 2)
+      for (int k = 0; k < left; ++k) {
+        c[k] = c[2 * k] + c[2 * k + 1];
+        r[k] = r[2 * k] + r[2 * k + 1];
+      }
+    give<kAdd>(c[0], centre_out + x);
+    give<kAdd>(r[0], radius_out + x);
+  }
+}
+
+// Calls channel(weight, centre_in, radius_in, centre_out, radius_out) for each output channel of
+// each image.
+template <typename Channel>
+__attribute__((always_inline)) static inline void pool_channels(
+    const ConvShape& shape, const float* weight, const float* centre_in, const float* radius_in,
+    float* centre_out, float* radius_out, const Channel& channel) {
+  const int origin[3] = {0, 0, 0};
+  for (int n = 0; n < shape.batch; ++n)
+    for (int o = 0; o < shape.out_channels; ++o) {
+      const int group = o / out_group(shape);
+      const std::ptrdiff_t in = element(shape.in, n, group * in_group(shape), origin);
+      const std::ptrdiff_t out = element(shape.out, n, o, origin);
+      channel(weight + weight_place(shape, o, 0, 0), centre_in + in, radius_in + in,
+              centre_out + out, radius_out + out);
+    }
+}
+
+// Calls row(range, in, out) for each row of a channel's outputs: its taps, and how far its first
+// input and output are from those of the image's first row.
+template <typename Row>
+__attribute__((always_inline)) static inline void pool_rows(const ConvShape& shape,
+                                                            const TapSteps& how, const Row& row) {
+  for (int z = 0; z < shape.out_size[0]; ++z) {
+    const TapRange plane = clip(how, whole(shape.in_size), 0, all_taps(shape, how, true, 0, z));
+    for (int y = 0; y < shape.out_size[1]; ++y) {
+      TapRange range = clip(how, whole(shape.in_size), 1, all_taps(shape, how, true, 1, y));
+      if (plane.count == 0) range.count = 0;
+      row(range,
+          std::ptrdiff_t{plane.position} * shape.in.spatial[0] +
+              std::ptrdiff_t{range.position} * shape.in.spatial[1],
+          std::ptrdiff_t{z} * shape.out.spatial[0] + std::ptrdiff_t{y} * shape.out.spatial[1]);
+    }
+  }
+}
+
+// Of a shape with has_pooled_windows() that the compiler does not know.
+template <bool kAdd, int kWindow = 16>
+static inline void pool_outputs(const ConvShape& shape, const float* weight, const float* centre_in,
+                                const float* radius_in, float* centre_out, float* radius_out) {
+  if constexpr (kWindow > 2)
+    if (shape.kernel[2] < kWindow)
+      return pool_outputs<kAdd, kWindow / 2>(shape, weight, centre_in, radius_in, centre_out,
+                                             radius_out);
+  const TapSteps how = tap_steps(shape, true);
+  pool_channels(
+      shape, weight, centre_in, radius_in, centre_out, radius_out,
+      [&](const float* w, const float* c, const float* r, float* c_out, float* r_out) {
+        pool_rows(shape, how, [&](const TapRange& range, std::ptrdiff_t in, std::ptrdiff_t out) {
+          pool_row<kAdd, kWindow>(shape, w, c + in, r + in, range, c_out + out, r_out + out);
+        });
+      });
+}
+
 template <bool kAdd, const ConvShape& kShape>
 struct PoolingTiles {
   static constexpr PoolingLanes kHow = pooling_lanes(kShape);
@@ -123,43 +205,13 @@ struct PoolingTiles {
 
   static void outputs(const float* weight, const float* centre_in, const float* radius_in,
                       float* centre_out, float* radius_out) {
-    constexpr ConvShape kOf = kShape;
-    constexpr int kOrigin[3] = {0, 0, 0};
-    for (int n = 0; n < kOf.batch; ++n)
-      for (int o = 0; o < kOf.out_channels; ++o) {
-        const int group = o / out_group(kOf);
-        const std::ptrdiff_t in = element(kOf.in, n, group * in_group(kOf), kOrigin);
-        const std::ptrdiff_t out = element(kOf.out, n, o, kOrigin);
-        channel(weight + weight_place(kOf, o, 0, 0), centre_in + in, radius_in + in,
-                centre_out + out, radius_out + out);
-      }
+    pool_channels(kShape, weight, centre_in, radius_in, centre_out, radius_out, channel);
   }
 
-  // A row of outputs of a channel, without lanes.
+  // A row of outputs of a channel.
   static void row(const float* weight, const float* centre, const float* radius,
                   const TapRange& range, float* centre_out, float* radius_out) {
-    for (int x = 0; x < kShape.out_size[2]; ++x) {
-      float c[kWindow] = {}, r[kWindow] = {};
-      for (int y = 0; y < range.count; ++y)
-        for (int i = 0; i < kChannels; ++i) {
-          const std::ptrdiff_t tap = std::ptrdiff_t{i} * taps(kShape) + (range.first + y) * kWindow;
-          const std::ptrdiff_t from =
-              std::ptrdiff_t{i} * kShape.in.channel +
-              std::ptrdiff_t{y * kShape.dilation[1]} * kShape.in.spatial[1] + x * kWindow;
-          for (int k = 0; k < kWindow; ++k) {
-            const float w = weight[(tap + k) * out_group(kShape)];
-            c[k] += w * centre[from + k];
-            r[k] += __builtin_fabsf(w) * radius[from + k];
-          }
-        }
-      for (int left = kWindow / 2; left > 0; left /= 2)
-        for (int k = 0; k < left; ++k) {
-          c[k] = c[2 * k] + c[2 * k + 1];
-          r[k] = r[2 * k] + r[2 * k + 1];
-        }
-      give<kAdd>(c[0], centre_out + x);
-      give<kAdd>(r[0], radius_out + x);
-    }
+    pool_row<kAdd, kWindow>(kShape, weight, centre, radius, range, centre_out, radius_out);
   }
 
   // The same in lanes.
@@ -189,20 +241,10 @@ struct PoolingTiles {
   template <typename Window>
   static void rows(const Window& weights, const float* centre_in, const float* radius_in,
                    float* centre_out, float* radius_out) {
-    constexpr ConvShape kOf = kShape;
-    constexpr TapSteps kSteps = tap_steps(kOf, true);
-    for (int z = 0; z < kShape.out_size[0]; ++z) {
-      const TapRange plane = clip(kSteps, whole(kOf.in_size), 0, all_taps(kOf, kSteps, true, 0, z));
-      for (int y = 0; y < kShape.out_size[1]; ++y) {
-        TapRange range = clip(kSteps, whole(kOf.in_size), 1, all_taps(kOf, kSteps, true, 1, y));
-        if (plane.count == 0) range.count = 0;
-        const std::ptrdiff_t in = std::ptrdiff_t{plane.position} * kShape.in.spatial[0] +
-                                  std::ptrdiff_t{range.position} * kShape.in.spatial[1];
-        const std::ptrdiff_t out =
-            std::ptrdiff_t{z} * kShape.out.spatial[0] + std::ptrdiff_t{y} * kShape.out.spatial[1];
-        row(weights, centre_in + in, radius_in + in, range, centre_out + out, radius_out + out);
-      }
-    }
+    constexpr TapSteps kSteps = tap_steps(kShape, true);
+    pool_rows(kShape, kSteps, [&](const TapRange& range, std::ptrdiff_t in, std::ptrdiff_t out) {
+      row(weights, centre_in + in, radius_in + in, range, centre_out + out, radius_out + out);
+    });
   }
 };
 
