@@ -74,6 +74,12 @@ std::optional<std::int64_t> count_unstable(const Plan& plan, const Subject& subj
   return count;
 }
 
+void add_library(const MadeVerifier& made, const Toolchain& toolchain, AblationRow& row) {
+  row.set(Column::kLibrary, made.library.parent_path().filename().string().substr(0, 16));
+  if (made.compile_seconds > 0) row.set(Column::kCompile, made.compile_seconds);
+  if (const auto bytes = code_bytes(made.library, toolchain)) row.set(Column::kCode, *bytes);
+}
+
 void add_times(const HostVerifier& host, const Subject& subject, int repeat, AblationRow& row) {
   std::vector<double> samples;
   for (const Question& question : subject.questions) {
@@ -186,13 +192,11 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     const auto plan = std::make_shared<const Plan>(plan_model(subject_.model, options));
     row.set(Column::kPlanning, planning);
     add_plan(*plan, row);
-    const CompilerOptions compiler = compiler_options(arguments);
+    const bool in_process = options.planner.lowering == Lowering::kPrebuilt;
+    const CompilerOptions compiler =
+        in_process ? CompilerOptions{} : compiler_options(arguments);
     const MadeVerifier made = make_verifier(plan, options, compiler);
-    row.set(Column::kLibrary, made.library.parent_path().filename().string().substr(0, 16));
-    if (made.compile_seconds > 0) row.set(Column::kCompile, made.compile_seconds);
-    if (const auto bytes =
-            code_bytes(made.library, find_toolchain(compiler, options.planner.target)))
-      row.set(Column::kCode, *bytes);
+    if (!in_process) add_library(made, find_toolchain(compiler, options.planner.target), row);
     const HostVerifier& host = *made.host;
     row.set(Column::kBoxes, static_cast<std::int64_t>(subject_.questions.size()));
     if (!subject_.questions.empty()) {

@@ -55,6 +55,7 @@ struct AblateArguments {
 };
 
 void add_options(CLI::App& app, AblateArguments& arguments) {
+  arguments.base.lowering = kInProcess;
   add_model_options(app, arguments.base, false);
   app.remove_option(app.get_option("MODEL"));
   app.remove_option(app.get_option("--name"));

@@ -195,6 +195,7 @@ BoxCheck check_box(const Sampler& sampler, const GoldenBox& golden, const Sample
 }
 
 void add_options(CLI::App& app, CheckArguments& arguments) {
+  arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_compiler_options(app, arguments.model);
   app.add_option("--golden", arguments.golden, "JSON file with boxes and reference bounds")

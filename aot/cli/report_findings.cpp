@@ -67,16 +67,16 @@ std::vector<Box> boxes_of(const CompileOptions& options) {
 
 // The tasks of the entry that HostVerifier::trace() calls, and their parts.
 void measure_findings(const FrontendResult& front, const Verifier& verifier,
-                      const CompileOptions& options, const CompilerOptions& compiler,
-                      const Box& box, report::Findings& findings) {
+                      const CompileOptions& options, const Box& box, report::Findings& findings) {
   constexpr int kRepeats = 15;
   const Plan& plan = verifier.plan;
   CompileOptions traced = options;
   traced.trace = true;
   traced.levels.clear();  // of several levels, the one that the plan is for
   traced.planner.target = plan.config.target;
+  traced.planner.lowering = Lowering::kPrebuilt;
   const MadeVerifier made = make_verifier(
-      std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced, compiler);
+      std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced, CompilerOptions{});
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
   findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
   findings.task_seconds.resize(plan.entries.size());
@@ -105,7 +105,7 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
   }
   const std::vector<Box> boxes = boxes_of(options);
   if (!boxes.empty() && runs_here(verifier.plan.config.target))
-    measure_findings(front, verifier, options, compiler, boxes.front(), findings);
+    measure_findings(front, verifier, options, boxes.front(), findings);
   return findings;
 }
 

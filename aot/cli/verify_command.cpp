@@ -74,6 +74,7 @@ struct Outcome {
 };
 
 void add_options(CLI::App& app, VerifyArguments& arguments) {
+  arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, false);
   app.add_option("PROPERTY", arguments.property, "VNN-LIB file, plain or compressed by gzip")
       ->type_name("FILE");

@@ -20,6 +20,16 @@ using calls::Routine;
   throw std::logic_error(fmt::format("the engine has no code for {}", what));
 }
 
+bool relaxes(const calls::Call& call) {
+  const auto* const which = std::get_if<Routine>(&call.callee);
+  return which != nullptr && (*which == Routine::kRelax || *which == Routine::kRelaxFunction ||
+                              *which == Routine::kRelaxBox);
+}
+
+bool is_bent(const Layer& layer) {
+  return layer.relu || layer.function.has_value();
+}
+
 class Assembler {
  public:
   Assembler(const Plan& plan, const Entry& entry, const Prebuilt& code, Constants& constants,
@@ -131,6 +141,7 @@ class Assembler {
   bool parts_;
   EntryOperations made_;
   Operations* to_ = nullptr;
+  int step_ = 0;
   std::map<int, const bf::Image*> images_;  // by number of the tensor
 };
 
@@ -342,6 +353,11 @@ Operation Assembler::call(const calls::Call& call) {
     const std::string_view parameters = signature_of(*which).parameters;
     operands.resize(static_cast<std::size_t>(std::ranges::count(parameters, ',')) + 1);
   }
+  const auto* const relax = std::get_if<Relax>(&entry_.step(step_));
+  if (relax != nullptr && relaxes(call) && is_bent(plan_.layer(relax->layer))) {
+    made.relaxed = relax->layer.number();
+    made.relaxes_relu = plan_.layer(relax->layer).relu;
+  }
   made.first_operand = static_cast<std::uint32_t>(made_.operands.size());
   made.operands = static_cast<std::uint32_t>(operands.size());
   BF_CHECK(operands.size() <= kMostOperands);
@@ -487,8 +503,10 @@ EntryOperations Assembler::assemble(const calls::Program& program) {
       TaskOperations& to = made.tasks.emplace_back();
       to.task = task.task;
       to_ = &to.body;
-      for (const calls::StepCalls& step : task.steps)
+      for (const calls::StepCalls& step : task.steps) {
+        step_ = step.step;
         for (const calls::Node& node : step.body) std::visit(*this, node.what);
+      }
     }
   }
   for (const Step& step : entry_.steps)

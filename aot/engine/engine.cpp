@@ -152,6 +152,7 @@ bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, c
   memory.coefficients = s.coefficients ? a.coefficients : nullptr;
   memory.workspace = a.workspace;
   memory.team = team;
+  memory.open = a.open;
   return run(entry(entry_kind(s)), memory, nullptr, {}, hook);
 }
 

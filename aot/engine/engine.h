@@ -32,6 +32,7 @@ struct Arguments {
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
   const bf_executor* executor = nullptr;
+  std::vector<int>* open = nullptr;  // see CallMemory
 };
 
 // A plan of lowering prebuilt, run in this process by code that is built with the engine: the same

@@ -93,6 +93,8 @@ struct Operation {
   // kCall, kWhenInside, kDefineRows: what is called; result: of rows.
   Thunk thunk = nullptr;
   std::uint32_t first_operand = 0, operands = 0;
+  int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
+  bool relaxes_relu = false;
 
   // kWhenInside: inside; kTiles: workers; kDefineRows, kDefineRowErrors, kRounds: several boxes
   bool flag = false;

@@ -141,6 +141,19 @@ Value Runner::local(calls::Local which) const {
   return made;
 }
 
+// Of the arguments of relax(), relax_box(): n, relu or function, centre, below, above.
+int count_open(const Value* values, bool relu) {
+  const bf::AnyListed open = {false,
+                              relu ? nullptr
+                                   : static_cast<const bf::FunctionView*>(values[1].pointer),
+                              static_cast<const double*>(values[2].pointer),
+                              static_cast<const float*>(values[3].pointer),
+                              static_cast<const float*>(values[4].pointer)};
+  int count = 0;
+  for (int j = 0; j < static_cast<int>(values[0].integer); ++j) count += open(j) ? 1 : 0;
+  return count;
+}
+
 void Runner::call(const Operation& operation, void* result) {
   Value values[kMostOperands];
   bf::AnyLive live[4];
@@ -201,6 +214,9 @@ void Runner::call(const Operation& operation, void* result) {
       }
     }
   }
+  if (memory_.open != nullptr && operation.relaxed >= 0)
+    (*memory_.open)[static_cast<std::size_t>(operation.relaxed)] =
+        count_open(values, operation.relaxes_relu);
   operation.thunk(values, result);
 }
 

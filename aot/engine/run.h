@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "aot/engine/operations.h"
 #include "bf/core/parallel.h"
@@ -19,6 +20,8 @@ struct CallMemory {
   // Of entries of several boxes: how many, and what was found wrong with each.
   std::size_t count = 0;
   const bf_status* statuses = nullptr;
+  // By layer: the neurons whose relaxation was not exact, of one box; null: nobody counts them.
+  std::vector<int>* open = nullptr;
   int group = -1;  // the only one that is run, counted from 0; -1: all are
 };
 

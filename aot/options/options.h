@@ -16,10 +16,13 @@ class App;
 namespace bf_aot::cli {
 
 // Command-line options that several commands share, as they were typed.
+// The lowering of commands that answer a question: the engine needs no C++ compiler.
+inline constexpr const char* kInProcess = "prebuilt";
+
 struct ModelArguments {
   std::string model;
   std::string method = "crown";
-  std::string lowering = "vector";
+  std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
   std::string target = "host";
   std::string semantics = "real";
   std::string name;

@@ -46,7 +46,7 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts
 }
 
 Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box,
-                            engine::TraceHook hook) const {
+                            engine::TraceHook hook, std::vector<int>* open) const {
   const Plan& plan = engine_.plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
@@ -57,6 +57,7 @@ Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box,
   arguments.out_upper = upper.data();
   arguments.workspace = workspace_.get();
   arguments.workspace_bytes = workspace_bytes_;
+  arguments.open = open;
   expect_ok(engine_.call(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
@@ -67,6 +68,19 @@ Bounds EngineVerifier::bounds(const FloatBox& box) const {
 
 Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
   return call(kSpecBounds, box);
+}
+
+std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& box) const {
+  const Plan& plan = engine_.plan();
+  std::vector<int> open(plan.layers.size(), -1), counts;
+  call(kBounds, box, nullptr, &open);
+  for (const LayerId id : plan.layer_ids()) {
+    if (!plan.layer(id).relu && !plan.layer(id).function) continue;
+    const int count = open[static_cast<std::size_t>(id.number())];
+    if (count < 0) return std::nullopt;
+    counts.push_back(count);
+  }
+  return counts;
 }
 
 std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {

@@ -18,6 +18,8 @@ class EngineVerifier final : public HostVerifier {
   Bounds bounds(const FloatBox& box) const override;
   Bounds spec_bounds(const FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
+  // Of plans that relax each of these layers: not of intervals alone.
+  std::optional<std::vector<int>> count_unstable(const FloatBox& box) const override;
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                               float* row_lower, float* row_upper,
                               bf_status* statuses) const override;
@@ -33,7 +35,7 @@ class EngineVerifier final : public HostVerifier {
   };
 
   Bounds call(const Signature& signature, const FloatBox& box,
-              engine::TraceHook hook = nullptr) const;
+              engine::TraceHook hook = nullptr, std::vector<int>* open = nullptr) const;
 
   engine::Engine engine_;
   std::unique_ptr<std::byte, Free> workspace_;

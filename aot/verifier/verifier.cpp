@@ -16,8 +16,8 @@ double mean_width(const Bounds& bounds) {
   return sum / static_cast<double>(bounds.lower.size());
 }
 
-Timing HostVerifier::time(const FloatBox& box, int repeats) const {
-  const std::vector<double> samples = sample_times(box, {repeats, 1, 3});
+Timing HostVerifier::time(const FloatBox& box, const SampleLimits& limits) const {
+  const std::vector<double> samples = sample_times(box, limits);
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
 }
 
@@ -26,6 +26,10 @@ MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOption
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
   if (plan->config.lowering == Lowering::kPrebuilt) {
+    if (!compiler.cxx.empty() || !compiler.flags.empty())
+      fail("BF3314", compiler.cxx.empty() ? "--cxx-flags" : "--cxx",
+           "the verifier is run by code that bf-aot has: no C++ compiler is called",
+           "leave it out, or compile with --lowering vector");
     made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace);
     return made;
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,13 @@ class HostVerifier {
   // Plain inference in float32.
   virtual std::vector<float> evaluate(const std::vector<float>& x) const = 0;
 
+  // Neurons of each layer with an activation whose relaxation is not exact on the box, in order.
+  // Nothing where the verifier does not count them.
+  virtual std::optional<std::vector<int>> count_unstable(const FloatBox& box) const {
+    (void)box;
+    return std::nullopt;
+  }
+
   // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`; and
   // of one that keeps coefficients NAME_spec_coefficients_batch. Do not throw.
   virtual bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
@@ -56,8 +64,8 @@ class HostVerifier {
   // measurements themselves, see sample_calls().
   virtual std::vector<double> sample_times(const FloatBox& box,
                                            const SampleLimits& limits) const = 0;
-  // What they say, over about a second or of so many measurements; see measure().
-  Timing time(const FloatBox& box, int repeats) const;
+  // What they say.
+  Timing time(const FloatBox& box, const SampleLimits& limits) const;
 
   // Where the time of time() goes, of a verifier made with CompileOptions::trace: of every call of
   // a kernel or routine the lower quartile over `repeats` calls of the verifier, without what the
