@@ -196,7 +196,8 @@ Operand Assembler::operator()(const calls::Local& argument) {
 const bf::ConvShape* Assembler::shape(const calls::Shape& shape) {
   const LinearMap& map = plan_.layer(shape.layer).term(shape.term).map;
   const bf::ConvShape made = shape_of(std::get<ConvMap>(map).geometry);
-  return keep(made_.shapes, bf::by_pixels(made, shape.in_pixels, shape.out_pixels));
+  const bf::KnownShape known(bf::by_pixels(made, shape.in_pixels, shape.out_pixels));
+  return &keep(made_.shapes, known)->shape;  // its first member
 }
 
 const bf::Image* Assembler::image(const calls::Image& image) {

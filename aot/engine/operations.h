@@ -132,7 +132,7 @@ struct EntryOperations {
   bool improves = false;  // its slopes can be where another call begins
   // Structures that operands point to.
   std::vector<std::unique_ptr<KernelExtents>> extents;
-  std::vector<std::unique_ptr<bf::ConvShape>> shapes;
+  std::vector<std::unique_ptr<bf::KnownShape>> shapes;
   std::vector<std::unique_ptr<bf::Image>> images;
   std::vector<std::unique_ptr<bf::ImageStrides>> strides;
   std::vector<std::unique_ptr<bf::Window>> whole;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "bf/conv/conv_backward.h"
 #include "bf/functions/functions.h"
 #include "bf/sums/live.h"
 #include "bf/sums/terms.h"
@@ -11,6 +12,32 @@
 // these structures and the code of every instruction set reads them.
 
 namespace bf {
+
+// A convolution with what follows from its shape, for code that learns the shape when it is called:
+// the remainders and quotients of a row are not found anew for each tile of it.
+struct KnownShape {
+  ConvShape shape;
+  TapSteps up, down;
+  Chain chain;
+
+  explicit KnownShape(const ConvShape& of)
+      : shape(of), up(tap_steps(of, true)), down(tap_steps(of, false)), chain(conv_chain(of)) {}
+};
+
+// One of them, as routines take shapes.
+struct ShapeAt {
+  const KnownShape* known;
+
+  explicit ShapeAt(const void* at) : known(static_cast<const KnownShape*>(at)) {}
+  operator const ConvShape&() const { return known->shape; }
+};
+
+static inline TapSteps steps(ShapeAt shape, bool up) {
+  return up ? shape.known->up : shape.known->down;
+}
+static inline Chain conv_chain(ShapeAt shape) {
+  return shape.known->chain;
+}
 
 // AllChannels, or a ChannelList.
 struct AnyChannels {

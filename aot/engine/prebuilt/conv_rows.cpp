@@ -21,7 +21,7 @@ template <int kRows, bool kWide>
 struct Rows {
   static constexpr bf::ConvRowTile kOwn = kTile<kRows, kWide>;
   using Tile = bf::GivenTile<kOwn.columns, kOwn.pixels, kOwn.last_columns>;
-  using Shape = bf::ConvShape;
+  using Shape = bf::ShapeAt;
   using Live = bf::AnyLive;
   static constexpr PrebuiltRoutine all[] = {
       {Routine::kConvBackward,

@@ -24,7 +24,7 @@
 namespace bf_aot::engine {
 namespace {
 
-using bf::ConvShape;
+using bf::ShapeAt;
 using calls::Routine;
 using Source = const std::int32_t*;  // of gathers: a table, or null for the identity
 
@@ -60,8 +60,8 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kMeetOutputs, {}, thunk<bf::meet_outputs>},
     {Routine::kListLivePixels, {}, thunk<static_cast<ListLivePixels>(bf::list_live)>},
     {Routine::kListChosen, {}, thunk<bf::list_chosen>},
-    {Routine::kConvInterval, {0}, thunk<bf::conv_interval<false, ConvShape>>},
-    {Routine::kConvInterval, {1}, thunk<bf::conv_interval<true, ConvShape>>},
+    {Routine::kConvInterval, {0}, thunk<bf::conv_interval<false, ShapeAt>>},
+    {Routine::kConvInterval, {1}, thunk<bf::conv_interval<true, ShapeAt>>},
     {Routine::kSparseInterval, {0}, thunk<bf::sparse_interval<false>>},
     {Routine::kSparseInterval, {1}, thunk<bf::sparse_interval<true>>},
     {Routine::kGatherInterval, {0}, thunk<bf::gather_interval<false, Source>>},
@@ -69,7 +69,7 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kFinishInterval, {}, thunk<bf::finish_interval>},
     {Routine::kWriteInterval, {}, thunk<bf::write_interval>},
     {Routine::kMaxInterval, {}, thunk<static_cast<MaxRows>(bf::max_interval)>},
-    {Routine::kConvCentre, {}, thunk<bf::conv_centre<ConvShape>>},
+    {Routine::kConvCentre, {}, thunk<bf::conv_centre<ShapeAt>>},
     {Routine::kSparseCentre, {}, thunk<bf::sparse_centre>},
     {Routine::kGatherCentre, {}, thunk<bf::gather_centre<Source>>},
     {Routine::kStartSum, {}, thunk<bf::start_sum>},

@@ -19,6 +19,8 @@ struct Passed {
       return static_cast<Plain>(value.real);
     else if constexpr (std::is_integral_v<Plain>)
       return static_cast<Plain>(value.integer);
+    else if constexpr (!std::is_reference_v<T> && std::is_constructible_v<Plain, const void*>)
+      return Plain(value.pointer);
     else
       return *static_cast<Plain*>(const_cast<void*>(value.pointer));
   }

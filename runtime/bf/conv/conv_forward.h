@@ -197,14 +197,10 @@ struct CentrePixels {
 };
 
 template <typename Shape>
-static constexpr bool has_centre_pixels(Shape) {
-  return false;
-}
+constexpr bool kHasCentrePixels = false;
 template <const ConvShape& kShape>
-static constexpr bool has_centre_pixels(FixedShape<kShape>) {
-  constexpr int kAnyChain = 1 << 30;
-  return has_pixel_lanes<CentrePixels>(kShape, kAnyChain);
-}
+constexpr bool kHasCentrePixels<FixedShape<kShape>> =
+    has_pixel_lanes<CentrePixels>(kShape, 1 << 30);  // in chains of any length
 
 template <const ConvShape& kShape>
 static inline void centre_pixels(FixedShape<kShape>, const float* weight, const float* residual,
@@ -219,7 +215,7 @@ BF_ROUTINE conv_centre(Shape fixed, const float* weight, const float* residual,
                        const double* centre_in, const float* radius_in, double rounding,
                        double* centre_out, float* radius_out) {
   const CentreOut out = {centre_out, radius_out, rounding};
-  if constexpr (has_centre_pixels(Shape{}))
+  if constexpr (kHasCentrePixels<Shape>)
     centre_pixels(fixed, weight, residual, centre_in, radius_in, out);
   else if (residual != nullptr)
     conv_outputs<CentreTiles<true>>(fixed, weight, residual, centre_in, radius_in, out);

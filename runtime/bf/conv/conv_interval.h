@@ -250,20 +250,19 @@ struct IntervalPixels {
 };
 
 template <bool kAdd, typename Shape>
-static inline void interval_sums(Shape fixed, const float* weight, const float* centre_in,
-                                 const float* radius_in, float* centre_out, float* radius_out) {
+static inline void tiled_sums(Shape fixed, const float* weight, const float* centre_in,
+                              const float* radius_in, float* centre_out, float* radius_out) {
   conv_outputs<IntervalTiles<kAdd>>(fixed, weight, nullptr, centre_in, radius_in,
                                     IntervalOut{centre_out, radius_out, false});
 }
 
-template <bool kAdd>
-static inline void interval_sums(const ConvShape& shape, const float* weight,
-                                 const float* centre_in, const float* radius_in, float* centre_out,
-                                 float* radius_out) {
+template <bool kAdd, typename Shape>
+static inline void interval_sums(Shape shape, const float* weight, const float* centre_in,
+                                 const float* radius_in, float* centre_out, float* radius_out) {
   if (has_pooled_windows(shape, kIntervalChain))
     pool_outputs<kAdd>(shape, weight, centre_in, radius_in, centre_out, radius_out);
   else
-    interval_sums<kAdd, ConvShape>(shape, weight, centre_in, radius_in, centre_out, radius_out);
+    tiled_sums<kAdd>(shape, weight, centre_in, radius_in, centre_out, radius_out);
 }
 
 template <bool kAdd, const ConvShape& kShape>
@@ -276,8 +275,7 @@ static inline void interval_sums(FixedShape<kShape> fixed, const float* weight,
     PixelTiles<IntervalPixels<kAdd>, kShape>::outputs(weight, nullptr, centre_in, radius_in,
                                                       IntervalOut{centre_out, radius_out, false});
   else
-    interval_sums<kAdd, FixedShape<kShape>>(fixed, weight, centre_in, radius_in, centre_out,
-                                            radius_out);
+    tiled_sums<kAdd>(fixed, weight, centre_in, radius_in, centre_out, radius_out);
 }
 
 // The sums of a convolution. weight: weight_place(). Shape: ConvShape or FixedShape.

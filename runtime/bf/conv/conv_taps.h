@@ -66,6 +66,8 @@ static constexpr TapRange all_taps(const ConvShape& shape, const TapSteps& how, 
   TapRange made = {0, 0, 0};
   if (up) {
     made.position = from * shape.stride[d] - shape.pad[d];
+  } else if (shape.stride[d] == 1) {  // as below, without quotients
+    made.position = from + shape.pad[d];
   } else {
     int rest = from + shape.pad[d];
     while (made.first < how.tap[d] && rest % shape.stride[d] != 0) {
@@ -76,7 +78,7 @@ static constexpr TapRange all_taps(const ConvShape& shape, const TapSteps& how, 
     made.position = rest / shape.stride[d];
   }
   const int left = shape.kernel[d] - made.first;
-  made.count = left <= 0 ? 0 : ceil_div(left, how.tap[d]);
+  made.count = left <= 0 ? 0 : how.tap[d] == 1 ? left : ceil_div(left, how.tap[d]);
   return made;
 }
 

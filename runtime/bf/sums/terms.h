@@ -42,10 +42,10 @@ struct ConvShape {
 };
 
 constexpr int in_group(const ConvShape& shape) {
-  return shape.in_channels / shape.groups;
+  return shape.groups == 1 ? shape.in_channels : shape.in_channels / shape.groups;
 }
 constexpr int out_group(const ConvShape& shape) {
-  return shape.out_channels / shape.groups;
+  return shape.groups == 1 ? shape.out_channels : shape.out_channels / shape.groups;
 }
 constexpr int taps(const ConvShape& shape) {
   return shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
