@@ -32,10 +32,12 @@ std::vector<double> sample_calls(const Call& call, const SampleLimits& limits) {
   };
   for (int i = 0; i < limits.warm_up; ++i) call();
   int calls = 1;
-  while (calls < (1 << 24) && seconds_of(calls) < kMeasurementSeconds) calls *= 2;
+  double first = seconds_of(calls);
+  while (calls < (1 << 24) && first < kMeasurementSeconds) first = seconds_of(calls *= 2);
 
-  std::vector<double> samples;
-  double total = 0;
+  // What found the number of calls is a measurement itself.
+  std::vector<double> samples = {first / calls};
+  double total = first;
   const auto enough = [&] {
     const int count = static_cast<int>(samples.size());
     if (limits.repeats > 0) return count >= limits.repeats;

@@ -63,7 +63,10 @@ Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box,
 }
 
 Bounds EngineVerifier::bounds(const FloatBox& box) const {
-  return call(kBounds, box);
+  open_.assign(engine_.plan().layers.size(), -1);
+  Bounds made = call(kBounds, box, nullptr, &open_);
+  last_ = box;
+  return made;
 }
 
 Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
@@ -72,11 +75,11 @@ Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
 
 std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& box) const {
   const Plan& plan = engine_.plan();
-  std::vector<int> open(plan.layers.size(), -1), counts;
-  call(kBounds, box, nullptr, &open);
+  if (!(last_.lower == box.lower && last_.upper == box.upper)) bounds(box);
+  std::vector<int> counts;
   for (const LayerId id : plan.layer_ids()) {
     if (!plan.layer(id).relu && !plan.layer(id).function) continue;
-    const int count = open[static_cast<std::size_t>(id.number())];
+    const int count = open_[static_cast<std::size_t>(id.number())];
     if (count < 0) return std::nullopt;
     counts.push_back(count);
   }

@@ -40,6 +40,9 @@ class EngineVerifier final : public HostVerifier {
   engine::Engine engine_;
   std::unique_ptr<std::byte, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
+  // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.
+  mutable FloatBox last_;
+  mutable std::vector<int> open_;
 };
 
 }  // namespace bf_aot::cli

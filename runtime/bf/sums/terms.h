@@ -67,6 +67,7 @@ constexpr int paired(const ConvShape& shape, bool up, int d, int from, int t, in
   const int shift = t * shape.dilation[d] - shape.pad[d];
   const int to = up ? from * shape.stride[d] + shift : from - shift;
   if (up) return to >= 0 && to < size ? to : -1;
+  if (shape.stride[d] == 1) return to >= 0 && to < size ? to : -1;
   if (to < 0 || to % shape.stride[d] != 0) return -1;
   return to / shape.stride[d] < size ? to / shape.stride[d] : -1;
 }
