@@ -1,0 +1,215 @@
+#include "tests/soundness/engine_call.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "aot/engine/find_prebuilt.h"
+#include "aot/host/library.h"
+#include "aot/verifier/exported_pointer.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+template <Signature kSignature, std::size_t kIndex>
+auto argument(const engine::Arguments& a) {
+  constexpr Parameter parameter = parameters_of(kSignature)[kIndex];
+  constexpr std::string_view name = parameter.name;
+  if constexpr (name == "context")
+    return a.context;
+  else if constexpr (name == "context_bytes")
+    return a.context_bytes;
+  else if constexpr (name == "count")
+    return a.count;
+  else if constexpr (name == "lower")
+    return a.lower;
+  else if constexpr (name == "upper")
+    return a.upper;
+  else if constexpr (name == "out_lower")
+    return a.out_lower;
+  else if constexpr (name == "out_upper")
+    return a.out_upper;
+  else if constexpr (name == "coefficients")
+    return a.coefficients;
+  else if constexpr (name == "x")
+    return a.x;
+  else if constexpr (name == "y")
+    return a.y;
+  else if constexpr (name == "statuses")
+    return a.statuses;
+  else if constexpr (name == "workspace")
+    return a.workspace;
+  else if constexpr (name == "workspace_bytes")
+    return a.workspace_bytes;
+  else if constexpr (name == "executor")
+    return a.executor;
+}
+
+template <Signature kSignature, std::size_t... kIndices>
+bf_status call_symbol(void* symbol, const engine::Arguments& a,
+                      std::index_sequence<kIndices...> /*parameters*/) {
+  return reinterpret_cast<cli::ExportedPointer<kSignature>>(symbol)(
+      argument<kSignature, kIndices>(a)...);
+}
+
+// Bounds of all kinds, and what the rest of this file calls.
+constexpr std::size_t kSignatures = 16;
+constexpr std::array<Signature, kSignatures> all_signatures() {
+  std::array<Signature, kSignatures> all = {};
+  std::size_t n = 0;
+  for (const bool batch : {false, true})
+    for (const bool parallel : {false, true})
+      for (int rows = 0; rows < 3; ++rows)
+        all[n++] = {Purpose::kBounds, rows > 0, rows > 1, false, batch, parallel};
+  all[n++] = {Purpose::kBounds, false, false, true};
+  all[n++] = {Purpose::kBounds, true, false, true};
+  all[n++] = {Purpose::kContextInit};
+  all[n++] = {Purpose::kEvaluate};
+  return all;
+}
+constexpr std::array<Signature, kSignatures> kAll = all_signatures();
+
+template <std::size_t... kIndices>
+bf_status call_symbol(const Signature& signature, void* symbol, const engine::Arguments& a,
+                      std::index_sequence<kIndices...> /*signatures*/) {
+  bf_status status = BF_OK;
+  const bool found =
+      ((signature == kAll[kIndices] &&
+        (status = call_symbol<kAll[kIndices]>(
+             symbol, a, std::make_index_sequence<parameters_of(kAll[kIndices]).size()>()),
+         true)) ||
+       ...);
+  if (!found) throw std::logic_error("no pointer to " + suffix_of(signature));
+  return status;
+}
+
+Arena workspace_for(const Plan& plan, const Signature& signature, const bf_executor* executor,
+                    std::size_t& bytes) {
+  const auto found = std::ranges::find(plan.functions, signature, &ExportedFunction::signature);
+  if (found == plan.functions.end())
+    throw std::logic_error("the plan has no " + suffix_of(signature));
+  const Workspace& needs = found->workspace;
+  bytes = static_cast<std::size_t>(needs.bytes);
+  if (signature.parallel && executor != nullptr) {
+    const std::size_t workers =
+        std::min(executor->workers, static_cast<std::size_t>(plan.config.workers));
+    bytes = signature.batch ? workers * bytes
+                            : bytes + (workers - 1) * static_cast<std::size_t>(needs.worker_bytes);
+  }
+  Arena arena(bytes, static_cast<std::size_t>(plan.config.target.align));
+  arena.fill(0xaa);
+  return arena;
+}
+
+void expect_guards(const Arena& arena) {
+  if (!arena.guards_intact()) throw std::logic_error("written outside the memory of a call");
+}
+
+}  // namespace
+
+std::vector<std::string> engine_targets() {
+  std::vector<std::string> found;
+  for (const char* name : {"x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "generic"})
+    if (engine::find_prebuilt(name) != nullptr && cli::runs_here(find_target(name)))
+      found.emplace_back(name);
+  return found;
+}
+
+std::shared_ptr<const Plan> plan_for_engine(const Graph& graph, bool has_spec,
+                                            const PlannerConfig& config) {
+  ModelInfo info;
+  info.file_name = graph.name;
+  info.sha256 = std::string(64, '0');
+  info.opset = 17;
+  return std::make_shared<const Plan>(bf_aot::plan(graph, info, "net", has_spec, config));
+}
+
+Callee callee_of(const engine::Engine& engine) {
+  return [&engine](const Signature& signature, const engine::Arguments& arguments) {
+    return engine.call(signature, arguments);
+  };
+}
+
+Callee callee_of(const Batch& batch, std::size_t net) {
+  return [&batch, net](const Signature& signature, const engine::Arguments& arguments) {
+    void* const symbol = batch.symbol(net, "_" + suffix_of(signature));
+    return call_symbol(signature, symbol, arguments, std::make_index_sequence<kSignatures>());
+  };
+}
+
+bool has_function(const Plan& plan, const Signature& signature) {
+  return std::ranges::find(plan.functions, signature, &ExportedFunction::signature) !=
+         plan.functions.end();
+}
+
+Called call_bounds(const Plan& plan, const Callee& callee, const Signature& signature,
+                   const std::vector<FloatBox>& boxes, const CallWith& with) {
+  const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
+  const auto inputs = static_cast<std::size_t>(plan.input_count);
+  std::vector<float> lower, upper;
+  for (const FloatBox& box : boxes) {
+    lower.insert(lower.end(), box.lower.begin(), box.lower.end());
+    upper.insert(upper.end(), box.upper.begin(), box.upper.end());
+  }
+  std::vector<float> out_lower(boxes.size() * rows, 12345.0F);
+  std::vector<float> out_upper(boxes.size() * rows, 54321.0F);
+  std::vector<bf_status> statuses(boxes.size(), static_cast<bf_status>(-1));
+  Called called;
+  if (signature.coefficients) called.coefficients.resize(boxes.size() * rows * inputs, 7777.0F);
+  engine::Arguments a;
+  Arena arena = workspace_for(plan, signature, with.executor, a.workspace_bytes);
+  a.count = boxes.size();
+  a.lower = lower.data();
+  a.upper = upper.data();
+  a.out_lower = out_lower.data();
+  a.out_upper = out_upper.data();
+  a.coefficients = signature.coefficients ? called.coefficients.data() : nullptr;
+  a.statuses = statuses.data();
+  a.workspace = arena.data();
+  a.executor = with.executor;
+  if (with.context != nullptr) {
+    a.context = with.context->data();
+    a.context_bytes = static_cast<std::size_t>(plan.context.bytes);
+  }
+  called.status = callee(signature, a);
+  expect_guards(arena);
+  if (with.context != nullptr) expect_guards(*with.context);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const auto part = [&](const std::vector<float>& all) {
+      const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * rows);
+      return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(rows));
+    };
+    called.boxes.push_back(
+        {signature.batch ? statuses[i] : called.status, part(out_lower), part(out_upper)});
+  }
+  return called;
+}
+
+Outcome call_evaluate(const Plan& plan, const Callee& callee, const std::vector<float>& x) {
+  const Signature signature = {Purpose::kEvaluate};
+  Outcome outcome;
+  outcome.lower.resize(static_cast<std::size_t>(plan.output_count), 12345.0F);
+  engine::Arguments a;
+  Arena arena = workspace_for(plan, signature, nullptr, a.workspace_bytes);
+  a.x = x.data();
+  a.y = outcome.lower.data();
+  a.workspace = arena.data();
+  outcome.status = callee(signature, a);
+  expect_guards(arena);
+  outcome.upper = outcome.lower;
+  return outcome;
+}
+
+Arena new_context(const Plan& plan, const Callee& callee) {
+  const auto bytes = static_cast<std::size_t>(plan.context.bytes);
+  Arena context(bytes, static_cast<std::size_t>(plan.config.target.align));
+  context.fill(0xa5);
+  engine::Arguments a;
+  a.context = context.data();
+  a.context_bytes = bytes;
+  if (callee({Purpose::kContextInit}, a) != BF_OK) throw std::logic_error("no context");
+  return context;
+}
+
+}  // namespace bf_aot::soundness

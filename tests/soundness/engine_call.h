@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot/engine/engine.h"
+#include "tests/soundness/batch.h"
+
+// Functions of verifiers by their signatures, called on boxes with guarded memory: the engine's and
+// compiled ones alike.
+namespace bf_aot::soundness {
+
+// Names of the instruction sets that run here and that the engine has code for, the oldest first.
+std::vector<std::string> engine_targets();
+
+std::shared_ptr<const Plan> plan_for_engine(const Graph& graph, bool has_spec,
+                                            const PlannerConfig& config);
+
+using Callee = std::function<bf_status(const Signature&, const engine::Arguments&)>;
+
+Callee callee_of(const engine::Engine& engine);
+Callee callee_of(const Batch& batch, std::size_t net);  // which are kept by whoever calls
+
+struct Called {
+  bf_status status = BF_OK;
+  std::vector<Outcome> boxes;
+  std::vector<float> coefficients;  // of all boxes; of signatures that have them
+};
+
+struct CallWith {
+  Arena* context = nullptr;  // of cached signatures
+  const bf_executor* executor = nullptr;
+};
+
+// One call of a function that makes bounds: of one box, or of as many as `boxes` has where the
+// signature takes several. Throws when there is a write outside the memory that it asks for.
+Called call_bounds(const Plan& plan, const Callee& callee, const Signature& signature,
+                   const std::vector<FloatBox>& boxes, const CallWith& with = {});
+
+// Of NAME_evaluate.
+Outcome call_evaluate(const Plan& plan, const Callee& callee, const std::vector<float>& x);
+
+// A fresh context of the plan.
+Arena new_context(const Plan& plan, const Callee& callee);
+
+bool has_function(const Plan& plan, const Signature& signature);
+
+}  // namespace bf_aot::soundness

@@ -1,0 +1,102 @@
+#include "tests/soundness/general.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "frontend/evaluate_exact.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+bool is_smooth(const Node& node) {
+  const auto* unary = std::get_if<Unary>(&node.op);
+  return unary != nullptr && !is_piecewise_linear(unary->function.kind);
+}
+
+}  // namespace
+
+Example random_example(Random& random, testing::Numbers numbers) {
+  const int size = testing::pick(random, 2, 12);
+  Example example{testing::random_graph(random, numbers, size)};
+  for (const Node& node : example.graph.nodes) {
+    example.exact = example.exact && !is_smooth(node);
+    const auto* binary = std::get_if<Binary>(&node.op);
+    if (binary != nullptr && binary->kind == Binary::Kind::kDiv) example.divides = true;
+  }
+  return example;
+}
+
+Point evaluate_at(const Example& example, const Point& x) {
+  std::vector<Point> inputs;
+  auto next = x.begin();
+  for (const ValueId id : example.graph.inputs) {
+    const auto size = element_count(example.graph.value(id).shape);
+    inputs.emplace_back(next, next + size);
+    next += size;
+  }
+  Point y;
+  for (const Point& output : bf_aot::evaluate_exact(example.graph, inputs))
+    y.insert(y.end(), output.begin(), output.end());
+  return y;
+}
+
+FloatBox random_general_box(Random& random, int inputs) {
+  const double radii[] = {0, 0x1p-30, 0x1p-8, 0.25, 1, 4};
+  const double radius = radii[testing::pick(random, 0, 5)];
+  std::uniform_real_distribution<double> unit(-1, 1);
+  FloatBox box;
+  for (int i = 0; i < inputs; ++i) {
+    const double centre = std::round(unit(random) * 64) / 32;
+    const double width = testing::pick(random, 0, 3) == 0 ? 0 : radius;
+    box.lower.push_back(static_cast<float>(centre - width));
+    box.upper.push_back(static_cast<float>(centre + width));
+  }
+  return box;
+}
+
+Point random_point_of(const FloatBox& box, Random& random) {
+  Point x;
+  const bool corner = testing::pick(random, 0, 1) == 0;
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    const mpq_class lower = static_cast<double>(box.lower[i]);
+    const mpq_class upper = static_cast<double>(box.upper[i]);
+    const int step = corner ? 16 * testing::pick(random, 0, 1) : testing::pick(random, 0, 16);
+    x.push_back(lower + (upper - lower) * step / 16);
+  }
+  return x;
+}
+
+void check_order(const Outcome& outcome) {
+  for (std::size_t j = 0; j < outcome.lower.size(); ++j)
+    ASSERT_LE(outcome.lower[j], outcome.upper[j]) << "output " << j;  // also: no NaN
+}
+
+Point rows_at(const LinearSpec& spec, const Point& y) {
+  Point values;
+  for (const std::vector<double>& row : spec.rows) {
+    mpq_class value = 0;
+    for (std::size_t k = 0; k < y.size(); ++k) value += mpq_class(row[k]) * y[k];
+    values.push_back(value);
+  }
+  return values;
+}
+
+void check_values(const Example& example, const Point& y, const Outcome& outcome, double terms) {
+  ASSERT_EQ(y.size(), outcome.lower.size());
+  for (std::size_t j = 0; j < y.size(); ++j) {
+    const mpq_class slack = example.exact ? mpq_class(0) : mpq_class(0x1p-120 * terms);
+    const auto lower = static_cast<double>(outcome.lower[j]);
+    const auto upper = static_cast<double>(outcome.upper[j]);
+    ASSERT_TRUE(lower == -kInf || (lower < kInf && mpq_class(lower) <= y[j] + slack))
+        << fmt::format("output {} is {:a}, lower bound {:a}", j, y[j].get_d(), lower);
+    ASSERT_TRUE(upper == kInf || (upper > -kInf && mpq_class(upper) >= y[j] - slack))
+        << fmt::format("output {} is {:a}, upper bound {:a}", j, y[j].get_d(), upper);
+  }
+}
+
+}  // namespace bf_aot::soundness
