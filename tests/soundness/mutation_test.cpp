@@ -12,6 +12,7 @@
 
 #include "planner/network/error_terms.h"
 #include "tests/soundness/batch.h"
+#include "tests/soundness/engine_call.h"
 #include "tests/soundness/random_net.h"
 
 namespace bf_aot::soundness {
@@ -325,73 +326,99 @@ std::optional<std::string> refuted(const ExactNet& exact, const FloatBox& box,
   return std::nullopt;
 }
 
-class ErrorTerms : public ::testing::TestWithParam<std::string> {
- protected:
-  static constexpr int kVariants = 4;
+constexpr int kVariants = 4;
 
-  // Adds each case twice: with all terms, and without this one.
-  void add(const Exposure& exposure) {
-    PlannerConfig config = planner_config(exposure.method, Lowering::kGeneric, "generic");
-    PlannerConfig mutant = config;
-    mutant.dropped_error_terms = {GetParam()};
-    for (int variant = 0; variant < kVariants; ++variant) {
-      cases_.push_back(exposure.make(random_, variant));
-      cases_.back().net.label += fmt::format(" ({})", to_string(exposure.method));
-      batch_.add(cases_.back().net, config);
-      batch_.add(cases_.back().net, mutant);
+PlannerConfig without(PlannerConfig config, const std::string& term) {
+  config.dropped_error_terms = {term};
+  return config;
+}
+
+Outcome run(const Graph& graph, const PlannerConfig& config, const FloatBox& box) {
+  const engine::Engine engine(plan_for_engine(graph, false, config));
+  return call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
+}
+
+// All variants by the engine, with all terms and without this one: says whether bounds are wrong
+// without it. `layers`: of this kind alone.
+bool exposes(const Exposure& exposure, Form form, Random& random,
+             std::optional<LayerKind> layers = {}) {
+  const PlannerConfig config =
+      planner_config(exposure.method, Lowering::kPrebuilt, engine_targets().front());
+  bool exposed = false;
+  for (int variant = 0; variant < kVariants; ++variant) {
+    const Case made = exposure.make(random, variant);
+    const Graph graph = to_graph(made.net, form);
+    if (layers) {
+      for (const Layer& layer : plan_for_engine(graph, false, config)->layers)
+        EXPECT_EQ(layer.kind, *layers);
     }
+    const ExactNet exact(made.net);
+    const auto whole = refuted(exact, made.box, run(graph, config, made.box));
+    EXPECT_FALSE(whole.has_value()) << made.net.label << ": " << whole.value_or("");
+    const auto mutant =
+        refuted(exact, made.box, run(graph, without(config, exposure.term), made.box));
+    if (!mutant) continue;
+    exposed = true;
+    std::printf("%s: %s\n", made.net.label.c_str(), mutant->c_str());
   }
+  return exposed;
+}
 
-  Random random_{1};
-  std::vector<Case> cases_;
-  Batch batch_;
-};
+class ErrorTerms : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ErrorTerms, IsNeeded) {
-  for (const Exposure& exposure : kExposures)
-    if (exposure.term == GetParam()) add(exposure);
-  ASSERT_FALSE(cases_.empty()) << "no test exposes error term '" << GetParam() << "'";
-  batch_.build({"g++", {"-O0"}});
-  std::vector<bool> exposed(cases_.size() / kVariants, false);  // by exposure
-  for (std::size_t i = 0; i < cases_.size(); ++i) {
-    const ExactNet exact(cases_[i].net);
-    const auto whole = refuted(exact, cases_[i].box, batch_.run(2 * i, cases_[i].box));
-    EXPECT_FALSE(whole.has_value()) << cases_[i].net.label << ": " << whole.value_or("");
-    const auto mutant = refuted(exact, cases_[i].box, batch_.run(2 * i + 1, cases_[i].box));
-    if (!mutant) continue;
-    exposed[i / kVariants] = true;
-    std::printf("%s: %s\n", cases_[i].net.label.c_str(), mutant->c_str());
+  Random random{1};
+  int exposures = 0;
+  for (const Exposure& exposure : kExposures) {
+    if (exposure.term != GetParam()) continue;
+    ++exposures;
+    EXPECT_TRUE(exposes(exposure, Form::kDense, random))
+        << "dropping '" << GetParam() << "' goes unnoticed by exposure " << exposures << " ("
+        << to_string(exposure.method) << ")";
   }
-  for (std::size_t i = 0; i < exposed.size(); ++i)
-    EXPECT_TRUE(exposed[i]) << "dropping '" << GetParam() << "' goes unnoticed by "
-                            << cases_[i * kVariants].net.label;
+  EXPECT_GT(exposures, 0) << "no test exposes error term '" << GetParam() << "'";
 }
 
 class TermErrors : public ::testing::TestWithParam<int> {};
 
 TEST_P(TermErrors, AreNeeded) {
   const TermExposure& given = kTermExposures[GetParam()];
-  PlannerConfig config = planner_config(given.exposure.method, Lowering::kGeneric, "generic");
-  PlannerConfig mutant = config;
-  mutant.dropped_error_terms = {given.exposure.term};
   Random random{1};
+  EXPECT_TRUE(exposes(given.exposure, given.form, random, LayerKind::kSum))
+      << "dropping '" << given.exposure.term << "' goes unnoticed";
+}
+
+// One exposure of each term in generated code, whose loops are not those of the engine.
+TEST(GeneratedCode, NeedsErrorTerms) {
+  Random random{1};
+  std::vector<const Exposure*> exposures;
   std::vector<Case> cases;
   Batch batch;
-  for (int variant = 0; variant < 4; ++variant) {
-    cases.push_back(given.exposure.make(random, variant));
-    batch.add(to_graph(cases.back().net, given.form), false, config);
-    batch.add(to_graph(cases.back().net, given.form), false, mutant);
+  for (const Exposure& exposure : kExposures) {
+    const bool again = std::ranges::any_of(exposures, [&](const Exposure* other) {
+      return std::string_view(other->term) == exposure.term;
+    });
+    if (again) continue;
+    exposures.push_back(&exposure);
+    const PlannerConfig config = planner_config(exposure.method, Lowering::kGeneric, "generic");
+    for (int variant = 0; variant < kVariants; ++variant) {
+      cases.push_back(exposure.make(random, variant));
+      batch.add(cases.back().net, config);
+      batch.add(cases.back().net, without(config, exposure.term));
+    }
   }
-  for (const Layer& layer : batch.plan(0).layers) EXPECT_EQ(layer.kind, LayerKind::kSum);
+  EXPECT_EQ(exposures.size(), error_term_names().size());
   batch.build({"g++", {"-O0"}});
-  int exposed = 0;
+  std::vector<bool> exposed(exposures.size(), false);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const ExactNet exact(cases[i].net);
     const auto whole = refuted(exact, cases[i].box, batch.run(2 * i, cases[i].box));
     EXPECT_FALSE(whole.has_value()) << cases[i].net.label << ": " << whole.value_or("");
-    if (refuted(exact, cases[i].box, batch.run(2 * i + 1, cases[i].box))) ++exposed;
+    if (refuted(exact, cases[i].box, batch.run(2 * i + 1, cases[i].box)))
+      exposed[i / kVariants] = true;
   }
-  EXPECT_GT(exposed, 0) << "dropping '" << given.exposure.term << "' goes unnoticed";
+  for (std::size_t i = 0; i < exposed.size(); ++i)
+    EXPECT_TRUE(exposed[i]) << "dropping '" << exposures[i]->term << "' goes unnoticed";
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, TermErrors,
