@@ -1,4 +1,4 @@
-# Installs the compiler, the runtime and the CMake package bf_aot.
+# Installs the compiler, the runtime, the library and the CMake package bf_aot.
 include(CMakePackageConfigHelpers)
 
 add_library(bf_aot::runtime ALIAS bf_runtime)
@@ -16,6 +16,11 @@ install(DIRECTORY runtime/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/bf_aot)
 install(EXPORT bf_aot-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
+if(BF_AOT_INSTALL_LIBRARY)
+  install(TARGETS bf_aot EXPORT bf_aot-library-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES aot/library/bf_aot.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot)
+  install(EXPORT bf_aot-library-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
+endif()
 configure_package_config_file(cmake/bf_aot-config.cmake.in
   ${PROJECT_BINARY_DIR}/bf_aot-config.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/bf_aot-config-version.cmake

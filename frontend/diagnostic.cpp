@@ -17,6 +17,7 @@ std::string join(const std::vector<Diagnostic>& diagnostics) {
 }
 
 thread_local const CheckScope* innermost = nullptr;
+thread_local bool checks_throw = false;
 
 // "entry bounds, step 2 (relax), ", the outermost scope first.
 std::string scopes() {
@@ -45,6 +46,12 @@ CheckScope::~CheckScope() {
   innermost = outer_;
 }
 
+ThrowingChecks::ThrowingChecks() : outer_(std::exchange(checks_throw, true)) {}
+
+ThrowingChecks::~ThrowingChecks() {
+  checks_throw = outer_;
+}
+
 std::string to_string(const Diagnostic& diagnostic) {
   std::string text = "error " + diagnostic.code + ": ";
   if (!diagnostic.where.empty()) text += diagnostic.where + ": ";
@@ -66,6 +73,9 @@ namespace internal {
 
 void check_failed(const char* condition, const char* file, int line) {
   const std::string name(from_root(file));
+  if (checks_throw)
+    throw InternalError(scopes() + "check failed: " + condition + " (" + name + ":" +
+                        std::to_string(line) + ")");
   std::fprintf(stderr,
                "bf-aot: internal error: %scheck failed: %s (%s:%d)\n"
                "  This is a bug of bf-aot. Please report it with this message, the command line, "

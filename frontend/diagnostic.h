@@ -40,7 +40,7 @@ namespace internal {
 }
 
 // A broken invariant of ours, never the user's fault: prints what was checked (see CheckScope),
-// file:line and how to report it, and aborts.
+// file:line and how to report it, and aborts; throws within ThrowingChecks.
 #define BF_CHECK(condition) \
   ((condition) ? (void)0 : ::bf_aot::internal::check_failed(#condition, __FILE__, __LINE__))
 

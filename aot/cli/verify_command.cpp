@@ -9,26 +9,19 @@
 
 #include "aot/cli/commands.h"
 #include "aot/decide/branch.h"
-#include "aot/decide/decide.h"
+#include "aot/decide/decision.h"
 #include "aot/decide/verdict_report.h"
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
-#include "aot/verifier/verifier.h"
 #include "aot/options/options.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "frontend/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
 namespace {
-
-// From where on the interval method pays for its own compilation: cases, elements of tensors.
-constexpr std::size_t kManyCases = 32;
-constexpr std::int64_t kManyElements = 20'000;
-
-// Seconds that boxes are split before the search for a counterexample.
-constexpr double kFirstBranching = 1;
 
 constexpr char kVerifyFooter[] =
     "The first line of the answer is 'verified' (no input violates the property), 'falsified' "
@@ -61,16 +54,6 @@ struct VerifyArguments {
            : competition     ? Wording::kCompetition
                              : Wording::kPlain;
   }
-};
-
-struct Outcome {
-  Answer answer = Answer::kUnknown;
-  std::optional<Witness> witness;
-  std::size_t cases = 0, verified_cases = 0;
-  std::vector<std::string> methods;  // that were run
-  BranchTotals branched;
-  double seconds = 0, compile_seconds = 0;
-  double decide_seconds = 0;  // with verifiers that are loaded
 };
 
 void add_options(CLI::App& app, VerifyArguments& arguments) {
@@ -172,111 +155,55 @@ class Counter {
   Stopwatch stopwatch_;
 };
 
-// Elements of all tensors: what decides whether the backward method is a matter of seconds.
-std::int64_t tensor_elements(const Graph& graph) {
-  std::int64_t count = 0;
-  for (const Value& value : graph.values) count += element_count(value.shape);
-  return count;
-}
-
 double branch_seconds(const VerifyArguments& arguments) {
   constexpr double kSeconds = 20, kEver = 1e6;
   if (arguments.branch) return *arguments.branch;
   return arguments.timeout > 0 ? kEver : kSeconds;
 }
 
-std::vector<Method> methods_of(const VerifyArguments& arguments, const Graph& graph,
-                               std::size_t cases) {
-  if (arguments.model.method != "auto") return {method_of(arguments.model.method)};
-  if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
-    return {Method::kIbp, Method::kCrown};
-  return {Method::kCrown};
+// Decides with counters on a terminal, and verifiers as the options ask for.
+Outcome decide_with(const VerifyArguments& arguments, const Property& property) {
+  const Stopwatch stopwatch;
+  const Sampler network(arguments.model.model);
+  DecisionSettings settings;
+  if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
+  settings.search_seconds = arguments.search;
+  settings.branch_seconds = branch_seconds(arguments);
+  ModelArguments model = arguments.model;
+  model.method = "crown";  // until each method is set
+  CompileOptions options = compile_options(model);
+  options.spec = to_spec(property);
+
+  std::optional<Counter> counter;
+  std::optional<DecisionPhase> phase;
+  DecisionCalls calls;
+  calls.make_verifier = [&](Method method, bool split) {
+    counter.reset();
+    phase.reset();
+    options.planner.method = method;
+    options.planner.decide = split;
+    if (split && model.batch == 1) options.planner.batch = kBranchBatch;
+    auto plan = std::make_shared<const Plan>(plan_model(model.model, options));
+    MadeVerifier made = make_verifier(plan, options, compiler_options(model));
+    return DecisionVerifier{std::move(plan), std::move(made.host)};
+  };
+  calls.progress = [&](const DecisionProgress& progress) {
+    if (phase != progress.phase) {
+      counter.reset();
+      phase = progress.phase;
+      counter.emplace(*phase == DecisionPhase::kBound    ? "bound"
+                      : *phase == DecisionPhase::kSearch ? "search"
+                                                         : "split");
+    }
+    if (*phase == DecisionPhase::kSplit)
+      counter->boxes(progress.boxes, progress.proven);
+    else
+      counter->cases(progress.done, progress.count);
+  };
+  Outcome outcome = decide(network, property, settings, calls);
+  outcome.seconds = stopwatch.seconds();
+  return outcome;
 }
-
-// One decision: the methods in order, and after the first of them the search, which may save the
-// others. With the last one boxes are split: for a short time before the search, which most
-// properties of few inputs do not need then.
-class Decision {
- public:
-  Decision(const VerifyArguments& arguments, const Property& property)
-      : arguments_(arguments),
-        property_(property),
-        network_(arguments.model.model),
-        cases_(property) {}
-
-  Outcome run() {
-    check_interface(property_, network_.graph());
-    ModelArguments model = arguments_.model;
-    model.method = "crown";  // until each method is set
-    options_ = compile_options(model);
-    options_.spec = to_spec(property_);
-    outcome_.cases = cases_.count();
-    const auto methods = methods_of(arguments_, network_.graph(), cases_.count());
-    const double branching = is_branchable(property_) ? branch_seconds(arguments_) : 0;
-    for (const Method method : methods) {
-      if (is_decided()) break;
-      apply(method, method == methods.back() ? branching : 0);
-    }
-    outcome_.verified_cases = cases_.verified_count();
-    if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
-    if (outcome_.witness) outcome_.answer = Answer::kFalsified;
-    outcome_.seconds = stopwatch_.seconds();
-    return std::move(outcome_);
-  }
-
- private:
-  bool is_decided() const {
-    return outcome_.witness.has_value() || cases_.verified_count() == cases_.count();
-  }
-
-  void apply(Method method, double branching) {
-    const Stopwatch compiling;
-    options_.planner.method = method;
-    options_.planner.decide = branching > 0;
-    if (branching > 0 && arguments_.model.batch == 1) options_.planner.batch = kBranchBatch;
-    const auto plan = std::make_shared<const Plan>(plan_model(arguments_.model.model, options_));
-    const MadeVerifier made = make_verifier(plan, options_, compiler_options(arguments_.model));
-    const HostVerifier& verifier = *made.host;
-    outcome_.compile_seconds += compiling.seconds();
-    outcome_.methods.emplace_back(to_string(method));
-    const Stopwatch deciding;
-    {
-      Counter counter("bound");
-      verify_cases(verifier, cases_, [&](auto done, auto count) { counter.cases(done, count); });
-    }
-    const double first = arguments_.search > 0 ? std::min(branching, kFirstBranching) : branching;
-    branch(verifier, *plan, first);
-    if (outcome_.methods.size() == 1) search(verifier);
-    if (branching > first) branch(verifier, *plan, branching);
-    outcome_.decide_seconds += deciding.seconds();
-  }
-
-  void branch(const HostVerifier& verifier, const Plan& plan, double seconds) {
-    if (is_decided() || seconds <= 0) return;
-    Counter counter("split");
-    const auto found = branch_and_bound(
-        verifier, plan, property_, cases_, seconds,
-        [&](auto boxes, double proven) { counter.boxes(boxes, proven); }, outcome_.branched);
-    // Of functions without rational values the check may leave open what bounds prove.
-    if (found) outcome_.witness = check_.prove(found->property_case, found->x);
-  }
-
-  void search(const HostVerifier& verifier) {
-    if (is_decided()) return;
-    Counter counter("search");
-    outcome_.witness = falsify(verifier, property_, cases_, check_, arguments_.search,
-                               [&](auto done, auto count) { counter.cases(done, count); });
-  }
-
-  const Stopwatch stopwatch_;
-  const VerifyArguments& arguments_;
-  const Property& property_;
-  const Sampler network_;
-  const WitnessCheck check_{property_, network_};
-  Cases cases_;
-  CompileOptions options_;
-  Outcome outcome_;
-};
 
 nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
                                const Outcome& outcome) {
@@ -294,7 +221,7 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
   json["seconds"] = outcome.seconds;
-  json["compile_seconds"] = outcome.compile_seconds;
+  json["compile_seconds"] = outcome.make_seconds;
   return json;
 }
 
@@ -314,7 +241,7 @@ void print_plain(const Outcome& outcome) {
     fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
                outcome.branched.points, duration(outcome.branched.seconds));
   fmt::print("time     {}, of which {} compile\n", duration(outcome.seconds),
-             duration(outcome.compile_seconds));
+             duration(outcome.make_seconds));
 }
 
 void print(const VerifyArguments& arguments, const Property& property, const Outcome& outcome) {
@@ -345,7 +272,7 @@ const char* timeout_text(const VerifyArguments& arguments) {
 int run(const VerifyArguments& arguments) {
   const Property property = read_property(arguments.property);
   check_network_name(arguments, property);
-  const Outcome outcome = Decision(arguments, property).run();
+  const Outcome outcome = decide_with(arguments, property);
   set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
     write_file(arguments.counterexample, competition_text(*outcome.witness));

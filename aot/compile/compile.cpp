@@ -78,6 +78,10 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
   ImportedModel imported = import_model(model);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
+  return run_frontend(FrontendResult{std::move(imported.graph), std::move(imported.info)}, options);
+}
+
+FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
   if (options.property) check_interface(*options.property, imported.graph);
   const std::optional<LinearSpec> spec = spec_of(options);
   PassOptions passes;
@@ -85,7 +89,7 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
   passes.disabled = options.disabled_passes;
   passes.after_pass = options.after_pass;
   normalise(imported.graph, passes);
-  return {std::move(imported.graph), std::move(imported.info)};
+  return imported;
 }
 
 std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options) {

@@ -59,6 +59,9 @@ struct FrontendResult {
 };
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
 
+/// The same of a network as it was imported.
+FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options);
+
 /// The planner on what the front half made. `name`: the symbols' prefix.
 Plan run_planner(const FrontendResult& front, const std::string& name,
                  const CompileOptions& options);

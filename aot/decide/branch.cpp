@@ -57,6 +57,7 @@ class Tables {
 // What bf_budget::stop is asked with.
 struct Watch {
   const BranchProgress& progress;
+  const StopAsked& stop;
   double seconds;
   std::uint64_t boxes_before;
   Stopwatch stopwatch = {};
@@ -65,7 +66,7 @@ struct Watch {
 int is_over(void* data, const bf_search* search) {
   const Watch& watch = *static_cast<const Watch*>(data);
   watch.progress(watch.boxes_before + search->boxes, search->proven);
-  return watch.stopwatch.seconds() >= watch.seconds ? 1 : 0;
+  return watch.stop() || watch.stopwatch.seconds() >= watch.seconds ? 1 : 0;
 }
 
 }  // namespace
@@ -81,7 +82,8 @@ bool is_branchable(const Property& property) {
 
 std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
                                                const Property& property, Cases& cases,
-                                               double seconds, const BranchProgress& progress,
+                                               double seconds, const StopAsked& stop,
+                                               const BranchProgress& progress,
                                                BranchTotals& totals) {
   const Tables tables(property, cases);
   const auto batch = static_cast<std::size_t>(plan.config.batch);
@@ -102,11 +104,11 @@ std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, con
   const Stopwatch stopwatch;
   std::optional<ViolatingPoint> found;
   const std::vector<std::size_t> open = cases.open();
-  for (std::size_t k = 0; k < open.size() && !found; ++k) {
+  for (std::size_t k = 0; k < open.size() && !found && !stop(); ++k) {
     // What is left, shared by the cases that are left.
     const double share =
         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
-    Watch watch = {progress, share, totals.boxes};
+    Watch watch = {progress, stop, share, totals.boxes};
     const bf_budget budget = {0, is_over, &watch};
     const FloatBox box = cases.box(open[k]);
     bf_result result = {BF_UNKNOWN, 0, 0, point.data()};

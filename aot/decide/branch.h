@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/decide/cases.h"
+#include "aot/decide/stop.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
@@ -36,11 +37,13 @@ struct ViolatingPoint {
 using BranchProgress = std::function<void(std::uint64_t boxes, double proven)>;
 
 // Splits the boxes of open cases until they are verified, or one has a violation, for at most
-// `seconds` in all; see docs/proofs/branch-and-bound.md. The verifier is made with decide, and
-// a batch. Adds to `totals`. Throws: BF3306 when the verifier refuses a box.
+// `seconds` in all or until a stop is asked for; see docs/proofs/branch-and-bound.md. The verifier
+// is made with decide, and a batch. Adds to `totals`. Throws: BF3306 when the verifier refuses a
+// box.
 std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
                                                const Property& property, Cases& cases,
-                                               double seconds, const BranchProgress& progress,
+                                               double seconds, const StopAsked& stop,
+                                               const BranchProgress& progress,
                                                BranchTotals& totals);
 
 }  // namespace bf_aot::cli

@@ -7,9 +7,11 @@
 
 namespace bf_aot::cli {
 
-void verify_cases(const HostVerifier& verifier, Cases& cases, const CaseProgress& progress) {
+void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& stop,
+                  const CaseProgress& progress) {
   const std::vector<std::size_t> open = cases.open();
   for (std::size_t k = 0; k < open.size(); ++k) {
+    if (stop()) return;
     progress(k, open.size());
     cases.judge(open[k], verifier.spec_bounds(cases.box(open[k])));
   }
@@ -18,16 +20,17 @@ void verify_cases(const HostVerifier& verifier, Cases& cases, const CaseProgress
 
 std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
-                               const CaseProgress& progress) {
+                               const StopAsked& stop, const CaseProgress& progress) {
   const Evaluation evaluate = [&](const std::vector<float>& x) { return verifier.evaluate(x); };
   const std::vector<std::size_t> open = cases.open();
   const Stopwatch stopwatch;
-  for (std::size_t k = 0; k < open.size(); ++k) {
+  for (std::size_t k = 0; k < open.size() && !stop(); ++k) {
     progress(k, open.size());
     // What is left, shared by the cases that are left.
     const double share =
         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
-    if (auto witness = search_violation(property, open[k], evaluate, check, share)) return witness;
+    if (auto witness = search_violation(property, open[k], evaluate, check, share, stop))
+      return witness;
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "aot/decide/cases.h"
+#include "aot/decide/stop.h"
 #include "aot/decide/witness.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/property.h"
@@ -14,12 +15,13 @@ namespace bf_aot::cli {
 // Called with what is done of how many, now and then.
 using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 
-// Bounds every open case by the verifier.
-void verify_cases(const HostVerifier& verifier, Cases& cases, const CaseProgress& progress);
+// Bounds every open case by the verifier, until a stop is asked for.
+void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& stop,
+                  const CaseProgress& progress);
 
-// Searches open cases for a violation, for at most `seconds` in all.
+// Searches open cases for a violation, for at most `seconds` in all or until a stop is asked for.
 std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
-                               const CaseProgress& progress);
+                               const StopAsked& stop, const CaseProgress& progress);
 
 }  // namespace bf_aot::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aot/verifier/verifier.h"
@@ -25,6 +26,7 @@ struct SampledPoint {
 class Sampler {
  public:
   explicit Sampler(const std::filesystem::path& model);
+  explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
 
   // `rows`: C, exact doubles.
   SampledPoint evaluate(const std::vector<double>& input,

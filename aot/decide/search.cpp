@@ -17,13 +17,14 @@ constexpr int kProofs = 20;  // attempts to prove a point, each an evaluation in
 class Search {
  public:
   Search(const Property& property, std::size_t index, const Evaluation& evaluate,
-         const WitnessCheck& check, double seconds)
+         const WitnessCheck& check, double seconds, const StopAsked& stop)
       : property_(property),
         case_(property.cases[index]),
         index_(index),
         evaluate_(evaluate),
         check_(check),
-        seconds_(seconds) {
+        seconds_(seconds),
+        stop_(stop) {
     for (std::size_t i = 0; i < case_.box.lower.size(); ++i) {
       lower_.push_back(static_cast<float>(case_.box.lower[i]));
       upper_.push_back(static_cast<float>(case_.box.upper[i]));
@@ -77,7 +78,9 @@ class Search {
     return term;
   }
 
-  bool go_on() const { return !found_ && proofs_ < kProofs && stopwatch_.seconds() < seconds_; }
+  bool go_on() const {
+    return !found_ && proofs_ < kProofs && stopwatch_.seconds() < seconds_ && !stop_();
+  }
 
   Point centre() const {
     Point point(lower_.size());
@@ -120,7 +123,7 @@ class Search {
     visit(centre());
     const bool all = free_.size() <= kAllCorners;
     const std::size_t corners = free_.empty() ? 0 : all ? std::size_t{1} << free_.size() : 2;
-    for (std::size_t corner = 0; corner < corners && !found_; ++corner) {
+    for (std::size_t corner = 0; corner < corners && !found_ && !stop_(); ++corner) {
       Point point = centre();
       for (std::size_t k = 0; k < free_.size(); ++k) {
         const bool up = (all ? corner >> k : corner) % 2 != 0;
@@ -163,6 +166,7 @@ class Search {
   const Evaluation& evaluate_;
   const WitnessCheck& check_;
   const double seconds_;
+  const StopAsked& stop_;
   const Stopwatch stopwatch_;
   std::mt19937 random_{1};
   Point lower_, upper_;  // the case's box, rounded
@@ -178,8 +182,8 @@ class Search {
 
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const WitnessCheck& check,
-                                        double seconds) {
-  return Search(property, index, evaluate, check, seconds).run();
+                                        double seconds, const StopAsked& stop) {
+  return Search(property, index, evaluate, check, seconds, stop).run();
 }
 
 }  // namespace bf_aot::cli

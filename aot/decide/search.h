@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "aot/decide/stop.h"
 #include "aot/decide/witness.h"
 #include "aot/host/progress.h"
 
@@ -12,11 +13,12 @@ namespace bf_aot::cli {
 // A fast evaluation of the network, without guarantee: it only proposes points.
 using Evaluation = std::function<std::vector<float>(const std::vector<float>&)>;
 
-// Looks for a violation in one case for at most `seconds`: the centre and a few corners always,
-// then random points, then descent along estimated slopes. Every point that looks like a violation
-// is given to `check`, which proves it. The same for the same arguments, but for the time.
+// Looks for a violation in one case for at most `seconds` or until a stop is asked for: the centre
+// and a few corners always, then random points, then descent along estimated slopes. Every point
+// that looks like a violation is given to `check`, which proves it. The same for the same
+// arguments, but for the time.
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const WitnessCheck& check,
-                                        double seconds);
+                                        double seconds, const StopAsked& stop);
 
 }  // namespace bf_aot::cli

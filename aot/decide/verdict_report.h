@@ -5,12 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "aot/decide/decision.h"
 #include "aot/decide/witness.h"
 #include "frontend/property.h"
 
 namespace bf_aot::cli {
-
-enum class Answer : std::uint8_t { kVerified, kFalsified, kUnknown, kTimeout };
 
 // Who reads the answer: people; the scripts of the VNN-COMP competitions ("unsat", "sat",
 // "unknown", "timeout"); tools that follow the command line of VNN-LIB 2.0 ("timed-out").

@@ -46,6 +46,7 @@ def main():
             (folder / name).symlink_to(source / name)
         (folder / "build/demo").mkdir(parents=True)
         (folder / "build/demo/aot").symlink_to(program.parent)
+        (folder / "build/demo/include").symlink_to(program.parent.parent / "include")
         environment = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"))
         tiny = ""
         if any(kind == "tiny" for kind, _ in blocks):

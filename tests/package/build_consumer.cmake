@@ -31,6 +31,18 @@ if(output MATCHES "Compiling the verifier")
   message(FATAL_ERROR "the second build compiled a verifier again:\n${output}")
 endif()
 
+# The library, where this build has it.
+if(LIBRARY)
+  run(${CMAKE_COMMAND} -S ${LIBRARY} -B ${WORK}/library -G ${GENERATOR}
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+    "-DCMAKE_EXE_LINKER_FLAGS=${LINKER_FLAGS}")
+  run(${CMAKE_COMMAND} --build ${WORK}/library)
+  run(${WORK}/library/library_consumer ${SOURCE_DIR}/models)
+  if(NOT output MATCHES "output 9: \\[")
+    message(FATAL_ERROR "the library's consumer prints:\n${output}")
+  endif()
+endif()
+
 # A project made by --project builds without bf-aot installed.
 run(${WORK}/prefix/bin/bf-aot ${SOURCE_DIR}/models/tiny.onnx --project ${WORK}/project
   --cxx ${CXX_COMPILER})

@@ -11,3 +11,6 @@ target_compile_definitions(generated_test PRIVATE BF_GENERATED_DIR="${generated}
 
 # The engine's kernels of each instruction set, and without contraction.
 bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)
+
+# The library of others' programs.
+bf_add_test(unit_library aot/library/library_test.cpp LINK bf_library LABELS unit)

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/decide/branch.h"
+#include "aot/decide/sample.h"
+#include "aot/decide/stop.h"
+#include "aot/decide/witness.h"
+#include "aot/verifier/verifier.h"
+#include "frontend/property.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot::cli {
+
+enum class Answer : std::uint8_t { kVerified, kFalsified, kUnknown, kTimeout };
+
+struct DecisionSettings {
+  std::optional<Method> method;  // none: crown, after ibp for many cases or large networks
+  double search_seconds = 5;     // most, to search for a counterexample
+  double branch_seconds = 20;    // most, to split boxes where few inputs vary
+};
+
+enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit };
+
+struct DecisionProgress {
+  DecisionPhase phase = DecisionPhase::kBound;
+  std::size_t done = 0, count = 0;  // cases, of kBound and kSearch
+  std::uint64_t boxes = 0;          // that were bounded, of kSplit
+  double proven = 0;                // the part of the case, of kSplit
+};
+
+// A verifier of the property's rows (see to_spec), and its plan.
+struct DecisionVerifier {
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<const HostVerifier> host;
+};
+
+// What a decision asks of its caller, on the thread that decides.
+struct DecisionCalls {
+  // split: the verifier is for branch_and_bound, too.
+  std::function<DecisionVerifier(Method method, bool split)> make_verifier;
+  StopAsked stop = [] { return false; };
+  std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
+};
+
+struct Outcome {
+  Answer answer = Answer::kUnknown;  // or verified, falsified
+  bool stopped = false;              // undecided, as a stop was asked for
+  std::optional<Witness> witness;
+  std::size_t cases = 0, verified_cases = 0;
+  std::vector<std::string> methods;  // that were run
+  BranchTotals branched;
+  double seconds = 0, make_seconds = 0;
+  double decide_seconds = 0;  // with verifiers that are made
+};
+
+// Decides a property of a network: bounds by the methods in order, and after the first of them a
+// search, which may save the others. With the last one boxes are split: for a short time before the
+// search, which most properties of few inputs do not need then. Verified is proven by bounds,
+// falsified by a witness whose rounding is counted; a stop leaves unknown.
+// Throws: BF3408 when the property is about another network, BF3306, and what the caller's
+// functions throw.
+Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,
+               const DecisionCalls& calls);
+
+}  // namespace bf_aot::cli

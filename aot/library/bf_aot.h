@@ -1,0 +1,242 @@
+#pragma once
+
+// The library bf_aot::bf_aot: sound bounds of ONNX networks, and decisions of properties, in this
+// process and without a C++ compiler.
+//
+// Every call is safe from several threads at once, on the same objects as well. No exception leaves
+// a call, but those that a std::function of the caller's throws while it is copied: what goes wrong
+// is an Error. There is no state outside of the objects. Objects are handles: a copy shares what
+// was made, and it lives as long as one of them.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bf_aot::api {
+
+/// What went wrong, as the program bf-aot says it.
+struct Error {
+  std::string code;           ///< stable: "BF1003"; all are in docs/reference/diagnostics.md
+  std::string where;          ///< "Conv 'Conv_12' (node 7)", "box 3, input 0"; may be empty
+  std::string message;        ///< what is wrong
+  std::string hint;           ///< what to do about it; may be empty
+  std::vector<Error> others;  ///< what else is wrong with the same model
+
+  /// "error BF1003: WHERE: MESSAGE\n  hint: HINT\n", and the same of the others.
+  std::string text() const;
+};
+
+/// A value or an error.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : either_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : either_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const noexcept { return either_.index() == 0; }
+  explicit operator bool() const noexcept { return ok(); }
+
+  /// Of a result that is ok(); ends the program on any other.
+  T& value() & { return checked<0>(either_); }
+  const T& value() const& { return checked<0>(either_); }
+  T&& value() && { return std::move(checked<0>(either_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  /// Of a result that is not ok(); ends the program on any other.
+  const Error& error() const { return checked<1>(either_); }
+
+ private:
+  template <std::size_t kIndex, class Either>
+  static auto& checked(Either& either) {
+    auto* const found = std::get_if<kIndex>(&either);
+    if (found == nullptr) std::abort();
+    return *found;
+  }
+
+  std::variant<T, Error> either_;
+};
+
+/// A tensor of a model; its elements are counted row-major.
+struct Tensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// A network as it was read, immutable. Its numbers are exact: bounds hold for the network in real
+/// arithmetic, not for one of its evaluations in floating point.
+class Model {
+ public:
+  /// An ONNX file, plain or compressed by gzip; external weights are read from its folder only.
+  /// Errors: BF10xx, all problems of the file together.
+  static Result<Model> load(const std::filesystem::path& path);
+
+  /// The same from memory; external weights are refused. `name` stands in messages.
+  static Result<Model> from_bytes(std::span<const std::byte> bytes,
+                                  std::string_view name = "model.onnx");
+
+  const std::vector<Tensor>& inputs() const noexcept;
+  const std::vector<Tensor>& outputs() const noexcept;
+
+  /// Elements over all inputs and all outputs. Vectors x and y of the calls below have the elements
+  /// of the tensors one after the other, in this order.
+  std::size_t input_count() const noexcept;
+  std::size_t output_count() const noexcept;
+
+  struct State;  // not for callers
+
+ private:
+  explicit Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  friend class Library;
+  std::shared_ptr<const State> state_;
+};
+
+/// How bounds are made; see docs/guide/methods.md. From fast to tight: intervals; backward bounds
+/// of the outputs on intervals; of every neuron that needs them; the same with optimised slopes.
+/// kForward is for dense layers with ReLU alone.
+enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForward };
+
+/// "crown-ibp", as the program's --method.
+const char* to_string(Method method) noexcept;
+
+/// Rows C y - d that are bounded besides the outputs y; tighter than what follows from bounds of y.
+struct Specification {
+  std::vector<double> rows;     ///< C, row-major [rows, outputs]; finite
+  std::vector<double> offsets;  ///< d, [rows]; empty: zeros
+};
+
+struct Options {
+  Method method = Method::kCrown;
+  int iterations = 20;             ///< of kAlphaCrown: 1 to 1000
+  int row_tile = 0;                ///< rows of backward bounds made together, 2 to 2^20; 0 chooses
+  std::int64_t memory_budget = 0;  ///< bytes of one workspace; 0: none
+  int batch = 1;                   ///< boxes that a workspace has room for, 1 to 65536
+  int threads = 1;                 ///< most that share a call of many boxes, 1 to 256
+};
+
+/// Row-major [boxes, rows].
+struct Bounds {
+  std::size_t boxes = 0;
+  std::size_t rows = 0;
+  std::vector<float> lower, upper;
+};
+
+/// Bounds of one network by one method.
+///
+/// Each call takes a workspace of workspace_bytes() from a pool, or makes one where all are in use;
+/// they are given back to the system with the last copy of the verifier.
+class Verifier {
+ public:
+  /// Plans the work. Takes seconds for large networks.
+  /// Errors: BF3501 an option; BF2007, BF2009 the specification; BF20xx, BF21xx the network cannot
+  /// be bounded, or not within the budget; BF3504.
+  static Result<Verifier> make(const Model& model, const Options& options = {},
+                               const Specification& specification = {});
+
+  std::size_t input_count() const noexcept;
+  std::size_t output_count() const noexcept;
+  std::size_t spec_rows() const noexcept;  ///< 0: there is no specification
+  std::size_t workspace_bytes() const noexcept;
+
+  /// Bounds of the outputs on boxes { x : lower <= x <= upper }: lower and upper are [boxes,
+  /// inputs], row-major, finite. For every real x in a box, lower <= y <= upper in each output of
+  /// the network in real arithmetic: all rounding is outward, of weights as well. Where no finite
+  /// float32 bounds an output, its bound is infinite. No box's bounds depend on the others, nor on
+  /// `threads`.
+  /// Errors: BF3502 sizes; BF3503 a box, named by its index; BF3504; BF3306 the processor's
+  /// floating-point mode does not keep IEEE arithmetic.
+  Result<Bounds> bounds(std::span<const float> lower, std::span<const float> upper) const;
+
+  /// The same of the specification's rows. Errors: also BF3502 when there is no specification.
+  Result<Bounds> spec_bounds(std::span<const float> lower, std::span<const float> upper) const;
+
+  /// The network at x, [inputs], in plain float32: rounded, without guarantee. [outputs].
+  Result<std::vector<float>> evaluate(std::span<const float> x) const;
+
+  struct State;  // not for callers
+
+ private:
+  explicit Verifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  friend class Library;
+  std::shared_ptr<const State> state_;
+};
+
+/// kVerified: no input violates the property; proven by bounds. kFalsified: an input does; proven.
+enum class Verdict : std::uint8_t { kVerified, kFalsified, kUnknown };
+
+const char* to_string(Verdict verdict) noexcept;
+
+/// What verify() is doing: bounding cases, searching them for a counterexample, splitting boxes.
+enum class Phase : std::uint8_t { kBound, kSearch, kSplit };
+
+struct Progress {
+  Phase phase = Phase::kBound;
+  std::size_t cases_done = 0, cases = 0;  ///< of kBound and kSearch
+  std::uint64_t boxes = 0;                ///< bounded so far, of kSplit
+  double proven = 0;                      ///< the part of the case, 0 to 1, of kSplit
+};
+
+struct VerifyOptions {
+  std::optional<Method> method;    ///< none: kCrown, after kIbp for many cases or large networks
+  int iterations = 20;             ///< as in Options
+  int row_tile = 0;                ///< as in Options
+  std::int64_t memory_budget = 0;  ///< as in Options
+  double search_seconds = 5;       ///< most, to search for a counterexample
+  double branch_seconds = 20;      ///< most, to split boxes, where at most 16 inputs vary
+  double timeout_seconds = 0;      ///< after which verify() stops, as by `stop`; 0: never
+
+  /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
+  std::function<void(const Progress&)> progress;
+
+  /// Ends verify() with kUnknown: between boxes, not while a verifier is planned.
+  std::stop_token stop;
+};
+
+/// An input that violates the property, proven on the network as it was read, in arithmetic that
+/// counts every rounding.
+struct Counterexample {
+  std::vector<double> input;             ///< [inputs], the doubles nearest to exact_input
+  std::vector<std::string> exact_input;  ///< [inputs], decimals; of over 120 digits, as in `input`
+  std::vector<double> output;            ///< [outputs], rounded
+  std::size_t property_case = 0;         ///< index among the property's cases
+  std::size_t clause = 0;                ///< of the case, whose conditions all hold
+  bool rational = false;                 ///< proven in rationals; else in double with error bounds
+};
+
+struct VerifyResult {
+  Verdict verdict = Verdict::kUnknown;
+  bool stopped = false;                          ///< unknown, as a stop or the timeout ended it
+  std::optional<Counterexample> counterexample;  ///< when falsified
+  std::size_t cases = 0, verified_cases = 0;     ///< boxes of the property
+  std::vector<Method> methods;                   ///< that were run, in order
+  std::uint64_t boxes = 0, points = 0;           ///< bounded and tried while splitting
+  double seconds = 0;                            ///< in all
+  double plan_seconds = 0;                       ///< of which to plan verifiers
+};
+
+/// Decides a property in VNN-LIB 1.0 or, of one network, 2.0: what must not happen. What a file may
+/// hold is in docs/reference/properties.md.
+/// Errors: BF34xx the property, BF3408 it is about another network; those of Verifier::make;
+/// BF3505. An error is never a verdict.
+Result<VerifyResult> verify(const Model& model, const std::filesystem::path& property,
+                            const VerifyOptions& options = {});
+
+/// The same of a property's text. `name` stands in messages.
+Result<VerifyResult> verify_text(const Model& model, std::string_view property,
+                                 const VerifyOptions& options = {},
+                                 std::string_view name = "property.vnnlib");
+
+}  // namespace bf_aot::api

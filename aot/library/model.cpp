@@ -1,0 +1,64 @@
+#include "aot/library/state.h"
+#include "frontend/import/importer.h"
+
+namespace bf_aot::api {
+namespace {
+
+constexpr char kReading[] = "reading the model";
+
+std::vector<Tensor> tensors_of(const Graph& graph, const std::vector<ValueId>& ids,
+                               std::size_t& count) {
+  std::vector<Tensor> tensors;
+  for (const ValueId id : ids) {
+    const Value& value = graph.value(id);
+    tensors.push_back({value.name, {value.shape.begin(), value.shape.end()}});
+    count += static_cast<std::size_t>(element_count(value.shape));
+  }
+  return tensors;
+}
+
+Model model_of(ImportedModel imported) {
+  auto state = std::make_shared<Model::State>(
+      Model::State{cli::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
+  const Graph& graph = state->network.graph();
+  state->inputs = tensors_of(graph, graph.inputs, state->input_count);
+  state->outputs = tensors_of(graph, graph.outputs, state->output_count);
+  return Library::model(std::move(state));
+}
+
+}  // namespace
+
+Result<Model> Model::load(const std::filesystem::path& path) {
+  return guarded<Model>(kReading, [&] { return model_of(import_model(path)); });
+}
+
+Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_view name) {
+  return guarded<Model>(kReading, [&] {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return model_of(import_model_bytes(text, std::string(name), {}));
+  });
+}
+
+const std::vector<Tensor>& Model::inputs() const noexcept {
+  return state_->inputs;
+}
+
+const std::vector<Tensor>& Model::outputs() const noexcept {
+  return state_->outputs;
+}
+
+std::size_t Model::input_count() const noexcept {
+  return state_->input_count;
+}
+
+std::size_t Model::output_count() const noexcept {
+  return state_->output_count;
+}
+
+std::string Error::text() const {
+  std::string all = bf_aot::to_string(Diagnostic{code, where, message, hint});
+  for (const Error& other : others) all += other.text();
+  return all;
+}
+
+}  // namespace bf_aot::api

@@ -1,0 +1,105 @@
+#include "aot/library/state.h"
+
+#include "planner/machine/machine_profile.h"
+
+namespace bf_aot::api {
+namespace {
+
+constexpr bf_aot::Method kMethods[] = {bf_aot::Method::kIbp, bf_aot::Method::kCrownIbp,
+                                       bf_aot::Method::kCrown, bf_aot::Method::kAlphaCrown,
+                                       bf_aot::Method::kForward};
+
+void expect(bool holds, const char* option, const std::string& message) {
+  if (!holds) refuse("BF3501", option, message);
+}
+
+Error to_error(const CompileError& thrown) {
+  Error all;
+  for (const Diagnostic& each : thrown.diagnostics()) {
+    Error one = {each.code, each.where, each.message, each.hint, {}};
+    if (all.code.empty())
+      all = std::move(one);
+    else
+      all.others.push_back(std::move(one));
+  }
+  return all;
+}
+
+Error internal_error(const char* doing, const char* what) {
+  return {"BF9000",
+          doing,
+          std::string("internal error: ") + what,
+          "this is a bug of bf-aot: please report it with this message, the model and what was "
+          "called",
+          {}};
+}
+
+Error classify(const char* doing) {
+  try {
+    throw;
+  } catch (Failed& failed) {
+    return std::move(failed.error);
+  } catch (const CompileError& error) {
+    return to_error(error);
+  } catch (const std::bad_alloc&) {
+    return {"BF3504",
+            doing,
+            "there is not enough memory for the objects that this makes",
+            "a smaller network, fewer boxes in a call or fewer threads need less",
+            {}};
+  } catch (const std::exception& error) {
+    return internal_error(doing, error.what());
+  } catch (...) {
+    return internal_error(doing, "an exception of unknown type");
+  }
+}
+
+}  // namespace
+
+bf_aot::Method to_internal(Method method) {
+  const auto index = static_cast<std::size_t>(method);
+  expect(index < std::size(kMethods), "method", "there is no such method");
+  return kMethods[index];
+}
+
+void check(const PlanSettings& settings) {
+  (void)to_internal(settings.method);
+  expect(settings.iterations >= 1 && settings.iterations <= 1000, "iterations",
+         fmt::format("{} is not in 1 to 1000", settings.iterations));
+  expect(settings.row_tile == 0 || (settings.row_tile >= 2 && settings.row_tile <= 1 << 20),
+         "row_tile", fmt::format("{} is neither 0 nor in 2 to 2^20", settings.row_tile));
+  expect(settings.memory_budget >= 0, "memory_budget",
+         fmt::format("{} is negative", settings.memory_budget));
+}
+
+CompileOptions compile_options(const PlanSettings& settings) {
+  check(settings);
+  CompileOptions options;
+  options.planner.method = to_internal(settings.method);
+  options.planner.lowering = Lowering::kPrebuilt;
+  options.planner.target = find_target("host");
+  options.planner.profile = host_profile();
+  options.planner.iterations = settings.iterations;
+  options.planner.row_tile = settings.row_tile;
+  options.planner.memory_budget = settings.memory_budget;
+  return options;
+}
+
+std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options) {
+  const Model::State& of = Library::state(model);
+  return std::make_shared<const Plan>(
+      run_planner(run_frontend({of.network.graph(), of.info}, options), "network", options));
+}
+
+Error current_error(const char* doing) noexcept {
+  try {
+    return classify(doing);
+  } catch (...) {
+    Error error;  // short strings, which need no memory
+    error.code = "BF3504";
+    error.message = "out of memory";
+    return error;
+  }
+}
+
+}  // namespace bf_aot::api

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aot/compile/compile.h"
+#include "aot/decide/sample.h"
+#include "aot/library/bf_aot.h"
+#include "frontend/check_scope.h"
+#include "frontend/diagnostic.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot::api {
+
+struct Model::State {
+  cli::Sampler network;  // as it was imported
+  ModelInfo info;
+  std::vector<Tensor> inputs, outputs;
+  std::size_t input_count = 0, output_count = 0;
+};
+
+// Makes the objects of the interface, and opens them.
+class Library {
+ public:
+  static Model model(std::shared_ptr<const Model::State> state) { return Model(std::move(state)); }
+  static Verifier verifier(std::shared_ptr<const Verifier::State> state) {
+    return Verifier(std::move(state));
+  }
+  static const Model::State& state(const Model& model) { return *model.state_; }
+};
+
+// Thrown within a call for what is an Error of its result.
+struct Failed {
+  Error error;
+};
+
+[[noreturn]] inline void refuse(std::string code, std::string where, std::string message,
+                                std::string hint = {}) {
+  throw Failed{{std::move(code), std::move(where), std::move(message), std::move(hint), {}}};
+}
+
+// What all plans of the library have in common. Throws: Failed BF3501.
+struct PlanSettings {
+  Method method = Method::kCrown;
+  int iterations = 20;
+  int row_tile = 0;
+  std::int64_t memory_budget = 0;
+};
+void check(const PlanSettings& settings);
+CompileOptions compile_options(const PlanSettings& settings);
+bf_aot::Method to_internal(Method method);
+
+// Throws: CompileError.
+std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options);
+
+// The Error of the exception that is being handled. `doing`: "planning the verifier".
+Error current_error(const char* doing) noexcept;
+
+// The result of a call whose body throws.
+template <class T, class Body>
+Result<T> guarded(const char* doing, const Body& body) noexcept {
+  const ThrowingChecks checks;
+  try {
+    return Result<T>(body());
+  } catch (...) {
+    return current_error(doing);
+  }
+}
+
+}  // namespace bf_aot::api

@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "aot/engine/engine.h"
+#include "aot/library/state.h"
+
+namespace bf_aot::api {
+namespace {
+
+constexpr char kBounding[] = "bounding boxes";
+constexpr int kMostThreads = 256;
+
+struct Free {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<std::byte, Free>;
+
+// Workspaces that no call uses.
+class Pool {
+ public:
+  Pool(std::size_t bytes, std::size_t align) : bytes_(bytes), align_(align) {}
+
+  std::size_t bytes() const { return bytes_; }
+
+  // Throws: Failed BF3504.
+  Memory take() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!unused_.empty()) {
+        Memory memory = std::move(unused_.back());
+        unused_.pop_back();
+        return memory;
+      }
+    }
+    Memory memory(static_cast<std::byte*>(std::aligned_alloc(align_, bytes_)));
+    if (memory == nullptr)
+      refuse("BF3504", "workspace", fmt::format("there is no memory for {} bytes", bytes_),
+             "a memory budget, a smaller batch or fewer threads need less");
+    return memory;
+  }
+
+  void give_back(Memory memory) noexcept {
+    try {
+      const std::scoped_lock lock(mutex_);
+      unused_.push_back(std::move(memory));
+    } catch (...) {  // without room in the list it is freed
+    }
+  }
+
+ private:
+  const std::size_t bytes_, align_;
+  std::mutex mutex_;
+  std::vector<Memory> unused_;
+};
+
+class Workspace {
+ public:
+  explicit Workspace(Pool& pool) : pool_(pool), memory_(pool.take()) {}
+  ~Workspace() { pool_.give_back(std::move(memory_)); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  std::byte* get() const { return memory_.get(); }
+
+ private:
+  Pool& pool_;
+  Memory memory_;
+};
+
+// The largest of the functions that the library calls.
+std::size_t bytes_needed(const Plan& plan, std::size_t align) {
+  std::int64_t needed = 1;
+  for (const ExportedFunction& each : plan.functions)
+    if (each.signature.purpose == Purpose::kBounds || each.signature.purpose == Purpose::kEvaluate)
+      needed = std::max(needed, each.workspace.bytes);
+  return (static_cast<std::size_t>(needed) + align - 1) / align * align;
+}
+
+std::size_t alignment(const Plan& plan) {
+  return std::max(static_cast<std::size_t>(plan.config.target.align), alignof(std::max_align_t));
+}
+
+void check_status(bf_status status) {
+  if (status == BF_FLOAT_ENVIRONMENT)
+    refuse("BF3306", "floating point", bf_status_text(status),
+           "call with the default rounding mode, and without flushing denormals to zero");
+  if (status != BF_OK)
+    throw std::logic_error(std::string("the engine refused a call: ") + bf_status_text(status));
+}
+
+// `box`: "box 3, ", or nothing where there is one point.
+void check_finite(const std::string& box, std::size_t input, float value) {
+  if (!std::isfinite(value))
+    refuse("BF3503", fmt::format("{}input {}", box, input), fmt::format("{} is not finite", value));
+}
+
+void check_boxes(std::span<const float> lower, std::span<const float> upper, std::size_t inputs) {
+  if (lower.size() != upper.size() || lower.empty() || lower.size() % inputs != 0)
+    refuse("BF3502", "boxes",
+           fmt::format("{} lower and {} upper ends are given, a box has {} of each", lower.size(),
+                       upper.size(), inputs),
+           "give [boxes, inputs] numbers, row-major, for at least one box");
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    if (lower[i] <= upper[i] && std::isfinite(lower[i]) && std::isfinite(upper[i])) continue;
+    const std::string box = fmt::format("box {}, ", i / inputs);
+    check_finite(box, i % inputs, lower[i]);
+    check_finite(box, i % inputs, upper[i]);
+    refuse("BF3503", fmt::format("{}input {}", box, i % inputs),
+           fmt::format("the lower end {} is above the upper end {}", lower[i], upper[i]));
+  }
+}
+
+}  // namespace
+
+struct Verifier::State {
+  State(std::shared_ptr<const Plan> plan, int threads_asked)
+      : engine(std::move(plan)),
+        threads(threads_asked),
+        pool(bytes_needed(engine.plan(), alignment(engine.plan())), alignment(engine.plan())) {}
+
+  std::size_t rows(bool spec) const {
+    const Plan& plan = engine.plan();
+    return static_cast<std::size_t>(spec ? plan.spec_rows : plan.output_count);
+  }
+
+  // Bounds of boxes first .. first + count - 1, at most a batch.
+  void bound_group(bool spec, std::span<const float> lower, std::span<const float> upper,
+                   std::size_t first, std::size_t count, Bounds& bounds,
+                   const Workspace& workspace) const {
+    const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
+    Signature signature;
+    signature.spec = spec;
+    signature.batch = engine.plan().config.batch > 1;
+    std::vector<bf_status> statuses(count);
+    engine::Arguments arguments;
+    arguments.count = count;
+    arguments.lower = lower.data() + first * inputs;
+    arguments.upper = upper.data() + first * inputs;
+    arguments.out_lower = bounds.lower.data() + first * bounds.rows;
+    arguments.out_upper = bounds.upper.data() + first * bounds.rows;
+    arguments.statuses = statuses.data();
+    arguments.workspace = workspace.get();
+    arguments.workspace_bytes = pool.bytes();
+    check_status(engine.call(signature, arguments));
+  }
+
+  Bounds bound(bool spec, std::span<const float> lower, std::span<const float> upper) const {
+    const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
+    if (spec && engine.plan().spec_rows == 0)
+      refuse("BF3502", "specification", "the verifier was made without one");
+    check_boxes(lower, upper, inputs);
+    Bounds bounds;
+    bounds.boxes = lower.size() / inputs;
+    bounds.rows = rows(spec);
+    bounds.lower.resize(bounds.boxes * bounds.rows);
+    bounds.upper.resize(bounds.boxes * bounds.rows);
+
+    // Each thread takes the next group of boxes until none is left, or one has failed.
+    const auto size = static_cast<std::size_t>(engine.plan().config.batch);
+    const std::size_t groups = (bounds.boxes + size - 1) / size;
+    std::atomic<std::size_t> next = 0;
+    std::mutex mutex;
+    std::optional<Error> error;
+    const auto work = [&]() noexcept {
+      const ThrowingChecks checks;
+      try {
+        const Workspace workspace(pool);
+        for (std::size_t group = next++; group < groups; group = next++) {
+          const std::size_t first = group * size;
+          bound_group(spec, lower, upper, first, std::min(size, bounds.boxes - first), bounds,
+                      workspace);
+        }
+      } catch (...) {
+        next = groups;
+        const std::scoped_lock lock(mutex);
+        if (!error) error = current_error(kBounding);
+      }
+    };
+    {
+      std::vector<std::jthread> helpers;
+      try {
+        while (helpers.size() + 1 < std::min(static_cast<std::size_t>(threads), groups))
+          helpers.emplace_back(work);
+      } catch (const std::system_error&) {  // those that there are do the work
+      }
+      work();
+    }
+    if (error) throw Failed{std::move(*error)};
+    return bounds;
+  }
+
+  engine::Engine engine;
+  int threads;
+  mutable Pool pool;
+};
+
+Result<Verifier> Verifier::make(const Model& model, const Options& options,
+                                const Specification& specification) {
+  return guarded<Verifier>("planning the verifier", [&] {
+    CompileOptions compiling = compile_options(
+        {options.method, options.iterations, options.row_tile, options.memory_budget});
+    if (options.batch < 1 || options.batch > kMostBatch)
+      refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
+    if (options.threads < 1 || options.threads > kMostThreads)
+      refuse("BF3501", "threads",
+             fmt::format("{} is not in 1 to {}", options.threads, kMostThreads));
+    compiling.planner.batch = options.batch;
+    const std::size_t outputs = model.output_count();
+    const std::vector<double>& rows = specification.rows;
+    if (rows.size() % outputs != 0)
+      refuse("BF2007", "specification",
+             fmt::format("{} coefficients are no rows of {} outputs", rows.size(), outputs),
+             "give [rows, outputs] numbers, row-major");
+    if (rows.empty() && !specification.offsets.empty())
+      refuse("BF2009", "specification", "there are offsets, but no rows");
+    if (!rows.empty()) {
+      LinearSpec& spec = compiling.spec.emplace();
+      for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(outputs))
+        spec.rows.emplace_back(row, row + static_cast<std::ptrdiff_t>(outputs));
+      spec.offset = specification.offsets;
+    }
+    return Library::verifier(
+        std::make_shared<const State>(plan_for(model, compiling), options.threads));
+  });
+}
+
+std::size_t Verifier::input_count() const noexcept {
+  return static_cast<std::size_t>(state_->engine.plan().input_count);
+}
+
+std::size_t Verifier::output_count() const noexcept {
+  return state_->rows(false);
+}
+
+std::size_t Verifier::spec_rows() const noexcept {
+  return state_->rows(true);
+}
+
+std::size_t Verifier::workspace_bytes() const noexcept {
+  return state_->pool.bytes();
+}
+
+Result<Bounds> Verifier::bounds(std::span<const float> lower, std::span<const float> upper) const {
+  return guarded<Bounds>(kBounding, [&] { return state_->bound(false, lower, upper); });
+}
+
+Result<Bounds> Verifier::spec_bounds(std::span<const float> lower,
+                                     std::span<const float> upper) const {
+  return guarded<Bounds>(kBounding, [&] { return state_->bound(true, lower, upper); });
+}
+
+Result<std::vector<float>> Verifier::evaluate(std::span<const float> x) const {
+  return guarded<std::vector<float>>("evaluating the network", [&] {
+    if (x.size() != input_count())
+      refuse(
+          "BF3502", "x",
+          fmt::format("{} numbers are given, the network has {} inputs", x.size(), input_count()));
+    for (std::size_t i = 0; i < x.size(); ++i) check_finite("", i, x[i]);
+    std::vector<float> y(output_count());
+    const Workspace workspace(state_->pool);
+    Signature signature;
+    signature.purpose = Purpose::kEvaluate;
+    engine::Arguments arguments;
+    arguments.x = x.data();
+    arguments.y = y.data();
+    arguments.workspace = workspace.get();
+    arguments.workspace_bytes = state_->pool.bytes();
+    check_status(state_->engine.call(signature, arguments));
+    return y;
+  });
+}
+
+}  // namespace bf_aot::api

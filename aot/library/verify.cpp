@@ -1,0 +1,152 @@
+#include <cmath>
+
+#include "aot/decide/decision.h"
+#include "aot/host/progress.h"
+#include "aot/library/state.h"
+#include "aot/verifier/engine_verifier.h"
+#include "frontend/vnnlib/numbers.h"
+#include "frontend/vnnlib/vnnlib.h"
+
+namespace bf_aot::api {
+namespace {
+
+constexpr char kDeciding[] = "deciding the property";
+
+Method to_method(const std::string& name) {
+  for (const Method each :
+       {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
+    if (name == to_string(each)) return each;
+  throw std::logic_error("no method of the interface: " + name);
+}
+
+Phase to_phase(cli::DecisionPhase phase) {
+  return phase == cli::DecisionPhase::kBound    ? Phase::kBound
+         : phase == cli::DecisionPhase::kSearch ? Phase::kSearch
+                                                : Phase::kSplit;
+}
+
+void check_seconds(const char* option, double seconds) {
+  if (!(seconds >= 0) || std::isinf(seconds))
+    refuse("BF3501", option, fmt::format("{} is no time in seconds", seconds));
+}
+
+void report(const VerifyOptions& options, const cli::DecisionProgress& progress) {
+  try {
+    options.progress(
+        {to_phase(progress.phase), progress.done, progress.count, progress.boxes, progress.proven});
+  } catch (const std::exception& error) {
+    refuse("BF3505", "progress", std::string("the function threw: ") + error.what());
+  } catch (...) {
+    refuse("BF3505", "progress", "the function threw");
+  }
+}
+
+Counterexample to_counterexample(const cli::Witness& witness) {
+  Counterexample example;
+  for (const mpq_class& x : witness.x) {
+    example.input.push_back(vnnlib::round_to_double(x).value);
+    example.exact_input.push_back(vnnlib::to_decimal(x));
+  }
+  example.output = witness.y;
+  example.property_case = witness.property_case;
+  example.clause = witness.clause;
+  example.rational = witness.rational;
+  return example;
+}
+
+VerifyResult to_result(const cli::Outcome& outcome) {
+  VerifyResult result;
+  result.verdict = outcome.answer == cli::Answer::kVerified    ? Verdict::kVerified
+                   : outcome.answer == cli::Answer::kFalsified ? Verdict::kFalsified
+                                                               : Verdict::kUnknown;
+  result.stopped = outcome.stopped;
+  if (outcome.witness) result.counterexample = to_counterexample(*outcome.witness);
+  result.cases = outcome.cases;
+  result.verified_cases = outcome.verified_cases;
+  for (const std::string& name : outcome.methods) result.methods.push_back(to_method(name));
+  result.boxes = outcome.branched.boxes;
+  result.points = outcome.branched.points;
+  result.plan_seconds = outcome.make_seconds;
+  return result;
+}
+
+template <class ReadProperty>
+VerifyResult decide(const Model& model, const VerifyOptions& options, const ReadProperty& read) {
+  const cli::Stopwatch stopwatch;
+  cli::DecisionSettings settings;
+  if (options.method) settings.method = to_internal(*options.method);
+  settings.search_seconds = options.search_seconds;
+  settings.branch_seconds = options.branch_seconds;
+  check_seconds("search_seconds", options.search_seconds);
+  check_seconds("branch_seconds", options.branch_seconds);
+  check_seconds("timeout_seconds", options.timeout_seconds);
+  CompileOptions compiling = compile_options(
+      {Method::kCrown, options.iterations, options.row_tile, options.memory_budget});
+  const Property property = read();
+  compiling.spec = to_spec(property);
+
+  cli::DecisionCalls calls;
+  calls.make_verifier = [&](bf_aot::Method method, bool split) {
+    compiling.planner.method = method;
+    compiling.planner.decide = split;
+    compiling.planner.batch = split ? cli::kBranchBatch : 1;
+    auto plan = plan_for(model, compiling);
+    auto host = std::make_unique<const cli::EngineVerifier>(plan, false);
+    return cli::DecisionVerifier{std::move(plan), std::move(host)};
+  };
+  calls.stop = [&] {
+    return options.stop.stop_requested() ||
+           (options.timeout_seconds > 0 && stopwatch.seconds() >= options.timeout_seconds);
+  };
+  if (options.progress)
+    calls.progress = [&](const cli::DecisionProgress& progress) { report(options, progress); };
+  VerifyResult result =
+      to_result(cli::decide(Library::state(model).network, property, settings, calls));
+  result.seconds = stopwatch.seconds();
+  return result;
+}
+
+}  // namespace
+
+const char* to_string(Method method) noexcept {
+  switch (method) {
+    case Method::kIbp:
+      return "ibp";
+    case Method::kCrownIbp:
+      return "crown-ibp";
+    case Method::kCrown:
+      return "crown";
+    case Method::kAlphaCrown:
+      return "alpha-crown";
+    case Method::kForward:
+      return "forward";
+  }
+  return "?";
+}
+
+const char* to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::kVerified:
+      return "verified";
+    case Verdict::kFalsified:
+      return "falsified";
+    case Verdict::kUnknown:
+      return "unknown";
+  }
+  return "?";
+}
+
+Result<VerifyResult> verify(const Model& model, const std::filesystem::path& property,
+                            const VerifyOptions& options) {
+  return guarded<VerifyResult>(
+      kDeciding, [&] { return decide(model, options, [&] { return read_property(property); }); });
+}
+
+Result<VerifyResult> verify_text(const Model& model, std::string_view property,
+                                 const VerifyOptions& options, std::string_view name) {
+  return guarded<VerifyResult>(kDeciding, [&] {
+    return decide(model, options, [&] { return parse_property(property, name); });
+  });
+}
+
+}  // namespace bf_aot::api

@@ -1,0 +1,335 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "aot/library/bf_aot.h"
+#include "frontend/check_scope.h"
+#include "frontend/diagnostic.h"
+#include "tests/paths.h"
+
+namespace bf_aot::api {
+namespace {
+
+const std::string kModels = BF_SOURCE_DIR "/models/";
+const std::string kProperties = kModels + "properties/";
+
+Model load(const std::string& name) {
+  auto model = Model::load(kModels + name);
+  if (!model) throw std::runtime_error(model.error().text());
+  return *model;
+}
+
+Verifier make(const std::string& name, const Options& options = {},
+              const Specification& specification = {}) {
+  auto verifier = Verifier::make(load(name), options, specification);
+  if (!verifier) throw std::runtime_error(verifier.error().text());
+  return *verifier;
+}
+
+// [count, 5] of small boxes.
+struct Boxes {
+  std::vector<float> lower, upper;
+};
+Boxes boxes(std::size_t count) {
+  Boxes all;
+  for (std::size_t i = 0; i < count * 5; ++i) {
+    const float centre = 0.4F * std::sin(static_cast<float>(i));
+    all.lower.push_back(centre - 0.01F);
+    all.upper.push_back(centre + 0.01F * static_cast<float>(i % 3));
+  }
+  return all;
+}
+
+std::vector<double> tiny(double x0, double x1) {
+  const double h0 = std::max(0.0, x0 - 2 * x1), h1 = std::max(0.0, 0.5 * x0 + 3 * x1 + 1);
+  return {h0 - h1 + 0.5, -0.5 * h0 + 0.25 * h1 - 1};
+}
+
+template <class T>
+std::string code(const Result<T>& result) {
+  return result ? "" : result.error().code;
+}
+
+// ---- models
+
+TEST(LibraryModel, names_and_shapes) {
+  const Model model = load("digits_64x2.onnx");
+  ASSERT_EQ(model.inputs().size(), 1u);
+  EXPECT_EQ(model.inputs()[0].shape, (std::vector<std::int64_t>{1, 1, 8, 8}));
+  EXPECT_FALSE(model.inputs()[0].name.empty());
+  EXPECT_EQ(model.input_count(), 64u);
+  EXPECT_EQ(model.output_count(), 10u);
+}
+
+TEST(LibraryModel, bytes_are_as_the_file) {
+  std::ifstream file(kModels + "tiny.onnx", std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto model = Model::from_bytes(std::as_bytes(std::span(text)));
+  ASSERT_TRUE(model.ok());
+  const float lower[] = {-1, -1}, upper[] = {1, 1};
+  const auto verifier = Verifier::make(*model);
+  ASSERT_TRUE(verifier.ok());
+  EXPECT_EQ(verifier->bounds(lower, upper)->lower, make("tiny.onnx").bounds(lower, upper)->lower);
+}
+
+TEST(LibraryModel, errors) {
+  const auto missing = Model::load(kModels + "missing.onnx");
+  EXPECT_EQ(code(missing), "BF1001");
+  EXPECT_NE(missing.error().text().find("error BF1001: "), std::string::npos);
+  const std::string text = "no model";
+  const auto damaged = Model::from_bytes(std::as_bytes(std::span(text)), "mine");
+  EXPECT_EQ(code(damaged), "BF1004");
+  EXPECT_EQ(damaged.error().where, "mine");
+  EXPECT_EQ(code(Model::from_bytes({})), "BF1004");
+}
+
+// ---- bounds
+
+TEST(LibraryBounds, hold_and_rows_are_of_the_specification) {
+  const Verifier verifier = make("tiny.onnx", {}, {{1, -1, 2, 0}, {0.5, 0}});
+  ASSERT_EQ(verifier.spec_rows(), 2u);
+  const float lower[] = {-1, -0.5F}, upper[] = {0.5F, 1};
+  const auto bounds = verifier.bounds(lower, upper);
+  const auto rows = verifier.spec_bounds(lower, upper);
+  ASSERT_TRUE(bounds.ok());
+  ASSERT_TRUE(rows.ok());
+  for (double x0 = -1; x0 <= 0.5; x0 += 0.125)
+    for (double x1 = -0.5; x1 <= 1; x1 += 0.125) {
+      const std::vector<double> y = tiny(x0, x1);  // exact
+      const std::vector<double> c = {y[0] - y[1] - 0.5, 2 * y[0]};
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_LE(bounds->lower[i], y[i]);
+        EXPECT_GE(bounds->upper[i], y[i]);
+        EXPECT_LE(rows->lower[i], c[i]);
+        EXPECT_GE(rows->upper[i], c[i]);
+      }
+      const float x[] = {static_cast<float>(x0), static_cast<float>(x1)};
+      const auto evaluated = verifier.evaluate(x);
+      ASSERT_TRUE(evaluated.ok());
+      EXPECT_FLOAT_EQ((*evaluated)[0], static_cast<float>(y[0]));
+    }
+}
+
+TEST(LibraryBounds, many_boxes_are_as_one_by_one) {
+  for (const Method method :
+       {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
+    for (const int batch : {1, 4})
+      for (const int threads : {1, 3}) {
+        Options options;
+        options.method = method;
+        options.iterations = 3;
+        options.batch = batch;
+        options.threads = threads;
+        const Verifier verifier = make("collision_avoidance_6x50.onnx", options);
+        const Boxes all = boxes(11);
+        const auto together = verifier.bounds(all.lower, all.upper);
+        ASSERT_TRUE(together.ok()) << together.error().text();
+        EXPECT_EQ(together->boxes, 11u);
+        ASSERT_EQ(together->rows, 5u);
+        for (std::size_t i = 0; i < 11; ++i) {
+          const auto one = verifier.bounds(std::span(all.lower).subspan(i * 5, 5),
+                                           std::span(all.upper).subspan(i * 5, 5));
+          ASSERT_TRUE(one.ok());
+          for (std::size_t k = 0; k < 5; ++k) {
+            EXPECT_EQ(one->lower[k], together->lower[i * 5 + k]) << to_string(method) << batch;
+            EXPECT_EQ(one->upper[k], together->upper[i * 5 + k]) << to_string(method) << batch;
+          }
+        }
+      }
+}
+
+TEST(LibraryBounds, threads_share_a_verifier) {
+  const Verifier verifier = make("collision_avoidance_6x50.onnx");
+  const Boxes all = boxes(20);
+  const auto expected = verifier.bounds(all.lower, all.upper);
+  std::vector<std::vector<float>> found(4);
+  {
+    std::vector<std::jthread> threads;
+    for (std::vector<float>& mine : found)
+      threads.emplace_back([&] { mine = verifier.bounds(all.lower, all.upper)->lower; });
+  }
+  for (const std::vector<float>& mine : found) EXPECT_EQ(mine, expected->lower);
+}
+
+TEST(LibraryBounds, wrong_boxes) {
+  const Verifier verifier = make("tiny.onnx");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  using Floats = std::vector<float>;
+  const auto error = [&](const Floats& lower, const Floats& upper) {
+    const auto bounds = verifier.bounds(lower, upper);
+    return bounds ? "" : bounds.error().code + " " + bounds.error().where;
+  };
+  EXPECT_EQ(error({0, 0, 0, nan}, {1, 1, 1, 1}), "BF3503 box 1, input 1");
+  EXPECT_EQ(error({0, 0}, {1, nan}), "BF3503 box 0, input 1");
+  EXPECT_EQ(error({0, 0}, {infinity, 1}), "BF3503 box 0, input 0");
+  EXPECT_EQ(error({2, 0}, {1, 1}), "BF3503 box 0, input 0");
+  EXPECT_EQ(error({0}, {1}), "BF3502 boxes");
+  EXPECT_EQ(error({0, 0}, {1, 1, 1, 1}), "BF3502 boxes");
+  EXPECT_EQ(error({}, {}), "BF3502 boxes");
+  EXPECT_EQ(code(verifier.spec_bounds(Floats{0, 0}, Floats{1, 1})), "BF3502");
+  EXPECT_EQ(code(verifier.evaluate(Floats{0})), "BF3502");
+  EXPECT_EQ(code(verifier.evaluate(Floats{0, nan})), "BF3503");
+}
+
+TEST(LibraryBounds, wrong_options) {
+  const Model model = load("tiny.onnx");
+  const auto error = [&](auto&& change) {
+    Options options;
+    change(options);
+    const auto made = Verifier::make(model, options);
+    return made ? "" : made.error().code + " " + made.error().where;
+  };
+  EXPECT_EQ(error([](Options& o) { o.batch = 0; }), "BF3501 batch");
+  EXPECT_EQ(error([](Options& o) { o.threads = 1000; }), "BF3501 threads");
+  EXPECT_EQ(error([](Options& o) { o.iterations = 0; }), "BF3501 iterations");
+  EXPECT_EQ(error([](Options& o) { o.row_tile = 1; }), "BF3501 row_tile");
+  EXPECT_EQ(error([](Options& o) { o.memory_budget = -1; }), "BF3501 memory_budget");
+  EXPECT_EQ(error([](Options& o) { o.method = static_cast<Method>(77); }), "BF3501 method");
+  EXPECT_EQ(error([](Options& o) { o.memory_budget = 1; }).substr(0, 6), "BF2105");
+  EXPECT_EQ(code(Verifier::make(model, {}, {{1, 2, 3}, {}})), "BF2007");
+  EXPECT_EQ(code(Verifier::make(model, {}, {{1, 2}, {1, 2}})), "BF2009");
+  EXPECT_EQ(code(Verifier::make(model, {}, {{}, {1}})), "BF2009");
+  EXPECT_EQ(code(Verifier::make(model, {}, {{1, std::numeric_limits<double>::quiet_NaN()}, {}})),
+            "BF2009");
+}
+
+// ---- decisions
+
+TEST(LibraryVerify, verdicts) {
+  const Model model = load("tiny.onnx");
+  const auto holds = verify(model, kProperties + "tiny_holds.vnnlib");
+  ASSERT_TRUE(holds.ok());
+  EXPECT_EQ(holds->verdict, Verdict::kVerified);
+  EXPECT_EQ(holds->verified_cases, holds->cases);
+  EXPECT_FALSE(holds->counterexample);
+  EXPECT_EQ(holds->methods, std::vector<Method>{Method::kCrown});
+  EXPECT_GE(holds->seconds, holds->plan_seconds);
+  EXPECT_EQ(verify(load("collision_avoidance_6x50.onnx"),
+                   kProperties + "collision_avoidance_6x50_wide.vnnlib")
+                ->verdict,
+            Verdict::kVerified);
+}
+
+TEST(LibraryVerify, the_counterexample_is_real) {
+  const auto result = verify(load("tiny.onnx"), kProperties + "tiny_violated.vnnlib");
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->verdict, Verdict::kFalsified);
+  ASSERT_TRUE(result->counterexample);
+  const std::vector<double>& x = result->counterexample->input;
+  ASSERT_EQ(x.size(), 2u);
+  EXPECT_LE(std::abs(x[0]), 1);
+  EXPECT_LE(std::abs(x[1]), 1);
+  EXPECT_EQ(result->counterexample->output, tiny(x[0], x[1]));
+  EXPECT_GE(tiny(x[0], x[1])[0], 3.25);
+  EXPECT_EQ(std::stod(result->counterexample->exact_input[0]), x[0]);
+}
+
+// Two equations that (0.3, 0.1) alone solves, which is no float: no bounds exclude them.
+constexpr char kOpen[] =
+    "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
+    "(declare-const Y_1 Real)(assert (>= X_0 -1))(assert (<= X_0 1))(assert (>= X_1 -1))"
+    "(assert (<= X_1 1))(assert (>= Y_0 -0.85))(assert (<= Y_0 -0.85))"
+    "(assert (>= Y_1 -0.6875))(assert (<= Y_1 -0.6875))";
+
+TEST(LibraryVerify, a_stop_ends_it_and_progress_is_told) {
+  const Model model = load("tiny.onnx");
+  std::stop_source source;
+  VerifyOptions options;
+  options.stop = source.get_token();
+  options.search_seconds = 1000;
+  options.branch_seconds = 1000;
+  bool bound = false, later = false;
+  options.progress = [&](const Progress& progress) {
+    bound = bound || progress.phase == Phase::kBound;
+    later = later || progress.phase != Phase::kBound;
+    EXPECT_GE(progress.proven, 0);
+    EXPECT_LE(progress.proven, 1);
+    if (progress.phase == Phase::kSearch || progress.boxes > 0) source.request_stop();
+  };
+  const auto result = verify_text(model, kOpen, options);
+  ASSERT_TRUE(result.ok()) << result.error().text();
+  EXPECT_EQ(result->verdict, Verdict::kUnknown);
+  EXPECT_TRUE(result->stopped);
+  EXPECT_TRUE(bound);
+  EXPECT_TRUE(later);
+  EXPECT_LT(result->seconds, 500);
+}
+
+TEST(LibraryVerify, a_stop_before_the_start_decides_nothing) {
+  std::stop_source source;
+  source.request_stop();
+  VerifyOptions options;
+  options.stop = source.get_token();
+  const auto result = verify(load("tiny.onnx"), kProperties + "tiny_holds.vnnlib", options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->verdict, Verdict::kUnknown);
+  EXPECT_TRUE(result->stopped);
+  EXPECT_TRUE(result->methods.empty());
+}
+
+TEST(LibraryVerify, a_timeout_is_a_stop) {
+  VerifyOptions options;
+  options.timeout_seconds = 0.2;
+  options.search_seconds = options.branch_seconds = 1000;
+  const auto result = verify_text(load("tiny.onnx"), kOpen, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->verdict, Verdict::kUnknown);
+  EXPECT_TRUE(result->stopped);
+}
+
+TEST(LibraryVerify, errors_are_no_verdicts) {
+  const Model model = load("tiny.onnx");
+  EXPECT_EQ(code(verify(model, kProperties + "missing.vnnlib")).substr(0, 2), "BF");
+  EXPECT_EQ(code(verify_text(model, "(assert")).substr(0, 4), "BF34");
+  EXPECT_EQ(code(verify(load("digits_64x2.onnx"), kProperties + "tiny_holds.vnnlib")), "BF3408");
+  VerifyOptions options;
+  options.search_seconds = -1;
+  EXPECT_EQ(code(verify_text(model, kOpen, options)), "BF3501");
+  options = {};
+  options.timeout_seconds = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(code(verify_text(model, kOpen, options)), "BF3501");
+  options = {};
+  options.progress = [](const Progress&) { throw std::runtime_error("mine"); };
+  const auto thrown = verify_text(model, kOpen, options);
+  EXPECT_EQ(code(thrown), "BF3505");
+  EXPECT_NE(thrown.error().message.find("mine"), std::string::npos);
+}
+
+TEST(LibraryVerify, two_at_once) {
+  const Model model = load("tiny.onnx");
+  Verdict verdicts[2] = {Verdict::kUnknown, Verdict::kUnknown};
+  {
+    const std::jthread one(
+        [&] { verdicts[0] = verify(model, kProperties + "tiny_holds.vnnlib")->verdict; });
+    const std::jthread other(
+        [&] { verdicts[1] = verify(model, kProperties + "tiny_violated.vnnlib")->verdict; });
+  }
+  EXPECT_EQ(verdicts[0], Verdict::kVerified);
+  EXPECT_EQ(verdicts[1], Verdict::kFalsified);
+}
+
+// ---- what the border rests on
+
+TEST(LibraryBorder, failed_checks_throw_within_a_call_alone) {
+  {
+    const ThrowingChecks checks;
+    {
+      const ThrowingChecks inner;
+      EXPECT_THROW(BF_CHECK(1 == 2), InternalError);
+    }
+    EXPECT_THROW(BF_CHECK(1 == 2), InternalError);
+  }
+  EXPECT_DEATH(BF_CHECK(1 == 2), "internal error");
+}
+
+}  // namespace
+}  // namespace bf_aot::api
