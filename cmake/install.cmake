@@ -17,7 +17,8 @@ install(DIRECTORY runtime/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/bf_aot)
 install(EXPORT bf_aot-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
 if(BF_AOT_INSTALL_LIBRARY)
-  install(TARGETS bf_aot EXPORT bf_aot-library-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # Optional: a build of bf-aot alone installs, too.
+  install(TARGETS bf_aot EXPORT bf_aot-library-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
   install(FILES aot/library/bf_aot.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot)
   install(EXPORT bf_aot-library-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
 endif()
