@@ -12,7 +12,7 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/cache.h"
-#include "aot/host/host_run.h"
+#include "aot/verifier/compiled_verifier.h"
 #include "aot/json/json_io.h"
 #include "bench/eigen_baseline.h"
 #include "bench/measure.h"
@@ -66,9 +66,9 @@ struct Subject {
     options.planner.method = method;
     options.planner.target = find_target("host");
     Verifier verifier = compile(network.model, "verifier", options);
-    const cli::CachedVerifier cached = cli::cached_verifier(verifier, {});
+    const cli::CachedVerifier cached = cli::cached_verifier(verifier.files, options.planner.target, {});
     plan = std::move(verifier.plan);
-    host = std::make_unique<cli::HostVerifier>(cached.library, plan);
+    host = std::make_unique<cli::CompiledVerifier>(cached.library, plan);
     baseline = make_baseline(plan);
     const cli::Golden golden =
         cli::read_golden(network.golden, plan.input_count, plan.output_count);
@@ -77,7 +77,7 @@ struct Subject {
   }
 
   Plan plan;
-  std::unique_ptr<cli::HostVerifier> host;
+  std::unique_ptr<cli::CompiledVerifier> host;
   std::unique_ptr<EigenBaseline> baseline;
   std::vector<cli::FloatBox> boxes;
 };
@@ -133,7 +133,7 @@ class VerifierBench {
     Timer eigen_timer([this] { run_baseline(); });
     Timer reference_timer([this] { reference_bounds(); });
     for ([[maybe_unused]] auto round : state) {
-      seconds.add(subject_.host->time(box_, kSamples).min);
+      seconds.add(subject_.host->time(box_, {kSamples}).min);
       state.SetIterationTime(seconds.min());
       eigen.add(eigen_timer.sample());
       peak.add(sample_peak_gflops());
@@ -152,7 +152,7 @@ class VerifierBench {
   void run_alone(benchmark::State& state) {
     Samples seconds;
     for ([[maybe_unused]] auto round : state) {
-      seconds.add(subject_.host->time(box_, kSamples).min);
+      seconds.add(subject_.host->time(box_, {kSamples}).min);
       state.SetIterationTime(seconds.min());
     }
     report_time(state, seconds);

@@ -65,7 +65,7 @@ void expect_sound(const RandomTerm& term, const std::vector<double>& c, const st
 
 template <const bf::ConvShape& kShape>
 void check() {
-  static_assert(bf::has_centre_pixels(bf::FixedShape<kShape>{}) == (bf::kVectorBytes >= 16));
+  static_assert(bf::kHasCentrePixels<bf::FixedShape<kShape>> == (bf::kVectorBytes >= 16));
   for (unsigned seed = 0; seed < 10; ++seed) {  // with residuals and without
     SCOPED_TRACE(seed);
     Random random(seed);
