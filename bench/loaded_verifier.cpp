@@ -19,7 +19,8 @@ LoadedVerifier::LoadedVerifier(const std::filesystem::path& model, Method method
   options.planner.batch = static_cast<int>(boxes);
   options.planner.workers = static_cast<int>(workers);
   Verifier verifier = compile(model, "verifier", options);
-  const cli::CachedVerifier cached = cli::cached_verifier(verifier.files, options.planner.target, {});
+  const cli::CachedVerifier cached =
+      cli::cached_verifier(verifier.files, options.planner.target, {});
   plan_ = std::move(verifier.plan);
   library_.reset(dlopen(cached.library.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library_ == nullptr) throw std::runtime_error(dlerror());

@@ -12,8 +12,8 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/cache.h"
-#include "aot/verifier/compiled_verifier.h"
 #include "aot/json/json_io.h"
+#include "aot/verifier/compiled_verifier.h"
 #include "bench/eigen_baseline.h"
 #include "bench/measure.h"
 #include "bench/networks.h"
@@ -66,7 +66,8 @@ struct Subject {
     options.planner.method = method;
     options.planner.target = find_target("host");
     Verifier verifier = compile(network.model, "verifier", options);
-    const cli::CachedVerifier cached = cli::cached_verifier(verifier.files, options.planner.target, {});
+    const cli::CachedVerifier cached =
+        cli::cached_verifier(verifier.files, options.planner.target, {});
     plan = std::move(verifier.plan);
     host = std::make_unique<cli::CompiledVerifier>(cached.library, plan);
     baseline = make_baseline(plan);

@@ -193,8 +193,7 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     row.set(Column::kPlanning, planning);
     add_plan(*plan, row);
     const bool in_process = options.planner.lowering == Lowering::kPrebuilt;
-    const CompilerOptions compiler =
-        in_process ? CompilerOptions{} : compiler_options(arguments);
+    const CompilerOptions compiler = in_process ? CompilerOptions{} : compiler_options(arguments);
     const MadeVerifier made = make_verifier(plan, options, compiler);
     if (!in_process) add_library(made, find_toolchain(compiler, options.planner.target), row);
     const HostVerifier& host = *made.host;

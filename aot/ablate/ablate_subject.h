@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "aot/compile/compile.h"
-#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
+#include "aot/verifier/verifier.h"
 
 namespace bf_aot::cli {
 

@@ -10,8 +10,8 @@
 
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
-#include "aot/verifier/verifier.h"
 #include "aot/options/config_file.h"
+#include "aot/verifier/verifier.h"
 #include "planner/reference/executor.h"
 #include "runtime/bf.h"
 
@@ -75,8 +75,9 @@ void measure_findings(const FrontendResult& front, const Verifier& verifier,
   traced.levels.clear();  // of several levels, the one that the plan is for
   traced.planner.target = plan.config.target;
   traced.planner.lowering = Lowering::kPrebuilt;
-  const MadeVerifier made = make_verifier(
-      std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced, CompilerOptions{});
+  const MadeVerifier made =
+      make_verifier(std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced,
+                    CompilerOptions{});
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
   findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
   findings.task_seconds.resize(plan.entries.size());

@@ -10,9 +10,9 @@
 #include "aot/cli/commands.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
-#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
 #include "aot/options/options.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
 #include "planner/reference/executor.h"
 

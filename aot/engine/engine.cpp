@@ -280,26 +280,24 @@ bf_status Engine::context_call(const Signature& signature, const Arguments& a) c
   const std::size_t bytes = to_size(context.persistent_bytes);
   const std::size_t blob_bytes = BF_BLOB_HEADER_BYTES + bytes;
   const char* const sha256 = plan_->model.sha256.c_str();
-  switch (signature.purpose) {
-    case Purpose::kCacheCounters:
-      *a.counters = static_cast<const bf::Context*>(a.context)->counters;
-      return BF_OK;
-    case Purpose::kContextSave:
-      if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
-      bf::save_blob(a.context, begin, bytes, sha256, a.blob);
-      return BF_OK;
-    default: {
-      const auto align = static_cast<std::size_t>(plan_->config.target.align);
-      if (const bf_status status =
-              bf::check_room(a.context, a.context_bytes, to_size(context.bytes), align))
-        return status;
-      bf::init_context(a.context, context.fingerprint, begin, bytes);
-      if (signature.purpose == Purpose::kContextInit) return BF_OK;
-      if (a.from_blob == nullptr) return BF_NULL_ARGUMENT;
-      if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
-      return bf::load_blob(a.context, begin, bytes, sha256, a.from_blob);
-    }
+  if (signature.purpose == Purpose::kCacheCounters) {
+    *a.counters = static_cast<const bf::Context*>(a.context)->counters;
+    return BF_OK;
   }
+  if (signature.purpose == Purpose::kContextSave) {
+    if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
+    bf::save_blob(a.context, begin, bytes, sha256, a.blob);
+    return BF_OK;
+  }
+  const auto align = static_cast<std::size_t>(plan_->config.target.align);
+  if (const bf_status status =
+          bf::check_room(a.context, a.context_bytes, to_size(context.bytes), align))
+    return status;
+  bf::init_context(a.context, context.fingerprint, begin, bytes);
+  if (signature.purpose == Purpose::kContextInit) return BF_OK;
+  if (a.from_blob == nullptr) return BF_NULL_ARGUMENT;
+  if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
+  return bf::load_blob(a.context, begin, bytes, sha256, a.from_blob);
 }
 
 }  // namespace bf_aot::engine

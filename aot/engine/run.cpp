@@ -30,17 +30,10 @@ bool next_of(GroupMemory& memory, std::size_t count, const bf_status* statuses) 
 }
 
 bool next_group(int boxes, GroupMemory& memory, std::size_t count, const bf_status* statuses) {
-  switch (boxes) {
-    case 4:
-      return next_of<4>(memory, count, statuses);
-    case 8:
-      return next_of<8>(memory, count, statuses);
-    case 16:
-      return next_of<16>(memory, count, statuses);
-    default:
-      BF_CHECK(false);
-      return false;
-  }
+  if (boxes == 4) return next_of<4>(memory, count, statuses);
+  if (boxes == 8) return next_of<8>(memory, count, statuses);
+  BF_CHECK(boxes == kMostBoxes);
+  return next_of<kMostBoxes>(memory, count, statuses);
 }
 
 // What a call defines while it runs. A worker has a copy, with its own memory.
@@ -143,12 +136,10 @@ Value Runner::local(calls::Local which) const {
 
 // Of the arguments of relax(), relax_box(): n, relu or function, centre, below, above.
 int count_open(const Value* values, bool relu) {
-  const bf::AnyListed open = {false,
-                              relu ? nullptr
-                                   : static_cast<const bf::FunctionView*>(values[1].pointer),
-                              static_cast<const double*>(values[2].pointer),
-                              static_cast<const float*>(values[3].pointer),
-                              static_cast<const float*>(values[4].pointer)};
+  const bf::AnyListed open = {
+      false, relu ? nullptr : static_cast<const bf::FunctionView*>(values[1].pointer),
+      static_cast<const double*>(values[2].pointer), static_cast<const float*>(values[3].pointer),
+      static_cast<const float*>(values[4].pointer)};
   int count = 0;
   for (int j = 0; j < static_cast<int>(values[0].integer); ++j) count += open(j) ? 1 : 0;
   return count;

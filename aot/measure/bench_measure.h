@@ -6,8 +6,8 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/library.h"
-#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
+#include "aot/verifier/verifier.h"
 #include "planner/machine/machine_profile.h"
 
 namespace bf_aot::cli {

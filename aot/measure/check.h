@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
+#include "aot/verifier/verifier.h"
 
 namespace bf_aot::cli {
 

@@ -7,9 +7,9 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/library.h"
-#include "aot/verifier/verifier.h"
 #include "aot/json/json_io.h"
 #include "aot/tune/kernel_library.h"
+#include "aot/verifier/verifier.h"
 #include "planner/tuning/tuner.h"
 
 namespace bf_aot::cli {

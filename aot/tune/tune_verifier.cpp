@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/host/cache.h"
-#include "aot/verifier/compiled_verifier.h"
 #include "aot/host/files.h"
 #include "aot/host/process.h"
 #include "aot/tune/tune_measure.h"
+#include "aot/verifier/compiled_verifier.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {

@@ -45,8 +45,8 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts
     fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
 }
 
-Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box,
-                            engine::TraceHook hook, std::vector<int>* open) const {
+Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, engine::TraceHook hook,
+                            std::vector<int>* open) const {
   const Plan& plan = engine_.plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);

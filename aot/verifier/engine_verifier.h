@@ -34,8 +34,8 @@ class EngineVerifier final : public HostVerifier {
     void operator()(std::byte* memory) const;
   };
 
-  Bounds call(const Signature& signature, const FloatBox& box,
-              engine::TraceHook hook = nullptr, std::vector<int>* open = nullptr) const;
+  Bounds call(const Signature& signature, const FloatBox& box, engine::TraceHook hook = nullptr,
+              std::vector<int>* open = nullptr) const;
 
   engine::Engine engine_;
   std::unique_ptr<std::byte, Free> workspace_;

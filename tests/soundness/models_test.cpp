@@ -12,10 +12,10 @@
 #include <ostream>
 
 #include "aot/decide/sample.h"
-#include "aot/verifier/compiled_verifier.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
 #include "aot/measure/check.h"
+#include "aot/verifier/compiled_verifier.h"
 #include "planner/reference/executor.h"
 #include "tests/paths.h"
 #include "tests/soundness/batch.h"
