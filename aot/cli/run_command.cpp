@@ -164,7 +164,7 @@ void print(const RunResult& result) {
 
 int run_command(int argc, const char* const* argv) {
   RunArguments arguments;
-  CLI::App app("Compiles a model for this machine and bounds its outputs on a box.", "bf-aot run");
+  CLI::App app("Bounds the outputs of a model on a box.", "bf-aot run");
   add_options(app, arguments);
   if (const auto code = parse(app, argc, argv)) return *code;
 

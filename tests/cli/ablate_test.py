@@ -15,10 +15,11 @@ sys.dont_write_bytecode = True
 from harness import BOX, MODELS, SOURCE, TINY, Case  # noqa: E402
 
 GOLDEN = MODELS / "golden" / "tiny.json"
-CONFIGS = [{"name": "ibp", "method": "ibp"}, {"name": "crown", "method": "crown"},
+CONFIGS = [{"name": "ibp", "method": "ibp"}, {"name": "crown", "method": "crown", "lowering": "vector"},
            {"name": "broken, \"quoted\"", "disable-pass": ["lower-affine"]}]
-PLAN = ("arena_bytes", "naive_bytes", "lower_bound_bytes", "weights_bytes", "code_bytes", "layers",
-        "steps", "tasks", "kernels", "planning_s", "compile_s")
+PLAN = ("arena_bytes", "naive_bytes", "lower_bound_bytes", "weights_bytes", "layers",
+        "steps", "tasks", "kernels", "planning_s")
+COMPILED = ("code_bytes", "compile_s")
 RUN = ("boxes", "time_p50_s", "time_p95_s", "mean_width", "max_width", "margin", "cases",
        "certified", "unstable", "ratio_ibp", "ratio_reference")
 
@@ -63,13 +64,15 @@ class Ablate(AblateCase):
             self.assertEqual((row["status"], row["message"]), ("ok", ""))
             for name in PLAN + RUN:
                 self.assertNotEqual(row[name], "", name)
+            for name in COMPILED:  # the engine compiles nothing
+                self.assertEqual(row[name] != "", row["config"] == "crown", name)
             self.assertEqual(row["boxes"], str(len(json.loads(GOLDEN.read_text())["boxes"])))
             self.assertGreater(float(row["time_p50_s"]), 0)
             self.assertLessEqual(float(row["time_p50_s"]), float(row["time_p95_s"]))
             self.assertLessEqual(float(row["mean_width"]), float(row["max_width"]))
         self.assertEqual(float(rows[0]["ratio_ibp"]), 1)
         self.assertLess(float(rows[1]["ratio_ibp"]), 1)
-        self.assertEqual(json.loads(rows[1]["settings"]), {"method": "crown"})
+        self.assertEqual(json.loads(rows[1]["settings"]), {"method": "crown", "lowering": "vector"})
 
     def test_failures_are_rows(self):
         self.small()
@@ -90,9 +93,9 @@ class Ablate(AblateCase):
         self.assertIn("BF10", rows[0]["message"])
 
     def test_plans_without_boxes(self):
-        self.ablate(TINY, "--configs", self.write("configs.json", [{"method": "crown"}]))
+        self.ablate(TINY, "--configs", self.write("configs.json", [{"method": "crown", "lowering": "vector"}]))
         (row,) = self.rows()
-        for name in PLAN:
+        for name in PLAN + COMPILED:
             self.assertNotEqual(row[name], "", name)
         for name in RUN:
             self.assertIn(row[name], ("", "0") if name == "boxes" else ("",), name)
@@ -216,8 +219,8 @@ class Resume(AblateCase):
         compiler.write_text('#!/bin/sh\ncase "$*" in *--version*) echo slow 1.0; exit 0;; esac\n'
                             "exec sleep 300\n")
         compiler.chmod(0o755)
-        self.ablate(TINY, "--configs", self.write("c.json", [{"method": "ibp"}]), "--cxx", compiler,
-                    "--timeout", "1")
+        self.ablate(TINY, "--configs", self.write("c.json", [{"method": "ibp"}]), "--lowering", "vector",
+                    "--cxx", compiler, "--timeout", "1")
         (row,) = self.rows()
         self.assertEqual(row["status"], "failed")
         self.assertIn("no result within 1 s", row["message"])

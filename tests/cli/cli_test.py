@@ -125,9 +125,28 @@ class Run(Case):
 
     def test_prebuilt_has_the_bounds_of_vector(self):
         bounds = [self.run_json("run", CONTROLLER, "--box", MODELS / "boxes" / "collision_avoidance_6x50.json",
-                                "--lowering", lowering, "--cxx-flags=-ffp-contract=off", "--repeat", "1")["outputs"]
-                  for lowering in ("prebuilt", "vector")]
-        self.assertEqual(bounds[0], bounds[1])
+                                *options, "--repeat", "1")["outputs"]
+                  for options in ((), ("--lowering", "vector", "--cxx-flags=-ffp-contract=off"))]
+        for side in ("lower", "upper"):
+            for engine, compiled in zip(bounds[0][side], bounds[1][side], strict=True):
+                self.assertAlmostEqual(engine, compiled, delta=1e-4 * abs(compiled))
+
+    def test_no_compiler_is_needed(self):
+        """Nor is one looked for, whatever $CXX says; options of one are refused, not ignored."""
+        self.environment.update(CXX="no-such-compiler", PATH="")
+        box = self.write("b.json", BOX)
+        self.run_json("run", TINY, "--box", box)
+        self.assertFalse(self.cache.exists())
+        for option in ("--cxx=g++", "--cxx-flags=-g"):
+            self.assert_refused("BF3314", "run", TINY, "--box", box, option)
+
+    def test_unstable_neurons_as_the_reference_counts_them(self):
+        box = MODELS / "boxes" / "collision_avoidance_6x50.json"
+        run = ("run", CONTROLLER, "--box", box, "--repeat", "1")
+        for method in ("ibp", "crown-ibp", "crown"):
+            counts = [self.run_json(*run, "--method", method, "--lowering", lowering)["unstable"]
+                      for lowering in ("prebuilt", "reference")]
+            self.assertEqual(counts[0], counts[1], method)
 
     def test_golden_index(self):
         golden = json.loads((MODELS / "golden" / "tiny.json").read_text())
@@ -161,7 +180,7 @@ class Run(Case):
         compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec "$REAL_CXX" "$@"\n')
         compiler.chmod(compiler.stat().st_mode | stat.S_IXUSR)
         self.environment["REAL_CXX"] = os.environ.get("CXX", "c++")
-        run = ("run", TINY, "--box", box, "--repeat", "1", "--cxx", compiler)
+        run = ("run", TINY, "--box", box, "--repeat", "1", "--lowering", "vector", "--cxx", compiler)
         self.run_json(*run)
         first = log.read_text()
         self.assertIn("-shared", first)
@@ -176,7 +195,7 @@ class Run(Case):
     def test_no_cache_folder(self):
         del self.environment["XDG_CACHE_HOME"]
         self.environment.pop("HOME", None)
-        self.assert_refused("BF3303", "run", TINY, "--box", self.write("b.json", BOX))
+        self.assert_refused("BF3303", "run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector")
 
     def test_target_of_another_machine(self):
         self.assert_refused("BF3304", "run", TINY, "--box", self.write("b.json", BOX), "--target",

@@ -124,8 +124,8 @@ class Failure(Case):
         self.assertIn("hint:", errors)
         self.assertEqual(self.names(), ["v.cpp"])
         self.assert_refused("BF3203", TINY, "-o", "v.cpp", "--cxx", "false")
-        self.assert_refused("BF3203", "run", TINY, "--box",
-                            self.write("b.json", BOX), "--cxx-flags=-march=nothing.h")
+        self.assert_refused("BF3203", "run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector",
+                            "--cxx-flags=-march=nothing.h")
         self.assertEqual(self.names(self.cache / "bf-aot"), [])
 
     def test_no_compiler(self):
@@ -153,7 +153,8 @@ class Failure(Case):
         self.assert_refused("BF3101", TINY, "-o", "locked/v.cpp")
 
     def test_damaged_cache(self):
-        run = ("run", TINY, "--box", self.write("b.json", BOX), "--repeat", "1", "--json")
+        run = ("run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector", "--repeat", "1",
+               "--json")
 
         def outputs(warned):
             output, errors = self.run_tool(*run)
@@ -188,7 +189,7 @@ class Failure(Case):
         (cache / ".bf-aot-a_file").write_text("")
         held = os.open(cache / ".bf-aot-in_use", os.O_RDONLY)
         fcntl.flock(held, fcntl.LOCK_EX)
-        self.run_json("run", TINY, "--box", self.write("b.json", BOX), "--repeat", "1")
+        self.run_json("run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector", "--repeat", "1")
         os.close(held)
         left = [name for name in self.names(cache) if name.startswith(".")]
         self.assertEqual(left, sorted([*names[1:], ".bf-aot-a_file"]))
@@ -200,7 +201,7 @@ class Failure(Case):
                                           f"echo $$ > {started}.new\nmv {started}.new {started}\n"
                                           "exec sleep 300\n")
         compiler.chmod(0o755)
-        run = ("run", TINY, "--box", self.write("b.json", BOX), "--repeat", "1")
+        run = ("run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector", "--repeat", "1")
         process = self.start(*run, "--cxx", compiler)
         while not started.exists():
             self.assertIsNone(process.poll(), "ended before the compiler was started")
@@ -254,7 +255,7 @@ class Interrupt(Case):
         self.assertEqual([path for path in self.work.rglob("*") if path.is_file()], [])
 
     def test_run(self):
-        self.interrupted(signal.SIGINT, "run", TINY, "--box", self.write("b.json", BOX))
+        self.interrupted(signal.SIGINT, "run", TINY, "--lowering", "vector", "--box", self.write("b.json", BOX))
         self.assertEqual(self.names(self.cache / "bf-aot"), [])
 
 

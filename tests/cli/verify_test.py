@@ -145,12 +145,12 @@ class Verify(PropertyCase):
         self.assertEqual(self.run_json("verify", TINY, path)["verdict"], "verified")
 
     def test_second_run_compiles_nothing(self):
-        self.run_tool("verify", TINY, HOLDS)
+        self.run_tool("verify", TINY, HOLDS, "--lowering", "vector")
         self.environment["CXX"] = "/bin/false"
-        self.run_tool("verify", TINY, HOLDS, code=1)  # another compiler: not the same verifier
+        self.run_tool("verify", TINY, HOLDS, "--lowering", "vector", code=1)  # another compiler: not the same verifier
         del self.environment["CXX"]
         before = sorted(self.cache.rglob("*"))
-        self.run_tool("verify", TINY, HOLDS)
+        self.run_tool("verify", TINY, HOLDS, "--lowering", "vector")
         self.assertEqual(before, sorted(self.cache.rglob("*")))
 
     def test_refusals(self):
@@ -250,7 +250,8 @@ class Timeout(Case):
         for options, code, word in (((), 5, "timeout\n"), (("--vnncomp",), 0, "timeout\n"),
                                     (("--json",), 5, None)):
             start = time.monotonic()
-            output, _ = self.run_tool("verify", TINY, HOLDS, "--timeout", "1", *options, code=code)
+            output, _ = self.run_tool("verify", TINY, HOLDS, "--lowering", "vector", "--timeout", "1",
+                                      *options, code=code)
             self.assertLess(time.monotonic() - start, 20)
             if word is not None:
                 self.assertEqual(output, word)
@@ -263,7 +264,7 @@ class Timeout(Case):
                                           "*) sleep 60;; esac\n")
         compiler.chmod(0o755)
         self.environment["CXX"] = str(compiler)
-        process = self.start("verify", TINY, HOLDS)
+        process = self.start("verify", TINY, HOLDS, "--lowering", "vector")
         for _ in range(200):
             time.sleep(0.1)
             if list(self.cache.rglob(".*")):
