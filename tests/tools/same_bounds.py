@@ -62,7 +62,7 @@ def bounds_of(program, cache, case):
         spec.write_text(json.dumps({"C": box["C"]}), encoding="utf-8")
         done = subprocess.run(
             [program, "run", model, "--box", path, "--index", str(index), "--method", method,
-             "--spec", spec, "--repeat", "1", "--json", "--cxx-flags=-O0"],
+             "--spec", spec, "--repeat", "1", "--json", "--lowering", "vector", "--cxx-flags=-O0"],
             capture_output=True, text=True, check=False, env=dict(os.environ, XDG_CACHE_HOME=cache))
     if done.returncode != 0:
         return name, {"refused": done.returncode}
