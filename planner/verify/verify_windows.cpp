@@ -25,8 +25,10 @@ void check_places(const RowImage& image, std::int64_t elements) {
         for (std::int64_t y = 0; y < image.size[1]; ++y)
           for (std::int64_t x = 0; x < image.size[2]; ++x, ++places) {
             const std::int64_t place = image.layout.at(n, c, {z, y, x});
-            BF_CHECK(place >= 0 && place < elements);
-            BF_CHECK(!taken[static_cast<std::size_t>(place)]);
+            const bool places_are_of_the_tensor = place >= 0 && place < elements;
+            BF_CHECK(places_are_of_the_tensor);
+            const bool places_are_distinct = !taken[static_cast<std::size_t>(place)];
+            BF_CHECK(places_are_distinct);
             taken[static_cast<std::size_t>(place)] = true;
           }
   BF_CHECK(places == elements);
