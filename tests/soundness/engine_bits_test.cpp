@@ -1,0 +1,307 @@
+// The engine and generated code run the same plan in the same steps: without contraction they give
+// the same bits. Random networks of every kind by all methods, and every function of a plan that
+// makes bounds. BF_SEED=n repeats a run.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "aot/engine/prebuilt/prebuilt.h"
+#include "frontend/diagnostic.h"
+#include "frontend/passes/pipeline.h"
+#include "planner/lowering/program.h"
+#include "planner/lowering/routines.h"
+#include "tests/seed.h"
+#include "tests/soundness/cached.h"
+#include "tests/soundness/engine_call.h"
+#include "tests/soundness/executors.h"
+#include "tests/soundness/general.h"
+#include "tests/soundness/image_nets.h"
+
+namespace bf_aot::engine {
+
+// The engine's code without contraction.
+Span<Span<PrebuiltRoutine>> routines_exact();
+Span<Span<PrebuiltRoutine>> conv_rows_exact();
+Span<PrebuiltKernel> kernels_exact();
+
+}  // namespace bf_aot::engine
+
+namespace bf_aot::soundness {
+namespace {
+
+std::uint64_t seed() {
+  return testing::seed_from_environment(20261124);
+}
+
+constexpr Method kMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown,
+                               Method::kForward};
+
+// Ways to call that a plan has functions for.
+constexpr int kWays = 4;
+
+PlannerConfig configured(Method method, int way) {
+  PlannerConfig config = planner_config(method, Lowering::kPrebuilt, engine_targets().back());
+  config.iterations = 3;
+  if (way == 1 || way == 3) config.batch = 16;
+  if (way == 3) config.workers = 2;
+  if (way == 2) {
+    config.reuse.ibp = config.reuse.bounds = true;
+    config.reuse.alpha = method == Method::kAlphaCrown;
+  }
+  return config;
+}
+
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+void expect_same(const Called& a, const Called& b) {
+  EXPECT_EQ(a.status, b.status);
+  EXPECT_TRUE(same(a.coefficients, b.coefficients)) << "coefficients";
+  ASSERT_EQ(a.boxes.size(), b.boxes.size());
+  for (std::size_t i = 0; i < a.boxes.size(); ++i) {
+    EXPECT_EQ(a.boxes[i].status, b.boxes[i].status) << "box " << i;
+    EXPECT_TRUE(same(a.boxes[i].lower, b.boxes[i].lower)) << "lower bounds of box " << i;
+    EXPECT_TRUE(same(a.boxes[i].upper, b.boxes[i].upper)) << "upper bounds of box " << i;
+  }
+}
+
+// What programs call.
+class Coverage {
+ public:
+  void add(const Plan& plan) {
+    plan_ = &plan;
+    for (const calls::Program& program : calls::programs_of(plan))
+      for (const calls::Section& section : program.sections)
+        for (const calls::TaskCalls& task : section.tasks)
+          for (const calls::StepCalls& step : task.steps) add(step.body);
+  }
+
+  void expect_all() const {
+    using calls::Routine;
+    for (const calls::Signature& signature : calls::signatures()) {
+      // Plans for prebuilt code do without them.
+      if (signature.routine == Routine::kFirstLink) continue;
+      if (signature.routine == Routine::kMaxIntervalGroups) continue;
+      // Of plans that decide a property: cli.verify. Of windows that these networks do not have.
+      if (signature.routine == Routine::kKeepCoefficients ||
+          signature.routine == Routine::kKeepCoefficientsOfBoxes ||
+          signature.routine == Routine::kConcretizeWindow ||
+          signature.routine == Routine::kAddWindow)
+        continue;
+      EXPECT_TRUE(routines_.contains(signature.routine)) << "nothing calls " << signature.name;
+    }
+    for (const KernelKind kind :
+         {KernelKind::kIntervalAffine, KernelKind::kCentreAffine, KernelKind::kEvaluateAffine,
+          KernelKind::kBackwardAffine, KernelKind::kConcretize, KernelKind::kForwardLines})
+      EXPECT_TRUE(kernels_.contains(kind)) << "no kernel of kind " << static_cast<int>(kind);
+  }
+
+ private:
+  void add(const calls::Call& call) {
+    if (const auto* routine = std::get_if<calls::Routine>(&call.callee))
+      routines_.insert(*routine);
+    else
+      kernels_.insert(plan_->kernel(std::get<calls::KernelCall>(call.callee).id).kind);
+  }
+  void add(const calls::Body& body) {
+    for (const calls::Node& node : body)
+      std::visit([&](const auto& what) { add(what); }, node.what);
+  }
+  void add(const calls::WhenInside& node) { add(node.call); }
+  void add(const calls::DefineRows& node) { add(node.list); }
+  void add(const calls::Block& node) { add(node.body); }
+  void add(const calls::Tiles& node) { add(node.body); }
+  void add(const calls::Rounds& node) { add(node.body); }
+  void add(const calls::ColdStart& node) { add(node.body); }
+  void add(const calls::IfFits& node) {
+    add(node.fits);
+    add(node.other);
+  }
+  void add(const calls::Iterations& node) {
+    add(node.rows);
+    add(node.better);
+  }
+  void add(const calls::Part& /*node*/) {}
+  void add(const calls::Lifetime& /*node*/) {}
+  void add(const calls::DefineImage& /*node*/) {}
+  void add(const calls::DefineWindow& /*node*/) {}
+  void add(const calls::DefineRowErrors& /*node*/) {}
+  void add(const calls::Clear& /*node*/) {}
+
+  const Plan* plan_ = nullptr;
+  std::set<calls::Routine> routines_;
+  std::set<KernelKind> kernels_;
+};
+
+class EngineBits : public ::testing::Test {
+ protected:
+  using MakeBox = FloatBox (*)(Random&, int inputs);
+
+  // Not what the planner refuses.
+  void add(const Graph& graph, bool has_spec, PlannerConfig config, MakeBox make_box,
+           const std::string& label) {
+    try {
+      batch_.add(graph, has_spec, config);
+    } catch (const CompileError& error) {
+      ++refused_[error.diagnostics().front().code];
+      return;
+    }
+    boxes_.push_back(make_box);
+    labels_.push_back(fmt::format("{}, {}, batch {}, workers {}", label, to_string(config.method),
+                                  config.batch, config.workers));
+    coverage_.add(batch_.plan(batch_.size() - 1));
+  }
+
+  // One network of every family by every method, in ways by turns.
+  void add_dense(int way) {
+    for (const Method method : kMethods)
+      for (int family = way % 3; family < kFamilies; family += 3) {
+        const Net net = random_net(random_, static_cast<Family>(family));
+        const LinearSpec spec = random_spec(random_, net.outputs());
+        add(
+            graph_with_spec(net, spec), true, configured(method, way),
+            [](Random& random, int inputs) {
+              return random_box(random, inputs, pick(random, 0, kBoxKinds - 1));
+            },
+            net.label);
+      }
+  }
+
+  void add_general(int way, int count) {
+    for (int i = 0; i < count; ++i)
+      for (const Method method : kMethods) {
+        if (method == Method::kForward) continue;
+        const Example example = random_example(random_, testing::Numbers::kFloats);
+        std::int64_t outputs = 0;
+        for (const ValueId id : example.graph.outputs)
+          outputs += element_count(example.graph.value(id).shape);
+        add_graph(example.graph, static_cast<int>(outputs), configured(method, way), "general");
+      }
+  }
+
+  void add_images(int way, const std::vector<Method>& methods) {
+    for (const ImageNet& net : image_nets())
+      for (const Method method : methods) {
+        const Graph graph = net.make();
+        const auto outputs = element_count(graph.value(graph.outputs.front()).shape);
+        add_graph(graph, static_cast<int>(outputs), configured(method, way), net.name);
+      }
+  }
+
+  void add_graph(Graph graph, int outputs, const PlannerConfig& config, const char* label) {
+    const LinearSpec spec = random_spec(random_, outputs);
+    PassOptions passes;
+    passes.spec = &spec;
+    try {
+      normalise(graph, passes);
+    } catch (const CompileError& error) {
+      ++refused_[error.diagnostics().front().code];
+      return;
+    }
+    add(graph, true, config, random_general_box, label);
+  }
+
+  void check(std::size_t i);
+  void check_contexts(const Plan& plan, const Callee& engine, const Callee& compiled, MakeBox make);
+
+  Random random_;
+  Batch batch_;
+  std::vector<MakeBox> boxes_;
+  std::vector<std::string> labels_;
+  std::map<std::string, int> refused_;
+  std::set<std::string> functions_;
+  Coverage coverage_;
+};
+
+// Calls on boxes that come again, lie in one before, or do not.
+void EngineBits::check_contexts(const Plan& plan, const Callee& engine, const Callee& compiled,
+                                MakeBox make) {
+  Arena mine = new_context(plan, engine);
+  Arena theirs = new_context(plan, compiled);
+  FloatBox box = make(random_, plan.input_count);
+  for (int i = 0; i < 10; ++i) {
+    SCOPED_TRACE(fmt::format("call {}", i));
+    switch (pick(random_, 0, 3)) {
+      case 0:
+        box = make(random_, plan.input_count);
+        break;
+      case 1:
+        for (std::size_t k = 0; k < box.lower.size(); ++k)
+          (pick(random_, 0, 1) == 0 ? box.lower : box.upper)[k] =
+              box.lower[k] / 2 + box.upper[k] / 2;
+        break;
+      default:
+        break;
+    }
+    Signature signature;
+    signature.cached = true;
+    signature.spec = pick(random_, 0, 1) == 0;
+    functions_.insert(suffix_of(signature));
+    expect_same(call_bounds(plan, engine, signature, {box}, {&mine, nullptr}),
+                call_bounds(plan, compiled, signature, {box}, {&theirs, nullptr}));
+  }
+}
+
+void EngineBits::check(std::size_t i) {
+  const Plan& plan = batch_.plan(i);
+  const std::string target = plan.config.target.name;
+  const engine::Prebuilt code = {target.c_str(), engine::routines_exact(),
+                                 engine::conv_rows_exact(), engine::kernels_exact()};
+  const engine::Engine engine(std::make_shared<const Plan>(plan), code);
+  const Callee mine = callee_of(engine), theirs = callee_of(batch_, i);
+  const SerialExecutor executor(Habit::kInOrder, 2);
+  std::vector<FloatBox> boxes;
+  for (int k = 0; k < 16; ++k) boxes.push_back(boxes_[i](random_, plan.input_count));
+  for (const ExportedFunction& function : plan.functions) {
+    const Signature& signature = function.signature;
+    if (signature.purpose != Purpose::kBounds || signature.cached) continue;
+    functions_.insert(suffix_of(signature));
+    for (int call = 0; call < (signature.batch ? 2 : 3); ++call) {
+      SCOPED_TRACE(fmt::format("{}, call {}", suffix_of(signature), call));
+      std::vector<FloatBox> given = {boxes[static_cast<std::size_t>(call)]};
+      if (signature.batch) given.assign(boxes.begin(), boxes.begin() + (call == 0 ? 16 : 5));
+      const CallWith with = {nullptr, signature.parallel ? executor.get() : nullptr};
+      expect_same(call_bounds(plan, mine, signature, given, with),
+                  call_bounds(plan, theirs, signature, given, with));
+    }
+  }
+  if (has_function(plan, {Purpose::kEvaluate})) {
+    functions_.insert("evaluate");
+    const Outcome a = call_evaluate(plan, mine, boxes[0].lower);
+    const Outcome b = call_evaluate(plan, theirs, boxes[0].lower);
+    EXPECT_EQ(a.status, b.status);
+    EXPECT_TRUE(same(a.lower, b.lower)) << "evaluate";
+  }
+  if (plan.config.reuse.any()) check_contexts(plan, mine, theirs, boxes_[i]);
+}
+
+TEST_F(EngineBits, AreThoseOfGeneratedCode) {
+  if (!has_compiler("g++")) GTEST_SKIP() << "g++ is not installed";
+  std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
+  random_.seed(seed());
+  for (int way = 0; way < kWays; ++way) {
+    add_dense(way);
+    add_general(way, 2);
+  }
+  add_images(0, {Method::kIbp, Method::kCrown, Method::kAlphaCrown});
+  batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
+  for (std::size_t i = 0; i < batch_.size() && !HasFailure(); ++i) {
+    SCOPED_TRACE(fmt::format("BF_SEED={}, plan {}: {}", seed(), i, labels_[i]));
+    check(i);
+  }
+  std::printf("%zu plans\n", batch_.size());
+  for (const auto& [code, count] : refused_) std::printf("%s: %d graphs\n", code.c_str(), count);
+  for (const std::string& name : functions_) std::printf("%s\n", name.c_str());
+  EXPECT_EQ(functions_.size(), 11U) << "some function does not occur";
+  coverage_.expect_all();
+}
+
+}  // namespace
+}  // namespace bf_aot::soundness
