@@ -155,8 +155,8 @@ void print(const RunResult& result) {
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
              plan.weights_bytes());
   fmt::print("unstable {}\n", join(result.unstable));
-  fmt::print("time     {} (least), {} (median of {}); compiled in {}\n",
-             duration(result.timing.min), duration(result.timing.median), result.timing.repeats,
+  fmt::print("time     {} (least), {} (median of {}); ready in {}\n", duration(result.timing.min),
+             duration(result.timing.median), result.timing.repeats,
              duration(result.compile_seconds));
 }
 
