@@ -311,7 +311,7 @@ Thunk Assembler::routine(const calls::Call& call, Routine routine) const {
   if (by_group) wanted.push_back(entry_.boxes);
   if (routine == Routine::kListLive || routine == Routine::kListLiveBoxes)
     wanted.push_back(is_double(call.arguments.front()) ? 8 : 4);
-  for (const Span<Span<PrebuiltRoutine>>& list : {code_.routines, code_.conv_rows})
+  for (const Span<Span<PrebuiltRoutine>>& list : {code_.routines, code_.conv_rows, code_.relax})
     for (std::size_t i = 0; i < list.count; ++i)
       for (std::size_t k = 0; k < list.first[i].count; ++k) {
         const PrebuiltRoutine& have = list.first[i].first[k];

@@ -65,6 +65,8 @@ Engine::Engine(std::shared_ptr<const Plan> plan, bool with_parts)
 
 Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, bool with_parts)
     : plan_(std::move(plan)), constants_(*plan_) {
+  if (std::ranges::any_of(plan_->domains, &DomainChoice::remade) && code.relax_fuses())
+    throw std::logic_error("relaxations that are made anew need code that fuses no products");
   for (const Entry& entry : plan_->entries)
     entries_.push_back(
         assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_, with_parts));

@@ -27,6 +27,8 @@ namespace bf_aot::engine {
 // The engine's code without contraction.
 Span<Span<PrebuiltRoutine>> routines_exact();
 Span<Span<PrebuiltRoutine>> conv_rows_exact();
+Span<Span<PrebuiltRoutine>> relax_exact();
+bool relax_fuses_exact();
 Span<PrebuiltKernel> kernels_exact();
 
 }  // namespace bf_aot::engine
@@ -252,8 +254,9 @@ void EngineBits::check_contexts(const Plan& plan, const Callee& engine, const Ca
 void EngineBits::check(std::size_t i) {
   const Plan& plan = batch_.plan(i);
   const std::string target = plan.config.target.name;
-  const engine::Prebuilt code = {target.c_str(), engine::routines_exact(),
-                                 engine::conv_rows_exact(), engine::kernels_exact()};
+  const engine::Prebuilt code = {
+      target.c_str(),        engine::routines_exact(), engine::conv_rows_exact(),
+      engine::relax_exact(), engine::kernels_exact(),  engine::relax_fuses_exact};
   const engine::Engine engine(std::make_shared<const Plan>(plan), code);
   const Callee mine = callee_of(engine), theirs = callee_of(batch_, i);
   const SerialExecutor executor(Habit::kInOrder, 2);

@@ -7,14 +7,17 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "aot/engine/find_prebuilt.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/soundness/batch.h"
+#include "tests/soundness/engine_call.h"
 
 namespace bf_aot {
 namespace {
@@ -250,6 +253,66 @@ TEST_P(RemadeRelaxations, ChangeNoBound) {
       }
     }
   }
+}
+
+// The engine's code for all instruction sets.
+TEST(RemadeByTheEngine, RelaxationsFuseNoProducts) {
+  for (const std::string& target : soundness::engine_targets()) {
+    SCOPED_TRACE(target);
+    EXPECT_FALSE(engine::find_prebuilt(target)->relax_fuses());
+  }
+}
+
+TEST(RemadeByTheEngine, FusedCodeIsRefused) {
+  const Graph graph = chain({6, 40, 30, 40, 20, 40, 4});
+  for (const std::string& target : soundness::engine_targets()) {
+    PlannerConfig config = soundness::planner_config(Method::kCrown, Lowering::kPrebuilt, target);
+    const std::optional<PlannerConfig> tight = tightest(graph, config);
+    ASSERT_TRUE(tight);
+    const auto stored = soundness::plan_for_engine(graph, false, config);
+    const auto remade = soundness::plan_for_engine(graph, false, *tight);
+    ASSERT_GT(count_remade(*remade), 0);
+    engine::Prebuilt fused = *engine::find_prebuilt(target);
+    fused.relax_fuses = [] { return true; };
+    EXPECT_NO_THROW(engine::Engine(stored, fused));
+    EXPECT_THROW(engine::Engine(remade, fused), std::logic_error);
+  }
+}
+
+// By an instruction set that cannot fuse, all bits are the same.
+TEST(RemadeByTheEngine, TheBoundsAreThoseOfStoredTables) {
+#if defined(__x86_64__)
+  const Graph graph = chain({6, 40, 30, 40, 20, 40, 4});
+  for (const Method method : {Method::kCrownIbp, Method::kCrown}) {
+    PlannerConfig config = soundness::planner_config(method, Lowering::kPrebuilt, "x86-64");
+    const std::optional<PlannerConfig> tight = tightest(graph, config);
+    ASSERT_TRUE(tight);
+    const engine::Engine stored(soundness::plan_for_engine(graph, false, config));
+    const engine::Engine remade(soundness::plan_for_engine(graph, false, *tight));
+    ASSERT_GT(count_remade(remade.plan()), 0);
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<float> unit(-1, 1);
+    for (int k = 0; k < 100; ++k) {
+      const float radius = std::ldexp(1.0F, -k % 9);
+      soundness::FloatBox box;
+      for (int i = 0; i < 6; ++i) {
+        const float centre = unit(random);
+        box.lower.push_back(centre - radius);
+        box.upper.push_back(centre + radius);
+      }
+      const auto bounds = [&](const engine::Engine& of) {
+        return soundness::call_bounds(of.plan(), soundness::callee_of(of), {}, {box});
+      };
+      const soundness::Called a = bounds(stored), b = bounds(remade);
+      ASSERT_EQ(a.status, BF_OK);
+      ASSERT_EQ(b.status, BF_OK);
+      EXPECT_EQ(a.boxes[0].lower, b.boxes[0].lower);
+      EXPECT_EQ(a.boxes[0].upper, b.boxes[0].upper);
+    }
+  }
+#else
+  GTEST_SKIP() << "the engine's code for this processor may fuse elsewhere";
+#endif
 }
 
 // A compiler that may fuse products into sums does not where steps stand twice.

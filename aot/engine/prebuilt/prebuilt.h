@@ -60,8 +60,11 @@ struct Span {
 // The code for an instruction set.
 struct Prebuilt {
   const char* target;  // as --target names it
-  Span<Span<PrebuiltRoutine>> routines, conv_rows;
+  Span<Span<PrebuiltRoutine>> routines, conv_rows, relax;
   Span<PrebuiltKernel> kernels;
+  // Whether relaxations are compiled with products fused into sums, as none may be; runs code of
+  // the instruction set.
+  bool (*relax_fuses)();
 };
 
 }  // namespace bf_aot::engine

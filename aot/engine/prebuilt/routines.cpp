@@ -19,7 +19,7 @@
 #include "bf/sums/terms.h"
 
 // The routines of planner/lowering/signatures.cpp but those that pass backward rows through
-// convolutions.
+// convolutions, and those of relax.cpp.
 
 namespace bf_aot::engine {
 namespace {
@@ -28,10 +28,6 @@ using bf::ShapeAt;
 using calls::Routine;
 using Source = const std::int32_t*;  // of gathers: a table, or null for the identity
 
-using Relu = void (*)(int, bool, const double*, const float*, const float*, const float*,
-                      const bf::RelaxErrors&, double*, float*, double*, float*);
-using Smooth = void (*)(int, const bf::FunctionView&, const double*, const float*, const float*,
-                        const float*, const bf::RelaxErrors&, double*, float*, double*, float*);
 using BindFloat = void (*)(const float*, const float*, int, float, float*, float*);
 using BindDouble = void (*)(const float*, const float*, int, double*, float*);
 using MaxRows = void (*)(int, const std::int32_t*, const std::int32_t*, const float*, const float*,
@@ -51,10 +47,6 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kPadList, {}, thunk<bf::pad_list>},
     {Routine::kTightenRows, {}, thunk<bf::tighten_rows>},
     {Routine::kKeepCoefficients, {}, thunk<bf::keep_coefficients>},
-    {Routine::kRelax, {}, thunk<static_cast<Relu>(bf::relax)>},
-    {Routine::kRelaxFunction, {}, thunk<static_cast<Smooth>(bf::relax)>},
-    {Routine::kRelaxBox, {}, thunk<bf::relax_box>},
-    {Routine::kRelaxSlopes, {}, thunk<bf::relax_slopes>},
     {Routine::kMeetAnchor, {}, thunk<bf::meet_anchor>},
     {Routine::kKeepAnchor, {}, thunk<bf::keep_anchor>},
     {Routine::kMeetOutputs, {}, thunk<bf::meet_outputs>},

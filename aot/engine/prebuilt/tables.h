@@ -10,6 +10,8 @@ namespace bf_aot::engine {
 
 Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(routines_, BF_PREBUILT)();
 Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(conv_rows_, BF_PREBUILT)();
+Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(relax_, BF_PREBUILT)();
+bool BF_PREBUILT_NAME(relax_fuses_, BF_PREBUILT)();
 Span<PrebuiltKernel> BF_PREBUILT_NAME(kernels_, BF_PREBUILT)();
 
 }  // namespace bf_aot::engine
