@@ -264,7 +264,7 @@ TEST(RemadeByTheEngine, RelaxationsFuseNoProducts) {
 }
 
 TEST(RemadeByTheEngine, FusedCodeIsRefused) {
-  const Graph graph = chain({6, 40, 30, 40, 20, 40, 4});
+  const Graph graph = chain({6, 50, 50, 50, 50, 50, 50, 5});
   for (const std::string& target : soundness::engine_targets()) {
     PlannerConfig config = soundness::planner_config(Method::kCrown, Lowering::kPrebuilt, target);
     const std::optional<PlannerConfig> tight = tightest(graph, config);
@@ -282,7 +282,7 @@ TEST(RemadeByTheEngine, FusedCodeIsRefused) {
 // By an instruction set that cannot fuse, all bits are the same.
 TEST(RemadeByTheEngine, TheBoundsAreThoseOfStoredTables) {
 #if defined(__x86_64__)
-  const Graph graph = chain({6, 40, 30, 40, 20, 40, 4});
+  const Graph graph = chain({6, 50, 50, 50, 50, 50, 50, 5});
   for (const Method method : {Method::kCrownIbp, Method::kCrown}) {
     PlannerConfig config = soundness::planner_config(method, Lowering::kPrebuilt, "x86-64");
     const std::optional<PlannerConfig> tight = tightest(graph, config);
