@@ -54,6 +54,24 @@ bool may_be_null(const Parameter& parameter) {
          parameter.name == "workspace" || parameter.name == "context";
 }
 
+// What steps read and write of the caller's.
+CallMemory memory_of(const Signature& s, const Arguments& a) {
+  CallMemory memory;
+  memory.lower = a.lower;
+  memory.upper = a.upper;
+  memory.out_lower = a.out_lower;
+  memory.out_upper = a.out_upper;
+  memory.x = a.x;
+  memory.y = a.y;
+  memory.coefficients = s.coefficients ? a.coefficients : nullptr;
+  memory.workspace = a.workspace;
+  memory.context = s.cached ? a.context : nullptr;
+  memory.count = a.count;
+  memory.statuses = a.statuses;
+  memory.open = s.batch ? nullptr : a.open;
+  return memory;
+}
+
 std::size_t to_size(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes);
 }
@@ -120,11 +138,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     case Purpose::kEvaluate: {
       if (const bf_status status = bf::check_box(arguments.x, arguments.x, plan_->input_count))
         return status;
-      CallMemory memory;
-      memory.x = arguments.x;
-      memory.y = arguments.y;
-      memory.workspace = arguments.workspace;
-      return run(entry(EntryKind::kEvaluate), memory, nullptr, {}, hook);
+      return run(entry(EntryKind::kEvaluate), memory_of(signature, arguments), nullptr, {}, hook);
     }
     case Purpose::kCacheCounters:
     case Purpose::kContextSave:
@@ -145,21 +159,14 @@ bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, c
   const Signature& s = function.signature;
   if (s.batch) return batch(function, a, team, hook);
   if (const bf_status status = bf::check_box(a.lower, a.upper, plan_->input_count)) return status;
-  if (s.cached) return cached_bounds(entry_kind(s), a, hook);
-  CallMemory memory;
-  memory.lower = a.lower;
-  memory.upper = a.upper;
-  memory.out_lower = a.out_lower;
-  memory.out_upper = a.out_upper;
-  memory.coefficients = s.coefficients ? a.coefficients : nullptr;
-  memory.workspace = a.workspace;
+  if (s.cached) return cached_bounds(s, a, hook);
+  CallMemory memory = memory_of(s, a);
   memory.team = team;
-  memory.open = a.open;
   return run(entry(entry_kind(s)), memory, nullptr, {}, hook);
 }
 
-bf_status Engine::cached_bounds(EntryKind kind, const Arguments& a, TraceHook hook) const {
-  const EntryOperations& of = entry(kind);
+bf_status Engine::cached_bounds(const Signature& s, const Arguments& a, TraceHook hook) const {
+  const EntryOperations& of = entry(entry_kind(s));
   auto& state = *static_cast<bf::Context*>(a.context);
   const auto box = [&](std::string_view name) -> float* {
     const Buffer* const buffer = plan_->context.find(name);
@@ -169,15 +176,8 @@ bf_status Engine::cached_bounds(EntryKind kind, const Arguments& a, TraceHook ho
   const bf::KeptBoxes boxes = {box("last_lower"), box("last_upper"), box("anchor_lower"),
                                box("anchor_upper")};
   const bf::CachedCall call =
-      bf::begin_call(state, boxes, a.lower, a.upper, plan_->input_count, is_spec(kind) ? 1 : 0);
-  CallMemory memory;
-  memory.lower = a.lower;
-  memory.upper = a.upper;
-  memory.out_lower = a.out_lower;
-  memory.out_upper = a.out_upper;
-  memory.workspace = a.workspace;
-  memory.context = a.context;
-  if (const bf_status status = run(of, memory, &state, call, hook)) return status;
+      bf::begin_call(state, boxes, a.lower, a.upper, plan_->input_count, s.spec ? 1 : 0);
+  if (const bf_status status = run(of, memory_of(s, a), &state, call, hook)) return status;
   bf::end_call(state, boxes, call, of.improves);
   return BF_OK;
 }
@@ -215,16 +215,8 @@ bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, co
   if (plan_->batch.side_by_side == 1) return batch_by_turns(s, a);
   const bf_status first =
       bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
-  CallMemory memory;
-  memory.lower = a.lower;
-  memory.upper = a.upper;
-  memory.out_lower = a.out_lower;
-  memory.out_upper = a.out_upper;
-  memory.coefficients = s.coefficients ? a.coefficients : nullptr;
-  memory.workspace = a.workspace;
-  memory.count = a.count;
-  memory.statuses = a.statuses;
-  if (const bf_status status = run(entry(entry_kind(s)), memory, nullptr, {}, hook)) return status;
+  if (const bf_status status = run(entry(entry_kind(s)), memory_of(s, a), nullptr, {}, hook))
+    return status;
   return first;
 }
 
@@ -253,15 +245,8 @@ bf_status Engine::batch_of_workers(const ExportedFunction& function, const Argum
   const bf_status first =
       bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
   const EntryOperations& of = entry(entry_kind(s));
-  CallMemory memory;
-  memory.lower = a.lower;
-  memory.upper = a.upper;
-  memory.out_lower = a.out_lower;
-  memory.out_upper = a.out_upper;
-  memory.count = a.count;
-  memory.statuses = a.statuses;
   const auto group = [&](int index, unsigned char* own) {
-    CallMemory mine = memory;
+    CallMemory mine = memory_of(s, a);
     mine.group = index;
     mine.workspace = own;
     (void)run(of, mine, nullptr, {}, nullptr);  // an entry of several boxes has no workers

@@ -59,7 +59,7 @@ class Engine {
   bf_status check(const ExportedFunction& function, const Arguments& a, bf::Team& team) const;
   bf_status bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                    TraceHook hook) const;
-  bf_status cached_bounds(EntryKind kind, const Arguments& a, TraceHook hook) const;
+  bf_status cached_bounds(const Signature& signature, const Arguments& a, TraceHook hook) const;
   bf_status batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                   TraceHook hook) const;
   bf_status batch_by_turns(const Signature& signature, const Arguments& a) const;

@@ -45,18 +45,23 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts
     fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
 }
 
+engine::Arguments EngineVerifier::in_workspace() const {
+  engine::Arguments made;
+  made.workspace = workspace_.get();
+  made.workspace_bytes = workspace_bytes_;
+  return made;
+}
+
 Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, engine::TraceHook hook,
                             std::vector<int>* open) const {
   const Plan& plan = engine_.plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
-  engine::Arguments arguments;
+  engine::Arguments arguments = in_workspace();
   arguments.lower = box.lower.data();
   arguments.upper = box.upper.data();
   arguments.out_lower = lower.data();
   arguments.out_upper = upper.data();
-  arguments.workspace = workspace_.get();
-  arguments.workspace_bytes = workspace_bytes_;
   arguments.open = open;
   expect_ok(engine_.call(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
@@ -88,35 +93,17 @@ std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& b
 
 std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {
   std::vector<float> y(static_cast<std::size_t>(engine_.plan().output_count));
-  engine::Arguments arguments;
+  engine::Arguments arguments = in_workspace();
   arguments.x = x.data();
   arguments.y = y.data();
-  arguments.workspace = workspace_.get();
-  arguments.workspace_bytes = workspace_bytes_;
   expect_ok(engine_.call(kEvaluate, arguments), kEvaluate);
   return y;
 }
 
-bf_status EngineVerifier::spec_bounds_batch(std::size_t count, const float* lower,
-                                            const float* upper, float* row_lower, float* row_upper,
-                                            bf_status* statuses) const {
-  engine::Arguments arguments;
-  arguments.count = count;
-  arguments.lower = lower;
-  arguments.upper = upper;
-  arguments.out_lower = row_lower;
-  arguments.out_upper = row_upper;
-  arguments.statuses = statuses;
-  arguments.workspace = workspace_.get();
-  arguments.workspace_bytes = workspace_bytes_;
-  return engine_.call(kSpecBatch, arguments);
-}
-
-bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float* lower,
-                                                  const float* upper, float* row_lower,
-                                                  float* row_upper, float* coefficients,
-                                                  bf_status* statuses) const {
-  engine::Arguments arguments;
+bf_status EngineVerifier::batch(const Signature& signature, std::size_t count, const float* lower,
+                                const float* upper, float* row_lower, float* row_upper,
+                                float* coefficients, bf_status* statuses) const {
+  engine::Arguments arguments = in_workspace();
   arguments.count = count;
   arguments.lower = lower;
   arguments.upper = upper;
@@ -124,9 +111,21 @@ bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float
   arguments.out_upper = row_upper;
   arguments.coefficients = coefficients;
   arguments.statuses = statuses;
-  arguments.workspace = workspace_.get();
-  arguments.workspace_bytes = workspace_bytes_;
-  return engine_.call(kCoefficientsBatch, arguments);
+  return engine_.call(signature, arguments);
+}
+
+bf_status EngineVerifier::spec_bounds_batch(std::size_t count, const float* lower,
+                                            const float* upper, float* row_lower, float* row_upper,
+                                            bf_status* statuses) const {
+  return batch(kSpecBatch, count, lower, upper, row_lower, row_upper, nullptr, statuses);
+}
+
+bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float* lower,
+                                                  const float* upper, float* row_lower,
+                                                  float* row_upper, float* coefficients,
+                                                  bf_status* statuses) const {
+  return batch(kCoefficientsBatch, count, lower, upper, row_lower, row_upper, coefficients,
+               statuses);
 }
 
 std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
@@ -135,13 +134,11 @@ std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
   const Signature signature = plan.spec_rows > 0 ? kSpecBounds : kBounds;
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
-  engine::Arguments arguments;
+  engine::Arguments arguments = in_workspace();
   arguments.lower = box.lower.data();
   arguments.upper = box.upper.data();
   arguments.out_lower = lower.data();
   arguments.out_upper = upper.data();
-  arguments.workspace = workspace_.get();
-  arguments.workspace_bytes = workspace_bytes_;
   return sample_calls([&] { engine_.call(signature, arguments); }, limits);
 }
 

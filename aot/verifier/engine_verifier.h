@@ -34,6 +34,10 @@ class EngineVerifier final : public HostVerifier {
     void operator()(std::byte* memory) const;
   };
 
+  engine::Arguments in_workspace() const;
+  bf_status batch(const Signature& signature, std::size_t count, const float* lower,
+                  const float* upper, float* row_lower, float* row_upper, float* coefficients,
+                  bf_status* statuses) const;
   Bounds call(const Signature& signature, const FloatBox& box, engine::TraceHook hook = nullptr,
               std::vector<int>* open = nullptr) const;
 
