@@ -53,7 +53,8 @@ ALLOWED = {
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],
     "aot/engine/": ["planner/", "frontend/", "runtime/", "bf/", "aot/engine/prebuilt/"],
-    "aot/verifier/": HOST + EMITTER + ["aot/engine/"],
+    "aot/jit/": HOST + EMITTER + ["aot/engine/"],
+    "aot/verifier/": HOST + EMITTER + ["aot/engine/", "aot/jit/"],
     "aot/json/": ["frontend/", "planner/"],
     "aot/host/": HOST + EMITTER,
     "aot/project/": HOST + EMITTER,

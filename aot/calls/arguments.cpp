@@ -86,6 +86,13 @@ std::string window_name(LayerId tensor) {
   return fmt::format("window{}", tensor.number() + 1);
 }
 
+std::string sources_text(const StridedView& view) {
+  std::string text = fmt::format("bf::Strided<{}, {}", view.offset, view.stride[0]);
+  for (std::size_t k = 1; k < view.count.size(); ++k)
+    text += fmt::format(", {}, {}", view.count[k], view.stride[k]);
+  return text + ">{}";
+}
+
 CallText::CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors)
     : plan_(plan), entry_(entry), errors_(errors) {
   for (const WeightTable& table : weight_tables(plan))
@@ -163,10 +170,7 @@ std::string CallText::operator()(const Shape& argument) const {
 }
 
 std::string CallText::operator()(const StridedView& argument) const {
-  std::string text = fmt::format("bf::Strided<{}, {}", argument.offset, argument.stride[0]);
-  for (std::size_t k = 1; k < argument.count.size(); ++k)
-    text += fmt::format(", {}, {}", argument.count[k], argument.stride[k]);
-  return text + ">{}";
+  return sources_text(argument);
 }
 
 std::string CallText::operator()(const Image& argument) const {

@@ -89,6 +89,9 @@ class Bodies {
 std::string image_name(LayerId tensor);
 std::string window_name(LayerId tensor);
 
+// "bf::Strided<0, 1, 8, 1>{}".
+std::string sources_text(const StridedView& view);
+
 // Template arguments as text.
 class ConstantText {
  public:

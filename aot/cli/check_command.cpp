@@ -198,6 +198,7 @@ void add_options(CLI::App& app, CheckArguments& arguments) {
   arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_compiler_options(app, arguments.model);
+  add_jit_option(app, arguments.model);
   app.add_option("--golden", arguments.golden, "JSON file with boxes and reference bounds")
       ->required()
       ->type_name("FILE");

@@ -55,6 +55,7 @@ void add_options(CLI::App& app, RunArguments& arguments) {
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
+  add_jit_option(app, arguments.model);
   app.add_option("--box", arguments.box, "JSON file with a box, or a golden file with several")
       ->required()
       ->type_name("FILE");

@@ -68,6 +68,7 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
       ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
       ->capture_default_str();
   add_compiler_options(app, arguments.model);
+  add_jit_option(app, arguments.model);
   app.add_option("--network", arguments.networks,
                  "VNN-LIB 2.0: the model of a declared network; MODEL is the query then")
       ->type_name("NAME=FILE");

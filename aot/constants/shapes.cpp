@@ -104,6 +104,15 @@ std::string max_groups_name(const Layer& layer) {
 
 namespace {
 
+std::string shape_definition(const std::string& name, const ConvGeometry& geometry) {
+  return fmt::format("constexpr bf::ConvShape {} = {}\n", name, shape_literal(geometry));
+}
+
+std::string pixels_definition(const std::string& name, const calls::Shape& shape) {
+  return fmt::format("constexpr bf::ConvShape {} =\n    bf::by_pixels({}, {}, {});\n\n",
+                     shape_name(name, shape), name, shape.in_pixels, shape.out_pixels);
+}
+
 using Orders = std::set<std::pair<bool, bool>>;  // inputs, outputs pixel by pixel
 
 // The orders in which rows go through each convolution, by layer and term.
@@ -132,12 +141,18 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
   std::string text;
   for (const ConvShapeName& shape : shapes) {
     if (shape.repeated) continue;
-    text += fmt::format("// {}\nconstexpr bf::ConvShape {} = {}\n", plan.layer(shape.layer).origin,
-                        shape.name, shape_literal(*shape.geometry));
+    text += fmt::format("// {}\n", plan.layer(shape.layer).origin) +
+            shape_definition(shape.name, *shape.geometry);
     for (const auto& [in, out] : by_name[shape.name])
-      text += fmt::format("constexpr bf::ConvShape {} =\n    bf::by_pixels({}, {}, {});\n\n",
-                          shape_name(shape.name, {0, 0, in, out}), shape.name, in, out);
+      text += pixels_definition(shape.name, {0, 0, in, out});
   }
+  return text;
+}
+
+std::string emit_conv_shape(const std::string& name, const ConvGeometry& geometry,
+                            const calls::Shape& shape) {
+  std::string text = shape_definition(name, geometry);
+  if (shape.in_pixels || shape.out_pixels) text += pixels_definition(name, shape);
   return text;
 }
 

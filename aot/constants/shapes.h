@@ -31,6 +31,10 @@ std::string strides_literal(const ImageLayout& image);
 std::string function_table_name(const Plan& plan, const Function& function);
 std::string max_groups_name(const Layer& layer);
 
+// The definition of a shape, and of shape_name(name, shape) where it has another name.
+std::string emit_conv_shape(const std::string& name, const ConvGeometry& geometry,
+                            const calls::Shape& shape);
+
 // Definitions of all that the programs of the plan's entries name.
 std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>& programs);
 std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>& programs);

@@ -143,6 +143,7 @@ class Assembler {
   Operations* to_ = nullptr;
   int step_ = 0;
   std::map<int, const bf::Image*> images_;  // by number of the tensor
+  std::vector<Thunk> code_of_calls_;
 };
 
 // ---- arguments
@@ -339,14 +340,15 @@ Operation Assembler::call(const calls::Call& call) {
   Operation made;
   made.kind = Operation::Kind::kCall;
   std::vector<Operand> operands;
+  made.call = static_cast<std::uint32_t>(code_of_calls_.size());
   if (const auto* const id = std::get_if<calls::KernelCall>(&call.callee)) {
     const Kernel& of = plan_.kernel(id->id);
-    made.thunk = kernel(of);
+    code_of_calls_.push_back(kernel(of));
     operands.push_back(fixed(
         keep(made_.extents, KernelExtents{of.in, of.out, of.panel, of.schedule.chunk, of.lines})));
   } else {
     const Routine which = std::get<Routine>(call.callee);
-    made.thunk = routine(call, which);
+    code_of_calls_.push_back(routine(call, which));
   }
   for (const Argument& argument : call.arguments) operands.push_back(std::visit(*this, argument));
   // What is left out is null, as the routine's declaration says.
@@ -513,6 +515,9 @@ EntryOperations Assembler::assemble(const calls::Program& program) {
   for (const Step& step : entry_.steps)
     if (const auto* const rows = std::get_if<BackwardRows>(&step))
       made_.improves = made_.improves || rows->warm_iterations > 0;
+  made_.calls = static_cast<std::uint32_t>(code_of_calls_.size());
+  made_.code = std::make_unique<std::atomic<Thunk>[]>(code_of_calls_.size());
+  std::ranges::copy(code_of_calls_, made_.code.get());
   return std::move(made_);
 }
 

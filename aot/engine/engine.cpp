@@ -69,6 +69,7 @@ CallMemory memory_of(const Signature& s, const Arguments& a) {
   memory.count = a.count;
   memory.statuses = a.statuses;
   memory.open = s.batch ? nullptr : a.open;
+  memory.seconds = s.parallel ? nullptr : a.seconds;
   return memory;
 }
 
@@ -94,6 +95,22 @@ const EntryOperations& Engine::entry(EntryKind kind) const {
   for (const EntryOperations& each : entries_)
     if (each.entry->kind == kind) return each;
   throw std::logic_error("the plan has no such entry");
+}
+
+EntryKind Engine::entry_of(const Signature& signature) const {
+  Signature of = signature;
+  of.batch = signature.batch && plan_->batch.side_by_side > 1;
+  return entry_kind(of);
+}
+
+std::size_t Engine::calls(EntryKind kind) const {
+  return entry(kind).calls;
+}
+
+void Engine::replace(EntryKind kind, std::size_t call, Thunk code) const {
+  const EntryOperations& of = entry(kind);
+  BF_CHECK(call < of.calls);
+  of.code[call].store(code, std::memory_order_relaxed);
 }
 
 // In the order of the generated functions.

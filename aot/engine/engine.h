@@ -33,6 +33,8 @@ struct Arguments {
   std::size_t workspace_bytes = 0;
   const bf_executor* executor = nullptr;
   std::vector<int>* open = nullptr;  // see CallMemory
+  // See CallMemory; of functions without workers, for entry_of() of them.
+  std::vector<double>* seconds = nullptr;
 };
 
 // A plan of lowering prebuilt, run in this process by code that is built with the engine: the same
@@ -53,6 +55,14 @@ class Engine {
   // before each part of a task; engines made with_parts.
   bf_status call(const Signature& signature, const Arguments& arguments,
                  TraceHook hook = nullptr) const;
+
+  // What a function of bounds or evaluation runs, for each box in turn or for several side by side.
+  EntryKind entry_of(const Signature& signature) const;
+  // How many calls the entry's program has, in the order of for_each_call().
+  std::size_t calls(EntryKind kind) const;
+  // `code` is what the call is from now on, also of calls of this engine that run now: it computes
+  // the same.
+  void replace(EntryKind kind, std::size_t call, Thunk code) const;
 
  private:
   const EntryOperations& entry(EntryKind kind) const;

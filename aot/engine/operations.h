@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -90,8 +91,8 @@ struct Operation {
   };
   Kind kind = Kind::kBlock;
 
-  // kCall, kWhenInside, kDefineRows: what is called; result: of rows.
-  Thunk thunk = nullptr;
+  // kCall, kWhenInside, kDefineRows: the number of the call in its program, see EntryOperations.
+  std::uint32_t call = 0;
   std::uint32_t first_operand = 0, operands = 0;
   int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
   bool relaxes_relu = false;
@@ -125,6 +126,10 @@ struct SectionOperations {
 struct EntryOperations {
   const Entry* entry = nullptr;
   std::vector<SectionOperations> sections;
+  // What each call of the program calls, in the order of for_each_call(). Code compiled for a call
+  // may take the place of the engine's own while other threads run it.
+  std::uint32_t calls = 0;
+  std::unique_ptr<std::atomic<Thunk>[]> code;
   std::vector<Operand> operands;
   std::vector<ListedPlaces> listed;
   std::vector<std::string> parts;  // names

@@ -1,6 +1,8 @@
 #include "aot/engine/run.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -208,7 +210,12 @@ void Runner::call(const Operation& operation, void* result) {
   if (memory_.open != nullptr && operation.relaxed >= 0)
     (*memory_.open)[static_cast<std::size_t>(operation.relaxed)] =
         count_open(values, operation.relaxes_relu);
-  operation.thunk(values, result);
+  const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
+  if (memory_.seconds == nullptr) return code(values, result);
+  const auto start = std::chrono::steady_clock::now();
+  code(values, result);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  (*memory_.seconds)[operation.call] += took.count();
 }
 
 void Runner::define_window(const Operation& operation) {

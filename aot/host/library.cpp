@@ -188,6 +188,14 @@ Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
   return toolchain;
 }
 
+bool finds_compiler(const CompilerOptions& options, const Target& target) {
+  try {
+    return !find_compiler(options, target).empty();
+  } catch (const CompileError&) {
+    return false;
+  }
+}
+
 std::string find_utility(const Toolchain& toolchain, const std::string& name) {
   std::vector<std::string> command = toolchain.compiler;
   command.push_back("-print-prog-name=" + name);

@@ -12,10 +12,17 @@
 
 namespace bf_aot::cli {
 
+// Whether calls of an engine that take its time get code compiled for them: auto: in the
+// background, once calls took long enough for that to pay, where there is a C++ compiler; wait:
+// after the first call of each of its programs.
+enum class JitMode : std::uint8_t { kAuto, kOff, kWait };
+inline constexpr std::string_view kJitModes[] = {"auto", "off", "wait"};  // in that order
+
 // What the user says about the C++ compiler of the verifier.
 struct CompilerOptions {
   std::string cxx;                 // --cxx; empty: $CXX, else the first that is found
   std::vector<std::string> flags;  // --cxx-flags, words
+  JitMode jit = JitMode::kOff;
 };
 
 // A C++ compiler, ready to be run.
@@ -29,6 +36,9 @@ struct Toolchain {
 // Throws: BF3202 no compiler; BF3203 it does not work; BF3204 a flag that breaks the bounds;
 // BF3205 bf.h is missing.
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
+
+// Whether find_toolchain() would find a compiler; nothing is run.
+bool finds_compiler(const CompilerOptions& options, const Target& target);
 
 // A program of the compiler's binary utilities: "ar", "size".
 std::string find_utility(const Toolchain& toolchain, const std::string& name);

@@ -135,6 +135,15 @@ void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
       ->type_name("FLAGS");
 }
 
+void add_jit_option(CLI::App& app, ModelArguments& arguments) {
+  arguments.jit = kJitModes[0];
+  app.add_option("--jit", arguments.jit,
+                 "compile the kernels that take the time for this network: auto (in the "
+                 "background, once calls have taken a second), off, wait (after the first call)")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kJitModes), std::end(kJitModes))))
+      ->capture_default_str();
+}
+
 Method method_of(const std::string& text) {
   for (Method method : kAllMethods)
     if (to_string(method) == text) return method;
@@ -208,6 +217,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
 CompilerOptions compiler_options(const ModelArguments& arguments) {
   CompilerOptions options;
   options.cxx = arguments.cxx;
+  options.jit = static_cast<JitMode>(std::ranges::find(kJitModes, arguments.jit) - kJitModes);
   for (const std::string& words : arguments.cxx_flags)
     for (const std::string& word : split_words(words)) options.flags.push_back(word);
   return options;

@@ -30,6 +30,7 @@ struct ModelArguments {
   std::string property;
   std::string cxx;
   std::vector<std::string> cxx_flags;
+  std::string jit = "off";  // where add_jit_option() is not called
   int row_tile = 0;
   std::vector<std::string> cache;
   int batch = 1;
@@ -50,6 +51,7 @@ void add_method_option(CLI::App& app, ModelArguments& arguments);
 void add_spec_option(CLI::App& app, ModelArguments& arguments);
 void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
 void add_compiler_options(CLI::App& app, ModelArguments& arguments);
+void add_jit_option(CLI::App& app, ModelArguments& arguments);
 
 // The arguments resolved. Reads the spec file. Throws: CompileError.
 CompileOptions compile_options(const ModelArguments& arguments);

@@ -9,11 +9,26 @@
 
 namespace bf_aot::cli {
 
+// Calls an engine for a verifier, and may see to its code meanwhile.
+class EngineCaller {
+ public:
+  EngineCaller() = default;
+  EngineCaller(const EngineCaller&) = delete;
+  EngineCaller& operator=(const EngineCaller&) = delete;
+  virtual ~EngineCaller() = default;
+
+  // As engine.call().
+  virtual bf_status call(const engine::Engine& engine, const Signature& signature,
+                         const engine::Arguments& arguments, engine::TraceHook hook) = 0;
+};
+
 // A plan run by the engine.
 class EngineVerifier final : public HostVerifier {
  public:
-  // with_parts: trace() can be called. Throws: BF3304, BF3306.
-  EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts);
+  // with_parts: trace() can be called. caller: null: the engine is called as it is. Throws: BF3304,
+  // BF3306.
+  EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
+                 std::unique_ptr<EngineCaller> caller = nullptr);
 
   Bounds bounds(const FloatBox& box) const override;
   Bounds spec_bounds(const FloatBox& box) const override;
@@ -41,7 +56,11 @@ class EngineVerifier final : public HostVerifier {
   Bounds call(const Signature& signature, const FloatBox& box, engine::TraceHook hook = nullptr,
               std::vector<int>* open = nullptr) const;
 
+  bf_status run(const Signature& signature, const engine::Arguments& arguments,
+                engine::TraceHook hook = nullptr) const;
+
   engine::Engine engine_;
+  std::unique_ptr<EngineCaller> caller_;
   std::unique_ptr<std::byte, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
   // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.

@@ -4,6 +4,7 @@
 
 #include "aot/host/cache.h"
 #include "aot/host/progress.h"
+#include "aot/jit/jit.h"
 #include "aot/verifier/compiled_verifier.h"
 #include "aot/verifier/engine_verifier.h"
 #include "frontend/diagnostic.h"
@@ -26,11 +27,13 @@ MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOption
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
   if (plan->config.lowering == Lowering::kPrebuilt) {
-    if (!compiler.cxx.empty() || !compiler.flags.empty())
+    if (compiler.jit != JitMode::kWait && (!compiler.cxx.empty() || !compiler.flags.empty()))
       fail("BF3314", compiler.cxx.empty() ? "--cxx-flags" : "--cxx",
            "the verifier is run by code that bf-aot has: no C++ compiler is called",
-           "leave it out, or compile with --lowering vector");
-    made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace);
+           "leave it out, or give --jit wait or --lowering vector");
+    std::unique_ptr<EngineCaller> caller;
+    if (compiler.jit != JitMode::kOff) caller = std::make_unique<Jit>(compiler);
+    made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace, std::move(caller));
     return made;
   }
   const Stopwatch printing;

@@ -140,6 +140,31 @@ class Run(Case):
         for option in ("--cxx=g++", "--cxx-flags=-g"):
             self.assert_refused("BF3314", "run", TINY, "--box", box, option)
 
+    def test_kernels_compiled_for_the_network(self):
+        """--jit wait: the bounds are those of the engine's own code, but for fused products."""
+        box = MODELS / "boxes" / "collision_avoidance_6x50.json"
+        run = ("run", CONTROLLER, "--box", box, "--json", "--jit")
+        own, errors = self.run_tool(*run, "off")
+        self.assertFalse(self.cache.exists())
+        self.assertEqual(errors, "")
+        compiled, errors = self.run_tool(*run, "wait")
+        self.assertRegex(errors, r"^note: \d+ kernels? compiled for this network")
+        kept = list(self.cache.glob("bf-aot/*/verifier.so"))
+        self.assertTrue(kept)
+        for side in ("lower", "upper"):
+            for a, b in zip(json.loads(own)["outputs"][side],
+                            json.loads(compiled)["outputs"][side], strict=True):
+                self.assertAlmostEqual(a, b, delta=1e-4 * abs(a))
+        self.run_tool(*run, "wait", "--cxx", os.environ.get("CXX", "c++"))
+        self.assertEqual(kept, list(self.cache.glob("bf-aot/*/verifier.so")))
+
+    def test_kernels_need_a_compiler(self):
+        """auto does without where there is none; wait says so."""
+        self.environment.update(CXX="no-such-compiler", PATH="")
+        box = self.write("b.json", BOX)
+        self.run_tool("run", TINY, "--box", box, "--jit", "auto")
+        self.assert_refused("BF3202", "run", TINY, "--box", box, "--jit", "wait")
+
     def test_unstable_neurons_as_the_reference_counts_them(self):
         box = MODELS / "boxes" / "collision_avoidance_6x50.json"
         run = ("run", CONTROLLER, "--box", box, "--repeat", "1")

@@ -1,9 +1,14 @@
 #include "aot/host/process.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "aot/host/background.h"
 #include "aot/host/library.h"
 #include "frontend/diagnostic.h"
 
@@ -52,6 +57,51 @@ TEST(ProcessTest, FindsPrograms) {
   EXPECT_FALSE(find_program("no-such-program-at-all"));
   EXPECT_FALSE(find_program(""));
   EXPECT_FALSE(find_program("/"));
+}
+
+// All lines that the work reports until it ends.
+std::vector<std::string> lines_of(BackgroundWork& work) {
+  std::vector<std::string> made;
+  while (!work.ended()) {
+    for (std::string& line : work.lines()) made.push_back(std::move(line));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return made;
+}
+
+TEST(BackgroundTest, ReportsLines) {
+  BackgroundWork work([](const BackgroundWork::Report& report) {
+    report("first");
+    report(run_process({shell(), "-c", "printf second"}).output);
+    report(std::string(100000, 'a'));  // more than a pipe holds
+  });
+  EXPECT_EQ(lines_of(work),
+            (std::vector<std::string>{"first", "second", std::string(100000, 'a')}));
+}
+
+TEST(BackgroundTest, ReportsWhatIsThrownAsOneLine) {
+  BackgroundWork work(
+      [](const BackgroundWork::Report&) { fail("BF3203", "x", "it broke", "mend it"); });
+  const std::vector<std::string> lines = lines_of(work);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_TRUE(lines.front().starts_with("error: error BF3203: x: it broke")) << lines.front();
+}
+
+// Its own processes end as well: nobody is left who holds the pipe.
+TEST(BackgroundTest, EndsWithTheObject) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    BackgroundWork work([&](const BackgroundWork::Report& report) {
+      report("begun");
+      run_process({shell(), "-c", "exec sleep 1000"});
+    });
+    while (work.lines().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
 }
 
 TEST(LibraryTest, SplitsWords) {

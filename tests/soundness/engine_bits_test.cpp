@@ -10,7 +10,6 @@
 #include <map>
 #include <set>
 
-#include "aot/engine/prebuilt/prebuilt.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/program.h"
@@ -18,20 +17,10 @@
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 #include "tests/soundness/engine_call.h"
+#include "tests/soundness/exact_code.h"
 #include "tests/soundness/executors.h"
 #include "tests/soundness/general.h"
 #include "tests/soundness/image_nets.h"
-
-namespace bf_aot::engine {
-
-// The engine's code without contraction.
-Span<Span<PrebuiltRoutine>> routines_exact();
-Span<Span<PrebuiltRoutine>> conv_rows_exact();
-Span<Span<PrebuiltRoutine>> relax_exact();
-bool relax_fuses_exact();
-Span<PrebuiltKernel> kernels_exact();
-
-}  // namespace bf_aot::engine
 
 namespace bf_aot::soundness {
 namespace {
@@ -254,10 +243,7 @@ void EngineBits::check_contexts(const Plan& plan, const Callee& engine, const Ca
 void EngineBits::check(std::size_t i) {
   const Plan& plan = batch_.plan(i);
   const std::string target = plan.config.target.name;
-  const engine::Prebuilt code = {
-      target.c_str(),        engine::routines_exact(), engine::conv_rows_exact(),
-      engine::relax_exact(), engine::kernels_exact(),  engine::relax_fuses_exact};
-  const engine::Engine engine(std::make_shared<const Plan>(plan), code);
+  const engine::Engine engine(std::make_shared<const Plan>(plan), exact_code(target));
   const Callee mine = callee_of(engine), theirs = callee_of(batch_, i);
   const SerialExecutor executor(Habit::kInOrder, 2);
   std::vector<FloatBox> boxes;

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace bf_aot::cli {
+
+// Work in a copy of this process, at low priority, that this one does not wait for. It ends with
+// the object, and with this process however that ends.
+class BackgroundWork {
+ public:
+  // Sends a line to the process that began the work.
+  using Report = std::function<void(const std::string& line)>;
+
+  // In the copy standard error goes nowhere; what `work` throws is a last line "error: ...".
+  // Throws: BF3201 when there is no memory for a process.
+  explicit BackgroundWork(const std::function<void(const Report&)>& work);
+  ~BackgroundWork();
+  BackgroundWork(const BackgroundWork&) = delete;
+  BackgroundWork& operator=(const BackgroundWork&) = delete;
+
+  // The lines that were reported since the last call; does not wait.
+  std::vector<std::string> lines();
+  bool ended() const { return from_ < 0; }
+
+ private:
+  int child_ = -1;
+  int from_ = -1;
+  std::string text_;  // of a line that is not complete
+};
+
+}  // namespace bf_aot::cli
