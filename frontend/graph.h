@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -224,6 +226,9 @@ struct Graph {
   // their values may no longer be read. Empty before.
   std::vector<Value> input_parts;
   NameIndex names;
+  // No evaluation in float32 overflows for inputs of at most this magnitude; infinite in real
+  // arithmetic. See find_float32_reach().
+  double float32_reach = std::numeric_limits<double>::infinity();
 
   const Value& value(ValueId id) const { return values.at(index_of(id)); }
   ValueId add_value(std::string name, Shape shape);  // makes the name unique
@@ -238,6 +243,8 @@ struct ModelInfo {
   std::string producer;   // "pytorch 1.13.1"; may be empty
   std::int64_t ir_version = 0;
   std::int64_t opset = 0;
+  std::map<std::string, std::string> operators;  // type -> the first node of it: "Gemm 'fc1'"
+  bool narrow = false;  // some tensor is float16 or bfloat16
   bool operator==(const ModelInfo&) const = default;
 };
 

@@ -7,6 +7,10 @@
 
 namespace bf_aot {
 
+bool is_float32(const Property& property) {
+  return !property.inputs.empty() && property.inputs.front().element_type == "float32";
+}
+
 LinearSpec to_spec(const Property& property) {
   const auto outputs = static_cast<std::size_t>(property.output_count);
   LinearSpec spec;

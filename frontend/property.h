@@ -71,7 +71,7 @@ struct PropertyCase {
 // A tensor as the property names its elements: X_0, X_1 (VNN-LIB 1.0) or X[0,0], X[0,1] (2.0).
 struct PropertyTensor {
   std::string name;
-  std::string element_type;  // "Real"
+  std::string element_type;  // "Real", or "float32"
   Shape shape;
   std::string model_name;  // of the ONNX tensor; may be empty
 
@@ -93,6 +93,9 @@ struct Property {
 
   bool operator==(const Property&) const = default;
 };
+
+// Whether the property is about evaluation in float32: its tensors have one element type.
+bool is_float32(const Property& property);
 
 // The rows of a property as C, in the same order; no offsets, as each condition has its own limit.
 // A factor that is no double is rounded, with the distance as error. One row y_0 when there is

@@ -57,6 +57,8 @@ BF_RUNTIME_COPY const char* bf_status_text(bf_status status) {
       return "no boxes, or more than a call takes";
     case BF_BAD_EXECUTOR:
       return "executor without run or workers, or one that does not wait for its jobs";
+    case BF_FLOAT32_RANGE:
+      return "input box beyond the magnitudes for which float32 evaluation cannot overflow";
   }
   return "unrecognised status";
 }

@@ -57,7 +57,9 @@ typedef enum bf_status {
   BF_BLOB_STALE,           /**< of this model, but another version, method or set of options */
   BF_BLOB_CORRUPT,         /**< the checksum is not that of the contents */
   BF_BAD_COUNT,            /**< a call for no boxes, or for more than NAME_BATCH */
-  BF_BAD_EXECUTOR          /**< no run or no workers, or its run returned before its jobs had */
+  BF_BAD_EXECUTOR,         /**< no run or no workers, or its run returned before its jobs had */
+  BF_FLOAT32_RANGE         /**< semantics float32: a bound of the input box is beyond
+                                NAME_FLOAT32_REACH, where the network might overflow */
 } bf_status;
 
 /** What is known about a property on a box. Only BF_VERIFIED and BF_FALSIFIED are proofs. */

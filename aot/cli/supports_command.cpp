@@ -29,8 +29,7 @@ std::string opsets() {
   return fmt::format("{}\n{}\n", range.oldest, range.newest);
 }
 
-// A capability and what is printed for it. Bounds hold for the network in exact real arithmetic,
-// not for float32 evaluations of it, so the only element type is "real".
+// A capability and what is printed for it.
 struct Capability {
   const char* option;
   const char* help;
@@ -42,7 +41,7 @@ const std::array<Capability, 13> kCapabilities = {{
      [] { return std::string("1.0\n2.0\n"); }},
     {"--onnx-opset-versions", "least and greatest operator set", opsets},
     {"--onnx-element-types", "element types that verdicts are sound for",
-     [] { return std::string("real\n"); }},
+     [] { return std::string("real\nfloat32\n"); }},
     {"--onnx-operators", "operators of domain ai.onnx", operators},
     {"--hidden-node-theories", "queries about hidden nodes", [] { return std::string("NH\n"); }},
     {"--multiple-input-output-theories", "several inputs or outputs",

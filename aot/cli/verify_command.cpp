@@ -17,6 +17,7 @@
 #include "aot/options/options.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
+#include "frontend/import/importer.h"
 #include "frontend/model.h"
 #include "frontend/vnnlib/vnnlib.h"
 
@@ -162,10 +163,24 @@ double branch_seconds(const VerifyArguments& arguments) {
   return arguments.timeout > 0 ? kEver : kSeconds;
 }
 
+// As the query says, or the option.
+Semantics semantics_of(const VerifyArguments& arguments, const Property& property) {
+  return is_float32(property) || arguments.model.semantics == to_string(Semantics::kFloat32)
+             ? Semantics::kFloat32
+             : Semantics::kReal;
+}
+
+Sampler network_of(const VerifyArguments& arguments, const Property& property) {
+  if (semantics_of(arguments, property) == Semantics::kReal) return Sampler(arguments.model.model);
+  ImportedModel imported = import_model(arguments.model.model);
+  check_float32(imported.info);
+  return Sampler(std::move(imported.graph), compile_options(arguments.model).float32);
+}
+
 // Decides with counters on a terminal, and verifiers as the options ask for.
 Outcome decide_with(const VerifyArguments& arguments, const Property& property) {
   const Stopwatch stopwatch;
-  const Sampler network(arguments.model.model);
+  const Sampler network = network_of(arguments, property);
   DecisionSettings settings;
   if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
   settings.search_seconds = arguments.search;
@@ -174,6 +189,7 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
   model.method = "crown";  // until each method is set
   CompileOptions options = compile_options(model);
   options.spec = to_spec(property);
+  options.planner.semantics = semantics_of(arguments, property);
 
   std::optional<Counter> counter;
   std::optional<DecisionPhase> phase;

@@ -87,6 +87,10 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
   PassOptions passes;
   if (spec) passes.spec = &*spec;
   passes.disabled = options.disabled_passes;
+  if (options.planner.semantics == Semantics::kFloat32) {
+    check_float32(imported.info);
+    passes.float32 = options.float32;
+  }
   passes.after_pass = options.after_pass;
   normalise(imported.graph, passes);
   return imported;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/text/emitted_file.h"
+#include "frontend/passes/passes.h"
 #include "frontend/property.h"
 #include "planner/plan/pipeline.h"
 #include "planner/plan/plan.h"
@@ -21,6 +22,8 @@ struct CompileOptions {
   std::optional<LinearSpec> spec;            ///< rows to bound besides the outputs
   std::optional<Property> property;          ///< instead of spec: its rows, and NAME_verify
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
+  /// Of planner.semantics float32: see round_float32().
+  Float32Semantics float32;
 
   /// Instruments the verifier: before each call of a kernel or routine, and at the end of an entry
   /// point, it calls *NAME_trace where that is not null; see emit_trace_hook. For measurements.

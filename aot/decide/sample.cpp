@@ -85,6 +85,11 @@ Side at_least(const Bounded& x, double bound) {
 
 Sampler::Sampler(const std::filesystem::path& model) : graph_(import_model(model).graph) {}
 
+Sampler::Sampler(Graph imported, const Float32Semantics& semantics)
+    : graph_(std::move(imported)), float32_(true) {
+  round_float32(graph_, semantics);
+}
+
 template <class Number>
 std::vector<std::vector<Number>> Sampler::split(const std::vector<Number>& input) const {
   std::vector<std::vector<Number>> inputs;

@@ -12,6 +12,7 @@
 #include "aot/verifier/verifier.h"
 #include "frontend/graph.h"
 #include "frontend/passes/exact_arithmetic.h"
+#include "frontend/passes/passes.h"
 
 namespace bf_aot::cli {
 
@@ -27,6 +28,9 @@ class Sampler {
  public:
   explicit Sampler(const std::filesystem::path& model);
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
+  // Of evaluation in float32: errors hold whatever it makes of the network, see round_float32().
+  // Throws: BF2110, BF2111.
+  Sampler(Graph imported, const Float32Semantics& semantics);
 
   // `rows`: C, exact doubles.
   SampledPoint evaluate(const std::vector<double>& input,
@@ -40,6 +44,7 @@ class Sampler {
   std::optional<std::vector<mpq_class>> exact_outputs(const std::vector<mpq_class>& input) const;
 
   const Graph& graph() const { return graph_; }
+  bool float32() const { return float32_; }
 
   // Corners, points of faces and inner points of a box, all float32 numbers, in equal shares; the
   // centre is not among them. The same for the same arguments.
@@ -58,6 +63,7 @@ class Sampler {
                       std::size_t i, double lower, double upper) const;
 
   Graph graph_;
+  bool float32_ = false;
 };
 
 }  // namespace bf_aot::cli

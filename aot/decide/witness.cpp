@@ -25,6 +25,22 @@ std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector
   return x;
 }
 
+// The float32 point next to it; nothing when the box has none there.
+std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
+                                                      const std::vector<double>& point) {
+  std::vector<mpq_class> made(point.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const double low = one.inner.lower[i], high = one.inner.upper[i];
+    auto x = static_cast<float>(std::clamp(point[i], low, high));
+    if (static_cast<double>(x) < low) x = std::nextafter(x, INFINITY);
+    if (static_cast<double>(x) > high) x = std::nextafter(x, -INFINITY);
+    if (!one.between.empty() || static_cast<double>(x) < low || static_cast<double>(x) > high)
+      return std::nullopt;
+    made[i] = static_cast<double>(x);
+  }
+  return made;
+}
+
 // limit - inputs x: what the outputs' part must not exceed.
 mpq_class remaining_limit(const Condition& condition, const std::vector<mpq_class>& x) {
   mpq_class limit = condition.limit;
@@ -74,7 +90,13 @@ std::optional<Witness> WitnessCheck::prove(std::size_t index,
   const PropertyCase& one = property_.cases[index];
   Witness witness;
   witness.property_case = index;
-  witness.x = nearest_inside(one, point);
+  if (network_.float32()) {
+    auto x = nearest_float32(one, point);
+    if (!x) return std::nullopt;
+    witness.x = std::move(*x);
+  } else {
+    witness.x = nearest_inside(one, point);
+  }
   std::vector<Bounded> input;
   for (const mpq_class& x : witness.x) input.push_back(enclose(x));
   const std::vector<Bounded> y = network_.outputs(input);

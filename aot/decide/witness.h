@@ -20,7 +20,8 @@ struct Witness {
 };
 
 // Proves counterexamples on the network as it was imported, in arithmetic that counts every
-// rounding: independent of the compiled verifier and of the passes.
+// rounding: independent of the compiled verifier and of the passes. Of a network in float32 the
+// point is one of float32 numbers, and every evaluation there violates the property.
 class WitnessCheck {
  public:
   WitnessCheck(const Property& property, const Sampler& network)

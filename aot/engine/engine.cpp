@@ -153,8 +153,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     case Purpose::kBounds:
       return bounds(*found, arguments, team, hook);
     case Purpose::kEvaluate: {
-      if (const bf_status status = bf::check_box(arguments.x, arguments.x, plan_->input_count))
-        return status;
+      if (const bf_status status = check_box(arguments.x, arguments.x)) return status;
       return run(entry(EntryKind::kEvaluate), memory_of(signature, arguments), nullptr, {}, hook);
     }
     case Purpose::kCacheCounters:
@@ -171,11 +170,24 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
   throw std::logic_error("the engine does not run " + suffix_of(signature));
 }
 
+bf_status Engine::check_box(const float* lower, const float* upper) const {
+  if (plan_->config.semantics == Semantics::kReal)
+    return bf::check_box(lower, upper, plan_->input_count);
+  return bf::check_box(lower, upper, plan_->input_count, static_cast<float>(plan_->float32_reach));
+}
+
+bf_status Engine::check_boxes(const Arguments& a) const {
+  if (plan_->config.semantics == Semantics::kReal)
+    return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
+  return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses,
+                         static_cast<float>(plan_->float32_reach));
+}
+
 bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                          TraceHook hook) const {
   const Signature& s = function.signature;
   if (s.batch) return batch(function, a, team, hook);
-  if (const bf_status status = bf::check_box(a.lower, a.upper, plan_->input_count)) return status;
+  if (const bf_status status = check_box(a.lower, a.upper)) return status;
   if (s.cached) return cached_bounds(s, a, hook);
   CallMemory memory = memory_of(s, a);
   memory.team = team;
@@ -230,8 +242,7 @@ bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, co
   const Signature& s = function.signature;
   if (s.parallel) return batch_of_workers(function, a, team);
   if (plan_->batch.side_by_side == 1) return batch_by_turns(s, a);
-  const bf_status first =
-      bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
+  const bf_status first = check_boxes(a);
   if (const bf_status status = run(entry(entry_kind(s)), memory_of(s, a), nullptr, {}, hook))
     return status;
   return first;
@@ -259,8 +270,7 @@ bf_status Engine::batch_of_workers(const ExportedFunction& function, const Argum
       return bf::fail_boxes(status, 0, a.count, a.statuses);
     return bf::first_failure(a.count, a.statuses);
   }
-  const bf_status first =
-      bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
+  const bf_status first = check_boxes(a);
   const EntryOperations& of = entry(entry_kind(s));
   const auto group = [&](int index, unsigned char* own) {
     CallMemory mine = memory_of(s, a);

@@ -66,6 +66,8 @@ class Engine {
 
  private:
   const EntryOperations& entry(EntryKind kind) const;
+  bf_status check_box(const float* lower, const float* upper) const;
+  bf_status check_boxes(const Arguments& a) const;
   bf_status check(const ExportedFunction& function, const Arguments& a, bf::Team& team) const;
   bf_status bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                    TraceHook hook) const;

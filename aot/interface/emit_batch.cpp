@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "aot/interface/emit_parallel.h"
+#include "aot/interface/signature.h"
 #include "aot/text/banner.h"
 
 // Entry points of several boxes: a loop around those of one box, or entries of the plan that
@@ -50,7 +51,7 @@ constexpr const char* kVerifyByTurns = R"(  bf_status first = BF_OK;
 )";
 
 constexpr const char* kVerifyTogether =
-    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses);
+    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses{reach});
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
                                   float* row_high) {{
     return {0}_spec_bounds(low, high, row_low, row_high, workspace, {1}_WORKSPACE_BYTES);
@@ -94,8 +95,9 @@ FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& functio
   }
   const Entry& entry = *plan.find_entry(*function.entry);
   const std::string first = fmt::format(
-      "  const bf_status first = bf::check_boxes(count, lower, upper, {}_INPUTS, statuses);\n\n",
-      upper);
+      "  const bf_status first = bf::check_boxes(count, lower, upper, {}_INPUTS, "
+      "statuses{reach});\n\n",
+      upper, fmt::arg("reach", reach_argument(plan)));
   const std::string steps = bodies.of(entry);
   if (!has_workers(plan)) return {first + steps + "  return first;\n", {}};
   return {first +
@@ -108,7 +110,9 @@ FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& functio
 
 FunctionBody batch_verify_body(const Plan& plan) {
   const char* const how = plan.batch.side_by_side == 1 ? kVerifyByTurns : kVerifyTogether;
-  return {fmt::format(fmt::runtime(how), plan.name, upper_case(plan.name)), {}};
+  return {fmt::format(fmt::runtime(how), plan.name, upper_case(plan.name),
+                      fmt::arg("reach", reach_argument(plan))),
+          {}};
 }
 
 }  // namespace bf_aot

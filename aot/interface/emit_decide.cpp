@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "aot/interface/emit.h"
+#include "aot/interface/signature.h"
 #include "aot/text/banner.h"
 #include "aot/text/literals.h"
 #include "planner/entries/keep_coefficients.h"
@@ -27,7 +28,7 @@ constexpr const char* kDeclarations =
 // {0} name, {1} upper-case name, {2} boxes in a round, {3} how to bound them, {4} bounds'
 // workspace, {5} split weights, {6} rows, {7} whether there are coefficients.
 constexpr const char* kDecide =
-    R"(  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
+    R"(  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS{reach})) return status;
 
   static_assert({1}_OPEN_BOX_BYTES == bf::open_box_bytes({1}_INPUTS)
                     && {1}_DECIDE_WORKSPACE_BYTES - {1}_{4}
@@ -103,7 +104,7 @@ FunctionBody decide_body(const Plan& plan) {
   return {
       fmt::format(fmt::runtime(kDecide), plan.name, upper, plan.config.batch, together,
                   bounds_workspace(plan), plan.split_weights.empty() ? "nullptr" : "split_weights",
-                  std::max(plan.spec_rows, 1), kept),
+                  std::max(plan.spec_rows, 1), kept, fmt::arg("reach", reach_argument(plan))),
       {}};
 }
 

@@ -114,6 +114,9 @@ std::string emit_header(const Plan& plan, const Property* property) {
   text += "#include <stddef.h>\n\n#include \"bf.h\"\n\n";
   text += fmt::format("#define {}_ABI {}\n", upper, kAbi);
   text += fmt::format("#define {}_INPUTS {}\n", upper, plan.input_count);
+  if (plan.config.semantics == Semantics::kFloat32)
+    text += fmt::format("#define {}_FLOAT32_REACH {}\n", upper,
+                        float_literal(static_cast<float>(plan.float32_reach)));
   text += fmt::format("#define {}_OUTPUTS {}\n", upper, plan.output_count);
   text += fmt::format("#define {}_SPEC_ROWS {}\n", upper, plan.spec_rows);
   text += fmt::format("#define {}_WORKSPACE_BYTES {}\n", upper, plan.arena_bytes());

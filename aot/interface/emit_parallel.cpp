@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "aot/interface/signature.h"
 #include "aot/text/banner.h"
 
 namespace bf_aot {
@@ -37,7 +38,7 @@ constexpr const char* kVerifyHelper =
 
 constexpr const char* kVerify =
     R"(  const std::size_t more = (team.workers - 1) * {1}_WORKER_BYTES;
-  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS)) return status;
+  if (const bf_status status = bf::check_box(lower, upper, {1}_INPUTS{reach})) return status;
   return {0}_verify_with(lower, upper, result, workspace, {1}_WORKSPACE_BYTES + more, executor);
 )";
 
@@ -65,7 +66,7 @@ constexpr const char* kTurns = R"(  if (count < team.workers) {{
 
 // {0} name, {1} upper-case name, {2} entry, {3} boxes of a group.
 constexpr const char* kGroups =
-    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses);
+    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses{reach});
   const auto group_of_boxes = [&](int index, unsigned char* own) {{
     bf::BoxGroup<{3}> group;
     bf::find_group(group, index, count, statuses);
@@ -80,7 +81,7 @@ constexpr const char* kGroups =
 )";
 
 constexpr const char* kVerifyGroups =
-    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses);
+    R"(  const bf_status first = bf::check_boxes(count, lower, upper, {1}_INPUTS, statuses{reach});
   const std::size_t bytes = team.workers * {1}_BATCH_WORKSPACE_BYTES;
   const auto bounds = [workspace](const float* low, const float* high, float* row_low,
                                   float* row_high) {{
@@ -177,8 +178,9 @@ std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::str
 
 FunctionBody parallel_verify_body(const Plan& plan) {
   const std::string upper = upper_case(plan.name);
-  return {fmt::format(fmt::runtime(kVerify), plan.name, upper),
-          fmt::format(fmt::runtime(kVerifyHelper), plan.name)};
+  return {
+      fmt::format(fmt::runtime(kVerify), plan.name, upper, fmt::arg("reach", reach_argument(plan))),
+      fmt::format(fmt::runtime(kVerifyHelper), plan.name)};
 }
 
 FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& function) {
@@ -189,7 +191,8 @@ FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& funct
   const bool verify = one.purpose == Purpose::kVerify;
   if (side_by_side(plan))
     return {fmt::format(fmt::runtime(verify ? kVerifyGroups : kGroups), plan.name, upper,
-                        suffix_of(one), plan.batch.side_by_side),
+                        suffix_of(one), plan.batch.side_by_side,
+                        fmt::arg("reach", reach_argument(plan))),
             {}};
   const std::string results =
       verify ? "results + i"

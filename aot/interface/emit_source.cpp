@@ -69,8 +69,9 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
     text =
         "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
   text += fmt::format(
-      "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS)) return status;\n\n",
-      upper_case(plan.name));
+      "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS{reach})) return "
+      "status;\n\n",
+      upper_case(plan.name), fmt::arg("reach", reach_argument(plan)));
   if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
   const std::string steps = bodies.of(entry);
   if (has_workers(plan) && !s.cached)
@@ -89,9 +90,9 @@ FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
 }
 
 FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
-  return {fmt::format(
-              "  if (const bf_status status = bf::check_box(x, x, {}_INPUTS)) return status;\n\n",
-              upper_case(plan.name)) +
+  return {fmt::format("  if (const bf_status status = bf::check_box(x, x, {}_INPUTS{reach})) "
+                      "return status;\n\n",
+                      upper_case(plan.name), fmt::arg("reach", reach_argument(plan))) +
               bodies.of(*plan.find_entry(EntryKind::kEvaluate)) + "  return BF_OK;\n",
           {}};
 }
@@ -99,12 +100,13 @@ FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
 FunctionBody info_body(const Plan& plan) {
   return {fmt::format(
               R"(  static constexpr bf_model_info info = {{
-      "{0}", {1}_MODEL_SHA256, "{2}", "real", "{3}",
+      "{0}", {1}_MODEL_SHA256, "{2}", "{4}", "{3}",
       {1}_INPUTS, {1}_OUTPUTS, {1}_SPEC_ROWS,
       {1}_WORKSPACE_BYTES, {1}_WORKSPACE_ALIGN, {1}_WEIGHTS_BYTES, BF_ABI_VERSION}};
   return &info;
 )",
-              plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION),
+              plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION,
+              to_string(plan.config.semantics)),
           {}};
 }
 

@@ -6,6 +6,7 @@
 
 #include "aot/constants/verdict_tables.h"
 #include "aot/interface/emit.h"
+#include "aot/interface/signature.h"
 #include "aot/text/banner.h"
 #include "aot/text/literals.h"
 #include "frontend/diagnostic.h"
@@ -110,7 +111,7 @@ FunctionBody verify_body(const Plan& plan, bool cached) {
       plan.name, upper);
   return {
       fmt::format(
-          R"(  if (const bf_status status = bf::check_box(lower, upper, {0}_INPUTS)) return status;
+          R"(  if (const bf_status status = bf::check_box(lower, upper, {0}_INPUTS{reach})) return status;
 
   const auto bounds = [{1}workspace](const float* low, const float* high, float* row_low,
                                   float* row_high) {{
@@ -121,7 +122,7 @@ FunctionBody verify_body(const Plan& plan, bool cached) {
 )",
           upper, cached ? "context, context_bytes, " : "",
           cached ? fmt::format("    if (low == high) return {};\n", bounds) : "",
-          cached ? with_context : bounds),
+          cached ? with_context : bounds, fmt::arg("reach", reach_argument(plan))),
       {}};
 }
 

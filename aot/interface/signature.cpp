@@ -100,6 +100,11 @@ std::string call_of(const std::string& name, const Signature& called, const Sign
   return fmt::format("{}_{}({})", name, suffix_of(called), arguments);
 }
 
+std::string reach_argument(const Plan& plan) {
+  if (plan.config.semantics == Semantics::kReal) return "";
+  return fmt::format(", {}_FLOAT32_REACH", upper_case(plan.name));
+}
+
 std::string argument_checks(const Plan& plan, const ExportedFunction& function) {
   const Signature& s = function.signature;
   const std::string upper = upper_case(plan.name);

@@ -24,6 +24,9 @@ std::string prototype(const std::string& name, const Signature& signature, Langu
 // parameters that it has not. `name`: of the verifier that is called.
 std::string call_of(const std::string& name, const Signature& called, const Signature& caller);
 
+// ", NET_FLOAT32_REACH" of semantics float32: the last argument of what checks boxes.
+std::string reach_argument(const Plan& plan);
+
 // The lines that refuse arguments, in this order: null pointers, context, count, executor,
 // workspace. `team` is declared where several workers share.
 std::string argument_checks(const Plan& plan, const ExportedFunction& function);

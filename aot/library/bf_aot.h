@@ -118,8 +118,16 @@ struct Specification {
   std::vector<double> offsets;  ///< d, [rows]; empty: zeros
 };
 
+/// What bounds and verdicts hold for.
+enum class Semantics {
+  kReal,     ///< the network in exact real arithmetic
+  kFloat32,  ///< every evaluation in float32: in any order of its sums, with fused multiply-adds or
+             ///< without; of operators that it covers (BF2110)
+};
+
 struct Options {
   Method method = Method::kCrown;
+  Semantics semantics = Semantics::kReal;
   int iterations = 20;             ///< of kAlphaCrown: 1 to 1000
   int row_tile = 0;                ///< rows of backward bounds made together, 2 to 2^20; 0 chooses
   std::int64_t memory_budget = 0;  ///< bytes of one workspace; 0: none
@@ -190,6 +198,7 @@ struct Progress {
 };
 
 struct VerifyOptions {
+  Semantics semantics = Semantics::kReal;  ///< a query about float32 is decided so in any case
   std::optional<Method> method;    ///< none: kCrown, after kIbp for many cases or large networks
   int iterations = 20;             ///< as in Options
   int row_tile = 0;                ///< as in Options

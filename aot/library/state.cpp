@@ -82,6 +82,8 @@ CompileOptions compile_options(const PlanSettings& settings) {
   options.planner.iterations = settings.iterations;
   options.planner.row_tile = settings.row_tile;
   options.planner.memory_budget = settings.memory_budget;
+  if (settings.semantics == Semantics::kFloat32)
+    options.planner.semantics = bf_aot::Semantics::kFloat32;
   return options;
 }
 

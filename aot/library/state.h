@@ -52,6 +52,7 @@ struct PlanSettings {
   int iterations = 20;
   int row_tile = 0;
   std::int64_t memory_budget = 0;
+  Semantics semantics = Semantics::kReal;
 };
 void check(const PlanSettings& settings);
 CompileOptions compile_options(const PlanSettings& settings);

@@ -90,6 +90,8 @@ void check_status(bf_status status) {
   if (status == BF_FLOAT_ENVIRONMENT)
     refuse("BF3306", "floating point", bf_status_text(status),
            "call with the default rounding mode, and without flushing denormals to zero");
+  if (status == BF_FLOAT32_RANGE)
+    refuse("BF3503", "the point", bf_status_text(status));  // evaluate
   if (status != BF_OK)
     throw std::logic_error(std::string("the engine refused a call: ") + bf_status_text(status));
 }
@@ -100,7 +102,8 @@ void check_finite(const std::string& box, std::size_t input, float value) {
     refuse("BF3503", fmt::format("{}input {}", box, input), fmt::format("{} is not finite", value));
 }
 
-void check_boxes(std::span<const float> lower, std::span<const float> upper, std::size_t inputs) {
+void check_boxes(std::span<const float> lower, std::span<const float> upper, const Plan& plan) {
+  const auto inputs = static_cast<std::size_t>(plan.input_count);
   if (lower.size() != upper.size() || lower.empty() || lower.size() % inputs != 0)
     refuse("BF3502", "boxes",
            fmt::format("{} lower and {} upper ends are given, a box has {} of each", lower.size(),
@@ -114,6 +117,13 @@ void check_boxes(std::span<const float> lower, std::span<const float> upper, std
     refuse("BF3503", fmt::format("{}input {}", box, i % inputs),
            fmt::format("the lower end {} is above the upper end {}", lower[i], upper[i]));
   }
+  if (plan.config.semantics == bf_aot::Semantics::kReal) return;
+  const auto reach = static_cast<float>(plan.float32_reach);
+  for (std::size_t i = 0; i < lower.size(); ++i)
+    if (lower[i] < -reach || upper[i] > reach)
+      refuse("BF3503", fmt::format("box {}, input {}", i / inputs, i % inputs),
+             fmt::format("{} is beyond {}, where evaluation in float32 might overflow",
+                         lower[i] < -reach ? lower[i] : upper[i], reach));
 }
 
 }  // namespace
@@ -154,7 +164,7 @@ struct Verifier::State {
     const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
     if (spec && engine.plan().spec_rows == 0)
       refuse("BF3502", "specification", "the verifier was made without one");
-    check_boxes(lower, upper, inputs);
+    check_boxes(lower, upper, engine.plan());
     Bounds bounds;
     bounds.boxes = lower.size() / inputs;
     bounds.rows = rows(spec);
@@ -203,8 +213,9 @@ struct Verifier::State {
 Result<Verifier> Verifier::make(const Model& model, const Options& options,
                                 const Specification& specification) {
   return guarded<Verifier>("planning the verifier", [&] {
-    CompileOptions compiling = compile_options(
-        {options.method, options.iterations, options.row_tile, options.memory_budget});
+    CompileOptions compiling =
+        compile_options({options.method, options.iterations, options.row_tile,
+                         options.memory_budget, options.semantics});
     if (options.batch < 1 || options.batch > kMostBatch)
       refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
     if (options.threads < 1 || options.threads > kMostThreads)

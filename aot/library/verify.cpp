@@ -80,9 +80,10 @@ VerifyResult decide(const Model& model, const VerifyOptions& options, const Read
   check_seconds("search_seconds", options.search_seconds);
   check_seconds("branch_seconds", options.branch_seconds);
   check_seconds("timeout_seconds", options.timeout_seconds);
-  CompileOptions compiling = compile_options(
-      {Method::kCrown, options.iterations, options.row_tile, options.memory_budget});
   const Property property = read();
+  const Semantics semantics = is_float32(property) ? Semantics::kFloat32 : options.semantics;
+  CompileOptions compiling = compile_options(
+      {Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);
 
   cli::DecisionCalls calls;
@@ -100,8 +101,14 @@ VerifyResult decide(const Model& model, const VerifyOptions& options, const Read
   };
   if (options.progress)
     calls.progress = [&](const cli::DecisionProgress& progress) { report(options, progress); };
+  const Model::State& state = Library::state(model);
+  std::optional<cli::Sampler> rounded;
+  if (semantics == Semantics::kFloat32) {
+    check_float32(state.info);
+    rounded.emplace(state.network.graph(), compiling.float32);
+  }
   VerifyResult result =
-      to_result(cli::decide(Library::state(model).network, property, settings, calls));
+      to_result(cli::decide(rounded ? *rounded : state.network, property, settings, calls));
   result.seconds = stopwatch.seconds();
   return result;
 }

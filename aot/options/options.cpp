@@ -70,8 +70,16 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->capture_default_str()
       ->group(kPlannerGroup);
   app.add_option("--semantics", arguments.semantics,
-                 "arithmetic of the network that the bounds hold for: real, its exact value")
+                 "arithmetic of the network that the bounds hold for: real, its exact value, or "
+                 "float32, every evaluation in float32, in any order of its sums")
+      ->check(CLI::IsMember({"real", "float32"}))
       ->capture_default_str();
+  app.add_option("--libm-ulps", arguments.libm_ulps,
+                 "of --semantics float32: largest error of the library's tanh, exp, erf, ..., in "
+                 "units of the last place")
+      ->check(CLI::Range(0.5, 1e6))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
   app.add_option("--row-tile", arguments.row_tile,
                  "rows of backward bounds made together: less needs less memory (default: chosen "
                  "by the planner)")
@@ -173,14 +181,10 @@ static bool has(const std::vector<std::string>& list, const char* word) {
 }
 
 CompileOptions compile_options(const ModelArguments& arguments) {
-  if (arguments.semantics == "float32")
-    fail("BF3301", "--semantics",
-         "bounds for float32 evaluations of the network are not offered: only 'real' is",
-         "leave the option out: bounds then hold for the network in exact arithmetic");
-  if (arguments.semantics != "real")
-    fail("BF3301", "--semantics",
-         "unknown semantics '" + arguments.semantics + "': only 'real' is offered");
   CompileOptions options;
+  if (arguments.semantics == to_string(Semantics::kFloat32))
+    options.planner.semantics = Semantics::kFloat32;
+  options.float32.libm_ulps = arguments.libm_ulps;
   options.planner.method = method_of(arguments.method);
   options.planner.lowering = lowering_of(arguments.lowering);
   if (!arguments.tuning_log.empty())
@@ -211,6 +215,8 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   resolve(arguments.search, options);
   if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
   if (!arguments.property.empty()) options.property = read_property(arguments.property);
+  if (options.property && is_float32(*options.property))
+    options.planner.semantics = Semantics::kFloat32;
   return options;
 }
 

@@ -25,6 +25,7 @@ struct ModelArguments {
   std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
   std::string target = "host";
   std::string semantics = "real";
+  double libm_ulps = 4;
   std::string name;
   std::string spec;
   std::string property;

@@ -30,8 +30,9 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   text += fmt::format("  made by    bf-aot {} from {}\n", BF_AOT_VERSION, plan.model.file_name);
   text += fmt::format("  sha256     {}\n", plan.model.sha256);
   text += fmt::format("  opset      {}\n", plan.model.opset);
-  text += fmt::format("  method     {}, semantics real, {} code for {}\n",
-                      to_string(plan.config.method), to_string(plan.config.lowering),
+  text += fmt::format("  method     {}, semantics {}, {} code for {}\n",
+                      to_string(plan.config.method), to_string(plan.config.semantics),
+                      to_string(plan.config.lowering),
                       plan.config.target.name);
   text += fmt::format("  inputs     {}\n", shapes(plan.inputs));
   text += fmt::format("  outputs    {}\n", shapes(plan.outputs));

@@ -23,7 +23,7 @@ class GraphImporter {
   GraphImporter(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings)
       : proto_(proto), state_(std::move(state)), bindings_(bindings) {}
 
-  Graph run();
+  Graph run(ModelInfo& info);
 
  private:
   void import_initializers();
@@ -148,7 +148,7 @@ bool GraphImporter::attempt(const std::string& where, const std::function<void()
   }
 }
 
-Graph GraphImporter::run() {
+Graph GraphImporter::run(ModelInfo& info) {
   state_.graph.name = printable(proto_.name());
   import_initializers();
   import_inputs();
@@ -158,6 +158,10 @@ Graph GraphImporter::run() {
   import_outputs();
   if (!state_.diagnostics.empty()) throw CompileError(std::move(state_.diagnostics));
   verify(state_.graph);
+  info.operators = std::move(state_.operators);
+  info.narrow = std::ranges::any_of(state_.types, [](ElementType type) {
+    return type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
+  });
   return std::move(state_.graph);
 }
 
@@ -337,6 +341,7 @@ void GraphImporter::import_node(int index) {
   const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
                         readable && !refused_.contains(index) && attempt(place, [&] {
                           NodeImport import(state_, node, origin_of(node, index));
+                          state_.operators.emplace(node.op_type(), import.origin());
                           op->run(import);
                           evaluate_integers(node);
                         });
@@ -392,9 +397,9 @@ void GraphImporter::import_outputs() {
 
 }  // namespace
 
-Graph import_graph(const onnx::GraphProto& proto, ImportState state,
-                   const InputBindings& bindings) {
-  return GraphImporter(proto, std::move(state), bindings).run();
+Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+                   ModelInfo& info) {
+  return GraphImporter(proto, std::move(state), bindings).run(info);
 }
 
 }  // namespace bf_aot

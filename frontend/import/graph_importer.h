@@ -7,6 +7,8 @@ namespace bf_aot {
 
 // Builds the graph of a parsed model; `state` is fresh but for its reader and opset.
 // Throws: CompileError with all problems found.
-Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings);
+// Sets the members of `info` that say what the graph is made of.
+Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+                   ModelInfo& info);
 
 }  // namespace bf_aot

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,8 @@ struct ImportState {
   std::vector<std::unique_ptr<const Constant>> folded;  // of known values, when asked for
 
   FoldBudget folding;
+
+  std::map<std::string, std::string> operators;  // see ModelInfo
 
   // Adds a graph input for the ONNX tensor `name`. Limits and errors as add_node.
   ValueId add_input(const std::string& name, const Shape& shape, ElementType type);

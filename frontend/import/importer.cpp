@@ -125,8 +125,8 @@ ImportedModel import_parsed(std::string_view bytes, const std::string& file_name
   ImportedModel result;
   result.info = describe(model, bytes, file_name);
   result.info.opset = find_opset(model);
-  ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}, {}};
-  result.graph = import_graph(model.graph(), std::move(state), bindings);
+  ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  result.graph = import_graph(model.graph(), std::move(state), bindings, result.info);
   return result;
 }
 

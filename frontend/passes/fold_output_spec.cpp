@@ -96,6 +96,17 @@ class SpecFolder {
     keep(std::move(term));
   }
 
+  // The term as it is, with those of the same tensor.
+  void keep(Term term) {
+    for (Term& other : terms_)
+      if (other.x == term.x) {
+        other.map = add(other.map, term.map, term.origin);
+        other.origin = join_origins(other.origin, term.origin);
+        return;
+      }
+    terms_.push_back(std::move(term));
+  }
+
   std::vector<Term> terms() && { return std::move(terms_); }
 
  private:
@@ -153,22 +164,12 @@ class SpecFolder {
     return compose(map, to_sparse(node.op), in_count, std::max(entries, kMaxFolded), node.origin);
   }
 
-  void keep(Term term) {
-    for (Term& other : terms_)
-      if (other.x == term.x) {
-        other.map = add(other.map, term.map, term.origin);
-        other.origin = join_origins(other.origin, term.origin);
-        return;
-      }
-    terms_.push_back(std::move(term));
-  }
-
   const Graph& graph_;
   std::vector<int> makers_;
   std::vector<Term> terms_;
 };
 
-std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec) {
+std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec, bool expand) {
   SpecFolder folder(graph);
   std::int64_t first = 0;
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
@@ -180,18 +181,23 @@ std::vector<SpecFolder::Term> fold(const Graph& graph, const LinearSpec& spec) {
         part.bias.data[row] = 0 - spec.offset[row];
     if (i == 0 && !spec.offset_error.empty()) part.bias.error = spec.offset_error;
     first += count;
-    if (i == 0 || !part.column.empty()) folder.expand({std::move(part), y, "specification"});
+    if (i > 0 && part.column.empty()) continue;
+    SpecFolder::Term term{std::move(part), y, "specification"};
+    if (expand)
+      folder.expand(std::move(term));
+    else
+      folder.keep(std::move(term));
   }
   return std::move(folder).terms();
 }
 
 }  // namespace
 
-void fold_output_spec(Graph& graph, const LinearSpec& spec) {
+void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold_in) {
   std::int64_t outputs = 0;
   for (ValueId y : graph.outputs) outputs += element_count(graph.value(y).shape);
   check_rows(spec, outputs);
-  std::vector<SpecFolder::Term> terms = fold(graph, spec);
+  std::vector<SpecFolder::Term> terms = fold(graph, spec, fold_in);
   const Shape shape = {1, static_cast<std::int64_t>(spec.rows.size())};
   const std::string name = graph.value(graph.outputs[0]).name + "_spec";
   const ValueId s = graph.add_value(name, shape);

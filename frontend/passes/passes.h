@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "frontend/diagnostic.h"
@@ -23,6 +24,29 @@
 // A value with several readers: a rewrite for one reader leaves the value as it is for the others.
 
 namespace bf_aot {
+
+// What evaluation in float32 may do, in any order of summation, with fused multiply-adds or without
+// (docs/proofs/float32.md): constants get bounds that hold for the numbers that evaluation amounts
+// to, and results Scales of 1 with such a bound. To be followed by passes that keep these bounds
+// relative: none that adds up products of constants.
+//   y = gemm x, W, b   ->   V = scale W {1 +- gamma};  c = scale b {1 +- gamma};  z = gemm x, V, c;
+//   y = scale z {1, 0 +- underflow}
+// Fails with BF2110 for functions and products that are not covered, BF2111 for sums of more than
+// 2^20 products.
+struct Float32Semantics {
+  double libm_ulps = 4;  // of the library's exp, tanh, ...
+  // Error terms to leave out: "sum", "bias", "result", "function", "underflow", "constant". For the
+  // mutation test alone: it shows that each is needed. No command-line option reaches it.
+  std::vector<std::string> dropped;
+  bool operator==(const Float32Semantics&) const = default;
+};
+void round_float32(Graph& graph, const Float32Semantics& semantics);
+
+// Fails with BF2110 unless every operator of the model is one that round_float32() covers.
+void check_float32(const ModelInfo& model);
+
+// Graph::float32_reach, after fold_constants. Fails with BF2112 when it is below 1.
+void find_float32_reach(Graph& graph);
 
 // Nodes all of whose inputs are literals become literals.
 //   t = literal {1, 2};  c = mul t, literal {3, 4}   ->   c = literal {3, 8}
@@ -65,8 +89,9 @@ bool fold_scale(Graph& graph);
 //   y = add a, r;  a = affine x {W, b}
 //     ->   t = affine x {C W, C b - d};  u = affine r {C, 0};  s = add t, u
 // Rounding: C W and C b - d. Interval bounds of s are never wider than C applied to those of y.
+// Without `fold` the layer is appended always.
 // Fails with BF2007 or BF2009 when the rows do not fit the network.
-void fold_output_spec(Graph& graph, const LinearSpec& spec);
+void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold = true);
 
 // Affine, SparseAffine and Conv swallow the linear node that makes their input, when nobody else
 // reads that and the result costs no more products than both (a sparse one counts as four); also

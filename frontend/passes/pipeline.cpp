@@ -20,12 +20,27 @@ void without_options(Graph& graph, const PassOptions&) {
 }
 
 void fold_spec_if_given(Graph& graph, const PassOptions& options) {
-  if (options.spec != nullptr) fold_output_spec(graph, *options.spec);
+  if (options.spec != nullptr) fold_output_spec(graph, *options.spec, !options.float32);
+}
+
+void round_if_float32(Graph& graph, const PassOptions& options) {
+  if (options.float32) round_float32(graph, *options.float32);
+}
+
+void find_reach_if_float32(Graph& graph, const PassOptions& options) {
+  if (options.float32) find_float32_reach(graph);
+}
+
+// Passes that evaluation in float32 does not allow: two computations of one number may differ, and
+// errors relative to the parts of a sum are not relative to the sum.
+bool is_of_reals(std::string_view name) {
+  return name == "remove-duplicates" || name == "merge-affine";
 }
 
 bool is_disabled(const PassOptions& options, std::string_view name) {
   return std::find(options.disabled.begin(), options.disabled.end(), name) !=
-         options.disabled.end();
+             options.disabled.end() ||
+         (options.float32 && is_of_reals(name));
 }
 
 void check_disabled(const PassOptions& options) {
@@ -52,7 +67,11 @@ void settle(Graph& graph, const PassOptions& options) {
 }
 
 constexpr Pass kPasses[] = {
+    {"round-float32", "count the roundings of float32 evaluation (--semantics float32)",
+     round_if_float32, false},
     {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
+    {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
+     find_reach_if_float32, false},
     {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
      without_options<lower_affine>},
     {"join-inputs", "make one input of several", without_options<join_inputs>},

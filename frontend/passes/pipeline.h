@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "frontend/graph.h"
+#include "frontend/passes/passes.h"
 #include "frontend/property.h"
 
 namespace bf_aot {
@@ -15,6 +17,8 @@ namespace bf_aot {
 struct PassOptions {
   // Folded into the last affine layer; null: the network's own outputs.
   const LinearSpec* spec = nullptr;
+  // The graph is to bound evaluation in float32, see round_float32(); none: real arithmetic.
+  std::optional<Float32Semantics> float32;
   // Names of passes to leave out, in all their rows; an unknown one fails with BF2001, one
   // that is not optional with BF2104.
   std::vector<std::string> disabled;

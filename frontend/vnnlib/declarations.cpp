@@ -48,8 +48,8 @@ std::optional<Shape> parse_indices(std::string_view text) {
   return numbers;
 }
 
-constexpr std::array<std::string_view, 6> kFloatTypes = {"float16", "float32",  "float64",
-                                                         "double",  "bfloat16", "float"};
+constexpr std::array<std::string_view, 5> kFloatTypes = {"float16", "float64", "double", "bfloat16",
+                                                         "float"};
 
 }  // namespace
 
@@ -122,12 +122,17 @@ void Declarations::read_tensor(const Token& keyword) {
   if (std::find(kFloatTypes.begin(), kFloatTypes.end(), type.text) != kFloatTypes.end())
     fail("BF3409", lexer_.place(type),
          fmt::format("the query is about {} arithmetic, but bounds hold for the network in exact "
-                     "arithmetic",
+                     "arithmetic or in float32",
                      type.text),
-         "write Real if that is what you want to know");
-  if (type.text != "Real" && type.text != "real")
+         "write Real or float32 if that is what you want to know");
+  if (type.text != "Real" && type.text != "real" && type.text != "float32")
     fail("BF3409", lexer_.place(type),
-         fmt::format("element type {} is not supported", describe(type)), "only Real is");
+         fmt::format("element type {} is not supported", describe(type)),
+         "only Real and float32 are");
+  for (const std::vector<PropertyTensor>& others : tensors_)
+    if (!others.empty() && (others.front().element_type == "float32") != (type.text == "float32"))
+      fail("BF3409", lexer_.place(type), "tensors of several element types",
+           "declare all of them Real, or all float32");
   PropertyTensor tensor{std::string(name.text), std::string(type.text), read_shape(), {}};
   if (lexer_.peek().kind == TokenKind::kString) tensor.model_name = std::string(lexer_.next().text);
   lexer_.expect(TokenKind::kClose, "')'");

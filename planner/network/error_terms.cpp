@@ -77,7 +77,7 @@ RoundedWeights round_weights(const Constant& exact, const std::string& origin,
     made.weight[i] = rounded;
     const double rest = exact_weight - rounded;  // exact unless the exponents are far apart
     if (rest == 0 && error == 0) continue;
-    all_exact = false;
+    all_exact = all_exact && rest == 0;  // a table of zeros would say nothing
     residual[i] = static_cast<float>(rest);
     const double size = std::abs(static_cast<double>(rounded));
     errors.weight_relative =

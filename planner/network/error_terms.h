@@ -30,7 +30,7 @@ double up(double x);
 // A float32 table for exact weights, and its remainders where some weight is inexact.
 struct RoundedWeights {
   std::vector<float> weight;
-  std::vector<float> residual;  // or empty
+  std::vector<float> residual;  // or empty: all are 0
 };
 
 // Enlarges errors.weight_relative and weight_residual to what these weights need.

@@ -24,7 +24,9 @@ enum class Lowering : std::uint8_t {
   kVector,     // vectors of the target, schedules by rules
   kTuned,      // the same, schedules by measurement where there is one
 };
-enum class Semantics : std::uint8_t { kReal };
+// Which arithmetic of the network bounds hold for: its exact value, or whatever evaluation in
+// float32 makes of it (docs/proofs/float32.md).
+enum class Semantics : std::uint8_t { kReal, kFloat32 };
 
 // The bounds kept for one pre-activation.
 enum class Domain : std::uint8_t {
@@ -84,6 +86,7 @@ struct PlannerConfig {
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
 std::string_view to_string(Lowering lowering);
+std::string_view to_string(Semantics semantics);
 
 // Whether kernels may use the target's vectors.
 constexpr bool uses_vectors(Lowering lowering) {

@@ -127,6 +127,17 @@ std::string_view to_string(SearchKind kind) {
   return {};
 }
 
+std::string_view to_string(Semantics semantics) {
+  switch (semantics) {
+    case Semantics::kReal:
+      return "real";
+    case Semantics::kFloat32:
+      return "float32";
+  }
+  BF_CHECK(!"a Semantics");
+  return {};
+}
+
 std::string_view to_string(Lowering lowering) {
   switch (lowering) {
     case Lowering::kReference:

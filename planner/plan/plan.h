@@ -226,6 +226,9 @@ struct Plan {
 
   std::vector<Value> inputs, outputs;  // name and shape, in order
   int input_count = 0;                 // elements over all inputs
+  // Of semantics float32: bounds are promised for boxes of at most this magnitude, for which no
+  // evaluation overflows. A float.
+  double float32_reach = 0;
   int output_count = 0;
   int spec_rows = 0;  // 0: no spec was compiled in
 

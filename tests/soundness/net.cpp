@@ -71,7 +71,7 @@ Op affine_op(const NetLayer& layer, Form form) {
     g.out_channels = layer.out;
     g.in = dense_layout(layer.in, g.in_size);
     g.out = dense_layout(layer.out, g.out_size);
-    return Conv{g, constant({layer.out, layer.in, 1, 1}, layer.weight, layer.weight_error), bias};
+    return Conv{g, constant({layer.out, layer.in, 1}, layer.weight, layer.weight_error), bias};
   }
   if (form == Form::kDense)
     return Affine{constant({layer.out, layer.in}, layer.weight, layer.weight_error), bias};

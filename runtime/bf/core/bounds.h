@@ -48,6 +48,14 @@ static inline bf_status check_box(const float* lower, const float* upper, int n)
   return BF_INFINITE_BOX;
 }
 
+// The same of semantics float32: within `reach` no evaluation of the network overflows.
+static inline bf_status check_box(const float* lower, const float* upper, int n, float reach) {
+  if (const bf_status status = check_box(lower, upper, n)) return status;
+  for (int i = 0; i < n; ++i)
+    if (lower[i] < -reach || upper[i] > reach) return BF_FLOAT32_RANGE;
+  return BF_OK;
+}
+
 // BF_OK when `workspace` can be used.
 static inline bf_status check_workspace(const void* workspace, std::size_t bytes,
                                         std::size_t needed, std::size_t align) {

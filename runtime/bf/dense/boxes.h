@@ -19,13 +19,14 @@ namespace bf {
 
 // ---- which boxes
 
-// The status of every box; returns the first that is not BF_OK.
-static inline bf_status check_boxes(std::size_t count, const float* lower, const float* upper,
-                                    int n, bf_status* statuses) {
+// The status of every box; returns the first that is not BF_OK. reach: of semantics float32.
+template <typename... Reach>
+bf_status check_boxes(std::size_t count, const float* lower, const float* upper, int n,
+                      bf_status* statuses, Reach... reach) {
   bf_status first = BF_OK;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t at = i * static_cast<std::size_t>(n);
-    statuses[i] = check_box(lower + at, upper + at, n);
+    statuses[i] = check_box(lower + at, upper + at, n, reach...);
     if (first == BF_OK) first = statuses[i];
   }
   return first;

@@ -283,9 +283,19 @@ TEST(Vnnlib2, InterfaceMustFit) {
   EXPECT_THROW(check_interface(with_box("(assert (<= Y_0 0))"), wide), CompileError);
 }
 
-TEST(Vnnlib2, FloatTypesNeedMoreThanRealSemantics) {
+TEST(Vnnlib2, Float32IsForAllTensors) {
+  EXPECT_FALSE(is_float32(parse(kQuery)));
   std::string text = kQuery;
-  text.replace(text.find("Real"), 4, "float32");
+  for (std::size_t at = text.find("Real"); at != std::string::npos; at = text.find("Real", at))
+    text.replace(at, 4, "float32");
+  EXPECT_TRUE(is_float32(parse(text)));
+  text.replace(text.find("float32"), 7, "Real");
+  EXPECT_NE(error_of(text).find("BF3409"), std::string::npos) << error_of(text);
+}
+
+TEST(Vnnlib2, OtherFloatTypesAreRefused) {
+  std::string text = kQuery;
+  text.replace(text.find("Real"), 4, "float16");
   EXPECT_NE(error_of(text).find("error BF3409: p.vnnlib:3:20: "), std::string::npos)
       << error_of(text);
 }

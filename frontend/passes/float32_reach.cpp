@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "frontend/index_maps.h"
+#include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+namespace bf_aot {
+namespace {
+
+// Half of the largest float: a partial sum is at most 1 + gamma times what is counted here.
+constexpr double kMost = 0x1p127;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double magnitude(const Constant& constant, std::size_t i) {
+  return add_up(std::abs(constant.data[i]), constant.error_at(i));
+}
+
+double largest(const Constant& constant) {
+  double most = 0;
+  for (std::size_t i = 0; i < constant.data.size(); ++i)
+    most = std::max(most, magnitude(constant, i));
+  return most;
+}
+
+// The largest sum of magnitudes of one output, in a product with one constant factor.
+double row_norm(const ProductLayout& layout, const Constant& constant, bool second) {
+  double most = 0;
+  for (std::int64_t batch = 0; batch < layout.batch(); ++batch)
+    for (std::int64_t i = 0; i < (second ? layout.n : layout.m); ++i) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < layout.k; ++l) {
+        const std::int64_t at = second ? layout.b(batch, l, i) : layout.a(batch, i, l);
+        sum = add_up(sum, magnitude(constant, static_cast<std::size_t>(at)));
+      }
+      most = std::max(most, sum);
+    }
+  return most;
+}
+
+// Sums of magnitudes of so many numbers each.
+double row_norm(const Constant& constant, std::size_t length) {
+  double most = 0;
+  for (std::size_t i = 0; i < constant.data.size(); i += length) {
+    double sum = 0;
+    for (std::size_t k = i; k < i + length; ++k) sum = add_up(sum, magnitude(constant, k));
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// y <= factor x + offset in magnitude, for the largest magnitudes of a node's inputs and output.
+struct Growth {
+  double factor = 0, offset = 0;
+};
+
+class Magnitudes {
+ public:
+  explicit Magnitudes(const Graph& graph) : graph_(graph), literals_(literal_values(graph)) {
+    for (const Node& node : graph.nodes)
+      growth_.push_back(std::visit([&](const auto& op) { return growth_of(op, node); }, node.op));
+  }
+
+  // Whether no result is beyond kMost for inputs of at most this magnitude; else where.
+  const Node* find_overflow(double input) const {
+    std::vector<double> most(graph_.values.size(), input);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      double& y = most[index_of(node.output)];
+      y = result(node, growth_[i], most);
+      if (!(y <= kMost)) return &node;
+    }
+    return nullptr;
+  }
+
+ private:
+  const Constant* literal(const Node& node, std::size_t i) const {
+    return literals_[index_of(node.inputs[i])];
+  }
+
+  double result(const Node& node, const Growth& growth, const std::vector<double>& most) const {
+    const auto at = [&](std::size_t i) { return most[index_of(node.inputs[i])]; };
+    if (const auto* const binary = std::get_if<Binary>(&node.op)) {
+      const double a = at(0), b = at(1);
+      switch (binary->kind) {
+        case Binary::Kind::kAdd:
+        case Binary::Kind::kSub:
+          return add_up(a, b);
+        case Binary::Kind::kMul:
+          return mul_up(a, b);
+        case Binary::Kind::kDiv:
+          return growth.factor == 0 ? kInfinity : mul_up(growth.factor, a);
+      }
+    }
+    if (const auto* const unary = std::get_if<Unary>(&node.op))
+      return applied(unary->function, at(0));
+    if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op)) {
+      double y = mul_up(growth.factor, at(literal(node, 1) != nullptr ? 0 : 1));
+      if (node.inputs.size() > 2) y = add_up(y, mul_up(growth.offset, at(2)));
+      return y;
+    }
+    if (node.inputs.empty()) return growth.offset;
+    return add_up(growth.offset, mul_up(growth.factor, at(0)));
+  }
+
+  static double applied(const Function& f, double x) {
+    switch (f.kind) {
+      case FunctionKind::kSigmoid:
+      case FunctionKind::kTanh:
+      case FunctionKind::kErf:
+      case FunctionKind::kSin:
+      case FunctionKind::kCos:
+      case FunctionKind::kSign:
+      case FunctionKind::kStep:
+      case FunctionKind::kStepAt:
+      case FunctionKind::kIsZero:
+        return 1;
+      case FunctionKind::kAtan:
+        return 2;
+      case FunctionKind::kClip:
+        return std::max(
+            {std::isfinite(f.a) ? std::abs(f.a) : x, std::isfinite(f.b) ? std::abs(f.b) : x});
+      case FunctionKind::kLeakyRelu:
+        return mul_up(std::max(1.0, std::abs(f.a)), x);
+      case FunctionKind::kAbs:
+      case FunctionKind::kThresholdedRelu:
+        return x;
+      case FunctionKind::kFloor:
+      case FunctionKind::kCeil:
+        return add_up(x, 1);
+      case FunctionKind::kSqrt:
+        return std::max(1.0, x);
+      case FunctionKind::kPower:
+        return f.a == 2 ? mul_up(x, x) : kInfinity;
+      case FunctionKind::kExp:
+        return x > 87 ? kInfinity : mul_up(std::exp(x), 2);
+      case FunctionKind::kHardSigmoid:
+      case FunctionKind::kShrink:
+      case FunctionKind::kRound:
+      case FunctionKind::kSoftplus:
+      case FunctionKind::kSoftsign:
+      case FunctionKind::kElu:
+      case FunctionKind::kCelu:
+      case FunctionKind::kSelu:
+      case FunctionKind::kHardSwish:
+      case FunctionKind::kGelu:
+      case FunctionKind::kGeluTanh:
+      case FunctionKind::kMish:
+      case FunctionKind::kSinh:
+      case FunctionKind::kCosh:
+      case FunctionKind::kAsinh:
+      case FunctionKind::kLog:
+      case FunctionKind::kReciprocal:
+      case FunctionKind::kTan:
+      case FunctionKind::kAsin:
+      case FunctionKind::kAcos:
+      case FunctionKind::kAcosh:
+      case FunctionKind::kAtanh:
+      case FunctionKind::kCount:
+        break;
+    }
+    return kInfinity;
+  }
+
+  Growth growth_of(const Literal& op, const Node&) const { return {0, largest(op.value)}; }
+  Growth growth_of(const IndexMap&, const Node&) const { return {1, 0}; }
+  Growth growth_of(const Relu&, const Node&) const { return {1, 0}; }
+  Growth growth_of(const GroupMax&, const Node&) const { return {1, 0}; }
+  Growth growth_of(const Unary&, const Node&) const { return {}; }
+  Growth growth_of(const Scale& op, const Node&) const {
+    return {largest(op.factor), largest(op.offset)};
+  }
+  // Of quotients: by the smallest divisor.
+  Growth growth_of(const Binary& op, const Node& node) const {
+    const Constant* const divisor = literal(node, 1);
+    if (op.kind != Binary::Kind::kDiv || divisor == nullptr) return {};
+    double least = kInfinity;
+    for (std::size_t i = 0; i < divisor->data.size(); ++i)
+      least = std::min(least, std::abs(divisor->data[i]) - divisor->error_at(i));
+    return {least > 0 ? mul_up(2, 1 / least) : 0, 0};
+  }
+  Growth growth_of(const MatMul& op, const Node& node) const {
+    return product(product_layout(op, shape(node, 0), shape(node, 1)), 1, 0, node);
+  }
+  Growth growth_of(const Gemm& op, const Node& node) const {
+    return product(product_layout(op, shape(node, 0), shape(node, 1)),
+                   std::max(1.0, std::abs(op.alpha)), std::max(1.0, std::abs(op.beta)), node);
+  }
+  Growth product(const ProductLayout& layout, double alpha, double beta, const Node& node) const {
+    const bool second = literal(node, 1) != nullptr;
+    const Constant* const constant = literal(node, second ? 1 : 0);
+    BF_CHECK(constant != nullptr);  // round_float32
+    return {mul_up(alpha, row_norm(layout, *constant, second)), beta};
+  }
+  Growth growth_of(const Affine& op, const Node&) const {
+    return {row_norm(op.weight, static_cast<std::size_t>(op.weight.shape.back())),
+            largest(op.bias)};
+  }
+  Growth growth_of(const Conv& op, const Node&) const {
+    return {
+        row_norm(op.weight, static_cast<std::size_t>(op.geometry.in_group() * op.geometry.taps())),
+        largest(op.bias)};
+  }
+  Growth growth_of(const SparseAffine& op, const Node&) const {
+    Growth made{0, largest(op.bias)};
+    for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i) {
+      double sum = 0;
+      for (auto k = static_cast<std::size_t>(op.row_start[i]);
+           k < static_cast<std::size_t>(op.row_start[i + 1]); ++k)
+        sum = add_up(sum, magnitude(op.value, k));
+      made.factor = std::max(made.factor, sum);
+    }
+    return made;
+  }
+  const Shape& shape(const Node& node, std::size_t i) const {
+    return graph_.value(node.inputs[i]).shape;
+  }
+
+  const Graph& graph_;
+  std::vector<const Constant*> literals_;
+  std::vector<Growth> growth_;
+};
+
+}  // namespace
+
+void find_float32_reach(Graph& graph) {
+  const Magnitudes magnitudes(graph);
+  constexpr double kLeastReach = 1;
+  for (double reach = kMost; reach >= kLeastReach; reach /= 2)
+    if (magnitudes.find_overflow(reach) == nullptr) {
+      graph.float32_reach = reach;
+      return;
+    }
+  const Node* const node = magnitudes.find_overflow(kLeastReach);
+  fail("BF2112", node->origin,
+       "its result in float32 may overflow for inputs of magnitude 1, as far as weights tell",
+       "leave --semantics out: bounds hold for the network in real arithmetic then");
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,346 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frontend/function_facts.h"
+#include "frontend/index_maps.h"
+#include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+// What float32 evaluation may do to a node, as bounds of its constants (docs/proofs/float32.md).
+
+namespace bf_aot {
+namespace {
+
+constexpr double kUnit = 0x1p-24;
+// >= what a product, quotient or function loses where it is subnormal. Sums lose nothing there.
+constexpr double kLeast = 0x1p-148;
+// Roundings of a term of a sum of n products with a bias, in any order: the product's, and as many
+// additions as there are other terms.
+constexpr std::int64_t roundings(std::int64_t n) {
+  return n + 1;
+}
+// What depends on constants alone may be computed in another form (a normalisation's by the inverse
+// deviation, or around the mean): units of each operation.
+constexpr double kConstantUnits = 4;
+// The sigmoid as 1 / (1 + e^-x): besides the exponential's own error. Where e^-x overflows, the
+// result is 0.
+constexpr double kSigmoidUnits = 6;
+constexpr double kSigmoidLeast = 0x1p-125;
+constexpr std::int64_t kMostTerms = std::int64_t{1} << 20;
+
+// >= n u / (1 - n u).
+double gamma(std::int64_t n) {
+  const double x = static_cast<double>(n) * kUnit;  // exact
+  return next_up(next_up(x / (1 - x)));
+}
+
+Constant uncertain(const Shape& shape, double value, double error) {
+  Constant made = filled(shape, value);
+  if (error > 0) made.error.assign(made.data.size(), error);
+  return made;
+}
+
+// Enlarges the errors of a constant by `relative` of its numbers, and `absolute`.
+void enlarge(Constant& constant, double relative, double absolute) {
+  if (constant.error.empty()) constant.error.assign(constant.data.size(), 0);
+  for (std::size_t i = 0; i < constant.data.size(); ++i) {
+    const double size = add_up(std::abs(constant.data[i]), constant.error[i]);
+    constant.error[i] = add_up(constant.error[i], add_up(mul_up(relative, size), absolute));
+  }
+}
+
+bool is_float32(double x) {
+  return static_cast<double>(static_cast<float>(x)) == x;
+}
+
+// Operators whose evaluation in float32 is what the core nodes of their import say, each rounded
+// once (round_float32()), or exact.
+constexpr std::string_view kCovered[] = {
+    // Exact.
+    "Abs", "Cast", "CastLike", "Ceil", "Clip", "Compress", "Concat", "Constant", "ConstantOfShape",
+    "DepthToSpace", "Dropout", "Equal", "Expand", "EyeLike", "Flatten", "Floor", "Gather",
+    "GatherElements", "GatherND", "GlobalMaxPool", "Greater", "GreaterOrEqual", "Identity", "Less",
+    "LessOrEqual", "Max", "MaxPool", "Min", "Neg", "Not", "And", "Or", "Xor", "Pad", "Range",
+    "ReduceMax", "ReduceMin", "Relu", "Reshape", "ReverseSequence", "Shape", "Sign", "Size",
+    "Slice", "SpaceToDepth", "Split", "Squeeze", "ThresholdedRelu", "Tile", "Transpose", "Trilu",
+    "Unsqueeze", "Where",
+    // Rounded.
+    "Add", "Atan", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "Cos",
+    "DequantizeLinear", "Div", "Erf", "Exp", "Gemm", "GlobalAveragePool", "LeakyRelu", "MatMul",
+    "Mul", "PRelu", "Pow", "Reciprocal", "ReduceMean", "ReduceSum", "Sigmoid", "Sin", "Sqrt", "Sub",
+    "Tanh"};
+
+// What an error term pays for, by the name that Float32Semantics::dropped has.
+namespace pays {
+constexpr std::string_view kSum = "sum";              // products of sums, and their additions
+constexpr std::string_view kBias = "bias";            // of sums
+constexpr std::string_view kResult = "result";        // elementwise arithmetic
+constexpr std::string_view kFunction = "function";    // of the library
+constexpr std::string_view kUnderflow = "underflow";  // of products, quotients and functions
+constexpr std::string_view kConstant = "constant";    // what depends on constants alone
+}  // namespace pays
+
+class Rounder {
+ public:
+  Rounder(Graph& graph, const Float32Semantics& semantics)
+      : graph_(graph),
+        semantics_(semantics),
+        constant_(graph.values.size()),
+        terms_(graph.values.size()) {}
+
+  void run() {
+    std::vector<std::vector<Node>> replacements(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      node_ = graph_.nodes[i];
+      made_.clear();
+      constant_[index_of(node_.output)] =
+          std::ranges::all_of(node_.inputs, [&](ValueId id) { return is_constant(id); });
+      std::visit([&](auto& op) { round(op); }, node_.op);
+      replacements[i] = std::move(made_);
+    }
+    replace_nodes(graph_, std::move(replacements));
+  }
+
+ private:
+  double term(std::string_view which, double value) const {
+    return std::ranges::count(semantics_.dropped, which) > 0 ? 0 : value;
+  }
+  double least(double count = 1) const { return term(pays::kUnderflow, count * kLeast); }
+
+  bool is_constant(ValueId id) const { return constant_[index_of(id)]; }
+  const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
+
+  // The node as it is.
+  void keep() { made_.push_back(node_); }
+
+  // (1 +- relative) x +- absolute. Of several readers each may see another number.
+  ValueId rounded(ValueId x, double relative, double absolute) {
+    const ValueId id = graph_.add_value(graph_.value(x).name + "_float32", shape(x));
+    made_.push_back({scale(shape(x), relative, absolute), {x}, id, node_.origin});
+    constant_.push_back(is_constant(x));
+    terms_.push_back(terms_[index_of(x)]);
+    return id;
+  }
+  static Scale scale(const Shape& shape, double relative, double absolute) {
+    return {uncertain(shape, 1, relative), uncertain(shape, 0, absolute)};
+  }
+
+  // The node, whose result is uncertain.
+  void keep_rounded(double relative, double absolute) {
+    const ValueId result = node_.output;
+    const Shape of = shape(result);
+    const ValueId before = graph_.add_value(graph_.value(result).name + "_exact", of);
+    constant_.push_back(is_constant(result));
+    terms_.push_back(0);
+    node_.output = before;
+    made_.push_back(node_);
+    made_.push_back({scale(of, relative, absolute), {before}, result, node_.origin});
+  }
+
+  // A sum of so many products is the last operation that is not linear by constants. The value is
+  // moved, scaled and shifted afterwards at most.
+  void set_terms(std::int64_t terms) {
+    if (terms > kMostTerms)
+      fail("BF2111", node_.origin, fmt::format("a sum of {} products", terms),
+           "float32 semantics covers sums of up to 2^20 products");
+    terms_[index_of(node_.output)] = terms;
+  }
+  std::int64_t terms(ValueId id) const { return terms_[index_of(id)]; }
+
+  void round(Literal& op) {
+    for (std::size_t i = 0; i < op.value.data.size(); ++i) {
+      if (is_float32(op.value.data[i]) && op.value.error_at(i) == 0) continue;
+      enlarge(op.value, term(pays::kConstant, kUnit), least());
+      break;
+    }
+    keep();
+  }
+
+  void round(IndexMap&) {
+    set_terms(terms(node_.inputs[0]));
+    keep();
+  }
+
+  // Exact.
+  void round(Relu&) { keep(); }
+  void round(GroupMax&) { keep(); }
+
+  void round(Binary& op) {
+    const bool sum = op.kind == Binary::Kind::kAdd || op.kind == Binary::Kind::kSub;
+    const double relative = is_constant(node_.output)
+                                ? term(pays::kConstant, kConstantUnits * kUnit)
+                                : term(pays::kResult, kUnit);
+    const bool constant[] = {is_constant(node_.inputs[0]), is_constant(node_.inputs[1])};
+    if (constant[0] != constant[1]) {
+      const std::size_t c = constant[0] ? 0 : 1;
+      const std::int64_t before = terms(node_.inputs[1 - c]);
+      // A bias: it may go first into the sum.
+      if (sum && before > 0)
+        node_.inputs[c] =
+            rounded(node_.inputs[c], term(pays::kBias, gamma(roundings(before))), least());
+      if (op.kind != Binary::Kind::kDiv || c == 1) set_terms(before);
+    }
+    keep_rounded(relative, sum ? 0 : least());
+  }
+
+  void round(Scale& op) {
+    if (is_identity(op)) return keep();
+    enlarge(op.factor, term(pays::kResult, gamma(2)), 0);
+    enlarge(op.offset, term(pays::kBias, gamma(roundings(terms(node_.inputs[0])) + 1)), least());
+    set_terms(terms(node_.inputs[0]));
+    keep();
+  }
+
+  void round(Unary& op) {
+    const double library = 2 * semantics_.libm_ulps;  // units
+    const Function& f = op.function;
+    switch (f.kind) {
+      case FunctionKind::kAbs:
+      case FunctionKind::kClip:
+      case FunctionKind::kThresholdedRelu:
+      case FunctionKind::kSign:
+      case FunctionKind::kStep:
+      case FunctionKind::kStepAt:
+      case FunctionKind::kFloor:
+      case FunctionKind::kCeil:
+      case FunctionKind::kIsZero:
+        return keep();
+      case FunctionKind::kLeakyRelu:
+      case FunctionKind::kSqrt:
+      case FunctionKind::kReciprocal:
+        return keep_rounded(is_constant(node_.output)
+                                ? term(pays::kConstant, kConstantUnits * kUnit)
+                                : term(pays::kResult, 2 * kUnit),
+                            least());
+      case FunctionKind::kSigmoid:
+        return keep_rounded(term(pays::kFunction, (library + kSigmoidUnits) * kUnit),
+                            term(pays::kUnderflow, kSigmoidLeast));
+      case FunctionKind::kTanh:
+      case FunctionKind::kErf:
+      case FunctionKind::kExp:
+      case FunctionKind::kSin:
+      case FunctionKind::kCos:
+      case FunctionKind::kAtan:
+        return keep_rounded(term(pays::kFunction, library * kUnit), least(library));
+      case FunctionKind::kPower:
+        if (f.a == 2) return keep_rounded(term(pays::kResult, 2 * kUnit), least());
+        break;
+      case FunctionKind::kHardSigmoid:
+      case FunctionKind::kShrink:
+      case FunctionKind::kRound:
+      case FunctionKind::kSoftplus:
+      case FunctionKind::kSoftsign:
+      case FunctionKind::kElu:
+      case FunctionKind::kCelu:
+      case FunctionKind::kSelu:
+      case FunctionKind::kHardSwish:
+      case FunctionKind::kGelu:
+      case FunctionKind::kGeluTanh:
+      case FunctionKind::kMish:
+      case FunctionKind::kSinh:
+      case FunctionKind::kCosh:
+      case FunctionKind::kAsinh:
+      case FunctionKind::kLog:
+      case FunctionKind::kTan:
+      case FunctionKind::kAsin:
+      case FunctionKind::kAcos:
+      case FunctionKind::kAcosh:
+      case FunctionKind::kAtanh:
+      case FunctionKind::kCount:
+        break;
+    }
+    fail("BF2110", node_.origin,
+         fmt::format("float32 semantics does not cover the function {}", name_of(f.kind)),
+         "leave --semantics out: bounds hold for the network in real arithmetic then");
+  }
+
+  // One factor's numbers carry the roundings of the sums that they are in; `more`: of each term,
+  // besides.
+  void round_product(const ProductLayout& layout, std::int64_t more) {
+    const bool constant[] = {is_constant(node_.inputs[0]), is_constant(node_.inputs[1])};
+    const std::size_t c = constant[1] ? 1 : 0;
+    if (!constant[c])
+      fail("BF2110", node_.origin,
+           "float32 semantics does not cover a matrix product of two tensors that depend on the "
+           "input",
+           "leave --semantics out: bounds hold for the network in real arithmetic then");
+    set_terms(constant[0] && constant[1] ? 0 : layout.k);
+    const double relative = gamma(roundings(layout.k) + more);
+    node_.inputs[c] = rounded(node_.inputs[c], term(pays::kSum, relative), 0);
+    if (node_.inputs.size() > 2)
+      node_.inputs[2] = rounded(node_.inputs[2], term(pays::kBias, relative), least());
+    keep_rounded(0, least(static_cast<double>(layout.k + 2)));
+  }
+
+  void round(MatMul& op) {
+    round_product(product_layout(op, shape(node_.inputs[0]), shape(node_.inputs[1])), 0);
+  }
+  void round(Gemm& op) {
+    round_product(product_layout(op, shape(node_.inputs[0]), shape(node_.inputs[1])),
+                  (op.alpha != 1 ? 2 : 0) + (op.beta != 1 ? 2 : 0));
+  }
+
+  void round_map(Constant& weight, Constant& bias, std::int64_t n) {
+    set_terms(n);
+    const bool given =
+        std::ranges::all_of(weight.data, is_float32) && std::ranges::all_of(bias.data, is_float32);
+    const double relative = gamma(roundings(n) + (given ? 0 : 1));
+    enlarge(weight, term(pays::kSum, relative), 0);
+    enlarge(bias, term(pays::kBias, relative), least(static_cast<double>(n + 2)));
+    keep();
+  }
+  void round(Affine& op) { round_map(op.weight, op.bias, op.weight.shape.back()); }
+  void round(Conv& op) {
+    round_map(op.weight, op.bias, op.geometry.in_group() * op.geometry.taps());
+  }
+  void round(SparseAffine& op) {
+    std::int64_t longest = 0;
+    bool copies = op.value.is_exact() && op.bias.is_exact();
+    for (std::size_t i = 0; i + 1 < op.row_start.size(); ++i) {
+      const std::int64_t length = op.row_start[i + 1] - op.row_start[i];
+      longest = std::max(longest, length);
+      copies = copies && (length == 0 || op.bias.data[i] == 0);
+    }
+    copies = copies && longest <= 1 && std::ranges::all_of(op.bias.data, is_float32) &&
+             std::ranges::all_of(op.value.data, [](double x) { return std::abs(x) == 1; });
+    if (!copies) return round_map(op.value, op.bias, longest);
+    set_terms(terms(node_.inputs[0]));
+    keep();
+  }
+
+  Graph& graph_;
+  Float32Semantics semantics_;
+  std::vector<bool> constant_;       // by value: of constants alone
+  std::vector<std::int64_t> terms_;  // by value, see set_terms()
+  Node node_;
+  std::vector<Node> made_;
+};
+
+}  // namespace
+
+void check_float32(const ModelInfo& model) {
+  constexpr char kHint[] =
+      "leave --semantics out: bounds hold for the network in real arithmetic then";
+  if (model.narrow) fail("BF2110", "", "a tensor of the model is float16 or bfloat16", kHint);
+  std::vector<Diagnostic> found;
+  for (const auto& [type, origin] : model.operators)
+    if (std::ranges::find(kCovered, type) == std::end(kCovered))
+      found.push_back({"BF2110", origin,
+                       fmt::format("float32 semantics does not cover the operator {}", type),
+                       kHint});
+  if (!found.empty()) throw CompileError(std::move(found));
+}
+
+void round_float32(Graph& graph, const Float32Semantics& semantics) {
+  Rounder(graph, semantics).run();
+}
+
+}  // namespace bf_aot

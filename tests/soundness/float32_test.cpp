@@ -1,0 +1,596 @@
+// Semantics float32: whatever evaluation in float32 makes of a network, in any order of its sums,
+// with fused multiply-adds or without, by wider accumulators or not, lies inside the bounds.
+// Random networks and graphs, and networks made so that an order shows. BF_SEED=n repeats a run.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "frontend/diagnostic.h"
+#include "frontend/evaluate_node.h"
+#include "frontend/passes/pipeline.h"
+#include "tests/property/passes_random_graph.h"
+#include "tests/seed.h"
+#include "tests/soundness/engine_call.h"
+#include "tests/soundness/general.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+std::uint64_t seed() {
+  return testing::seed_from_environment(20261125);
+}
+
+// ---- evaluation
+
+// How the sums of an evaluation run.
+enum class Order : int {
+  kForward,   // as they are written
+  kBackward,  // the other way round, bias first
+  kShuffled,  // one after the other
+  kTree,      // any two partial sums together
+  kLanes,     // four accumulators
+  kWide,      // in double, rounded once
+  kSorted,    // the largest first
+};
+constexpr int kOrders = 7;
+
+struct Evaluation {
+  Random random;
+  Order order = Order::kForward;
+  int fused = 0;  // of products, one in so many; 0: none
+  int ulps = 3;   // of the library, besides its own
+};
+
+// Of this thread; arithmetic is static.
+Evaluation* evaluation = nullptr;
+
+// A library's result, so many units in the last place from a good one's, whose error is below 1.
+float by_library(float y) {
+  const int steps = pick(evaluation->random, -evaluation->ulps, evaluation->ulps);
+  for (int i = 0; i < std::abs(steps); ++i) y = std::nextafter(y, steps < 0 ? -INFINITY : INFINITY);
+  return y;
+}
+
+struct RandomFloat32 {
+  using Number = float;
+
+  class Accumulator {
+   public:
+    void add(float x) { terms_.push_back({x, 1}); }
+    void add_product(float a, float b) { terms_.push_back({a, b}); }
+    float result() const;
+
+   private:
+    struct Term {
+      float a, b;  // b is 1 of what is no product
+      float value() const { return b == 1 ? a : a * b; }
+    };
+    static float plus(float sum, const Term& term) {
+      const bool fused =
+          evaluation->fused > 0 && pick(evaluation->random, 1, evaluation->fused) == 1;
+      return fused ? std::fma(term.a, term.b, sum) : sum + term.value();
+    }
+    std::vector<Term> terms_;
+  };
+
+  static float constant(const Constant& constant, std::size_t i) {
+    return static_cast<float>(constant.data[i]);
+  }
+  static float number(double x) { return static_cast<float>(x); }
+  static float add(float a, float b) { return a + b; }
+  static float subtract(float a, float b) { return a - b; }
+  static float multiply(float a, float b) { return a * b; }
+  static float divide(float a, float b) { return a / b; }
+  static float relu(float x) { return x > 0 ? x : 0; }
+  static float larger(float a, float b) { return a < b ? b : a; }
+  static float apply(const Function& f, float x) {
+    const auto a = static_cast<float>(f.a), b = static_cast<float>(f.b);
+    switch (f.kind) {
+      case FunctionKind::kLeakyRelu:
+        return x < 0 ? a * x : x;
+      case FunctionKind::kAbs:
+        return std::abs(x);
+      case FunctionKind::kClip:
+        return std::min(std::max(x, a), b);
+      case FunctionKind::kThresholdedRelu:
+        return x > a ? x : 0;
+      case FunctionKind::kSigmoid:
+        return 1 / (1 + by_library(std::exp(-x)));
+      case FunctionKind::kTanh:
+        return by_library(std::tanh(x));
+      case FunctionKind::kErf:
+        return by_library(std::erf(x));
+      case FunctionKind::kExp:
+        return by_library(std::exp(x));
+      case FunctionKind::kSin:
+        return by_library(std::sin(x));
+      case FunctionKind::kCos:
+        return by_library(std::cos(x));
+      case FunctionKind::kAtan:
+        return by_library(std::atan(x));
+      case FunctionKind::kPower:
+        if (a == 2) return x * x;
+        break;
+      case FunctionKind::kSqrt:
+        return std::sqrt(x);
+      case FunctionKind::kReciprocal:
+        return 1 / x;
+      default:
+        break;
+    }
+    throw std::logic_error(fmt::format("no float32 {}", name_of(f.kind)));
+  }
+};
+
+float RandomFloat32::Accumulator::result() const {
+  std::vector<Term> terms = terms_;
+  if (terms.empty()) return 0;
+  Random& random = evaluation->random;
+  float sum = 0;
+  switch (evaluation->order) {
+    case Order::kForward:
+      break;
+    case Order::kBackward:
+      std::ranges::reverse(terms);
+      break;
+    case Order::kShuffled:
+      std::ranges::shuffle(terms, random);
+      break;
+    case Order::kSorted:
+      std::ranges::sort(terms, std::greater<>(),
+                        [](const Term& term) { return std::abs(term.value()); });
+      break;
+    case Order::kTree:
+      while (terms.size() > 1) {
+        std::swap(
+            terms[static_cast<std::size_t>(pick(random, 0, static_cast<int>(terms.size()) - 1))],
+            terms.back());
+        const Term last = terms.back();
+        terms.pop_back();
+        Term& other =
+            terms[static_cast<std::size_t>(pick(random, 0, static_cast<int>(terms.size()) - 1))];
+        other = {plus(other.value(), last), 1};
+      }
+      return terms.front().value();
+    case Order::kLanes: {
+      float lanes[4] = {};
+      for (std::size_t i = 0; i < terms.size(); ++i) lanes[i % 4] = plus(lanes[i % 4], terms[i]);
+      return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    }
+    case Order::kWide: {
+      double wide = 0;
+      for (const Term& term : terms)
+        wide += static_cast<double>(term.a) * static_cast<double>(term.b);
+      return static_cast<float>(wide);
+    }
+  }
+  for (const Term& term : terms) sum = plus(sum, term);
+  return sum;
+}
+
+std::vector<float> evaluate_once(const Graph& graph, const std::vector<float>& x, Random& random,
+                                 int ulps = 3) {
+  Evaluation made;
+  made.ulps = ulps;
+  made.random.seed(random());
+  made.order = static_cast<Order>(pick(random, 0, kOrders - 1));
+  made.fused = pick(random, 0, 2);
+  evaluation = &made;
+  std::vector<std::vector<float>> inputs;
+  auto next = x.begin();
+  for (const ValueId id : graph.inputs) {
+    const auto count = static_cast<std::ptrdiff_t>(element_count(graph.value(id).shape));
+    inputs.emplace_back(next, next + count);
+    next += count;
+  }
+  std::vector<float> values;
+  for (const std::vector<float>& output : evaluate_with<RandomFloat32>(graph, inputs))
+    values.insert(values.end(), output.begin(), output.end());
+  evaluation = nullptr;
+  return values;
+}
+
+std::vector<float> random_point_in(const FloatBox& box, Random& random) {
+  std::vector<float> x(box.lower.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double t = pick(random, 0, 2) == 0 ? pick(random, 0, 1) : pick(random, 0, 4096) / 4096.0;
+    const double low = static_cast<double>(box.lower[i]), high = static_cast<double>(box.upper[i]);
+    x[i] = std::clamp(static_cast<float>(low + t * (high - low)), box.lower[i], box.upper[i]);
+  }
+  return x;
+}
+
+// ---- plans
+
+PlannerConfig float32_config(Method method) {
+  PlannerConfig config = planner_config(method, Lowering::kPrebuilt, engine_targets().back());
+  config.iterations = 3;
+  config.semantics = Semantics::kFloat32;
+  return config;
+}
+
+// A network of one input tensor, operator by operator.
+class Builder {
+ public:
+  explicit Builder(int inputs) {
+    graph_.name = "float32";
+    last_ = graph_.add_value("x", {1, inputs});
+    graph_.inputs = {last_};
+  }
+
+  ValueId literal(Shape shape, std::vector<double> numbers) {
+    return node(Literal{{shape, std::move(numbers), {}}}, {}, shape);
+  }
+  // Of the last value.
+  Builder& matmul(int out, std::vector<double> weight) {
+    const Shape& in = graph_.value(last_).shape;
+    const ValueId w = literal({in[1], out}, std::move(weight));
+    last_ = node(MatMul{}, {last_, w}, {1, out});
+    return *this;
+  }
+  Builder& binary(Binary::Kind kind, std::vector<double> constant) {
+    const Shape shape = graph_.value(last_).shape;
+    const ValueId c = literal(shape, std::move(constant));
+    last_ = node(Binary{kind}, {last_, c}, shape);
+    return *this;
+  }
+  Builder& binary(Binary::Kind kind, ValueId other) {
+    last_ = node(Binary{kind}, {last_, other}, graph_.value(last_).shape);
+    return *this;
+  }
+  Builder& unary(Function function) {
+    last_ = node(Unary{function}, {last_}, graph_.value(last_).shape);
+    return *this;
+  }
+  Builder& relu() {
+    last_ = node(Relu{}, {last_}, graph_.value(last_).shape);
+    return *this;
+  }
+  Builder& pick(int element) {
+    last_ = node(IndexMap{{element}}, {last_}, {1, 1});
+    return *this;
+  }
+  ValueId last() const { return last_; }
+  ValueId node(Op op, std::vector<ValueId> inputs, Shape shape) {
+    const ValueId id = graph_.add_value("v", std::move(shape));
+    graph_.nodes.push_back({std::move(op), std::move(inputs), id, "node"});
+    return id;
+  }
+  Builder& back_to(ValueId value) {
+    last_ = value;
+    return *this;
+  }
+  Graph done() const {
+    Graph made = graph_;
+    made.outputs = {last_};
+    return made;
+  }
+
+ private:
+  Graph graph_;
+  ValueId last_ = {};
+};
+
+// Null, and counted by its diagnostic: what float32 semantics or the planner does not cover.
+std::shared_ptr<const Plan> plan_float32(Graph graph, Method method,
+                                         std::map<std::string, int>* refused,
+                                         Semantics semantics = Semantics::kFloat32,
+                                         const Float32Semantics& float32 = {}) {
+  PassOptions passes;
+  if (semantics == Semantics::kFloat32) passes.float32 = float32;
+  PlannerConfig config = float32_config(method);
+  config.semantics = semantics;
+  try {
+    normalise(graph, passes);
+    return plan_for_engine(graph, false, config);
+  } catch (const CompileError& error) {
+    if (refused != nullptr) ++(*refused)[error.diagnostics().front().code];
+    return nullptr;
+  }
+}
+
+bool is_inside(const std::vector<float>& y, const Outcome& bounds, std::size_t* where) {
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (!(y[i] >= bounds.lower[i] && y[i] <= bounds.upper[i])) {
+      *where = i;
+      return false;
+    }
+  return true;
+}
+
+class Float32 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
+    random_.seed(seed());
+  }
+
+  // Evaluations of points of the box, all inside; `graph` as it was imported.
+  void check(const Graph& graph, const Plan& plan, const FloatBox& box, const std::string& label) {
+    const engine::Engine engine(std::make_shared<const Plan>(plan));
+    const Called called = call_bounds(plan, callee_of(engine), {}, {box});
+    if (called.status == BF_FLOAT32_RANGE || called.status == BF_INFINITE_BOX) {
+      ++beyond_;
+      return;
+    }
+    ASSERT_EQ(called.status, BF_OK) << label;
+    ++boxes_;
+    for (int i = 0; i < 20; ++i) {
+      const std::vector<float> x = random_point_in(box, random_);
+      const std::vector<float> y = evaluate_once(graph, x, random_);
+      std::size_t where = 0;
+      ++evaluations_;
+      if (!is_inside(y, called.boxes.front(), &where))
+        FAIL() << fmt::format("BF_SEED={} {}: output {} is {:a}, bounds {:a} {:a}", seed(), label,
+                              where, y[where], called.boxes.front().lower[where],
+                              called.boxes.front().upper[where]);
+    }
+  }
+
+  Random random_;
+  std::map<std::string, int> refused_;
+  int boxes_ = 0, beyond_ = 0, evaluations_ = 0;
+};
+
+constexpr Method kMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown,
+                               Method::kForward};
+
+TEST_F(Float32, EveryEvaluationOfRandomNetworksIsInside) {
+  const int rounds = 4 * testing::rounds_from_environment();
+  for (int round = 0; round < rounds && !HasFatalFailure(); ++round)
+    for (int family = 0; family < kFamilies; ++family)
+      for (const Method method : kMethods) {
+        const Net net = random_net(random_, static_cast<Family>(family));
+        const Graph graph = to_graph(net, static_cast<Form>(pick(random_, 0, 2)));
+        const auto plan = plan_float32(graph, method, &refused_);
+        if (plan == nullptr) continue;
+        for (int i = 0; i < 3 && !HasFatalFailure(); ++i)
+          check(graph, *plan, random_box(random_, net.inputs(), pick(random_, 0, kBoxKinds - 1)),
+                fmt::format("{}, {}", net.label, to_string(method)));
+      }
+  for (const auto& [code, count] : refused_) std::printf("%s: %d\n", code.c_str(), count);
+  std::printf("%d boxes, %d beyond, %d evaluations\n", boxes_, beyond_, evaluations_);
+  EXPECT_GT(boxes_, rounds * 100);
+}
+
+TEST_F(Float32, EveryEvaluationOfRandomGraphsIsInside) {
+  const int rounds = 150 * testing::rounds_from_environment();
+  for (int round = 0; round < rounds && !HasFatalFailure(); ++round) {
+    const Graph graph =
+        testing::random_graph(random_, testing::Numbers::kFloats, pick(random_, 2, 10));
+    for (const Method method : kMethods) {
+      const auto plan = plan_float32(graph, method, &refused_);
+      if (plan == nullptr) continue;
+      for (int i = 0; i < 2 && !HasFatalFailure(); ++i)
+        check(graph, *plan, random_general_box(random_, plan->input_count),
+              fmt::format("{}, {}", to_string(graph), to_string(method)));
+    }
+  }
+  for (const auto& [code, count] : refused_) std::printf("%s: %d\n", code.c_str(), count);
+  std::printf("%d boxes, %d beyond, %d evaluations\n", boxes_, beyond_, evaluations_);
+  EXPECT_GT(boxes_, rounds / 2);
+}
+
+// ---- every term is needed
+
+struct Mutant {
+  const char* term;
+  Graph graph;
+  std::vector<float> x;
+};
+
+std::vector<double> ones(int count, double x = 1) {
+  return std::vector<double>(static_cast<std::size_t>(count), x);
+}
+
+constexpr double kOmega = 0x1p24;  // omega + 1 is omega in float32
+
+// Networks whose evaluations leave the bounds when one term is left out.
+std::vector<Mutant> mutants() {
+  std::vector<Mutant> made;
+  {  // 64 ones after omega are lost, and omega leaves again
+    std::vector<double> weight = ones(66);
+    weight[0] = kOmega;
+    weight[65] = -kOmega;
+    made.push_back({"sum", Builder(66).matmul(1, weight).done(), std::vector<float>(66, 1)});
+  }
+  {  // the bias first: ones after omega are lost
+    Conv conv;
+    ConvGeometry& g = conv.geometry;
+    g.in_channels = 64;
+    g.in = dense_layout(64, g.in_size);
+    g.out = dense_layout(1, g.out_size);
+    conv.weight = {{1, 64, 1}, ones(64), {}};
+    conv.bias = {{1}, ones(1, kOmega), {}};
+    Builder builder(64);
+    const ValueId y = builder.node(conv, {builder.last()}, {1, 1});
+    made.push_back({"bias", builder.back_to(y).binary(Binary::Kind::kSub, ones(1, kOmega)).done(),
+                    std::vector<float>(64, 1)});
+  }
+  {  // (x + y) - x, where y is less than a unit of x
+    Builder builder(2);
+    const ValueId inputs = builder.last();
+    const ValueId y = builder.pick(1).last();
+    const ValueId x = builder.back_to(inputs).pick(0).last();
+    made.push_back({"result",
+                    builder.binary(Binary::Kind::kAdd, y).binary(Binary::Kind::kSub, x).done(),
+                    {0x1p25F, 1}});
+  }
+  for (const FunctionKind kind : {FunctionKind::kTanh, FunctionKind::kExp, FunctionKind::kSigmoid})
+    made.push_back({"function", Builder(1).unary({kind, 0, 0}).done(), {0.7F}});
+  made.push_back({"underflow",
+                  Builder(1)
+                      .binary(Binary::Kind::kMul, ones(1, 0x1.8p-75))
+                      .binary(Binary::Kind::kMul, ones(1, 0x1p120))
+                      .done(),
+                  {0x1p-80F}});
+  {
+    Builder builder(1);
+    const ValueId x = builder.last();
+    ValueId c = builder.literal({1, 1}, {1.1F});
+    const ValueId factor = builder.literal({1, 1}, {1.3F});
+    for (int i = 0; i < 40; ++i) c = builder.back_to(c).binary(Binary::Kind::kMul, factor).last();
+    made.push_back({"constant", builder.back_to(x).binary(Binary::Kind::kMul, c).done(), {1}});
+  }
+  return made;
+}
+
+// Whether an evaluation at x lies outside of the bounds of x.
+bool finds_violation(const Graph& graph, const Plan& plan, const std::vector<float>& x,
+                     Random& random, int ulps) {
+  const engine::Engine engine(std::make_shared<const Plan>(plan));
+  const Called called = call_bounds(plan, callee_of(engine), {}, {FloatBox{x, x}});
+  EXPECT_EQ(called.status, BF_OK);
+  for (int i = 0; i < 400; ++i) {
+    std::size_t where = 0;
+    if (!is_inside(evaluate_once(graph, x, random, ulps), called.boxes.front(), &where))
+      return true;
+  }
+  return false;
+}
+
+// By crown, whose own sums at a point are exact enough for the term to show.
+TEST_F(Float32, EveryErrorTermIsNeeded) {
+  // Of a poor library: relaxations of functions are no better than a good one.
+  constexpr int kUlps = 1 << 12;
+  for (const Mutant& mutant : mutants()) {
+    SCOPED_TRACE(mutant.term);
+    Float32Semantics semantics;
+    semantics.libm_ulps = kUlps;
+    const auto plan = [&] {
+      return plan_float32(mutant.graph, Method::kCrown, nullptr, Semantics::kFloat32, semantics);
+    };
+    const auto whole = plan();
+    semantics.dropped = {mutant.term};
+    const auto without = plan();
+    ASSERT_TRUE(whole != nullptr && without != nullptr);
+    EXPECT_FALSE(finds_violation(mutant.graph, *whole, mutant.x, random_, kUlps - 1));
+    EXPECT_TRUE(finds_violation(mutant.graph, *without, mutant.x, random_, kUlps - 1));
+  }
+}
+
+// ---- networks that detect how they are evaluated (arXiv 2506.01054, section 4): constant inputs
+// of 1, a sum whose value tells the order
+
+struct Detector {
+  const char* name;
+  std::vector<double> weight;
+};
+
+std::vector<Detector> detectors() {
+  std::vector<Detector> made;
+  made.push_back({"precision", {kOmega, 1, -kOmega}});
+  Detector first{"order 1", {}};
+  for (int i = 0; i < 15; ++i) {
+    for (int k = 0; k < 4; ++k) first.weight.push_back(kOmega / 4);
+    first.weight.push_back(1);
+    for (int k = 0; k < 4; ++k) first.weight.push_back(-kOmega / 4);
+  }
+  made.push_back(std::move(first));
+  Detector second{"order 2", ones(512, 2.0 / 512)};
+  second.weight.insert(second.weight.end(), {kOmega, -kOmega});
+  made.push_back(std::move(second));
+  Detector third{"order 3", ones(512)};
+  third.weight.insert(third.weight.end(), {kOmega, -kOmega});
+  made.push_back(std::move(third));
+  return made;
+}
+
+// The detector's ReLU network says 1 where the sum is at least half of its exact value. In real
+// arithmetic that is proven, and an evaluation contradicts it; in float32 it is not.
+TEST_F(Float32, DetectorsOfOrderProveNothing) {
+  for (const Detector& detector : detectors()) {
+    SCOPED_TRACE(detector.name);
+    double exact = 0;
+    for (const double w : detector.weight) exact += w;
+    const auto count = static_cast<int>(detector.weight.size());
+    const Graph graph = Builder(count)
+                            .matmul(1, detector.weight)
+                            .binary(Binary::Kind::kSub, ones(1, exact / 2))
+                            .relu()
+                            .done();
+    const std::vector<float> x(detector.weight.size(), 1);
+    int contradictions = 0;
+    for (int i = 0; i < 1000; ++i)
+      contradictions += evaluate_once(graph, x, random_).front() == 0 ? 1 : 0;
+    EXPECT_GT(contradictions, 0) << "no order shows";
+    for (const Method method : kMethods) {
+      SCOPED_TRACE(to_string(method));
+      const auto real = plan_float32(graph, method, nullptr, Semantics::kReal);
+      const auto float32 = plan_float32(graph, method, nullptr);
+      ASSERT_TRUE(real != nullptr && float32 != nullptr);
+      const engine::Engine of_real(real), of_float32(float32);
+      const Called proven = call_bounds(*real, callee_of(of_real), {}, {FloatBox{x, x}});
+      const Called open = call_bounds(*float32, callee_of(of_float32), {}, {FloatBox{x, x}});
+      ASSERT_EQ(proven.status, BF_OK);
+      ASSERT_EQ(open.status, BF_OK);
+      // ibp sums centres in float32 itself, and pays for it: it may prove neither.
+      if (method != Method::kIbp) {
+        EXPECT_GT(proven.boxes.front().lower.front(), 0);
+      }
+      EXPECT_EQ(open.boxes.front().lower.front(), 0);
+    }
+  }
+}
+
+// A layer that is active on all of a box in real arithmetic by less than what rounding takes
+// (Jia and Rinard, arXiv 2003.03021): the ReLU cuts in float32.
+TEST_F(Float32, LayersActiveByLessThanRoundingAreNotTakenForActive) {
+  constexpr int kInputs = 64;
+  std::vector<double> weight;
+  for (int i = 0; i < kInputs; ++i)
+    weight.push_back(static_cast<double>(std::uniform_real_distribution<float>(-1, 1)(random_)));
+  std::vector<float> x;
+  for (int i = 0; i < kInputs; ++i)
+    x.push_back(std::uniform_real_distribution<float>(0.5F, 1)(random_));
+  double least = 0;
+  for (int i = 0; i < kInputs; ++i)
+    least +=
+        weight[static_cast<std::size_t>(i)] * static_cast<double>(x[static_cast<std::size_t>(i)]);
+  // z = w x - fl(w x) + 1e-7: as large as the rounding of the sum.
+  const double bias = static_cast<double>(static_cast<float>(1e-7 - least));
+  const Graph graph =
+      Builder(kInputs).matmul(1, weight).binary(Binary::Kind::kAdd, ones(1, bias)).relu().done();
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(evaluate_once(graph, x, random_).front());
+  const auto [low, high] = std::ranges::minmax(values);
+  EXPECT_LT(low, high) << "no order shows";
+  const auto plan = plan_float32(graph, Method::kCrown, nullptr);
+  const engine::Engine engine(plan);
+  const Called called = call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}});
+  EXPECT_LE(called.boxes.front().lower.front(), low);
+  EXPECT_GE(called.boxes.front().upper.front(), high);
+}
+
+// Boxes beyond the reach are refused; at its end evaluations are finite.
+TEST_F(Float32, NoEvaluationOverflowsWithinTheReach) {
+  const Graph graph = Builder(3)
+                          .matmul(2, {0x1p60, -0x1p60, 1, 3, -2, 5})
+                          .relu()
+                          .matmul(1, {0x1p20, -0x1p20})
+                          .done();
+  const auto plan = plan_float32(graph, Method::kCrown, nullptr);
+  ASSERT_NE(plan, nullptr);
+  const auto reach = static_cast<float>(plan->float32_reach);
+  EXPECT_GE(reach, 0x1p40F);
+  EXPECT_LE(reach, 0x1p47F);
+  const engine::Engine engine(plan);
+  const auto status = [&](float x) {
+    const std::vector<float> point(3, x);
+    return call_bounds(*plan, callee_of(engine), {}, {FloatBox{point, point}}).status;
+  };
+  EXPECT_EQ(status(reach), BF_OK);
+  EXPECT_EQ(status(-reach), BF_OK);
+  EXPECT_EQ(status(std::nextafter(reach, INFINITY)), BF_FLOAT32_RANGE);
+  EXPECT_EQ(status(-std::nextafter(reach, INFINITY)), BF_FLOAT32_RANGE);
+  for (int i = 0; i < 200; ++i)
+    EXPECT_TRUE(std::isfinite(evaluate_once(graph, {reach, -reach, reach}, random_).front()));
+}
+
+}  // namespace
+}  // namespace bf_aot::soundness
