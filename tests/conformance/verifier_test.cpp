@@ -1,6 +1,7 @@
-// Compiled verifiers of the ONNX backend tests. On the point box [x, x] of a test's input the
-// bounds hold the expected output, and are hardly wider than float32 allows; on boxes around x they
-// hold what the graph evaluates to at sampled points.
+// Verifiers of the ONNX backend tests. On the point box [x, x] of a test's input the bounds hold
+// the expected output, and are hardly wider than float32 allows; on boxes around x they hold what
+// the graph evaluates to at sampled points. The engine runs all of them. Generated code runs the
+// first test of each operator, and one in ten of the others.
 //
 // BF_CONFORMANCE_LIST=1 prints what happened to each test; BF_SEED=n repeats other samples;
 // BF_CONFORMANCE_ONLY=text takes tests whose names hold the text.
@@ -11,17 +12,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "frontend/evaluate.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/conformance/run.h"
-#include "tests/soundness/batch.h"
+#include "tests/soundness/verifiers.h"
 
 namespace bf_aot::conformance {
 namespace {
@@ -29,14 +33,14 @@ namespace {
 using soundness::Batch;
 using soundness::FloatBox;
 using soundness::Outcome;
+using soundness::Subject;
 
-// One test's verifier in a batch.
-struct Verifier {
+// One test's network.
+struct Network {
   const TestCase* test = nullptr;
   Graph graph;            // normalised
   std::vector<double> x;  // the test's input
   std::vector<TestTensor> expected;
-  std::size_t number = 0;  // in the batch
 };
 
 bool list_all() {
@@ -76,15 +80,16 @@ std::vector<double> flattened(const std::vector<std::vector<double>>& tensors) {
 }
 
 // The first attempt that is right and leaves the most inputs free.
-const Attempt* best_attempt(const Report& report) {
-  const Attempt* best = nullptr;
-  const auto free = [](const Attempt& each) {
-    return std::count(each.free.begin(), each.free.end(), true);
-  };
-  for (const Attempt& each : report.attempts)
-    if (each.result == Result::kRight && (best == nullptr || free(each) > free(*best)))
-      best = &each;
-  return best;
+std::optional<Attempt> best_attempt(const TestCase& test) {
+  if (!exclusion(test).empty()) return std::nullopt;
+  std::vector<FreeInputs> bindings = candidate_bindings(test);
+  std::ranges::stable_sort(bindings, std::ranges::greater(),
+                           [](const FreeInputs& free) { return std::ranges::count(free, true); });
+  for (const FreeInputs& free : bindings) {
+    Attempt attempt = run_attempt(test, free);
+    if (attempt.result == Result::kRight) return attempt;
+  }
+  return std::nullopt;
 }
 
 // Why a test's bounds at the point need not be within the budget; empty: they must.
@@ -136,56 +141,56 @@ bool holds(float lower, float upper, double value) {
 
 class Checker {
  public:
-  Checker(const Batch& batch, std::mt19937_64& random) : batch_(batch), random_(random) {}
+  Checker(const Subject& subject, std::mt19937_64& random) : subject_(subject), random_(random) {}
 
-  void check(const Verifier& verifier) {
-    check_point(verifier);
-    for (double radius : {1e-3, 0.1, 1.0}) check_box(verifier, box_around(verifier.x, radius));
+  void check(const Network& network) {
+    SCOPED_TRACE(subject_.by);
+    check_point(network);
+    for (double radius : {1e-3, 0.1, 1.0}) check_box(network, box_around(network.x, radius));
   }
 
   double widest = 0;  // relative width at the point
 
  private:
-  Outcome run(const Verifier& verifier, const FloatBox& box) const {
-    Outcome outcome = batch_.run(verifier.number, box);
-    EXPECT_EQ(outcome.status, BF_OK) << verifier.test->name;
+  Outcome run(const Network& network, const FloatBox& box) const {
+    Outcome outcome = soundness::run(subject_, box);
+    EXPECT_EQ(outcome.status, BF_OK) << network.test->name;
     return outcome;
   }
 
-  void check_point(const Verifier& verifier) {
-    const Outcome outcome = run(verifier, box_around(verifier.x, 0));
-    expect_inside(verifier, outcome, verifier.x, "at the point");
+  void check_point(const Network& network) {
+    const Outcome outcome = run(network, box_around(network.x, 0));
+    expect_inside(network, outcome, network.x, "at the point");
     std::size_t i = 0;
     widest = 0;
-    for (const TestTensor& tensor : verifier.expected)
+    for (const TestTensor& tensor : network.expected)
       for (double value : tensor.data) {
         const double slack = 1e-7 + std::max(1e-3, 2 * type_rounding(tensor)) * std::fabs(value);
         EXPECT_TRUE(outcome.lower[i] <= value + slack && value - slack <= outcome.upper[i])
-            << verifier.test->name << " expected " << value << " in [" << outcome.lower[i] << ", "
+            << network.test->name << " expected " << value << " in [" << outcome.lower[i] << ", "
             << outcome.upper[i] << "]";
         const double width =
             (static_cast<double>(outcome.upper[i]) - outcome.lower[i]) / (1 + std::fabs(value));
         widest = std::max(widest, std::isnan(width) ? INFINITY : width);
         ++i;
       }
-    const std::string_view reason = excuse(verifier.test->name);
+    const std::string_view reason = excuse(network.test->name);
     if (reason.empty()) {
-      EXPECT_LE(widest, budget(verifier.graph, batch_.plan(verifier.number)))
-          << verifier.test->name;
+      EXPECT_LE(widest, budget(network.graph, *subject_.plan)) << network.test->name;
     } else {
-      EXPECT_GT(widest, budget(verifier.graph, batch_.plan(verifier.number)))
-          << verifier.test->name << " needs no excuse";
+      EXPECT_GT(widest, budget(network.graph, *subject_.plan))
+          << network.test->name << " needs no excuse";
     }
   }
 
-  void check_box(const Verifier& verifier, const FloatBox& box) {
+  void check_box(const Network& network, const FloatBox& box) {
     constexpr int kSamples = 6;
-    const Outcome outcome = run(verifier, box);
+    const Outcome outcome = run(network, box);
     for (int sample = 0; sample < kSamples; ++sample) {
       std::vector<double> x;
       for (std::size_t i = 0; i < box.lower.size(); ++i)
         x.push_back(sample_between(box.lower[i], box.upper[i], sample < kSamples / 2));
-      expect_inside(verifier, outcome, x, "in a box");
+      expect_inside(network, outcome, x, "in a box");
     }
   }
 
@@ -196,25 +201,26 @@ class Checker {
   }
 
   // Where the network is not defined, no number must be inside.
-  void expect_inside(const Verifier& verifier, const Outcome& outcome, const std::vector<double>& x,
+  void expect_inside(const Network& network, const Outcome& outcome, const std::vector<double>& x,
                      const char* where) {
-    const std::vector<double> y = flattened(evaluate(verifier.graph, {x}));
-    ASSERT_EQ(y.size(), outcome.lower.size()) << verifier.test->name;
+    const std::vector<double> y = flattened(evaluate(network.graph, {x}));
+    ASSERT_EQ(y.size(), outcome.lower.size()) << network.test->name;
     for (std::size_t i = 0; i < y.size(); ++i) {
       if (!std::isfinite(y[i])) continue;
       if (holds(outcome.lower[i], outcome.upper[i], y[i])) continue;
-      ADD_FAILURE() << verifier.test->name << " " << where << ", output " << i << ": " << y[i]
+      ADD_FAILURE() << network.test->name << " " << where << ", output " << i << ": " << y[i]
                     << " is not in [" << outcome.lower[i] << ", " << outcome.upper[i] << "]";
       return;
     }
   }
 
-  const Batch& batch_;
+  const Subject& subject_;
   std::mt19937_64& random_;
 };
 
 struct Counts {
   int bounded = 0;
+  int compiled = 0;
   int refused = 0;
 };
 
@@ -227,54 +233,72 @@ class Suite {
   }
 
   void add(const TestCase& test) {
-    const Report report = run_test(test);
-    const Attempt* const attempt = best_attempt(report);
-    if (attempt == nullptr || extent(attempt->normal) > largest_) return;
-    Verifier verifier;
-    verifier.test = &test;
-    verifier.graph = attempt->normal;
-    verifier.x = flattened(free_values(test.data.front(), attempt->free));
-    verifier.expected = test.data.front().outputs;
-    if (!fits_float(verifier.x)) return;  // a float32 box cannot hold it
-    if (batch_ == nullptr) batch_ = std::make_unique<Batch>();
+    const std::optional<Attempt> attempt = best_attempt(test);
+    if (!attempt || extent(attempt->normal) > largest_) return;
+    Network network;
+    network.test = &test;
+    network.graph = attempt->normal;
+    network.x = flattened(free_values(test.data.front(), attempt->free));
+    network.expected = test.data.front().outputs;
+    if (!fits_float(network.x)) return;  // a float32 box cannot hold it
     try {
-      verifier.number = batch_->add(
-          verifier.graph, false, soundness::planner_config(method_, Lowering::kGeneric, "generic"));
+      soundness::Verifiers engine;
+      engine.add(network.graph, false,
+                 soundness::planner_config(method_, Lowering::kPrebuilt, "host"));
+      check(network, engine.subjects(0).front(), counts_.bounded);
+      if (is_sampled(test)) add_compiled(std::move(network));
     } catch (const CompileError& error) {
       ++counts_.refused;
       ADD_FAILURE() << test.name << " cannot be planned: " << error.what();
       if (list_all())
         fmt::print("refused      {:20} {:60} {}\n", test.operator_type, test.name, error.what());
-      return;
     }
-    verifiers_.push_back(std::move(verifier));
-    constexpr std::size_t kBatch = 50;
-    if (verifiers_.size() == kBatch) flush();
   }
 
+  // What has not been compiled yet.
   void flush() {
-    if (verifiers_.empty()) return;
+    if (networks_.empty()) return;
     batch_->build({"g++", {"-O0"}});
-    for (const Verifier& verifier : verifiers_) {
-      Checker checker(*batch_, random_);
-      checker.check(verifier);
-      ++counts_.bounded;
-      if (list_all())
-        fmt::print("bounded      {:20} {:60} {:.2e}\n", verifier.test->operator_type,
-                   verifier.test->name, checker.widest);
-    }
-    verifiers_.clear();
+    for (std::size_t i = 0; i < networks_.size(); ++i)
+      check(networks_[i],
+            {&batch_->plan(i), soundness::callee_of(*batch_, i), "generated code", true},
+            counts_.compiled);
+    networks_.clear();
     batch_ = nullptr;
   }
 
   const Counts& counts() const { return counts_; }
 
  private:
+  void check(const Network& network, const Subject& subject, int& count) {
+    Checker checker(subject, random_);
+    checker.check(network);
+    ++count;
+    if (list_all())
+      fmt::print("{:12} {:20} {:60} {:.2e}\n", subject.compiled ? "compiled" : "bounded",
+                 network.test->operator_type, network.test->name, checker.widest);
+  }
+
+  bool is_sampled(const TestCase& test) {
+    constexpr int kEvery = 10;
+    return operators_.insert(test.operator_type).second || counts_.bounded % kEvery == 0;
+  }
+
+  void add_compiled(Network network) {
+    if (batch_ == nullptr) batch_ = std::make_unique<Batch>();
+    batch_->add(network.graph, false,
+                soundness::planner_config(method_, Lowering::kGeneric, "generic"));
+    networks_.push_back(std::move(network));
+    constexpr std::size_t kBatch = 50;
+    if (networks_.size() == kBatch) flush();
+  }
+
   Method method_;
   std::int64_t largest_;
   std::mt19937_64 random_;
+  std::set<std::string> operators_;  // of tests that have been compiled
   std::unique_ptr<Batch> batch_;
-  std::vector<Verifier> verifiers_;
+  std::vector<Network> networks_;  // in the batch
   Counts counts_;
 };
 
@@ -287,9 +311,12 @@ void run_suite(Method method, std::int64_t largest, int least) {
   for (const TestCase& test : tests)
     if (only == nullptr || test.name.find(only) != std::string::npos) suite.add(test);
   suite.flush();
-  fmt::print("{} bounded, {} refused\n", suite.counts().bounded, suite.counts().refused);
+  const Counts& counts = suite.counts();
+  fmt::print("{} bounded, {} of them in generated code, too; {} refused\n", counts.bounded,
+             counts.compiled, counts.refused);
   if (only == nullptr) {
-    EXPECT_GE(suite.counts().bounded, least);
+    EXPECT_GE(counts.bounded, least);
+    EXPECT_GE(10 * counts.compiled, counts.bounded);
   }
 }
 

@@ -1,5 +1,6 @@
 // Random sequences of calls on contexts: whatever was called before, bounds hold, equal what a
-// first call gives where they must, and the counters are those of a model. BF_SEED=n repeats a run.
+// first call gives where they must, and the counters are those of a model. The engine runs every
+// network; generated code runs one in four, in each configuration others. BF_SEED=n repeats a run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,10 +10,10 @@
 #include <cstring>
 #include <optional>
 
-#include "aot/host/library.h"
 #include "tests/seed.h"
 #include "tests/soundness/cached.h"
 #include "tests/soundness/checks.h"
+#include "tests/soundness/verifiers.h"
 
 namespace bf_aot::soundness {
 namespace {
@@ -45,6 +46,13 @@ const Configuration kConfigurations[] = {
 
 std::uint64_t seed() {
   return testing::seed_from_environment(20261120);
+}
+
+// Which of the configurations it is, from 0.
+int turn_of(const Configuration& configuration) {
+  return static_cast<int>(std::ranges::find(kConfigurations, std::string_view(configuration.name),
+                                            &Configuration::name) -
+                          std::begin(kConfigurations));
 }
 
 bool same(const std::vector<float>& a, const std::vector<float>& b) {
@@ -125,8 +133,6 @@ class RandomCalls : public ::testing::TestWithParam<Configuration> {
   static constexpr int kCalls = 60;
 
   void SetUp() override {
-    if (!has_compiler(GetParam().compiler))
-      GTEST_SKIP() << GetParam().compiler << " is not installed";
     std::string name = GetParam().name + std::to_string(seed());
     std::seed_seq sequence(name.begin(), name.end());
     random_.seed(sequence);
@@ -136,13 +142,17 @@ class RandomCalls : public ::testing::TestWithParam<Configuration> {
                        GetParam().lowering == Lowering::kVector ? "host" : "generic");
     config.reuse = GetParam().reuse;
     config.iterations = 4;
+    not_compiled_ = why_not_compiled(GetParam().compiler, config.target);
     for (int family = 0; family < kFamilies; ++family)
       for (int i = 0; i < kNetsPerFamily; ++i) {
         nets_.push_back(random_net(random_, static_cast<Family>(family)));
         specs_.push_back(random_spec(random_, nets_.back().outputs()));
-        batch_.add(graph_with_spec(nets_.back(), specs_.back()), true, config);
+        const Graph graph = graph_with_spec(nets_.back(), specs_.back());
+        verifiers_.add(graph, true, config);
+        if (family % 4 == turn_of(GetParam()) % 4 && not_compiled_.empty())
+          verifiers_.add_compiled(graph, true, config);
       }
-    batch_.build({GetParam().compiler, {"-O1"}});
+    verifiers_.build({GetParam().compiler, {"-O1"}});
   }
 
   FloatBox choose_box(const std::vector<FloatBox>& earlier, const Model& model, int inputs) {
@@ -172,6 +182,7 @@ class RandomCalls : public ::testing::TestWithParam<Configuration> {
     return random_box(random_, inputs, pick(random_, 0, kBoxKinds - 1));
   }
 
+  void check_calls(const Subject& subject, std::size_t net);
   void check_points(const ExactNet& exact, std::size_t net, bool spec, const FloatBox& box,
                     const Outcome& outcome);
   void check_call(CachedVerifier& verifier, Model& model, const ExactNet& exact, std::size_t net,
@@ -181,8 +192,10 @@ class RandomCalls : public ::testing::TestWithParam<Configuration> {
   Random random_;
   std::vector<Net> nets_;
   std::vector<LinearSpec> specs_;
-  Batch batch_;
+  Verifiers verifiers_;
+  std::string not_compiled_;  // why
   int checked_ = 0;
+  std::uint64_t hits_ = 0, inside_anchor_ = 0, intersections_ = 0, warm_ = 0;
 };
 
 // Exact outputs, or rows, at points of the box lie within the bounds.
@@ -241,7 +254,8 @@ void RandomCalls::check_state(CachedVerifier& verifier, Model& model, std::size_
     case 1: {  // another network's, or one with a changed byte
       std::vector<unsigned char> blob = verifier.save();
       if (pick(random_, 0, 1) == 0) {
-        CachedVerifier other(batch_, (net + 1) % nets_.size());
+        const Subject next = verifiers_.subjects((net + 1) % nets_.size()).front();
+        CachedVerifier other(*next.plan, next.callee);
         ASSERT_EQ(other.init(), BF_OK);
         blob = other.save();
         blob.resize(std::max(blob.size(), verifier.blob_bytes()));
@@ -267,45 +281,57 @@ void RandomCalls::check_state(CachedVerifier& verifier, Model& model, std::size_
   }
 }
 
-TEST_P(RandomCalls, BoundsHoldWhateverWasCalledBefore) {
-  std::uint64_t hits = 0, inside_anchor = 0, intersections = 0, warm = 0;
-  for (std::size_t net = 0; net < nets_.size(); ++net) {
-    SCOPED_TRACE(fmt::format("BF_SEED={}, net {} ({})", seed(), net, nets_[net].label));
-    const ExactNet exact(nets_[net]);
-    CachedVerifier verifier(batch_, net);
-    ASSERT_EQ(verifier.init(), BF_OK);
-    Model model;
-    std::vector<FloatBox> earlier;
-    for (int i = 0; i < kCalls; ++i) {
-      SCOPED_TRACE(fmt::format("call {}", i));
-      if (GetParam().reuse.bounds && pick(random_, 0, 9) == 0) {
-        const std::uint64_t before = verifier.counters().intersections;
-        ASSERT_NO_FATAL_FAILURE(check_state(verifier, model, net));
-        intersections += before;
-      }
-      earlier.push_back(choose_box(earlier, model, nets_[net].inputs()));
-      ASSERT_NO_FATAL_FAILURE(check_call(verifier, model, exact, net, earlier.back()));
-      ASSERT_NO_FATAL_FAILURE(expect_counters(verifier.counters(), model.counters));
+void RandomCalls::check_calls(const Subject& subject, std::size_t net) {
+  const ExactNet exact(nets_[net]);
+  CachedVerifier verifier(*subject.plan, subject.callee);
+  ASSERT_EQ(verifier.init(), BF_OK);
+  Model model;
+  std::vector<FloatBox> earlier;
+  for (int i = 0; i < kCalls; ++i) {
+    SCOPED_TRACE(fmt::format("call {}", i));
+    if (GetParam().reuse.bounds && pick(random_, 0, 9) == 0) {
+      const std::uint64_t before = verifier.counters().intersections;
+      ASSERT_NO_FATAL_FAILURE(check_state(verifier, model, net));
+      intersections_ += before;
     }
-    hits += model.counters.hits;
-    inside_anchor += model.counters.anchor_hits;
-    warm += verifier.counters().warm_starts;
-    intersections += verifier.counters().intersections;
+    earlier.push_back(choose_box(earlier, model, nets_[net].inputs()));
+    ASSERT_NO_FATAL_FAILURE(check_call(verifier, model, exact, net, earlier.back()));
+    ASSERT_NO_FATAL_FAILURE(expect_counters(verifier.counters(), model.counters));
   }
+  hits_ += model.counters.hits;
+  inside_anchor_ += model.counters.anchor_hits;
+  warm_ += verifier.counters().warm_starts;
+  intersections_ += verifier.counters().intersections;
+}
+
+TEST_P(RandomCalls, BoundsHoldWhateverWasCalledBefore) {
+  for (const bool compiled : {true, false}) {
+    hits_ = inside_anchor_ = intersections_ = warm_ = 0;
+    for (std::size_t net = 0; net < nets_.size(); ++net)
+      for (const Subject& subject : verifiers_.subjects(net)) {
+        if (subject.compiled != compiled) continue;
+        SCOPED_TRACE(
+            fmt::format("BF_SEED={}, net {} ({}), {}", seed(), net, nets_[net].label, subject.by));
+        ASSERT_NO_FATAL_FAILURE(check_calls(subject, net));
+      }
+  }
+  // By the engine.
   std::printf("%d rows checked, %d hits, %d calls inside an anchor, %d intersections\n", checked_,
-              static_cast<int>(hits), static_cast<int>(inside_anchor),
-              static_cast<int>(intersections));
+              static_cast<int>(hits_), static_cast<int>(inside_anchor_),
+              static_cast<int>(intersections_));
   const bool anchored = GetParam().reuse.bounds;
-  EXPECT_EQ(warm > 20, GetParam().reuse.alpha) << warm;
+  EXPECT_EQ(warm_ > 20, GetParam().reuse.alpha) << warm_;
   if (GetParam().reuse.ibp) {
-    EXPECT_GT(hits, 20U);
+    EXPECT_GT(hits_, 20U);
   }
   if (anchored) {
-    EXPECT_GT(inside_anchor, 20U);
+    EXPECT_GT(inside_anchor_, 20U);
   }
   if (anchored && GetParam().method == Method::kCrown) {
-    EXPECT_GT(intersections, 0U);
+    EXPECT_GT(intersections_, 0U);
   }
+  if (!not_compiled_.empty()) GTEST_SKIP() << "by the engine alone: " << not_compiled_;
+  EXPECT_GE(4 * verifiers_.count_compiled(), nets_.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Configurations, RandomCalls, ::testing::ValuesIn(kConfigurations),

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "frontend/passes/pipeline.h"
 
@@ -41,49 +42,42 @@ Graph graph_with_spec(const Net& net, const LinearSpec& spec) {
   return graph;
 }
 
-CachedVerifier::CachedVerifier(const Batch& batch, std::size_t net)
-    : batch_(&batch),
-      net_(net),
-      context_(static_cast<std::size_t>(batch.plan(net).context.bytes),
-               static_cast<std::size_t>(batch.plan(net).config.target.align)) {
+CachedVerifier::CachedVerifier(const Plan& plan, Callee callee)
+    : plan_(&plan),
+      callee_(std::move(callee)),
+      context_(static_cast<std::size_t>(plan.context.bytes),
+               static_cast<std::size_t>(plan.config.target.align)) {
   context_.fill(0xa5);
 }
 
-bf_status CachedVerifier::init() {
-  return reinterpret_cast<Init>(batch_->symbol(net_, "_context_init"))(context(), context_bytes());
+CachedVerifier::CachedVerifier(const Batch& batch, std::size_t net)
+    : CachedVerifier(batch.plan(net), callee_of(batch, net)) {}
+
+engine::Arguments CachedVerifier::arguments() const {
+  engine::Arguments a;
+  a.context = context_.data();
+  a.context_bytes = context_bytes();
+  return a;
 }
 
-Outcome CachedVerifier::run(const char* suffix, bool spec, const FloatBox& box) {
-  const auto count = static_cast<std::size_t>(spec ? plan().spec_rows : plan().output_count);
-  const auto bytes = static_cast<std::size_t>(plan().arena_bytes());
-  Arena arena(bytes, static_cast<std::size_t>(plan().config.target.align));
-  arena.fill(0xff);
-  Outcome outcome{BF_OK, std::vector<float>(count, 12345.0F), std::vector<float>(count, 54321.0F)};
-  const auto function = reinterpret_cast<Cached>(batch_->symbol(net_, suffix));
-  outcome.status = function(context(), context_bytes(), box.lower.data(), box.upper.data(),
-                            outcome.lower.data(), outcome.upper.data(), arena.data(), bytes);
-  if (!arena.guards_intact() || !context_.guards_intact())
-    throw std::logic_error("written outside the workspace or the context");
-  return outcome;
+bf_status CachedVerifier::init() {
+  return callee_({Purpose::kContextInit}, arguments());
+}
+
+Outcome CachedVerifier::run(bool spec, const FloatBox& box) {
+  const Signature signature = {Purpose::kBounds, spec, false, true};
+  return call_bounds(*plan_, callee_, signature, {box}, {&context_, nullptr, 0xff}).boxes.front();
 }
 
 Outcome CachedVerifier::plain(bool spec, const FloatBox& box) const {
-  const auto count = static_cast<std::size_t>(spec ? plan().spec_rows : plan().output_count);
-  const auto bytes = static_cast<std::size_t>(plan().arena_bytes());
-  Arena arena(bytes, static_cast<std::size_t>(plan().config.target.align));
-  arena.fill(0xaa);
-  Outcome outcome{BF_OK, std::vector<float>(count), std::vector<float>(count)};
-  const Batch::Bounds function = spec ? batch_->spec_bounds(net_) : batch_->bounds(net_);
-  outcome.status = function(box.lower.data(), box.upper.data(), outcome.lower.data(),
-                            outcome.upper.data(), arena.data(), bytes);
-  return outcome;
+  return call_bounds(*plan_, callee_, {Purpose::kBounds, spec}, {box}).boxes.front();
 }
 
 bf_cache_counters CachedVerifier::counters() {
   bf_cache_counters counters;
-  const auto function = reinterpret_cast<Counters>(batch_->symbol(net_, "_cache_counters"));
-  if (function(context(), context_bytes(), &counters) != BF_OK)
-    throw std::logic_error("no counters");
+  engine::Arguments a = arguments();
+  a.counters = &counters;
+  if (callee_({Purpose::kCacheCounters}, a) != BF_OK) throw std::logic_error("no counters");
   return counters;
 }
 
@@ -93,25 +87,27 @@ std::size_t CachedVerifier::blob_bytes() const {
 
 std::vector<unsigned char> CachedVerifier::save() {
   Arena blob(blob_bytes(), 1);
-  const auto function = reinterpret_cast<Save>(batch_->symbol(net_, "_context_save"));
-  if (function(context(), context_bytes(), blob.data(), blob_bytes()) != BF_OK ||
-      !blob.guards_intact())
+  engine::Arguments a = arguments();
+  a.blob = blob.data();
+  a.blob_bytes = blob_bytes();
+  if (callee_({Purpose::kContextSave}, a) != BF_OK || !blob.guards_intact())
     throw std::logic_error("no blob");
   const auto* bytes = static_cast<const unsigned char*>(blob.data());
   return {bytes, bytes + blob_bytes()};
 }
 
 bf_status CachedVerifier::load(const std::vector<unsigned char>& blob) {
-  const auto function = reinterpret_cast<Load>(batch_->symbol(net_, "_context_load"));
-  const bf_status status = function(context(), context_bytes(), blob.data(), blob.size());
+  engine::Arguments a = arguments();
+  a.from_blob = blob.data();
+  a.blob_bytes = blob.size();
+  const bf_status status = callee_({Purpose::kContextLoad}, a);
   if (!context_.guards_intact()) throw std::logic_error("written outside the context");
   return status;
 }
 
 CachedVerifier CachedVerifier::copy() const {
-  CachedVerifier made(*batch_, net_);
-  auto& from = const_cast<Arena&>(context_);
-  std::memcpy(made.context(), from.data(), context_bytes());
+  CachedVerifier made(*plan_, callee_);
+  std::memcpy(made.context(), context_.data(), context_bytes());
   return made;
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/soundness/batch.h"
+#include "tests/soundness/engine_call.h"
 #include "tests/soundness/random_net.h"
 
 // Verifiers with a cache: networks with a specification, and one verifier's context.
@@ -25,15 +25,18 @@ using Counters = bf_status (*)(const void*, std::size_t, bf_cache_counters*);
 using Save = bf_status (*)(const void*, std::size_t, void*, std::size_t);
 using Load = bf_status (*)(void*, std::size_t, const void*, std::size_t);
 
-// A context of network `net` of a batch, with guarded memory around all that a call may write.
+// A verifier's context, with guarded memory around all that a call may write.
 class CachedVerifier {
  public:
+  // The plan is kept by whoever calls.
+  CachedVerifier(const Plan& plan, Callee callee);
+  // Network `net` of a batch.
   CachedVerifier(const Batch& batch, std::size_t net);
 
-  const Plan& plan() const { return batch_->plan(net_); }
+  const Plan& plan() const { return *plan_; }
   bf_status init();
-  Outcome bounds(const FloatBox& box) { return run("_bounds_cached", false, box); }
-  Outcome spec_bounds(const FloatBox& box) { return run("_spec_bounds_cached", true, box); }
+  Outcome bounds(const FloatBox& box) { return run(false, box); }
+  Outcome spec_bounds(const FloatBox& box) { return run(true, box); }
   Outcome plain(bool spec, const FloatBox& box) const;
   bf_cache_counters counters();
 
@@ -48,11 +51,12 @@ class CachedVerifier {
   std::size_t context_bytes() const { return static_cast<std::size_t>(plan().context.bytes); }
 
  private:
-  Outcome run(const char* suffix, bool spec, const FloatBox& box);
+  Outcome run(bool spec, const FloatBox& box);
+  engine::Arguments arguments() const;
 
-  const Batch* batch_;
-  std::size_t net_;
-  Arena context_;
+  const Plan* plan_;
+  Callee callee_;
+  mutable Arena context_;
 };
 
 }  // namespace bf_aot::soundness

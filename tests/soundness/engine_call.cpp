@@ -44,6 +44,14 @@ auto argument(const engine::Arguments& a) {
     return a.workspace_bytes;
   else if constexpr (name == "executor")
     return a.executor;
+  else if constexpr (name == "counters")
+    return a.counters;
+  else if constexpr (name == "blob" && parameter.written)
+    return a.blob;
+  else if constexpr (name == "blob")
+    return a.from_blob;
+  else if constexpr (name == "blob_bytes")
+    return a.blob_bytes;
 }
 
 template <Signature kSignature, std::size_t... kIndices>
@@ -53,8 +61,11 @@ bf_status call_symbol(void* symbol, const engine::Arguments& a,
       argument<kSignature, kIndices>(a)...);
 }
 
-// Bounds of all kinds, and what the rest of this file calls.
-constexpr std::size_t kSignatures = 16;
+// What outputs hold before a call.
+constexpr float kLowerBefore = 12345, kUpperBefore = 54321;
+
+// Bounds of all kinds, evaluation, and what contexts need.
+constexpr std::size_t kSignatures = 19;
 constexpr std::array<Signature, kSignatures> all_signatures() {
   std::array<Signature, kSignatures> all = {};
   std::size_t n = 0;
@@ -65,6 +76,9 @@ constexpr std::array<Signature, kSignatures> all_signatures() {
   all[n++] = {Purpose::kBounds, false, false, true};
   all[n++] = {Purpose::kBounds, true, false, true};
   all[n++] = {Purpose::kContextInit};
+  all[n++] = {Purpose::kCacheCounters};
+  all[n++] = {Purpose::kContextSave};
+  all[n++] = {Purpose::kContextLoad};
   all[n++] = {Purpose::kEvaluate};
   return all;
 }
@@ -84,21 +98,21 @@ bf_status call_symbol(const Signature& signature, void* symbol, const engine::Ar
   return status;
 }
 
-Arena workspace_for(const Plan& plan, const Signature& signature, const bf_executor* executor,
+Arena workspace_for(const Plan& plan, const Signature& signature, const CallWith& with,
                     std::size_t& bytes) {
   const auto found = std::ranges::find(plan.functions, signature, &ExportedFunction::signature);
   if (found == plan.functions.end())
     throw std::logic_error("the plan has no " + suffix_of(signature));
   const Workspace& needs = found->workspace;
   bytes = static_cast<std::size_t>(needs.bytes);
-  if (signature.parallel && executor != nullptr) {
+  if (signature.parallel && with.executor != nullptr) {
     const std::size_t workers =
-        std::min(executor->workers, static_cast<std::size_t>(plan.config.workers));
+        std::min(with.executor->workers, static_cast<std::size_t>(plan.config.workers));
     bytes = signature.batch ? workers * bytes
                             : bytes + (workers - 1) * static_cast<std::size_t>(needs.worker_bytes);
   }
   Arena arena(bytes, static_cast<std::size_t>(plan.config.target.align));
-  arena.fill(0xaa);
+  arena.fill(with.fill);
   return arena;
 }
 
@@ -143,6 +157,13 @@ bool has_function(const Plan& plan, const Signature& signature) {
          plan.functions.end();
 }
 
+bool untouched(const Outcome& outcome) {
+  const auto all = [](const std::vector<float>& values, float value) {
+    return std::ranges::count(values, value) == static_cast<std::ptrdiff_t>(values.size());
+  };
+  return all(outcome.lower, kLowerBefore) && all(outcome.upper, kUpperBefore);
+}
+
 Called call_bounds(const Plan& plan, const Callee& callee, const Signature& signature,
                    const std::vector<FloatBox>& boxes, const CallWith& with) {
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
@@ -152,13 +173,13 @@ Called call_bounds(const Plan& plan, const Callee& callee, const Signature& sign
     lower.insert(lower.end(), box.lower.begin(), box.lower.end());
     upper.insert(upper.end(), box.upper.begin(), box.upper.end());
   }
-  std::vector<float> out_lower(boxes.size() * rows, 12345.0F);
-  std::vector<float> out_upper(boxes.size() * rows, 54321.0F);
+  std::vector<float> out_lower(boxes.size() * rows, kLowerBefore);
+  std::vector<float> out_upper(boxes.size() * rows, kUpperBefore);
   std::vector<bf_status> statuses(boxes.size(), static_cast<bf_status>(-1));
   Called called;
   if (signature.coefficients) called.coefficients.resize(boxes.size() * rows * inputs, 7777.0F);
   engine::Arguments a;
-  Arena arena = workspace_for(plan, signature, with.executor, a.workspace_bytes);
+  Arena arena = workspace_for(plan, signature, with, a.workspace_bytes);
   a.count = boxes.size();
   a.lower = lower.data();
   a.upper = upper.data();
@@ -189,9 +210,9 @@ Called call_bounds(const Plan& plan, const Callee& callee, const Signature& sign
 Outcome call_evaluate(const Plan& plan, const Callee& callee, const std::vector<float>& x) {
   const Signature signature = {Purpose::kEvaluate};
   Outcome outcome;
-  outcome.lower.resize(static_cast<std::size_t>(plan.output_count), 12345.0F);
+  outcome.lower.resize(static_cast<std::size_t>(plan.output_count), kLowerBefore);
   engine::Arguments a;
-  Arena arena = workspace_for(plan, signature, nullptr, a.workspace_bytes);
+  Arena arena = workspace_for(plan, signature, {}, a.workspace_bytes);
   a.x = x.data();
   a.y = outcome.lower.data();
   a.workspace = arena.data();

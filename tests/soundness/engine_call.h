@@ -32,7 +32,11 @@ struct Called {
 struct CallWith {
   Arena* context = nullptr;  // of cached signatures
   const bf_executor* executor = nullptr;
+  unsigned char fill = 0xaa;  // of the workspace
 };
+
+// Whether a call left the box's bounds as they were before.
+bool untouched(const Outcome& outcome);
 
 // One call of a function that makes bounds: of one box, or of as many as `boxes` has where the
 // signature takes several. Throws when there is a write outside the memory that it asks for.
