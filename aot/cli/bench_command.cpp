@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "aot/cli/commands.h"
+#include "aot/engine/find_prebuilt.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
 #include "aot/host/progress.h"
@@ -28,7 +29,15 @@ constexpr char kBenchFooter[] =
     "outputs. The peak and the bandwidths are measured first: the share of the roofline compares\n"
     "the time with what this core can do in the same minute. Operations and bytes are counted "
     "from\n"
-    "the plan, for the neurons that are unstable on this box.\n"
+    "the plan, for the neurons that are unstable on this box. Code for the peaks is compiled: "
+    "where\n"
+    "no other is, and no C++ compiler is there, neither peaks nor shares are shown.\n"
+    "\n"
+    "The time until a verifier is ready is that of planning, and of printing and compiling its "
+    "code\n"
+    "(the compiler's, when it was called, for a verifier in the cache). prebuilt is run by the "
+    "engine\n"
+    "in bf-aot, which compiles nothing.\n"
     "\n"
     "A --peer is a program that is called as COMMAND MODEL BOX.json METHOD SECONDS and prints one\n"
     "JSON object {\"name\", \"seconds\": [..]}, or ends with 77 and a reason; see bench/peers.\n"
@@ -43,7 +52,7 @@ struct BenchArguments {
   std::string box;
   std::optional<std::size_t> index;
   double centre = 0.5, radius = 0.01;
-  std::vector<std::string> compare;
+  std::optional<std::vector<std::string>> compare;
   std::vector<std::string> peers;
   BenchLimits limits;
   bool no_kernels = false;
@@ -71,9 +80,9 @@ void add_options(CLI::App& app, BenchArguments& arguments) {
       ->excludes(box);
   app.add_option(
          "--compare", arguments.compare,
-         "also time these lowerings: vector, tuned (needs --tuning-log), generic, reference; "
-         "separated by commas")
-      ->check(CLI::IsMember({"vector", "tuned", "generic", "reference"}))
+         "also time these lowerings: prebuilt, vector, tuned (needs --tuning-log), generic, "
+         "reference; separated by commas (default: prebuilt, where bf-aot has code for --target)")
+      ->check(CLI::IsMember({"prebuilt", "vector", "tuned", "generic", "reference"}))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
@@ -101,7 +110,7 @@ struct Result {
   Method method = Method::kCrown;
   std::string target;
   FloatBox box;
-  MachineProfile machine;
+  std::optional<MachineProfile> machine;
   std::vector<Strategy> strategies;
   std::vector<KernelTime> kernels;
   std::vector<PeerTime> peers;
@@ -114,24 +123,26 @@ Json statistics_json(const Statistics& times) {
           {"p50", times.p50}, {"p95", times.p95},   {"count", times.count}};
 }
 
+// limit: 0 where it is not known.
 Json rates_json(double flops, double bytes, double limit, double seconds) {
-  return {{"flops", flops},
-          {"bytes", bytes},
-          {"gflops_per_second", flops / seconds * 1e-9},
-          {"gbytes_per_second", bytes / seconds * 1e-9},
-          {"roofline", limit / seconds}};
+  Json made = {{"flops", flops},
+               {"bytes", bytes},
+               {"gflops_per_second", flops / seconds * 1e-9},
+               {"gbytes_per_second", bytes / seconds * 1e-9}};
+  if (limit > 0) made["roofline"] = limit / seconds;
+  return made;
 }
 
 Json strategy_json(const Strategy& strategy) {
   Json made = {{"lowering", to_string(strategy.lowering)},
                {"seconds", statistics_json(strategy.times)}};
-  if (strategy.limit > 0)
+  if (strategy.flops > 0)
     made.update(rates_json(strategy.flops, strategy.bytes, strategy.limit, strategy.times.p50));
   made["mean_width"] = number_json(strategy.width);
   made["arena_bytes"] = strategy.arena_bytes;
   made["weights_bytes"] = strategy.weights_bytes;
   if (strategy.code_bytes) made["code_bytes"] = *strategy.code_bytes;
-  made["compile_seconds"] = strategy.compile_seconds;
+  made["compile_seconds"] = strategy.ready_seconds;
   return made;
 }
 
@@ -175,8 +186,9 @@ Json to_json(const Result& result) {
                {"sha256", result.model.sha256},
                {"method", to_string(result.method)},
                {"target", result.target},
-               {"box", {{"lower", result.box.lower}, {"upper", result.box.upper}}},
-               {"machine", machine_json(result.machine)}};
+               {"box", {{"lower", result.box.lower}, {"upper", result.box.upper}}}};
+  made["machine"] =
+      result.machine ? machine_json(*result.machine) : Json{{"processor", processor_name()}};
   made["strategies"] = Json::array();
   for (const Strategy& each : result.strategies) made["strategies"].push_back(strategy_json(each));
   made["kernels"] = Json::array();
@@ -194,27 +206,34 @@ void print_times(const std::string& name, const Statistics& times, const std::st
              duration(times.p95), times.count, rest);
 }
 
-void print(const Result& result) {
-  const MachineProfile& machine = result.machine;
-  fmt::print("model    {}, method {} on {}\n", result.model.file_name, to_string(result.method),
-             result.target);
-  fmt::print("machine  {}; peak {:.4g} GFLOP/s in float32, {:.4g} in float64; reads",
-             processor_name(), machine.float32_vector * 1e-9, machine.float64_vector * 1e-9);
+void print(const MachineProfile& machine) {
+  fmt::print("; peak {:.4g} GFLOP/s in float32, {:.4g} in float64; reads",
+             machine.float32_vector * 1e-9, machine.float64_vector * 1e-9);
   for (const MemoryLevel& level : machine.levels)
     fmt::print(" {:.4g}", level.bytes_per_second * 1e-9);
-  fmt::print(" GB/s, nearest memory first\n\n");
-  fmt::print("{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6} {:>9} {:>8} {:>9} {:>10} {:>10}\n",
+  fmt::print(" GB/s, nearest memory first");
+}
+
+// GFLOP/s, GB/s and the share of the roofline; of what is not known, dashes.
+std::string rates_text(double flops, double bytes, double limit, double seconds) {
+  if (flops <= 0) return fmt::format("{:>9} {:>8} {:>9}", "-", "-", "-");
+  return fmt::format("{:>9.4g} {:>8.4g} ", flops / seconds * 1e-9, bytes / seconds * 1e-9) +
+         (limit > 0 ? fmt::format("{:>7.1f} %", 100 * limit / seconds) : fmt::format("{:>9}", "-"));
+}
+
+void print(const Result& result) {
+  fmt::print("model    {}, method {} on {}\n", result.model.file_name, to_string(result.method),
+             result.target);
+  fmt::print("machine  {}", processor_name());
+  if (result.machine) print(*result.machine);
+  fmt::print("\n\n{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6} {:>9} {:>8} {:>9} {:>10} {:>10}\n",
              "lowering", "mean", "least", "std", "p50", "p95", "count", "GFLOP/s", "GB/s",
-             "roofline", "compiled", "width");
+             "roofline", "ready", "width");
   for (const Strategy& each : result.strategies) {
-    const double seconds = each.times.p50;
-    const std::string rates =
-        each.limit > 0 ? fmt::format(" {:>9.4g} {:>8.4g} {:>7.1f} %", each.flops / seconds * 1e-9,
-                                     each.bytes / seconds * 1e-9, 100 * each.limit / seconds)
-                       : fmt::format(" {:>9} {:>8} {:>9}", "-", "-", "-");
+    const std::string rates = rates_text(each.flops, each.bytes, each.limit, each.times.p50);
     print_times(
         std::string(to_string(each.lowering)), each.times,
-        rates + fmt::format(" {:>10} {:>10.4g}", duration(each.compile_seconds), each.width));
+        fmt::format(" {} {:>10} {:>10.4g}", rates, duration(each.ready_seconds), each.width));
   }
   for (const PeerTime& peer : result.peers) {
     if (peer.times)
@@ -229,12 +248,10 @@ void print(const Result& result) {
              "time", "share", "GFLOP/s", "GB/s", "roofline");
   for (const KernelTime& each : result.kernels) {
     const Work& work = each.work;
-    std::string rates = fmt::format("{:>9} {:>8} {:>9}", "-", "-", "-");
-    if (is_measurable(work))
-      rates = fmt::format("{:>9.4g} {:>8.4g} {:>7.1f} %", work.flops / work.seconds * 1e-9,
-                          work.bytes / work.seconds * 1e-9, 100 * work.roofline());
+    const double flops = is_measurable(work) ? work.flops : 0;
     fmt::print("{:<48} {:>8.0f} {:>10} {:>5.1f} % {}\n", each.name, work.calls,
-               duration(work.seconds), 100 * work.seconds / std::max(total, 1e-12), rates);
+               duration(work.seconds), 100 * work.seconds / std::max(total, 1e-12),
+               rates_text(flops, work.bytes, work.limit, work.seconds));
   }
 }
 
@@ -251,11 +268,18 @@ FloatBox box_of(const BenchArguments& arguments, int inputs) {
   return round_outward(file, inputs);
 }
 
-std::vector<Lowering> lowerings_of(const BenchArguments& arguments) {
-  constexpr Lowering kAll[] = {Lowering::kVector, Lowering::kTuned, Lowering::kGeneric,
-                               Lowering::kReference};
+std::vector<std::string> compared(const BenchArguments& arguments, const Target& target) {
+  if (arguments.compare) return *arguments.compare;
+  if (engine::find_prebuilt(target.name) == nullptr || !runs_here(target)) return {};
+  return {"prebuilt"};
+}
+
+std::vector<Lowering> lowerings_of(const BenchArguments& arguments, const Target& target) {
+  constexpr Lowering kAll[] = {Lowering::kPrebuilt, Lowering::kVector, Lowering::kTuned,
+                               Lowering::kGeneric, Lowering::kReference};
   std::vector<std::string> names = {arguments.model.lowering};
-  names.insert(names.end(), arguments.compare.begin(), arguments.compare.end());
+  const std::vector<std::string> others = compared(arguments, target);
+  names.insert(names.end(), others.begin(), others.end());
   std::vector<Lowering> made;
   for (const std::string& name : names)
     for (const Lowering each : kAll)
@@ -266,9 +290,31 @@ std::vector<Lowering> lowerings_of(const BenchArguments& arguments) {
 
 // A log is read only when it is given.
 void check_log(const BenchArguments& arguments) {
-  if (std::ranges::count(arguments.compare, "tuned") > 0 && arguments.model.tuning_log.empty())
+  if (arguments.compare && std::ranges::count(*arguments.compare, "tuned") > 0 &&
+      arguments.model.tuning_log.empty())
     fail("BF3310", "--compare", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
+}
+
+bool needs_compiler(Lowering lowering) {
+  return lowering != Lowering::kPrebuilt && lowering != Lowering::kReference;
+}
+
+// Nothing where the machine has no compiler, and no strategy needs one.
+std::optional<MachineProfile> measured_machine(const std::vector<Lowering>& lowerings,
+                                               const CompilerOptions& compiler,
+                                               const Target& target) {
+  const Progress progress("measure the machine");
+  MachineProfile machine = host_profile();
+  try {
+    measure_machine(compiler, target, machine);
+  } catch (const CompileError& error) {
+    if (error.diagnostics().front().code != "BF3202" ||
+        std::ranges::any_of(lowerings, needs_compiler))
+      throw;
+    return std::nullopt;
+  }
+  return machine;
 }
 
 int count_inputs(const Graph& graph) {
@@ -312,12 +358,10 @@ int bench_command(int argc, const char* const* argv) {
   check_log(arguments);
   const CompileOptions options = compile_options(arguments.model);
   const FrontendResult front = run_frontend(arguments.model.model, options);
-  BenchSubject subject{front, box_of(arguments, count_inputs(front.graph)), options,
-                       compiler_options(arguments.model), host_profile()};
-  {
-    const Progress progress("measure the machine");
-    measure_machine(subject.compiler, options.planner.target, subject.machine);
-  }
+  const std::vector<Lowering> lowerings = lowerings_of(arguments, options.planner.target);
+  const CompilerOptions compiler = compiler_options(arguments.model);
+  const BenchSubject subject{front, box_of(arguments, count_inputs(front.graph)), options, compiler,
+                             measured_machine(lowerings, compiler, options.planner.target)};
   Result result{front.info,
                 options.planner.method,
                 options.planner.target.name,
@@ -326,7 +370,7 @@ int bench_command(int argc, const char* const* argv) {
                 {},
                 {},
                 {}};
-  result.strategies = time_strategies(subject, lowerings_of(arguments), arguments.limits);
+  result.strategies = time_strategies(subject, lowerings, arguments.limits);
   if (!arguments.no_kernels && options.planner.lowering != Lowering::kReference)
     result.kernels = time_kernels(subject);
   for (const std::string& command : arguments.peers)

@@ -21,7 +21,8 @@ constexpr int kRounds = 5;  // of taking turns
 
 // Nothing but peaks and bandwidths: what it predicts is the roofline. That of vectors, also for
 // code that uses none: it is the machine's limit.
-MachineProfile bare(MachineProfile machine) {
+MachineProfile bare(const BenchSubject& subject) {
+  MachineProfile machine = subject.machine.value_or(host_profile());
   machine.float32_scalar = machine.float32_vector;
   machine.float64_scalar = machine.float64_vector;
   machine.families = {};
@@ -50,21 +51,32 @@ void describe(const Plan& plan, const BenchSubject& subject, Strategy& result) {
                 {subject.box.upper.begin(), subject.box.upper.end()}};
   const Entry& entry = entry_of(plan);
   const EntryCost cost =
-      predict_entry(plan, entry, sampled_activity(plan, entry, {&box, 1}), bare(subject.machine));
+      predict_entry(plan, entry, sampled_activity(plan, entry, {&box, 1}), bare(subject));
   result.flops = cost.total.flops;
   result.bytes = cost.total.bytes;
-  result.limit = cost.total.seconds;
+  result.limit = subject.machine ? cost.total.seconds : 0;
 }
 
-Runner compiled_runner(const BenchSubject& subject, const CompileOptions& options) {
+// Of a strategy: the engine takes none.
+CompilerOptions compiler_of(const BenchSubject& subject, Lowering lowering) {
+  return lowering == Lowering::kPrebuilt ? CompilerOptions() : subject.compiler;
+}
+
+// Of generated code, or of the engine.
+Runner verifier_runner(const BenchSubject& subject, const CompileOptions& options) {
   Runner runner;
+  const Lowering lowering = options.planner.lowering;
   const Stopwatch stopwatch;
   const auto plan = std::make_shared<const Plan>(run_planner(subject.front, "verifier", options));
   const double planned = stopwatch.seconds();
-  MadeVerifier made = make_verifier(plan, options, subject.compiler);
-  runner.result.compile_seconds = planned + made.print_seconds + made.compile_seconds;
-  runner.result.code_bytes =
-      code_bytes(made.library, find_toolchain(subject.compiler, options.planner.target));
+  MadeVerifier made = make_verifier(plan, options, compiler_of(subject, lowering));
+  if (lowering == Lowering::kPrebuilt) {
+    runner.result.ready_seconds = stopwatch.seconds();
+  } else {
+    runner.result.ready_seconds = planned + made.print_seconds + made.compile_seconds;
+    runner.result.code_bytes =
+        code_bytes(made.library, find_toolchain(subject.compiler, options.planner.target));
+  }
   describe(*plan, subject, runner.result);
   const std::shared_ptr<const HostVerifier> host = std::move(made.host);
   runner.result.width =
@@ -80,7 +92,7 @@ Runner reference_runner(const BenchSubject& subject, const CompileOptions& optio
   Runner runner;
   const Stopwatch stopwatch;
   const auto plan = std::make_shared<Plan>(run_planner(subject.front, "verifier", options));
-  runner.result.compile_seconds = stopwatch.seconds();
+  runner.result.ready_seconds = stopwatch.seconds();
   runner.result.weights_bytes = plan->weights_bytes();
   const auto lower =
       std::make_shared<std::vector<double>>(subject.box.lower.begin(), subject.box.lower.end());
@@ -99,7 +111,7 @@ Runner make_runner(const BenchSubject& subject, Lowering lowering) {
   CompileOptions options = subject.options;
   options.planner.lowering = lowering;
   Runner runner = lowering == Lowering::kReference ? reference_runner(subject, options)
-                                                   : compiled_runner(subject, options);
+                                                   : verifier_runner(subject, options);
   runner.result.lowering = lowering;
   return runner;
 }
@@ -128,7 +140,7 @@ std::vector<Strategy> time_strategies(const BenchSubject& subject,
                                       const BenchLimits& limits) {
   std::vector<Runner> runners;
   for (const Lowering lowering : lowerings) {
-    const Progress progress("compile " + std::string(to_string(lowering)));
+    const Progress progress("prepare " + std::string(to_string(lowering)));
     runners.push_back(make_runner(subject, lowering));
   }
   const Progress progress("measure");
@@ -152,22 +164,22 @@ std::vector<Strategy> time_strategies(const BenchSubject& subject,
 
 std::vector<KernelTime> time_kernels(const BenchSubject& subject) {
   const Observation seen =
-      observe(subject.front, "verifier", subject.options, subject.compiler, subject.box);
+      observe(subject.front, "verifier", subject.options,
+              compiler_of(subject, subject.options.planner.lowering), subject.box);
   std::map<std::string, Work> works;
   for (const TracedPart& part : seen.parts) {
     Work& work = works[part.part];
     work.calls += part.calls;
     work.seconds += part.seconds;
   }
-  const EntryCost cost =
-      predict_entry(*seen.plan, seen.entry(), seen.activity, bare(subject.machine));
+  const EntryCost cost = predict_entry(*seen.plan, seen.entry(), seen.activity, bare(subject));
   for (const StepCost& step : cost.steps)
     for (const TaskPart& part : step.parts) {
       const auto found = works.find(part.name);
       if (found == works.end()) continue;
       found->second.flops += part.flops;
       found->second.bytes += part.bytes;
-      found->second.limit += part.seconds;
+      if (subject.machine) found->second.limit += part.seconds;
     }
   std::vector<KernelTime> list;
   for (const auto& [name, work] : works) list.push_back({name, work});

@@ -28,7 +28,7 @@ struct Work {
   double calls = 0;
   double flops = 0;  // a multiply-add is two
   double bytes = 0;  // of weights and coefficients, read or written once per pass over them
-  double limit = 0;
+  double limit = 0;  // 0: not known
   double seconds = 0;
 
   double roofline() const { return seconds > 0 ? limit / seconds : 0; }
@@ -40,12 +40,12 @@ struct KernelTime {
   Work work;
 };
 
-// One way to compile the model, timed on the box.
+// One way to run the model, timed on the box.
 struct Strategy {
   Lowering lowering = Lowering::kVector;
   Statistics times;
   double flops = 0, bytes = 0, limit = 0;  // as in Work; 0 where nothing is known
-  double compile_seconds = 0;              // of bf-aot and of the C++ compiler
+  double ready_seconds = 0;                // until it can be called: of bf-aot, of the C++ compiler
   std::int64_t arena_bytes = 0, weights_bytes = 0;
   std::optional<std::int64_t> code_bytes;
   double width = 0;  // mean over the outputs, or over the rows of C y
@@ -63,7 +63,7 @@ struct BenchSubject {
   FloatBox box;
   CompileOptions options;
   CompilerOptions compiler;
-  MachineProfile machine;  // peaks and bandwidths of the same minute
+  std::optional<MachineProfile> machine;  // peaks and bandwidths of the same minute
 };
 
 // The strategies in turns, so that a slow minute of the machine hits all of them alike.

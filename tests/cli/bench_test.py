@@ -50,9 +50,30 @@ class Bench(Case):
                          sorted((each["seconds"] for each in found["kernels"]), reverse=True))
         self.assertGreater(found["machine"]["float32_gflops_per_second"], 0)
 
+    def test_the_engine_is_compared_by_default(self):
+        found = self.run_json("bench", CONTROLLER, *QUICK)
+        vector, engine = found["strategies"]
+        self.assertEqual((vector["lowering"], engine["lowering"]), ("vector", "prebuilt"))
+        self.check_times(engine["seconds"], 4)
+        self.assertNotIn("code_bytes", engine)
+        # Ready without a compiler's work, and the same bounds but for last bits.
+        self.assertLess(10 * engine["compile_seconds"], vector["compile_seconds"])
+        self.assertTrue(math.isclose(engine["mean_width"], vector["mean_width"], rel_tol=1e-3))
+        for name in ("flops", "bytes", "gflops_per_second", "roofline", "weights_bytes"):
+            self.assertGreater(engine[name], 0, name)
+        found = self.run_json("bench", TINY, *QUICK, "--target", "generic", "--no-kernels")
+        self.assertEqual([each["lowering"] for each in found["strategies"]], ["vector"])
+
+    def test_the_engine_alone(self):
+        found = self.run_json("bench", CONTROLLER, *QUICK, "--lowering", "prebuilt", "--cxx-flags=-g")
+        self.assertEqual([each["lowering"] for each in found["strategies"]], ["prebuilt"])
+        self.assertIn("relax_relu_50", [each["name"] for each in found["kernels"]])
+        self.assert_refused("BF3304", "bench", TINY, *QUICK, "--target", "generic", "--compare",
+                            "prebuilt", says=("generic",))
+
     def test_text(self):
         output, _ = self.run_tool("bench", TINY, *QUICK, "--method", "ibp")
-        for word in ("GFLOP/s", "roofline", "vector", "kernel or routine"):
+        for word in ("GFLOP/s", "roofline", "ready", "vector", "prebuilt", "kernel or routine"):
             self.assertIn(word, output)
         output, _ = self.run_tool("bench", TINY, *QUICK, "--no-kernels")
         self.assertNotIn("kernel or routine", output)
