@@ -194,13 +194,9 @@ int compile_command(int argc, const char* const* argv) {
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();
-    report::Findings findings;
-    if (found != nullptr) {
-      const Progress progress("measure");
-      findings = findings_of(made.front, verifier, options, compiler_options(arguments.model),
-                             folder / ("lib" + stem + ".a"));
-    }
-    write_report(arguments.report, verifier.plan, options, app, std::move(findings));
+    const Progress progress("measure");
+    write_report(arguments.report, verifier.plan, options, app,
+                 findings_of(made.front, verifier, options, found, folder / ("lib" + stem + ".a")));
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "aot/engine/find_prebuilt.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
 #include "aot/options/config_file.h"
@@ -94,18 +95,18 @@ void measure_findings(const FrontendResult& front, const Verifier& verifier,
 }  // namespace
 
 report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
-                             const CompileOptions& options, const CompilerOptions& compiler,
+                             const CompileOptions& options, const Toolchain* toolchain,
                              const std::filesystem::path& library) {
   report::Findings findings;
   std::error_code error;
   const auto bytes = std::filesystem::file_size(library, error);
-  if (!error) {
+  if (toolchain != nullptr && !error) {
     findings.library_bytes = static_cast<std::int64_t>(bytes);
-    findings.code_bytes =
-        code_bytes(library, find_toolchain(compiler, verifier.plan.config.target));
+    findings.code_bytes = code_bytes(library, *toolchain);
   }
   const std::vector<Box> boxes = boxes_of(options);
-  if (!boxes.empty() && runs_here(verifier.plan.config.target))
+  const Target& target = verifier.plan.config.target;
+  if (!boxes.empty() && engine::find_prebuilt(target.name) != nullptr && runs_here(target))
     measure_findings(front, verifier, options, boxes.front(), findings);
   return findings;
 }

@@ -24,11 +24,11 @@ void add_report_option(CLI::App& app, std::string& path);
 void write_report(const std::filesystem::path& path, const Plan& plan,
                   const CompileOptions& options, const CLI::App& app, report::Findings findings);
 
-// What is known of a verifier that was compiled: its library's size, and, when its code runs here
-// and there is a sample box, the times of its tasks' parts. For these an instrumented verifier is
-// compiled into the cache. Throws: CompileError.
+// What is known of a verifier: its library's size, if `toolchain` made one, and the times of its
+// tasks' parts, when the engine has code for its target that runs here and there is a sample box.
+// Throws: CompileError.
 report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
-                             const CompileOptions& options, const CompilerOptions& compiler,
+                             const CompileOptions& options, const Toolchain* toolchain,
                              const std::filesystem::path& library);
 
 // Per-layer counts and widths on boxes, by executing the plan in double. Boxes beyond the first few

@@ -130,7 +130,8 @@ class Session {
 
   // 0, or the signal that ended it.
   int run(const HostTuningMachine::Options& options, VerifierTrials& trials) {
-    const CleanupPending pending;  // signals wait until a record is complete
+    find_toolchain(options.compiler, options.target);  // before there is a log
+    const CleanupPending pending;                      // signals wait until a record is complete
     TuningLogWriter writer(path_);
     ProgressBar bar(static_cast<int>(kernels_.size()) * arguments_.limits.trials);
     HostTuningMachine machine(

@@ -138,6 +138,10 @@ class Report(ReportCase):
         self.run_tool(CONTROLLER, "-o", "w.cpp", "--report", "without.html")
         without = (self.work / "without.html").read_text(encoding="utf-8")
         self.assertNotIn("measured</th>", without, "there is no box")
+        self.run_tool(CONTROLLER, "--property", PROPERTY, "-o", "g.cpp", "--no-library",
+                      "--target", "generic", "--report", "generic.html")
+        generic = (self.work / "generic.html").read_text(encoding="utf-8")
+        self.assertNotIn("measured</th>", generic, "the engine has no such code")
 
     def test_unwritable(self):
         self.assert_refused("BF3102", "inspect", TINY, "--report", "no/such/folder/r.html")
