@@ -261,7 +261,7 @@ class Suite {
     batch_->build({"g++", {"-O0"}});
     for (std::size_t i = 0; i < networks_.size(); ++i)
       check(networks_[i],
-            {&batch_->plan(i), soundness::callee_of(*batch_, i), "generated code", true},
+            {&batch_->plan(i), soundness::callee_of(*batch_, i), "generated code", true, i},
             counts_.compiled);
     networks_.clear();
     batch_ = nullptr;

@@ -106,8 +106,8 @@ Arena workspace_for(const Plan& plan, const Signature& signature, const CallWith
   const Workspace& needs = found->workspace;
   bytes = static_cast<std::size_t>(needs.bytes);
   if (signature.parallel && with.executor != nullptr) {
-    const std::size_t workers =
-        std::min(with.executor->workers, static_cast<std::size_t>(plan.config.workers));
+    const std::size_t workers = with.workers.value_or(
+        std::min(with.executor->workers, static_cast<std::size_t>(plan.config.workers)));
     bytes = signature.batch ? workers * bytes
                             : bytes + (workers - 1) * static_cast<std::size_t>(needs.worker_bytes);
   }

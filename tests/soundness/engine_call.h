@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct CallWith {
   Arena* context = nullptr;  // of cached signatures
   const bf_executor* executor = nullptr;
   unsigned char fill = 0xaa;  // of the workspace
+  // For how many workers there is memory; default: for those of the executor that the plan uses.
+  std::optional<std::size_t> workers = std::nullopt;
 };
 
 // Whether a call left the box's bounds as they were before.

@@ -1,5 +1,6 @@
 // Work shared by several workers: the bounds are those of the plain functions, to the bit, whoever
-// does what, on random networks and graphs. BF_SEED=n repeats a run.
+// does what, on random networks and graphs. The engine runs every network; generated code, with and
+// without dead memory overwritten, runs one in three. BF_SEED=n repeats a run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,17 +21,15 @@
 #include "tests/paths.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
-#include "tests/soundness/boxes.h"
 #include "tests/soundness/executors.h"
 #include "tests/soundness/random_net.h"
+#include "tests/soundness/verifiers.h"
 
 namespace bf_aot::soundness {
 namespace {
 
 using Parallel = bf_status (*)(const float*, const float*, float*, float*, void*, std::size_t,
                                const bf_executor*);
-using ParallelBatch = bf_status (*)(std::size_t, const float*, const float*, float*, float*,
-                                    bf_status*, void*, std::size_t, const bf_executor*);
 
 struct Configuration {
   const char* name;
@@ -65,11 +64,8 @@ class Workers : public ::testing::TestWithParam<Configuration> {
 
   void SetUp() override {
     const Configuration& configuration = GetParam();
-    if (!has_compiler(configuration.compiler))
-      GTEST_SKIP() << configuration.compiler << " is not installed";
     config_ = planner_config(configuration.method, configuration.lowering, configuration.target);
-    if (!cli::runs_here(config_.target))
-      GTEST_SKIP() << "no " << config_.target.name << " processor";
+    not_compiled_ = why_not_compiled(configuration.compiler, config_.target);
     config_.batch = kBatch;
     config_.iterations = 3;
     config_.workers = kWorkers;
@@ -84,7 +80,7 @@ class Workers : public ::testing::TestWithParam<Configuration> {
       made += add_random_graph() ? 1 : 0;
     if (makes_anew())
       for (int depth = 8; depth < 12; ++depth) add_remade(chain(depth));
-    batch_.build({configuration.compiler, configuration.flags});
+    verifiers_.build({configuration.compiler, configuration.flags});
   }
 
   bool makes_anew() const {
@@ -112,34 +108,40 @@ class Workers : public ::testing::TestWithParam<Configuration> {
 
   // Under the smallest budget that works, which a refusal names: relaxations made anew lie in the
   // workers' own scratch.
-  void add_remade(const Graph& graph) {
-    PlannerConfig config = config_;
+  static PlannerConfig tightest(const Graph& graph, PlannerConfig config) {
     config.workers = 2;  // of more the scratch takes more than the tables that it saves
-    ModelInfo info;
-    info.sha256 = std::string(64, '0');
     config.memory_budget = 1;
     try {
-      plan(graph, info, "net", false, config);
+      plan_for_engine(graph, false, config);
     } catch (const CompileError& error) {
       const std::string option = "--memory-budget ", hint = error.diagnostics().front().hint;
       const std::size_t at = hint.find(option);
-      if (at == std::string::npos) return;
-      config.memory_budget = std::stoll(hint.substr(at + option.size()));
+      config.memory_budget =
+          at == std::string::npos ? 0 : std::stoll(hint.substr(at + option.size()));
     }
-    const Plan tight = plan(graph, info, "net", false, config);
-    EXPECT_LE(tight.parallel_bytes(), config.memory_budget);
-    if (std::ranges::none_of(tight.domains, &DomainChoice::remade)) return;
-    batch_.add(graph, false, config);
-    batch_.add(graph, false, config, {static_cast<unsigned char>(0xff)});
-    ++remade_;
+    return config;
+  }
+
+  void add_remade(const Graph& graph) {
+    verifiers_.add(graph, false, tightest(graph, engine_config(config_)));
+    if (!not_compiled_.empty()) return;
+    const PlannerConfig config = tightest(graph, config_);
+    add_compiled(graph, config);
+    const Plan& plan = *verifiers_.subjects(verifiers_.size() - 1).back().plan;
+    EXPECT_LE(plan.parallel_bytes(), config.memory_budget);
+    remade_ += std::ranges::any_of(plan.domains, &DomainChoice::remade) ? 1 : 0;
   }
 
   void add(const Graph& graph) {
-    Instruments poison;
-    poison.poison = 0xff;
     config_.row_tile = 2 * pick(random_, 1, 4);  // so that there are several tiles
-    batch_.add(graph, false, config_);
-    batch_.add(graph, false, config_, poison);
+    verifiers_.add(graph, false, config_);
+    constexpr std::size_t kEvery = 3;
+    if (verifiers_.size() % kEvery == 0 && not_compiled_.empty()) add_compiled(graph, config_);
+  }
+
+  void add_compiled(const Graph& graph, const PlannerConfig& config) {
+    verifiers_.add_compiled(graph, false, config);
+    verifiers_.add_compiled(graph, false, config, {static_cast<unsigned char>(0xff)});
   }
 
   bool add_random_graph() {
@@ -153,37 +155,21 @@ class Workers : public ::testing::TestWithParam<Configuration> {
     return true;
   }
 
-  Outcome run(std::size_t verifier, const FloatBox& box, const bf_executor* executor,
-              std::size_t workers) const {
-    const Plan& plan = batch_.plan(verifier);
-    const auto outputs = static_cast<std::size_t>(plan.output_count);
-    const std::size_t bytes = static_cast<std::size_t>(plan.arena_bytes()) +
-                              (workers - 1) * static_cast<std::size_t>(plan.worker_bytes());
-    Arena arena(bytes, static_cast<std::size_t>(plan.config.target.align));
-    arena.fill(0xaa);
-    Outcome outcome{BF_OK, std::vector<float>(outputs, kNotWritten),
-                    std::vector<float>(outputs, kNotWritten)};
-    const auto bounds = reinterpret_cast<Parallel>(batch_.symbol(verifier, "_bounds_parallel"));
-    outcome.status = bounds(box.lower.data(), box.upper.data(), outcome.lower.data(),
-                            outcome.upper.data(), arena.data(), bytes, executor);
-    EXPECT_TRUE(arena.guards_intact());
-    return outcome;
+  // Of memory for so many workers.
+  static Outcome run(const Subject& subject, const FloatBox& box, const bf_executor* executor,
+                     std::size_t workers) {
+    Signature signature;
+    signature.parallel = true;
+    const CallWith with = {nullptr, executor, 0xaa, workers};
+    return call_bounds(*subject.plan, subject.callee, signature, {box}, with).boxes.front();
   }
 
-  BatchCall run(std::size_t verifier, const std::vector<FloatBox>& boxes,
-                const bf_executor* executor, std::size_t workers) const {
-    const Plan& plan = batch_.plan(verifier);
-    BatchCall call(plan, static_cast<std::size_t>(plan.output_count), boxes);
-    const std::size_t bytes = workers * call.bytes;
-    Arena arena(bytes, static_cast<std::size_t>(plan.config.target.align));
-    arena.fill(0xaa);
-    const auto bounds =
-        reinterpret_cast<ParallelBatch>(batch_.symbol(verifier, "_bounds_batch_parallel"));
-    call.status =
-        bounds(call.count(), call.lower.data(), call.upper.data(), call.out_lower.data(),
-               call.out_upper.data(), call.statuses.data(), arena.data(), bytes, executor);
-    EXPECT_TRUE(arena.guards_intact());
-    return call;
+  static Called run(const Subject& subject, const std::vector<FloatBox>& boxes,
+                    const bf_executor* executor, std::size_t workers) {
+    Signature signature;
+    signature.batch = signature.parallel = true;
+    const CallWith with = {nullptr, executor, 0xaa, workers};
+    return call_bounds(*subject.plan, subject.callee, signature, boxes, with);
   }
 
   static void expect_same(const Outcome& a, const Outcome& b, const std::string& what) {
@@ -207,18 +193,33 @@ class Workers : public ::testing::TestWithParam<Configuration> {
             fmt::format("{} threads", threads->get()->workers));
   }
 
+  // Of a network's verifiers: calls check(subject, the one whose bounds it must have).
+  template <typename Check>
+  void for_each_subject(const Check& check) const {
+    for (std::size_t net = 0; net < verifiers_.size(); ++net) {
+      const std::vector<Subject> subjects = verifiers_.subjects(net);
+      for (const Subject& subject : subjects) {
+        SCOPED_TRACE(fmt::format("BF_SEED={}, network {}, {}", seed(), net, subject.by));
+        check(subject, subjects[subject.compiled ? 1 : 0]);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+
   void check_boxes();
   void check_batches();
   void check_refusals();
+  void check_refusals(const Subject& subject);
   void check_upward();
 
-  bool rows(std::size_t verifier) const { return batch_.plan(verifier).parallel.workers > 1; }
+  static bool rows(const Subject& subject) { return subject.plan->parallel.workers > 1; }
 
   PlannerConfig config_;
   Random random_;
-  Batch batch_;
-  int remade_ = 0;          // verifiers that make relaxations anew
-  std::size_t shared_ = 0;  // runs of serial executors
+  Verifiers verifiers_;
+  std::string not_compiled_;  // why
+  int remade_ = 0;            // generated verifiers that make relaxations anew
+  std::size_t shared_ = 0;    // runs of serial executors
   const std::unique_ptr<bf::host::ThreadExecutor> threads_[4] = {
       std::make_unique<bf::host::ThreadExecutor>(1), std::make_unique<bf::host::ThreadExecutor>(2),
       std::make_unique<bf::host::ThreadExecutor>(3),
@@ -227,21 +228,25 @@ class Workers : public ::testing::TestWithParam<Configuration> {
 
 void Workers::check_boxes() {
   std::size_t with_rows = 0;
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
-    EXPECT_EQ(batch_.has_symbol(i, "_bounds_parallel"), rows(i));
-    if (!rows(i)) continue;
+  for_each_subject([&](const Subject& subject, const Subject& as) {
+    Signature parallel;
+    parallel.parallel = true;
+    EXPECT_EQ(has_function(*subject.plan, parallel), rows(subject));
+    if (subject.compiled) {
+      EXPECT_EQ(verifiers_.batch().has_symbol(subject.number, "_bounds_parallel"), rows(subject));
+    }
+    if (!rows(subject)) return;
     ++with_rows;
     for (int k = 0; k < 3; ++k) {
-      const FloatBox box = random_box(random_, batch_.plan(i).input_count, pick(random_, 0, 11));
-      const Outcome plain = batch_.run(i - i % 2, box);
-      expect_same(batch_.run(i, box), plain, "memory of dead buffers is read");
+      const FloatBox box = random_box(random_, subject.plan->input_count, pick(random_, 0, 11));
+      const Outcome plain = soundness::run(as, box);
+      expect_same(soundness::run(subject, box), plain, "memory of dead buffers is read");
       with_executors([&](const bf_executor* executor, std::size_t workers, const std::string& who) {
-        expect_same(run(i, box, executor, workers), plain,
-                    fmt::format("BF_SEED={}, verifier {}, box {}: {}", seed(), i, k, who));
+        expect_same(run(subject, box, executor, workers), plain, fmt::format("box {}: {}", k, who));
       });
       if (HasFatalFailure()) return;
     }
-  }
+  });
   const bool ibp = GetParam().method == Method::kIbp;
   EXPECT_EQ(with_rows > 0, !ibp);
   EXPECT_EQ(shared_ > 100, !ibp);
@@ -249,55 +254,56 @@ void Workers::check_boxes() {
 
 void Workers::check_batches() {
   const std::size_t before = shared_;
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
+  int call = 0;
+  for_each_subject([&](const Subject& subject, const Subject& /*as*/) {
     std::vector<FloatBox> boxes;
-    for (int k = i % 4 < 2 ? 3 : kBatch; k > 0; --k) {
-      boxes.push_back(random_box(random_, batch_.plan(i).input_count, pick(random_, 0, 11)));
+    for (int k = call++ % 4 < 2 ? 3 : kBatch; k > 0; --k) {
+      boxes.push_back(random_box(random_, subject.plan->input_count, pick(random_, 0, 11)));
       if (pick(random_, 0, 9) == 0) boxes.back().lower[0] = std::nanf("");
     }
-    const Plan& plan = batch_.plan(i);
-    BatchCall plain(plan, static_cast<std::size_t>(plan.output_count), boxes);
-    plain.run(reinterpret_cast<BoundsBatch>(batch_.symbol(i, "_bounds_batch")));
+    Signature batch;
+    batch.batch = true;
+    const Called plain = call_bounds(*subject.plan, subject.callee, batch, boxes);
     with_executors([&](const bf_executor* executor, std::size_t workers, const std::string& who) {
-      const BatchCall call = run(i, boxes, executor, workers);
-      ASSERT_EQ(call.status, plain.status) << who;
+      const Called called = run(subject, boxes, executor, workers);
+      ASSERT_EQ(called.status, plain.status) << who;
       for (std::size_t b = 0; b < boxes.size(); ++b)
-        expect_same(call.outcome(b), plain.outcome(b),
-                    fmt::format("BF_SEED={}, verifier {}, box {}: {}", seed(), i, b, who));
+        expect_same(called.boxes[b], plain.boxes[b], fmt::format("box {}: {}", b, who));
     });
-    if (HasFatalFailure()) return;
-  }
+  });
   EXPECT_GT(shared_, before + 100);
 }
 
 void Workers::check_refusals() {
-  for (std::size_t i = 0; i < batch_.size(); i += 2) {
-    if (batch_.plan(i).parallel.workers != kWorkers) continue;
-    const FloatBox box = random_box(random_, batch_.plan(i).input_count, 6);
-    const SerialExecutor good(Habit::kInOrder, 2);
-    bf_executor executor = *good.get();
-    executor.workers = 0;
-    EXPECT_EQ(run(i, box, &executor, 2).status, BF_BAD_EXECUTOR);
-    EXPECT_EQ(run(i, box, &executor, 2).lower[0], kNotWritten);
-    EXPECT_EQ(run(i, {box}, &executor, 2).status, BF_BAD_EXECUTOR);
-    executor = {nullptr, nullptr, 2};
-    EXPECT_EQ(run(i, box, &executor, 2).status, BF_BAD_EXECUTOR);
-    EXPECT_EQ(run(i, box, good.get(), 1).status, BF_WORKSPACE_TOO_SMALL);
-    const SerialExecutor crowd(Habit::kInOrder, 1000);
-    EXPECT_EQ(run(i, box, crowd.get(), kWorkers).status, batch_.run(i, box).status);
-    EXPECT_EQ(run(i, box, crowd.get(), kWorkers - 1).status, BF_WORKSPACE_TOO_SMALL);
-  }
+  for_each_subject([&](const Subject& subject, const Subject& /*as*/) { check_refusals(subject); });
   check_upward();
+}
+
+void Workers::check_refusals(const Subject& subject) {
+  if (subject.plan->parallel.workers != kWorkers) return;
+  const FloatBox box = random_box(random_, subject.plan->input_count, 6);
+  const SerialExecutor good(Habit::kInOrder, 2);
+  bf_executor executor = *good.get();
+  executor.workers = 0;
+  EXPECT_EQ(run(subject, box, &executor, 2).status, BF_BAD_EXECUTOR);
+  EXPECT_TRUE(untouched(run(subject, box, &executor, 2)));
+  EXPECT_EQ(run(subject, std::vector{box}, &executor, 2).status, BF_BAD_EXECUTOR);
+  executor = {nullptr, nullptr, 2};
+  EXPECT_EQ(run(subject, box, &executor, 2).status, BF_BAD_EXECUTOR);
+  EXPECT_EQ(run(subject, box, good.get(), 1).status, BF_WORKSPACE_TOO_SMALL);
+  const SerialExecutor crowd(Habit::kInOrder, 1000);
+  EXPECT_EQ(run(subject, box, crowd.get(), kWorkers).status, soundness::run(subject, box).status);
+  EXPECT_EQ(run(subject, box, crowd.get(), kWorkers - 1).status, BF_WORKSPACE_TOO_SMALL);
 }
 
 // Tiles that such an executor leaves are nobody's: no call says BF_OK, nor does a box of a batch.
 void Workers::check_upward() {
   std::size_t left = 0;
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
-    const FloatBox box = random_box(random_, batch_.plan(i).input_count, 6);
-    if (rows(i)) {
+  for_each_subject([&](const Subject& subject, const Subject& /*as*/) {
+    const FloatBox box = random_box(random_, subject.plan->input_count, 6);
+    if (rows(subject)) {
       const SerialExecutor executor(Habit::kStaysUp, 3);
-      const bf_status status = run(i, box, executor.get(), 3).status;
+      const bf_status status = run(subject, box, executor.get(), 3).status;
       std::fesetround(FE_TONEAREST);
       left += executor.runs();
       if (executor.runs() > 0) {
@@ -305,21 +311,23 @@ void Workers::check_upward() {
       }
     }
     const SerialExecutor executor(Habit::kStaysUp, 3);
-    const BatchCall call = run(i, std::vector<FloatBox>(kBatch, box), executor.get(), 3);
+    const Called called = run(subject, std::vector<FloatBox>(kBatch, box), executor.get(), 3);
     std::fesetround(FE_TONEAREST);
     left += executor.runs();
-    if (executor.runs() == 0) continue;
-    EXPECT_EQ(call.status, BF_FLOAT_ENVIRONMENT);
-    for (const bf_status status : call.statuses) EXPECT_NE(status, BF_OK);
-  }
+    if (executor.runs() == 0) return;
+    EXPECT_EQ(called.status, BF_FLOAT_ENVIRONMENT);
+    for (const Outcome& outcome : called.boxes) EXPECT_NE(outcome.status, BF_OK);
+  });
   EXPECT_GT(left, 0u);
 }
 
 TEST_P(Workers, ChangeNoBit) {
-  EXPECT_EQ(remade_ > 2, makes_anew()) << remade_;
+  EXPECT_EQ(remade_ > 2, makes_anew() && not_compiled_.empty()) << remade_;
   check_boxes();
   if (!HasFatalFailure()) check_batches();
   if (!HasFatalFailure()) check_refusals();
+  if (!not_compiled_.empty()) GTEST_SKIP() << "by the engine alone: " << not_compiled_;
+  EXPECT_GE(3 * verifiers_.count_compiled(), verifiers_.size());
 }
 
 // Convolutions with windows and wide sums, of real size: on golden boxes.

@@ -47,9 +47,10 @@ std::size_t Verifiers::count_compiled() const {
 
 std::vector<Subject> Verifiers::subjects(std::size_t network) const {
   const Network& of = networks_.at(network);
-  std::vector<Subject> found = {{&of.engine->plan(), callee_of(*of.engine), "the engine", false}};
+  std::vector<Subject> found = {
+      {&of.engine->plan(), callee_of(*of.engine), "the engine", false, 0}};
   for (const std::size_t i : of.compiled)
-    found.push_back({&batch_.plan(i), callee_of(batch_, i), "generated code", true});
+    found.push_back({&batch_.plan(i), callee_of(batch_, i), "generated code", true, i});
   return found;
 }
 

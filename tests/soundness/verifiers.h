@@ -15,8 +15,9 @@ namespace bf_aot::soundness {
 struct Subject {
   const Plan* plan = nullptr;
   Callee callee;
-  std::string by;         // "the engine", "generated code"
-  bool compiled = false;  // generated code
+  std::string by;          // "the engine", "generated code"
+  bool compiled = false;   // generated code
+  std::size_t number = 0;  // of generated code: in the batch
 };
 
 // The same for the engine: lowering prebuilt, and the oldest instruction set that it has code for
@@ -43,6 +44,8 @@ class Verifiers {
   const Plan& plan(std::size_t network) const { return networks_.at(network).engine->plan(); }
   // How many networks have generated code.
   std::size_t count_compiled() const;
+
+  const Batch& batch() const { return batch_; }
 
   // The engine first, then generated code in the order in which it was added.
   std::vector<Subject> subjects(std::size_t network) const;
