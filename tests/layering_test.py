@@ -52,7 +52,7 @@ ALLOWED = {
     "aot/report/": FRONTEND + ["planner/"],
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],
-    "aot/engine/": ["planner/", "frontend/", "runtime/", "bf/", "aot/engine/prebuilt/"],
+    "aot/engine/": ["planner/", "frontend/", "runtime/", "bf/", "aot/constants/", "aot/engine/prebuilt/"],
     "aot/jit/": HOST + EMITTER + ["aot/engine/"],
     "aot/verifier/": HOST + EMITTER + ["aot/engine/", "aot/jit/"],
     "aot/json/": ["frontend/", "planner/"],

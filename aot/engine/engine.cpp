@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aot/engine/find_prebuilt.h"
+#include "aot/engine/property.h"
 #include "bf/core/blob.h"
 #include "bf/dense/boxes.h"
 #include "frontend/diagnostic.h"
@@ -31,20 +32,23 @@ EntryKind entry_kind(const Signature& s) {
   return s.spec ? EntryKind::kSpecBounds : EntryKind::kBounds;
 }
 
-const void* pointer_named(const Arguments& a, std::string_view name) {
+const void* pointer_to(const Arguments& a, const Parameter& parameter) {
+  const bool written = parameter.written;
   const std::pair<std::string_view, const void*> all[] = {
       {"context", a.context},
-      {"lower", a.lower},
-      {"upper", a.upper},
+      {"lower", written ? a.case_lower : a.lower},
+      {"upper", written ? a.case_upper : a.upper},
       {"out_lower", a.out_lower},
       {"out_upper", a.out_upper},
       {"x", a.x},
       {"y", a.y},
+      {"result", a.results},
+      {"results", a.results},
       {"statuses", a.statuses},
       {"counters", a.counters},
-      {"blob", a.blob != nullptr ? a.blob : a.from_blob}};
+      {"blob", written ? a.blob : a.from_blob}};
   const auto* const found =
-      std::ranges::find(all, name, &std::pair<std::string_view, const void*>::first);
+      std::ranges::find(all, parameter.name, &std::pair<std::string_view, const void*>::first);
   return found == std::end(all) ? nullptr : found->second;
 }
 
@@ -79,16 +83,20 @@ std::size_t to_size(std::int64_t bytes) {
 
 }  // namespace
 
-Engine::Engine(std::shared_ptr<const Plan> plan, bool with_parts)
-    : Engine(plan, code_for(*plan), with_parts) {}
+Engine::Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
+    : Engine(plan, code_for(*plan), options) {}
 
-Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, bool with_parts)
+Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options)
     : plan_(std::move(plan)), constants_(*plan_) {
   if (std::ranges::any_of(plan_->domains, &DomainChoice::remade) && code.relax_fuses())
     throw std::logic_error("relaxations that are made anew need code that fuses no products");
   for (const Entry& entry : plan_->entries)
-    entries_.push_back(
-        assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_, with_parts));
+    entries_.push_back(assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_,
+                                options.with_parts));
+  if (options.property == nullptr) return;
+  property_ = std::make_shared<const PropertyMemory>(*options.property);
+  if (property().inputs != plan_->input_count || property().rows != std::max(plan_->spec_rows, 1))
+    throw std::logic_error("the plan is for another property");
 }
 
 const EntryOperations& Engine::entry(EntryKind kind) const {
@@ -118,7 +126,7 @@ bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
                         bf::Team& team) const {
   const Signature& s = function.signature;
   for (const Parameter& each : parameters_of(s))
-    if (!may_be_null(each) && pointer_named(a, each.name) == nullptr) return BF_NULL_ARGUMENT;
+    if (!may_be_null(each) && pointer_to(a, each) == nullptr) return BF_NULL_ARGUMENT;
   const auto align = static_cast<std::size_t>(plan_->config.target.align);
   if (s.cached || s.purpose == Purpose::kCacheCounters || s.purpose == Purpose::kContextSave)
     if (const bf_status status =
@@ -156,14 +164,17 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
       if (const bf_status status = check_box(arguments.x, arguments.x)) return status;
       return run(entry(EntryKind::kEvaluate), memory_of(signature, arguments), nullptr, {}, hook);
     }
+    case Purpose::kVerify:
+      return verdicts(*found, arguments, team);
+    case Purpose::kPropertyBox:
+      return property_box(arguments);
+    case Purpose::kDecide:
+      return decide(arguments);
     case Purpose::kCacheCounters:
     case Purpose::kContextSave:
       return context_call(signature, arguments);
     case Purpose::kContextInit:
     case Purpose::kContextLoad:
-    case Purpose::kVerify:
-    case Purpose::kPropertyBox:
-    case Purpose::kDecide:
     case Purpose::kInfo:
       break;
   }
@@ -219,6 +230,10 @@ Arguments Engine::box_of(const Signature& s, const Arguments& a, std::size_t i) 
   Arguments one = a;
   one.lower = a.lower + i * inputs;
   one.upper = a.upper + i * inputs;
+  if (s.purpose == Purpose::kVerify) {
+    one.results = a.results + i;
+    return one;
+  }
   one.out_lower = a.out_lower + i * rows;
   one.out_upper = a.out_upper + i * rows;
   if (a.coefficients != nullptr) one.coefficients = a.coefficients + i * rows * inputs;
@@ -240,36 +255,43 @@ bf_status Engine::batch_by_turns(const Signature& signature, const Arguments& a)
 bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                         TraceHook hook) const {
   const Signature& s = function.signature;
-  if (s.parallel) return batch_of_workers(function, a, team);
-  if (plan_->batch.side_by_side == 1) return batch_by_turns(s, a);
+  if (plan_->batch.side_by_side == 1)
+    return s.parallel ? turns_of_workers(function, a, team) : batch_by_turns(s, a);
+  if (s.parallel) return groups_of_workers(function, a, team);
   const bf_status first = check_boxes(a);
   if (const bf_status status = run(entry(entry_kind(s)), memory_of(s, a), nullptr, {}, hook))
     return status;
   return first;
 }
 
-// Groups of boxes, or boxes, go to workers that each have a workspace; of fewer boxes than workers
-// the rows of each are shared.
-bf_status Engine::batch_of_workers(const ExportedFunction& function, const Arguments& a,
+// Boxes go to workers that each have a workspace; of fewer boxes than workers the rows of each are
+// shared.
+bf_status Engine::turns_of_workers(const ExportedFunction& function, const Arguments& a,
                                    const bf::Team& team) const {
   const Signature& s = function.signature;
+  if (a.count < team.workers && plan_->parallel.workers > 1) return batch_by_turns(s, a);
   const std::size_t bytes = to_size(function.workspace.worker_bytes);
   const bf::Scratch scratch = {static_cast<unsigned char*>(a.workspace), bytes};
   Signature one = s;
   one.batch = one.parallel = false;
-  if (plan_->batch.side_by_side == 1) {
-    if (a.count < team.workers && plan_->parallel.workers > 1) return batch_by_turns(s, a);
-    const auto box = [&](int index, unsigned char* own) {
-      const auto i = static_cast<std::size_t>(index);
-      Arguments of = box_of(s, a, i);
-      of.workspace = own;
-      of.workspace_bytes = bytes;
-      a.statuses[i] = call(one, of);
-    };
-    if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
-      return bf::fail_boxes(status, 0, a.count, a.statuses);
-    return bf::first_failure(a.count, a.statuses);
-  }
+  const auto box = [&](int index, unsigned char* own) {
+    const auto i = static_cast<std::size_t>(index);
+    Arguments of = box_of(s, a, i);
+    of.workspace = own;
+    of.workspace_bytes = bytes;
+    a.statuses[i] = call(one, of);
+  };
+  if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
+    return bf::fail_boxes(status, 0, a.count, a.statuses);
+  return bf::first_failure(a.count, a.statuses);
+}
+
+// As turns_of_workers(), groups of boxes.
+bf_status Engine::groups_of_workers(const ExportedFunction& function, const Arguments& a,
+                                    const bf::Team& team) const {
+  const Signature& s = function.signature;
+  const bf::Scratch scratch = {static_cast<unsigned char*>(a.workspace),
+                               to_size(function.workspace.worker_bytes)};
   const bf_status first = check_boxes(a);
   const EntryOperations& of = entry(entry_kind(s));
   const auto group = [&](int index, unsigned char* own) {
@@ -284,6 +306,14 @@ bf_status Engine::batch_of_workers(const ExportedFunction& function, const Argum
           bf::run_tiles(team, scratch, static_cast<int>((good + size - 1) / size), group))
     return bf::fail_boxes(status, 0, a.count, a.statuses);
   return first;
+}
+
+bf_status Engine::verdicts(const ExportedFunction& function, const Arguments& a,
+                           const bf::Team& team) const {
+  const Signature& s = function.signature;
+  if (!s.batch) return verify(s, a, team);
+  if (plan_->batch.side_by_side > 1) return verify_together(s, a, team);
+  return s.parallel ? turns_of_workers(function, a, team) : batch_by_turns(s, a);
 }
 
 // ---- contexts

@@ -11,7 +11,17 @@
 #include "planner/plan/plan.h"
 #include "runtime/bf.h"
 
+namespace bf {
+struct PropertyTables;
+}
+
+namespace bf_aot {
+struct Property;
+}
+
 namespace bf_aot::engine {
+
+class PropertyMemory;
 
 // What a function of a verifier takes; a function reads those that its signature names, see
 // parameters_of(). Shapes as in the generated header.
@@ -19,12 +29,17 @@ struct Arguments {
   void* context = nullptr;
   std::size_t context_bytes = 0;
   std::size_t count = 1;
-  const float *lower = nullptr, *upper = nullptr;    // [count, inputs]
-  float *out_lower = nullptr, *out_upper = nullptr;  // [count, outputs or spec rows]
-  float* coefficients = nullptr;                     // [count, spec rows, inputs]; may be null
-  const float* x = nullptr;                          // [inputs]
-  float* y = nullptr;                                // [outputs]
-  bf_status* statuses = nullptr;                     // [count]
+  const float *lower = nullptr, *upper = nullptr;      // [count, inputs]
+  float *out_lower = nullptr, *out_upper = nullptr;    // [count, outputs or spec rows]
+  float* coefficients = nullptr;                       // [count, spec rows, inputs]; may be null
+  const float* x = nullptr;                            // [inputs]
+  float* y = nullptr;                                  // [outputs]
+  std::size_t index = 0;                               // of a case of the property
+  float *case_lower = nullptr, *case_upper = nullptr;  // [inputs], its box
+  bf_result* results = nullptr;                        // [count]
+  const bf_budget* budget = nullptr;                   // may be null
+  bf_search* search = nullptr;                         // may be null
+  bf_status* statuses = nullptr;                       // [count]
   bf_cache_counters* counters = nullptr;
   void* blob = nullptr;
   const void* from_blob = nullptr;
@@ -37,6 +52,11 @@ struct Arguments {
   std::vector<double>* seconds = nullptr;
 };
 
+struct EngineOptions {
+  bool with_parts = false;             // there are parts to call a hook before
+  const Property* property = nullptr;  // of plans for one; read when the engine is made
+};
+
 // A plan of lowering prebuilt, run in this process by code that is built with the engine: the same
 // steps on the same memory as its generated verifier, and the same results where no compiler fuses
 // products into sums. Functions may be called by several threads at once, each with its own memory.
@@ -44,15 +64,16 @@ class Engine {
  public:
   // The plan is kept. Throws BF3304 when there is no code for its target, and BF3306 without
   // memory for its constants.
-  explicit Engine(std::shared_ptr<const Plan> plan, bool with_parts = false);
+  explicit Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options = {});
   // With other code than find_prebuilt()'s.
-  Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, bool with_parts = false);
+  Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options = {});
 
   const Plan& plan() const { return *plan_; }
 
-  // The function of the verifier with this signature: bounds, evaluation, and what contexts need.
-  // `signature` is one of plan().functions. Returns what the generated function would. hook: called
-  // before each part of a task; engines made with_parts.
+  // The function of the verifier with this signature, one of plan().functions: all but
+  // NAME_info, which returns no status, and those of a property in engines that are made with it.
+  // Returns what the generated function would. hook: called before each part of a task of bounds;
+  // engines made with_parts.
   bf_status call(const Signature& signature, const Arguments& arguments,
                  TraceHook hook = nullptr) const;
 
@@ -75,14 +96,25 @@ class Engine {
   bf_status batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
                   TraceHook hook) const;
   bf_status batch_by_turns(const Signature& signature, const Arguments& a) const;
-  bf_status batch_of_workers(const ExportedFunction& function, const Arguments& a,
+  bf_status turns_of_workers(const ExportedFunction& function, const Arguments& a,
                              const bf::Team& team) const;
+  bf_status groups_of_workers(const ExportedFunction& function, const Arguments& a,
+                              const bf::Team& team) const;
   bf_status context_call(const Signature& signature, const Arguments& a) const;
+  const bf::PropertyTables& property() const;
+  bf_status verdicts(const ExportedFunction& function, const Arguments& a,
+                     const bf::Team& team) const;
+  bf_status verify(const Signature& signature, const Arguments& a, const bf::Team& team) const;
+  bf_status verify_together(const Signature& signature, const Arguments& a,
+                            const bf::Team& team) const;
+  bf_status property_box(const Arguments& a) const;
+  bf_status decide(const Arguments& a) const;
   Arguments box_of(const Signature& signature, const Arguments& a, std::size_t i) const;
 
   std::shared_ptr<const Plan> plan_;
   Constants constants_;
   std::vector<EntryOperations> entries_;
+  std::shared_ptr<const PropertyMemory> property_;  // may be null
 };
 
 }  // namespace bf_aot::engine

@@ -32,7 +32,7 @@ void EngineVerifier::Free::operator()(std::byte* memory) const {
 
 EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
                                std::unique_ptr<EngineCaller> caller)
-    : engine_(std::move(plan), with_parts), caller_(std::move(caller)) {
+    : engine_(std::move(plan), {.with_parts = with_parts}), caller_(std::move(caller)) {
   const Plan& of = engine_.plan();
   std::int64_t needed = 1;
   for (const ExportedFunction& each : of.functions)
