@@ -1,7 +1,10 @@
-// NAME_decide of compiled verifiers, on the properties of models/: its contract, its limits, and
-// what else a verifier may be compiled with.
+// NAME_decide of compiled verifiers and of the engine's, on the properties of models/: its
+// contract, its limits, and what else a verifier may be compiled with.
+
+#include <fmt/format.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "tests/cli/decided.h"
 #include "tests/paths.h"
@@ -32,16 +35,18 @@ struct Way {
   const char* name;
   Decider::Change change;
 };
+using Ways = std::tuple<Way, By>;
 
 void PrintTo(const Way& way, std::ostream* out) {
   *out << way.name;
 }
 
-class DecideCode : public testing::TestWithParam<Way> {};
+class DecideCode : public testing::TestWithParam<Ways> {};
 
 TEST_P(DecideCode, DecidesWhatOneBoxLeavesOpen) {
   const Question question = tiny(kSum);
-  Decider d(question, GetParam().change);
+  const auto& [way, by] = GetParam();
+  Decider d(question, way.change, by);
   const Decided yes = d.run(kRest, kUpper);
   EXPECT_EQ(yes.status, BF_OK);
   EXPECT_EQ(yes.result.verdict, BF_VERIFIED);
@@ -58,20 +63,22 @@ TEST_P(DecideCode, DecidesWhatOneBoxLeavesOpen) {
   EXPECT_GE(no.search.points, 1U);
   EXPECT_TRUE(question.is_violated_at({no.point[0], no.point[1]}));
 
-  const bool weighed = GetParam().name != std::string("no_split_weights");
+  const bool weighed = way.name != std::string("no_split_weights");
   EXPECT_EQ(d.split_weights.size(), weighed ? 2U : 0U);
 }
 
 // Where every neuron is stable both lines of a row are the network itself: 3 y0 + 8 y1 is -h0 - h1
 // and a constant, its slopes are 2 |-1 - 1/2| and 2 |2 - 3| where both are alive, and those of one
 // where one is.
-TEST(DecideCode, CoefficientsAreThoseOfTheLines) {
+class DecideCoefficients : public testing::TestWithParam<By> {};
+
+TEST_P(DecideCoefficients, AreThoseOfTheLines) {
   const Question question = tiny(kSum);
   const Floats boxes[] = {
       {0.75F, 0.0F, 1, 0.125F}, {0.75F, -0.9F, 1, -0.75F}, {-1, 0.25F, -0.75F, 1}};
   const Floats expected[] = {{3, 2}, {2, 4}, {1, 6}};
   for (const int batch : {1, 16}) {
-    Decider d(question, [batch](CompileOptions& o) {
+    const auto change = [batch](CompileOptions& o) {
       o.planner.batch = batch;
 #if defined(__x86_64__)
       if (batch > 1) {
@@ -79,7 +86,8 @@ TEST(DecideCode, CoefficientsAreThoseOfTheLines) {
         o.planner.target = find_target("x86-64");
       }
 #endif
-    });
+    };
+    Decider d(question, change, GetParam());
 #if !defined(__x86_64__)
     if (batch > 1) continue;
 #endif
@@ -89,7 +97,10 @@ TEST(DecideCode, CoefficientsAreThoseOfTheLines) {
       float low = 0, high = 0;
       bf_status status = BF_OK;
       Floats found(2, kUntouched);
-      if (batch == 1)
+      if (d.engine() != nullptr)
+        status = d.engine()->coefficients(box, box + 2, &low, &high, found.data(), d.workspace,
+                                          d.workspace_bytes);
+      else if (batch == 1)
         status =
             reinterpret_cast<bf_status (*)(const float*, const float*, float*, float*, float*,
                                            void*, std::size_t)>(d.symbol("net_spec_coefficients"))(
@@ -105,6 +116,9 @@ TEST(DecideCode, CoefficientsAreThoseOfTheLines) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(By, DecideCoefficients, testing::Values(By::kCompiler, By::kEngine),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
 
 const Decider::Change kNothing = [](CompileOptions&) {};
 const Way kWays[] = {
@@ -128,97 +142,117 @@ const Way kWays[] = {
 #endif
 };
 
-INSTANTIATE_TEST_SUITE_P(Ways, DecideCode, testing::ValuesIn(kWays),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Ways, DecideCode,
+                         testing::Combine(testing::ValuesIn(kWays),
+                                          testing::Values(By::kCompiler, By::kEngine)),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", std::get<Way>(test.param).name,
+                                              to_string(std::get<By>(test.param)));
+                         });
 
 // ---- the contract
 
-// One verifier for all of them.
+// A compiled verifier and one of the engine's for all of them.
 class DecideCodeContract : public testing::Test {
  protected:
-  static void SetUpTestSuite() { decider_ = new Decider(tiny(kSum)); }
-  static void TearDownTestSuite() {
-    delete decider_;
-    decider_ = nullptr;
+  static void SetUpTestSuite() {
+    for (const By by : {By::kCompiler, By::kEngine})
+      deciders_.push_back(std::make_unique<Decider>(
+          tiny(kSum), [](CompileOptions&) {}, by));
   }
-  Decider& d = *decider_;
+  static void TearDownTestSuite() { deciders_.clear(); }
 
- private:
-  static Decider* decider_;
+  static std::vector<std::unique_ptr<Decider>> deciders_;
 };
-Decider* DecideCodeContract::decider_ = nullptr;
+std::vector<std::unique_ptr<Decider>> DecideCodeContract::deciders_;
 
 TEST_F(DecideCodeContract, BadArgumentsLeaveEverythingAsItIs) {
-  const Floats lower = {-1, -1}, upper = {1, 1};
-  Floats point = {7, 7};
-  bf_result result = {BF_UNKNOWN, 77, 78, point.data()};
-  bf_search search = {71, 72, 73, 74, 75};
-  std::size_t used = 0;  // of the workspace
-  const auto expect = [&](bf_status wanted, const float* low, const float* high, bf_result* to,
-                          void* workspace, std::size_t bytes) {
-    EXPECT_EQ(d.decide(low, high, nullptr, to, &search, workspace, bytes), wanted);
-    EXPECT_EQ(result.verdict, BF_UNKNOWN);
-    EXPECT_EQ(result.property_case, 77U);
-    EXPECT_EQ(result.clause, 78U);
-    EXPECT_EQ(result.counterexample, point.data());
-    EXPECT_EQ(point, (Floats{7, 7}));
-    EXPECT_EQ(search.boxes, 71U);
-    EXPECT_EQ(search.points, 72U);
-    EXPECT_EQ(search.open, 73U);
-    EXPECT_EQ(search.most_open, 74U);
-    EXPECT_EQ(search.proven, 75);
-    EXPECT_TRUE(d.is_clean_around(used));
-  };
-  const std::size_t bytes = d.workspace_bytes;
-  expect(BF_NULL_ARGUMENT, nullptr, upper.data(), &result, d.workspace, bytes);
-  expect(BF_NULL_ARGUMENT, lower.data(), nullptr, &result, d.workspace, bytes);
-  expect(BF_NULL_ARGUMENT, lower.data(), upper.data(), nullptr, d.workspace, bytes);
-  expect(BF_NULL_ARGUMENT, lower.data(), upper.data(), &result, nullptr, bytes);
-  expect(BF_WORKSPACE_TOO_SMALL, lower.data(), upper.data(), &result, d.workspace, bytes - 1);
-  expect(BF_WORKSPACE_TOO_SMALL, lower.data(), upper.data(), &result, d.workspace, 0);
-  expect(BF_WORKSPACE_MISALIGNED, lower.data(), upper.data(), &result, d.workspace + 4, bytes);
-  used = bytes;
-  for (std::size_t i = 0; i < 2; ++i)
-    for (const bool above : {false, true}) {
-      const auto expect_with = [&](bf_status wanted, float x) {
-        Floats low = lower, high = upper;
-        (above ? high : low)[i] = x;
-        expect(wanted, low.data(), high.data(), &result, d.workspace, bytes);
-      };
-      expect_with(BF_NAN_INPUT, kNan);
-      expect_with(BF_INFINITE_BOX, above ? kInfinity : -kInfinity);
-      expect_with(BF_EMPTY_BOX, above ? -1.5F : 1.5F);
-    }
+  for (const auto& one : deciders_) {
+    Decider& d = *one;
+    SCOPED_TRACE(d.engine() != nullptr ? "engine" : "compiled");
+    const Floats lower = {-1, -1}, upper = {1, 1};
+    Floats point = {7, 7};
+    bf_result result = {BF_UNKNOWN, 77, 78, point.data()};
+    bf_search search = {71, 72, 73, 74, 75};
+    std::size_t used = 0;  // of the workspace
+    const auto expect = [&](bf_status wanted, const float* low, const float* high, bf_result* to,
+                            void* workspace, std::size_t bytes) {
+      EXPECT_EQ(d.decide(low, high, nullptr, to, &search, workspace, bytes), wanted);
+      EXPECT_EQ(result.verdict, BF_UNKNOWN);
+      EXPECT_EQ(result.property_case, 77U);
+      EXPECT_EQ(result.clause, 78U);
+      EXPECT_EQ(result.counterexample, point.data());
+      EXPECT_EQ(point, (Floats{7, 7}));
+      EXPECT_EQ(search.boxes, 71U);
+      EXPECT_EQ(search.points, 72U);
+      EXPECT_EQ(search.open, 73U);
+      EXPECT_EQ(search.most_open, 74U);
+      EXPECT_EQ(search.proven, 75);
+      EXPECT_TRUE(d.is_clean_around(used));
+    };
+    const std::size_t bytes = d.workspace_bytes;
+    expect(BF_NULL_ARGUMENT, nullptr, upper.data(), &result, d.workspace, bytes);
+    expect(BF_NULL_ARGUMENT, lower.data(), nullptr, &result, d.workspace, bytes);
+    expect(BF_NULL_ARGUMENT, lower.data(), upper.data(), nullptr, d.workspace, bytes);
+    expect(BF_NULL_ARGUMENT, lower.data(), upper.data(), &result, nullptr, bytes);
+    expect(BF_WORKSPACE_TOO_SMALL, lower.data(), upper.data(), &result, d.workspace, bytes - 1);
+    expect(BF_WORKSPACE_TOO_SMALL, lower.data(), upper.data(), &result, d.workspace, 0);
+    expect(BF_WORKSPACE_MISALIGNED, lower.data(), upper.data(), &result, d.workspace + 4, bytes);
+    used = bytes;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (const bool above : {false, true}) {
+        const auto expect_with = [&](bf_status wanted, float x) {
+          Floats low = lower, high = upper;
+          (above ? high : low)[i] = x;
+          expect(wanted, low.data(), high.data(), &result, d.workspace, bytes);
+        };
+        expect_with(BF_NAN_INPUT, kNan);
+        expect_with(BF_INFINITE_BOX, above ? kInfinity : -kInfinity);
+        expect_with(BF_EMPTY_BOX, above ? -1.5F : 1.5F);
+      }
+  }
 }
 
 TEST_F(DecideCodeContract, BudgetSearchAndPointMayBeNull) {
-  for (const Floats& lower : {kRest, kLower}) {
-    bf_result result = {BF_UNKNOWN, 77, 77, nullptr};
-    EXPECT_EQ(d.decide(lower.data(), kUpper.data(), nullptr, &result, nullptr, d.workspace,
-                       d.workspace_bytes),
-              BF_OK);
-    EXPECT_EQ(result.verdict, lower == kRest ? BF_VERIFIED : BF_FALSIFIED);
-    EXPECT_EQ(result.counterexample, nullptr);
-    EXPECT_TRUE(d.is_clean_around(d.workspace_bytes));
+  for (const auto& one : deciders_) {
+    Decider& d = *one;
+    SCOPED_TRACE(d.engine() != nullptr ? "engine" : "compiled");
+    for (const Floats& lower : {kRest, kLower}) {
+      bf_result result = {BF_UNKNOWN, 77, 77, nullptr};
+      EXPECT_EQ(d.decide(lower.data(), kUpper.data(), nullptr, &result, nullptr, d.workspace,
+                         d.workspace_bytes),
+                BF_OK);
+      EXPECT_EQ(result.verdict, lower == kRest ? BF_VERIFIED : BF_FALSIFIED);
+      EXPECT_EQ(result.counterexample, nullptr);
+      EXPECT_TRUE(d.is_clean_around(d.workspace_bytes));
+    }
   }
 }
 
 TEST_F(DecideCodeContract, ABoxOutsideOfTheCasesIsVerified) {
-  const Decided far = d.run({5, 5}, {6, 6});
-  EXPECT_EQ(far.result.verdict, BF_VERIFIED);
-  EXPECT_EQ(far.search.boxes, 0U);
-  EXPECT_EQ(d.run({-9, -9}, {9, 9}).result.verdict, BF_FALSIFIED);
-  EXPECT_EQ(d.run({0, -9}, {9, 9}).result.verdict, BF_VERIFIED) << "a part of the case";
+  for (const auto& one : deciders_) {
+    Decider& d = *one;
+    SCOPED_TRACE(d.engine() != nullptr ? "engine" : "compiled");
+    const Decided far = d.run({5, 5}, {6, 6});
+    EXPECT_EQ(far.result.verdict, BF_VERIFIED);
+    EXPECT_EQ(far.search.boxes, 0U);
+    EXPECT_EQ(d.run({-9, -9}, {9, 9}).result.verdict, BF_FALSIFIED);
+    EXPECT_EQ(d.run({0, -9}, {9, 9}).result.verdict, BF_VERIFIED) << "a part of the case";
+  }
 }
 
 TEST_F(DecideCodeContract, TheSameOnEveryRun) {
-  for (const Floats& lower : {kRest, kLower}) {
-    const Decided a = d.run(lower, kUpper), b = d.run(lower, kUpper);
-    EXPECT_EQ(a.result.verdict, b.result.verdict);
-    EXPECT_EQ(a.point, b.point);
-    EXPECT_EQ(a.search.boxes, b.search.boxes);
-    EXPECT_EQ(a.search.points, b.search.points);
-    EXPECT_EQ(a.search.most_open, b.search.most_open);
+  for (const auto& one : deciders_) {
+    Decider& d = *one;
+    SCOPED_TRACE(d.engine() != nullptr ? "engine" : "compiled");
+    for (const Floats& lower : {kRest, kLower}) {
+      const Decided a = d.run(lower, kUpper), b = d.run(lower, kUpper);
+      EXPECT_EQ(a.result.verdict, b.result.verdict);
+      EXPECT_EQ(a.point, b.point);
+      EXPECT_EQ(a.search.boxes, b.search.boxes);
+      EXPECT_EQ(a.search.points, b.search.points);
+      EXPECT_EQ(a.search.most_open, b.search.most_open);
+    }
   }
 }
 
@@ -229,20 +263,24 @@ int stop_at_once(void* data, const bf_search* search) {
 }
 
 TEST_F(DecideCodeContract, TheCallerStopsIt) {
-  int calls = 0;
-  const bf_budget budget = {0, stop_at_once, &calls};
-  const Decided got = d.run(kLower, kUpper, &budget);
-  EXPECT_EQ(got.status, BF_OK);
-  EXPECT_EQ(got.result.verdict, BF_BUDGET);
-  EXPECT_EQ(got.search.boxes, 0U);
-  EXPECT_EQ(calls, 1);
+  for (const auto& one : deciders_) {
+    Decider& d = *one;
+    SCOPED_TRACE(d.engine() != nullptr ? "engine" : "compiled");
+    int calls = 0;
+    const bf_budget budget = {0, stop_at_once, &calls};
+    const Decided got = d.run(kLower, kUpper, &budget);
+    EXPECT_EQ(got.status, BF_OK);
+    EXPECT_EQ(got.result.verdict, BF_BUDGET);
+    EXPECT_EQ(got.search.boxes, 0U);
+    EXPECT_EQ(calls, 1);
+  }
 }
 
 // ---- limits
 
 // Between (-1, 0) and (0, 0) output 0 is -1/2 - x0 / 2, not below -1/2: at 0 bounds never show it,
 // for their roundings, however small a box becomes.
-class DecideCodeLimits : public testing::TestWithParam<int> {
+class DecideCodeLimits : public testing::TestWithParam<std::tuple<int, By>> {
  protected:
   Decided run(std::uint64_t boxes, std::size_t more = 0) {
     const bf_budget budget = {boxes, nullptr, nullptr};
@@ -255,7 +293,9 @@ class DecideCodeLimits : public testing::TestWithParam<int> {
     return got;
   }
 
-  Decider d{tiny("(assert (< Y_0 -0.5))"), [](CompileOptions& o) { o.planner.batch = GetParam(); }};
+  const int batch_ = std::get<int>(GetParam());
+  Decider d{tiny("(assert (< Y_0 -0.5))"), [this](CompileOptions& o) { o.planner.batch = batch_; },
+            std::get<By>(GetParam())};
 };
 
 TEST_P(DecideCodeLimits, TheBudgetOfBoxes) {
@@ -264,7 +304,7 @@ TEST_P(DecideCodeLimits, TheBudgetOfBoxes) {
 
 TEST_P(DecideCodeLimits, RoomForOpenBoxes) {
   constexpr std::uint64_t kBoxes = 100'000;
-  const auto batch = static_cast<std::uint64_t>(GetParam());
+  const auto batch = static_cast<std::uint64_t>(batch_);
   const std::uint64_t room = std::max<std::uint64_t>(128, 64 * batch);
   for (const std::uint64_t more : {0, 1, 10}) {
     const Decided full = run(kBoxes, more);
@@ -275,7 +315,9 @@ TEST_P(DecideCodeLimits, RoomForOpenBoxes) {
   EXPECT_EQ(run(kBoxes, 1000).search.boxes, kBoxes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Batches, DecideCodeLimits, testing::Values(1, 16));
+INSTANTIATE_TEST_SUITE_P(Batches, DecideCodeLimits,
+                         testing::Combine(testing::Values(1, 16),
+                                          testing::Values(By::kCompiler, By::kEngine)));
 
 }  // namespace
 }  // namespace bf_aot::cli

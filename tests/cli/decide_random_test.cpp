@@ -110,6 +110,7 @@ struct Case {
   unsigned seed;
   std::vector<int> widths;
   double margin;
+  bool compiled;
 };
 
 void PrintTo(const Case& one, std::ostream* out) {
@@ -118,19 +119,25 @@ void PrintTo(const Case& one, std::ostream* out) {
 
 class DecideRandom : public testing::TestWithParam<Case> {
  protected:
-  void add(Decider::Change change) {
-    deciders_.push_back(std::make_unique<Decider>(*random_.question, change));
+  void add(const Decider::Change& change, By by) {
+    deciders_.push_back(std::make_unique<Decider>(*random_.question, change, by));
   }
 
+  // The engine on all of them, one by one and side by side; compiled code where the case says so.
   void SetUp() override {
-    add([](CompileOptions&) {});
+    for (const int batch : {1, 16})
+      add([batch](CompileOptions& o) { o.planner.batch = batch; }, By::kEngine);
+    if (!GetParam().compiled) return;
+    add([](CompileOptions&) {}, By::kCompiler);
 #if defined(__x86_64__)
     for (const int batch : {1, 16})
-      add([batch](CompileOptions& o) {
-        o.planner.lowering = Lowering::kVector;
-        o.planner.target = find_target("x86-64");
-        o.planner.batch = batch;
-      });
+      add(
+          [batch](CompileOptions& o) {
+            o.planner.lowering = Lowering::kVector;
+            o.planner.target = find_target("x86-64");
+            o.planner.batch = batch;
+          },
+          By::kCompiler);
 #endif
   }
 
@@ -190,8 +197,15 @@ TEST_P(DecideRandom, AgreesWithSamples) {
   EXPECT_GT(falsified, one.margin > 0 ? -1 : 5);
 }
 
-const Case kCases[] = {{"narrow_holds", 1, {2, 6, 2}, 0.02},
-                       {"deep_violated", 3, {3, 6, 5, 2}, -0.1}};
+// Compiled code is tried on two of them: a compiler takes longer than all of the rest.
+const Case kCases[] = {{"narrow_holds", 1, {2, 6, 2}, 0.02, true},
+                       {"deep_violated", 3, {3, 6, 5, 2}, -0.1, true},
+                       {"narrow_violated", 5, {2, 6, 2}, -0.1, false},
+                       {"wide_holds", 7, {2, 16, 2}, 0.05, false},
+                       {"wide_violated", 9, {3, 20, 2}, -0.2, false},
+                       {"deep_holds", 11, {2, 5, 5, 5, 2}, 0.05, false},
+                       {"one_input_holds", 13, {1, 8, 8, 2}, 0.02, false},
+                       {"four_inputs_violated", 17, {4, 8, 2}, -0.2, false}};
 
 INSTANTIATE_TEST_SUITE_P(Nets, DecideRandom, testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });

@@ -20,10 +20,11 @@
 #include "frontend/vnnlib/vnnlib.h"
 #include "planner/entries/keep_coefficients.h"
 #include "runtime/bf.h"
+#include "tests/cli/engine_functions.h"
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
 
-// Verifiers with NAME_decide, compiled and loaded.
+// Verifiers with NAME_decide, compiled and loaded or run by the engine.
 namespace bf_aot::cli {
 
 using Floats = std::vector<float>;
@@ -58,13 +59,15 @@ constexpr float kUntouched = -12345.5F;
 
 class Decider {
  public:
-  using Decide = bf_status (*)(const float*, const float*, const bf_budget*, bf_result*, bf_search*,
-                               void*, std::size_t);
+  using Decide = bf_status(const float*, const float*, const bf_budget*, bf_result*, bf_search*,
+                           void*, std::size_t);
   using Change = std::function<void(CompileOptions&)>;
 
-  // Method crown for the generic target, but for what `change` says.
+  // Method crown for the generic target, but for what `change` says. The engine's are for this
+  // machine.
   explicit Decider(
-      const Question& question, const Change& change = [](CompileOptions&) {})
+      const Question& question, const Change& change = [](CompileOptions&) {},
+      By by = By::kCompiler)
       : inputs_(static_cast<std::size_t>(question.property.input_count)) {
     CompileOptions options;
     options.name = "net";
@@ -74,6 +77,17 @@ class Decider {
     options.planner.decide = true;
     options.property = question.property;
     change(options);
+    if (by == By::kEngine) {
+      engine_ = std::make_unique<EngineFunctions>(question.model, options);
+      decide = std::bind_front(&EngineFunctions::decide, engine_.get());
+      const Plan& plan = engine_->plan();
+      for (const ExportedFunction& each : plan.functions)
+        if (each.signature.purpose == Purpose::kDecide)
+          workspace_bytes = static_cast<std::size_t>(each.workspace.bytes);
+      open_box_bytes = static_cast<std::size_t>(plan.decide.open_box_bytes);
+      describe(plan);
+      return;
+    }
     Verifier verifier = compile(question.model, "v", options);
     for (EmittedFile& file : verifier.files) {
       if (file.suffix == ".cpp")
@@ -88,16 +102,15 @@ class Decider {
                  verifier.files);
     library_ = dlopen((folder_.path() / "v.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
-    decide = reinterpret_cast<Decide>(symbol("net_decide"));
+    decide = reinterpret_cast<Decide*>(symbol("net_decide"));
     const auto sizes = reinterpret_cast<std::size_t (*)(int)>(symbol("net_sizes"));
     workspace_bytes = sizes(0);
     open_box_bytes = sizes(1);
-    memory_.resize(kGuard + workspace_bytes + kMostMore * open_box_bytes + kGuard, kCanary);
-    workspace = memory_.data() + kGuard - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64;
-    split_weights = verifier.plan.split_weights;
-    keeps = keeps_coefficients(verifier.plan);
+    describe(verifier.plan);
   }
-  ~Decider() { dlclose(library_); }
+  ~Decider() {
+    if (library_ != nullptr) dlclose(library_);
+  }
   Decider(const Decider&) = delete;
   Decider& operator=(const Decider&) = delete;
 
@@ -120,12 +133,13 @@ class Decider {
                        [](unsigned char b) { return b == kCanary; });
   }
 
-  Decide decide = nullptr;
+  std::function<Decide> decide;
   std::size_t workspace_bytes = 0, open_box_bytes = 0;
   unsigned char* workspace = nullptr;
   Floats split_weights;
   bool keeps = false;  // coefficients of the rows
 
+  const EngineFunctions* engine() const { return engine_.get(); }  // null: it is compiled
   void* symbol(const char* name) {
     void* const found = dlsym(library_, name);
     if (found == nullptr) throw std::runtime_error(std::string("no symbol ") + name);
@@ -136,9 +150,17 @@ class Decider {
   static constexpr std::size_t kGuard = 256, kMostMore = 4096;
   static constexpr unsigned char kCanary = 0xA5;
 
+  void describe(const Plan& plan) {
+    memory_.resize(kGuard + workspace_bytes + kMostMore * open_box_bytes + kGuard, kCanary);
+    workspace = memory_.data() + kGuard - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64;
+    split_weights = plan.split_weights;
+    keeps = keeps_coefficients(plan);
+  }
+
   std::size_t inputs_;
   test::TempFolder folder_;
   void* library_ = nullptr;
+  std::unique_ptr<EngineFunctions> engine_;
   std::vector<unsigned char> memory_;
 };
 

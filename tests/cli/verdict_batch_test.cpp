@@ -1,10 +1,12 @@
-// NAME_verify_batch of a compiled verifier says of each box what NAME_verify says of it.
+// NAME_verify_batch, compiled or run by the engine, says of each box what NAME_verify says of it.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "aot/host/library.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "runtime/bf.h"
+#include "tests/cli/engine_functions.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
@@ -24,15 +27,17 @@ constexpr std::size_t kInputs = 2;
 constexpr int kBatch = 9;
 
 struct Case {
+  const char* name;
   Method method;
-  Lowering lowering;
+  Lowering lowering;  // kPrebuilt: run by the engine
+  bool side_by_side;
 };
 
 class Loaded {
  public:
-  using Verify = bf_status (*)(const float*, const float*, bf_result*, void*, std::size_t);
-  using VerifyBatch = bf_status (*)(std::size_t, const float*, const float*, bf_result*, bf_status*,
-                                    void*, std::size_t);
+  using Verify = bf_status(const float*, const float*, bf_result*, void*, std::size_t);
+  using VerifyBatch = bf_status(std::size_t, const float*, const float*, bf_result*, bf_status*,
+                                void*, std::size_t);
 
   Loaded(const std::string& property, const Case& how) {
     CompileOptions options;
@@ -42,6 +47,13 @@ class Loaded {
     options.planner.target = find_target(how.lowering == Lowering::kVector ? "x86-64" : "generic");
     options.planner.batch = kBatch;
     options.property = read_property(BF_SOURCE_DIR "/models/properties/" + property + ".vnnlib");
+    if (how.lowering == Lowering::kPrebuilt) {
+      engine_ = std::make_unique<EngineFunctions>(BF_SOURCE_DIR "/models/tiny.onnx", options);
+      verify = std::bind_front(&EngineFunctions::verify, engine_.get());
+      verify_batch = std::bind_front(&EngineFunctions::verify_batch, engine_.get());
+      side_by_side = engine_->plan().batch.side_by_side;
+      return;
+    }
     const Verifier verifier = compile(BF_SOURCE_DIR "/models/tiny.onnx", "v", options);
     for (const EmittedFile& file : verifier.files)
       write_file(folder_.path() / ("v" + file.suffix), file.bytes);
@@ -51,22 +63,25 @@ class Loaded {
                  verifier.files);
     library_ = dlopen((folder_.path() / "v.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
-    verify = reinterpret_cast<Verify>(dlsym(library_, "tiny_verify"));
-    verify_batch = reinterpret_cast<VerifyBatch>(dlsym(library_, "tiny_verify_batch"));
+    verify = reinterpret_cast<Verify*>(dlsym(library_, "tiny_verify"));
+    verify_batch = reinterpret_cast<VerifyBatch*>(dlsym(library_, "tiny_verify_batch"));
     side_by_side = verifier.plan.batch.side_by_side;
   }
-  ~Loaded() { dlclose(library_); }
+  ~Loaded() {
+    if (library_ != nullptr) dlclose(library_);
+  }
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
-  Verify verify = nullptr;
-  VerifyBatch verify_batch = nullptr;
+  std::function<Verify> verify;
+  std::function<VerifyBatch> verify_batch;
   int side_by_side = 1;
   alignas(64) unsigned char workspace[1 << 16];
 
  private:
   test::TempFolder folder_;
   void* library_ = nullptr;
+  std::unique_ptr<EngineFunctions> engine_;
 };
 
 class VerdictBatch : public testing::TestWithParam<Case> {
@@ -85,7 +100,7 @@ TEST_P(VerdictBatch, SaysWhatSingleCallsSay) {
   int verified = 0, falsified = 0, unknown = 0, bad = 0;
   for (const char* property : {"tiny_holds", "tiny_violated", "tiny_cases"}) {
     Loaded loaded(property, GetParam());
-    ASSERT_EQ(loaded.side_by_side > 1, GetParam().lowering == Lowering::kVector);
+    ASSERT_EQ(loaded.side_by_side > 1, GetParam().side_by_side);
     for (int call = 0; call < 60; ++call) {
       const auto count = static_cast<std::size_t>(1 + call % kBatch);
       std::vector<float> lower(count * kInputs), upper(count * kInputs);
@@ -154,15 +169,17 @@ TEST_P(VerdictBatch, ChecksItsArguments) {
   EXPECT_EQ(status, BF_OK);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, VerdictBatch,
-                         testing::Values(Case{Method::kIbp, Lowering::kVector},
-                                         Case{Method::kCrown, Lowering::kVector},
-                                         Case{Method::kCrown, Lowering::kGeneric}),
-                         [](const auto& test) {
-                           return test.param.lowering == Lowering::kGeneric ? "by_turns"
-                                  : test.param.method == Method::kIbp       ? "ibp_lanes"
-                                                                            : "crown_lanes";
-                         });
+constexpr Case kWays[] = {
+    {"ibp_lanes", Method::kIbp, Lowering::kVector, true},
+    {"crown_lanes", Method::kCrown, Lowering::kVector, true},
+    {"by_turns", Method::kCrown, Lowering::kGeneric, false},
+    {"ibp_engine", Method::kIbp, Lowering::kPrebuilt, true},
+    {"crown_engine", Method::kCrown, Lowering::kPrebuilt, true},
+    {"alpha_crown_engine", Method::kAlphaCrown, Lowering::kPrebuilt, false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, VerdictBatch, testing::ValuesIn(kWays),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace bf_aot::cli

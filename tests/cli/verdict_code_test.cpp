@@ -1,11 +1,12 @@
-// NAME_verify and NAME_property_box of a compiled verifier, against points that are evaluated in
-// exact arithmetic.
+// NAME_verify and NAME_property_box of compiled verifiers and of the engine's, against points that
+// are evaluated in exact arithmetic.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
@@ -17,6 +18,7 @@
 #include "frontend/import/importer.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "runtime/bf.h"
+#include "tests/cli/engine_functions.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
@@ -27,19 +29,30 @@ namespace {
 constexpr char kModel[] = BF_SOURCE_DIR "/models/tiny.onnx";
 constexpr int kInputs = 2;
 
-// A verifier of tiny.onnx with a property, compiled and loaded.
+struct Way {
+  Method method;
+  By by;
+};
+
+// A verifier of tiny.onnx with a property, compiled and loaded or run by the engine.
 class Loaded {
  public:
-  using Verify = bf_status (*)(const float*, const float*, bf_result*, void*, std::size_t);
-  using PropertyBox = bf_status (*)(std::size_t, float*, float*);
+  using Verify = bf_status(const float*, const float*, bf_result*, void*, std::size_t);
+  using PropertyBox = bf_status(std::size_t, float*, float*);
 
-  Loaded(const std::string& property, Method method) : property_(read_property(property)) {
+  Loaded(const std::string& property, const Way& way) : property_(read_property(property)) {
     CompileOptions options;
     options.name = "tiny";
-    options.planner.method = method;
+    options.planner.method = way.method;
     options.planner.target = find_target("generic");
     options.planner.lowering = Lowering::kGeneric;
     options.property = property_;
+    if (way.by == By::kEngine) {
+      engine_ = std::make_unique<EngineFunctions>(kModel, options);
+      verify = std::bind_front(&EngineFunctions::verify, engine_.get());
+      box = std::bind_front(&EngineFunctions::property_box, engine_.get());
+      return;
+    }
     const Verifier verifier = compile(kModel, "v", options);
     for (const EmittedFile& file : verifier.files)
       write_file(folder_.path() / ("v" + file.suffix), file.bytes);
@@ -49,10 +62,12 @@ class Loaded {
                  verifier.files);
     library_ = dlopen((folder_.path() / "v.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
-    verify = reinterpret_cast<Verify>(dlsym(library_, "tiny_verify"));
-    box = reinterpret_cast<PropertyBox>(dlsym(library_, "tiny_property_box"));
+    verify = reinterpret_cast<Verify*>(dlsym(library_, "tiny_verify"));
+    box = reinterpret_cast<PropertyBox*>(dlsym(library_, "tiny_property_box"));
   }
-  ~Loaded() { dlclose(library_); }
+  ~Loaded() {
+    if (library_ != nullptr) dlclose(library_);
+  }
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
@@ -65,13 +80,14 @@ class Loaded {
     return result;
   }
 
-  Verify verify = nullptr;
-  PropertyBox box = nullptr;
+  std::function<Verify> verify;
+  std::function<PropertyBox> box;
 
  private:
   Property property_;
   test::TempFolder folder_;
   void* library_ = nullptr;
+  std::unique_ptr<EngineFunctions> engine_;
   alignas(64) unsigned char workspace_[1 << 16];
 };
 
@@ -79,7 +95,7 @@ std::string property_path(const std::string& name) {
   return BF_SOURCE_DIR "/models/properties/" + name + ".vnnlib";
 }
 
-class VerdictCode : public testing::TestWithParam<Method> {};
+class VerdictCode : public testing::TestWithParam<Way> {};
 
 TEST_P(VerdictCode, WholeProperties) {
   Loaded holds(property_path("tiny_holds"), GetParam());
@@ -193,14 +209,18 @@ TEST_P(VerdictCode, OutsideOfAllCases) {
   EXPECT_EQ(loaded.run(lower, upper).verdict, BF_VERIFIED);
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, VerdictCode,
-                         testing::Values(Method::kIbp, Method::kCrownIbp, Method::kCrown),
-                         [](const auto& instance) {
-                           std::string name(to_string(instance.param));
-                           for (char& c : name)
-                             if (c == '-') c = '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Methods, VerdictCode,
+    testing::Values(Way{Method::kIbp, By::kCompiler}, Way{Method::kCrownIbp, By::kCompiler},
+                    Way{Method::kCrown, By::kCompiler}, Way{Method::kIbp, By::kEngine},
+                    Way{Method::kCrownIbp, By::kEngine}, Way{Method::kCrown, By::kEngine},
+                    Way{Method::kAlphaCrown, By::kEngine}, Way{Method::kForward, By::kEngine}),
+    [](const auto& instance) {
+      std::string name(to_string(instance.param.method));
+      for (char& c : name)
+        if (c == '-') c = '_';
+      return name + "_" + std::string(to_string(instance.param.by));
+    });
 
 }  // namespace
 }  // namespace bf_aot::cli

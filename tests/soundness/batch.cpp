@@ -12,6 +12,7 @@
 #include "aot/constants/weights.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
+#include "aot/interface/emit_verify.h"
 #include "planner/tuning/schedule_space.h"
 #include "tests/soundness/random_net.h"
 
@@ -60,6 +61,18 @@ PlannerConfig with_random_schedules(const Graph& graph, PlannerConfig config, Ra
   return config;
 }
 
+namespace {
+
+ModelInfo model_info(const Graph& graph) {
+  ModelInfo info;
+  info.file_name = graph.name;
+  info.sha256 = std::string(64, '0');
+  info.opset = 17;
+  return info;
+}
+
+}  // namespace
+
 Arena::Arena(std::size_t bytes, std::size_t align)
     : bytes_(bytes + align + 2 * kGuardBytes, kGuard), count_(bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data() + kGuardBytes);
@@ -84,21 +97,38 @@ std::size_t Batch::add(const Net& net, const PlannerConfig& config) {
   return add(to_graph(net), false, config);
 }
 
-// Each source is included in a namespace of its own: its helpers have the same names as the
-// others'. What it includes itself was included before.
+std::string Batch::next_name() const {
+  return fmt::format("net_{}", plans_.size());
+}
+
 std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& config,
                        const Instruments& instruments) {
-  const std::string name = fmt::format("net_{}", plans_.size());
-  ModelInfo info;
-  info.file_name = graph.name;
-  info.sha256 = std::string(64, '0');
-  info.opset = 17;
-  plans_.push_back(bf_aot::plan(graph, info, name, has_spec, config));
+  return add(bf_aot::plan(graph, model_info(graph), next_name(), has_spec, config), nullptr,
+             instruments);
+}
+
+std::size_t Batch::add(const Graph& graph, const Property& property, const PlannerConfig& config) {
+  PlanOptions options;
+  options.property = true;
+  const std::size_t added = add(
+      bf_aot::plan(graph, model_info(graph), next_name(), true, config, options), &property, {});
+  verdicts_ = true;
+  return added;
+}
+
+// Each source is included in a namespace of its own: its helpers have the same names as the
+// others'. What it includes itself was included before.
+std::size_t Batch::add(Plan plan, const Property* property, const Instruments& instruments) {
+  plans_.push_back(std::move(plan));
   const Plan& made = plans_.back();
+  const std::string& name = made.name;
   const std::filesystem::path& folder = folder_.path();
-  write(folder / (name + ".cpp"), emit_source(made, name, nullptr, instruments));
-  write(folder / (name + ".h"), emit_header(made));
-  for (const EmittedFile& file : emit_weight_files(made, name)) {
+  write(folder / (name + ".cpp"), emit_source(made, name, property, instruments));
+  write(folder / (name + ".h"), emit_header(made, property));
+  std::vector<EmittedFile> files = emit_weight_files(made, name);
+  if (property != nullptr)
+    if (auto file = emit_property_file(made, *property, name)) files.push_back(std::move(*file));
+  for (const EmittedFile& file : files) {
     write(folder / (name + file.suffix), file.bytes);
     if (file.suffix.ends_with(".S")) assembly_.push_back(name + file.suffix);
   }
@@ -128,7 +158,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/functions/functions.h\"\n"
             "#include \"bf/sums/planes.h\"\n"
             "#include \"bf/sums/slopes.h\"\n" +
-            unit_);
+            (verdicts_ ? "#include \"bf/search/branch_and_bound.h\"\n" : "") + unit_);
   const Target& target = plans_.front().config.target;
   // The same source has been compiled before where neither compiler nor runtime has changed.
   const std::string cached = cli::find_program("ccache") ? "ccache " : "";

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aot/interface/emit.h"
+#include "frontend/property.h"
 #include "planner/planner.h"
 #include "runtime/bf.h"
 #include "tests/soundness/net.h"
@@ -74,6 +75,8 @@ class Batch {
   std::size_t add(const Net& net, const PlannerConfig& config);
   std::size_t add(const Graph& graph, bool has_spec, const PlannerConfig& config,
                   const Instruments& instruments = {});
+  // With the functions of a property, whose rows are the graph's last output.
+  std::size_t add(const Graph& graph, const Property& property, const PlannerConfig& config);
 
   // Compiles all of them in one run of the compiler, and loads them.
   void build(const Build& how);
@@ -92,8 +95,12 @@ class Batch {
   bool has_symbol(std::size_t i, const std::string& suffix) const;
 
  private:
+  std::size_t add(Plan plan, const Property* property, const Instruments& instruments);
+  std::string next_name() const;
+
   TemporaryFolder folder_;
   std::vector<Plan> plans_;
+  bool verdicts_ = false;  // there are functions of properties
   std::vector<std::string> assembly_;
   std::string unit_;
   void* library_ = nullptr;

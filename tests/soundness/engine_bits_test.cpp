@@ -1,13 +1,15 @@
 // The engine and generated code run the same plan in the same steps: without contraction they give
 // the same bits. Random networks of every kind by all methods, and every function of a plan that
-// makes bounds. BF_SEED=n repeats a run.
+// makes bounds or judges a property. BF_SEED=n repeats a run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "frontend/diagnostic.h"
@@ -21,6 +23,7 @@
 #include "tests/soundness/executors.h"
 #include "tests/soundness/general.h"
 #include "tests/soundness/image_nets.h"
+#include "tests/soundness/verdicts.h"
 
 namespace bf_aot::soundness {
 namespace {
@@ -80,12 +83,6 @@ class Coverage {
       // Plans for prebuilt code do without them.
       if (signature.routine == Routine::kFirstLink) continue;
       if (signature.routine == Routine::kMaxIntervalGroups) continue;
-      // Of plans that decide a property: cli.verify. Of windows that these networks do not have.
-      if (signature.routine == Routine::kKeepCoefficients ||
-          signature.routine == Routine::kKeepCoefficientsOfBoxes ||
-          signature.routine == Routine::kConcretizeWindow ||
-          signature.routine == Routine::kAddWindow)
-        continue;
       EXPECT_TRUE(routines_.contains(signature.routine)) << "nothing calls " << signature.name;
     }
     for (const KernelKind kind :
@@ -136,15 +133,22 @@ class EngineBits : public ::testing::Test {
   using MakeBox = FloatBox (*)(Random&, int inputs);
 
   // Not what the planner refuses.
+  // property: whose rows the graph's last output is, or null.
   void add(const Graph& graph, bool has_spec, PlannerConfig config, MakeBox make_box,
-           const std::string& label) {
+           const std::string& label, const Property* property = nullptr) {
     try {
-      batch_.add(graph, has_spec, config);
+      if (property != nullptr) {
+        config.decide = true;
+        batch_.add(graph, *property, config);
+      } else {
+        batch_.add(graph, has_spec, config);
+      }
     } catch (const CompileError& error) {
       ++refused_[error.diagnostics().front().code];
       return;
     }
     boxes_.push_back(make_box);
+    properties_.push_back(property == nullptr ? std::nullopt : std::optional(*property));
     labels_.push_back(fmt::format("{}, {}, batch {}, workers {}", label, to_string(config.method),
                                   config.batch, config.workers));
     coverage_.add(batch_.plan(batch_.size() - 1));
@@ -177,6 +181,59 @@ class EngineBits : public ::testing::Test {
       }
   }
 
+  // Networks that judge properties, whose boxes are near to the property's.
+  void add_dense_property(int way) {
+    for (const Method method : kMethods)
+      for (int family = way % 4; family < kFamilies; family += 4) {
+        const Net net = random_net(property_random_, static_cast<Family>(family));
+        const ExactNet exact(net);
+        const auto values = [&](const std::vector<mpq_class>& x) {
+          std::vector<double> rounded;
+          for (const mpq_class& each : x) rounded.push_back(each.get_d());
+          const Numbers y = exact.evaluate(exact_numbers(rounded));
+          std::vector<mpq_class> made;
+          for (std::size_t i = 0; i < y.values.size(); ++i) made.push_back(y.rational(i));
+          return made;
+        };
+        const FloatBox box =
+            random_box(property_random_, net.inputs(), pick(property_random_, 0, kBoxKinds - 1));
+        const Property property = random_property(property_random_, box, net.outputs(), values);
+        add(
+            graph_with_spec(net, to_spec(property)), true, configured(method, way),
+            [](Random& random, int inputs) {
+              return random_box(random, inputs, pick(random, 0, kBoxKinds - 1));
+            },
+            net.label + ", a property", &property);
+      }
+  }
+
+  void add_general_property(int way) {
+    for (const Method method : kMethods) {
+      if (method == Method::kForward) continue;
+      Example example = random_example(property_random_, testing::Numbers::kFloats);
+      while (example.divides) example = random_example(property_random_, testing::Numbers::kFloats);
+      std::int64_t inputs = 0, outputs = 0;
+      for (const ValueId id : example.graph.inputs)
+        inputs += element_count(example.graph.value(id).shape);
+      for (const ValueId id : example.graph.outputs)
+        outputs += element_count(example.graph.value(id).shape);
+      const Property property = random_property(
+          property_random_, random_general_box(property_random_, static_cast<int>(inputs)),
+          static_cast<int>(outputs), [&](const Point& x) { return evaluate_at(example, x); });
+      const LinearSpec spec = to_spec(property);
+      PassOptions passes;
+      passes.spec = &spec;
+      try {
+        normalise(example.graph, passes);
+      } catch (const CompileError& error) {
+        ++refused_[error.diagnostics().front().code];
+        continue;
+      }
+      add(example.graph, true, configured(method, way), random_general_box, "general, a property",
+          &property);
+    }
+  }
+
   void add_images(int way, const std::vector<Method>& methods) {
     for (const ImageNet& net : image_nets())
       for (const Method method : methods) {
@@ -200,11 +257,14 @@ class EngineBits : public ::testing::Test {
   }
 
   void check(std::size_t i);
+  void check_verdicts(std::size_t i, const Callee& engine, const Callee& compiled);
   void check_contexts(const Plan& plan, const Callee& engine, const Callee& compiled, MakeBox make);
 
-  Random random_;
+  Random random_, property_random_;
   Batch batch_;
   std::vector<MakeBox> boxes_;
+  std::vector<std::optional<Property>> properties_;
+  std::map<bf_verdict, int> verdicts_;
   std::vector<std::string> labels_;
   std::map<std::string, int> refused_;
   std::set<std::string> functions_;
@@ -240,10 +300,77 @@ void EngineBits::check_contexts(const Plan& plan, const Callee& engine, const Ca
   }
 }
 
+// On the cases' own boxes, on parts of them, on points and on boxes of any kind, some of them bad.
+void EngineBits::check_verdicts(std::size_t i, const Callee& engine, const Callee& compiled) {
+  const Plan& plan = batch_.plan(i);
+  const Property& property = *properties_[i];
+  std::vector<FloatBox> boxes;
+  for (std::size_t k = 0; k < property.cases.size() + 1; ++k) {
+    std::vector<FloatBox> found;
+    for (const Callee& callee : {engine, compiled}) {
+      FloatBox box = {std::vector<float>(static_cast<std::size_t>(plan.input_count), 77.0F),
+                      std::vector<float>(static_cast<std::size_t>(plan.input_count), 78.0F)};
+      engine::Arguments a;
+      a.index = k;
+      a.case_lower = box.lower.data();
+      a.case_upper = box.upper.data();
+      EXPECT_EQ(callee({Purpose::kPropertyBox}, a),
+                k < property.cases.size() ? BF_OK : BF_NO_SUCH_CASE);
+      found.push_back(box);
+    }
+    EXPECT_TRUE(same(found[0].lower, found[1].lower) && same(found[0].upper, found[1].upper));
+    if (k < property.cases.size()) boxes.push_back(found[0]);
+  }
+  functions_.insert("property_box");
+  const std::size_t cases = boxes.size();
+  for (int k = 0; boxes.size() < 16; ++k) {
+    FloatBox box = boxes[static_cast<std::size_t>(k) % cases];
+    for (std::size_t j = 0; j < box.lower.size(); ++j) {
+      const float middle = box.lower[j] / 2 + box.upper[j] / 2;
+      const int part = k % 4 == 3 ? 2 : pick(random_, 0, 3);
+      if (part == 0 || part == 2) box.lower[j] = middle;
+      if (part == 1 || part == 2) box.upper[j] = middle;
+    }
+    if (k == 5) box.lower[0] = std::numeric_limits<float>::quiet_NaN();
+    if (k % 5 == 4) box = boxes_[i](random_, plan.input_count);
+    boxes.push_back(std::move(box));
+  }
+  const SerialExecutor executor(Habit::kInOrder, 2);
+  for (const ExportedFunction& function : plan.functions) {
+    const Signature& signature = function.signature;
+    const bool decide = signature.purpose == Purpose::kDecide;
+    if (signature.purpose != Purpose::kVerify && !decide) continue;
+    functions_.insert(suffix_of(signature));
+    std::optional<Arena> mine, theirs;
+    if (signature.cached) {
+      mine = new_context(plan, engine);
+      theirs = new_context(plan, compiled);
+    }
+    const std::size_t calls = signature.batch ? 3 : decide ? 6 : boxes.size();
+    for (std::size_t call = 0; call < calls; ++call) {
+      SCOPED_TRACE(fmt::format("{}, call {}", suffix_of(signature), call));
+      std::vector<FloatBox> given = {boxes[call]};
+      constexpr std::size_t kCounts[] = {16, 5, 1};
+      if (signature.batch)
+        given.assign(boxes.begin(), boxes.begin() + static_cast<std::ptrdiff_t>(kCounts[call]));
+      const bf_executor* const workers = signature.parallel ? executor.get() : nullptr;
+      const Verdicts a = call_verdicts(plan, engine, signature, given,
+                                       {mine ? &*mine : nullptr, workers}, decide ? 40 : 0);
+      const Verdicts b = call_verdicts(plan, compiled, signature, given,
+                                       {theirs ? &*theirs : nullptr, workers}, decide ? 40 : 0);
+      EXPECT_EQ(difference(a, b), "");
+      for (const Judged& each : a.boxes)
+        if (each.status == BF_OK) ++verdicts_[each.result.verdict];
+    }
+  }
+}
+
 void EngineBits::check(std::size_t i) {
   const Plan& plan = batch_.plan(i);
   const std::string target = plan.config.target.name;
-  const engine::Engine engine(std::make_shared<const Plan>(plan), exact_code(target));
+  engine::EngineOptions options;
+  if (properties_[i]) options.property = &*properties_[i];
+  const engine::Engine engine(std::make_shared<const Plan>(plan), exact_code(target), options);
   const Callee mine = callee_of(engine), theirs = callee_of(batch_, i);
   const SerialExecutor executor(Habit::kInOrder, 2);
   std::vector<FloatBox> boxes;
@@ -269,15 +396,19 @@ void EngineBits::check(std::size_t i) {
     EXPECT_TRUE(same(a.lower, b.lower)) << "evaluate";
   }
   if (plan.config.reuse.any()) check_contexts(plan, mine, theirs, boxes_[i]);
+  if (properties_[i]) check_verdicts(i, mine, theirs);
 }
 
 TEST_F(EngineBits, AreThoseOfGeneratedCode) {
   if (!has_compiler("g++")) GTEST_SKIP() << "g++ is not installed";
   std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed()));
   random_.seed(seed());
+  property_random_.seed(seed() + 1);
   for (int way = 0; way < kWays; ++way) {
     add_dense(way);
     add_general(way, 2);
+    add_dense_property(way);
+    add_general_property(way);
   }
   add_images(0, {Method::kIbp, Method::kCrown, Method::kAlphaCrown});
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
@@ -288,7 +419,10 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
   std::printf("%zu plans\n", batch_.size());
   for (const auto& [code, count] : refused_) std::printf("%s: %d graphs\n", code.c_str(), count);
   for (const std::string& name : functions_) std::printf("%s\n", name.c_str());
-  EXPECT_EQ(functions_.size(), 11U) << "some function does not occur";
+  for (const auto& [verdict, count] : verdicts_)
+    std::printf("verdict %d: %d boxes\n", static_cast<int>(verdict), count);
+  EXPECT_EQ(functions_.size(), 20U) << "some function does not occur";
+  EXPECT_EQ(verdicts_.size(), 4U) << "some verdict does not occur";
   coverage_.expect_all();
 }
 

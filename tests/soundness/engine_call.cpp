@@ -20,6 +20,10 @@ auto argument(const engine::Arguments& a) {
     return a.context;
   else if constexpr (name == "context_bytes")
     return a.context_bytes;
+  else if constexpr (name == "lower" && parameter.written)
+    return a.case_lower;
+  else if constexpr (name == "upper" && parameter.written)
+    return a.case_upper;
   else if constexpr (name == "count")
     return a.count;
   else if constexpr (name == "lower")
@@ -36,6 +40,14 @@ auto argument(const engine::Arguments& a) {
     return a.x;
   else if constexpr (name == "y")
     return a.y;
+  else if constexpr (name == "index")
+    return a.index;
+  else if constexpr (name == "result" || name == "results")
+    return a.results;
+  else if constexpr (name == "budget")
+    return a.budget;
+  else if constexpr (name == "search")
+    return a.search;
   else if constexpr (name == "statuses")
     return a.statuses;
   else if constexpr (name == "workspace")
@@ -64,8 +76,8 @@ bf_status call_symbol(void* symbol, const engine::Arguments& a,
 // What outputs hold before a call.
 constexpr float kLowerBefore = 12345, kUpperBefore = 54321;
 
-// Bounds of all kinds, evaluation, and what contexts need.
-constexpr std::size_t kSignatures = 19;
+// Bounds and verdicts of all kinds, evaluation, and what contexts need.
+constexpr std::size_t kSignatures = 26;
 constexpr std::array<Signature, kSignatures> all_signatures() {
   std::array<Signature, kSignatures> all = {};
   std::size_t n = 0;
@@ -80,6 +92,12 @@ constexpr std::array<Signature, kSignatures> all_signatures() {
   all[n++] = {Purpose::kContextSave};
   all[n++] = {Purpose::kContextLoad};
   all[n++] = {Purpose::kEvaluate};
+  for (const bool batch : {false, true})
+    for (const bool parallel : {false, true})
+      all[n++] = {Purpose::kVerify, false, false, false, batch, parallel};
+  all[n++] = {Purpose::kVerify, false, false, true};
+  all[n++] = {Purpose::kPropertyBox};
+  all[n++] = {Purpose::kDecide};
   return all;
 }
 constexpr std::array<Signature, kSignatures> kAll = all_signatures();
@@ -97,6 +115,8 @@ bf_status call_symbol(const Signature& signature, void* symbol, const engine::Ar
   if (!found) throw std::logic_error("no pointer to " + suffix_of(signature));
   return status;
 }
+
+}  // namespace
 
 Arena workspace_for(const Plan& plan, const Signature& signature, const CallWith& with,
                     std::size_t& bytes) {
@@ -120,8 +140,6 @@ void expect_guards(const Arena& arena) {
   if (!arena.guards_intact()) throw std::logic_error("written outside the memory of a call");
 }
 
-}  // namespace
-
 std::vector<std::string> engine_targets() {
   std::vector<std::string> found;
   for (const char* name : {"x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "generic"})
@@ -130,13 +148,28 @@ std::vector<std::string> engine_targets() {
   return found;
 }
 
-std::shared_ptr<const Plan> plan_for_engine(const Graph& graph, bool has_spec,
-                                            const PlannerConfig& config) {
+namespace {
+
+std::shared_ptr<const Plan> planned(const Graph& graph, bool has_spec, bool property,
+                                    const PlannerConfig& config) {
   ModelInfo info;
   info.file_name = graph.name;
   info.sha256 = std::string(64, '0');
   info.opset = 17;
-  return std::make_shared<const Plan>(bf_aot::plan(graph, info, "net", has_spec, config));
+  PlanOptions options;
+  options.property = property;
+  return std::make_shared<const Plan>(bf_aot::plan(graph, info, "net", has_spec, config, options));
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> plan_for_engine(const Graph& graph, bool has_spec,
+                                            const PlannerConfig& config) {
+  return planned(graph, has_spec, false, config);
+}
+
+std::shared_ptr<const Plan> plan_for_property(const Graph& graph, const PlannerConfig& config) {
+  return planned(graph, true, true, config);
 }
 
 Callee callee_of(const engine::Engine& engine) {

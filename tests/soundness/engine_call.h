@@ -18,6 +18,8 @@ std::vector<std::string> engine_targets();
 
 std::shared_ptr<const Plan> plan_for_engine(const Graph& graph, bool has_spec,
                                             const PlannerConfig& config);
+// Of the functions of a property, whose rows are the graph's last output.
+std::shared_ptr<const Plan> plan_for_property(const Graph& graph, const PlannerConfig& config);
 
 using Callee = std::function<bf_status(const Signature&, const engine::Arguments&)>;
 
@@ -37,6 +39,12 @@ struct CallWith {
   // For how many workers there is memory; default: for those of the executor that the plan uses.
   std::optional<std::size_t> workers = std::nullopt;
 };
+
+// Guarded memory for a call, of so many bytes as it asks for, poisoned.
+Arena workspace_for(const Plan& plan, const Signature& signature, const CallWith& with,
+                    std::size_t& bytes);
+// Throws when there was a write outside of it.
+void expect_guards(const Arena& arena);
 
 // Whether a call left the box's bounds as they were before.
 bool untouched(const Outcome& outcome);

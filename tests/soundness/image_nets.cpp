@@ -59,11 +59,17 @@ class Chain {
     return add_node(std::move(max), {last_}, rows);
   }
 
-  ValueId add_sum(ValueId other) {
+  ValueId add_sum(ValueId other, bool relu = true) {
     const std::int64_t count = graph_.value(other).shape.at(0);
     add_node(Binary{Binary::Kind::kAdd}, {last_, other}, count);
-    return add_node(Relu{}, {last_}, count);
+    return relu ? add_node(Relu{}, {last_}, count) : last_;
   }
+
+  ValueId add_relu() { return add_node(Relu{}, {last_}, graph_.value(last_).shape.at(0)); }
+
+  // What is added next reads it.
+  void go_on_from(ValueId value) { last_ = value; }
+  ValueId input() const { return graph_.inputs.front(); }
 
   Graph finish() {
     graph_.outputs = {last_};
@@ -133,6 +139,33 @@ Graph residual_block() {
   return chain.finish();
 }
 
+// Two convolutions read the input, and sums of both branches: rows have coefficients of its pixels.
+Graph two_of_the_input() {
+  Chain chain(2 * 16);
+  const ValueId first = chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.go_on_from(chain.input());
+  chain.add(chain.conv(2, 8, kImage, kSquare));
+  chain.add_sum(first);
+  chain.add(chain.conv(8, 9, kImage, kSquare));
+  chain.add(chain.conv(9, 3, kImage, kSquare), false);
+  return chain.finish();
+}
+
+// Activations come before convolutions: what is added goes on unchanged.
+Graph residual_before() {
+  Chain chain(2 * 16);
+  const ValueId first = chain.add(chain.conv(2, 8, kImage, kSquare), false);
+  chain.add_relu();
+  chain.add(chain.conv(8, 8, kImage, kSquare), false);
+  const ValueId second = chain.add_sum(first, false);
+  chain.add_relu();
+  chain.add(chain.conv(8, 8, kImage, kSquare), false);
+  chain.add_sum(second, false);
+  chain.add_relu();
+  chain.add(chain.conv(8, 3, kImage, kSquare), false);
+  return chain.finish();
+}
+
 Graph depthwise() {
   Chain chain(2 * 16);
   chain.add(chain.conv(2, 8, kImage, kSquare));
@@ -180,6 +213,8 @@ const std::vector<ImageNet>& image_nets() {
       {"transposed_image", transposed_image},
       {"reshaped_image", reshaped_image},
       {"residual_block", residual_block},
+      {"two_of_the_input", two_of_the_input},
+      {"residual_before", residual_before},
       {"depthwise", depthwise},
       {"max_pool", max_pool, 100, true},
       {"max_of_overlaps", max_of_overlaps, 100, true},
