@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "aot/constants/weights.h"
 #include "aot/text/banner.h"
 #include "aot/text/literals.h"
@@ -73,34 +71,11 @@ void append_array(const Plan& plan, const WeightTable& table, std::string& text)
   text += "\n};\n\n";
 }
 
-void store(const WeightTable& table, double value, char* at) {
-  switch (element_of(table.kind)) {
-    case Element::kFloat64:
-      std::memcpy(at, &value, 8);
-      break;
-    case Element::kInt32: {
-      const auto index = static_cast<std::int32_t>(value);
-      std::memcpy(at, &index, 4);
-      break;
-    }
-    case Element::kFloat32: {
-      const auto narrow = static_cast<float>(value);
-      std::memcpy(at, &narrow, 4);
-      break;
-    }
-  }
-}
-
 std::string blob(const Plan& plan) {
   const std::vector<WeightTable> tables = weight_tables(plan);
   std::string bytes(static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align)), '\0');
-  for (const WeightTable& table : tables) {
-    if (table.same_as >= 0) continue;
-    char* const at = bytes.data() + table.offset;
-    const auto size = static_cast<std::int64_t>(size_of(element_of(table.kind)));
-    for (std::int64_t i = 0; i < table.count; ++i)
-      store(table, table_element(plan, table, i), at + size * i);
-  }
+  for (const WeightTable& table : tables)
+    if (table.same_as < 0) pack_table(plan, table, bytes.data() + table.offset);
   return bytes;
 }
 

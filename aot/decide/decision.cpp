@@ -77,6 +77,7 @@ class Decision {
 
   void apply(Method method, double branching) {
     const Stopwatch making;
+    network_.release();
     const DecisionVerifier made = calls_.make_verifier(method, branching > 0);
     const HostVerifier& verifier = *made.host;
     outcome_.make_seconds += making.seconds();

@@ -83,19 +83,36 @@ Side at_least(const Bounded& x, double bound) {
 
 }  // namespace
 
-Sampler::Sampler(const std::filesystem::path& model) : graph_(import_model(model).graph) {}
+Sampler::Sampler(std::filesystem::path model) : model_(std::move(model)) {
+  (void)graph();
+}
+
+const Graph& Sampler::graph() const {
+  if (!graph_) graph_ = import_model(model_).graph;
+  return *graph_;
+}
+
+void Sampler::release() const {
+  if (model_.empty() || !graph_) return;
+  constexpr std::size_t kLarge = std::size_t{1} << 20;  // numbers, which are read in a moment
+  std::size_t numbers = 0;
+  for (const Node& node : graph_->nodes)
+    if (const auto* const literal = std::get_if<Literal>(&node.op))
+      numbers += literal->value.data.size();
+  if (numbers >= kLarge) graph_.reset();
+}
 
 Sampler::Sampler(Graph imported, const Float32Semantics& semantics)
     : graph_(std::move(imported)), float32_(true) {
-  round_float32(graph_, semantics);
+  round_float32(*graph_, semantics);
 }
 
 template <class Number>
 std::vector<std::vector<Number>> Sampler::split(const std::vector<Number>& input) const {
   std::vector<std::vector<Number>> inputs;
   auto next = input.begin();
-  for (ValueId id : graph_.inputs) {
-    const auto count = static_cast<std::ptrdiff_t>(element_count(graph_.value(id).shape));
+  for (ValueId id : graph().inputs) {
+    const auto count = static_cast<std::ptrdiff_t>(element_count(graph().value(id).shape));
     BF_CHECK(input.end() - next >= count);
     inputs.emplace_back(next, next + count);
     next += count;
@@ -113,7 +130,7 @@ SampledPoint Sampler::evaluate(const std::vector<double>& input,
   }
   SampledPoint point;
   point.input = input;
-  for (const std::vector<Bounded>& output : evaluate_with<BoundedArithmetic>(graph_, inputs))
+  for (const std::vector<Bounded>& output : evaluate_with<BoundedArithmetic>(graph(), inputs))
     point.values.insert(point.values.end(), output.begin(), output.end());
   const std::size_t outputs = point.values.size();
   for (const std::vector<double>& row : rows) {
@@ -127,14 +144,14 @@ SampledPoint Sampler::evaluate(const std::vector<double>& input,
 
 std::vector<Bounded> Sampler::outputs(const std::vector<Bounded>& input) const {
   std::vector<Bounded> values;
-  for (const std::vector<Bounded>& output : evaluate_with<BoundedArithmetic>(graph_, split(input)))
+  for (const std::vector<Bounded>& output : evaluate_with<BoundedArithmetic>(graph(), split(input)))
     values.insert(values.end(), output.begin(), output.end());
   return values;
 }
 
 std::optional<std::vector<mpq_class>> Sampler::exact_outputs(
     const std::vector<mpq_class>& input) const {
-  for (const Node& node : graph_.nodes) {
+  for (const Node& node : graph().nodes) {
     const auto* literal = std::get_if<Literal>(&node.op);
     const auto* binary = std::get_if<Binary>(&node.op);
     const bool plain =
@@ -145,7 +162,7 @@ std::optional<std::vector<mpq_class>> Sampler::exact_outputs(
     if (!plain) return std::nullopt;
   }
   std::vector<mpq_class> values;
-  for (const std::vector<mpq_class>& output : evaluate_exact(graph_, split(input)))
+  for (const std::vector<mpq_class>& output : evaluate_exact(graph(), split(input)))
     values.insert(values.end(), output.begin(), output.end());
   return values;
 }
@@ -182,7 +199,7 @@ bool Sampler::inside_exactly(const SampledPoint& point,
                              const std::vector<std::vector<double>>& rows, std::size_t i,
                              double lower, double upper) const {
   std::vector<mpq_class> outputs;
-  for (const std::vector<mpq_class>& output : evaluate_exact(graph_, split(point.input)))
+  for (const std::vector<mpq_class>& output : evaluate_exact(graph(), split(point.input)))
     outputs.insert(outputs.end(), output.begin(), output.end());
   mpq_class y;
   if (i < outputs.size())

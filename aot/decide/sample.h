@@ -26,7 +26,7 @@ struct SampledPoint {
 // Evaluates a network as it was imported, before any pass: an oracle apart from what is checked.
 class Sampler {
  public:
-  explicit Sampler(const std::filesystem::path& model);
+  explicit Sampler(std::filesystem::path model);
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
   // Of evaluation in float32: errors hold whatever it makes of the network, see round_float32().
   // Throws: BF2110, BF2111.
@@ -43,7 +43,11 @@ class Sampler {
   // not rational.
   std::optional<std::vector<mpq_class>> exact_outputs(const std::vector<mpq_class>& input) const;
 
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const;
+
+  // A large network from a file goes until it is asked for again, when the file is read again: its
+  // numbers would be most of what a process holds while it plans. Not while another thread uses it.
+  void release() const;
   bool float32() const { return float32_; }
 
   // Corners, points of faces and inner points of a box, all float32 numbers, in equal shares; the
@@ -62,7 +66,8 @@ class Sampler {
   bool inside_exactly(const SampledPoint& point, const std::vector<std::vector<double>>& rows,
                       std::size_t i, double lower, double upper) const;
 
-  Graph graph_;
+  std::filesystem::path model_;  // or empty
+  mutable std::optional<Graph> graph_;
   bool float32_ = false;
 };
 

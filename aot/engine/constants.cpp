@@ -20,14 +20,6 @@ void copy(const Extent& from, int (&to)[3]) {
   for (std::size_t d = 0; d < 3; ++d) to[d] = narrow(from[d]);
 }
 
-template <typename T>
-void pack(const Plan& plan, const WeightTable& table, std::byte* at) {
-  for (std::int64_t i = 0; i < table.count; ++i) {
-    const auto value = static_cast<T>(table_element(plan, table, i));
-    std::memcpy(at + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
-  }
-}
-
 bf::FunctionViewForm form_of(FunctionForm form) {
   switch (form) {
     case FunctionForm::kCells:
@@ -111,23 +103,13 @@ Constants::Constants(const Plan& plan) {
   blob_bytes_ = static_cast<std::size_t>(blob_bytes(tables, plan.config.target.align));
   blob_.reset(static_cast<std::byte*>(std::aligned_alloc(align, std::max(align, blob_bytes_))));
   if (blob_ == nullptr)
-    fail("BF3306", "weights", fmt::format("no memory for {} bytes", blob_bytes_));
+    fail("BF3504", "weights", fmt::format("there is no memory for {} bytes", blob_bytes_),
+         "a smaller network needs less");
   std::memset(blob_.get(), 0, blob_bytes_);
   for (const WeightTable& table : tables) {
     tables_[{table.layer, table.term, table.kind}] = table.offset;
     if (table.same_as >= 0) continue;
-    std::byte* const at = blob_.get() + table.offset;
-    switch (element_of(table.kind)) {
-      case Element::kFloat32:
-        pack<float>(plan, table, at);
-        break;
-      case Element::kFloat64:
-        pack<double>(plan, table, at);
-        break;
-      case Element::kInt32:
-        pack<std::int32_t>(plan, table, at);
-        break;
-    }
+    pack_table(plan, table, blob_.get() + table.offset);
   }
 }
 

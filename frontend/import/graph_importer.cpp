@@ -20,7 +20,7 @@ namespace {
 
 class GraphImporter {
  public:
-  GraphImporter(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings)
+  GraphImporter(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings)
       : proto_(proto), state_(std::move(state)), bindings_(bindings) {}
 
   Graph run(ModelInfo& info);
@@ -48,7 +48,7 @@ class GraphImporter {
         {std::move(code), std::move(where), std::move(message), std::move(hint)});
   }
 
-  const onnx::GraphProto& proto_;
+  onnx::GraphProto& proto_;
   ImportState state_;
   const InputBindings& bindings_;
   std::unordered_set<std::string> initializers_;
@@ -176,7 +176,10 @@ void GraphImporter::import_initializers() {
            "sparse tensors are not supported", "export it as a dense tensor");
     state_.symbols.insert_or_assign(name, Poisoned{});
   }
-  for (const onnx::TensorProto& tensor : proto_.initializer()) {
+  for (onnx::TensorProto& kept : *proto_.mutable_initializer()) {
+    onnx::TensorProto tensor;  // its numbers go when they have been read
+    tensor.Swap(&kept);
+    kept.set_name(tensor.name());
     const std::string place = fmt::format("initializer '{}'", printable(tensor.name()));
     if (!initializers_.insert(tensor.name()).second) {
       note("BF1015", place, "another initializer has the same name",
@@ -397,7 +400,7 @@ void GraphImporter::import_outputs() {
 
 }  // namespace
 
-Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
                    ModelInfo& info) {
   return GraphImporter(proto, std::move(state), bindings).run(info);
 }

@@ -5,10 +5,11 @@
 
 namespace bf_aot {
 
-// Builds the graph of a parsed model; `state` is fresh but for its reader and opset.
+// Builds the graph of a parsed model, whose initializers are emptied; `state` is fresh but for its
+// reader and opset.
 // Throws: CompileError with all problems found.
 // Sets the members of `info` that say what the graph is made of.
-Graph import_graph(const onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
                    ModelInfo& info);
 
 }  // namespace bf_aot

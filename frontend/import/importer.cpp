@@ -108,7 +108,8 @@ ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
   return info;
 }
 
-ImportedModel import_parsed(std::string_view bytes, const std::string& file_name,
+// file: what holds the bytes, or null; emptied when the model is parsed, which copies them.
+ImportedModel import_parsed(std::string_view bytes, std::string* file, const std::string& file_name,
                             const std::filesystem::path& folder, const ImportLimits& limits,
                             const InputBindings& bindings) {
   const std::string place = printable(file_name);
@@ -116,8 +117,8 @@ ImportedModel import_parsed(std::string_view bytes, const std::string& file_name
     fail("BF1002", place,
          fmt::format("the model has {} bytes, the limit is {}", bytes.size(), limits.file_bytes),
          "store the weights as external data beside a smaller model file");
-  const onnx::ModelProto model = is_gzip(bytes) ? parse(unpack(bytes, place, limits), place, limits)
-                                                : parse(bytes, place, limits);
+  onnx::ModelProto model = is_gzip(bytes) ? parse(unpack(bytes, place, limits), place, limits)
+                                          : parse(bytes, place, limits);
   if (!model.has_graph())
     fail("BF1006", printable(file_name), "the model has no graph",
          "give the .onnx file as it was exported");
@@ -125,9 +126,20 @@ ImportedModel import_parsed(std::string_view bytes, const std::string& file_name
   ImportedModel result;
   result.info = describe(model, bytes, file_name);
   result.info.opset = find_opset(model);
+  if (file != nullptr) std::string().swap(*file);
   ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-  result.graph = import_graph(model.graph(), std::move(state), bindings, result.info);
+  result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, result.info);
   return result;
+}
+
+ImportedModel import_bytes(std::string_view bytes, std::string* file, const std::string& file_name,
+                           const std::filesystem::path& folder, const ImportLimits& limits,
+                           const InputBindings& bindings) {
+  try {
+    return import_parsed(bytes, file, file_name, folder, limits, bindings);
+  } catch (const std::bad_alloc&) {
+    fail("BF1005", printable(file_name), "the model needs more memory than there is");
+  }
 }
 
 }  // namespace
@@ -135,18 +147,14 @@ ImportedModel import_parsed(std::string_view bytes, const std::string& file_name
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits,
                            const InputBindings& bindings) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return import_model_bytes(read_file(path, limits.file_bytes, "model"), path.filename().string(),
-                            folder, limits, bindings);
+  std::string file = read_file(path, limits.file_bytes, "model");
+  return import_bytes(file, &file, path.filename().string(), folder, limits, bindings);
 }
 
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder, const ImportLimits& limits,
                                  const InputBindings& bindings) {
-  try {
-    return import_parsed(bytes, file_name, folder, limits, bindings);
-  } catch (const std::bad_alloc&) {
-    fail("BF1005", printable(file_name), "the model needs more memory than there is");
-  }
+  return import_bytes(bytes, nullptr, file_name, folder, limits, bindings);
 }
 
 TensorFile read_tensor(std::string_view bytes, const std::string& where) {

@@ -91,6 +91,12 @@ double raw_real(std::int32_t type, const char* bytes) {
   return bfloat16_to_double(load<std::uint16_t>(bytes));
 }
 
+void read_floats(const std::string& raw, std::vector<double>& to) {
+  const char* const bytes = raw.data();
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = std::bit_cast<float>(load<std::uint32_t>(bytes + i * sizeof(float)));
+}
+
 // A uint64 above the int64 range becomes the largest int64: no shape or axis is that large.
 std::int64_t saturate(std::uint64_t value) {
   constexpr auto kLargest = std::numeric_limits<std::int64_t>::max();
@@ -246,9 +252,12 @@ Tensor TensorReader::read(const TensorProto& proto, const std::string& where) {
   stored += element_count(shape);
   if (is_real_type(type.type)) {
     Constant constant{shape, std::vector<double>(count), {}};
-    for (std::size_t i = 0; i < count; ++i)
-      constant.data[i] = typed ? typed_real(proto, static_cast<int>(i))
-                               : raw_real(type.type, raw.data() + i * type.bytes);
+    if (!typed && type.type == TensorProto::FLOAT)  // nearly all weights
+      read_floats(raw, constant.data);
+    else
+      for (std::size_t i = 0; i < count; ++i)
+        constant.data[i] = typed ? typed_real(proto, static_cast<int>(i))
+                                 : raw_real(type.type, raw.data() + i * type.bytes);
     if (!any_number) check_finite(constant, where);
     return constant;
   }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,18 +190,79 @@ bool is_lowered(const Graph& graph, const Node& node) {
           (binary->kind == Binary::Kind::kAdd || binary->kind == Binary::Kind::kMul));
 }
 
+namespace {
+
+// The literals of a graph, whose numbers go with the last node that reads them: two forms of all
+// weights of a large network would be too much.
+class Literals {
+ public:
+  explicit Literals(Graph& graph)
+      : graph_(graph),
+        known_(literal_values(graph)),
+        held_(graph.values.size()),
+        reads_(graph.values.size()) {
+    for (Node& node : graph.nodes)
+      if (auto* const literal = std::get_if<Literal>(&node.op))
+        held_[index_of(node.output)] = &literal->value;
+    for (const Node& node : graph.nodes)
+      for (const ValueId input : node.inputs) ++reads_[index_of(input)];
+    for (const ValueId output : graph.outputs) ++reads_[index_of(output)];
+  }
+
+  const std::vector<const Constant*>& known() const { return known_; }
+
+  // Of a node's first two operands those that it alone reads, once.
+  std::array<Constant*, 2> spare(const Node& node) {
+    std::array<Constant*, 2> made = {};
+    for (std::size_t i = 0; i < std::min(node.inputs.size(), made.size()); ++i)
+      if (reads_[index_of(node.inputs[i])] == 1) made[i] = held_[index_of(node.inputs[i])];
+    return made;
+  }
+
+  void replace(const Node& node, const std::vector<Node>& by) {
+    known_.resize(graph_.values.size());  // values that were added are computed
+    held_.resize(graph_.values.size());
+    reads_.resize(graph_.values.size());
+    if (by.empty()) return;
+    for (const Node& added : by)
+      for (const ValueId input : added.inputs) ++reads_[index_of(input)];
+    for (const ValueId input : node.inputs)
+      if (--reads_[index_of(input)] == 0 && held_[index_of(input)] != nullptr) {
+        *held_[index_of(input)] = {};
+        known_[index_of(input)] = held_[index_of(input)] = nullptr;
+        gone_.insert(input);
+      }
+  }
+
+  // When the nodes have been replaced.
+  void remove_unread() {
+    std::erase_if(graph_.nodes, [&](const Node& node) { return gone_.contains(node.output); });
+  }
+
+ private:
+  Graph& graph_;
+  std::vector<const Constant*> known_;
+  std::vector<Constant*> held_;
+  std::vector<int> reads_;  // by the nodes that there are so far
+  std::set<ValueId> gone_;
+};
+
+}  // namespace
+
 void lower_affine(Graph& graph) {
-  std::vector<const Constant*> literals = literal_values(graph);
+  Literals literals(graph);
   std::vector<std::vector<Node>> replacements(graph.nodes.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (lowering_problem(graph, node, literals)) continue;
+    if (lowering_problem(graph, node, literals.known())) continue;
     Replacement out(graph, node);
-    std::visit([&](const auto& op) { lower(op, Operands{graph, node, literals}, out); }, node.op);
+    const Operands operands = {graph, node, literals.known(), literals.spare(node)};
+    std::visit([&](const auto& op) { lower(op, operands, out); }, node.op);
     replacements[i] = std::move(out).nodes();
-    literals.resize(graph.values.size(), nullptr);  // values that were added are computed
+    literals.replace(node, replacements[i]);
   }
   replace_nodes(graph, std::move(replacements));
+  literals.remove_unread();
 }
 
 }  // namespace bf_aot

@@ -53,7 +53,21 @@ class ProductLowering {
     return terms_.alpha == 1 ? x : multiply({terms_.alpha, 0}, x);
   }
 
+  // Whether the constant factor is the matrix already, row by row: of Gemm with transB = 1, above
+  // all.
+  bool is_in_order() const {
+    return a_is_computed() && terms_.alpha == 1 && layout_.batch() == 1 && layout_.m == 1 &&
+           layout_.n == rows() && layout_.k == columns() && layout_.a_offset[0] == 0 &&
+           layout_.a_column == 1 && layout_.b_offset[0] == 0 && layout_.b_row == 1 &&
+           layout_.b_column == layout_.k;
+  }
+
   Affine dense_product() {
+    if (Constant* const spare = in_.spare[1 - computed()]; spare != nullptr && is_in_order()) {
+      Constant weight = std::move(*spare);
+      weight.shape = {rows(), columns()};
+      return {std::move(weight), std::move(terms_.bias)};
+    }
     ConstantBuilder weight({rows(), columns()});
     const bool first = a_is_computed();
     for_each_pair([&](std::int64_t row, std::int64_t a, std::int64_t b) {

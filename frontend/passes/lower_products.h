@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ struct Operands {
   const Graph& graph;
   const Node& node;
   const std::vector<const Constant*>& literals;
+  // By operand: the same constants where nobody else reads them; they may be emptied. Or null.
+  std::array<Constant*, 2> spare = {};
 
   std::size_t count() const { return node.inputs.size(); }
   const Constant* literal(std::size_t i) const { return literals[index_of(node.inputs[i])]; }

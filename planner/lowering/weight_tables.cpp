@@ -266,6 +266,61 @@ double table_element(const Plan& plan, const WeightTable& table, std::int64_t i)
   return static_cast<double>(source[static_cast<std::size_t>(row * in + column)]);
 }
 
+namespace {
+
+// Panels of rows, column by column. Rows of a panel are read side by side: each is a stream.
+void pack_panels(const std::vector<float>& source, const Layer& layer, std::int64_t panel,
+                 float* to) {
+  const std::int64_t in = layer.in, out = layer.out;
+  for (std::int64_t first = 0; first < out; first += panel) {
+    const std::int64_t rows = std::min(panel, out - first);
+    const float* const from = source.data() + first * in;
+    for (std::int64_t column = 0; column < in; ++column, to += panel) {
+      for (std::int64_t row = 0; row < rows; ++row) to[row] = from[row * in + column];
+      std::fill(to + rows, to + panel, 0.0F);
+    }
+  }
+}
+
+void pack_weights(const Layer& layer, const WeightTable& table, float* to) {
+  const std::vector<float>& source = weights_of(layer, table);
+  if (table.term < 0) return pack_panels(source, layer, table.panel, to);
+  const ConvPacking packing = packing_of(layer, table);
+  if (packing == ConvPacking()) {
+    std::ranges::copy(source, to);
+    return;
+  }
+  for (std::int64_t i = 0; i < table.count; ++i)
+    to[i] = source[static_cast<std::size_t>(packing.source(i))];
+}
+
+template <typename T>
+void pack_bias(const Layer& layer, const WeightTable& table, T* to) {
+  const std::int64_t known = std::min<std::int64_t>(table.count, layer.out);
+  for (std::int64_t i = 0; i < known; ++i)
+    to[i] = static_cast<T>(layer.bias[static_cast<std::size_t>(i * table.run)]);
+  std::fill(to + known, to + table.count, T{0});
+}
+
+}  // namespace
+
+void pack_table(const Plan& plan, const WeightTable& table, void* to) {
+  const Layer& layer = plan.layer(table.layer);
+  switch (table.kind) {
+    case TableKind::kWeight:
+    case TableKind::kResidual:
+      return pack_weights(layer, table, static_cast<float*>(to));
+    case TableKind::kBiasFloat:
+      return pack_bias(layer, table, static_cast<float*>(to));
+    case TableKind::kBiasDouble:
+      return pack_bias(layer, table, static_cast<double*>(to));
+    case TableKind::kRowStart:
+    case TableKind::kColumn:
+    case TableKind::kSource:
+      std::ranges::copy(indices_of(layer, table), static_cast<std::int32_t*>(to));
+  }
+}
+
 std::int64_t blob_bytes(const std::vector<WeightTable>& tables, int align) {
   std::int64_t end = 0;
   for (const WeightTable& table : tables) end = std::max(end, table.offset + table.bytes);

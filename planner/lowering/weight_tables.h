@@ -36,6 +36,10 @@ int bias_run(const Plan& plan, LayerId layer);
 // Element i of a table as the kernels read it; zero where it is padding.
 double table_element(const Plan& plan, const WeightTable& table, std::int64_t i);
 
+// All elements of a table, each as element_of() its kind: table.bytes from `to` on, which is
+// aligned for them.
+void pack_table(const Plan& plan, const WeightTable& table, void* to);
+
 // Total bytes of the blob that they make.
 std::int64_t blob_bytes(const std::vector<WeightTable>& tables, int align);
 

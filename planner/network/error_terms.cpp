@@ -63,8 +63,6 @@ RoundedWeights round_weights(const Constant& exact, const std::string& origin,
   const std::size_t count = exact.data.size();
   RoundedWeights made;
   made.weight.resize(count);
-  std::vector<float> residual(count, 0.0F);
-  bool all_exact = true;
   for (std::size_t i = 0; i < count; ++i) {
     const double exact_weight = exact.data[i];
     const double error = exact.error_at(i);
@@ -77,17 +75,18 @@ RoundedWeights round_weights(const Constant& exact, const std::string& origin,
     made.weight[i] = rounded;
     const double rest = exact_weight - rounded;  // exact unless the exponents are far apart
     if (rest == 0 && error == 0) continue;
-    all_exact = all_exact && rest == 0;  // a table of zeros would say nothing
-    residual[i] = static_cast<float>(rest);
+    // A table of zeros would say nothing.
+    if (made.residual.empty() && rest != 0) made.residual.resize(count, 0.0F);
+    const auto residual = static_cast<float>(rest);
+    if (!made.residual.empty()) made.residual[i] = residual;
     const double size = std::abs(static_cast<double>(rounded));
     errors.weight_relative =
         std::max(errors.weight_relative, up(up(up(std::abs(rest)) + error) / size));
     errors.weight_residual = std::max(
         errors.weight_residual,
-        up(up(up(std::abs(rest - static_cast<double>(residual[i]))) + error + up(size * 0x1p-100)) /
+        up(up(up(std::abs(rest - static_cast<double>(residual))) + error + up(size * 0x1p-100)) /
            size));
   }
-  if (!all_exact) made.residual = std::move(residual);
   return made;
 }
 

@@ -106,56 +106,94 @@ class LinearPart {
 };
 
 template <typename Scalar>
+Scalar exact_weight(const std::vector<float>& weight, const std::vector<float>& residual,
+                    std::size_t i) {
+  Scalar w(static_cast<double>(weight[i]));
+  if (!residual.empty()) w += Scalar(static_cast<double>(residual[i]));
+  return w;
+}
+
+template <typename Scalar>
 std::vector<Scalar> exact_weights(const std::vector<float>& weight,
                                   const std::vector<float>& residual) {
   std::vector<Scalar> exact;
   exact.reserve(weight.size());
-  for (std::size_t i = 0; i < weight.size(); ++i) {
-    Scalar w(static_cast<double>(weight[i]));
-    if (!residual.empty()) w += Scalar(static_cast<double>(residual[i]));
-    exact.push_back(std::move(w));
-  }
+  for (std::size_t i = 0; i < weight.size(); ++i)
+    exact.push_back(exact_weight<Scalar>(weight, residual, i));
   return exact;
 }
 
 // A matrix. Eigen's products for machine numbers; for rationals loops that skip the many zeros.
+//
+// Of a large one blocks of rows are made when they are used: a second copy of all weights, in
+// numbers of twice the size, would be most of what a process holds.
 template <typename Scalar>
 class DensePart final : public LinearPart<Scalar> {
  public:
-  explicit DensePart(const Layer& layer) : weight_(layer.out, layer.in) {
-    const std::vector<Scalar> exact = exact_weights<Scalar>(layer.weight, layer.residual);
-    std::copy(exact.begin(), exact.end(), weight_.data());
+  explicit DensePart(const Layer& layer)
+      : layer_(layer),
+        block_(std::is_floating_point_v<Scalar> && layer.weight.size() > kHeldWeights
+                   ? std::min(kBlockRows, layer.out)
+                   : layer.out) {
+    if (block_ == layer.out) held_ = rows(0);
   }
 
   void apply(const Vector<Scalar>& x, Vector<Scalar>& y) const override {
-    if constexpr (std::is_floating_point_v<Scalar>) {
-      y += weight_ * x;
-    } else {
-      for (Eigen::Index i = 0; i < weight_.rows(); ++i)
-        for (Eigen::Index k = 0; k < weight_.cols(); ++k) y(i) += weight_(i, k) * x(k);
-    }
+    for_each_block([&](Eigen::Index first, const Matrix<Scalar>& weight) {
+      if constexpr (std::is_floating_point_v<Scalar>) {
+        y.segment(first, weight.rows()) += weight * x;
+      } else {
+        for (Eigen::Index i = 0; i < weight.rows(); ++i)
+          for (Eigen::Index k = 0; k < weight.cols(); ++k) y(first + i) += weight(i, k) * x(k);
+      }
+    });
   }
 
   void apply_magnitudes(const Vector<Scalar>& r, Vector<Scalar>& y) const override {
-    for (Eigen::Index i = 0; i < weight_.rows(); ++i)
-      for (Eigen::Index k = 0; k < weight_.cols(); ++k)
-        if (weight_(i, k) != 0) y(i) += magnitude(weight_(i, k)) * r(k);
+    for_each_block([&](Eigen::Index first, const Matrix<Scalar>& weight) {
+      for (Eigen::Index i = 0; i < weight.rows(); ++i)
+        for (Eigen::Index k = 0; k < weight.cols(); ++k)
+          if (weight(i, k) != 0) y(first + i) += magnitude(weight(i, k)) * r(k);
+    });
   }
 
   void apply_back(const Matrix<Scalar>& from, Matrix<Scalar>& to) const override {
-    if constexpr (std::is_floating_point_v<Scalar>) {
-      to.noalias() += weight_.transpose() * from;
-    } else {
-      for (Eigen::Index i = 0; i < weight_.rows(); ++i)
-        for (Eigen::Index row = 0; row < from.cols(); ++row)
-          if (from(i, row) != 0)
-            for (Eigen::Index k = 0; k < weight_.cols(); ++k)
-              to(k, row) += weight_(i, k) * from(i, row);
-    }
+    for_each_block([&](Eigen::Index first, const Matrix<Scalar>& weight) {
+      if constexpr (std::is_floating_point_v<Scalar>) {
+        to.noalias() += weight.transpose() * from.middleRows(first, weight.rows());
+      } else {
+        for (Eigen::Index i = 0; i < weight.rows(); ++i)
+          for (Eigen::Index row = 0; row < from.cols(); ++row)
+            if (from(first + i, row) != 0)
+              for (Eigen::Index k = 0; k < weight.cols(); ++k)
+                to(k, row) += weight(i, k) * from(first + i, row);
+      }
+    });
   }
 
  private:
-  Matrix<Scalar> weight_;
+  static constexpr std::size_t kHeldWeights = std::size_t{1} << 20;
+  static constexpr int kBlockRows = 64;
+
+  Matrix<Scalar> rows(int first) const {
+    const int count = std::min(block_, layer_.out - first);
+    const std::size_t begin = static_cast<std::size_t>(first) * static_cast<std::size_t>(layer_.in);
+    Matrix<Scalar> made(count, layer_.in);
+    for (Eigen::Index i = 0; i < made.size(); ++i)
+      made.data()[i] =
+          exact_weight<Scalar>(layer_.weight, layer_.residual, begin + static_cast<std::size_t>(i));
+    return made;
+  }
+
+  template <typename Use>  // use(first row, rows)
+  void for_each_block(const Use& use) const {
+    if (block_ == layer_.out) return use(0, held_);
+    for (int first = 0; first < layer_.out; first += block_) use(first, rows(first));
+  }
+
+  const Layer& layer_;  // the plan's
+  const int block_;     // rows
+  Matrix<Scalar> held_;
 };
 
 // A convolution or a sparse matrix, in its own form.

@@ -85,5 +85,75 @@ TEST(BiasRuns, TablesHaveOneOfEach) {
   EXPECT_EQ(counts[kBlock], 16);
 }
 
+template <typename T>
+void expect_elements(const Plan& plan, const WeightTable& table) {
+  ASSERT_EQ(table.bytes, table.count * static_cast<std::int64_t>(sizeof(T)));
+  std::vector<T> packed(static_cast<std::size_t>(table.count), T{77});
+  pack_table(plan, table, packed.data());
+  for (std::int64_t i = 0; i < table.count; ++i)
+    ASSERT_EQ(static_cast<double>(packed[static_cast<std::size_t>(i)]),
+              table_element(plan, table, i))
+        << table.name << ", element " << i;
+}
+
+void expect_elements(const Plan& plan, int tables) {
+  for (const WeightTable& table : weight_tables(plan)) {
+    --tables;
+    switch (element_of(table.kind)) {
+      case Element::kFloat32:
+        expect_elements<float>(plan, table);
+        break;
+      case Element::kFloat64:
+        expect_elements<double>(plan, table);
+        break;
+      case Element::kInt32:
+        expect_elements<std::int32_t>(plan, table);
+        break;
+    }
+  }
+  EXPECT_EQ(tables, 0);
+}
+
+TEST(PackedTables, HaveTheElementsOfConvolutions) {
+  std::vector<Layer> layers = residual_layers();
+  float next = 1;
+  for (Layer& layer : layers)
+    for (Term& term : layer.terms)
+      for (float& weight : term.weight) weight = next++;
+  const Plan plan = residual_plan(layers);
+  expect_elements(plan, static_cast<int>(weight_tables(plan).size()));
+}
+
+TEST(PackedTables, HaveTheElementsOfPanels) {
+  for (const int panel : {1, 2, 4, 8, 16})
+    for (const int out : {1, 3, 8, 13}) {
+      Plan plan = with_bias("x86-64-v4", std::vector<double>(static_cast<std::size_t>(out), 0.5));
+      plan.layers.erase(plan.layers.begin());
+      Layer& layer = plan.layers.front();
+      layer.terms.clear();
+      layer.in = 5;
+      for (int i = 0; i < 5 * out; ++i) {
+        layer.weight.push_back(static_cast<float>(i + 1));
+        layer.residual.push_back(static_cast<float>(-i));
+      }
+      plan.layouts = {{0, panel}};
+      expect_elements(plan, 3);
+    }
+}
+
+TEST(PackedTables, HaveTheElementsOfSparseRows) {
+  Layer layer = residual_layers()[kFirst];
+  layer.terms.resize(1);
+  layer.terms[0].map = SparseMap{{0, 2, 3}, {4, 0, 1}};
+  layer.terms[0].weight = {1, 2, 3};
+  layer.terms[0].residual = {-1, -2, -3};
+  layer.bias = {0.25, 0};
+  layer.out = 2;
+  Plan plan;
+  plan.config.target = find_target("x86-64-v4");
+  plan.layers = {layer};
+  expect_elements(plan, 5);
+}
+
 }  // namespace
 }  // namespace bf_aot
