@@ -11,7 +11,7 @@ PropertyMemory::PropertyMemory(const Property& property)
       tables_() {
   for (const VerdictCondition& term : verdicts_.terms)
     terms_.push_back({term.row, term.at_least, term.threshold});
-  tables_ = {property.input_count,
+  tables_ = {static_cast<std::int32_t>(property.input_count),
              static_cast<std::int32_t>(std::max<std::size_t>(property.rows.size(), 1)),
              static_cast<std::int32_t>(property.cases.size()),
              boxes_.lower.data(),

@@ -1,8 +1,11 @@
 #include "planner/manifest/search_json.h"
 
 namespace bf_aot {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 Json to_json(const SearchConfig& config) {
   Json objective;

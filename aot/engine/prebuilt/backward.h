@@ -29,7 +29,7 @@ struct RowTile {
   static constexpr int kMost = kRegisters == 32 ? 4 : 3;
   static constexpr int kVectors = kAll <= kMost ? kAll : kAll % 2 == 0 ? 2 : 1;
   // Of listed columns, whose weights have a pointer each, and of others.
-  static constexpr int kMostOf16[] = {8, 6, 3}, kMostOf32[] = {8, 8, 8, 6};
+  static constexpr int kMostOf16[3] = {8, 6, 3}, kMostOf32[4] = {8, 8, 8, 6};
   static constexpr int kListed =
       kRegisters == 32 ? kMostOf32[kVectors - 1] : kMostOf16[kVectors - 1];
   static constexpr int kSingle = kRegisters == 32 && !kWide ? 16 : 12;

@@ -43,22 +43,22 @@ struct Rows {
 // Whole vectors of what is summed, up to four: see LoweringPlanner::row_tile().
 template <int kLanes>
 struct OfLanes {
-  static constexpr Span<PrebuiltRoutine> all[] = {
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
       Rows<kLanes, false>::span,    Rows<2 * kLanes, false>::span, Rows<4 * kLanes, false>::span,
       Rows<kLanes / 2, true>::span, Rows<kLanes, true>::span,      Rows<2 * kLanes, true>::span,
       Rows<4 * kLanes, true>::span};
 };
 template <>
 struct OfLanes<16> {
-  static constexpr Span<PrebuiltRoutine> all[] = {Rows<16, false>::span, Rows<32, false>::span,
-                                                  Rows<8, true>::span, Rows<16, true>::span,
-                                                  Rows<32, true>::span};
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
+      Rows<16, false>::span, Rows<32, false>::span, Rows<8, true>::span, Rows<16, true>::span,
+      Rows<32, true>::span};
 };
 template <>
 struct OfLanes<4> {
-  static constexpr Span<PrebuiltRoutine> all[] = {Rows<4, false>::span,  Rows<8, false>::span,
-                                                  Rows<16, false>::span, Rows<4, true>::span,
-                                                  Rows<8, true>::span,   Rows<16, true>::span};
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
+      Rows<4, false>::span, Rows<8, false>::span, Rows<16, false>::span,
+      Rows<4, true>::span,  Rows<8, true>::span,  Rows<16, true>::span};
 };
 
 }  // namespace

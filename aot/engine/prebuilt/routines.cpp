@@ -159,27 +159,27 @@ constexpr Span<PrebuiltRoutine> span_of(const PrebuiltRoutine (&some)[kCount]) {
 // LoweringPlanner::row_tile() and BatchPlan.
 template <int kLanes>
 struct OfLanes {
-  static constexpr Span<PrebuiltRoutine> all[] = {
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
       span_of(kPlain),          span_of(OfRows<4>::all),  span_of(OfRows<8>::all),
       span_of(OfRows<16>::all), span_of(OfRows<32>::all), span_of(OfBoxes<kLanes>::all)};
 };
 template <>
 struct OfLanes<16> {
-  static constexpr Span<PrebuiltRoutine> all[] = {
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
       span_of(kPlain), span_of(OfRows<8>::all), span_of(OfRows<16>::all), span_of(OfRows<32>::all),
       span_of(OfBoxes<16>::all)};
 };
 template <>
 struct OfLanes<4> {
-  static constexpr Span<PrebuiltRoutine> all[] = {span_of(kPlain), span_of(OfRows<4>::all),
-                                                  span_of(OfRows<8>::all), span_of(OfRows<16>::all),
-                                                  span_of(OfBoxes<4>::all)};
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
+      span_of(kPlain), span_of(OfRows<4>::all), span_of(OfRows<8>::all), span_of(OfRows<16>::all),
+      span_of(OfBoxes<4>::all)};
 };
 // Scalar code: both signs of a neuron or some, and no boxes side by side.
 template <>
 struct OfLanes<1> {
-  static constexpr Span<PrebuiltRoutine> all[] = {span_of(kPlain), span_of(OfRows<4>::all),
-                                                  span_of(OfRows<8>::all)};
+  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
+      span_of(kPlain), span_of(OfRows<4>::all), span_of(OfRows<8>::all)};
 };
 
 }  // namespace
