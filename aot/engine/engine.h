@@ -62,7 +62,7 @@ struct EngineOptions {
 // products into sums. Functions may be called by several threads at once, each with its own memory.
 class Engine {
  public:
-  // The plan is kept. Throws BF3304 when there is no code for its target, and BF3306 without
+  // The plan is kept. Throws BF3304 when there is no code for its target, and BF3504 without
   // memory for its constants.
   explicit Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options = {});
   // With other code than find_prebuilt()'s.

@@ -23,6 +23,9 @@ Model model_of(ImportedModel imported) {
   const Graph& graph = state->network.graph();
   state->inputs = tensors_of(graph, graph.inputs, state->input_count);
   state->outputs = tensors_of(graph, graph.outputs, state->output_count);
+  for (const Node& node : graph.nodes)
+    if (const auto* const literal = std::get_if<Literal>(&node.op))
+      state->numbers += literal->value.data.size();
   return Library::model(std::move(state));
 }
 

@@ -34,7 +34,21 @@ Error internal_error(const char* doing, const char* what) {
           {}};
 }
 
-Error classify(const char* doing) {
+Error out_of_memory(const char* doing, std::size_t numbers) {
+  std::string message = "there is not enough memory for the objects that this makes";
+  if (numbers > 0)
+    message += fmt::format(
+        ": the network's {} numbers are {} bytes of float32, of which a verifier and its planning "
+        "take up to six times as much",
+        numbers, sizeof(float) * numbers);
+  return {"BF3504",
+          doing,
+          std::move(message),
+          "a smaller network, fewer boxes in a call or fewer threads need less",
+          {}};
+}
+
+Error classify(const char* doing, std::size_t numbers) {
   try {
     throw;
   } catch (Failed& failed) {
@@ -42,11 +56,7 @@ Error classify(const char* doing) {
   } catch (const CompileError& error) {
     return to_error(error);
   } catch (const std::bad_alloc&) {
-    return {"BF3504",
-            doing,
-            "there is not enough memory for the objects that this makes",
-            "a smaller network, fewer boxes in a call or fewer threads need less",
-            {}};
+    return out_of_memory(doing, numbers);
   } catch (const std::exception& error) {
     return internal_error(doing, error.what());
   } catch (...) {
@@ -93,9 +103,9 @@ std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& o
       run_planner(run_frontend({of.network.graph(), of.info}, options), "network", options));
 }
 
-Error current_error(const char* doing) noexcept {
+Error current_error(const char* doing, std::size_t numbers) noexcept {
   try {
-    return classify(doing);
+    return classify(doing, numbers);
   } catch (...) {
     Error error;  // short strings, which need no memory
     error.code = "BF3504";

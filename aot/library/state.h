@@ -24,6 +24,7 @@ struct Model::State {
   ModelInfo info;
   std::vector<Tensor> inputs, outputs;
   std::size_t input_count = 0, output_count = 0;
+  std::size_t numbers = 0;  // of all constants
 };
 
 // Makes the objects of the interface, and opens them.
@@ -61,17 +62,18 @@ bf_aot::Method to_internal(Method method);
 // Throws: CompileError.
 std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options);
 
-// The Error of the exception that is being handled. `doing`: "planning the verifier".
-Error current_error(const char* doing) noexcept;
+// The Error of the exception that is being handled. `doing`: "planning the verifier". numbers: of
+// the network, by which the need of memory is named; 0: not known.
+Error current_error(const char* doing, std::size_t numbers = 0) noexcept;
 
 // The result of a call whose body throws.
 template <class T, class Body>
-Result<T> guarded(const char* doing, const Body& body) noexcept {
+Result<T> guarded(const char* doing, const Body& body, std::size_t numbers = 0) noexcept {
   const ThrowingChecks checks;
   try {
     return Result<T>(body());
   } catch (...) {
-    return current_error(doing);
+    return current_error(doing, numbers);
   }
 }
 

@@ -212,33 +212,37 @@ struct Verifier::State {
 
 Result<Verifier> Verifier::make(const Model& model, const Options& options,
                                 const Specification& specification) {
-  return guarded<Verifier>("planning the verifier", [&] {
-    CompileOptions compiling =
-        compile_options({options.method, options.iterations, options.row_tile,
-                         options.memory_budget, options.semantics});
-    if (options.batch < 1 || options.batch > kMostBatch)
-      refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
-    if (options.threads < 1 || options.threads > kMostThreads)
-      refuse("BF3501", "threads",
-             fmt::format("{} is not in 1 to {}", options.threads, kMostThreads));
-    compiling.planner.batch = options.batch;
-    const std::size_t outputs = model.output_count();
-    const std::vector<double>& rows = specification.rows;
-    if (rows.size() % outputs != 0)
-      refuse("BF2007", "specification",
-             fmt::format("{} coefficients are no rows of {} outputs", rows.size(), outputs),
-             "give [rows, outputs] numbers, row-major");
-    if (rows.empty() && !specification.offsets.empty())
-      refuse("BF2009", "specification", "there are offsets, but no rows");
-    if (!rows.empty()) {
-      LinearSpec& spec = compiling.spec.emplace();
-      for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(outputs))
-        spec.rows.emplace_back(row, row + static_cast<std::ptrdiff_t>(outputs));
-      spec.offset = specification.offsets;
-    }
-    return Library::verifier(
-        std::make_shared<const State>(plan_for(model, compiling), options.threads));
-  });
+  return guarded<Verifier>(
+      "planning the verifier",
+      [&] {
+        CompileOptions compiling =
+            compile_options({options.method, options.iterations, options.row_tile,
+                             options.memory_budget, options.semantics});
+        if (options.batch < 1 || options.batch > kMostBatch)
+          refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
+        if (options.threads < 1 || options.threads > kMostThreads)
+          refuse("BF3501", "threads",
+                 fmt::format("{} is not in 1 to {}", options.threads, kMostThreads));
+        compiling.planner.batch = options.batch;
+        const std::size_t outputs = model.output_count();
+        const std::vector<double>& rows = specification.rows;
+        if (rows.size() % outputs != 0)
+          refuse("BF2007", "specification",
+                 fmt::format("{} coefficients are no rows of {} outputs", rows.size(), outputs),
+                 "give [rows, outputs] numbers, row-major");
+        if (rows.empty() && !specification.offsets.empty())
+          refuse("BF2009", "specification", "there are offsets, but no rows");
+        if (!rows.empty()) {
+          LinearSpec& spec = compiling.spec.emplace();
+          for (auto row = rows.begin(); row != rows.end();
+               row += static_cast<std::ptrdiff_t>(outputs))
+            spec.rows.emplace_back(row, row + static_cast<std::ptrdiff_t>(outputs));
+          spec.offset = specification.offsets;
+        }
+        return Library::verifier(
+            std::make_shared<const State>(plan_for(model, compiling), options.threads));
+      },
+      Library::state(model).numbers);
 }
 
 std::size_t Verifier::input_count() const noexcept {

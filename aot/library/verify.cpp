@@ -146,14 +146,16 @@ const char* to_string(Verdict verdict) noexcept {
 Result<VerifyResult> verify(const Model& model, const std::filesystem::path& property,
                             const VerifyOptions& options) {
   return guarded<VerifyResult>(
-      kDeciding, [&] { return decide(model, options, [&] { return read_property(property); }); });
+      kDeciding, [&] { return decide(model, options, [&] { return read_property(property); }); },
+      Library::state(model).numbers);
 }
 
 Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options, std::string_view name) {
-  return guarded<VerifyResult>(kDeciding, [&] {
-    return decide(model, options, [&] { return parse_property(property, name); });
-  });
+  return guarded<VerifyResult>(
+      kDeciding,
+      [&] { return decide(model, options, [&] { return parse_property(property, name); }); },
+      Library::state(model).numbers);
 }
 
 }  // namespace bf_aot::api

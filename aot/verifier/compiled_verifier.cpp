@@ -68,7 +68,8 @@ CompiledVerifier::CompiledVerifier(const std::filesystem::path& library, const P
   workspace_bytes_ = (std::max<std::size_t>(needed, 1) + align - 1) / align * align;
   workspace_.reset(std::aligned_alloc(align, workspace_bytes_));
   if (workspace_ == nullptr)
-    fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
+    fail("BF3504", "workspace", fmt::format("there is no memory for {} bytes", workspace_bytes_),
+         "a memory budget or a smaller batch needs less");
 }
 
 Bounds CompiledVerifier::call(BoundsFunction function, int count, const FloatBox& box) const {

@@ -43,7 +43,8 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts
   workspace_bytes_ = (static_cast<std::size_t>(needed) + align - 1) / align * align;
   workspace_.reset(static_cast<std::byte*>(std::aligned_alloc(align, workspace_bytes_)));
   if (workspace_ == nullptr)
-    fail("BF3306", "workspace", fmt::format("no memory for {} bytes", workspace_bytes_));
+    fail("BF3504", "workspace", fmt::format("there is no memory for {} bytes", workspace_bytes_),
+         "a memory budget or a smaller batch needs less");
 }
 
 bf_status EngineVerifier::run(const Signature& signature, const engine::Arguments& arguments,

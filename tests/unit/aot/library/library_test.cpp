@@ -1,10 +1,17 @@
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -14,6 +21,7 @@
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "tests/paths.h"
+#include "tests/support/model_text.h"
 
 namespace bf_aot::api {
 namespace {
@@ -315,6 +323,154 @@ TEST(LibraryVerify, two_at_once) {
   }
   EXPECT_EQ(verdicts[0], Verdict::kVerified);
   EXPECT_EQ(verdicts[1], Verdict::kFalsified);
+}
+
+// ---- without memory
+
+#if defined(__SANITIZE_ADDRESS__)
+#define BF_LIMITS_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BF_LIMITS_MEMORY 0
+#endif
+#endif
+#ifndef BF_LIMITS_MEMORY
+#define BF_LIMITS_MEMORY 1  // sanitizers take addresses in terabytes
+#endif
+
+// Blocks from so many bytes on are given back to the system at once: none is left for what a test
+// says there is no memory for.
+constexpr int kOwnBlocks = 1 << 16;
+
+// 8 - 400 - 400 - 2: what is made of it takes a few mebibytes.
+const std::string& wide_model() {
+  static const std::string bytes = [] {
+    const auto numbers = [](int count) {
+      std::string text;
+      for (int i = 0; i < count; ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string((i * 7919 % 201 - 100) * 0x1p-12);
+      return text;
+    };
+    std::string text =
+        "ir_version: 7 opset_import { version: 13 } graph { name: 'wide'\n"
+        "input { name: 'x' type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } "
+        "dim { dim_value: 8 } } } } }\n"
+        "output { name: 'y2' type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } "
+        "dim { dim_value: 2 } } } } }\n";
+    const int widths[] = {8, 400, 400, 2};
+    std::string last = "x";
+    for (int i = 0; i < 3; ++i) {
+      const std::string k = std::to_string(i);
+      text += "node { op_type: 'MatMul' input: ['" + last + "', 'w" + k + "'] output: 'y" + k +
+              "' }\ninitializer { name: 'w" + k + "' data_type: 1 dims: [" +
+              std::to_string(widths[i]) + ", " + std::to_string(widths[i + 1]) + "] float_data: [" +
+              numbers(widths[i] * widths[i + 1]) + "] }\n";
+      if (i < 2) text += "node { op_type: 'Relu' input: 'y" + k + "' output: 'r" + k + "' }\n";
+      last = "r" + k;
+    }
+    return test::encode_model(text + "}");
+  }();
+  return bytes;
+}
+
+void set_limit(rlim_t bytes) {
+  rlimit limits = {};
+  if (getrlimit(RLIMIT_AS, &limits) != 0) _exit(99);
+  limits.rlim_cur = bytes;
+  if (setrlimit(RLIMIT_AS, &limits) != 0) _exit(99);
+}
+
+// All that earlier tests gave back and the process still holds, but for small blocks.
+void take_unused() {
+  for (std::size_t size = std::size_t{1} << 24; size >= 1 << 12; size /= 2)
+    for (void* block = std::malloc(size); block != nullptr; block = std::malloc(size))
+      static_cast<volatile char*>(block)[0] = 1;
+}
+
+// What happens in a process that gets so much more address space than it has: the exit code, or -1
+// when a signal ends it.
+template <class Body>
+int with_more_memory(std::size_t more, const Body& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t has = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    set_limit(has);
+    take_unused();
+    set_limit(has + more);
+    _exit(body());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+enum Ended : int { kAll, kNoModel, kNoVerifier, kNoBounds, kOther };
+
+// From bytes to bounds, as far as memory reaches.
+Ended bound_wide() {
+  const auto ended = [](const Error& error, Ended without_memory) {
+    return error.code == "BF3504" || (without_memory == kNoModel && error.code == "BF1005")
+               ? without_memory
+               : kOther;
+  };
+  const auto model = Model::from_bytes(std::as_bytes(std::span(wide_model())), "wide.onnx");
+  if (!model) return ended(model.error(), kNoModel);
+  const auto verifier = Verifier::make(*model, {});
+  if (!verifier) return ended(verifier.error(), kNoVerifier);
+  const std::vector<float> lower(8, -0.01F), upper(8, 0.01F);
+  const auto bounds = verifier->bounds(lower, upper);
+  if (!bounds) return ended(bounds.error(), kNoBounds);
+  return kAll;
+}
+
+TEST(LibraryMemory, however_little_there_is_no_call_crashes) {
+  if (!BF_LIMITS_MEMORY) GTEST_SKIP() << "the sanitizer needs its addresses";
+  mallopt(M_MMAP_THRESHOLD, kOwnBlocks);
+  (void)wide_model();
+  std::map<int, int> ends;
+  for (std::size_t more = 0; more < std::size_t{6} << 20; more += std::size_t{64} << 10)
+    ++ends[with_more_memory(more, bound_wide)];
+  for (const auto& [end, count] : ends) std::printf("ended %d: %d times\n", end, count);
+  EXPECT_GT(ends[kNoModel], 0);
+  EXPECT_GT(ends[kNoVerifier], 0);
+  EXPECT_GT(ends[kAll], 0);
+  ends.erase(kNoModel);
+  ends.erase(kNoVerifier);
+  ends.erase(kNoBounds);
+  ends.erase(kAll);
+  EXPECT_TRUE(ends.empty()) << "a signal, or an error of another kind";
+}
+
+TEST(LibraryMemory, the_need_is_named) {
+  if (!BF_LIMITS_MEMORY) GTEST_SKIP() << "the sanitizer needs its addresses";
+  mallopt(M_MMAP_THRESHOLD, kOwnBlocks);
+  const auto model = Model::from_bytes(std::as_bytes(std::span(wide_model())), "wide.onnx");
+  ASSERT_TRUE(model);
+  const auto verifier = Verifier::make(*model, {});
+  ASSERT_TRUE(verifier);
+  const std::vector<float> lower(8, -0.01F), upper(8, 0.01F);
+  ASSERT_GT(verifier->workspace_bytes(), kOwnBlocks);
+  EXPECT_EQ(with_more_memory(verifier->workspace_bytes() / 4,
+                             [&] {
+                               const auto bounds = verifier->bounds(lower, upper);
+                               if (bounds || bounds.error().code != "BF3504") return 1;
+                               const std::string need =
+                                   std::to_string(verifier->workspace_bytes()) + " bytes";
+                               return bounds.error().message.find(need) == std::string::npos ? 2
+                                                                                             : 0;
+                             }),
+            0);
+  EXPECT_EQ(with_more_memory(std::size_t{1} << 18,
+                             [&] {
+                               const auto more = Verifier::make(*model, {});
+                               if (more || more.error().code != "BF3504") return 1;
+                               // 8 400 + 400 400 + 400 2 numbers.
+                               const std::string text = more.error().message;
+                               return text.find("656000 bytes") == std::string::npos ? 2 : 0;
+                             }),
+            0);
 }
 
 // ---- what the border rests on
