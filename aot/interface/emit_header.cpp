@@ -46,14 +46,19 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
   if (s.spec)
     return fmt::format("/* The same for the {} rows C y - d of the specification. */\n",
                        plan.spec_rows);
-  return fmt::format(R"(/* Bounds of every output over the box lower <= x <= upper:
- *   out_lower[i] <= y_i(x) <= out_upper[i] for every x in it, y evaluated in exact arithmetic.
- * lower, upper: {0}_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
+  const bool float32 = plan.config.semantics == Semantics::kFloat32;
+  return fmt::format(
+      R"(/* Bounds of every output over the box lower <= x <= upper:
+ *   out_lower[i] <= y_i(x) <= out_upper[i] for {1}.
+ * lower, upper: {0}_INPUTS numbers, {2}, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
  * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
  * Reentrant. */
 )",
-                     upper);
+      upper,
+      float32 ? "every float32 x in it, however y is evaluated in float32"
+              : "every x in it, y evaluated in exact arithmetic",
+      float32 ? fmt::format("of magnitude {}_FLOAT32_REACH at most", upper) : "finite");
 }
 
 std::string verify_comment(const Plan& plan, const ExportedFunction& function) {

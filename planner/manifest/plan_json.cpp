@@ -367,23 +367,21 @@ Json to_json(const Plan& plan) {
     add_buffers(entry, buffers);
     entries.push_back(entry_json(plan, entry));
   }
-  Json json = {
-      {"version", BF_AOT_VERSION},
-      {"model", model_json(plan)},
-      {"method", to_string(plan.config.method)},
-      {"semantics", to_string(plan.config.semantics)},
-      {"float32_reach",
-       plan.config.semantics == Semantics::kReal ? Json(nullptr) : Json(plan.float32_reach)},
-      {"options", options_json(plan.config)},
-      {"inputs", values_json(plan.inputs)},
-      {"outputs", values_json(plan.outputs)},
-      {"spec_rows", plan.spec_rows},
-      {"arena", arena_json(plan)},
-      {"weights_bytes", plan.weights_bytes()},
-      {"weight_storage", to_string(plan.weight_storage)},
-      {"layers", layers_json(plan)},
-      {"output_heads", heads_json(plan, plan.output_heads)},
-      {"spec_heads", heads_json(plan, plan.spec_heads)}};
+  Json json = {{"version", BF_AOT_VERSION},
+               {"model", model_json(plan)},
+               {"method", to_string(plan.config.method)},
+               {"semantics", to_string(plan.config.semantics)},
+               {"options", options_json(plan.config)},
+               {"inputs", values_json(plan.inputs)},
+               {"outputs", values_json(plan.outputs)},
+               {"spec_rows", plan.spec_rows},
+               {"arena", arena_json(plan)},
+               {"weights_bytes", plan.weights_bytes()},
+               {"weight_storage", to_string(plan.weight_storage)},
+               {"layers", layers_json(plan)},
+               {"output_heads", heads_json(plan, plan.output_heads)},
+               {"spec_heads", heads_json(plan, plan.spec_heads)}};
+  if (plan.config.semantics == Semantics::kFloat32) json["float32_reach"] = plan.float32_reach;
   json.update(choices_json(plan));
   json["prediction"] = {{"profile", plan.prediction.profile},
                         {"activity", plan.prediction.activity}};

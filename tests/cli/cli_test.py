@@ -13,6 +13,13 @@ import unittest
 sys.dont_write_bytecode = True
 from harness import BOX, CONTROLLER, METHODS, MODELS, SOURCE, TINY, Case  # noqa: E402
 
+try:
+    import numpy as np
+    sys.path.insert(0, str(MODELS))
+    from network import Network
+except ImportError:
+    np = None
+
 
 class Compile(Case):
     def test_writes_all_files(self):
@@ -139,6 +146,42 @@ class Run(Case):
         self.assertFalse(self.cache.exists())
         for option in ("--cxx=g++", "--cxx-flags=-g"):
             self.assert_refused("BF3314", "run", TINY, "--box", box, option)
+
+    @unittest.skipIf(np is None, "numpy is not installed")
+    def test_float32_semantics(self):
+        """Evaluations by numpy in float32, in several orders, lie inside; real bounds are narrower."""
+        box = MODELS / "boxes" / "digits_64x2.json"
+        ends = json.loads(box.read_text())
+        lower, upper = (np.array(ends[side], np.float32) for side in ("lower", "upper"))
+        steps = Network(MODELS / "digits_64x2.onnx").steps
+        for method in ("ibp", "crown"):
+            run = ("run", MODELS / "digits_64x2.onnx", "--box", box, "--method", method)
+            real = self.run_json(*run)["outputs"]
+            bounds = self.run_json(*run, "--semantics", "float32")["outputs"]
+            self.assertGreater(sum(bounds["upper"]) - sum(bounds["lower"]),
+                               sum(real["upper"]) - sum(real["lower"]))
+            random = np.random.default_rng(1)
+            for _ in range(50):
+                x = lower + (upper - lower) * random.random(lower.shape, np.float32)
+                x = np.clip(x, lower, upper)
+                for kind, *numbers in steps:
+                    if kind == "relu":
+                        x = np.maximum(x, np.float32(0))
+                        continue
+                    self.assertEqual(kind, "linear")
+                    weight, bias = (each.astype(np.float32) for each in numbers)
+                    order = random.permutation(len(x))
+                    x = (weight[:, order] * x[order]).sum(axis=1, dtype=np.float32) + bias
+                self.assertTrue(np.all(np.array(bounds["lower"], np.float32) <= x))
+                self.assertTrue(np.all(x <= np.array(bounds["upper"], np.float32)))
+
+    def test_float32_semantics_in_a_verifier(self):
+        self.run_tool(CONTROLLER, "-o", "v.cpp", "--semantics", "float32")
+        manifest = json.loads((self.work / "v.json").read_text())
+        self.assertEqual(manifest["semantics"], "float32")
+        self.assertGreater(manifest["float32_reach"], 1e6)
+        self.assertIn("FLOAT32_REACH", (self.work / "v.h").read_text())
+        self.assertIn("semantics float32", (self.work / "v.cpp").read_text())
 
     def test_kernels_compiled_for_the_network(self):
         """--jit wait: the bounds are those of the engine's own code, but for fused products."""
