@@ -244,7 +244,7 @@ struct ModelInfo {
   std::int64_t ir_version = 0;
   std::int64_t opset = 0;
   std::map<std::string, std::string> operators;  // type -> the first node of it: "Gemm 'fc1'"
-  bool narrow = false;  // some tensor is float16 or bfloat16
+  bool narrow = false;                           // some tensor is float16 or bfloat16
   bool operator==(const ModelInfo&) const = default;
 };
 

@@ -32,8 +32,7 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   text += fmt::format("  opset      {}\n", plan.model.opset);
   text += fmt::format("  method     {}, semantics {}, {} code for {}\n",
                       to_string(plan.config.method), to_string(plan.config.semantics),
-                      to_string(plan.config.lowering),
-                      plan.config.target.name);
+                      to_string(plan.config.lowering), plan.config.target.name);
   text += fmt::format("  inputs     {}\n", shapes(plan.inputs));
   text += fmt::format("  outputs    {}\n", shapes(plan.outputs));
   if (plan.spec_rows > 0) text += fmt::format("  spec       {} rows\n", plan.spec_rows);

@@ -93,6 +93,18 @@ class Verify(PropertyCase):
         found = self.verdict("(assert (>= Y_0 1))", code=3, box=point)
         self.assertEqual(found["counterexample"]["x"], ["0.1", "-0.3"])
 
+    def test_float32_semantics(self):
+        """Verdicts are about every evaluation in float32, witnesses points of float32 numbers."""
+        float32 = ("--semantics", "float32", "--search", "0.2")
+        found = self.verdict("(assert (>= Y_0 3.25))", *float32, code=3)
+        self.assert_violates(found["counterexample"]["x"], found["counterexample"]["y"])
+        self.verdict("(assert (>= Y_0 3.51))", *float32, code=0)
+        # Only the corner (1, -1) violates it, where an evaluation may round below 3.5.
+        self.verdict("(assert (>= Y_0 3.5))", *float32, code=4)
+        # No float32 point is in the box, but every real evaluation there violates the property.
+        point = "(assert (<= 0.1 X_0 0.1))(assert (<= -0.3 X_1 -0.3))"
+        self.verdict("(assert (>= Y_0 1))", *float32, code=4, box=point)
+
     def test_constraints_between_inputs(self):
         # Bounds ignore the constraint, counterexamples do not: on x0 + x1 <= -1.5 output 0 is below 3.
         found = self.verdict("(assert (<= (+ X_0 X_1) 0.25))(assert (>= Y_0 3))", code=3)
@@ -299,8 +311,20 @@ class Query(PropertyCase):
         self.assert_refused("BF3413", "verify", HOLDS, "--network", f"tiny={TINY}")
         self.assert_refused("BF3410", "verify", QUERY, "--network", f"tiny={TINY}", "--network",
                             f"g={TINY}")
-        query = self.write("q.vnnlib", QUERY.read_text().replace("Real", "float32"))
+        query = self.write("q.vnnlib", QUERY.read_text().replace("Real", "float16"))
         self.assert_refused("BF3409", "verify", query, "--network", f"tiny={TINY}")
+        query = self.write("q.vnnlib", QUERY.read_text().replace("Real", "float32", 1))
+        self.assert_refused("BF3409", "verify", query, "--network", f"tiny={TINY}")
+
+    def test_float32(self):
+        """A query about float32 is decided for every evaluation in float32."""
+        text = QUERY.read_text().replace("Real", "float32")
+        for limit, words in (("3.25", "sat"), ("3.51", "unsat"), ("3.5", "unknown")):
+            query = self.write("q.vnnlib", text.replace("3.25", limit))
+            output, _ = self.run_tool("verify", query, "--network", f"tiny={TINY}", "--search", "0.2")
+            self.assertEqual(output.split("\n")[0], words)
+            if words == "sat":
+                self.assertIn("x float32 [1,2]", output)
 
 
 class Supports(Case):
@@ -308,7 +332,7 @@ class Supports(Case):
         return self.run_tool("supports", option)[0].splitlines()
 
     def test_answers(self):
-        self.assertEqual(self.answer("--onnx-element-types"), ["real"])
+        self.assertEqual(self.answer("--onnx-element-types"), ["real", "float32"])
         self.assertEqual(self.answer("--vnnlib-versions"), ["1.0", "2.0"])
         self.assertEqual(self.answer("--multiple-network-theories"), ["SNET"])
         self.assertEqual(self.answer("--hidden-node-theories"), ["NH"])

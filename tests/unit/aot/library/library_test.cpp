@@ -126,6 +126,40 @@ TEST(LibraryBounds, hold_and_rows_are_of_the_specification) {
     }
 }
 
+TEST(LibraryBounds, float32_semantics) {
+  Options options;
+  options.semantics = Semantics::kFloat32;
+  const Verifier verifier = make("collision_avoidance_6x50.onnx", options);
+  const Verifier real = make("collision_avoidance_6x50.onnx");
+  const std::vector<float> lower(verifier.input_count(), 0.1F), upper(lower.size(), 0.2F);
+  const auto wide = verifier.bounds(lower, upper);
+  const auto narrow = real.bounds(lower, upper);
+  ASSERT_TRUE(wide.ok() && narrow.ok());
+  for (std::size_t i = 0; i < wide->lower.size(); ++i) {
+    EXPECT_LT(wide->lower[i], narrow->lower[i]);
+    EXPECT_GT(wide->upper[i], narrow->upper[i]);
+  }
+  const std::vector<float> far(lower.size(), 3e38F);
+  EXPECT_TRUE(real.bounds(far, far).ok());
+  const auto refused = verifier.bounds(far, far);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "BF3503");
+  const auto point = verifier.evaluate(far);
+  ASSERT_FALSE(point.ok());
+  EXPECT_EQ(point.error().code, "BF3503");
+}
+
+TEST(LibraryVerify, float32_semantics) {
+  VerifyOptions options;
+  options.semantics = Semantics::kFloat32;
+  const auto holds = verify(load("tiny.onnx"), kProperties + "tiny_holds.vnnlib", options);
+  ASSERT_TRUE(holds.ok());
+  EXPECT_EQ(holds->verdict, Verdict::kVerified);
+  const auto violated = verify(load("tiny.onnx"), kProperties + "tiny_violated.vnnlib", options);
+  ASSERT_TRUE(violated.ok());
+  EXPECT_EQ(violated->verdict, Verdict::kFalsified);
+}
+
 TEST(LibraryBounds, many_boxes_are_as_one_by_one) {
   for (const Method method :
        {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
