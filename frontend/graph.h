@@ -243,8 +243,8 @@ struct ModelInfo {
   std::string producer;   // "pytorch 1.13.1"; may be empty
   std::int64_t ir_version = 0;
   std::int64_t opset = 0;
-  std::map<std::string, std::string> operators;  // type -> the first node of it: "Gemm 'fc1'"
-  bool narrow = false;                           // some tensor is float16 or bfloat16
+  std::map<std::string, std::string> operators = {};  // type -> the first node of it: "Gemm 'fc1'"
+  bool narrow = false;                                // some tensor is float16 or bfloat16
   bool operator==(const ModelInfo&) const = default;
 };
 

@@ -23,24 +23,25 @@ void fold_spec_if_given(Graph& graph, const PassOptions& options) {
   if (options.spec != nullptr) fold_output_spec(graph, *options.spec, !options.float32);
 }
 
-void round_if_float32(Graph& graph, const PassOptions& options) {
-  if (options.float32) round_float32(graph, *options.float32);
-}
-
-void find_reach_if_float32(Graph& graph, const PassOptions& options) {
-  if (options.float32) find_float32_reach(graph);
-}
-
-// Passes that evaluation in float32 does not allow: two computations of one number may differ, and
-// errors relative to the parts of a sum are not relative to the sum.
-bool is_of_reals(std::string_view name) {
-  return name == "remove-duplicates" || name == "merge-affine";
+void round_as_given(Graph& graph, const PassOptions& options) {
+  round_float32(graph, *options.float32);
 }
 
 bool is_disabled(const PassOptions& options, std::string_view name) {
   return std::find(options.disabled.begin(), options.disabled.end(), name) !=
-             options.disabled.end() ||
-         (options.float32 && is_of_reals(name));
+         options.disabled.end();
+}
+
+// Whether the semantics has the pass. Evaluation in float32 does not allow two: two computations of
+// one number may differ, and errors relative to the parts of a sum are not relative to the sum.
+bool has_pass(const PassOptions& options, std::string_view name) {
+  if (name == "remove-duplicates" || name == "merge-affine") return !options.float32;
+  if (name == "round-float32" || name == "float32-reach") return options.float32.has_value();
+  return true;
+}
+
+bool runs(const PassOptions& options, std::string_view name) {
+  return has_pass(options, name) && !is_disabled(options, name);
 }
 
 void check_disabled(const PassOptions& options) {
@@ -59,19 +60,19 @@ void settle(Graph& graph, const PassOptions& options) {
   bool changed = true;
   for (int round = 0; changed && round < kRounds; ++round) {
     changed = false;
-    if (!is_disabled(options, "fold-scale")) changed = fold_scale(graph) || changed;
-    if (!is_disabled(options, "eliminate-permutes")) changed = eliminate_permutes(graph) || changed;
-    if (!is_disabled(options, "merge-affine")) changed = merge_affine(graph) || changed;
-    if (!is_disabled(options, "drop-unread")) changed = drop_unread(graph) || changed;
+    if (runs(options, "fold-scale")) changed = fold_scale(graph) || changed;
+    if (runs(options, "eliminate-permutes")) changed = eliminate_permutes(graph) || changed;
+    if (runs(options, "merge-affine")) changed = merge_affine(graph) || changed;
+    if (runs(options, "drop-unread")) changed = drop_unread(graph) || changed;
   }
 }
 
 constexpr Pass kPasses[] = {
     {"round-float32", "count the roundings of float32 evaluation (--semantics float32)",
-     round_if_float32, false},
+     round_as_given, false},
     {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
     {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
-     find_reach_if_float32, false},
+     without_options<find_float32_reach>, false},
     {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
      without_options<lower_affine>},
     {"join-inputs", "make one input of several", without_options<join_inputs>},
@@ -120,7 +121,7 @@ void normalise(Graph& graph, const PassOptions& options) {
          "enable it, or leave out the specification");
   verify(graph);
   for (const Pass& pass : kPasses) {
-    if (is_disabled(options, pass.name)) continue;
+    if (!runs(options, pass.name)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph, options);
