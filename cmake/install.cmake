@@ -12,7 +12,7 @@ install(TARGETS bf-aot bf_runtime EXPORT bf_aot-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # bf-aot looks for these in ../include/bf_aot beside its own folder; bf.cpp goes into projects.
 install(DIRECTORY runtime/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.c" PATTERN "*.ld")
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/bf_aot)
 install(EXPORT bf_aot-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})

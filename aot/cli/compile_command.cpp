@@ -99,43 +99,59 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
   app.footer(kCompileFooter);
 }
 
-// The verifier's files in their final form, in `staging`; returns their names.
-std::vector<std::string> stage(const Staging& staging, const Verifier& verifier,
-                               const std::string& stem, const Toolchain* toolchain) {
+struct Output {
+  std::string stem;
+  std::vector<std::string> flags;  // of the C++ compiler
+  const Toolchain* toolchain = nullptr;
+};
+
+// The verifier's files in their final form, and its library.
+struct Staged {
   std::vector<std::string> names;
+  std::optional<Footprint> footprint;  // of the library, where `measured`
+};
+
+Staged stage(const Staging& staging, const Verifier& verifier, const Output& output,
+             bool measured) {
+  Staged staged;
   for (const EmittedFile& file : verifier.files) {
-    names.push_back(stem + file.suffix);
-    staging.write(names.back(), file.bytes);
+    staged.names.push_back(output.stem + file.suffix);
+    staging.write(staged.names.back(), file.bytes);
   }
   std::optional<std::int64_t> code;
-  if (toolchain != nullptr) {
+  if (output.toolchain != nullptr) {
     const Progress progress("compile");
-    build_archive(*toolchain, staging.folder(), stem, verifier.files);
-    names.push_back("lib" + stem + ".a");
-    code = code_bytes(staging.folder() / names.back(), *toolchain);
+    build_archive(*output.toolchain, staging.folder(), output.stem, verifier.files);
+    staged.names.push_back("lib" + output.stem + ".a");
+    code = code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
+    if (measured)
+      staged.footprint =
+          measure_footprint(*output.toolchain, staging.folder(), output.stem, verifier.files);
   }
   for (const EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json"))
-      staging.write(stem + file.suffix, add_build_record(file.bytes, toolchain, code));
-  return names;
+      staging.write(output.stem + file.suffix,
+                    add_build_record(file.bytes, output.toolchain, code, staged.footprint));
+  return staged;
 }
 
-void write_outputs(const fs::path& folder, const std::string& stem, const Verifier& verifier,
-                   const Toolchain* toolchain) {
+// Every byte counts on a board: the manifest tells there.
+void write_outputs(const fs::path& folder, const Verifier& verifier, const Output& output) {
   Staging staging(folder);
-  staging.publish(stage(staging, verifier, stem, toolchain));
+  const bool board = !verifier.plan.config.target.qemu_board.empty();
+  staging.publish(stage(staging, verifier, output, board).names);
 }
 
-void write_project(const fs::path& folder, const std::string& stem, const Verifier& verifier,
-                   const Toolchain* toolchain) {
+void write_project(const fs::path& folder, const Verifier& verifier, const Output& output) {
   make_folder(folder);
   Staging staging(folder);
-  std::vector<std::string> names = stage(staging, verifier, stem, toolchain);
-  for (const EmittedFile& file : project_files(verifier, stem, toolchain, staging.folder())) {
+  Staged staged = stage(staging, verifier, output, true);
+  for (const EmittedFile& file :
+       project_files(verifier, output.stem, output.flags, output.toolchain, staged.footprint)) {
     staging.write(file.suffix, file.bytes);
-    names.push_back(file.suffix);
+    staged.names.push_back(file.suffix);
   }
-  staging.publish(names);
+  staging.publish(staged.names);
 }
 
 struct Made {
@@ -178,19 +194,19 @@ int compile_command(int argc, const char* const* argv) {
   }
   const fs::path output(arguments.output);
   const std::string stem = arguments.output.empty() ? "verifier" : output.stem().string();
+  const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
+                                            : options.planner.target;
+  const CompilerOptions compiler = compiler_options(arguments.model);
   std::optional<Toolchain> toolchain;
-  if (!arguments.no_library)
-    toolchain =
-        find_toolchain(compiler_options(arguments.model),
-                       arguments.dispatch ? options.levels.back()  // the others' flags follow
-                                          : options.planner.target);
+  if (!arguments.no_library) toolchain = find_toolchain(compiler, target);
 
   Made made = make_verifier(arguments.model.model, stem, options);
   if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
   const Verifier& verifier = made.verifier;
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
-  if (!arguments.output.empty()) write_outputs(output.parent_path(), stem, verifier, found);
-  if (!arguments.project.empty()) write_project(arguments.project, stem, verifier, found);
+  const Output made_as{stem, code_flags(compiler, target), found};
+  if (!arguments.output.empty()) write_outputs(output.parent_path(), verifier, made_as);
+  if (!arguments.project.empty()) write_project(arguments.project, verifier, made_as);
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();

@@ -1,51 +1,90 @@
 #include "aot/host/footprint.h"
 
-#include <fmt/format.h>
-
 #include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
-#include <system_error>
+#include <utility>
 
 #include "aot/host/process.h"
+#include "aot/host/stack_usage.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
 namespace {
 
-// Lines "file:line:column:function <tab> bytes <tab> qualifiers". A frame of unknown size makes the
-// whole sum unknown.
-std::optional<std::int64_t> sum_of_frames(const std::filesystem::path& report) {
-  std::ifstream stream(report);
+std::optional<std::string> text_of(const std::filesystem::path& path) {
+  std::ifstream stream(path);
   if (!stream) return std::nullopt;
-  std::int64_t sum = 0;
-  for (std::string line; std::getline(stream, line);) {
-    std::istringstream fields(line.substr(std::min(line.find('\t'), line.size())));
-    std::int64_t bytes = 0;
-    std::string qualifiers;
-    if (!(fields >> bytes >> qualifiers)) return std::nullopt;
-    if (qualifiers == "dynamic") return std::nullopt;
-    sum += bytes;
-  }
-  return sum;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-std::optional<std::int64_t> stack_bound(const Toolchain& toolchain,
-                                        const std::filesystem::path& folder,
-                                        const std::string& stem) {
-  std::vector<std::string> command = toolchain.compiler;
-  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
-  for (std::string argument :
-       {"-I" + toolchain.include_folder, std::string("-I."), std::string("-fstack-usage"),
-        std::string("-c"), "./" + stem + ".cpp", std::string("-o"), std::string("stack_usage.o")})
-    command.push_back(std::move(argument));
-  if (run_process(command, folder).exit_code != 0) return std::nullopt;
-  return sum_of_frames(folder / "stack_usage.su");
+// What the compiler reports, a text for each source, in a file of this extension. Nothing when it
+// does not know the flag.
+std::optional<std::vector<std::string>> reports(
+    const Toolchain& toolchain, const std::filesystem::path& folder, const std::string& stem,
+    const std::vector<EmittedFile>& files, const std::string& flag, const std::string& extension) {
+  std::vector<std::string> texts;
+  for (const EmittedFile& file : files) {
+    if (!file.suffix.ends_with(".cpp")) continue;
+    std::vector<std::string> command = toolchain.compiler;
+    command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+    const std::vector<std::string> own = own_flags(file);
+    command.insert(command.end(), own.begin(), own.end());
+    for (std::string argument :
+         {"-I" + toolchain.include_folder, std::string("-I."), flag, std::string("-c"),
+          "./" + stem + file.suffix, std::string("-o"), std::string("stack_usage.o")})
+      command.push_back(std::move(argument));
+    if (run_process(command, folder).exit_code != 0) return std::nullopt;
+    auto text = text_of(folder / ("stack_usage." + extension));
+    if (!text) return std::nullopt;
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+void measure_stack(const Toolchain& toolchain, const std::filesystem::path& folder,
+                   const std::string& stem, const std::vector<EmittedFile>& files,
+                   Footprint& footprint) {
+  if (const auto graphs = reports(toolchain, folder, stem, files, "-fcallgraph-info=su", "ci")) {
+    footprint.stack = deepest_stack(*graphs);
+    footprint.stack_by_calls = footprint.stack.has_value();
+    if (footprint.stack) return;
+  }
+  const auto frames = reports(toolchain, folder, stem, files, "-fstack-usage", "su");
+  if (!frames) return;
+  std::int64_t sum = 0;
+  for (const std::string& report : *frames) {
+    const auto part = sum_of_frames(report);
+    if (!part) return;
+    sum += *part;
+  }
+  footprint.stack = sum;
+}
+
+// Lines "value letter name": letter U: not defined there.
+std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
+                                  const std::string& archive) {
+  const ProcessResult result = run_process({find_utility(toolchain, "nm"), "-g", archive}, folder);
+  std::set<std::string> used, held;
+  std::istringstream lines(result.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> words = split_words(line);
+    if (words.size() == 2 && words[0] == "U") used.insert(words[1]);
+    if (words.size() == 3) held.insert(words[2]);
+  }
+  std::vector<std::string> calls;
+  // A mark of position-independent code is no function.
+  for (const std::string& name : used)
+    if (!held.contains(name) && name != "_GLOBAL_OFFSET_TABLE_") calls.push_back(name);
+  return calls;
 }
 
 }  // namespace
 
 Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
-                            const std::string& stem) {
+                            const std::string& stem, const std::vector<EmittedFile>& files) {
   Footprint footprint;
   const ProcessResult result =
       run_process({find_utility(toolchain, "size"), "lib" + stem + ".a"}, folder);
@@ -61,8 +100,31 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
     footprint.data += data;
     footprint.zeroed += zeroed;
   }
-  footprint.stack = stack_bound(toolchain, folder, stem);
+  footprint.calls = calls_of(toolchain, folder, "lib" + stem + ".a");
+  measure_stack(toolchain, folder, stem, files, footprint);
   return footprint;
+}
+
+std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
+                             std::optional<std::int64_t> code,
+                             const std::optional<Footprint>& footprint) {
+  auto json = nlohmann::ordered_json::parse(manifest);
+  nlohmann::ordered_json build = nullptr;
+  if (toolchain != nullptr) {
+    build = {
+        {"compiler", toolchain->version}, {"flags", toolchain->flags}, {"code_bytes", nullptr}};
+    if (code) build["code_bytes"] = *code;
+    if (footprint) {
+      build["flash_bytes"] = footprint->text + footprint->data;
+      build["data_bytes"] = footprint->data;
+      build["zeroed_bytes"] = footprint->zeroed;
+      build["stack_bytes"] = nullptr;
+      if (footprint->stack) build["stack_bytes"] = *footprint->stack;
+      build["calls"] = footprint->calls;
+    }
+  }
+  json["build"] = std::move(build);
+  return json.dump(2) + "\n";
 }
 
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,

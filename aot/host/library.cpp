@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "aot/host/compiler_flags.h"
@@ -20,17 +19,12 @@ namespace bf_aot::cli {
 namespace {
 
 bool is_embedded(const Target& target) {
-  return target.name.starts_with("cortex-");
+  return !target.qemu_board.empty();
 }
 
 std::vector<std::string> default_compilers(const Target& target) {
-  if (is_embedded(target)) return {"arm-none-eabi-g++"};
-#if !defined(__aarch64__)
-  if (target.name == "aarch64") return {"aarch64-linux-gnu-g++"};
-#endif
-#if !defined(__riscv)
-  if (target.name == "riscv64") return {"riscv64-linux-gnu-g++"};
-#endif
+  if (!target.gnu_system.empty() && target.name != find_target("host").name)
+    return {target.gnu_system + "-g++"};
   return {"c++", "g++", "clang++"};
 }
 
@@ -54,20 +48,6 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
     if (const auto path = find_program(name)) return {*path};
   fail("BF3202", "", fmt::format("no C++ compiler found: tried {}", fmt::join(names, ", ")),
        "install g++ or clang++, name one with --cxx, or use --no-library");
-}
-
-std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target) {
-  // Strict ISO modes would not form fused multiply-adds; every error term covers them.
-  std::vector<std::string> flags = {
-      "-std=c++17",      "-ffp-contract=fast", is_embedded(target) ? "-Os" : "-O3",
-      "-fno-exceptions", "-fno-rtti",          "-fno-math-errno"};
-  if (is_embedded(target))
-    flags.insert(flags.end(), {"-ffreestanding", "-ffunction-sections", "-fdata-sections"});
-  else
-    flags.push_back("-fPIC");
-  flags.insert(flags.end(), target.flags.begin(), target.flags.end());
-  flags.insert(flags.end(), options.flags.begin(), options.flags.end());
-  return flags;
 }
 
 // The last lines matter least: the first error is what has to be mended.
@@ -102,10 +82,8 @@ std::vector<std::string> compile_objects(const Toolchain& toolchain,
   for (const EmittedFile& file : files) {
     if (!is_source(file)) continue;
     const std::string object = stem + file.suffix.substr(0, file.suffix.rfind('.')) + ".o";
-    std::vector<std::string> arguments = file.flags;
+    std::vector<std::string> arguments = own_flags(file);
     arguments.insert(arguments.end(), {"-I.", "-c", "./" + stem + file.suffix, "-o", object});
-    if (file.bytes.find(kNoContraction) != std::string::npos)
-      arguments.emplace(arguments.begin(), kNoContractionFlag);
     run_compiler(toolchain, arguments, folder);
     objects.push_back(object);
   }
@@ -160,10 +138,31 @@ std::vector<std::filesystem::path> runtime_files() {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::filesystem::path path = entry.path().lexically_relative(folder);
     const bool source = path.extension() == ".h" || path.extension() == ".cpp";
-    if (source && *path.begin() != "host") files.push_back(path);
+    if (source && *path.begin() != "host" && *path.begin() != "board") files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target) {
+  // Strict ISO modes would not form fused multiply-adds; every error term covers them.
+  std::vector<std::string> flags = {
+      "-std=c++17",      "-ffp-contract=fast", is_embedded(target) ? "-Os" : "-O3",
+      "-fno-exceptions", "-fno-rtti",          "-fno-math-errno"};
+  if (is_embedded(target))
+    flags.insert(flags.end(), {"-ffreestanding", "-ffunction-sections", "-fdata-sections"});
+  else
+    flags.push_back("-fPIC");
+  flags.insert(flags.end(), target.flags.begin(), target.flags.end());
+  flags.insert(flags.end(), options.flags.begin(), options.flags.end());
+  return flags;
+}
+
+std::vector<std::string> own_flags(const EmittedFile& file) {
+  std::vector<std::string> flags;
+  if (file.bytes.find(kNoContraction) != std::string::npos) flags.emplace_back(kNoContractionFlag);
+  flags.insert(flags.end(), file.flags.begin(), file.flags.end());
+  return flags;
 }
 
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
@@ -241,19 +240,6 @@ void build_shared(const Toolchain& toolchain, const std::filesystem::path& folde
   for (const std::string& object : compile_objects(toolchain, folder, stem, files))
     arguments.push_back(object);
   run_compiler(toolchain, arguments, folder);
-}
-
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
-                             std::optional<std::int64_t> code) {
-  auto json = nlohmann::ordered_json::parse(manifest);
-  nlohmann::ordered_json build = nullptr;
-  if (toolchain != nullptr) {
-    build = {
-        {"compiler", toolchain->version}, {"flags", toolchain->flags}, {"code_bytes", nullptr}};
-    if (code) build["code_bytes"] = *code;
-  }
-  json["build"] = std::move(build);
-  return json.dump(2) + "\n";
 }
 
 }  // namespace bf_aot::cli

@@ -37,10 +37,16 @@ struct Toolchain {
 // BF3205 bf.h is missing.
 Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
 
+// The flags of find_toolchain(), whether there is a compiler or not.
+std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target);
+
+// Flags of a source besides those of all.
+std::vector<std::string> own_flags(const EmittedFile& file);
+
 // Whether find_toolchain() would find a compiler; nothing is run.
 bool finds_compiler(const CompilerOptions& options, const Target& target);
 
-// A program of the compiler's binary utilities: "ar", "size".
+// A program of the compiler's binary utilities: "ar", "nm", "size".
 std::string find_utility(const Toolchain& toolchain, const std::string& name);
 
 // True when code for `target` runs on this machine.
@@ -63,11 +69,6 @@ void build_archive(const Toolchain& toolchain, const std::filesystem::path& fold
 // Writes <stem>.so, to be loaded by this process.
 void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
                   const std::string& stem, const std::vector<EmittedFile>& files);
-
-// The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
-// "build". No compiler: null.
-std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
-                             std::optional<std::int64_t> code);
 
 // The runtime that verifiers are compiled with: all its headers, and bf.cpp; paths in its folder,
 // in order of name. Of the installed program, else of the source tree. Throws: BF3205.

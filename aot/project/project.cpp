@@ -4,17 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "aot/host/footprint.h"
+#include "aot/project/build_text.h"
+#include "aot/project/example.h"
+#include "aot/project/example_text.h"
+#include "aot/project/fill.h"
 #include "aot/project/project_text.h"
 #include "aot/project/runtime_files.h"
 #include "aot/text/banner.h"
-#include "aot/text/contraction.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "runtime/bf.h"
@@ -22,24 +23,9 @@
 namespace bf_aot::cli {
 namespace {
 
-using Arguments = std::vector<std::pair<std::string_view, std::string>>;
-
-// Replaces each @key@.
-std::string fill(std::string_view text, const Arguments& arguments) {
-  std::string result;
-  while (true) {
-    const std::size_t begin = text.find('@');
-    result += text.substr(0, begin);
-    if (begin == std::string_view::npos) return result;
-    const std::size_t end = text.find('@', begin + 1);
-    BF_CHECK(end != std::string_view::npos);
-    const std::string_view key = text.substr(begin + 1, end - begin - 1);
-    const auto found = std::find_if(arguments.begin(), arguments.end(),
-                                    [key](const auto& argument) { return argument.first == key; });
-    BF_CHECK(found != arguments.end());
-    result += found->second;
-    text.remove_prefix(end + 1);
-  }
+// A board without an operating system has none.
+bool has_threads(const Plan& plan) {
+  return plan.config.target.qemu_board.empty();
 }
 
 std::string shapes(const std::vector<Value>& values) {
@@ -67,7 +53,9 @@ std::string size_table(const Verifier& verifier, const std::optional<Footprint>&
     text += fmt::format("| RAM: variables of the library | {} |\n",
                         footprint->data + footprint->zeroed);
   text += footprint && footprint->stack
-              ? fmt::format("| stack of one call, at most (sum of all frames) | {} |\n",
+              ? fmt::format("| stack of one call, at most ({}) | {} |\n",
+                            footprint->stack_by_calls ? "the deepest chain of calls"
+                                                      : "the sum of all frames",
                             *footprint->stack)
               : std::string("| stack of one call | build with GCC's `-fstack-usage` to see it |\n");
   return text;
@@ -81,84 +69,71 @@ std::string spec_text(const Plan& plan) {
       plan.name, plan.spec_rows);
 }
 
-// What CMakeLists.txt says of the verifier's sources.
-struct Sources {
-  std::string list;     // indented lines
-  std::string weights;  // properties of those that include the weights
-  std::string levels;   // properties of those for a level of processors
-};
+std::string parallel_text(const Plan& plan, Arguments names) {
+  if (plan.parallel.workers <= 1) return {};
+  names.emplace_back("shown", has_threads(plan) ? kParallelShown : "");
+  return fill(kParallelUse, names);
+}
 
-Sources sources_of(const Verifier& verifier, const std::string& stem) {
-  Sources made;
-  for (const EmittedFile& file : verifier.files) {
-    if (!is_source(file)) continue;
-    const std::string name = stem + file.suffix;
-    made.list += "  " + name + "\n";
-    if (name.ends_with(".S"))
-      made.weights += fill(kWeightsProperties, {{"file", name.substr(0, name.size() - 2)}});
-    else if (!file.flags.empty())
-      made.levels +=
-          fill(kLevelProperties,
-               {{"file", name}, {"flags", fmt::format("{}", fmt::join(file.flags, ";"))}});
-  }
-  return made;
+// What the linker has to find elsewhere.
+std::string calls_text(const std::optional<Footprint>& footprint) {
+  if (!footprint) return {};
+  if (footprint->calls.empty()) return "The library calls no function of another library.\n";
+  std::string names;
+  for (const std::string& name : footprint->calls)
+    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
+  return fmt::format(
+      "The library calls these functions of the compiler's library or of the C library, as far as\n"
+      "what you call needs them, and their code and stack come on top: {}.\n",
+      names);
 }
 
 Arguments arguments_for(const Verifier& verifier, const std::string& stem,
-                        const Toolchain* toolchain, const std::optional<Footprint>& footprint) {
+                        const std::vector<std::string>& flags, const Toolchain* toolchain,
+                        const std::optional<Footprint>& footprint) {
   const Plan& plan = verifier.plan;
-  const Sources sources = sources_of(verifier, stem);
-  const bool separate = std::ranges::any_of(verifier.files, [](const EmittedFile& file) {
-    return file.bytes.find(kNoContraction) != std::string::npos;
-  });
-  const std::string built = toolchain == nullptr
-                                ? "The library was not built: these are the planner's figures."
-                                : fmt::format("Compiled with {}, flags `{}`.", toolchain->version,
-                                              fmt::join(toolchain->flags, " "));
+  const std::string built =
+      toolchain == nullptr
+          ? "The library was not built: these are the planner's figures."
+          : fmt::format("Compiled with {}, flags `{}`.", toolchain->version, fmt::join(flags, " "));
   const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"stem", stem}};
   const bool keeps = plan.context.bytes > 0;
-  return {
-      {"name", plan.name},
-      {"NAME", upper_case(plan.name)},
-      {"context_memory", keeps ? fill(kContextMemory, names) : ""},
-      {"context_calls", keeps ? fill(kContextCalls, names) : ""},
-      {"contexts", keeps ? fill(kContextUse, names) : ""},
-      {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
-      {"parallel", plan.parallel.workers > 1 ? fill(kParallelUse, names) : ""},
-      {"parallel_target", plan.parallel.workers > 1 ? fill(kParallelTarget, names) : ""},
-      {"stem", stem},
-      {"version", BF_VERSION_STRING},
-      {"model", plan.model.file_name},
-      {"sha256", plan.model.sha256},
-      {"method", std::string(to_string(plan.config.method))},
-      {"target", plan.config.target.name},
-      {"inputs", shapes(plan.inputs)},
-      {"outputs", shapes(plan.outputs)},
-      {"sizes", size_table(verifier, footprint)},
-      {"built", built},
-      {"spec", spec_text(plan)},
-      {"contract", separate ? "off" : "fast"},
-      {"languages", sources.weights.empty() ? "C CXX" : "C CXX ASM"},
-      {"sources", sources.list},
-      {"flags",
-       sources.levels.empty() ? fmt::format("{}", fmt::join(plan.config.target.flags, " ")) : ""},
-      {"weights", sources.weights},
-      {"levels", sources.levels}};
+  Arguments arguments = {{"name", plan.name},
+                         {"NAME", upper_case(plan.name)},
+                         {"contexts", keeps ? fill(kContextUse, names) : ""},
+                         {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
+                         {"parallel", parallel_text(plan, names)},
+                         {"stem", stem},
+                         {"version", BF_VERSION_STRING},
+                         {"model", plan.model.file_name},
+                         {"sha256", plan.model.sha256},
+                         {"method", std::string(to_string(plan.config.method))},
+                         {"target", plan.config.target.name},
+                         {"inputs", shapes(plan.inputs)},
+                         {"outputs", shapes(plan.outputs)},
+                         {"sizes", size_table(verifier, footprint)},
+                         {"built", built},
+                         {"calls", calls_text(footprint)},
+                         {"spec", spec_text(plan)}};
+  for (auto& argument : build_arguments(verifier, stem, flags))
+    arguments.push_back(std::move(argument));
+  return arguments;
 }
 
 }  // namespace
 
 std::vector<EmittedFile> project_files(const Verifier& verifier, const std::string& stem,
+                                       const std::vector<std::string>& flags,
                                        const Toolchain* toolchain,
-                                       const std::filesystem::path& staging) {
+                                       const std::optional<Footprint>& footprint) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
-  std::optional<Footprint> footprint;
-  if (toolchain != nullptr) footprint = measure_footprint(*toolchain, staging, stem);
-  const Arguments arguments = arguments_for(verifier, stem, toolchain, footprint);
-  std::vector<EmittedFile> files = {{"example.c", fill(kExample, arguments)},
+  const Arguments arguments = arguments_for(verifier, stem, flags, toolchain, footprint);
+  std::vector<EmittedFile> files = {{"example.c", example_text(verifier.plan, stem)},
                                     {"CMakeLists.txt", fill(kCMakeLists, arguments)},
                                     {"README.md", fill(kReadme, arguments)}};
-  if (verifier.plan.parallel.workers > 1) {
+  for (EmittedFile& file : machine_files(verifier.plan.config.target))
+    files.push_back(std::move(file));
+  if (verifier.plan.parallel.workers > 1 && has_threads(verifier.plan)) {
     files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
     files.push_back({"thread_executor.h", read_file(runtime_folder() / "host/thread_executor.h",
                                                     kMaxBytes, "runtime source")});

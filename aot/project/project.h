@@ -1,20 +1,21 @@
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "aot/compile/compile.h"
-#include "aot/host/library.h"
+#include "aot/host/footprint.h"
 
 namespace bf_aot::cli {
 
 // What a project needs besides the verifier's files: copies of those of the runtime that it
-// includes, example.c, CMakeLists.txt and
-// README.md. `suffix` holds the whole file name. With a toolchain, README.md states the sizes of
-// the library in `staging`, where it has been built.
+// includes, example.c, CMakeLists.txt, README.md and what a machine that is not this one needs.
+// `suffix` holds the whole file name. flags: what the library is compiled with, there and by the
+// project. Without a footprint, README.md states the planner's figures.
 std::vector<EmittedFile> project_files(const Verifier& verifier, const std::string& stem,
+                                       const std::vector<std::string>& flags,
                                        const Toolchain* toolchain,
-                                       const std::filesystem::path& staging);
+                                       const std::optional<Footprint>& footprint);
 
 }  // namespace bf_aot::cli

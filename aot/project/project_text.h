@@ -2,67 +2,9 @@
 
 #include <string_view>
 
-// Files of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
+// The build and the README of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
 
 namespace bf_aot::cli {
-
-inline constexpr std::string_view kExample =
-    R"(/* Bounds of a demonstration box. Yours to change and ship, without attribution. */
-#include <stdint.h>
-#include <stdio.h>
-
-#include "@stem@.h"
-
-/* Room to align the workspace: C99 has no way to ask for an alignment. */
-static unsigned char memory[@NAME@_WORKSPACE_BYTES + @NAME@_WORKSPACE_ALIGN];
-@context_memory@
-int main(void) {
-  float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
-  float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
-  const uintptr_t misaligned = (uintptr_t)memory % @NAME@_WORKSPACE_ALIGN;
-  unsigned char *workspace = memory + (misaligned ? @NAME@_WORKSPACE_ALIGN - misaligned : 0);
-  bf_status status;
-  int i;
-
-  for (i = 0; i < @NAME@_INPUTS; ++i) {
-    lower[i] = -0.01f;
-    upper[i] = 0.01f;
-  }
-  status = @name@_bounds(lower, upper, out_lower, out_upper, workspace, @NAME@_WORKSPACE_BYTES);
-  if (status != BF_OK) {
-    fprintf(stderr, "%s\n", bf_status_text(status));
-    return 1;
-  }
-  for (i = 0; i < @NAME@_OUTPUTS; ++i)
-    printf("output %d: [%.9g, %.9g]\n", i, (double)out_lower[i], (double)out_upper[i]);
-@context_calls@  return 0;
-}
-)";
-
-// What the example has besides when the verifier keeps things between calls.
-inline constexpr std::string_view kContextMemory =
-    R"(/* What calls keep for each other. */
-static unsigned char kept[@NAME@_CONTEXT_BYTES + @NAME@_CONTEXT_ALIGN];
-)";
-
-inline constexpr std::string_view kContextCalls = R"(
-  {
-    const uintptr_t rest = (uintptr_t)kept % @NAME@_CONTEXT_ALIGN;
-    unsigned char *context = kept + (rest ? @NAME@_CONTEXT_ALIGN - rest : 0);
-    bf_cache_counters counters;
-    status = @name@_context_init(context, @NAME@_CONTEXT_BYTES);
-    for (i = 0; i < 2 && status == BF_OK; ++i)
-      status = @name@_bounds_cached(context, @NAME@_CONTEXT_BYTES, lower, upper, out_lower, out_upper,
-                                   workspace, @NAME@_WORKSPACE_BYTES);
-    if (status == BF_OK) status = @name@_cache_counters(context, @NAME@_CONTEXT_BYTES, &counters);
-    if (status != BF_OK) {
-      fprintf(stderr, "%s\n", bf_status_text(status));
-      return 1;
-    }
-    printf("%d calls with a context, %d of them on the box of the call before\n",
-           (int)counters.calls, (int)counters.hits);
-  }
-)";
 
 inline constexpr std::string_view kContextUse =
     R"(`@name@_bounds_cached` and the other functions called so have a context besides: `@NAME@_CONTEXT_BYTES`
@@ -81,38 +23,11 @@ other in the arrays, and give each a status of its own. Their workspace has
 inline constexpr std::string_view kParallelUse =
     R"(`@name@_bounds_parallel` and the other functions called so share their work among up to `@NAME@_PARALLEL`
 workers, threads of yours: a `bf_executor` runs jobs side by side. Each worker but the first needs
-`@NAME@_WORKER_BYTES` more bytes of workspace. Results are the same to the bit. `example_parallel.cpp`
-shows it, with `thread_executor.h`.
-
+`@NAME@_WORKER_BYTES` more bytes of workspace. Results are the same to the bit.
+@shown@
 )";
-
-inline constexpr std::string_view kParallelExample =
-    R"(// Bounds of a demonstration box by several threads. Yours to change and ship, without attribution.
-#include <algorithm>
-#include <cstdio>
-
-#include "@stem@.h"
-#include "thread_executor.h"
-
-alignas(@NAME@_WORKSPACE_ALIGN) static unsigned char workspace[@NAME@_PARALLEL_WORKSPACE_BYTES];
-static float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
-static float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
-
-int main() {
-  bf::host::ThreadExecutor threads;  // as many workers as this machine has cores
-  std::fill_n(lower, @NAME@_INPUTS, -0.01f);
-  std::fill_n(upper, @NAME@_INPUTS, 0.01f);
-  const bf_status status = @name@_bounds_parallel(lower, upper, out_lower, out_upper, workspace,
-                                                 sizeof workspace, threads.get());
-  if (status != BF_OK) {
-    std::fprintf(stderr, "%s\n", bf_status_text(status));
-    return 1;
-  }
-  for (int i = 0; i < @NAME@_OUTPUTS; ++i)
-    std::printf("output %d: [%.9g, %.9g]\n", i, static_cast<double>(out_lower[i]),
-                static_cast<double>(out_upper[i]));
-  return 0;
-}
+inline constexpr std::string_view kParallelShown =
+    R"(`example_parallel.cpp` shows it, with `thread_executor.h`.
 )";
 
 inline constexpr std::string_view kParallelTarget = R"(  find_package(Threads REQUIRED)
@@ -121,37 +36,71 @@ inline constexpr std::string_view kParallelTarget = R"(  find_package(Threads RE
 )";
 
 inline constexpr std::string_view kCMakeLists = R"(cmake_minimum_required(VERSION 3.16)
-project(@name@_verifier LANGUAGES @languages@)
+@toolchain@project(@name@_verifier LANGUAGES @languages@)
 
-if(NOT CMAKE_BUILD_TYPE)
-  set(CMAKE_BUILD_TYPE Release)
-endif()
-set(CMAKE_CXX_STANDARD 17)
-set(CMAKE_CXX_EXTENSIONS OFF)
-
-# The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math. Fused
-# multiply-adds make it faster; its bounds hold with and without them.
-separate_arguments(target_flags UNIX_COMMAND "@flags@")
+# The verifier: no heap, no exceptions, no RTTI; never compile it with -ffast-math. The sizes in
+# README.md hold for these flags, which come after those of CMAKE_CXX_FLAGS and the build type.
 add_library(@stem@ STATIC
 @sources@  bf.cpp)
 target_include_directories(@stem@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-target_compile_options(@stem@ PRIVATE ${target_flags}
-  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=@contract@>)
+target_compile_options(@stem@ PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:@flags@>")
 @weights@@levels@
-if(NOT CMAKE_CROSSCOMPILING)
+@example_target@)";
+
+inline constexpr std::string_view kHostExample =
+    R"(if(NOT CMAKE_CROSSCOMPILING@or_own_toolchain@)
   add_executable(example example.c)
   target_link_libraries(example PRIVATE @stem@)
+  add_custom_target(run COMMAND example VERBATIM)
 @parallel_target@endif()
+)";
+
+inline constexpr std::string_view kBoardExample =
+    R"(# The example on QEMU's board @board@: start-up and linker script are the board's.
+if(CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain)
+  add_executable(example example.c board.c)
+  target_compile_options(example PRIVATE @board_flags@)
+  target_link_options(example PRIVATE @link_flags@
+    -T ${CMAKE_CURRENT_SOURCE_DIR}/board.ld)
+  set_target_properties(example PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/board.ld)
+  target_link_libraries(example PRIVATE @stem@ gcc)
+  add_custom_target(run COMMAND example VERBATIM)
+endif()
+)";
+
+// Before project() for a machine that is not this one.
+inline constexpr std::string_view kOwnToolchain =
+    R"(# With another -DCMAKE_TOOLCHAIN_FILE the library alone is built.
+set(own_toolchain ${CMAKE_CURRENT_LIST_DIR}/toolchain.cmake)
+@query@if(NOT CMAKE_TOOLCHAIN_FILE@elsewhere@)
+  set(CMAKE_TOOLCHAIN_FILE ${own_toolchain})
+endif()
+)";
+
+inline constexpr std::string_view kToolchain =
+    R"(# The compilers for @target@, and QEMU to run what they make. CMakeLists.txt uses this file.
+set(CMAKE_SYSTEM_NAME @system@)
+set(CMAKE_SYSTEM_PROCESSOR @processor@)
+set(CMAKE_C_COMPILER @tools@-gcc)
+set(CMAKE_CXX_COMPILER @tools@-g++)
+set(CMAKE_ASM_COMPILER @tools@-gcc)
+@linking@set(CMAKE_CROSSCOMPILING_EMULATOR @emulator@)
+)";
+inline constexpr std::string_view kNoLinking =
+    R"(set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # nothing links without board.ld
+)";
+inline constexpr std::string_view kStaticLinking =
+    R"(set(CMAKE_EXE_LINKER_FLAGS_INIT -static)  # QEMU needs no libraries of the machine then
 )";
 
 inline constexpr std::string_view kWeightsProperties =
     R"(# The assembler source includes the weights as bytes.
 set_source_files_properties(@file@.S PROPERTIES
-  COMPILE_OPTIONS "-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}"
+  COMPILE_OPTIONS "@machine@-Wa,-I${CMAKE_CURRENT_SOURCE_DIR}"
   OBJECT_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/@file@.bin")
 )";
 
-inline constexpr std::string_view kLevelProperties =
+inline constexpr std::string_view kOwnFlags =
     R"(set_source_files_properties(@file@ PROPERTIES COMPILE_OPTIONS "@flags@")
 )";
 
@@ -165,10 +114,14 @@ Made by bf-aot @version@: method @method@, target @target@. Model SHA-256
 
 ## Build and run
 
-    cmake -B build && cmake --build build && build/example
+    cmake -B build && cmake --build build --target run
 
-For a microcontroller give CMake your toolchain file; then only the library is built.
+`example.c` is a monitor: it reads a simulated sensor, asks the verifier what holds for every input
+that a reading may stand for, and falls back where nothing is proven or a reading is refused.
+@how_built@
+Without CMake, in this folder:
 
+@commands@
 ## Use
 
     #include "@stem@.h"
@@ -192,11 +145,25 @@ nothing between calls. Calls with different workspaces may run at the same time.
 
 @sizes@
 @built@
-
+@calls@
 ## Licence
 
 The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`
-and what lies in `bf/`) and all generated code may be used, changed and shipped without attribution.
+and what lies in `bf/`) and everything else here may be used, changed and shipped without attribution.
+)";
+
+// How the project is built for a machine that is not this one, or whose code has no system below.
+inline constexpr std::string_view kBoardBuild =
+    R"(
+`toolchain.cmake` names the compiler, `@tools@-g++` (with the headers of libstdc++), and
+`qemu-system-arm`, which stands in for a board: `@board@`. `board.c` and `board.ld` are its start-up,
+console and linker script; your board has others. `put_text` writes by semihosting. With
+`-DCMAKE_TOOLCHAIN_FILE=` and your own file the library alone is built, with the same flags.
+)";
+inline constexpr std::string_view kCrossBuild =
+    R"(
+`toolchain.cmake` names the compiler, `@tools@-g++`, and `@emulator@`, which runs the program. With
+`-DCMAKE_TOOLCHAIN_FILE=` and your own file the library alone is built, with the same flags.
 )";
 
 }  // namespace bf_aot::cli

@@ -14,6 +14,8 @@ struct Target {
   bool hardware_double = true;     // else double is emulated, and used where nothing else serves
   int align = 16;                  // of the workspace and the weight tables, bytes
   std::vector<std::string> flags;  // what the C++ compiler is given, "-march=x86-64-v4"
+  std::string gnu_system = "";     // of a cross compiler: "arm-none-eabi"; empty: the host's serves
+  std::string qemu_board = "";     // without operating system: QEMU's machine with such a core
 
   bool operator==(const Target&) const = default;
 };

@@ -475,6 +475,22 @@ class Project(Case):
             self.assertIn(text, readme)
         self.assertNotIn("@", readme + (self.work / "demo" / "CMakeLists.txt").read_text())
 
+    def test_board(self):
+        """What a board needs besides; no compiler is needed to write it."""
+        self.run_tool(TINY, "--project", "demo", "--target", "cortex-m7", "--no-library")
+        demo = self.work / "demo"
+        files = {path.name for path in demo.iterdir() if path.is_file()}
+        self.assertEqual({name for name in files if not name.startswith("bf")}, {
+            "CMakeLists.txt", "README.md", "example.c", "verifier.cpp", "verifier.h",
+            "verifier.json", "toolchain.cmake", "board.h", "board.c", "board.ld"})
+        readme = (demo / "README.md").read_text()
+        for text in ("arm-none-eabi-g++ $flags -I. -c verifier.cpp", "-mcpu=cortex-m7", "mps2-an500",
+                     "--target run"):
+            self.assertIn(text, readme)
+        for name in ("README.md", "CMakeLists.txt", "toolchain.cmake", "example.c"):
+            self.assertNotIn("@", (demo / name).read_text())
+        self.assertNotIn("stdio", (demo / "example.c").read_text())
+
     def test_example_without_cmake(self):
         self.run_tool(CONTROLLER, "--project", "demo", "-o", "net.cpp", "--name", "net")
         self.assertLessEqual({"demo", "libnet.a", "net.cpp", "net.h", "net.json"},

@@ -1,6 +1,7 @@
 """Runs and compares what a page shows: readme_test.py SOURCE_FOLDER BF_AOT PAGE.
 
-A block after `<!-- test: shell -->` is run, one after `<!-- test: c -->` or `<!-- test: cpp -->` becomes
+A block after `<!-- test: shell -->` is run, one after `<!-- test: cross -->` where the compiler and the emulator of a
+board are installed, one after `<!-- test: c -->` or `<!-- test: cpp -->` becomes
 main.c or main.cpp, and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur
 in the verifier of tiny.onnx.
 """
@@ -8,11 +9,13 @@ in the verifier of tiny.onnx.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 BLOCK = re.compile(r"<!-- test: (\w+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
+BOARD_TOOLS = ["arm-none-eabi-g++", "qemu-system-arm"]
 KEPT = re.compile(r"^(?:export )?\w+=\S*\n", re.MULTILINE)
 
 
@@ -57,7 +60,9 @@ def main():
         for kind, text in blocks:
             if kind in ("c", "cpp"):
                 (folder / f"main.{kind}").write_text(text, encoding="utf-8")
-            elif kind == "shell":
+            elif kind == "cross" and not all(map(shutil.which, BOARD_TOOLS)):
+                print(f"not run, without {' or '.join(BOARD_TOOLS)}:\n{text}")
+            elif kind in ("shell", "cross"):
                 run(["bash", "-euo", "pipefail", "-c", shell + text], folder, environment)
                 shell += "".join(KEPT.findall(text))
             else:

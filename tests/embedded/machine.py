@@ -110,7 +110,7 @@ class Machine:
         program = self.folder / "program.elf"
         extra = []
         if self.bare:
-            extra = ["-nostdlib", "-T", HERE / "mps2.ld", "-Wl,--gc-sections",
+            extra = ["-nostdlib", "-T", ROOT / "runtime" / "board" / "mps2.ld", "-Wl,--gc-sections",
                      f"-Wl,-Map={self.folder / 'program.map'}", "-lgcc"]
         elif self.cpu.emulator:
             extra = ["-static"]

@@ -3,7 +3,7 @@
 #include "port.h"
 
 extern "C" {
-// From mps2.ld.
+// From runtime/board/mps2.ld.
 extern uint32_t data_load[], data_begin[], data_end[], bss_begin[], bss_end[];
 extern uint32_t stack_bottom[], stack_top[];
 

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bf_aot::cli {
+
+// The most stack that a chain of calls takes, in bytes, from call graphs as GCC writes them
+// (-fcallgraph-info=su), one text for each source. Functions that no graph defines count nothing.
+// Nothing when that is not bounded: a frame of unknown size, recursion, a call through a pointer.
+std::optional<std::int64_t> deepest_stack(const std::vector<std::string>& graphs);
+
+// The sum of all frames of a report of -fstack-usage: a bound where no function recurses. Nothing
+// when a frame has no known size.
+std::optional<std::int64_t> sum_of_frames(const std::string& report);
+
+}  // namespace bf_aot::cli

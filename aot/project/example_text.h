@@ -1,0 +1,260 @@
+#pragma once
+
+#include <string_view>
+
+// Programs of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
+
+namespace bf_aot::cli {
+
+inline constexpr std::string_view kExample =
+    R"(/* A monitor: reads a sensor and asks the verifier what holds for every input that the reading may
+ * stand for. Yours to change and ship, without attribution. */
+#include <stdint.h>
+@console@
+#include "@stem@.h"
+@printers@
+enum { kReadings = 10, kBrokenReading = 7 };
+
+/* Room to align the workspace: C99 has no way to ask for an alignment. */
+static unsigned char memory[@WORKSPACE@ + @NAME@_WORKSPACE_ALIGN];
+static float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
+@results@@context_memory@
+/* A simulated sensor: the box of what reading `step` may stand for. Yours goes here. Its error
+ * triples with each reading, and one reading is no number. */
+static void read_sensor(int step) {
+  static const uint32_t not_a_number = 0x7fc00000;
+  static uint32_t state = 1;
+  float error = 0.0001f;
+  int i;
+  for (i = 1; i < step; ++i) error *= 3;
+@base@  for (i = 0; i < @NAME@_INPUTS; ++i) {
+    /* From -1 to 1; reading 0 is zero. */
+    const float value = step == 0 ? 0.0f : (float)(state >> 8) * 0x1p-23f - 1;
+    state = state * 1664525u + 1013904223u;
+@box@  }
+  if (step == kBrokenReading) {
+    const union {
+      uint32_t bits;
+      float number;
+    } broken = {not_a_number};
+    lower[0] = broken.number;
+  }
+}
+
+/* What the controlled machine does when nothing is proven: yours goes here. */
+static void fall_back(const char *reason) {
+  put_text("falls back: ");
+  put_text(reason);
+  put_text("\n");
+}
+
+@judge@
+int main(void) {
+  const uintptr_t misaligned = (uintptr_t)memory % @NAME@_WORKSPACE_ALIGN;
+  unsigned char *workspace = memory + (misaligned ? @NAME@_WORKSPACE_ALIGN - misaligned : 0);
+  int step;@variables@
+
+  for (step = 0; step < kReadings; ++step) {
+    bf_status status;
+    read_sensor(step);
+@before_call@    status = ask(workspace);
+@after_call@    put_text("reading ");
+    put_number((float)step);
+    put_text(": ");
+    if (status == BF_OK)
+      react();
+    else /* the outputs were not written */
+      fall_back(bf_status_text(status));
+    if (step == 0 && status != BF_OK) return 1;
+@print@  }
+@context_calls@@report@  return 0;
+}
+)";
+
+// The console with an operating system; without one board.h has it.
+inline constexpr std::string_view kHostConsole = R"(#include <stdio.h>
+)";
+inline constexpr std::string_view kHostPrinters = R"(
+static void put_text(const char *text) { fputs(text, stdout); }
+static void put_number(float number) { printf("%.9g", (double)number); }
+)";
+inline constexpr std::string_view kBoardConsole = R"(
+#include "board.h")";
+
+// How a reading becomes a box: with a property around a point of its first case's box.
+inline constexpr std::string_view kBox = R"(    lower[i] = value - error;
+    upper[i] = value + error;
+)";
+inline constexpr std::string_view kPropertyBase =
+    R"(  @name@_property_box(0, lower, upper); /* of the property: the readings lie in it */
+)";
+inline constexpr std::string_view kPropertyBox =
+    R"(    const float middle = lower[i] + (upper[i] - lower[i]) * (0.5f + 0.25f * value);
+    const float radius = (upper[i] - lower[i]) * error;
+    lower[i] = middle - radius;
+    upper[i] = middle + radius;
+)";
+
+inline constexpr std::string_view kOutputs =
+    R"(static float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
+)";
+inline constexpr std::string_view kAskBounds = R"(static bf_status ask(void *workspace) {
+  return @name@_bounds(lower, upper, out_lower, out_upper, workspace, @NAME@_WORKSPACE_BYTES);
+}
+)";
+
+inline constexpr std::string_view kReactLargest =
+    R"(/* The output that is the largest for every input of the box; -1: not known, bounds overlap. */
+static int largest_output(void) {
+  int best = 0, i;
+  for (i = 1; i < @NAME@_OUTPUTS; ++i)
+    if (out_lower[i] > out_lower[best]) best = i;
+  for (i = 0; i < @NAME@_OUTPUTS; ++i)
+    if (i != best && out_upper[i] >= out_lower[best]) return -1;
+  return best;
+}
+
+static void react(void) {
+  const int best = largest_output();
+  if (best < 0) {
+    fall_back("unknown");
+    return;
+  }
+  put_text("proven: the largest is number ");
+  put_number((float)best);
+  put_text("\n");
+}
+)";
+
+inline constexpr std::string_view kReactSign =
+    R"(/* The sign of the output, where it is one for every input of the box. */
+static void react(void) {
+  if (out_lower[0] > 0)
+    put_text("proven: above zero\n");
+  else if (out_upper[0] < 0)
+    put_text("proven: below zero\n");
+  else
+    fall_back("unknown");
+}
+)";
+
+inline constexpr std::string_view kSpecResults =
+    R"(static float row_lower[@NAME@_SPEC_ROWS], row_upper[@NAME@_SPEC_ROWS];
+)";
+inline constexpr std::string_view kJudgeSpec = R"(static bf_status ask(void *workspace) {
+  return @name@_spec_bounds(lower, upper, row_lower, row_upper, workspace, @NAME@_WORKSPACE_BYTES);
+}
+
+/* Whether every row of the specification is above zero for every input of the box. */
+static void react(void) {
+  int i;
+  for (i = 0; i < @NAME@_SPEC_ROWS; ++i)
+    if (!(row_lower[i] > 0)) {
+      fall_back("unknown");
+      return;
+    }
+  put_text("proven: all rows are above zero\n");
+}
+)";
+
+inline constexpr std::string_view kPropertyResults = R"(static bf_result result;
+)";
+inline constexpr std::string_view kJudgeProperty = R"(static bf_status ask(void *workspace) {
+  return @name@_verify(lower, upper, &result, workspace, @NAME@_VERIFY_WORKSPACE_BYTES);
+}
+
+static void react(void) {
+  if (result.verdict == BF_VERIFIED)
+    put_text("proven: the property holds\n");
+  else
+    fall_back(bf_verdict_text(result.verdict)); /* falsified or unknown */
+}
+)";
+
+// The bounds, or rows, of the first reading.
+inline constexpr std::string_view kPrint = R"(    if (step == 0) {
+      int i;
+      for (i = 0; i < @NAME@_@count@; ++i) {
+        put_text("@what@ ");
+        put_number((float)i);
+        put_text(": [");
+        put_number(@array@_lower[i]);
+        put_text(", ");
+        put_number(@array@_upper[i]);
+        put_text("]\n");
+      }
+    }
+)";
+
+// The stack of a call, on a board that tells.
+inline constexpr std::string_view kStackVariables = R"(
+  size_t most_stack = 0;)";
+inline constexpr std::string_view kStackBefore = R"(    paint_stack();
+)";
+inline constexpr std::string_view kStackAfter =
+    R"(    if (stack_used() > most_stack) most_stack = stack_used();
+)";
+inline constexpr std::string_view kStackReport = R"(  put_text("bytes of stack of a call: ");
+  put_number((float)most_stack);
+  put_text("\n");
+)";
+
+// What the example has besides when the verifier keeps things between calls.
+inline constexpr std::string_view kContextMemory =
+    R"(/* What calls keep for each other. */
+static unsigned char kept[@NAME@_CONTEXT_BYTES + @NAME@_CONTEXT_ALIGN];
+)";
+
+inline constexpr std::string_view kContextCalls = R"(
+  {
+    const uintptr_t rest = (uintptr_t)kept % @NAME@_CONTEXT_ALIGN;
+    unsigned char *context = kept + (rest ? @NAME@_CONTEXT_ALIGN - rest : 0);
+    static float low[@NAME@_OUTPUTS], high[@NAME@_OUTPUTS];
+    bf_cache_counters counters;
+    bf_status status = @name@_context_init(context, @NAME@_CONTEXT_BYTES);
+    read_sensor(0);
+    for (step = 0; step < 2 && status == BF_OK; ++step)
+      status = @name@_bounds_cached(context, @NAME@_CONTEXT_BYTES, lower, upper, low, high,
+                                   workspace, @NAME@_WORKSPACE_BYTES);
+    if (status == BF_OK) status = @name@_cache_counters(context, @NAME@_CONTEXT_BYTES, &counters);
+    if (status != BF_OK) {
+      fall_back(bf_status_text(status));
+      return 1;
+    }
+    put_number((float)(int)counters.calls);
+    put_text(" calls with a context, ");
+    put_number((float)(int)counters.hits);
+    put_text(" of them on the box of the call before\n");
+  }
+)";
+
+inline constexpr std::string_view kParallelExample =
+    R"(// Bounds of a demonstration box by several threads. Yours to change and ship, without attribution.
+#include <algorithm>
+#include <cstdio>
+
+#include "@stem@.h"
+#include "thread_executor.h"
+
+alignas(@NAME@_WORKSPACE_ALIGN) static unsigned char workspace[@NAME@_PARALLEL_WORKSPACE_BYTES];
+static float lower[@NAME@_INPUTS], upper[@NAME@_INPUTS];
+static float out_lower[@NAME@_OUTPUTS], out_upper[@NAME@_OUTPUTS];
+
+int main() {
+  bf::host::ThreadExecutor threads;  // as many workers as this machine has cores
+  std::fill_n(lower, @NAME@_INPUTS, -0.01f);
+  std::fill_n(upper, @NAME@_INPUTS, 0.01f);
+  const bf_status status = @name@_bounds_parallel(lower, upper, out_lower, out_upper, workspace,
+                                                 sizeof workspace, threads.get());
+  if (status != BF_OK) {
+    std::fprintf(stderr, "%s\n", bf_status_text(status));
+    return 1;
+  }
+  for (int i = 0; i < @NAME@_OUTPUTS; ++i)
+    std::printf("output %d: [%.9g, %.9g]\n", i, static_cast<double>(out_lower[i]),
+                static_cast<double>(out_upper[i]));
+  return 0;
+}
+)";
+
+}  // namespace bf_aot::cli

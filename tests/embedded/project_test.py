@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Builds the project that bf-aot --project writes for a target, runs it, and compares what its
+README.md and its manifest state with what was built: flags, flash, variables, stack, calls.
+
+`cmake --build build --target run` must work without any edit, and so must the README's own
+commands. Boards run under QEMU. Exit code 77: a tool or the network is missing.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+import embedded_verifier_test
+import machine
+from embedded_verifier_test import check
+
+TOOLS = {"cortex": "arm-none-eabi", "aarch64": "aarch64-linux-gnu", "riscv64": "riscv64-linux-gnu"}
+# Of a routine of libgcc that computes in software.
+LIBGCC_STACK = 64
+
+
+class Project:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = pathlib.Path(folder) / "project"
+        self.board = options.target.startswith("cortex")
+        tools = next((tool for name, tool in TOOLS.items() if options.target.startswith(name)), "")
+        self.prefix = tools + "-" if tools else ""
+        emulator = {"cortex": "qemu-system-arm"}.get(options.target[:6], "qemu-" + options.target)
+        for tool in ["cmake", *([self.prefix + "g++", emulator] if tools else [])]:
+            if not shutil.which(tool):
+                raise machine.Unavailable(f"{tool} is not installed")
+        if self.board:  # and the headers of C++
+            machine.Machine(options.target, folder)
+        model, _ = embedded_verifier_test.find_network(options.network, pathlib.Path(folder))
+        self.made_by = [options.bf_aot, model, "--name", "net", "--project", self.folder,
+                        "--target", options.target, *options.option]
+        machine.run(self.made_by)
+        self.build_folder = self.folder / "build"
+        self.readme = (self.folder / "README.md").read_text()
+        self.manifest = json.loads((self.folder / "verifier.json").read_text())["build"]
+
+    def tool(self, name, *arguments):
+        return machine.run([self.prefix + name, *arguments])
+
+    def build_and_run(self):
+        machine.run(["cmake", "-S", self.folder, "-B", self.build_folder,
+                     "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+                     *(["-DCMAKE_CXX_FLAGS=-fstack-usage", "-DCMAKE_C_FLAGS=-fstack-usage"]
+                       if self.board else []), *self.options.cmake])
+        machine.run(["cmake", "--build", self.build_folder])
+        return machine.run(["cmake", "--build", self.build_folder, "--target", "run"])
+
+    def stated(self, row):
+        found = re.search(rf"^\| {re.escape(row)}[^|]* \| (\d+) \|$", self.readme, re.MULTILINE)
+        check(found, f"README.md has no row '{row}':\n{self.readme}")
+        return int(found[1])
+
+    def sizes(self, archive):
+        """Bytes of code and constants, data and zeroed data of the verifier's objects."""
+        sums = [0, 0, 0]
+        for line in self.tool("size", archive).splitlines()[1:]:
+            if re.search(r"\s(bf\.|bf_runtime\.)", line):
+                continue
+            sums = [a + int(b) for a, b in zip(sums, line.split())]
+        return sums
+
+
+def check_output(project, text):
+    for line in ["reading 0: ", "reading 9: ", "reading 7: falls back: NaN in the input box"]:
+        check(line in text, f"the monitor does not print '{line}':\n{text}")
+    check("falls back: unknown" in text, f"the monitor always proves:\n{text}")
+    check(": proven" in text or "--spec" in project.options.option,
+          f"the monitor never proves:\n{text}")
+
+
+def check_flags(project):
+    flags = project.manifest["flags"]
+    check(f"flags `{' '.join(flags)}`" in project.readme, "README.md names other flags")
+    built = json.loads((project.build_folder / "compile_commands.json").read_text())
+    sources = {pathlib.Path(one["file"]).name: one["command"].split() for one in built}
+    check({"verifier.cpp", "bf.cpp", "example.c"} <= set(sources), f"not compiled: {sources}")
+    for name, command in sources.items():
+        if not name.endswith(".cpp"):
+            continue
+        check(any(command[at:at + len(flags)] == flags for at in range(len(command))),
+              f"{name} is compiled by other flags: {command}")
+
+
+def check_sizes(project):
+    built = project.sizes(project.build_folder / "libverifier.a")
+    shipped = project.sizes(project.folder / "libverifier.a")
+    check(built == shipped, f"sizes: built {built}, shipped {shipped}")
+    flash, data, zeroed = built[0] + built[1], built[1], built[2]
+    check(project.stated("flash: code and constants") == flash, f"flash: {flash}")
+    check(project.stated("RAM: variables") == data + zeroed, f"variables: {data} + {zeroed}")
+    record = project.manifest
+    check((record["flash_bytes"], record["data_bytes"], record["zeroed_bytes"]) ==
+          (flash, data, zeroed), f"the manifest: {record}, built {built}")
+    print(f"  flash {flash}, variables {data + zeroed}, workspace "
+          f"{project.stated('RAM: workspace')}, code {record['code_bytes']}")
+
+
+def check_calls(project):
+    used, held = set(), set()
+    for line in project.tool("nm", "-g", project.build_folder / "libverifier.a").splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == "U":
+            used.add(words[1])
+        elif len(words) == 3:
+            held.add(words[2])
+    calls = sorted(used - held - {"_GLOBAL_OFFSET_TABLE_"})
+    check("bf_status_text" in held, "the library lacks bf_status_text")
+    check(project.manifest["calls"] == calls, f"calls {calls}: {project.manifest}")
+    tail = project.readme[project.readme.index("The library calls"):]
+    check(re.findall(r"`([^`]+)`", tail[:tail.index("## Licence")]) == calls, f"README.md: {tail}")
+    return calls
+
+
+def check_stack(project, text, calls):
+    """No chain of calls is deeper than stated, nor is a call that was run."""
+    stated = project.stated("stack of one call, at most")
+    check(project.manifest["stack_bytes"] == stated, f"the manifest: {project.manifest}")
+    frames = collections.defaultdict(int)  # of functions with one name: their sum
+    for report in project.build_folder.rglob("*.su"):
+        for line in report.read_text().splitlines():
+            place, frame, kind = line.split("\t")
+            check(kind in ("static", "dynamic,bounded"), f"a frame without a size: {line}")
+            frames[place.split(":")[-1]] += int(frame)
+    check(stated <= sum(frames.values()), f"{stated} is more than all frames: {dict(frames)}")
+    check(stated >= max(frame for name, frame in frames.items() if "net_" in name),
+          f"{stated} is less than a frame: {dict(frames)}")
+    elsewhere = max([0] + [frames.get(name, LIBGCC_STACK) for name in calls])
+    used = int(re.search(r"^bytes of stack of a call: (\d+)$", text, re.MULTILINE)[1])
+    check(0 < used <= stated + elsewhere, f"stated {stated} and {elsewhere}, used {used}")
+    print(f"  stack {used}, stated {stated}, and {elsewhere} of what it calls elsewhere")
+
+
+def check_commands(project, text):
+    """The README's own commands, in a folder without what was built."""
+    section = project.readme[project.readme.index("Without CMake"):]
+    lines = re.findall(r"^    (.*)$", section[:section.index("## Use")], re.MULTILINE)
+    copy = project.folder.parent / "copy"
+    shutil.copytree(project.folder, copy, ignore=shutil.ignore_patterns("build", "*.a"))
+    script = copy / "commands.sh"
+    script.write_text("set -e\ncd " + str(copy) + "\n" + "\n".join(lines) + "\n")
+    output = machine.run(["sh", script])
+    shown = ("reading", "output", "row", "bytes")
+    printed = [[line for line in one.splitlines() if line.startswith(shown)]
+               for one in (text, output)]
+    check(printed[0] == printed[1], f"CMake's program prints\n{text}\nthis one\n{output}")
+    check(project.sizes(copy / "libverifier.a") == project.sizes(project.folder / "libverifier.a"),
+          "other sizes")
+
+
+def test(options, folder):
+    project = Project(options, folder)
+    text = project.build_and_run()
+    check_output(project, text)
+    check_flags(project)
+    check_sizes(project)
+    calls = check_calls(project)
+    if project.board:
+        check_stack(project, text, calls)
+    check_commands(project, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bf-aot", required=True)
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--network", default="collision_avoidance_6x50")
+    parser.add_argument("--cmake", action="append", default=[], help="an argument of CMake's")
+    parser.add_argument("option", nargs="*", help="of bf-aot, after --")
+    options = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            test(options, folder)
+    except machine.Unavailable as missing:
+        print(f"skipped: {missing}")
+        return machine.SKIP
+    except machine.Failure as failure:
+        print(f"failed: {failure}")
+        return 1
+    print("passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
