@@ -100,6 +100,7 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
     footprint.data += data;
     footprint.zeroed += zeroed;
   }
+  footprint.code = code_bytes(folder / ("lib" + stem + ".a"), toolchain).value_or(0);
   footprint.calls = calls_of(toolchain, folder, "lib" + stem + ".a");
   measure_stack(toolchain, folder, stem, files, footprint);
   return footprint;

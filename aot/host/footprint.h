@@ -13,6 +13,7 @@ namespace bf_aot::cli {
 // What a built verifier takes.
 struct Footprint {
   std::int64_t text = 0;              // bytes of code and constants: flash
+  std::int64_t code = 0;              // of these, code
   std::int64_t data = 0;              // bytes of initialised variables
   std::int64_t zeroed = 0;            // bytes of zeroed variables
   std::optional<std::int64_t> stack;  // an upper bound; none when the compiler does not say

@@ -53,7 +53,7 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
  * lower, upper: {0}_INPUTS numbers, {2}, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
  * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. */
+ * Reentrant. bf_status_text(status), in bf.h and in the library, says in words what was refused. */
 )",
       upper,
       float32 ? "every float32 x in it, however y is evaluated in float32"

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -36,29 +37,59 @@ std::string shapes(const std::vector<Value>& values) {
   return text;
 }
 
-std::string size_table(const Verifier& verifier, const std::optional<Footprint>& footprint) {
-  const Plan& plan = verifier.plan;
+class SizeTable {
+ public:
   std::string text = "| what | bytes |\n|---|---|\n";
-  const std::int64_t weights = verifier.weights_bytes;
-  if (footprint) {
-    text += fmt::format("| flash: code and constants of the library | {} |\n",
-                        footprint->text + footprint->data);
-    text += fmt::format("| of these: weights | {} |\n", weights);
-  } else {
-    text += fmt::format("| flash: weights, without the code (`size` tells all) | {} |\n", weights);
+
+  void row(std::string_view what, std::int64_t bytes) {
+    text += fmt::format("| {} | {} |\n", what, bytes);
   }
-  text += fmt::format("| RAM: workspace, aligned to {} | {} |\n", plan.config.target.align,
-                      plan.arena_bytes());
-  if (footprint)
-    text += fmt::format("| RAM: variables of the library | {} |\n",
-                        footprint->data + footprint->zeroed);
-  text += footprint && footprint->stack
-              ? fmt::format("| stack of one call, at most ({}) | {} |\n",
-                            footprint->stack_by_calls ? "the deepest chain of calls"
-                                                      : "the sum of all frames",
-                            *footprint->stack)
-              : std::string("| stack of one call | build with GCC's `-fstack-usage` to see it |\n");
-  return text;
+
+  // Of calls of the user's: the largest workspace, and the context. Returns their sum.
+  std::int64_t caller_rows(const Plan& plan) {
+    std::map<std::string, std::int64_t> sizes;
+    for (const ExportedFunction& function : plan.functions) {
+      const Workspace& workspace = function.workspace;
+      if (!workspace.macro.empty()) sizes.emplace(workspace.macro, workspace.bytes);
+    }
+    std::int64_t most = plan.arena_bytes();
+    const std::int64_t align = plan.config.target.align;
+    row(fmt::format("RAM: workspace, aligned to {}", align), most);
+    for (const auto& [macro, bytes] : sizes) {
+      if (macro != "WORKSPACE_BYTES")
+        row(fmt::format("RAM: workspace of calls with `{}_{}`", upper_case(plan.name), macro),
+            bytes);
+      most = std::max(most, bytes);
+    }
+    if (plan.context.bytes == 0) return most;
+    row("RAM: context", plan.context.bytes);
+    return most + plan.context.bytes;
+  }
+};
+
+std::string size_table(const Verifier& verifier, const std::optional<Footprint>& footprint) {
+  SizeTable table;
+  if (!footprint) {
+    table.row("flash: weights, without the code (`size` tells all)", verifier.weights_bytes);
+    table.caller_rows(verifier.plan);
+    return table.text + "| stack of one call | build with GCC's `-fstack-usage` to see it |\n";
+  }
+  const std::int64_t flash = footprint->text + footprint->data;
+  const std::int64_t variables = footprint->data + footprint->zeroed;
+  table.row("flash: code and constants of the library", flash);
+  table.row("of these: code", footprint->code);
+  table.row("of these: constants and tables, with the weights", flash - footprint->code);
+  table.row("of these: weights", verifier.weights_bytes);
+  const std::int64_t called = table.caller_rows(verifier.plan);
+  table.row("RAM: variables of the library", variables);
+  if (!footprint->stack)
+    return table.text + "| stack of one call | the compiler does not bound it |\n";
+  table.row(fmt::format("RAM: stack of one call, at most ({})", footprint->stack_by_calls
+                                                                    ? "the deepest chain of calls"
+                                                                    : "the sum of all frames"),
+            *footprint->stack);
+  table.row("RAM: all, with the largest workspace", called + variables + *footprint->stack);
+  return table.text;
 }
 
 std::string spec_text(const Plan& plan) {

@@ -48,6 +48,10 @@ class Project:
     def tool(self, name, *arguments):
         return machine.run([self.prefix + name, *arguments])
 
+    def target_flags(self):
+        """That make code for the processor."""
+        return [flag for flag in self.manifest["flags"] if flag.startswith("-m")]
+
     def build_and_run(self):
         machine.run(["cmake", "-S", self.folder, "-B", self.build_folder,
                      "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
@@ -102,6 +106,22 @@ def check_sizes(project):
     record = project.manifest
     check((record["flash_bytes"], record["data_bytes"], record["zeroed_bytes"]) ==
           (flash, data, zeroed), f"the manifest: {record}, built {built}")
+    code = 0
+    for member in project.tool("size", "-A", project.build_folder / "libverifier.a").split("\n\n"):
+        if not re.match(r"\s*bf\.", member):
+            texts = re.findall(r"^\.text\S*\s+(\d+)", member, re.MULTILINE)
+            code += sum(map(int, texts))
+    check(project.stated("of these: code") == record["code_bytes"] == code, f"code: {code}")
+    check(project.stated("of these: constants") == flash - code, f"constants: {flash - code}")
+    workspaces = [int(size) for size in
+                  re.findall(r"^\| RAM: workspace[^|]*\| (\d+) \|$", project.readme, re.MULTILINE)]
+    header = (project.folder / "verifier.h").read_text()
+    check(project.stated("RAM: workspace, aligned") ==
+          int(re.search(r"NET_WORKSPACE_BYTES (\d+)", header)[1]), f"workspaces: {workspaces}")
+    ram = max(workspaces) + project.stated("RAM: variables") + project.stated("RAM: stack")
+    if "NET_CONTEXT_BYTES" in header:
+        ram += project.stated("RAM: context")
+    check(project.stated("RAM: all") == ram, f"RAM: {ram}")
     print(f"  flash {flash}, variables {data + zeroed}, workspace "
           f"{project.stated('RAM: workspace')}, code {record['code_bytes']}")
 
@@ -124,7 +144,7 @@ def check_calls(project):
 
 def check_stack(project, text, calls):
     """No chain of calls is deeper than stated, nor is a call that was run."""
-    stated = project.stated("stack of one call, at most")
+    stated = project.stated("RAM: stack of one call, at most")
     check(project.manifest["stack_bytes"] == stated, f"the manifest: {project.manifest}")
     frames = collections.defaultdict(int)  # of functions with one name: their sum
     for report in project.build_folder.rglob("*.su"):
@@ -139,6 +159,26 @@ def check_stack(project, text, calls):
     used = int(re.search(r"^bytes of stack of a call: (\d+)$", text, re.MULTILINE)[1])
     check(0 < used <= stated + elsewhere, f"stated {stated} and {elsewhere}, used {used}")
     print(f"  stack {used}, stated {stated}, and {elsewhere} of what it calls elsewhere")
+
+
+def check_texts(project):
+    """A program that calls bf_status_text alone links nothing else of the library's."""
+    source = project.folder.parent / "texts.c"
+    source.write_text('#include "bf.h"\nint main(void) { return bf_status_text(BF_OK)[0]; }\n')
+    program = source.with_suffix(".elf")
+    more = []
+    if project.board:
+        start = project.folder / "board.c"
+        more = [*project.target_flags(), "-Os", "-ffreestanding", "-nostdlib", "-T",
+                project.folder / "board.ld", start, "-fno-tree-loop-distribute-patterns"]
+    machine.run([project.prefix + "gcc", "-std=c99", f"-I{project.folder}", "-Wl,--gc-sections",
+                 *more, source, project.build_folder / "libverifier.a",
+                 *(["-lgcc"] if project.board else []), "-o", program])
+    names = {line.split()[-1] for line in project.tool("nm", program).splitlines()}
+    check("bf_status_text" in names and not any(name.startswith("net_") for name in names), names)
+    if project.board:  # each function has a section of its own
+        more = {"bf_verdict_text", "bf_version", *project.manifest["calls"]} - {"memcpy", "memset"}
+        check(not names & more, f"bf_status_text brings {names & more}")
 
 
 def check_commands(project, text):
@@ -167,6 +207,7 @@ def test(options, folder):
     calls = check_calls(project)
     if project.board:
         check_stack(project, text, calls)
+    check_texts(project)
     check_commands(project, text)
 
 

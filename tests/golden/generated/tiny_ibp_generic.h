@@ -40,7 +40,7 @@ extern "C" {
  * lower, upper: TINY_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: TINY_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: TINY_WORKSPACE_BYTES
  * bytes aligned to TINY_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. */
+ * Reentrant. bf_status_text(status), in bf.h and in the library, says in words what was refused. */
 bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
                       void *workspace, size_t workspace_bytes);
 
