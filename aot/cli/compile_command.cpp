@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -61,6 +62,13 @@ bool is_plain_stem(const std::string& stem) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
   return !stem.empty() && stem[0] != '.' && stem[0] != '-' &&
          stem.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+// Names of a project's own files and of its CMake targets.
+bool is_taken_in_project(const std::string& stem) {
+  constexpr std::string_view kTaken[] = {"bf",  "board",          "example", "example_parallel",
+                                         "run", "thread_executor"};
+  return std::ranges::find(kTaken, stem) != std::end(kTaken);
 }
 
 // What -o must look like; the text that CLI11 prints otherwise.
@@ -125,8 +133,8 @@ Staged stage(const Staging& staging, const Verifier& verifier, const Output& out
     staged.names.push_back("lib" + output.stem + ".a");
     code = code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
     if (measured)
-      staged.footprint =
-          measure_footprint(*output.toolchain, staging.folder(), output.stem, verifier.files);
+      staged.footprint = measure_footprint(*output.toolchain, staging.folder(), output.stem,
+                                           verifier.files, verifier.plan.config.target);
   }
   for (const EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json"))
@@ -194,6 +202,11 @@ int compile_command(int argc, const char* const* argv) {
   }
   const fs::path output(arguments.output);
   const std::string stem = arguments.output.empty() ? "verifier" : output.stem().string();
+  if (!arguments.project.empty() && is_taken_in_project(stem)) {
+    fmt::print(stderr, "-o: a project has something of its own called '{}': use another name\n",
+               stem);
+    return 2;
+  }
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;
   const CompilerOptions compiler = compiler_options(arguments.model);

@@ -1,5 +1,6 @@
 #include "aot/host/footprint.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "aot/host/library_stack.h"
 #include "aot/host/process.h"
 #include "aot/host/stack_usage.h"
 #include "frontend/diagnostic.h"
@@ -63,6 +65,21 @@ void measure_stack(const Toolchain& toolchain, const std::filesystem::path& fold
   footprint.stack = sum;
 }
 
+// Adds the frames of libgcc's functions, where they are known.
+void add_library_stack(const Toolchain& toolchain, Footprint& footprint) {
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  command.emplace_back("-print-libgcc-file-name");
+  std::string libgcc = run_process(command).output;
+  libgcc.resize(std::min(libgcc.find('\n'), libgcc.size()));
+  const std::string code = run_process({find_utility(toolchain, "objdump"), "-d", libgcc}).output;
+  const std::string symbols = run_process({find_utility(toolchain, "nm"), "-g", libgcc}).output;
+  const auto bytes = library_stack(code, symbols, footprint.calls);
+  if (!bytes) return;
+  *footprint.stack += *bytes;
+  footprint.uncounted = not_in_library(symbols, footprint.calls);
+}
+
 // Lines "value letter name": letter U: not defined there.
 std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
                                   const std::string& archive) {
@@ -84,7 +101,8 @@ std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesys
 }  // namespace
 
 Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
-                            const std::string& stem, const std::vector<EmittedFile>& files) {
+                            const std::string& stem, const std::vector<EmittedFile>& files,
+                            const Target& target) {
   Footprint footprint;
   const ProcessResult result =
       run_process({find_utility(toolchain, "size"), "lib" + stem + ".a"}, folder);
@@ -102,7 +120,11 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
   }
   footprint.code = code_bytes(folder / ("lib" + stem + ".a"), toolchain).value_or(0);
   footprint.calls = calls_of(toolchain, folder, "lib" + stem + ".a");
+  footprint.uncounted = footprint.calls;
   measure_stack(toolchain, folder, stem, files, footprint);
+  // library_stack() reads code for Arm.
+  if (footprint.stack && target.gnu_system.starts_with("arm-"))
+    add_library_stack(toolchain, footprint);
   return footprint;
 }
 
@@ -122,6 +144,7 @@ std::string add_build_record(const std::string& manifest, const Toolchain* toolc
       build["stack_bytes"] = nullptr;
       if (footprint->stack) build["stack_bytes"] = *footprint->stack;
       build["calls"] = footprint->calls;
+      build["uncounted"] = footprint->uncounted;
     }
   }
   json["build"] = std::move(build);

@@ -12,25 +12,27 @@ namespace bf_aot::cli {
 
 // What a built verifier takes.
 struct Footprint {
-  std::int64_t text = 0;              // bytes of code and constants: flash
-  std::int64_t code = 0;              // of these, code
-  std::int64_t data = 0;              // bytes of initialised variables
-  std::int64_t zeroed = 0;            // bytes of zeroed variables
-  std::optional<std::int64_t> stack;  // an upper bound; none when the compiler does not say
-  bool stack_by_calls = false;        // it is the deepest chain's, not the sum of all frames
-  std::vector<std::string> calls;     // functions that it calls and does not hold, in order
+  std::int64_t text = 0;               // bytes of code and constants: flash
+  std::int64_t code = 0;               // of these, code
+  std::int64_t data = 0;               // bytes of initialised variables
+  std::int64_t zeroed = 0;             // bytes of zeroed variables
+  std::optional<std::int64_t> stack;   // an upper bound; none when the compiler does not say
+  bool stack_by_calls = false;         // it is the deepest chain's, not the sum of all frames
+  std::vector<std::string> calls;      // functions that it calls and does not hold, in order
+  std::vector<std::string> uncounted;  // of these, those whose frames are not in `stack`
 };
 
 // Measures lib<stem>.a in `folder`, made of the files there, with `size` and `nm`. The stack bound
 // is that of the deepest chain of calls where the compiler writes a call graph (GCC), else the sum
-// of all frames: no generated function recurses, so a chain holds each at most once. What `calls`
-// need is not in it.
+// of all frames: no generated function recurses, so a chain holds each at most once. On a board,
+// frames of libgcc's functions are in it.
 Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
-                            const std::string& stem, const std::vector<EmittedFile>& files);
+                            const std::string& stem, const std::vector<EmittedFile>& files,
+                            const Target& target);
 
 // The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
-// "build", and of a footprint "flash_bytes", "data_bytes", "zeroed_bytes", "stack_bytes", "calls".
-// No compiler: null.
+// "build", and of a footprint "flash_bytes", "data_bytes", "zeroed_bytes", "stack_bytes", "calls",
+// "uncounted". No compiler: null.
 std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
                              std::optional<std::int64_t> code,
                              const std::optional<Footprint>& footprint = {});

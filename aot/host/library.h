@@ -46,7 +46,7 @@ std::vector<std::string> own_flags(const EmittedFile& file);
 // Whether find_toolchain() would find a compiler; nothing is run.
 bool finds_compiler(const CompilerOptions& options, const Target& target);
 
-// A program of the compiler's binary utilities: "ar", "nm", "size".
+// A program of the compiler's binary utilities: "ar", "nm", "objdump", "size".
 std::string find_utility(const Toolchain& toolchain, const std::string& name);
 
 // True when code for `target` runs on this machine.

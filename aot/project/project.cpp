@@ -110,13 +110,21 @@ std::string parallel_text(const Plan& plan, Arguments names) {
 std::string calls_text(const std::optional<Footprint>& footprint) {
   if (!footprint) return {};
   if (footprint->calls.empty()) return "The library calls no function of another library.\n";
-  std::string names;
-  for (const std::string& name : footprint->calls)
-    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
-  return fmt::format(
+  const auto quoted = [](const std::vector<std::string>& functions) {
+    std::string names;
+    for (const std::string& name : functions)
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
+    return names;
+  };
+  std::string text = fmt::format(
       "The library calls these functions of the compiler's library or of the C library, as far as\n"
-      "what you call needs them, and their code and stack come on top: {}.\n",
-      names);
+      "what you call needs them, and their code comes on top: {}.\n",
+      quoted(footprint->calls));
+  if (!footprint->stack) return text;
+  return text + (footprint->uncounted.empty()
+                     ? "The stack above holds theirs.\n"
+                     : fmt::format("The stack above is without that of {}.\n",
+                                   quoted(footprint->uncounted)));
 }
 
 Arguments arguments_for(const Verifier& verifier, const std::string& stem,

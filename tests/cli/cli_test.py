@@ -491,6 +491,13 @@ class Project(Case):
             self.assertNotIn("@", (demo / name).read_text())
         self.assertNotIn("stdio", (demo / "example.c").read_text())
 
+    def test_names_of_its_own(self):
+        for name in ("bf", "board", "example", "run"):
+            _, errors = self.run_tool(TINY, "--project", "demo", "--no-library", "-o",
+                                      f"{name}.cpp", code=2)
+            self.assertIn(f"called '{name}'", errors)
+        self.assertEqual(self.names(), [])
+
     def test_example_without_cmake(self):
         self.run_tool(CONTROLLER, "--project", "demo", "-o", "net.cpp", "--name", "net")
         self.assertLessEqual({"demo", "libnet.a", "net.cpp", "net.h", "net.json"},

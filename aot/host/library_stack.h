@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bf_aot::cli {
+
+// The most stack that calls of these functions of an archive take, in bytes, found in its code: for
+// each object the sum of all that it pushes, along the deepest chain of objects that need each
+// other. Functions that the archive does not define count nothing. Nothing when an object moves the
+// stack pointer by what is not written in its code, or when objects need each other in a circle.
+//
+// disassembly, symbols: what GNU objdump -d and nm -g print of an archive for Arm.
+std::optional<std::int64_t> library_stack(const std::string& disassembly,
+                                          const std::string& symbols,
+                                          const std::vector<std::string>& calls);
+
+// Those of the functions that an archive with these symbols does not define.
+std::vector<std::string> not_in_library(const std::string& symbols,
+                                        const std::vector<std::string>& calls);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,56 @@
+// The stack of functions of an archive, from its code.
+
+#include "aot/host/library_stack.h"
+
+#include <gtest/gtest.h>
+
+namespace bf_aot::cli {
+namespace {
+
+std::string object(const std::string& name, const std::vector<std::string>& instructions) {
+  std::string text = "\n" + name +
+                     ":     file format elf32-littlearm\n\n\nDisassembly of section .text:\n\n"
+                     "00000000 <f>:\n";
+  for (const std::string& instruction : instructions)
+    text += "   0:\tb5f0      \t" + instruction + "\n";
+  return text;
+}
+
+std::optional<std::int64_t> of_one(const std::vector<std::string>& instructions) {
+  return library_stack(object("a.o", instructions), "\na.o:\n00000000 T f\n", {"f"});
+}
+
+TEST(LibraryStack, CountsWhatIsPushed) {
+  EXPECT_EQ(of_one({"adds\tr0, r0, r1", "bx\tlr"}), 0);
+  EXPECT_EQ(of_one({"push\t{r4, r5, lr}", "pop\t{r4, r5, pc}"}), 12);
+  EXPECT_EQ(of_one({"stmdb\tsp!, {r4, r5, r6, lr}", "ldmia.w\tsp!, {r4, r5, r6, pc}"}), 16);
+  EXPECT_EQ(of_one({"str.w\tlr, [sp, #-8]!", "ldr.w\tpc, [sp], #8"}), 8);
+  EXPECT_EQ(of_one({"sub\tsp, #24", "str\tr0, [sp, #4]", "add\tr1, sp, #4", "add\tsp, #24"}), 24);
+  EXPECT_EQ(of_one({"sub.w\tsp, sp, #520\t; 0x208", "add.w\tsp, sp, #520"}), 520);
+  EXPECT_EQ(of_one({"vpush\t{d8-d11}", "vpop\t{d8-d11}"}), 32);
+  EXPECT_EQ(of_one({"push\t{r4}", "push\t{r5}"}), 8) << "all of an object's functions are added";
+}
+
+TEST(LibraryStack, SaysNothingOfWhatIsNotInTheCode) {
+  EXPECT_EQ(of_one({"sub.w\tsp, sp, r3"}), std::nullopt);
+  EXPECT_EQ(of_one({"ldr\tsp, [r0]"}), std::nullopt);
+  EXPECT_EQ(of_one({"str\tr0, [sp, r1]!"}), std::nullopt);
+}
+
+TEST(LibraryStack, FollowsWhatObjectsNeed) {
+  const std::string code = object("a.o", {"push\t{r4, lr}"}) + object("b.o", {"push\t{r4}"}) +
+                           object("c.o", {"push\t{r4, r5, lr}"}) + object("d.o", {"push\t{lr}"});
+  const std::string symbols =
+      "\na.o:\n00000000 T f\n         U g\n         U h\n\nb.o:\n00000000 T g\n"
+      "\nc.o:\n00000000 W h\n         U elsewhere\n\nd.o:\n00000000 T i\n         U i2\n";
+  EXPECT_EQ(library_stack(code, symbols, {"g"}), 4);
+  EXPECT_EQ(library_stack(code, symbols, {"g", "f"}), 8 + 12);
+  EXPECT_EQ(library_stack(code, symbols, {"memset"}), 0);
+  EXPECT_EQ(not_in_library(symbols, {"f", "memset"}), std::vector<std::string>{"memset"});
+  const std::string circle =
+      "\na.o:\n00000000 T f\n         U g\n\nb.o:\n00000000 T g\n         U f\n";
+  EXPECT_EQ(library_stack(code, circle, {"f"}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace bf_aot::cli
