@@ -28,14 +28,14 @@ std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector
 // The float32 point next to it; nothing when the box has none there.
 std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
                                                       const std::vector<double>& point) {
+  if (!one.between.empty()) return std::nullopt;  // not even a double
   std::vector<mpq_class> made(point.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
     const double low = one.inner.lower[i], high = one.inner.upper[i];
     auto x = static_cast<float>(std::clamp(point[i], low, high));
     if (static_cast<double>(x) < low) x = std::nextafter(x, INFINITY);
     if (static_cast<double>(x) > high) x = std::nextafter(x, -INFINITY);
-    if (!one.between.empty() || static_cast<double>(x) < low || static_cast<double>(x) > high)
-      return std::nullopt;
+    if (static_cast<double>(x) < low || static_cast<double>(x) > high) return std::nullopt;
     made[i] = static_cast<double>(x);
   }
   return made;

@@ -32,11 +32,10 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
          options.disabled.end();
 }
 
-// Whether the semantics has the pass. Evaluation in float32 does not allow two: two computations of
-// one number may differ, and errors relative to the parts of a sum are not relative to the sum.
 bool has_pass(const PassOptions& options, std::string_view name) {
-  if (name == "remove-duplicates" || name == "merge-affine") return !options.float32;
-  if (name == "round-float32" || name == "float32-reach") return options.float32.has_value();
+  for (const Pass& pass : normalisation_passes())
+    if (pass.name == name && pass.of != Pass::Of::kBoth)
+      return options.float32.has_value() == (pass.of == Pass::Of::kFloat32);
   return true;
 }
 
@@ -69,25 +68,28 @@ void settle(Graph& graph, const PassOptions& options) {
 
 constexpr Pass kPasses[] = {
     {"round-float32", "count the roundings of float32 evaluation (--semantics float32)",
-     round_as_given, false},
+     round_as_given, false, Pass::Of::kFloat32},
     {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
     {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
-     without_options<find_float32_reach>, false},
+     without_options<find_float32_reach>, false, Pass::Of::kFloat32},
     {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
      without_options<lower_affine>},
     {"join-inputs", "make one input of several", without_options<join_inputs>},
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
     {"expand-constants", "make the constants that are left results of the network",
      without_options<expand_constants>},
-    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
+    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>, true,
+     Pass::Of::kReal},
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
     {"fold-scale", "absorb elementwise scaling into weights", without_options<fold_scale>},
     // Again: a Scale between a map and its Affine may be gone now.
     {"eliminate-permutes", "absorb data movement into weights",
      without_options<eliminate_permutes>},
-    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>},
-    {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>},
+    {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>, true,
+     Pass::Of::kReal},
+    {"merge-affine", "compose adjacent linear layers", without_options<merge_affine>, true,
+     Pass::Of::kReal},
     // Where operators read what they need themselves.
     {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},
     // Before the specification gives the last layers a second reader, so that the folded graph is

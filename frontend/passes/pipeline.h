@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -31,6 +32,9 @@ struct Pass {
   std::string_view summary;  // what --list-passes prints
   void (*run)(Graph&, const PassOptions&);
   bool optional = true;  // may be left out
+  // Which semantics has the pass. Evaluation in float32 does not allow all: two computations of one
+  // number may differ, and errors relative to the parts of a sum are not relative to the sum.
+  enum class Of : std::uint8_t { kBoth, kReal, kFloat32 } of = Of::kBoth;
 };
 
 // In order; a pass may occur more than once.

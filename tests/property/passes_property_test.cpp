@@ -144,6 +144,7 @@ TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
     const auto point = testing::random_point(random_, Numbers::kSmallIntegers, original);
     const Rationals expected = evaluate_at(original, point);
     for (const Pass& pass : normalisation_passes()) {
+      if (pass.of == Pass::Of::kFloat32) continue;  // makes another function of it
       Graph graph = original;
       pass.run(graph, {});
       verify(graph);

@@ -286,8 +286,9 @@ TEST(Vnnlib2, InterfaceMustFit) {
 TEST(Vnnlib2, Float32IsForAllTensors) {
   EXPECT_FALSE(is_float32(parse(kQuery)));
   std::string text = kQuery;
-  for (std::size_t at = text.find("Real"); at != std::string::npos; at = text.find("Real", at))
-    text.replace(at, 4, "float32");
+  for (const char* const type : {"Real", "real"})
+    for (std::size_t at = text.find(type); at != std::string::npos; at = text.find(type, at))
+      text.replace(at, 4, "float32");
   EXPECT_TRUE(is_float32(parse(text)));
   text.replace(text.find("float32"), 7, "Real");
   EXPECT_NE(error_of(text).find("BF3409"), std::string::npos) << error_of(text);
