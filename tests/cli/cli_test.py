@@ -198,8 +198,12 @@ class Run(Case):
             for a, b in zip(json.loads(own)["outputs"][side],
                             json.loads(compiled)["outputs"][side], strict=True):
                 self.assertAlmostEqual(a, b, delta=1e-4 * abs(a))
+        # Which kernels take their share is measured: others may come, what is there is used.
+        times = {path: path.stat().st_mtime_ns for path in kept}
         self.run_tool(*run, "wait", "--cxx", os.environ.get("CXX", "c++"))
-        self.assertEqual(kept, list(self.cache.glob("bf-aot/*/verifier.so")))
+        now = list(self.cache.glob("bf-aot/*/verifier.so"))
+        self.assertLess(len(now), 2 * len(kept))
+        self.assertEqual(times, {path: path.stat().st_mtime_ns for path in kept})
 
     def test_kernels_need_a_compiler(self):
         """auto does without where there is none; wait says so."""
