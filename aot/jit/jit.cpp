@@ -103,17 +103,25 @@ void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector
 void Jit::compile_all(const engine::Engine& engine) {
   const Target target = engine.plan().config.target;
   if (compiler_.jit == JitMode::kWait) {
-    for (const Unit& unit : units_)
-      install(engine, unit, compiled(unit.source, target, compiler_).library);
+    for (const Unit& unit : units_) {
+      const std::filesystem::path library = compiled(unit.source, target, compiler_).library;
+      if (!install(engine, unit, library))
+        fail("BF3305", library.string(), "cannot load the kernel that was compiled");
+    }
     return;
   }
   if (!finds_compiler(compiler_, target)) return;  // nobody asked for one
-  work_ = std::make_unique<BackgroundWork>([&](const BackgroundWork::Report& report) {
+  const auto work = [&](const BackgroundWork::Report& report) {
     for (std::size_t i = 0; i < units_.size(); ++i) {
       const CachedVerifier made = compiled(units_[i].source, target, compiler_);
       report(fmt::format("{} {}", i, made.library.string()));
     }
-  });
+  };
+  try {
+    work_ = std::make_unique<BackgroundWork>(work);
+  } catch (const CompileError& error) {  // no process: the calls stay as they are
+    failure_ = error.what();
+  }
 }
 
 void Jit::poll(const engine::Engine& engine) {
@@ -123,23 +131,23 @@ void Jit::poll(const engine::Engine& engine) {
     const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), unit);
     if (error != std::errc() || *rest != ' ')
       failure_ = line;
-    else
-      install(engine, units_.at(unit), rest + 1);
+    else if (!install(engine, units_.at(unit), rest + 1))
+      failure_ = fmt::format("{} cannot be loaded", rest + 1);
   }
   if (work_->ended()) work_.reset();
 }
 
-void Jit::install(const engine::Engine& engine, const Unit& unit,
+bool Jit::install(const engine::Engine& engine, const Unit& unit,
                   const std::filesystem::path& library) {
   libraries_.emplace_back(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
   void* const symbol =
       libraries_.back() == nullptr ? nullptr : dlsym(libraries_.back().get(), kJitFunction);
-  if (symbol == nullptr)
-    fail("BF3305", library.string(), "cannot load the kernel that was compiled");
+  if (symbol == nullptr) return false;
   for (const Place& place : unit.places)
     engine.replace(place.entry, place.call, reinterpret_cast<engine::Thunk>(symbol));
   ++installed_;
   ready_seconds_ = since_start_.seconds();
+  return true;
 }
 
 }  // namespace bf_aot::cli

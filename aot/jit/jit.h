@@ -51,7 +51,8 @@ class Jit final : public EngineCaller {
   void choose(const engine::Engine& engine, EntryKind entry, const std::vector<double>& seconds);
   void compile_all(const engine::Engine& engine);
   void poll(const engine::Engine& engine);
-  void install(const engine::Engine& engine, const Unit& unit,
+  // False when the library cannot be loaded.
+  bool install(const engine::Engine& engine, const Unit& unit,
                const std::filesystem::path& library);
 
   CompilerOptions compiler_;

@@ -194,7 +194,7 @@ class Magnitudes {
   Growth product(const ProductLayout& layout, double alpha, double beta, const Node& node) const {
     const bool second = literal(node, 1) != nullptr;
     const Constant* const constant = literal(node, second ? 1 : 0);
-    BF_CHECK(constant != nullptr);  // round_float32
+    if (constant == nullptr) return {kInfinity, beta};  // constants that could not be folded
     return {mul_up(alpha, row_norm(layout, *constant, second)), beta};
   }
   Growth growth_of(const Affine& op, const Node&) const {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -145,8 +145,8 @@ class Rounder {
     made_.push_back({scale(of, relative, absolute), {before}, result, node_.origin});
   }
 
-  // A sum of so many products is the last operation that is not linear by constants. The value is
-  // moved, scaled and shifted afterwards at most.
+  // The value is a sum of so many products, or was one before it was moved, scaled by constants and
+  // added to others.
   void set_terms(std::int64_t terms) {
     if (terms > kMostTerms)
       fail("BF2111", node_.origin, fmt::format("a sum of {} products", terms),
@@ -178,15 +178,17 @@ class Rounder {
     const double relative = is_constant(node_.output)
                                 ? term(pays::kConstant, kConstantUnits * kUnit)
                                 : term(pays::kResult, kUnit);
-    const bool constant[] = {is_constant(node_.inputs[0]), is_constant(node_.inputs[1])};
-    if (constant[0] != constant[1]) {
-      const std::size_t c = constant[0] ? 0 : 1;
-      const std::int64_t before = terms(node_.inputs[1 - c]);
-      // A bias: it may go first into the sum.
-      if (sum && before > 0)
-        node_.inputs[c] =
-            rounded(node_.inputs[c], term(pays::kBias, gamma(roundings(before))), least());
-      if (op.kind != Binary::Kind::kDiv || c == 1) set_terms(before);
+    const std::array<ValueId, 2> in = {node_.inputs[0], node_.inputs[1]};
+    const bool by_constant = is_constant(in[0]) || is_constant(in[1]);
+    if (sum) {
+      // What is added to a sum of products, a bias or another tensor, may go first into it.
+      for (std::size_t i = 0; i < 2; ++i)
+        if (terms(in[1 - i]) > 0)
+          node_.inputs[i] =
+              rounded(in[i], term(pays::kBias, gamma(roundings(terms(in[1 - i])))), least());
+      set_terms(terms(in[0]) + terms(in[1]));
+    } else if (by_constant && (op.kind == Binary::Kind::kMul || is_constant(in[1]))) {
+      set_terms(std::max(terms(in[0]), terms(in[1])));
     }
     keep_rounded(relative, sum ? 0 : least());
   }
@@ -231,7 +233,8 @@ class Rounder {
       case FunctionKind::kAtan:
         return keep_rounded(term(pays::kFunction, library * kUnit), least(library));
       case FunctionKind::kPower:
-        if (f.a == 2) return keep_rounded(term(pays::kResult, 2 * kUnit), least());
+        if (f.a == 2)  // by the library's pow
+          return keep_rounded(term(pays::kFunction, (library + 1) * kUnit), least(library));
         break;
       case FunctionKind::kHardSigmoid:
       case FunctionKind::kShrink:

@@ -183,6 +183,18 @@ class Run(Case):
         self.assertIn("FLOAT32_REACH", (self.work / "v.h").read_text())
         self.assertIn("semantics float32", (self.work / "v.cpp").read_text())
 
+    def test_float32_semantics_of_every_function(self):
+        """What checks boxes takes the reach: of batches, workers, contexts and properties."""
+        for options in (("--batch", "16", "--parallel", "2"),
+                        ("--batch", "16", "--lowering", "generic"),
+                        ("--cache", "reuse-ibp"), ()):
+            self.run_tool(CONTROLLER, "-o", "v.cpp", "--semantics", "float32", "--method", "ibp",
+                          *options)
+            self.assertIn("FLOAT32_REACH)", (self.work / "v.cpp").read_text())
+        self.run_tool(CONTROLLER, "-o", "v.cpp", "--semantics", "float32", "--method", "crown",
+                      "--property", MODELS / "properties" / "collision_avoidance_6x50.vnnlib",
+                      "--batch", "16", "--parallel", "2")
+
     def test_kernels_compiled_for_the_network(self):
         """--jit wait: the bounds are those of the engine's own code, but for fused products."""
         box = MODELS / "boxes" / "collision_avoidance_6x50.json"

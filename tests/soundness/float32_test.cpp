@@ -567,6 +567,38 @@ TEST_F(Float32, LayersActiveByLessThanRoundingAreNotTakenForActive) {
   EXPECT_GE(called.boxes.front().upper.front(), high);
 }
 
+// A residual sum whose products are added to the tensor one by one: 64 ones are lost beside omega.
+TEST_F(Float32, ATensorThatIsAddedToASumMayGoFirst) {
+  Builder builder(65);
+  const ValueId inputs = builder.last();
+  const ValueId residual = builder.pick(64).last();
+  std::vector<double> weight = ones(65);
+  weight[64] = 0;
+  const Graph graph =
+      builder.back_to(inputs).matmul(1, weight).binary(Binary::Kind::kAdd, residual).done();
+  std::vector<float> x(65, 1);
+  x[64] = static_cast<float>(kOmega);
+  float fused = x[64];
+  for (int i = 0; i < 64; ++i) fused = fused + x[static_cast<std::size_t>(i)];
+  EXPECT_EQ(fused, x[64]);
+  for (const Method method : kMethods) {
+    const auto plan = plan_float32(graph, method, nullptr);
+    if (plan == nullptr) continue;  // forward has no sums of tensors
+    const engine::Engine engine(plan);
+    const Called called = call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}});
+    EXPECT_LE(called.boxes.front().lower.front(), fused) << to_string(method);
+  }
+  // What the tensor has pays for it, also without what the sum has, which a layer of both shares.
+  const auto lower_without = [&](std::vector<std::string> terms) {
+    const auto plan =
+        plan_float32(graph, Method::kCrown, nullptr, Semantics::kFloat32, {4, std::move(terms)});
+    const engine::Engine engine(plan);
+    return call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}}).boxes.front().lower.front();
+  };
+  EXPECT_LE(lower_without({"sum"}), fused);
+  EXPECT_GT(lower_without({"sum", "bias"}), fused) << "the term is not needed";
+}
+
 // Boxes beyond the reach are refused; at its end evaluations are finite.
 TEST_F(Float32, NoEvaluationOverflowsWithinTheReach) {
   const Graph graph = Builder(3)
