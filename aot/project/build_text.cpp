@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "aot/host/library.h"
 #include "aot/project/project_text.h"
