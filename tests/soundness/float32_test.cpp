@@ -572,14 +572,15 @@ TEST_F(Float32, ATensorThatIsAddedToASumMayGoFirst) {
   Builder builder(65);
   const ValueId inputs = builder.last();
   const ValueId residual = builder.pick(64).last();
-  std::vector<double> weight = ones(65);
+  // Small, so that what a layer has for all its neurons together does not hide the term.
+  std::vector<double> weight = ones(65, 0x1p-10);
   weight[64] = 0;
   const Graph graph =
       builder.back_to(inputs).matmul(1, weight).binary(Binary::Kind::kAdd, residual).done();
-  std::vector<float> x(65, 1);
+  std::vector<float> x(65, 0x1p10F);
   x[64] = static_cast<float>(kOmega);
   float fused = x[64];
-  for (int i = 0; i < 64; ++i) fused = fused + x[static_cast<std::size_t>(i)];
+  for (int i = 0; i < 64; ++i) fused = fused + 0x1p-10F * x[static_cast<std::size_t>(i)];
   EXPECT_EQ(fused, x[64]);
   for (const Method method : kMethods) {
     const auto plan = plan_float32(graph, method, nullptr);
