@@ -6,8 +6,6 @@ Messages are dicts, repeated fields lists. `encode`/`decode` are the protobuf wi
 
 import struct
 
-import numpy as np
-
 FLOAT, INT64, DOUBLE = 1, 7, 11  # TensorProto.DataType
 ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_TENSOR, ATTRIBUTE_INTS = 1, 2, 4, 7
 
@@ -207,6 +205,8 @@ def to_text(message, fields, indent=""):
 
 def tensor(name, values, raw=True):
     """A TensorProto of float32 or int64 values, as raw bytes or as readable numbers."""
+    import numpy as np  # here and below alone: who only encodes needs no package
+
     values = np.asarray(values)
     integers = values.dtype.kind == "i"
     values = values.astype("<i8" if integers else "<f4")
@@ -220,6 +220,8 @@ def tensor(name, values, raw=True):
 
 def values_of(fields):
     """The values of a TensorProto, floats widened to float64."""
+    import numpy as np
+
     kind = fields.get("data_type", 0)
     if kind not in (FLOAT, INT64, DOUBLE):
         raise ValueError(f"tensor '{fields.get('name', '')}' has element type {kind}")

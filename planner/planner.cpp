@@ -15,6 +15,8 @@
 #include "planner/entries/share_rows.h"
 #include "planner/entries/split_weights.h"
 #include "planner/fit_memory.h"
+#include "planner/integer/place_codes.h"
+#include "planner/integer/read_network.h"
 #include "planner/lowering/lowering.h"
 #include "planner/lowering/program.h"
 #include "planner/lowering/weight_tables.h"
@@ -169,6 +171,34 @@ constexpr PlannerPass kPasses[] = {
      true, PlanStage::kTasks, run_predict_costs},
 };
 
+// ---- Arithmetic integer
+
+void run_read_grids(PlanState& state) {
+  read_integer_network(state.graph, state.plan);
+}
+
+void run_place_codes(PlanState& state) {
+  list_code_buffers(state.plan);
+  for (Entry& entry : state.plan.entries) {
+    place_measured(entry, state.plan.config.target.align);
+    share_storage(entry, state.plan.rejected);
+    search_offsets(entry, state.plan.rejected);
+  }
+}
+
+void run_list_integer_functions(PlanState& state) {
+  list_functions(state.plan, false);
+}
+
+constexpr PlannerPass kIntegerPasses[] = {
+    {"read-grids", "layers", "make steps over codes of the graph, with exact integer arithmetic",
+     false, PlanStage::kLayers, run_read_grids},
+    {"place-codes", "storage", "give every tensor's bounds a range of the workspace", false,
+     PlanStage::kStorage, run_place_codes},
+    {"list-functions", "functions", "list the exported functions and the memory that each asks for",
+     false, PlanStage::kTasks, run_list_integer_functions},
+};
+
 void check_disabled(const PlannerConfig& config) {
   for (const std::string& name : config.disabled_passes) {
     const PlannerPass* const pass = find_planner_pass(name);
@@ -188,9 +218,16 @@ std::span<const PlannerPass> planner_passes() {
   return kPasses;
 }
 
+std::span<const PlannerPass> integer_passes() {
+  return kIntegerPasses;
+}
+
 const PlannerPass* find_planner_pass(std::string_view name) {
-  const auto found = std::ranges::find(kPasses, name, &PlannerPass::name);
-  return found == std::end(kPasses) ? nullptr : &*found;
+  for (const std::span<const PlannerPass> passes : {planner_passes(), integer_passes()}) {
+    const auto found = std::ranges::find(passes, name, &PlannerPass::name);
+    if (found != passes.end()) return &*found;
+  }
+  return nullptr;
 }
 
 bool is_enabled(const PlannerConfig& config, std::string_view pass) {
@@ -205,7 +242,9 @@ Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, b
   plan.model = model;
   plan.config = config;
   PlanState state{graph, has_spec, options, plan};
-  for (const PlannerPass& pass : kPasses) {
+  BF_CHECK(config.arithmetic != Arithmetic::kAuto);
+  const bool integers = config.arithmetic == Arithmetic::kInteger;
+  for (const PlannerPass& pass : integers ? integer_passes() : planner_passes()) {
     if (!is_enabled(config, pass.name)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@ NETWORK = FRONTEND + CONTRACT + ["frontend/evaluate.h", "frontend/function.h", "
                       "frontend/function_facts.h",
                       "frontend/conv_loops.h", "frontend/index_maps.h"]
 PLAN = ["planner/plan/", "planner/machine/"] + CONTRACT
-EMITTER = ["aot/calls/", "aot/constants/", "aot/interface/", "aot/kernels/", "aot/loop/",
+EMITTER = ["aot/calls/", "aot/constants/", "aot/integer/", "aot/interface/", "aot/kernels/", "aot/loop/",
            "aot/text/"]
 HOST = ["aot/compile/", "aot/host/", "aot/json/", "aot/verifier/", "runtime/", "planner/", "frontend/"]
 ALLOWED = {
@@ -32,6 +32,7 @@ ALLOWED = {
     "planner/reference/": NETWORK + PLAN + ["planner/network/"],
     "planner/entries/": NETWORK + PLAN + ["planner/network/", "planner/lowering/",
                                           "planner/reference/", "planner/manifest/"],
+    "planner/integer/": NETWORK + PLAN,
     "planner/storage/": NETWORK + PLAN,
     "planner/verify/": NETWORK + PLAN + ["planner/network/", "planner/lowering/",
                                          "planner/manifest/"],
@@ -48,6 +49,7 @@ ALLOWED = {
     "aot/constants/": FRONTEND + CONTRACT + ["planner/", "aot/text/"],
     "aot/kernels/": FRONTEND + CONTRACT + ["planner/", "aot/loop/", "aot/text/"],
     "aot/calls/": FRONTEND + CONTRACT + ["planner/", "aot/constants/", "aot/text/"],
+    "aot/integer/": FRONTEND + CONTRACT + ["planner/"],
     "aot/interface/": FRONTEND + CONTRACT + ["planner/"] + EMITTER,
     "aot/report/": FRONTEND + ["planner/"],
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
@@ -75,6 +77,7 @@ ALLOWED = {
     "runtime/bf/conv/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/"],
     "runtime/bf/dense/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/"],
     "runtime/bf/functions/": ["bf.h", "bf/contract/", "bf/core/"],
+    "runtime/bf/integer/": ["bf.h", "bf/integer/"],
     "runtime/bf/search/": ["bf.h", "bf/contract/", "bf/core/"],
 }
 # Folders that those outside enter by one header.

@@ -19,6 +19,8 @@ const char* type_of(Element element) {
       return "double";
     case Element::kInt32:
       return "std::int32_t";
+    case Element::kUint8:
+      return "bf::integer::Code";
     case Element::kFloat32:
       break;
   }

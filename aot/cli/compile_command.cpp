@@ -86,6 +86,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   add_property_option(app, arguments.model);
+  add_arithmetic_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   app.add_option("-o,--output", arguments.output,
                  "C++ file to write; its header, library and manifest lie beside it")

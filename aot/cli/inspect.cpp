@@ -91,6 +91,27 @@ std::string entry_table(const Entry& entry) {
   return text;
 }
 
+std::string integer_table(const Plan& plan) {
+  std::string text = fmt::format(
+      "steps over codes; {} bytes planned, {} without sharing, {} at least ({})\n"
+      "  {:<3} {:<10} {:<24} {:>8} {:>9} {:>8}  {}\n",
+      plan.entries.front().storage.planned_bytes, plan.entries.front().storage.naive_bytes,
+      plan.entries.front().storage.lower_bound_bytes, to_string(plan.entries.front().storage.proof),
+      "#", "step", "makes", "codes", "range", "bytes", "from");
+  int number = 0;
+  for (const IntegerStep& step : plan.integer->steps) {
+    const GridId out = output_of(step);
+    const GridTensor outputs{"outputs",      "", plan.output_count, 0, 0, BufferId::kNone,
+                             BufferId::kNone};
+    const GridTensor& made = out < 0 ? outputs : plan.integer->tensor(out);
+    text += fmt::format("  {:<3} {:<10} {:<24} {:>8} {:>9} {:>8}  {}\n", number++, name_of(step),
+                        made.name, made.count,
+                        out < 0 ? "-" : fmt::format("{}-{}", made.low, made.high),
+                        constant_bytes(step), made.origin);
+  }
+  return text;
+}
+
 std::string kernel_table(const Plan& plan) {
   std::string text = fmt::format("{} kernels\n  {:<52} {:<8} {:>5} {:>7} {:>7} {:>5} {:>5}  {}\n",
                                  plan.kernels.size(), "key", "lowering", "lanes", "vectors",
@@ -160,6 +181,7 @@ std::string summary(const Plan& plan) {
       plan.name, to_string(plan.config.method), to_string(plan.config.lowering),
       plan.config.target.name, plan.input_count, plan.output_count, plan.spec_rows,
       plan.arena_bytes(), plan.config.target.align, plan.weights_bytes());
+  if (plan.integer) return text + integer_table(plan);
   text += layer_table(plan);
   for (const Entry& entry : plan.entries) text += "\n" + entry_table(entry);
   text += "\n" + kernel_table(plan);

@@ -9,6 +9,7 @@
 #include "aot/cli/inspect.h"
 #include "aot/cli/report_findings.h"
 #include "aot/host/files.h"
+#include "aot/integer/integer.h"
 #include "aot/kernels/schedule_dump.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
@@ -45,6 +46,7 @@ void add_options(CLI::App& app, InspectArguments& arguments) {
   add_model_options(app, arguments.model, true);
   app.get_option("MODEL")->required(false);
   add_method_option(app, arguments.model);
+  add_arithmetic_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   app.add_option("--property", arguments.model.property,
                  "VNN-LIB file: plan for its rows; its boxes are those of --report")
@@ -69,12 +71,18 @@ void add_options(CLI::App& app, InspectArguments& arguments) {
   app.footer(kInspectFooter);
 }
 
-std::string all_passes() {
-  std::string text = "of the graph (* cannot be left out)\n" + list_passes() + "\nof the plan\n";
-  for (const PlannerPass& pass : planner_passes())
+std::string planner_pass_lines(std::span<const PlannerPass> passes) {
+  std::string text;
+  for (const PlannerPass& pass : passes)
     text += fmt::format("{:<22}  {}{} [{}]\n", pass.name, pass.optional ? "" : "* ", pass.summary,
                         pass.slot);
   return text;
+}
+
+std::string all_passes() {
+  return "of the graph (* cannot be left out)\n" + list_passes() + "\nof the plan\n" +
+         planner_pass_lines(planner_passes()) + "\nof the plan, --arithmetic integer\n" +
+         planner_pass_lines(integer_passes());
 }
 
 // Prints what passes made, and how long they took, as they run.
@@ -139,7 +147,8 @@ void inspect(const InspectArguments& arguments, const CLI::App& app) {
   if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
   if (arguments.schedules) fmt::print("{}{}", dump_operators(front.graph), dump_schedules(made));
-  if (arguments.calls) fmt::print("{}", calls::dump_calls(made));
+  if (arguments.calls)
+    fmt::print("{}", made.integer ? dump_integer_calls(made) : calls::dump_calls(made));
   if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <chrono>
 
+#include "aot/compile/choose_arithmetic.h"
 #include "aot/compile/dispatch.h"
 #include "aot/constants/weights.h"
 #include "aot/interface/emit.h"
@@ -78,13 +79,17 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
   ImportedModel imported = import_model(model);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
-  return run_frontend(FrontendResult{std::move(imported.graph), std::move(imported.info)}, options);
+  return run_frontend(
+      FrontendResult{std::move(imported.graph), std::move(imported.info), Arithmetic::kFloat},
+      options);
 }
 
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
   if (options.property) check_interface(*options.property, imported.graph);
   const std::optional<LinearSpec> spec = spec_of(options);
   PassOptions passes;
+  imported.arithmetic = choose_arithmetic(imported.graph, imported.info, options);
+  passes.grids = imported.arithmetic == Arithmetic::kInteger;
   if (spec) passes.spec = &*spec;
   passes.disabled = options.disabled_passes;
   if (options.planner.semantics == Semantics::kFloat32) {
@@ -109,8 +114,10 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
       planning.samples.push_back(one.box);
       planning.margins.push_back(margins_of(one));
     }
-  return plan(front.graph, front.info, name, spec_of(options).has_value(), options.planner,
-              planning);
+  PlannerConfig config = options.planner;
+  config.arithmetic = front.arithmetic;
+  if (front.arithmetic == Arithmetic::kInteger) config.method = Method::kIbp;
+  return plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning);
 }
 
 Plan plan_model(const std::filesystem::path& model, const CompileOptions& options) {

@@ -59,6 +59,7 @@ std::optional<LinearSpec> spec_of(const CompileOptions& options);
 struct FrontendResult {
   Graph graph;
   ModelInfo info;
+  Arithmetic arithmetic = Arithmetic::kFloat;  ///< that the graph was brought into form for
 };
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
 

@@ -17,6 +17,8 @@ std::string type_of(const WeightTable& table) {
       return "double";
     case Element::kInt32:
       return "std::int32_t";
+    case Element::kUint8:
+      return "std::uint8_t";
     case Element::kFloat32:
       break;
   }
@@ -28,6 +30,7 @@ std::string literal(const WeightTable& table, double value) {
     case Element::kFloat64:
       return double_literal(value);
     case Element::kInt32:
+    case Element::kUint8:
       return fmt::format("{}", static_cast<std::int32_t>(value));
     case Element::kFloat32:
       break;

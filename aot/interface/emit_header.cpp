@@ -100,6 +100,9 @@ std::string comment(const Plan& plan, const ExportedFunction& function, const Pr
     case Purpose::kContextLoad:
       return context_comment(plan, function.signature);
     case Purpose::kEvaluate:
+      if (plan.integer)
+        return "/* The quantised network at x: y, its output, rounded up to a float. x must not "
+               "overlap y. */\n";
       return "/* Plain inference in float32: y = network(x), no bound of its rounding. x must not "
              "overlap y. */\n";
     case Purpose::kInfo:

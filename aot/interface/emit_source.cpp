@@ -9,6 +9,7 @@
 #include "aot/interface/emit_batch.h"
 #include "aot/interface/emit_context.h"
 #include "aot/interface/emit_decide.h"
+#include "aot/interface/emit_integer.h"
 #include "aot/interface/emit_parallel.h"
 #include "aot/interface/emit_verify.h"
 #include "aot/interface/signature.h"
@@ -97,18 +98,21 @@ FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
           {}};
 }
 
-FunctionBody info_body(const Plan& plan) {
-  return {fmt::format(
-              R"(  static constexpr bf_model_info info = {{
+}  // namespace
+
+std::string info_text(const Plan& plan) {
+  return fmt::format(
+      R"(  static constexpr bf_model_info info = {{
       "{0}", {1}_MODEL_SHA256, "{2}", "{4}", "{3}",
       {1}_INPUTS, {1}_OUTPUTS, {1}_SPEC_ROWS,
       {1}_WORKSPACE_BYTES, {1}_WORKSPACE_ALIGN, {1}_WEIGHTS_BYTES, BF_ABI_VERSION}};
   return &info;
 )",
-              plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION,
-              to_string(plan.config.semantics)),
-          {}};
+      plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION,
+      to_string(plan.config.semantics));
 }
+
+namespace {
 
 FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
                      const calls::Bodies& bodies) {
@@ -129,7 +133,7 @@ FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
     case Purpose::kEvaluate:
       return evaluate_body(plan, bodies);
     case Purpose::kInfo:
-      return info_body(plan);
+      return {info_text(plan), {}};
   }
   return {};
 }
@@ -177,6 +181,7 @@ std::string emit_contraction(const Plan& plan) {
 
 std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
                         const Instruments& instruments) {
+  if (plan.integer) return emit_integer_source(plan, stem);
   loop::Needs needs;
   const calls::Bodies bodies(plan, instruments);
   const std::vector<calls::Program>& programs = bodies.programs();

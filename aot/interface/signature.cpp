@@ -66,11 +66,11 @@ std::string workspace_check(const Plan& plan, const ExportedFunction& function) 
                                      : fmt::format("{} + (team.workers - 1) * {}_{}", bytes, upper,
                                                    function.workspace.worker_macro);
   return fmt::format(
-      "  if (const bf_status status = bf::check_workspace(workspace, workspace_bytes,\n"
+      "  if (const bf_status status = bf::{2}check_workspace(workspace, workspace_bytes,\n"
       "                                                   {0},\n"
       "                                                   {1}_WORKSPACE_ALIGN))\n"
       "    return status;\n",
-      bytes, upper);
+      bytes, upper, plan.integer ? "integer::" : "");
 }
 
 }  // namespace

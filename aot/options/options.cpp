@@ -133,6 +133,17 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   add_config_option(app, arguments.config);
 }
 
+void add_arithmetic_option(CLI::App& app, ModelArguments& arguments) {
+  arguments.arithmetic = to_string(Arithmetic::kAuto);
+  app.add_option("--arithmetic", arguments.arithmetic,
+                 "numbers that the verifier computes with: float; integer, for a quantised network "
+                 "and method ibp; auto: integer where the target has no floating-point unit and "
+                 "the network and the other options allow it")
+      ->check(CLI::IsMember({"auto", "float", "integer"}))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
+}
+
 void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--cxx", arguments.cxx,
                  "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
@@ -180,6 +191,13 @@ static bool has(const std::vector<std::string>& list, const char* word) {
   return std::ranges::count(list, word) > 0;
 }
 
+static Arithmetic arithmetic_of(const std::string& text) {
+  for (const Arithmetic each : {Arithmetic::kAuto, Arithmetic::kFloat, Arithmetic::kInteger})
+    if (to_string(each) == text) return each;
+  BF_CHECK(!"an Arithmetic");
+  return Arithmetic::kFloat;
+}
+
 CompileOptions compile_options(const ModelArguments& arguments) {
   CompileOptions options;
   if (arguments.semantics == to_string(Semantics::kFloat32))
@@ -192,6 +210,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   else if (options.planner.lowering == Lowering::kTuned)
     fail("BF3310", "--lowering", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
+  options.planner.arithmetic = arithmetic_of(arguments.arithmetic);
   options.planner.target = find_target(arguments.target);
   options.planner.row_tile = arguments.row_tile;
   options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep

@@ -25,6 +25,7 @@ struct ModelArguments {
   std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
   std::string target = "host";
   std::string semantics = "real";
+  std::string arithmetic = "float";  // where add_arithmetic_option() is not called
   double libm_ulps = 4;
   std::string name;
   std::string spec;
@@ -51,6 +52,7 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
 void add_method_option(CLI::App& app, ModelArguments& arguments);
 void add_spec_option(CLI::App& app, ModelArguments& arguments);
 void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
+void add_arithmetic_option(CLI::App& app, ModelArguments& arguments);
 void add_compiler_options(CLI::App& app, ModelArguments& arguments);
 void add_jit_option(CLI::App& app, ModelArguments& arguments);
 

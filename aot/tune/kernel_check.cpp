@@ -53,6 +53,8 @@ double KernelCheck::Array::get(std::size_t i) const {
       return static_cast<const double*>(memory.get())[i];
     case Element::kInt32:
       return static_cast<const std::int32_t*>(memory.get())[i];
+    case Element::kUint8:
+      return static_cast<const std::uint8_t*>(memory.get())[i];
     case Element::kFloat32:
       break;
   }
@@ -67,6 +69,9 @@ void KernelCheck::Array::set(std::size_t i, double value) {
       return;
     case Element::kInt32:
       static_cast<std::int32_t*>(memory.get())[i] = static_cast<std::int32_t>(value);
+      return;
+    case Element::kUint8:
+      static_cast<std::uint8_t*>(memory.get())[i] = static_cast<std::uint8_t>(value);
       return;
     case Element::kFloat32:
       static_cast<float*>(memory.get())[i] = static_cast<float>(value);

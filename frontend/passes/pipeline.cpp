@@ -69,13 +69,16 @@ void settle(Graph& graph, const PassOptions& options) {
 constexpr Pass kPasses[] = {
     {"round-float32", "count the roundings of float32 evaluation (--semantics float32)",
      round_as_given, false, Pass::Of::kFloat32},
-    {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>},
+    {"fold-constants", "compute what depends on constants alone", without_options<fold_constants>,
+     true, Pass::Of::kBoth, true},
     {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
      without_options<find_float32_reach>, false, Pass::Of::kFloat32},
     {"lower-affine", "reduce operators to linear ones, sums and products of tensors of equal size",
-     without_options<lower_affine>},
-    {"join-inputs", "make one input of several", without_options<join_inputs>},
-    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
+     without_options<lower_affine>, true, Pass::Of::kBoth, true},
+    {"join-inputs", "make one input of several", without_options<join_inputs>, true,
+     Pass::Of::kBoth, true},
+    {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false,
+     Pass::Of::kBoth, true},
     {"expand-constants", "make the constants that are left results of the network",
      without_options<expand_constants>},
     {"remove-duplicates", "compute equal results once", without_options<remove_duplicates>, true,
@@ -123,7 +126,7 @@ void normalise(Graph& graph, const PassOptions& options) {
          "enable it, or leave out the specification");
   verify(graph);
   for (const Pass& pass : kPasses) {
-    if (!runs(options, pass.name)) continue;
+    if (!runs(options, pass.name) || (options.grids && !pass.keeps_grids)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph, options);
@@ -131,7 +134,7 @@ void normalise(Graph& graph, const PassOptions& options) {
     verify(graph);
     if (options.after_pass) options.after_pass(pass.name, graph, seconds.count());
   }
-  check_supported(graph);
+  if (!options.grids) check_supported(graph);
 }
 
 std::function<void(std::string_view, const Graph&, double)> dump_after(std::string name,

@@ -20,6 +20,9 @@ struct PassOptions {
   const LinearSpec* spec = nullptr;
   // The graph is to bound evaluation in float32, see round_float32(); none: real arithmetic.
   std::optional<Float32Semantics> float32;
+  // The graph is for integers: only passes that keep each tensor's grid and its constants' exact
+  // values run, and the result need not be normal.
+  bool grids = false;
   // Names of passes to leave out, in all their rows; an unknown one fails with BF2001, one
   // that is not optional with BF2104.
   std::vector<std::string> disabled;
@@ -35,6 +38,7 @@ struct Pass {
   // Which semantics has the pass. Evaluation in float32 does not allow all: two computations of one
   // number may differ, and errors relative to the parts of a sum are not relative to the sum.
   enum class Of : std::uint8_t { kBoth, kReal, kFloat32 } of = Of::kBoth;
+  bool keeps_grids = false;
 };
 
 // In order; a pass may occur more than once.

@@ -16,6 +16,7 @@ struct Target {
   std::vector<std::string> flags;  // what the C++ compiler is given, "-march=x86-64-v4"
   std::string gnu_system = "";     // of a cross compiler: "arm-none-eabi"; empty: the host's serves
   std::string qemu_board = "";     // without operating system: QEMU's machine with such a core
+  bool hardware_float = true;      // else there is no floating-point unit at all
 
   bool operator==(const Target&) const = default;
 };

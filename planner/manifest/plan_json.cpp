@@ -8,6 +8,7 @@
 
 #include "frontend/diagnostic.h"
 #include "planner/manifest/functions_json.h"
+#include "planner/manifest/integer_json.h"
 #include "planner/manifest/plan_json_steps.h"
 #include "planner/manifest/search_json.h"
 
@@ -381,6 +382,10 @@ Json to_json(const Plan& plan) {
                {"layers", layers_json(plan)},
                {"output_heads", heads_json(plan, plan.output_heads)},
                {"spec_heads", heads_json(plan, plan.spec_heads)}};
+  if (plan.integer) {
+    json["arithmetic"] = to_string(plan.config.arithmetic);
+    json["integer"] = integer_json(plan);
+  }
   if (plan.config.semantics == Semantics::kFloat32) json["float32_reach"] = plan.float32_reach;
   json.update(choices_json(plan));
   json["prediction"] = {{"profile", plan.prediction.profile},

@@ -9,9 +9,10 @@ namespace bf_aot {
 
 // Storage of an entry point.
 
-enum class Element : std::uint8_t { kFloat32, kFloat64, kInt32 };
+enum class Element : std::uint8_t { kFloat32, kFloat64, kInt32, kUint8 };
 
 constexpr std::size_t size_of(Element element) {
+  if (element == Element::kUint8) return 1;
   return element == Element::kFloat64 ? 8 : 4;
 }
 

@@ -28,6 +28,11 @@ enum class Lowering : std::uint8_t {
 // float32 makes of it (docs/proofs/float32.md).
 enum class Semantics : std::uint8_t { kReal, kFloat32 };
 
+// What bounds are computed with: floating point, or integers alone, for a network whose tensors are
+// rounded to grids. Auto: integers where the target has no floating-point unit and the network and
+// what is asked for allow it.
+enum class Arithmetic : std::uint8_t { kAuto, kFloat, kInteger };
+
 // The bounds kept for one pre-activation.
 enum class Domain : std::uint8_t {
   kInterval,   // one forward pass (IBP)
@@ -60,7 +65,8 @@ struct PlannerConfig {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
   Lowering lowering = Lowering::kVector;
-  std::vector<TunedSchedule> tuned;  // of lowering tuned; by rising key, each once
+  Arithmetic arithmetic = Arithmetic::kFloat;  // of a plan: not kAuto
+  std::vector<TunedSchedule> tuned;            // of lowering tuned; by rising key, each once
   Target target;
   int row_tile = 0;     // rows of a backward tile; 0: chosen by the planner
   int iterations = 20;  // of optimised slopes: backward passes of each row, 1 to 1000
@@ -86,6 +92,7 @@ struct PlannerConfig {
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
 std::string_view to_string(Lowering lowering);
+std::string_view to_string(Arithmetic arithmetic);
 std::string_view to_string(Semantics semantics);
 
 // Whether kernels may use the target's vectors.

@@ -52,6 +52,9 @@ struct PlannerPass {
 // In order.
 std::span<const PlannerPass> planner_passes();
 
+// The same of arithmetic integer.
+std::span<const PlannerPass> integer_passes();
+
 // Null when there is no such pass.
 const PlannerPass* find_planner_pass(std::string_view name);
 

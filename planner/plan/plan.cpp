@@ -46,6 +46,8 @@ std::int64_t Plan::batch_bytes() const {
 std::int64_t Plan::weights_bytes() const {
   std::int64_t bytes = 0;
   for (const WeightLayout& layout : layouts) bytes += layout.bytes;
+  if (integer)
+    for (const IntegerStep& step : integer->steps) bytes += constant_bytes(step);
   return bytes;
 }
 
@@ -124,6 +126,19 @@ std::string_view to_string(SearchKind kind) {
       return "exhaustive";
   }
   BF_CHECK(!"a SearchKind");
+  return {};
+}
+
+std::string_view to_string(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::kAuto:
+      return "auto";
+    case Arithmetic::kFloat:
+      return "float";
+    case Arithmetic::kInteger:
+      return "integer";
+  }
+  BF_CHECK(!"an Arithmetic");
   return {};
 }
 
@@ -314,6 +329,8 @@ std::string_view to_string(Element element) {
       return "float64";
     case Element::kInt32:
       return "int32";
+    case Element::kUint8:
+      return "uint8";
   }
   BF_CHECK(!"an Element");
   return {};

@@ -10,6 +10,7 @@
 #include "planner/plan/buffers.h"
 #include "planner/plan/config.h"
 #include "planner/plan/functions.h"
+#include "planner/plan/integer.h"
 #include "planner/plan/kernels.h"
 #include "planner/plan/layers.h"
 #include "planner/plan/steps.h"
@@ -247,6 +248,9 @@ struct Plan {
   DecidePlan decide;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
+  // Of arithmetic integer: instead of layers, domains, layouts and kernels; its entry has buffers,
+  // but no steps of its own.
+  std::optional<IntegerPlan> integer;
   std::vector<ExportedFunction> functions;
   std::vector<Rejected> rejected;
   Prediction prediction;

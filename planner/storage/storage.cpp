@@ -189,9 +189,13 @@ int reuse_in_place(Entry& entry) {
 }
 
 void place_apart(Entry& entry, int align) {
+  measure_lifetimes(entry);
+  place_measured(entry, align);
+}
+
+void place_measured(Entry& entry, int align) {
   BF_CHECK(align > 0);
   entry.storage = entry.worker_storage = {};
-  measure_lifetimes(entry);
   for (const Part part : {Part::kShared, Part::kWorker}) {
     StorageTotals& totals = totals_of(entry, part);
     for (Buffer& buffer : entry.buffers) {

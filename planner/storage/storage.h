@@ -19,6 +19,9 @@ int reuse_in_place(Entry& entry);
 // gives each a range of its own.
 void place_apart(Entry& entry, int align);
 
+// The same of buffers whose lifetimes are known already.
+void place_measured(Entry& entry, int align);
+
 // Several greedy orders; the best is taken.
 void share_storage(Entry& entry, std::vector<Rejected>& rejected);
 

@@ -11,6 +11,7 @@
 #include "planner/verify/verify_calls.h"
 #include "planner/verify/verify_entry.h"
 #include "planner/verify/verify_functions.h"
+#include "planner/verify/verify_integer.h"
 #include "planner/verify/verify_layer.h"
 #include "planner/verify/verify_prebuilt.h"
 
@@ -211,6 +212,9 @@ void verify(const Plan& plan, PlanStage stage) {
   const CheckScope scope(fmt::format("stage {}", to_string(stage)));
   const int align = plan.config.target.align;
   require(align > 0 && (align & (align - 1)) == 0, "alignment {} is no power of two", align);
+  require((plan.config.arithmetic == Arithmetic::kInteger) == plan.integer.has_value(),
+          "the plan's arithmetic is not the configuration's");
+  if (plan.integer) return verify_integer(plan, stage);
   check_network(plan);
   check_notes(plan);
   check_split_weights(plan);

@@ -66,8 +66,10 @@ void verify_function(const Plan& plan, const ExportedFunction& function) {
 
 void verify_functions(const Plan& plan) {
   if (plan.functions.empty()) return;
-  require(plan.weight_storage == weight_storage_for(plan.weights_bytes()), "{} bytes of weights {}",
-          plan.weights_bytes(), to_string(plan.weight_storage));
+  const WeightStorage storage = plan.integer ? WeightStorage::kInline  // small numbers: short text
+                                             : weight_storage_for(plan.weights_bytes());
+  require(plan.weight_storage == storage, "{} bytes of weights {}", plan.weights_bytes(),
+          to_string(plan.weight_storage));
   std::set<std::string> names;
   std::set<EntryKind> entries;
   for (const ExportedFunction& function : plan.functions) {

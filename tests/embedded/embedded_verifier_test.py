@@ -10,6 +10,9 @@
   decide     the same by branch and bound, with as many boxes and points as on the host
   context    calls with a context give the same bits, the second without work
   evaluate   plain inference gives the host's bits and lies within the bounds
+  integer    --arithmetic integer: the host's bits, no function of floating point, and where there is
+             no floating-point unit fewer instructions and less memory than with floats, and than of
+             the float parent
 
 The host compiles the same sources; where the target's sources hold vectors, it compiles those of
 the generic target, and bits are not compared. README.md states the limits. Exit code 77: a tool or
@@ -30,11 +33,14 @@ import sys
 import tempfile
 
 import machine
+import quantised_networks
 import run_embedded
 
 # bf-aot's --target for each CPU: Cortex-M3 runs the portable code.
 TARGETS = {"cortex-m3": "generic", "cortex-m4": "cortex-m4", "cortex-m7": "cortex-m7",
            "aarch64": "aarch64", "riscv64": "riscv64"}
+# CPUs without a floating-point unit.
+WITHOUT_FLOATS = ("cortex-m3",)
 NO_CONTRACTION = "--flag=-ffp-contract=off"
 
 # How far a bound may be from the host's: this part of the width, and of the largest bound.
@@ -126,6 +132,11 @@ class Case:
 
 def find_network(name, folder):
     """The ONNX file and the golden file of a network of models/ or of the shared corpus."""
+    if name in quantised_networks.NETWORKS:
+        model, boxes = quantised_networks.write(name, folder)
+        golden = folder / "golden.json"
+        golden.write_text(json.dumps({"boxes": boxes}))
+        return model, golden
     models = machine.ROOT / "models"
     if (models / f"{name}.onnx").exists():
         return models / f"{name}.onnx", models / "golden" / f"{name}.json"
@@ -160,7 +171,7 @@ def points_of(box, rng):
 def check_sound(case, result):
     """The golden value and the samples lie within the bounds."""
     for i, (box, bounds) in enumerate(zip(case.boxes, result["outputs"])):
-        values = [(box["forward"], box["forward"])]
+        values = [(box["forward"], box["forward"])] if "forward" in box else []
         values += [(sample["lower"], sample["upper"]) for sample in case.samples[i]]
         for lowest, highest in values:
             for low, high, least, most in zip(bounds["lower"], bounds["upper"], lowest, highest):
@@ -215,6 +226,45 @@ def test_bounds(case):
     check_sound(case, contracted)
     print(f"  distance with contraction: {check_near(contracted, host):.3g} of the allowed")
     check_limits(case, contracted)
+
+
+# Functions of libgcc that compute with floats: of Arm's interface, and of GCC's own.
+FLOAT_FUNCTIONS = re.compile(r"__aeabi_(?:[cdf]|u?[il]2[df])\w*|__\w*[sdt]f[23]?\b")
+
+
+def expect_no_float_function(case, target):
+    compiler = machine.CPUS[case.cpu].compiler
+    built = case.compile(target, "--cxx", compiler, "--arithmetic", "integer")
+    names = machine.run([compiler.replace("g++", "nm"), "-u", built / "libverifier.a"])
+    called = FLOAT_FUNCTIONS.findall(names)
+    check(not called, f"the library calls {called}")
+
+
+def expect_less(result, floats, what):
+    for key in ("instructions", "ram_bytes", "text_bytes", "constant_bytes"):
+        print(f"  {key}: {result[key]}, {what}: {floats[key]}")
+        check(key == "constant_bytes" or result[key] < floats[key], f"{key} is not less")
+
+
+def test_integer(case):
+    target = TARGETS[case.cpu]
+    sources = case.compile(target, "--arithmetic", "integer", "--no-library")
+    result = case.measure(case.cpu, sources)
+    check_same(result, case.measure("host", sources))
+    check_sound(case, result)
+    if machine.CPUS[case.cpu].compiler != "c++":
+        expect_no_float_function(case, target)
+    check_limits(case, result)
+    manifest = json.loads((sources / "verifier.json").read_text())
+    check(manifest["arithmetic"] == "integer", "the manifest says otherwise")
+    if case.cpu not in WITHOUT_FLOATS:
+        return
+    floats = case.measure(case.cpu, case.compile(target, "--arithmetic", "float", "--no-library"))
+    expect_less(result, floats, "in floating point")
+    case.model, _ = quantised_networks.write(
+        case.options.network.removeprefix("quantised_"), case.folder)
+    parent = case.measure(case.cpu, case.compile(target, "--name", "parent", "--no-library"))
+    expect_less(result, parent, "of the float parent")
 
 
 def test_library(case):
@@ -415,7 +465,7 @@ def test_faults(case):
 
 TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
          "context": test_context, "verdict": test_verdict, "decide": test_decide,
-         "evaluate": test_evaluate}
+         "evaluate": test_evaluate, "integer": test_integer}
 
 
 def main():

@@ -100,6 +100,11 @@ def parse(lines):
     return boxes, workspace
 
 
+def has_integers_alone(source):
+    """Whether the verifier is of --arithmetic integer: no mode of floating point matters."""
+    return "bf/integer/" in (source / "verifier.cpp").read_text()
+
+
 def build(target, options, name, source):
     """Compiles and links; returns the program and the verifier's files in it."""
     header = source / "verifier.h"
@@ -113,7 +118,8 @@ def build(target, options, name, source):
     harness = target.compile(machine.HERE / "harness.cpp", [
         "-Os", *flags, f'-DVERIFIER_HEADER="{header}"', f"-DVERIFIER={name}",
         f"-DVERIFIER_UPPER={name.upper()}", f"-DVERIFIER_ENTRY=_{options.entry}",
-        f"-DVERIFIER_ROWS={rows}", *(["-DEVALUATE"] if options.evaluate else [])])
+        f"-DVERIFIER_ROWS={rows}", *(["-DEVALUATE"] if options.evaluate else []),
+        *(["-DANY_FLOAT_MODE"] if has_integers_alone(source) else [])])
     return target.link([*target.compile_port(), harness, *verifier]), verifier
 
 

@@ -156,6 +156,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/dense/first_link.h\"\n"
             "#include \"bf/dense/lines.h\"\n"
             "#include \"bf/functions/functions.h\"\n"
+            "#include \"bf/integer/layers.h\"\n"
             "#include \"bf/sums/planes.h\"\n"
             "#include \"bf/sums/slopes.h\"\n" +
             (verdicts_ ? "#include \"bf/search/branch_and_bound.h\"\n" : "") + unit_);

@@ -109,6 +109,8 @@ void expect_elements(const Plan& plan, int tables) {
       case Element::kInt32:
         expect_elements<std::int32_t>(plan, table);
         break;
+      case Element::kUint8:
+        FAIL() << table.name << " is of bytes";
     }
   }
   EXPECT_EQ(tables, 0);

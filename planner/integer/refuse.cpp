@@ -1,0 +1,24 @@
+#include "planner/integer/refuse.h"
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr char kUseFloat[] = "use --arithmetic float";
+
+}  // namespace
+
+void refuse_integers(const std::string& origin, const std::string& why) {
+  fail("BF2113", origin, why, kUseFloat);
+}
+
+void refuse_loose_constants(const std::string& origin) {
+  fail(
+      "BF2115", origin,
+      "its constants are no exact doubles, and some number lies so near to the middle of two codes "
+      "that they do not tell which it gets",
+      kUseFloat);
+}
+
+}  // namespace bf_aot

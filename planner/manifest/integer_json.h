@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// Plan::integer without its tables.
+nlohmann::ordered_json integer_json(const Plan& plan);
+
+}  // namespace bf_aot

@@ -1,0 +1,230 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "frontend/graph.h"
+#include "planner/plan/buffers.h"
+
+namespace bf_aot {
+
+// A verifier that computes with integers alone: what it is made of. See
+// docs/proofs/integer-grid.md.
+//
+// A tensor on a grid is a code in 0..255 for each element. Its bounds are two arrays of codes,
+// `lower` and `upper`. Every step computes the exact image of the box that its operands form.
+
+constexpr int kGridCodes = 256;
+
+struct GridTensor {
+  std::string name;    // unique C identifier
+  std::string origin;  // the ONNX nodes that make it
+  int count = 0;
+  int low = 0, high = 0;  // every element of every input has a code between these
+  BufferId lower = BufferId::kNone, upper = BufferId::kNone;
+  bool operator==(const GridTensor&) const = default;
+};
+
+// Index into IntegerPlan::tensors.
+using GridId = int;
+
+// How the integer sum of a row becomes a code.
+enum class Rounding : std::uint8_t {
+  kFloor,     // (multiplier sum + addend) >> shift
+  kHalfEven,  // the same, rounded to nearest, ties to even
+  kSteps,     // low + the number of `steps` that are at most sum
+};
+
+// The function from sums to codes of one row: never decreasing. All between low and high.
+struct Requantizer {
+  std::int64_t multiplier = 0;
+  std::int64_t addend = 0;
+  int shift = 0;
+  bool odd = false;       // of kHalfEven: the codes' parity is not that of the rounded number
+  int low = 0, high = 0;  // what the least and the largest sum have
+  std::int64_t least = 0, most = 0;  // sums that occur
+  // What defines the function: steps[k] is the least sum whose code exceeds low + k, for low + k
+  // below high. All are in (least, most].
+  std::vector<std::int64_t> steps;
+  bool operator==(const Requantizer&) const = default;
+};
+
+struct Requantization {
+  Rounding rounding = Rounding::kFloor;
+  int multiplier_bytes = 4;
+  std::vector<Requantizer> rows;  // for each row or channel, or one for all
+  bool operator==(const Requantization&) const = default;
+};
+
+// The caller's box to codes: the number of a table's keys that are at most the input's key, which
+// orders floats as their bits do (bf::integer::key_of).
+struct QuantizeBox {
+  GridId out = 0;
+  std::vector<std::int64_t> source;             // which input an element is of; empty: its own
+  std::vector<std::vector<std::int32_t>> keys;  // of each table, never decreasing
+  std::vector<int> table;                       // of each element; empty: the first
+  bool operator==(const QuantizeBox&) const = default;
+};
+
+// Row sums of weight times code.
+struct GridDense {
+  GridId in = 0, out = 0;
+  int rows = 0, columns = 0;
+  std::vector<std::int16_t> weight;  // [rows][columns]
+  int weight_bytes = 1;
+  Requantization codes;
+  bool operator==(const GridDense&) const = default;
+};
+
+// Row sums of each window of an image, which is copied first. What lies outside of the image has
+// the code `zero`.
+struct GridConv {
+  GridId in = 0, out = 0;
+  ConvGeometry geometry;
+  std::vector<std::int16_t> weight;  // [out_channels][in_group][taps]
+  int weight_bytes = 1;
+  int zero = 0;  // the code that means 0; of no matter where every window lies inside
+  BufferId window_lower = BufferId::kNone, window_upper = BufferId::kNone;
+  Requantization codes;
+  bool operator==(const GridConv&) const = default;
+};
+
+// Row sums of few codes.
+struct GridSparse {
+  GridId in = 0, out = 0;
+  std::vector<std::int64_t> row_start, column;
+  std::vector<std::int16_t> weight;  // as column; empty: all are 1
+  Requantization codes;
+  bool operator==(const GridSparse&) const = default;
+};
+
+// Elementwise sums of two tensors: a_weight a + b_weight b + addend, rounded as a Requantizer's
+// product, between low and high; or, of kSteps, low + the number of `steps` that are at most
+// a_weight a + b_weight b. a_weight, b_weight > 0.
+struct GridSum {
+  GridId a = 0, b = 0, out = 0;
+  Rounding rounding = Rounding::kFloor;
+  bool odd = false;
+  std::int64_t a_weight = 0, b_weight = 0, addend = 0;
+  int shift = 0;
+  int low = 0, high = 0;
+  std::vector<std::int64_t> steps;
+  // What defines it: the exact code of each pair (a, b), [256][256].
+  std::vector<std::uint8_t> code;
+  bool operator==(const GridSum&) const = default;
+};
+
+// The largest code of each row.
+struct GridMax {
+  GridId in = 0, out = 0;
+  std::vector<std::int64_t> row_start, source;
+  bool operator==(const GridMax&) const = default;
+};
+
+// Whether the values of a table rise or fall with the code.
+enum class CodeOrder : std::uint8_t { kRises, kFalls, kNeither };
+
+struct CodeTable {
+  std::array<std::uint8_t, kGridCodes> code = {};
+  CodeOrder order = CodeOrder::kRises;
+  bool operator==(const CodeTable&) const = default;
+};
+
+// A function of single codes.
+struct GridTable {
+  GridId in = 0, out = 0;
+  std::vector<std::int64_t> source;  // which code an element is of; empty: its own
+  std::vector<CodeTable> tables;     // none: copies
+  std::vector<int> table;            // of each element; empty: the first
+  bool operator==(const GridTable&) const = default;
+};
+
+// Elements first .. first + count - 1 of a tensor, from codes of another one.
+struct GridPart {
+  GridId in = 0;
+  int first = 0, count = 0;
+  int begin = 0;                     // code begin + i, or
+  std::vector<std::int64_t> source;  // which code an element is of; empty: `begin` says
+  bool copies = true;                // else by `table`
+  CodeTable table;
+  bool operator==(const GridPart&) const = default;
+};
+
+// Tensors side by side, each with codes of its own.
+struct GridParts {
+  GridId out = 0;
+  std::vector<GridPart> parts;  // in order; all elements
+  bool operator==(const GridParts&) const = default;
+};
+
+// Codes to bounds of the caller's outputs, which are on both sides of the number that each means.
+struct BoundTable {
+  std::array<float, kGridCodes> lower = {}, upper = {};
+  bool falls = false;  // the number falls as the code rises
+  bool operator==(const BoundTable&) const = default;
+};
+
+struct DequantizeBounds {
+  GridId in = 0;
+  int first = 0;  // of the outputs' elements
+  int count = 0;
+  std::vector<std::int64_t> source;  // which code an element is of; empty: its own
+  std::vector<BoundTable> tables;
+  std::vector<int> table;  // of each element; empty: the first
+  bool operator==(const DequantizeBounds&) const = default;
+};
+
+// Bounds of one output that is an integer sum times a number, plus another: for every sum that
+// occurs
+//   multiplier sum + low_addend <= 2^shift output <= multiplier sum + high_addend.
+struct SumBounds {
+  std::int64_t multiplier = 0, low_addend = 0, high_addend = 0;
+  std::int64_t least = 0, most = 0;  // sums that occur
+  bool operator==(const SumBounds&) const = default;
+};
+
+// Row sums of weight times code to bounds of the caller's outputs, which are not rounded to codes.
+struct DequantizeSums {
+  GridId in = 0;
+  int first = 0;  // of the outputs' elements
+  int rows = 0, columns = 0;
+  std::vector<std::int16_t> weight;  // [rows][columns]
+  int weight_bytes = 1;
+  int shift = 0;
+  std::vector<SumBounds> bounds;  // of each row
+  bool operator==(const DequantizeSums&) const = default;
+};
+
+using IntegerStep = std::variant<QuantizeBox, GridDense, GridConv, GridSparse, GridSum, GridMax,
+                                 GridTable, GridParts, DequantizeBounds, DequantizeSums>;
+
+struct IntegerPlan {
+  std::vector<GridTensor> tensors;
+  std::vector<IntegerStep> steps;  // in order
+
+  const GridTensor& tensor(GridId id) const { return tensors.at(static_cast<std::size_t>(id)); }
+  GridTensor& tensor(GridId id) { return tensors.at(static_cast<std::size_t>(id)); }
+  bool operator==(const IntegerPlan&) const = default;
+};
+
+// "dense", "conv", ...
+std::string_view name_of(const IntegerStep& step);
+
+// The tensors that a step reads, and the one that it makes; -1: it makes outputs.
+std::vector<GridId> inputs_of(const IntegerStep& step);
+GridId output_of(const IntegerStep& step);
+
+// Of each index of a table: 2 or 4.
+int index_bytes(const std::vector<std::int64_t>& indices);
+
+// Of weights, requantizers and tables, as the emitted constants take it.
+std::int64_t constant_bytes(const IntegerStep& step);
+
+std::string_view to_string(Rounding rounding);
+std::string_view to_string(CodeOrder order);
+
+}  // namespace bf_aot
