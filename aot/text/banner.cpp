@@ -30,15 +30,18 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   text += fmt::format("  made by    bf-aot {} from {}\n", BF_AOT_VERSION, plan.model.file_name);
   text += fmt::format("  sha256     {}\n", plan.model.sha256);
   text += fmt::format("  opset      {}\n", plan.model.opset);
-  text += fmt::format("  method     {}, semantics {}, {} code for {}\n",
-                      to_string(plan.config.method), to_string(plan.config.semantics),
-                      to_string(plan.config.lowering), plan.config.target.name);
+  text += fmt::format(
+      "  method     {}, semantics {}, {} code for {}\n", to_string(plan.config.method),
+      to_string(plan.config.semantics),
+      plan.integer ? to_string(plan.config.arithmetic) : to_string(plan.config.lowering),
+      plan.config.target.name);
   text += fmt::format("  inputs     {}\n", shapes(plan.inputs));
   text += fmt::format("  outputs    {}\n", shapes(plan.outputs));
   if (plan.spec_rows > 0) text += fmt::format("  spec       {} rows\n", plan.spec_rows);
   text += fmt::format("  workspace  {} bytes\n", plan.arena_bytes());
   text += fmt::format("  weights    {} bytes\n", plan.weights_bytes());
-  text += fmt::format("  tasks      {}\n\n", bounds.tasks.size());
+  text += plan.integer ? fmt::format("  steps      {}\n\n", plan.integer->steps.size())
+                       : fmt::format("  tasks      {}\n\n", bounds.tasks.size());
   text +=
       "This file and the headers that it includes may be used, changed and shipped by anyone,\n"
       "for any purpose, without attribution and without warranty (0BSD).\n";
