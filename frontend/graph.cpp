@@ -360,7 +360,7 @@ void verify(const Graph& graph) {
     defined[index_of(id)] = true;
   }
   for (const Node& node : graph.nodes) {
-    const CheckScope scope("node " + node.origin);
+    const CheckScope scope("node " + node.origin.text);
     verify_node(graph, node, defined);
   }
   std::int64_t parts = 0;
@@ -393,7 +393,7 @@ std::string to_string(const Graph& graph) {
     } else {
       text += std::visit([](const auto& op) { return print_fields(op); }, node.op);
     }
-    if (!node.origin.empty()) text += "   # " + node.origin;
+    if (!node.origin.text.empty()) text += "   # " + node.origin.text;
     text += "\n";
   }
   for (ValueId id : graph.outputs) text += fmt::format("  output %{}\n", index_of(id));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "frontend/function.h"
+#include "frontend/origin.h"
 
 namespace bf_aot {
 
@@ -203,7 +204,7 @@ struct Node {
   Op op;
   std::vector<ValueId> inputs;
   ValueId output;
-  std::string origin;  // ONNX nodes it came from: "Gemm 'fc1' + Relu 'r1'"; survives every rewrite
+  Origin origin;
   bool operator==(const Node&) const = default;
 };
 

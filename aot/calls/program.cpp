@@ -131,7 +131,7 @@ std::string ProgramText::origin(const Task& task) const {
   std::vector<int> sizes;
   for (const Term& term : layer.terms) sizes.push_back(term.in);
   if (layer.kind == LayerKind::kDense) sizes = {layer.in};
-  return fmt::format(" {}: [{}] -> [{}].", layer.origin, fmt::join(sizes, "], ["), layer.out);
+  return fmt::format(" {}: [{}] -> [{}].", layer.origin.text, fmt::join(sizes, "], ["), layer.out);
 }
 
 // The tasks from the first that writes a buffer to the last that reads it.

@@ -50,7 +50,7 @@ std::string layer_table(const Plan& plan) {
       if (choice.layer == static_cast<int>(i)) domain = to_string(choice.domain);
     text += fmt::format("  {:<3} {:<20} {:<8} {:>14} {:>8} {:<12} {:<9} {}\n", i, layer.name,
                         to_string(layer.kind), inputs_text(layer), layer.out,
-                        activation_name(layer), domain, layer.origin);
+                        activation_name(layer), domain, layer.origin.text);
   }
   return text;
 }

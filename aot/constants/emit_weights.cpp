@@ -61,7 +61,7 @@ void append_array(const Plan& plan, const WeightTable& table, std::string& text)
   const bool dense = layer.kind == LayerKind::kDense;
   const bool matrix =
       dense && (table.kind == TableKind::kWeight || table.kind == TableKind::kResidual);
-  text += fmt::format("// {}: {}", layer.origin,
+  text += fmt::format("// {}: {}", layer.origin.text,
                       dense ? matrix_comment(layer, table, matrix) : term_comment(layer, table));
   text += fmt::format("\nalignas({}) constexpr {} {}[{}] = {{", plan.config.target.align,
                       type_of(table), table.name, table.count);
@@ -116,8 +116,9 @@ std::string emit_weight_blob_declarations(const Plan& plan) {
   std::string text;
   for (const WeightTable& table : weight_tables(plan)) {
     if (table.same_as >= 0) continue;
-    text += fmt::format("constexpr std::size_t k_{} = {};  // {} {}s, {}\n", table.name,
-                        table.offset, table.count, type_of(table), layer_of(plan, table).origin);
+    text +=
+        fmt::format("constexpr std::size_t k_{} = {};  // {} {}s, {}\n", table.name, table.offset,
+                    table.count, type_of(table), layer_of(plan, table).origin.text);
   }
   text += fmt::format(R"(
 template <typename T>

@@ -141,7 +141,7 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
   std::string text;
   for (const ConvShapeName& shape : shapes) {
     if (shape.repeated) continue;
-    text += fmt::format("// {}\n", plan.layer(shape.layer).origin) +
+    text += fmt::format("// {}\n", plan.layer(shape.layer).origin.text) +
             shape_definition(shape.name, *shape.geometry);
     for (const auto& [in, out] : by_name[shape.name])
       text += pixels_definition(shape.name, {0, 0, in, out});
@@ -172,7 +172,7 @@ std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>&
         "// {}\nconstexpr bf::MaxGroups {} = {{\n"
         "    {}, {{{}}}, {{{}}},  // first candidate of the first, counts, strides\n"
         "    {{{}}}, {{{}}}}};  // of the candidates of each\n",
-        layer.origin, max_groups_name(layer), firsts.offset, fmt::join(firsts.count, ", "),
+        layer.origin.text, max_groups_name(layer), firsts.offset, fmt::join(firsts.count, ", "),
         fmt::join(firsts.stride, ", "), fmt::join(taps.count, ", "), fmt::join(taps.stride, ", "));
   }
   return text;

@@ -127,7 +127,7 @@ std::string layer_row(const Plan& plan, const Findings& findings, std::size_t i,
       "<tr><td class=\"g\">{}</td><td title=\"{}\"><span class=\"box mono {}\">{}</span></td>"
       "<td>{}{}</td><td class=\"r\">{}</td><td>{}</td>{}<td class=\"clip\" "
       "title=\"{}\">{}</td></tr>\n",
-      rail, escape(layer.name + ": " + layer.origin), to_string(layer.kind),
+      rail, escape(layer.name + ": " + layer.origin.text), to_string(layer.kind),
       escape(shorten(layer.name, kNameLength)), maps_of(layer), escape(activation_of(layer)),
       extents(layer), domain,
       findings.samples.empty() ? "" : sample_cells(sample_of(findings, static_cast<int>(i)), scale),

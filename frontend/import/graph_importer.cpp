@@ -65,15 +65,15 @@ std::string operator_name(const onnx::NodeProto& node) {
 }
 
 // "Gemm 'fc1'", "Gemm #3"
-std::string origin_of(const onnx::NodeProto& node, int index) {
+std::string name_of(const onnx::NodeProto& node, int index) {
   return node.name().empty() ? fmt::format("{} #{}", operator_name(node), index)
                              : fmt::format("{} '{}'", operator_name(node), printable(node.name()));
 }
 
 // "Gemm 'fc1' (node 3)", "Gemm #3"
 std::string place_of(const onnx::NodeProto& node, int index) {
-  const std::string origin = origin_of(node, index);
-  return node.name().empty() ? origin : fmt::format("{} (node {})", origin, index);
+  const std::string name = name_of(node, index);
+  return node.name().empty() ? name : fmt::format("{} (node {})", name, index);
 }
 
 const OperatorImporter* find_operator(const onnx::NodeProto& node) {
@@ -130,7 +130,7 @@ std::unordered_set<std::string> names_read(const onnx::GraphProto& proto) {
   return names;
 }
 
-Symbol constant_symbol(Tensor value, const std::string& origin, ElementType type) {
+Symbol constant_symbol(Tensor value, const Origin& origin, ElementType type) {
   if (auto* integers = std::get_if<IntegerTensor>(&value)) return std::move(*integers);
   return PendingLiteral{std::get<Constant>(std::move(value)), origin, type};
 }
@@ -343,7 +343,7 @@ void GraphImporter::import_node(int index) {
   const bool readable = find_inputs(node, place);
   const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
                         readable && !refused_.contains(index) && attempt(place, [&] {
-                          NodeImport import(state_, node, origin_of(node, index));
+                          NodeImport import(state_, node, Origin(name_of(node, index), index));
                           state_.operators.emplace(node.op_type(), import.origin());
                           op->run(import);
                           evaluate_integers(node);

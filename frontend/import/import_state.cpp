@@ -49,7 +49,7 @@ ValueId ImportState::add_input(const std::string& name, const Shape& shape, Elem
 }
 
 ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::string& name,
-                              const Shape& shape, ElementType type, std::string origin) {
+                              const Shape& shape, ElementType type, Origin origin) {
   const bool is_known =
       std::all_of(inputs.begin(), inputs.end(), [this](ValueId id) { return known[index_of(id)]; });
   const ValueId id = add_value(name, shape, type, static_cast<int>(graph.nodes.size()), is_known);

@@ -29,7 +29,7 @@ struct Unavailable {
 // An initializer or Constant node; becomes a Literal node when an operator first reads it.
 struct PendingLiteral {
   Constant value;
-  std::string origin;
+  Origin origin;
   ElementType type = onnx::TensorProto::FLOAT;
 };
 
@@ -62,7 +62,7 @@ struct ImportState {
   // Adds a node and its output, whose shape must be within the limits and not empty.
   // Throws: BF1005, BF1014, BF1028.
   ValueId add_node(Op op, std::vector<ValueId> inputs, const std::string& name, const Shape& shape,
-                   ElementType type, std::string origin);
+                   ElementType type, Origin origin);
 
   // Gives a value another name, made unique.
   void rename(ValueId id, const std::string& name);

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "frontend/diagnostic.h"
 #include "frontend/import/graph_importer.h"
@@ -108,6 +111,26 @@ ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
   return info;
 }
 
+std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
+  std::unordered_map<std::string_view, std::int32_t> maker;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string& name : graph.node(i).output())
+      if (!name.empty()) maker.emplace(name, i);
+  std::vector<OnnxNode> nodes;
+  for (const onnx::NodeProto& node : graph.node()) {
+    OnnxNode made{printable(node.op_type()), printable(node.name()), {}, {}, {}};
+    std::set<std::int32_t> makers;
+    for (const std::string& name : node.input()) {
+      made.inputs.push_back(printable(name));
+      if (const auto found = maker.find(name); found != maker.end()) makers.insert(found->second);
+    }
+    for (const std::string& name : node.output()) made.outputs.push_back(printable(name));
+    made.makers.assign(makers.begin(), makers.end());
+    nodes.push_back(std::move(made));
+  }
+  return nodes;
+}
+
 // file: what holds the bytes, or null; emptied when the model is parsed, which copies them.
 ImportedModel import_parsed(std::string_view bytes, std::string* file, const std::string& file_name,
                             const std::filesystem::path& folder, const ImportLimits& limits,
@@ -128,6 +151,7 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   result.info.opset = find_opset(model);
   if (file != nullptr) std::string().swap(*file);
   ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  result.nodes = nodes_of(model.graph());
   result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, result.info);
   return result;
 }

@@ -15,6 +15,7 @@ namespace bf_aot {
 struct ImportedModel {
   Graph graph;
   ModelInfo info;
+  std::vector<OnnxNode> nodes;  // of the file, in its order
 };
 
 // What one model may cost; a hostile file must not exhaust the machine. Exceeding: BF1002, BF1005,

@@ -22,7 +22,7 @@ namespace bf_aot {
 // that needs such a number, say a Conv its weights, asks for constant(i).
 class NodeImport {
  public:
-  NodeImport(ImportState& state, const onnx::NodeProto& node, std::string origin)
+  NodeImport(ImportState& state, const onnx::NodeProto& node, Origin origin)
       : state_(state),
         node_(node),
         origin_(std::move(origin)),
@@ -30,7 +30,7 @@ class NodeImport {
 
   std::int64_t opset() const { return state_.opset; }
   const std::string& op_type() const { return node_.op_type(); }
-  const std::string& origin() const { return origin_; }
+  const Origin& origin() const { return origin_; }
   TensorReader& reader() { return state_.reader; }
 
   // Throws: BF1005 when a tensor would be over the limits.
@@ -100,7 +100,7 @@ class NodeImport {
 
   ImportState& state_;
   const onnx::NodeProto& node_;
-  std::string origin_;
+  Origin origin_;
   std::size_t first_value_;  // values from here on were made for this node
   std::optional<ElementType> output_type_;
   std::deque<Constant> converted_;  // what constant_if_any made of integers

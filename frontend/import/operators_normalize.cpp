@@ -101,7 +101,7 @@ void import_batch_normalization(NodeImport& node) {
          "export with opset 9 or newer");
   for (std::size_t i = 1; i < node.output_count(); ++i)
     if (node.has_output(i))
-      node.define(i, Unavailable{"a statistic that " + node.origin() + " makes in training",
+      node.define(i, Unavailable{"a statistic that " + node.origin().text + " makes in training",
                                  "export the model in evaluation mode"});
   const Shape shape = node.input_shape(0);
   const auto parameter = [&](std::size_t i) {

@@ -187,7 +187,7 @@ void import_global_average_pool(NodeImport& node) {
 void import_max_pool(NodeImport& node) {
   const Pooling pooling = read_pooling(node);
   if (node.has_output(1))
-    node.define(1, Unavailable{"the indices that " + node.origin() + " makes",
+    node.define(1, Unavailable{"the indices that " + node.origin().text + " makes",
                                "which element is the largest has no bounds"});
   node.emit(add_window_maxima(node, pooling));
 }

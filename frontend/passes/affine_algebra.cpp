@@ -283,33 +283,4 @@ bool is_identity(const Scale& scale) {
   return all(scale.factor, 1) && all(scale.offset, 0);
 }
 
-std::string join_origins(const std::string& first, const std::string& second) {
-  constexpr std::string_view kPlus = " + ";
-  constexpr std::size_t kLongest = 1000;  // else long chains would take quadratic time
-  std::string result = first;
-  const auto contains = [&](std::string_view part) {
-    for (std::size_t at = result.find(part); at != std::string::npos;
-         at = result.find(part, at + 1))
-      if ((at == 0 || result.compare(at - std::min(at, kPlus.size()), kPlus.size(), kPlus) == 0) &&
-          (at + part.size() == result.size() ||
-           result.compare(at + part.size(), kPlus.size(), kPlus) == 0))
-        return true;
-    return false;
-  };
-  for (std::string_view rest = second; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(kPlus), rest.size());
-    const std::string_view part = rest.substr(0, end);
-    if (result.size() > kLongest) {
-      if (!result.ends_with("...")) result += " + ...";
-      break;
-    }
-    if (!contains(part)) {
-      if (!result.empty()) result += kPlus;
-      result += part;
-    }
-    rest.remove_prefix(std::min(end + kPlus.size(), rest.size()));
-  }
-  return result;
-}
-
 }  // namespace bf_aot

@@ -100,7 +100,4 @@ Affine identity_affine(std::int64_t count);
 
 bool is_identity(const Scale& scale);
 
-// "Gemm 'fc1' + Relu 'r1'", without repeating a part; "..." for the rest of a long one.
-std::string join_origins(const std::string& first, const std::string& second);
-
 }  // namespace bf_aot

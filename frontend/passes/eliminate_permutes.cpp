@@ -204,7 +204,7 @@ class MapEliminator {
   Links& links_;
   std::size_t index_;
   IndexMap map_;  // copies: the node itself may be changed or erased
-  std::string origin_;
+  Origin origin_;
   ValueId x_;
   ValueId y_;
   std::int64_t input_count_;

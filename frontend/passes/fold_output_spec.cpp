@@ -79,7 +79,7 @@ class SpecFolder {
   struct Term {
     SparseAffine map;
     ValueId x;
-    std::string origin;
+    Origin origin;
   };
 
   // Adds the terms of map(x).

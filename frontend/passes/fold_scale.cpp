@@ -64,7 +64,7 @@ class ScaleFolder {
     Node& node = graph_.nodes[index_];
     std::optional<OffsetConv> folded = compose(scale_, conv, node.origin);
     if (!folded) return false;
-    const std::string origin = join_origins(inner.origin, node.origin);
+    const Origin origin = join_origins(inner.origin, node.origin);
     const std::vector<ValueId> inputs = inner.inputs;
     if (folded->rest) {
       Node& maker = graph_.nodes[static_cast<std::size_t>(links_.maker(node.inputs[0]))];

@@ -68,20 +68,21 @@ void remove_duplicates(Graph& graph) {
   for (std::size_t i = 0; i < instead.size(); ++i) instead[i] = static_cast<ValueId>(i);
   std::vector<const Node*> relu_of(graph.values.size(), nullptr);
   using Key = std::tuple<std::size_t, std::vector<ValueId>, std::size_t>;
-  std::map<Key, std::vector<const Node*>> known;
+  std::map<Key, std::vector<Node*>> known;
   for (Node& node : graph.nodes) {
     for (ValueId& id : node.inputs) id = instead[index_of(id)];
     simplify(graph, node, relu_of);
     if (std::holds_alternative<Relu>(node.op)) relu_of[index_of(node.output)] = &node;
-    std::vector<const Node*>& candidates =
-        known[{node.op.index(), node.inputs, fingerprint(node.op)}];
+    std::vector<Node*>& candidates = known[{node.op.index(), node.inputs, fingerprint(node.op)}];
     const auto first = std::find_if(candidates.begin(), candidates.end(), [&](const Node* other) {
       return same_result(graph, *other, node);
     });
-    if (first != candidates.end())
-      instead[index_of(node.output)] = (*first)->output;
-    else
+    if (first == candidates.end()) {
       candidates.push_back(&node);
+      continue;
+    }
+    instead[index_of(node.output)] = (*first)->output;
+    (*first)->origin = join_origins((*first)->origin, node.origin);
   }
   remove_dead_nodes(graph);
 }

@@ -33,7 +33,7 @@ void check_forward(const Layer& layer) {
   fail("BF2107", "--method forward",
        fmt::format("layer '{}' ({}) {}; lines go forward through dense layers with ReLU or "
                    "without alone",
-                   layer.name, layer.origin, what),
+                   layer.name, layer.origin.text, what),
        "--method crown-ibp or crown bounds all layers");
 }
 

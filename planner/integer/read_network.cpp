@@ -177,7 +177,7 @@ class NetworkReader {
     GridExpression made = expression(node.inputs[0]);
     made.links.push_back(std::move(link));
     if (!made.origin.ends_with(node.origin))
-      made.origin += (made.origin.empty() ? "" : " + ") + node.origin;
+      made.origin += (made.origin.empty() ? "" : " + ") + node.origin.text;
     const auto limits = code_limits(made.links, count(node.output));
     if (limits && limits->high - limits->low < kGridCodes) {
       const GridId tensor = maker_.make_codes(made, *limits, count(node.output));

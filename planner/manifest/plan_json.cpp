@@ -202,7 +202,8 @@ Json errors_json(const AffineErrors& errors) {
 Json layers_json(const Plan& plan) {
   Json list = Json::array();
   for (const Layer& layer : plan.layers) {
-    Json item = {{"name", layer.name}, {"origin", layer.origin}, {"kind", to_string(layer.kind)}};
+    Json item = {
+        {"name", layer.name}, {"origin", layer.origin.text}, {"kind", to_string(layer.kind)}};
     if (layer.kind == LayerKind::kDense)
       item.update(Json{{"input", tensor_name(plan, layer.input)},
                        {"in", layer.in},

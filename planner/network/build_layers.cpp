@@ -45,6 +45,11 @@ std::string layer_name(std::string_view text, std::set<std::string>& taken) {
   return name;
 }
 
+// "a + b".
+Origin appended(const Origin& a, const Origin& b) {
+  return join_origins(a, b, a.text + " + " + b.text);
+}
+
 // A node whose inputs were not made, because of what was reported already.
 struct FollowsFromProblem {};
 
@@ -135,7 +140,7 @@ class LayerBuilder {
 
   static void activate(const Node* activation, Layer& layer) {
     if (activation == nullptr) return;
-    layer.origin += " + " + activation->origin;
+    layer.origin = appended(layer.origin, activation->origin);
     if (const auto* unary = std::get_if<Unary>(&activation->op))
       layer.function = unary->function;
     else
@@ -193,7 +198,8 @@ class LayerBuilder {
     made.terms.push_back(identity_term(materialise(id), count(id)));
     made.bias = zeros(count(id));
     const Node* node = maker(id);
-    made.origin = node == nullptr ? fmt::format("input '{}'", graph_.value(id).name) : node->origin;
+    made.origin =
+        node == nullptr ? Origin(fmt::format("input '{}'", graph_.value(id).name)) : node->origin;
     return made;
   }
 
@@ -276,7 +282,7 @@ class LayerBuilder {
       made.bias = op.offset;
     }
     made.bias.shape = {count(node.output)};
-    if (ones) made.origin += " + " + node.origin;
+    if (ones) made.origin = appended(made.origin, node.origin);
     keep(node, std::move(made));
   }
 
@@ -305,7 +311,12 @@ class LayerBuilder {
     layer.name = layer_name(graph_.value(node.output).name, names_);
     layer.origin = node.origin;
     layer.out = count(node.output);
-    layer.terms = {factor(node.inputs[0]), factor(node.inputs[1])};
+    for (const ValueId input : node.inputs) {
+      layer.terms.push_back(factor(input));
+      const Node* const moves = maker(input);
+      if (moves != nullptr && std::holds_alternative<IndexMap>(moves->op))
+        layer.origin = join_origins(layer.origin, moves->origin, layer.origin.text);
+    }
     layer_of_value_[index_of(node.output)] = add_layer(std::move(layer));
   }
 

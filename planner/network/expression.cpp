@@ -31,7 +31,7 @@ Constant add_constants(Constant a, const Constant& b) {
   return a;
 }
 
-Expression conv_expression(const Conv& conv, LayerId input, const std::string& origin) {
+Expression conv_expression(const Conv& conv, LayerId input, const Origin& origin) {
   Expression made;
   made.origin = origin;
   made.terms.push_back(conv_term(conv, input, origin, made.errors));
@@ -58,9 +58,10 @@ void add_expression(Expression expression, Expression& sum) {
   sum.origin = join_names(sum.origin, expression.origin);
 }
 
-std::string join_names(const std::string& a, const std::string& b) {
-  if (a.find(b) != std::string::npos) return a;
-  return a.size() > 200 ? a : a + " + " + b;
+Origin join_names(const Origin& a, const Origin& b) {
+  constexpr std::size_t kLongest = 200;
+  const bool told = a.text.size() > kLongest || a.text.find(b.text) != std::string::npos;
+  return join_origins(a, b, told ? a.text : a.text + " + " + b.text);
 }
 
 }  // namespace bf_aot

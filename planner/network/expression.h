@@ -12,7 +12,7 @@ struct Expression {
   std::vector<Term> terms;
   Constant bias;
   AffineErrors errors;
-  std::string origin;
+  Origin origin;
 };
 
 Constant zeros(int n);
@@ -22,12 +22,12 @@ Constant add_constants(Constant a, const Constant& b);
 
 // A convolution of tensor `input`, its bias one per element.
 // Throws: CompileError BF2103 when a weight is beyond float32.
-Expression conv_expression(const Conv& conv, LayerId input, const std::string& origin);
+Expression conv_expression(const Conv& conv, LayerId input, const Origin& origin);
 
 // sum += expression.
 void add_expression(Expression expression, Expression& sum);
 
 // "a + b"; `a` where it names b already, or has grown long.
-std::string join_names(const std::string& a, const std::string& b);
+Origin join_names(const Origin& a, const Origin& b);
 
 }  // namespace bf_aot

@@ -96,8 +96,8 @@ std::string_view to_string(LayerKind kind);
 // A tensor of the network: z, then a = relu(z) or function(z), or z itself. Product and max layers
 // have no activation; a sum that reads them has.
 struct Layer {
-  std::string name;    // unique C identifier, from the ONNX name
-  std::string origin;  // "MatMul 'm1' + Add 'a1' + Relu 'r1'"
+  std::string name;  // unique C identifier, from the ONNX name
+  Origin origin;     // "MatMul 'm1' + Add 'a1' + Relu 'r1'"
   LayerKind kind = LayerKind::kDense;
   int out = 0;
   bool relu = false;

@@ -243,8 +243,8 @@ void check_affine(const Layer& layer) {
 }  // namespace
 
 std::string describe(const Layer& layer) {
-  return layer.origin.empty() ? "layer " + layer.name
-                              : fmt::format("layer {} ({})", layer.name, layer.origin);
+  return layer.origin.text.empty() ? "layer " + layer.name
+                                   : fmt::format("layer {} ({})", layer.name, layer.origin.text);
 }
 
 bool is_identifier(std::string_view text) {
