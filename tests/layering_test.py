@@ -50,7 +50,7 @@ ALLOWED = {
     "aot/kernels/": FRONTEND + CONTRACT + ["planner/", "aot/loop/", "aot/text/"],
     "aot/calls/": FRONTEND + CONTRACT + ["planner/", "aot/constants/", "aot/text/"],
     "aot/integer/": FRONTEND + CONTRACT + ["planner/"],
-    "aot/interface/": FRONTEND + CONTRACT + ["planner/"] + EMITTER,
+    "aot/interface/": FRONTEND + CONTRACT + ["planner/", "runtime/bf.h"] + EMITTER,
     "aot/report/": FRONTEND + ["planner/"],
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],

@@ -8,6 +8,7 @@
 #include "aot/constants/weights.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/emit_verify.h"
+#include "aot/interface/statuses.h"
 #include "aot/text/wrap.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
@@ -50,6 +51,15 @@ MarginClauses margins_of(const PropertyCase& one) {
     if (!refuted) clauses.push_back(std::move(bounds));
   }
   return clauses;
+}
+
+// What each function may return, beside what the plan says of it.
+void add_statuses(const Plan& plan, nlohmann::ordered_json& functions) {
+  for (std::size_t i = 0; i < plan.functions.size(); ++i) {
+    auto& list = functions.at(i)["statuses"] = nlohmann::ordered_json::array();
+    for (const bf_status status : statuses_of(plan, plan.functions[i].signature))
+      list.push_back(status_name(status));
+  }
 }
 
 }  // namespace
@@ -132,12 +142,14 @@ std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
   traced.trace = options.trace;
   auto manifest = to_json(plan);
   if (property != nullptr) manifest["property"] = property_json(*property);
+  if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
   std::vector<EmittedFile> files = {{".cpp", emit_source(plan, stem, property, traced)},
                                     {".h", emit_header(plan, property)},
                                     {".json", manifest.dump(2) + "\n"}};
   if (property != nullptr)
     if (auto file = emit_property_file(plan, *property, stem)) files.push_back(std::move(*file));
-  for (EmittedFile& file : emit_weight_files(plan, stem)) files.push_back(std::move(file));
+  for (EmittedFile& file : emit_weight_files(plan, stem))
+    files.push_back(std::move(file));
   wrap_files(files);
   return files;
 }

@@ -175,6 +175,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
       return context_call(signature, arguments);
     case Purpose::kContextInit:
     case Purpose::kContextLoad:
+    case Purpose::kStatusText:
     case Purpose::kInfo:
       break;
   }

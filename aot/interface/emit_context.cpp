@@ -136,6 +136,7 @@ FunctionBody context_body(const Plan& plan, const Signature& signature) {
     case Purpose::kPropertyBox:
     case Purpose::kDecide:
     case Purpose::kEvaluate:
+    case Purpose::kStatusText:
     case Purpose::kInfo:
       break;
   }

@@ -53,12 +53,12 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
  * lower, upper: {0}_INPUTS numbers, {2}, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
  * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. bf_status_text(status), in bf.h and in the library, says in words what was refused. */
+ * Reentrant. {3}_status_text says in words what was refused. */
 )",
       upper,
       float32 ? "every float32 x in it, however y is evaluated in float32"
               : "every x in it, y evaluated in exact arithmetic",
-      float32 ? fmt::format("of magnitude {}_FLOAT32_REACH at most", upper) : "finite");
+      float32 ? fmt::format("of magnitude {}_FLOAT32_REACH at most", upper) : "finite", plan.name);
 }
 
 std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
@@ -105,6 +105,8 @@ std::string comment(const Plan& plan, const ExportedFunction& function, const Pr
                "overlap y. */\n";
       return "/* Plain inference in float32: y = network(x), no bound of its rounding. x must not "
              "overlap y. */\n";
+    case Purpose::kStatusText:
+      return "/* Any status of the functions of this file in words; never null. */\n";
     case Purpose::kInfo:
       return "/* What this verifier is; never null. */\n";
   }

@@ -5,6 +5,7 @@
 #include "aot/integer/integer.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/signature.h"
+#include "aot/interface/statuses.h"
 #include "aot/text/banner.h"
 #include "frontend/diagnostic.h"
 
@@ -23,6 +24,8 @@ std::string body_of(const Plan& plan, const ExportedFunction& function) {
       return fmt::format(kCall, "lower", "upper", "out_lower, out_upper", upper);
     case Purpose::kEvaluate:  // both bounds of a point are its output, rounded down and up
       return fmt::format(kCall, "x", "x", "y, y", upper);
+    case Purpose::kStatusText:
+      return status_text_body(plan);
     case Purpose::kInfo:
       return info_text(plan);
     case Purpose::kVerify:

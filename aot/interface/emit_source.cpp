@@ -13,6 +13,7 @@
 #include "aot/interface/emit_parallel.h"
 #include "aot/interface/emit_verify.h"
 #include "aot/interface/signature.h"
+#include "aot/interface/statuses.h"
 #include "aot/kernels/kernels.h"
 #include "aot/text/banner.h"
 #include "aot/text/contraction.h"
@@ -132,6 +133,8 @@ FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
       return context_body(plan, function.signature);
     case Purpose::kEvaluate:
       return evaluate_body(plan, bodies);
+    case Purpose::kStatusText:
+      return {status_text_body(plan), {}};
     case Purpose::kInfo:
       return {info_text(plan), {}};
   }

@@ -26,6 +26,8 @@ std::string type_of(const Parameter& parameter, Language language) {
       return pointer("bf_result");
     case ParameterType::kStatus:
       return pointer("bf_status");
+    case ParameterType::kCode:
+      return "bf_status ";
     case ParameterType::kBudget:
       return pointer("bf_budget");
     case ParameterType::kSearch:
@@ -40,8 +42,8 @@ std::string type_of(const Parameter& parameter, Language language) {
 
 // Contexts and workspaces have checks of their own.
 bool must_not_be_null(const Parameter& parameter) {
-  return parameter.type != ParameterType::kSize && !parameter.optional &&
-         parameter.name != "context" && parameter.name != "workspace";
+  return parameter.type != ParameterType::kSize && parameter.type != ParameterType::kCode &&
+         !parameter.optional && parameter.name != "context" && parameter.name != "workspace";
 }
 
 std::string null_check(const Signature& signature) {
@@ -77,8 +79,9 @@ std::string workspace_check(const Plan& plan, const ExportedFunction& function) 
 
 std::string prototype(const std::string& name, const Signature& signature, Language language) {
   std::string result = "bf_status ";
-  if (signature.purpose == Purpose::kInfo)
-    result = language == Language::kC ? "const bf_model_info *" : "const bf_model_info* ";
+  const std::string star = language == Language::kC ? " *" : "* ";
+  if (signature.purpose == Purpose::kInfo) result = "const bf_model_info" + star;
+  if (signature.purpose == Purpose::kStatusText) result = "const char" + star;
   std::string parameters;
   for (const Parameter& each : parameters_of(signature))
     parameters +=

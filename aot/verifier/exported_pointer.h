@@ -38,11 +38,19 @@ struct Argument {
 template <bool kWritten>
 struct Argument<ParameterType::kSize, kWritten> : std::type_identity<std::size_t> {};
 
+template <bool kWritten>
+struct Argument<ParameterType::kCode, kWritten> : std::type_identity<bf_status> {};
+
+template <Purpose kPurpose>
+struct Result : std::type_identity<bf_status> {};
+template <>
+struct Result<Purpose::kInfo> : std::type_identity<const bf_model_info*> {};
+template <>
+struct Result<Purpose::kStatusText> : std::type_identity<const char*> {};
+
 template <Signature kSignature, std::size_t... kIndices>
 auto exported_pointer(std::index_sequence<kIndices...>) {
-  using Result =
-      std::conditional_t<kSignature.purpose == Purpose::kInfo, const bf_model_info*, bf_status>;
-  return static_cast<Result (*)(
+  return static_cast<typename Result<kSignature.purpose>::type (*)(
       typename Argument<parameters_of(kSignature)[kIndices].type,
                         parameters_of(kSignature)[kIndices].written>::type...)>(nullptr);
 }

@@ -17,6 +17,8 @@ std::string_view to_string(ParameterType type) {
       return "bf_result";
     case ParameterType::kStatus:
       return "bf_status";
+    case ParameterType::kCode:
+      return "status";
     case ParameterType::kBudget:
       return "bf_budget";
     case ParameterType::kSearch:

@@ -33,6 +33,7 @@ class FunctionList {
     if (property_ && plan_.config.decide) add({.purpose = Purpose::kDecide}, {}, decide());
     if (plan_.context.bytes > 0) contexts();
     add({.purpose = Purpose::kEvaluate}, EntryKind::kEvaluate, one());
+    add({.purpose = Purpose::kStatusText}, {}, {});
     add({.purpose = Purpose::kInfo}, {}, {});
   }
 
@@ -168,6 +169,8 @@ std::string_view name_of(Purpose purpose) {
       return "context_load";
     case Purpose::kEvaluate:
       return "evaluate";
+    case Purpose::kStatusText:
+      return "status_text";
     case Purpose::kInfo:
       return "info";
   }

@@ -24,6 +24,7 @@ enum class Purpose : std::uint8_t {
   kContextSave,
   kContextLoad,
   kEvaluate,
+  kStatusText,
   kInfo,
 };
 
@@ -44,6 +45,7 @@ enum class ParameterType : std::uint8_t {
   kSize,
   kResult,
   kStatus,
+  kCode,  // a status, not a pointer to one
   kBudget,
   kSearch,
   kCounters,
@@ -126,6 +128,9 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
     case Purpose::kEvaluate:
       list.add({"x", kFloats, false, Count::kInputs});
       list.add({"y", kFloats, true, Count::kOutputs});
+      return;
+    case Purpose::kStatusText:
+      list.add({"status", kCode});
       return;
     case Purpose::kContextInit:
     case Purpose::kInfo:

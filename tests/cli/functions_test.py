@@ -5,10 +5,12 @@
 
 import itertools
 import json
+import os
 import re
+import subprocess
 import unittest
 
-from harness import Case, CONTROLLER, SOURCE
+from harness import Case, CONTROLLER, SOURCE, TINY
 
 METHODS = ["ibp", "crown", "alpha-crown"]
 PROPERTY = SOURCE / "models/properties/collision_avoidance_6x50_wide.vnnlib"
@@ -20,8 +22,8 @@ OPTIONS = {
     "shared": ["--batch", "8", "--parallel", "2", "--property", str(PROPERTY), "--decide"],
     "cached": ["--cache", "reuse-ibp,cache-bounds,reuse-alpha", "--property", str(PROPERTY)],
 }
-DECLARED = re.compile(r"^(?:bf_status |const bf_model_info \*)(\w+)\(", re.MULTILINE)
-DEFINED = re.compile(r"^(?:bf_status |const bf_model_info\* )(\w+)\(", re.MULTILINE)
+DECLARED = re.compile(r"^(?:bf_status |const bf_model_info \*|const char \*)(\w+)\(", re.MULTILINE)
+DEFINED = re.compile(r"^(?:bf_status |const bf_model_info\* |const char\* )(\w+)\(", re.MULTILINE)
 KERNEL = re.compile(r"^BF_KERNEL (\w+)\(", re.MULTILINE)
 
 
@@ -56,6 +58,57 @@ class Functions(Case):
                 for each in manifest["kernels"]:
                     self.assertEqual(each["code"] == "routine", each["function"] is None)
         self.assertGreaterEqual(len(seen), 23)
+
+    def test_statuses_are_a_closed_set(self):
+        """What code may return is listed, and NAME_status_text has a text for it: that of bf.h."""
+        texts = dict(re.findall(r"case (BF_\w+):\s+return \"([^\"]+)\";",
+                                (SOURCE / "runtime/bf.cpp").read_text().split("bf_verdict_text")[0]))
+        returned = re.compile(r"(?:return|[?:]) (BF_[A-Z_0-9]+)\b")
+        seen = set()
+        for folder, manifest, _, source in self.generated():
+            with self.subTest(folder.name):
+                listed = {status for each in manifest["functions"] for status in each["statuses"]}
+                body = re.search(r"_status_text\(bf_status status\) {\n(.*?)\n}\n", source,
+                                 re.DOTALL).group(1)
+                self.assertEqual(dict(re.findall(r"case (BF_\w+):\s+return\s+\"([^\"]+)\";", body)),
+                                 {status: texts[status] for status in listed})
+                included = set(re.findall(r'#include "(bf/[^"]+)"', source))
+                for path in list(included):  # all that is included, directly or not
+                    pending = [path]
+                    while pending:
+                        text = (SOURCE / "runtime" / pending.pop()).read_text()
+                        new = set(re.findall(r'#include "(bf/[^"]+)"', text)) - included
+                        included |= new
+                        pending += new
+                code = source + "".join(without_comments((SOURCE / "runtime" / path).read_text())
+                                        for path in included)
+                statuses = set(returned.findall(code)) & set(texts)
+                # The runtime checks boxes of semantics float32 in a function that others do not call.
+                self.assertLessEqual(statuses - {"BF_FLOAT32_RANGE"}, listed)
+                seen |= listed
+        self.assertEqual(set(texts) - seen, {"BF_FLOAT32_RANGE"})
+
+    def test_status_text(self):
+        """In C, also of numbers that are no status."""
+        self.run_tool(TINY, "--name", "tiny", "--semantics", "float32", "-o", "v.cpp")
+        self.write("main.c", """#include <stdio.h>
+#include "v.h"
+int main(void) {
+  int i;
+  float low[2] = {1, 1}, high[2] = {0, 0}, y[9], z[9];
+  for (i = -1; i < 40; ++i) printf("%d %s\\n", i, tiny_status_text((bf_status)i));
+  return tiny_bounds(low, high, y, z, NULL, 0) != BF_NULL_ARGUMENT;
+}
+""")
+        compiler = os.environ.get("CC", "cc")
+        subprocess.run([compiler, "-std=c99", "-Wall", "-Wextra", "-I", SOURCE / "runtime", "main.c",
+                        "libv.a", "-o", "main"], cwd=self.work, check=True)
+        lines = subprocess.run([self.work / "main"], stdout=subprocess.PIPE, check=True,
+                               text=True).stdout.splitlines()
+        self.assertEqual(lines[1], "0 ok")
+        self.assertEqual(lines[2], "1 null pointer argument")
+        unknown = [line.split()[0] for line in lines if line.endswith(" no status of this verifier")]
+        self.assertEqual(unknown, ["-1", *map(str, range(8, 18)), *map(str, range(19, 40))])
 
     def test_bytes_are_the_macros(self):
         for folder, manifest, header, _ in self.generated():

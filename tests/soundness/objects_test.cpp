@@ -211,8 +211,9 @@ TEST_P(Objects, NeedOnlyMemcpyAndMemset) {
         EXPECT_TRUE(symbol == "memcpy" || symbol == "memset") << symbol << " is needed";
       }
     }
-    EXPECT_EQ(entry_points, std::string(name) == "first.o" ? 4 : 9)
-        << "bounds, of one box and of several, evaluate and info; with a context its five";
+    EXPECT_EQ(entry_points, std::string(name) == "first.o" ? 5 : 10)
+        << "bounds, of one box and of several, evaluate, status_text and info; with a context its "
+           "five";
   }
 }
 

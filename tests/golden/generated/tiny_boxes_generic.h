@@ -40,7 +40,7 @@ extern "C" {
  * lower, upper: TINY_INPUTS numbers, finite, lower <= upper. out_lower, out_upper: TINY_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: TINY_WORKSPACE_BYTES
  * bytes aligned to TINY_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
- * Reentrant. bf_status_text(status), in bf.h and in the library, says in words what was refused. */
+ * Reentrant. tiny_status_text says in words what was refused. */
 bf_status tiny_bounds(const float *lower, const float *upper, float *out_lower, float *out_upper,
                       void *workspace, size_t workspace_bytes);
 
@@ -63,6 +63,9 @@ bf_status tiny_bounds_batch(size_t count, const float *lower, const float *upper
 
 /* Plain inference in float32: y = network(x), no bound of its rounding. x must not overlap y. */
 bf_status tiny_evaluate(const float *x, float *y, void *workspace, size_t workspace_bytes);
+
+/* Any status of the functions of this file in words; never null. */
+const char *tiny_status_text(bf_status status);
 
 /* What this verifier is; never null. */
 const bf_model_info *tiny_info(void);

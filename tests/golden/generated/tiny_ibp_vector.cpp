@@ -221,6 +221,32 @@ bf_status tiny_evaluate(const float* x, float* y, void* workspace, std::size_t w
   return BF_OK;
 }
 
+const char* tiny_status_text(bf_status status) {
+  __underlying_type(bf_status) number;
+  __builtin_memcpy(&number, &status, sizeof number);
+  switch (number) {
+    case BF_OK:
+      return "ok";
+    case BF_NULL_ARGUMENT:
+      return "null pointer argument";
+    case BF_NAN_INPUT:
+      return "NaN in the input box";
+    case BF_EMPTY_BOX:
+      return "lower bound greater than upper bound";
+    case BF_INFINITE_BOX:
+      return "infinite bound in the input box";
+    case BF_WORKSPACE_TOO_SMALL:
+      return "workspace too small";
+    case BF_WORKSPACE_MISALIGNED:
+      return "workspace misaligned";
+    case BF_FLOAT_ENVIRONMENT:
+      return "rounding not to nearest, subnormals flushed to zero, or products fused";
+    default:
+      break;
+  }
+  return "no status of this verifier";
+}
+
 const bf_model_info* tiny_info(void) {
   static constexpr bf_model_info info = {
       "tiny", TINY_MODEL_SHA256, "ibp", "real", "0.1.0",
