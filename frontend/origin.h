@@ -29,6 +29,7 @@ struct OnnxNode {
   std::string type, name;
   std::vector<std::string> inputs, outputs;
   std::vector<std::int32_t> makers;  // the nodes that make what it reads, rising, each once
+  bool is_output = false;            // makes an output of the network
   bool operator==(const OnnxNode&) const = default;
 };
 

@@ -53,6 +53,8 @@ ALLOWED = {
     "aot/interface/": FRONTEND + CONTRACT + ["planner/", "runtime/bf.h"] + EMITTER,
     "aot/report/": FRONTEND + ["planner/"],
     "aot/compile/": ["frontend/", "planner/"] + EMITTER,  # the driver
+    "aot/trace/": ["frontend/", "planner/", "aot/compile/", "aot/text/"],
+    "aot/sbom/": ["frontend/", "planner/", "aot/project/", "runtime/bf.h"],
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],
     "aot/engine/": ["planner/", "frontend/", "runtime/", "bf/", "aot/constants/", "aot/engine/prebuilt/"],
     "aot/jit/": HOST + EMITTER + ["aot/engine/"],

@@ -20,6 +20,8 @@ struct Instruments {
   std::optional<unsigned char> poison;
   // Calls the hook before each call of a kernel or routine, and at the end of an entry point.
   bool trace = false;
+  // Marks the lines of steps, kernels, tables and functions, see aot/text/marks.h.
+  bool marks = false;
 };
 
 namespace calls {
@@ -84,6 +86,9 @@ class Bodies {
   std::vector<Program> programs_;  // of the entries, in their order
   ErrorConstants errors_;
 };
+
+// What marks the lines of an entry's step.
+std::string step_mark(const Plan& plan, const Entry& entry, int step);
 
 // "image3", "window3": numbers, since names of layers are taken by buffers.
 std::string image_name(LayerId tensor);

@@ -9,6 +9,7 @@
 #include "aot/calls/calls.h"
 #include "aot/constants/shapes.h"
 #include "aot/text/literals.h"
+#include "aot/text/marks.h"
 
 namespace bf_aot::calls {
 namespace {
@@ -117,8 +118,11 @@ void ProgramText::print(const Section& section) {
     }
     const Task& task = entry_.task(calls.task);
     line(fmt::format("// Task {}: {}.{}", calls.task + 1, task.name, origin(task)));
-    for (const StepCalls& step : calls.steps)
+    for (const StepCalls& step : calls.steps) {
+      if (instruments_.marks) line(begin_mark(step_mark(plan_, entry_, step.step)));
       for (const Node& node : step.body) std::visit(*this, node.what);
+      if (instruments_.marks) line(end_mark());
+    }
   }
   if (always) return;
   --depth_;
@@ -305,6 +309,10 @@ void ProgramText::operator()(const Iterations& node) {
 }
 
 }  // namespace
+
+std::string step_mark(const Plan& plan, const Entry& entry, int step) {
+  return fmt::format("step {} {}", &entry - plan.entries.data(), step);
+}
 
 Bodies::Bodies(const Plan& plan, const Instruments& instruments)
     : plan_(plan), instruments_(instruments), programs_(programs_of(plan)), errors_(programs_) {}

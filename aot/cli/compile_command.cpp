@@ -15,7 +15,10 @@
 #include "aot/interface/emit_verify.h"
 #include "aot/options/options.h"
 #include "aot/project/project.h"
+#include "aot/project/runtime_files.h"
 #include "aot/project/single_file.h"
+#include "aot/sbom/sbom.h"
+#include "aot/trace/trace.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
 
@@ -52,6 +55,8 @@ struct CompileArguments {
   std::string output;
   std::string project;
   std::string report;
+  std::string trace;
+  std::string sbom;
   bool no_library = false;
   bool dispatch = false;
   bool single_file = false;
@@ -96,6 +101,14 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
                  "write a CMake project that uses the verifier into this folder")
       ->type_name("DIR");
   add_report_option(app, arguments.report);
+  app.add_option("--trace", arguments.trace,
+                 "write what each ONNX node became: passes, layers, steps, kernels, lines of the "
+                 "source, places of the workspace, and back")
+      ->type_name("FILE.json");
+  app.add_option("--sbom", arguments.sbom,
+                 "write a bill of materials in SPDX: the files with digests and licences, the "
+                 "model, the tools")
+      ->type_name("FILE.json");
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
   app.add_flag("--dispatch", arguments.dispatch,
                "code for each x86-64 level up to --target in one library; calls go to the highest "
@@ -105,6 +118,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
                "ship")
       ->excludes("--dispatch")
       ->excludes("--project");
+  app.get_option("--trace")->excludes("--dispatch");
   app.footer(kCompileFooter);
 }
 
@@ -145,13 +159,18 @@ Staged stage(const Staging& staging, const Verifier& verifier, const Output& out
 }
 
 // Every byte counts on a board: the manifest tells there.
-void write_outputs(const fs::path& folder, const Verifier& verifier, const Output& output) {
+// The names of the files.
+std::vector<std::string> write_outputs(const fs::path& folder, const Verifier& verifier,
+                                       const Output& output) {
   Staging staging(folder);
   const bool board = !verifier.plan.config.target.qemu_board.empty();
-  staging.publish(stage(staging, verifier, output, board).names);
+  Staged staged = stage(staging, verifier, output, board);
+  staging.publish(staged.names);
+  return std::move(staged.names);
 }
 
-void write_project(const fs::path& folder, const Verifier& verifier, const Output& output) {
+std::vector<std::string> write_project(const fs::path& folder, const Verifier& verifier,
+                                       const Output& output) {
   make_folder(folder);
   Staging staging(folder);
   Staged staged = stage(staging, verifier, output, true);
@@ -161,6 +180,7 @@ void write_project(const fs::path& folder, const Verifier& verifier, const Outpu
     staged.names.push_back(file.suffix);
   }
   staging.publish(staged.names);
+  return std::move(staged.names);
 }
 
 struct Made {
@@ -174,6 +194,34 @@ Made make_verifier(const fs::path& model, const std::string& stem, const Compile
   Made made{run_frontend(model, options), {}};
   made.verifier = compile(made.front, symbol_prefix(model, options), stem, options);
   return made;
+}
+
+// A project brings its runtime among its files.
+Bill bill_of(const CompileArguments& arguments, const Output& output,
+             std::vector<RuntimeFile> runtime, std::vector<std::string> files) {
+  const bool project = arguments.output.empty();
+  Bill bill;
+  bill.folder = project ? fs::path(arguments.project) : fs::path(arguments.output).parent_path();
+  bill.files = std::move(files);
+  if (!project) bill.runtime = std::move(runtime);
+  if (!project && (output.toolchain != nullptr || arguments.single_file))
+    bill.runtime.push_back(runtime_source());
+  bill.holds_runtime = !bill.runtime.empty() && bill.runtime.back().path == "bf.cpp";
+  if (output.toolchain != nullptr) bill.compiler = output.toolchain->version;
+  return bill;
+}
+
+void check_traceable(const Plan& plan) {
+  if (plan.integer)
+    fail("BF3107", "--trace", "a verifier that computes with integers has no trace",
+         "--arithmetic float makes one that has");
+}
+
+void log_passes(trace::PassLog& log, CompileOptions& options) {
+  options.marks = true;
+  options.after_pass = [&log](std::string_view pass, const Graph& graph, double) {
+    log.after(pass, graph);
+  };
 }
 
 }  // namespace
@@ -214,13 +262,25 @@ int compile_command(int argc, const char* const* argv) {
   std::optional<Toolchain> toolchain;
   if (!arguments.no_library) toolchain = find_toolchain(compiler, target);
 
+  trace::PassLog log;
+  if (!arguments.trace.empty()) log_passes(log, options);
   Made made = make_verifier(arguments.model.model, stem, options);
+  std::vector<RuntimeFile> runtime;
+  if (!arguments.sbom.empty()) runtime = runtime_files_of(made.verifier.files);
+  if (!arguments.trace.empty()) check_traceable(made.verifier.plan);
   if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
+  const std::vector<trace::FileLines> lines = trace::take_lines(made.verifier.files, stem);
   const Verifier& verifier = made.verifier;
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
   const Output made_as{stem, code_flags(compiler, target), found};
-  if (!arguments.output.empty()) write_outputs(output.parent_path(), verifier, made_as);
-  if (!arguments.project.empty()) write_project(arguments.project, verifier, made_as);
+  std::vector<std::string> files;
+  if (!arguments.project.empty()) files = write_project(arguments.project, verifier, made_as);
+  if (!arguments.output.empty()) files = write_outputs(output.parent_path(), verifier, made_as);
+  if (!arguments.sbom.empty())
+    write_file(arguments.sbom,
+               sbom_text(verifier.plan, bill_of(arguments, made_as, std::move(runtime), files)));
+  if (!arguments.trace.empty())
+    write_file(arguments.trace, trace::trace_text(made.front, log, verifier.plan, lines));
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();

@@ -89,9 +89,9 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
   ImportedModel imported = import_model(model);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
-  return run_frontend(
-      FrontendResult{std::move(imported.graph), std::move(imported.info), Arithmetic::kFloat},
-      options);
+  return run_frontend(FrontendResult{std::move(imported.graph), std::move(imported.info),
+                                     Arithmetic::kFloat, std::move(imported.nodes)},
+                      options);
 }
 
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
@@ -140,6 +140,7 @@ std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
   const Property* const property = options.property ? &*options.property : nullptr;
   Instruments traced;
   traced.trace = options.trace;
+  traced.marks = options.marks;
   auto manifest = to_json(plan);
   if (property != nullptr) manifest["property"] = property_json(*property);
   if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
@@ -148,7 +149,7 @@ std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
                                     {".json", manifest.dump(2) + "\n"}};
   if (property != nullptr)
     if (auto file = emit_property_file(plan, *property, stem)) files.push_back(std::move(*file));
-  for (EmittedFile& file : emit_weight_files(plan, stem))
+  for (EmittedFile& file : emit_weight_files(plan, stem, options.marks))
     files.push_back(std::move(file));
   wrap_files(files);
   return files;

@@ -29,6 +29,10 @@ struct CompileOptions {
   /// point, it calls *NAME_trace where that is not null; see emit_trace_hook. For measurements.
   bool trace = false;
 
+  /// Leaves marks in the sources, which take_marks() of aot/text/marks.h takes out: where the lines
+  /// of steps, kernels, tables and functions are.
+  bool marks = false;
+
   /// Not empty: code for each of these instead of planner.target, chosen by the processor at run
   /// time; see aot/compile/dispatch.h.
   std::vector<Target> levels;
@@ -60,6 +64,7 @@ struct FrontendResult {
   Graph graph;
   ModelInfo info;
   Arithmetic arithmetic = Arithmetic::kFloat;  ///< that the graph was brought into form for
+  std::vector<OnnxNode> nodes = {};            ///< of the file
 };
 FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options);
 

@@ -3,6 +3,7 @@
 #include "aot/constants/weights.h"
 #include "aot/text/banner.h"
 #include "aot/text/literals.h"
+#include "aot/text/marks.h"
 
 namespace bf_aot {
 namespace {
@@ -105,10 +106,14 @@ std::string table_reference(WeightStorage storage, const WeightTable& table) {
   return fmt::format("weights<{}>(k_{})", type_of(table), table.name);
 }
 
-std::string emit_weight_arrays(const Plan& plan) {
+std::string emit_weight_arrays(const Plan& plan, bool marks) {
   std::string text;
-  for (const WeightTable& table : weight_tables(plan))
-    if (table.same_as < 0) append_array(plan, table, text);
+  for (const WeightTable& table : weight_tables(plan)) {
+    if (table.same_as >= 0) continue;
+    if (marks) text += begin_mark("table " + table.name) + "\n";
+    append_array(plan, table, text);
+    if (marks) text += end_mark() + "\n";
+  }
   return text;
 }
 
@@ -131,13 +136,13 @@ inline const T* weights(std::size_t offset) {{
   return text;
 }
 
-std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem) {
+std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem, bool marks) {
   switch (plan.weight_storage) {
     case WeightStorage::kInline:
       return {};
     case WeightStorage::kInclude:
       return {{"_weights.inc", emit_banner(plan, "constants of " + stem + ".cpp", "//") + "\n" +
-                                   emit_weight_arrays(plan)}};
+                                   emit_weight_arrays(plan, marks)}};
     case WeightStorage::kObject:
       return {{"_weights.S", assembly(plan, stem)}, {"_weights.bin", blob(plan)}};
   }

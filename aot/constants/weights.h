@@ -13,10 +13,12 @@ namespace bf_aot {
 std::string table_reference(WeightStorage storage, const WeightTable& table);
 
 // Files besides: <stem>_weights.inc, or _weights.S and _weights.bin.
-std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem);
+std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& stem,
+                                           bool marks = false);
 
-// Definitions of the tables as arrays, and declarations of the blob.
-std::string emit_weight_arrays(const Plan& plan);
+// Definitions of the tables as arrays, and declarations of the blob. `marks`: around each array's
+// lines, see aot/text/marks.h.
+std::string emit_weight_arrays(const Plan& plan, bool marks = false);
 std::string emit_weight_blob_declarations(const Plan& plan);
 
 }  // namespace bf_aot

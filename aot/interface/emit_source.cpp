@@ -17,22 +17,30 @@
 #include "aot/kernels/kernels.h"
 #include "aot/text/banner.h"
 #include "aot/text/contraction.h"
+#include "aot/text/marks.h"
 #include "planner/lowering/program.h"
 
 namespace bf_aot {
 namespace {
 
-std::string kernels(const Plan& plan, loop::Needs& needs) {
+// `text` between marks, or as it is.
+std::string marked(const Instruments& instruments, const std::string& what, std::string text) {
+  if (!instruments.marks) return text;
+  return begin_mark(what) + "\n" + text + end_mark() + "\n";
+}
+
+std::string kernels(const Plan& plan, const Instruments& instruments, loop::Needs& needs) {
   std::string text;
   for (const Kernel& kernel : plan.kernels)
-    if (kernel.code == KernelCode::kPrinted) text += print_kernel(kernel, needs) + "\n";
+    if (kernel.code == KernelCode::kPrinted)
+      text += marked(instruments, "kernel " + kernel.function, print_kernel(kernel, needs)) + "\n";
   return text;
 }
 
-std::string weights(const Plan& plan, const std::string& stem) {
+std::string weights(const Plan& plan, const std::string& stem, const Instruments& instruments) {
   switch (plan.weight_storage) {
     case WeightStorage::kInline:
-      return "// ---- constants\n\n" + emit_weight_arrays(plan);
+      return "// ---- constants\n\n" + emit_weight_arrays(plan, instruments.marks);
     case WeightStorage::kInclude:
       return fmt::format("// ---- constants\n\n#include \"{}_weights.inc\"\n\n", stem);
     case WeightStorage::kObject:
@@ -188,7 +196,7 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   loop::Needs needs;
   const calls::Bodies bodies(plan, instruments);
   const std::vector<calls::Program>& programs = bodies.programs();
-  const std::string kernel_text = kernels(plan, needs);
+  const std::string kernel_text = kernels(plan, instruments, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
   text += emit_contraction(plan);
@@ -205,15 +213,16 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
     text +=
         "void poison(void* bytes, int count, unsigned char byte) {\n"
         "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
-  text += weights(plan, stem) + emit_conv_shapes(plan, programs) + emit_max_groups(plan, programs) +
-          emit_function_tables(plan);
+  text += weights(plan, stem, instruments) + emit_conv_shapes(plan, programs) +
+          emit_max_groups(plan, programs) + emit_function_tables(plan);
   text += "// ---- kernels\n\n" + kernel_text;
   text += bodies.error_constants() + emit_context_constants(plan);
   if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
   text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
   if (instruments.trace) text += emit_trace_hook(plan);
   for (const ExportedFunction& function : plan.functions)
-    text += definition(plan, function, bodies);
+    text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
+                   definition(plan, function, bodies));
   text += "}  // extern \"C\"\n";
   return text;
 }

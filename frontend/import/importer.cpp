@@ -116,15 +116,20 @@ std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
   for (int i = 0; i < graph.node_size(); ++i)
     for (const std::string& name : graph.node(i).output())
       if (!name.empty()) maker.emplace(name, i);
+  std::set<std::string_view> network_outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) network_outputs.insert(output.name());
   std::vector<OnnxNode> nodes;
   for (const onnx::NodeProto& node : graph.node()) {
-    OnnxNode made{printable(node.op_type()), printable(node.name()), {}, {}, {}};
+    OnnxNode made{printable(node.op_type()), printable(node.name()), {}, {}, {}, false};
     std::set<std::int32_t> makers;
     for (const std::string& name : node.input()) {
       made.inputs.push_back(printable(name));
       if (const auto found = maker.find(name); found != maker.end()) makers.insert(found->second);
     }
-    for (const std::string& name : node.output()) made.outputs.push_back(printable(name));
+    for (const std::string& name : node.output()) {
+      made.outputs.push_back(printable(name));
+      made.is_output = made.is_output || network_outputs.contains(name);
+    }
     made.makers.assign(makers.begin(), makers.end());
     nodes.push_back(std::move(made));
   }

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bf_aot {
+
+// Lines of generated code that say what the lines between them are for. They may nest, and are
+// taken out before a compiler or a reader sees the code.
+std::string begin_mark(std::string_view what);
+std::string end_mark();
+
+// Lines of a text, counted from 1, both included.
+struct MarkedLines {
+  std::string what;
+  int first = 0, last = 0;
+  bool operator==(const MarkedLines&) const = default;
+};
+
+// Takes all marks out of a text, and says what they were around, without the empty lines at both
+// ends. What holds no other line is left out. In the order of their ends.
+std::vector<MarkedLines> take_marks(std::string& text);
+
+}  // namespace bf_aot

@@ -1,0 +1,100 @@
+"""Small networks as text, and as files."""
+
+import os
+import pathlib
+import random
+import subprocess
+
+SCHEMA = pathlib.Path(os.environ["BF_SOURCE_DIR"]) / "onnx_schema" / "onnx.proto"
+
+
+def write_model(path, text):
+    """protoc makes the binary form, which bf-aot reads."""
+    made = subprocess.run([os.environ.get("PROTOC", "protoc"), f"-I{SCHEMA.parent}",
+                           "--encode=onnx.ModelProto", SCHEMA.name],
+                          input=text.encode(), stdout=subprocess.PIPE, check=True)
+    path.write_bytes(made.stdout)
+    return path
+
+
+def node(op, inputs, output, name="", attributes=""):
+    quoted = "".join(f' input: "{each}"' for each in inputs)
+    return f'node {{{quoted} output: "{output}" op_type: "{op}" name: "{name}" {attributes} }}'
+
+
+def tensor(name, dims, values):
+    sizes = "".join(f" dims: {d}" for d in dims)
+    data = "".join(f" float_data: {v}" for v in values)
+    return f'initializer {{{sizes} data_type: 1 name: "{name}"{data} }}'
+
+
+def model(name, nodes, initializers, input_shape, output_shape):
+    """With input x and output y."""
+    def value(kind, tensor_name, shape):
+        dims = "".join(f" dim {{ dim_value: {d} }}" for d in shape)
+        return (f'{kind} {{ name: "{tensor_name}" type {{ tensor_type {{ elem_type: 1 '
+                f"shape {{{dims} }} }} }} }}")
+    return "\n".join(["ir_version: 8", "opset_import { version: 13 }", f'graph {{ name: "{name}"',
+                      *nodes, *initializers, value("input", "x", input_shape),
+                      value("output", "y", output_shape), "}"])
+
+
+def ints(name, values):
+    return (f'attribute {{ name: "{name}" type: INTS' +
+            "".join(f" ints: {v}" for v in values) + " }")
+
+
+def image_model():
+    """A convolution, maxima, a smooth function, a product and a dense layer."""
+    rng = random.Random(11)
+
+    def numbers(count):
+        return [round(rng.uniform(-1, 1), 3) for _ in range(count)]
+
+    nodes = [node("Conv", ["x", "k", "b"], "c", "conv", ints("pads", [1, 1, 1, 1])),
+             node("Relu", ["c"], "r", "relu"),
+             node("MaxPool", ["r"], "m", "pool",
+                  ints("kernel_shape", [2, 2]) + ints("strides", [2, 2])),
+             node("Sigmoid", ["m"], "s", "sigmoid"),
+             node("Mul", ["s", "m"], "p", "product"),
+             node("Conv", ["p", "k2", "b2"], "c2", "conv2"),
+             node("Relu", ["c2"], "r2", "relu2"),
+             node("Flatten", ["r2"], "f", "flatten"),
+             node("Gemm", ["f", "w", "v"], "y", "dense")]
+    initializers = [tensor("k", (4, 2, 3, 3), numbers(72)), tensor("b", (4,), numbers(4)),
+                    tensor("k2", (3, 4, 3, 3), numbers(108)), tensor("b2", (3,), numbers(3)),
+                    tensor("w", (12, 5), numbers(60)), tensor("v", (5,), numbers(5))]
+    return model("image", nodes, initializers, (1, 2, 8, 8), (1, 5))
+
+
+def residual_model():
+    """Blocks y = relu(x + W relu(V x)), a scale that is folded, a constant that nodes compute,
+    two equal branches, a node that nobody reads and two nodes of one name."""
+    rng = random.Random(7)
+    nodes, initializers = [], []
+
+    def matrix(name, rows, columns):
+        initializers.append(tensor(name, (rows, columns),
+                                   [round(rng.uniform(-1, 1), 3) for _ in range(rows * columns)]))
+        return name
+
+    value = "x"
+    for block in range(3):
+        p = f"b{block}"
+        nodes += [node("MatMul", [value, matrix(f"{p}_v", 6, 6)], f"{p}_m", f"{p}_mul"),
+                  node("Relu", [f"{p}_m"], f"{p}_r", f"{p}_relu"),
+                  node("MatMul", [f"{p}_r", matrix(f"{p}_w", 6, 6)], f"{p}_n", "again"),
+                  node("Add", [value, f"{p}_n"], f"{p}_s", f"{p}_add + more"),
+                  node("Relu", [f"{p}_s"], f"{p}_y")]
+        value = f"{p}_y"
+    initializers.append(tensor("two", (1,), [2]))
+    nodes += [node("Add", ["two", "two"], "four", "four"),
+              node("Mul", [value, "four"], "scaled", "scale"),
+              node("Relu", ["scaled"], "left", "left"),
+              node("Relu", ["scaled"], "right", "right"),
+              node("Add", ["left", "right"], "both", "join"),
+              node("Sigmoid", ["scaled"], "unread", "unread"),
+              node("MatMul", ["both", matrix("head", 6, 2)], "flat", "head"),
+              node("Identity", ["flat"], "same", "same"),
+              node("Flatten", ["same"], "y", "last")]
+    return model("residual", nodes, initializers, (1, 6), (1, 2))
