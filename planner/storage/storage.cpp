@@ -1,8 +1,11 @@
 #include "planner/storage/storage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -14,6 +17,14 @@ namespace {
 
 Buffer& buffer_at(Entry& entry, BufferId id) {
   return entry.buffers.at(static_cast<std::size_t>(id));
+}
+
+// Generated code and the runtime count elements with int.
+void check_count(const Buffer& buffer) {
+  if (buffer.count <= std::numeric_limits<std::int32_t>::max()) return;
+  fail("BF2116", "buffer " + buffer.name,
+       fmt::format("{} elements are more than 2^31 - 1", buffer.count),
+       "--method ibp has the smallest buffers, and --batch makes them larger");
 }
 
 bool in_arena(const Buffer& buffer) {
@@ -194,6 +205,7 @@ void place_apart(Entry& entry, int align) {
 }
 
 void place_measured(Entry& entry, int align) {
+  for (const Buffer& buffer : entry.buffers) check_count(buffer);
   BF_CHECK(align > 0);
   entry.storage = entry.worker_storage = {};
   for (const Part part : {Part::kShared, Part::kWorker}) {

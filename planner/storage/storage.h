@@ -16,7 +16,7 @@ namespace bf_aot {
 int reuse_in_place(Entry& entry);
 
 // Reads the entry's steps and the buffers' element and count; fills their bytes and lifetimes and
-// gives each a range of its own.
+// gives each a range of its own. Throws: BF2116 for more elements than code can count.
 void place_apart(Entry& entry, int align);
 
 // The same of buffers whose lifetimes are known already.

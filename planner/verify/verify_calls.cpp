@@ -1,6 +1,8 @@
 #include "planner/verify/verify_calls.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -165,6 +167,8 @@ class CallCheck {
            parameter.name, place.offset, buffer.name, buffer.count);
     if (parameter.extent.find("image.") != std::string_view::npos) return;
     const std::int64_t end = place.offset + extent_of(parameter.extent, values_);
+    expect(buffer.count <= std::numeric_limits<std::int32_t>::max(), "{} has {} elements",
+           buffer.name, buffer.count);
     expect(end <= buffer.count, "{} ends at {} of {}[{}]", parameter.name, end, buffer.name,
            buffer.count);
   }

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "frontend/diagnostic.h"
 #include "planner/verify/verify.h"
 #include "tests/unit/planner/toy.h"
 
@@ -205,6 +206,21 @@ TEST(Storage, ABufferThatNoStepTouchesIsABug) {
   entry.buffers.push_back(entry.buffers[0]);
   std::vector<Rejected> rejected;
   EXPECT_DEATH(plan_storage(entry, 16, rejected), "buffer.first >= 0");
+}
+
+TEST(Storage, RefusesBuffersThatIntsCannotCount) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  Entry entry = entry_of({{0, 1, kMost}});
+  place_apart(entry, 64);
+  EXPECT_GE(entry.buffers[0].bytes, 4 * kMost);
+  entry = entry_of({{0, 1, 8}, {0, 1, kMost + 1}});
+  try {
+    place_apart(entry, 64);
+    FAIL() << "placed";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.diagnostics().at(0).code, "BF2116");
+    EXPECT_EQ(error.diagnostics().at(0).where, "buffer b1");
+  }
 }
 
 }  // namespace
