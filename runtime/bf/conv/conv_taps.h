@@ -16,7 +16,12 @@ struct FixedShape {
 };
 
 static constexpr int gcd(int a, int b) {
-  return b == 0 ? a : gcd(b, a % b);
+  while (b != 0) {
+    const int rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
 }
 
 // The taps of one position follow each other in steps, as do the positions that they pair it with.
