@@ -80,6 +80,40 @@ void add_library_stack(const Toolchain& toolchain, Footprint& footprint) {
   footprint.uncounted = not_in_library(symbols, footprint.calls);
 }
 
+// Links all of an archive with what there is of the compiler's library and the C library. What
+// neither has is left open: the board's own files bring it.
+std::optional<std::vector<LibraryObject>> linked_objects(const Toolchain& toolchain,
+                                                         const std::filesystem::path& folder,
+                                                         const std::string& archive,
+                                                         const std::vector<std::string>& calls) {
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  for (const std::string& argument :
+       {std::string("-nostdlib"), std::string("-Wl,--whole-archive"), "./" + archive,
+        std::string("-Wl,--no-whole-archive"), std::string("-Wl,--unresolved-symbols=ignore-all"),
+        std::string("-Wl,-Map=linked.map"), std::string("-o"), std::string("linked.elf"),
+        std::string("-lgcc"), std::string("-lc"), std::string("-lgcc")})
+    command.push_back(argument);
+  bool done = run_process(command, folder).exit_code == 0;
+  if (!done) {  // without a C library
+    command.resize(command.size() - 2);
+    done = run_process(command, folder).exit_code == 0;
+  }
+  const auto map = done ? text_of(folder / "linked.map") : std::nullopt;
+  if (!map) return std::nullopt;
+  return library_objects(*map, archive, calls);
+}
+
+nlohmann::ordered_json library_json(const std::vector<LibraryObject>& objects) {
+  auto list = nlohmann::ordered_json::array();
+  for (const LibraryObject& object : objects)
+    list.push_back({{"archive", object.archive},
+                    {"object", object.object},
+                    {"bytes", object.bytes},
+                    {"functions", object.functions}});
+  return list;
+}
+
 // Lines "value letter name": letter U: not defined there.
 std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
                                   const std::string& archive) {
@@ -121,6 +155,8 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
   footprint.code = code_bytes(folder / ("lib" + stem + ".a"), toolchain).value_or(0);
   footprint.calls = calls_of(toolchain, folder, "lib" + stem + ".a");
   footprint.uncounted = footprint.calls;
+  if (!target.qemu_board.empty())
+    footprint.library = linked_objects(toolchain, folder, "lib" + stem + ".a", footprint.calls);
   measure_stack(toolchain, folder, stem, files, footprint);
   // library_stack() reads code for Arm.
   if (footprint.stack && target.gnu_system.starts_with("arm-"))
@@ -145,6 +181,8 @@ std::string add_build_record(const std::string& manifest, const Toolchain* toolc
       if (footprint->stack) build["stack_bytes"] = *footprint->stack;
       build["calls"] = footprint->calls;
       build["uncounted"] = footprint->uncounted;
+      build["library"] = nullptr;
+      if (footprint->library) build["library"] = library_json(*footprint->library);
     }
   }
   json["build"] = std::move(build);

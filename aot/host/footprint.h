@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/host/library.h"
+#include "aot/host/library_stack.h"
 
 namespace bf_aot::cli {
 
@@ -20,6 +21,8 @@ struct Footprint {
   bool stack_by_calls = false;         // it is the deepest chain's, not the sum of all frames
   std::vector<std::string> calls;      // functions that it calls and does not hold, in order
   std::vector<std::string> uncounted;  // of these, those whose frames are not in `stack`
+  // What a linker takes of libraries for the calls, all of them; on a board.
+  std::optional<std::vector<LibraryObject>> library;
 };
 
 // Measures lib<stem>.a in `folder`, made of the files there, with `size` and `nm`. The stack bound
@@ -32,7 +35,7 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
 
 // The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
 // "build", and of a footprint "flash_bytes", "data_bytes", "zeroed_bytes", "stack_bytes", "calls",
-// "uncounted". No compiler: null.
+// "uncounted", "library". No compiler: null.
 std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
                              std::optional<std::int64_t> code,
                              const std::optional<Footprint>& footprint = {});

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
+
+#include "aot/host/library.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -164,6 +168,86 @@ std::vector<std::string> not_in_library(const std::string& symbols,
   for (const std::string& call : calls)
     if (!holders.contains(call)) others.push_back(call);
   return others;
+}
+
+namespace {
+
+// What a program does not load.
+bool is_loaded(std::string_view section) {
+  for (const std::string_view other :
+       {".debug", ".comment", ".note", ".stab", ".ARM.attributes", ".riscv.attributes"})
+    if (section.starts_with(other)) return false;
+  return true;
+}
+
+// "/usr/lib/libgcc.a(_arm_muldf3.o)": archive and object; both empty for other words.
+std::pair<std::string, std::string> object_of(const std::string& word) {
+  const std::size_t open = word.rfind('(');
+  if (open == std::string::npos || !word.ends_with(')')) return {};
+  const std::size_t folder = word.rfind('/', open);
+  const std::size_t begin = folder == std::string::npos ? 0 : folder + 1;
+  return {word.substr(begin, open - begin), word.substr(open + 1, word.size() - open - 2)};
+}
+
+class LinkMap {
+ public:
+  LinkMap(const std::string& own, const std::vector<std::string>& calls)
+      : own_(own), calls_(calls) {}
+
+  // " .text  0x8000  0x40 libgcc.a(a.o)", the name alone where it is long; symbols follow as
+  // "  0x8000  __aeabi_dmul".
+  void add(const std::vector<std::string>& words) {
+    if (!words.empty() && words[0].starts_with('.')) section_ = words[0];
+    const bool named = words.size() == 4 && words[0] == section_;
+    if (named || (words.size() == 3 && words[0].starts_with("0x")))
+      add_part(words[words.size() - 2], words.back());
+    else if (words.size() == 2 && words[0].starts_with("0x"))
+      add_symbol(words[1]);
+    else if (words.size() != 1)
+      current_ = -1;
+  }
+
+  std::vector<LibraryObject> objects() && {
+    std::erase_if(objects_, [](const LibraryObject& object) { return object.bytes == 0; });
+    return std::move(objects_);
+  }
+
+ private:
+  void add_part(const std::string& bytes, const std::string& from) {
+    current_ = -1;
+    auto [archive, object] = object_of(from);
+    if (archive.empty() || archive == own_ || !is_loaded(section_)) return;
+    const auto found = std::ranges::find_if(objects_, [&](const LibraryObject& other) {
+      return other.archive == archive && other.object == object;
+    });
+    current_ = found - objects_.begin();
+    if (found == objects_.end()) objects_.push_back({archive, object, 0, {}});
+    objects_[static_cast<std::size_t>(current_)].bytes += std::stoll(bytes, nullptr, 16);
+  }
+
+  void add_symbol(const std::string& name) {
+    if (current_ < 0 || std::ranges::find(calls_, name) == calls_.end()) return;
+    std::vector<std::string>& functions = objects_[static_cast<std::size_t>(current_)].functions;
+    if (std::ranges::find(functions, name) == functions.end()) functions.push_back(name);
+  }
+
+  const std::string& own_;
+  const std::vector<std::string>& calls_;
+  std::vector<LibraryObject> objects_;
+  std::string section_;
+  std::ptrdiff_t current_ = -1;
+};
+
+}  // namespace
+
+std::vector<LibraryObject> library_objects(const std::string& map, const std::string& own,
+                                           const std::vector<std::string>& calls) {
+  const std::size_t begin = map.find("\nLinker script and memory map\n");
+  if (begin == std::string::npos) return {};
+  LinkMap found(own, calls);
+  std::istringstream lines(map.substr(begin));
+  for (std::string line; std::getline(lines, line);) found.add(split_words(line));
+  return std::move(found).objects();
 }
 
 }  // namespace bf_aot::cli

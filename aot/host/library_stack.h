@@ -21,4 +21,16 @@ std::optional<std::int64_t> library_stack(const std::string& disassembly,
 std::vector<std::string> not_in_library(const std::string& symbols,
                                         const std::vector<std::string>& calls);
 
+// An object of an archive that a linker took.
+struct LibraryObject {
+  std::string archive, object;         // "libgcc.a", "_arm_muldf3.o"
+  std::int64_t bytes = 0;              // code, constants and variables
+  std::vector<std::string> functions;  // of `calls`, those that it defines
+  bool operator==(const LibraryObject&) const = default;
+};
+
+// Those that GNU ld's map names, but for objects of the archive `own`. In the order of the map.
+std::vector<LibraryObject> library_objects(const std::string& map, const std::string& own,
+                                           const std::vector<std::string>& calls);
+
 }  // namespace bf_aot::cli

@@ -106,6 +106,22 @@ std::string parallel_text(const Plan& plan, Arguments names) {
   return fill(kParallelUse, names);
 }
 
+// What the linker takes for them when all are called.
+std::string library_text(const std::vector<LibraryObject>& objects) {
+  std::int64_t bytes = 0;
+  std::string rows;
+  for (const LibraryObject& object : objects) {
+    bytes += object.bytes;
+    rows += fmt::format("| {}({}) | {} | {} |\n", object.archive, object.object, object.bytes,
+                        fmt::join(object.functions, ", "));
+  }
+  if (rows.empty()) return "No library of the compiler has them.\n";
+  return fmt::format(
+      "At most {} bytes are linked for them:\n\n| object | bytes | functions |\n"
+      "|---|---|---|\n{}\n",
+      bytes, rows);
+}
+
 // What the linker has to find elsewhere.
 std::string calls_text(const std::optional<Footprint>& footprint) {
   if (!footprint) return {};
@@ -120,6 +136,7 @@ std::string calls_text(const std::optional<Footprint>& footprint) {
       "The library calls these functions of the compiler's library or of the C library, as far as\n"
       "what you call needs them, and their code comes on top: {}.\n",
       quoted(footprint->calls));
+  if (footprint->library) text += library_text(*footprint->library);
   if (!footprint->stack) return text;
   return text + (footprint->uncounted.empty()
                      ? "The stack above holds theirs.\n"

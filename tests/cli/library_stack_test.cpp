@@ -52,5 +52,41 @@ TEST(LibraryStack, FollowsWhatObjectsNeed) {
   EXPECT_EQ(library_stack(code, circle, {"f"}), std::nullopt);
 }
 
+// As GNU ld writes it; debug sections are not loaded.
+constexpr const char* kMap = R"(Archive member included to satisfy reference by file (symbol)
+
+/lib/libgcc.a(mul.o)          libv.a(v.o) (__aeabi_dmul)
+
+Discarded input sections
+
+ .text          0x00000000      0x100 /lib/libgcc.a(mul.o)
+
+Linker script and memory map
+
+LOAD libv.a
+ .text          0x00008000       0x10 ./libv.a(v.o)
+                0x00008000                v_bounds
+ *(.glue_7)
+ .text          0x00008010       0x20 /lib/libgcc.a(mul.o)
+                0x00008010                __aeabi_dmul
+                0x00008010                __muldf3
+ .text.__very_long_name_of_a_section
+                0x00008030        0x8 /lib/libgcc.a(mul.o)
+                0x00008030                __aeabi_other
+ .text          0x00008038        0x4 /lib/libc.a(lib_a-memset.o)
+                0x00008038                memset
+ .data          0x00009000        0x0 /lib/libgcc.a(empty.o)
+ .bss           0x00009000        0x2 /lib/libc.a(lib_a-memset.o)
+ .debug_info    0x00000000      0x500 /lib/libgcc.a(mul.o)
+ .comment       0x00000000       0x30 /lib/libgcc.a(mul.o)
+)";
+
+TEST(LibraryObjects, AreThoseThatTheMapHolds) {
+  const std::vector<LibraryObject> expected = {{"libgcc.a", "mul.o", 0x28, {"__aeabi_dmul"}},
+                                               {"libc.a", "lib_a-memset.o", 6, {"memset"}}};
+  EXPECT_EQ(library_objects(kMap, "libv.a", {"__aeabi_dmul", "memset", "memcpy"}), expected);
+  EXPECT_TRUE(library_objects("no map", "libv.a", {}).empty());
+}
+
 }  // namespace
 }  // namespace bf_aot::cli

@@ -128,6 +128,34 @@ def check_sizes(project):
           f"{project.stated('RAM: workspace')}, code {record['code_bytes']}")
 
 
+def check_library(project, tail, calls):
+    """The objects of the compiler's libraries that calls need are listed with their sizes, and what is
+    linked into the program is among them."""
+    listed = project.manifest["library"]
+    if listed is None:
+        check(not project.board, "the manifest of a board has no library")
+        return
+    for each in listed:
+        archive = project.tool("g++", *project.target_flags(),
+                               f"-print-file-name={each['archive']}").strip()
+        found = [line.split() for line in project.tool("size", archive).splitlines()
+                 if line.split()[5:6] == [each["object"]]]
+        check([sum(map(int, words[:3])) for words in found] == [each["bytes"]], f"{each}: {found}")
+        shown = f"| {each['archive']}({each['object']}) | {each['bytes']} | "
+        check(shown in tail, f"README.md: no {shown}")
+    functions = [name for each in listed for name in each["functions"]]
+    check(len(functions) == len(set(functions)) and set(functions) <= set(calls), f"{functions}")
+    check(set(calls) - set(functions) <= {"memcpy", "memset"}, f"not found: {calls}, {functions}")
+    program = project.tool("nm", "-S", "--defined-only", project.build_folder / "example.elf"
+                           if (project.build_folder / "example.elf").exists()
+                           else project.build_folder / "example")
+    linked = {line.split()[-1]: int(line.split()[1], 16) for line in program.splitlines()
+              if len(line.split()) == 4}
+    for each in listed:
+        for name in set(each["functions"]) & set(linked):
+            check(linked[name] <= each["bytes"], f"{name} has {linked[name]} bytes: {each}")
+
+
 def check_calls(project):
     used, held = set(), set()
     for line in project.tool("nm", "-g", project.build_folder / "libverifier.a").splitlines():
@@ -142,6 +170,7 @@ def check_calls(project):
     tail = project.readme[project.readme.index("The library calls"):]
     tail = re.split("The stack above|## Licence", tail)[0]
     check(re.findall(r"`([^`]+)`", tail) == calls, f"README.md: {tail}")
+    check_library(project, tail, calls)
     return calls
 
 
