@@ -198,11 +198,13 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   const std::vector<calls::Program>& programs = bodies.programs();
   const std::string kernel_text = kernels(plan, instruments, needs);
   std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
-  text += fmt::format("\n#include \"{}.h\"\n\n#include <cstddef>\n#include <cstdint>\n\n", stem);
+  text += fmt::format("\n#include \"{}.h\"\n\n", stem);
   text += emit_contraction(plan);
-  text += "#include \"bf/core/bounds.h\"\n#include \"bf/core/kernel.h\"\n" + batch_includes(plan) +
-          context_includes(plan) + parallel_includes(plan) +
-          calls::runtime_includes(plan, programs);
+  text +=
+      "#include \"bf/contract/integers.h\"\n#include \"bf/core/bounds.h\"\n"
+      "#include \"bf/core/kernel.h\"\n" +
+      batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
+      calls::runtime_includes(plan, programs);
   if (property != nullptr) text += decide_includes(plan) + "#include \"bf/search/verdict.h\"\n";
   text += "\n";
   text +=

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // How long the runtime's chains of roundings are. The planner's error terms count what is said
 // here, and the runtime's loops end their chains where it is said here: neither has a number of its

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // Sizes of lists: of live neurons, of live channels of pixels, of products.
 

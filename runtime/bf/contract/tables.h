@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // Which row of a table holds what. A table has a row of n floats for each, one after the other, n
 // being the layer's neurons.

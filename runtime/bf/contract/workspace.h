@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include "bf/contract/integers.h"
 
 // Bytes that the runtime's searches and contexts take of memory that the plan lays out.
 

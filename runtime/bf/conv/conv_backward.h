@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf/contract/chains.h"
+#include "bf/contract/integers.h"
 #include "bf/contract/tiles.h"
 #include "bf/conv/conv_taps.h"
 #include "bf/sums/backward.h"

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstddef>
-
 #include "bf/contract/chains.h"
+#include "bf/contract/integers.h"
 #include "bf/conv/conv_outputs.h"
 #include "bf/conv/conv_pixels.h"
 #include "bf/conv/conv_pooling.h"

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-
+#include "bf/contract/integers.h"
 #include "bf/conv/conv_strips.h"
 #include "bf/core/vectors.h"
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/conv/conv_outputs.h"
 #include "bf/core/columns.h"
 #include "bf/core/vectors.h"

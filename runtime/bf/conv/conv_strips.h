@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-
+#include "bf/contract/integers.h"
 #include "bf/contract/tiles.h"
 #include "bf/conv/conv_taps.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/sums/terms.h"
 
 // Which taps of a convolution read an input, and through which an output reads. `up`: from the

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/conv/conv_backward.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/row_windows.h"

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/core/context.h"
 
 // The persistent part of a context as a blob that survives a restart: a header, then the bytes.

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/contract/tables.h"
 #include "bf/core/lane_choice.h"
 #include "bf/core/lanes.h"

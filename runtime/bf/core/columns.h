@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/vectors.h"
 
 // Rows of channels, pixel by pixel, written as the planes of an image: the columns of a matrix.

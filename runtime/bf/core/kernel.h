@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // What printed kernels are made of. A vector type V has float or double elements:
 // `using f32x8 = float __attribute__((vector_size(32)))`.

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/vectors.h"
 
 // Floats of rows of a table that lie close together, one in each lane: by permutations of whole

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/vectors.h"
 
 #define BF_LANES __attribute__((always_inline)) static inline

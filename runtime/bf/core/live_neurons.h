@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/contract/lists.h"
 
 // Lists of the activations that are not 0 on the whole box: docs/proofs/live-neurons.md.

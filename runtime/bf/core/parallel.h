@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstddef>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/contract/lists.h"
 #include "bf/core/rounding.h"
 

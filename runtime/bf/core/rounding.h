@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // Outward-rounded scalar arithmetic for generated verifiers.
 //
@@ -42,6 +42,10 @@
 #endif
 #if defined(__NO_SIGNED_ZEROS__)
 #error "bf: -fno-signed-zeros breaks proven bounds: compile verifiers without it"
+#endif
+// GCC and clang vectorise float sums with it, whatever the flags say of arithmetic.
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)
+#error "bf: Helium's float arithmetic flushes subnormals: compile with -mcpu=cortex-m55+nomve"
 #endif
 // 16 says that only half precision is affected: float and double are evaluated as such.
 #if !defined(__FLT_EVAL_METHOD__) || (__FLT_EVAL_METHOD__ != 0 && __FLT_EVAL_METHOD__ != 16)

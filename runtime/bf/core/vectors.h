@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // Vectors of the target's native width: lanes are rows, or output channels.
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/core/bounds.h"
 #include "bf/core/lanes.h"
 #include "bf/core/relax.h"

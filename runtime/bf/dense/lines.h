@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstddef>
-
+#include "bf/contract/integers.h"
 #include "bf/core/bounds.h"
 #include "bf/core/lanes.h"
 #include "bf/core/relax.h"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/rounding.h"
 
 // Elementwise functions at run time: tables of polynomials, made and proven at compile time, and

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/contract/tables.h"
 #include "bf/core/bounds.h"
 #include "bf/functions/function_lines.h"

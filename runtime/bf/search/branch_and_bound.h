@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/contract/workspace.h"
 #include "bf/search/splits.h"
 #include "bf/search/verdict.h"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/search/verdict.h"
 
 // Where branch and bound splits a box: docs/proofs/branch-and-bound.md. No verdict depends on

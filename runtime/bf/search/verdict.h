@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/core/rounding.h"
 
 // Verdicts on a compiled-in property, from bounds of the linear forms C y that it speaks of. As in

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf/contract/chains.h"
+#include "bf/contract/integers.h"
 #include "bf/core/bounds.h"
 #include "bf/core/vectors.h"
 #include "bf/sums/live.h"

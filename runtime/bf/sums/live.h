@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/contract/lists.h"
 
 // Which channels of a pixel backward rows pass through.

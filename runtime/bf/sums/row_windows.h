@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/bounds.h"
 #include "bf/sums/backward.h"
 #include "bf/sums/terms.h"

@@ -17,9 +17,7 @@
 
 #include "tiny_decide_generic.h"
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/bounds.h"
 #include "bf/core/kernel.h"
 #include "bf/search/branch_and_bound.h"

@@ -16,9 +16,7 @@
 
 #include "tiny_ibp_vector.h"
 
-#include <cstddef>
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/core/bounds.h"
 #include "bf/core/kernel.h"
 
