@@ -158,9 +158,7 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
   if (!target.qemu_board.empty())
     footprint.library = linked_objects(toolchain, folder, "lib" + stem + ".a", footprint.calls);
   measure_stack(toolchain, folder, stem, files, footprint);
-  // library_stack() reads code for Arm.
-  if (footprint.stack && target.gnu_system.starts_with("arm-"))
-    add_library_stack(toolchain, footprint);
+  if (footprint.stack && !target.qemu_board.empty()) add_library_stack(toolchain, footprint);
   return footprint;
 }
 

@@ -45,6 +45,14 @@ std::optional<std::int64_t> bytes_of_list(std::string_view operands) {
   return each * (*last - *first + 1);
 }
 
+// The same for RISC-V, whose operands stand without blanks: "sp,sp,-16".
+std::optional<std::int64_t> lowers_on_riscv(std::string_view mnemonic, std::string_view operands) {
+  if (!operands.starts_with("sp,")) return 0;
+  if (!mnemonic.starts_with("add") && !mnemonic.starts_with("c.add")) return std::nullopt;
+  if (operands.starts_with("sp,sp,-")) return number_at(operands, "sp,sp,-");
+  return number_at(operands, "sp,sp,") ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
 // By how much an instruction lowers the stack pointer; nothing when that is not in its text.
 std::optional<std::int64_t> lowers(std::string_view mnemonic, std::string_view operands) {
   if (mnemonic.starts_with("push") || mnemonic.starts_with("vpush")) return bytes_of_list(operands);
@@ -60,23 +68,25 @@ std::optional<std::int64_t> lowers(std::string_view mnemonic, std::string_view o
                : std::optional<std::int64_t>(0);
   }
   if (!first) return 0;
-  if (mnemonic.starts_with("sub"))
-    return operands.find('#') == std::string_view::npos ? std::nullopt : number_at(operands, "#");
-  // What gives back: add, a frame pointer, and loads that count up.
-  const bool raises = mnemonic.starts_with("add") || mnemonic.starts_with("mov") ||
+  const bool by_constant = operands.find('#') != std::string_view::npos;
+  if (mnemonic.starts_with("sub")) return by_constant ? number_at(operands, "#") : std::nullopt;
+  // What gives back: add, a frame pointer, and loads that count up. A register may be negative.
+  const bool raises = (mnemonic.starts_with("add") && by_constant) || mnemonic.starts_with("mov") ||
                       mnemonic.starts_with("ldm") || mnemonic.starts_with("vldm") ||
                       mnemonic.starts_with("cmp");
   return raises ? std::optional<std::int64_t>(0) : std::nullopt;
 }
 
-// Lines "name.o:     file format elf32-littlearm" and
+// Lines "name.o:     file format elf32-littlearm" or elf32-littleriscv, and
 // "   address:<tab>bytes<tab>mnemonic<tab>operands<tab>; remark".
 void read_code(const std::string& disassembly, Objects& objects) {
   std::istringstream lines(disassembly);
   Object* object = nullptr;
+  bool riscv = false;
   for (std::string line; std::getline(lines, line);) {
     if (const std::size_t end = line.find(":     file format"); end != std::string::npos) {
       object = &objects[line.substr(0, end)];
+      riscv = line.find("riscv", end) != std::string::npos;
       continue;
     }
     std::istringstream fields(line);
@@ -90,7 +100,7 @@ void read_code(const std::string& disassembly, Objects& objects) {
       if (object == nullptr || mnemonic.find("push") == std::string::npos) continue;
     }
     while (!operands.empty() && operands.back() == ' ') operands.pop_back();
-    const auto bytes = lowers(mnemonic, operands);
+    const auto bytes = riscv ? lowers_on_riscv(mnemonic, operands) : lowers(mnemonic, operands);
     if (bytes && object->pushed)
       *object->pushed += *bytes;
     else

@@ -12,7 +12,7 @@ namespace bf_aot::cli {
 // other. Functions that the archive does not define count nothing. Nothing when an object moves the
 // stack pointer by what is not written in its code, or when objects need each other in a circle.
 //
-// disassembly, symbols: what GNU objdump -d and nm -g print of an archive for Arm.
+// disassembly, symbols: what GNU objdump -d and nm -g print of an archive for Arm or RISC-V.
 std::optional<std::int64_t> library_stack(const std::string& disassembly,
                                           const std::string& symbols,
                                           const std::vector<std::string>& calls);

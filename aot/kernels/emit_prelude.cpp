@@ -12,7 +12,7 @@ std::string target_check(const Target& target) {
   if (target.name == "x86-64-v4") macro = "__AVX512F__";
   if (target.name == "x86-64-v3") macro = "__AVX2__";
   if (target.name == "x86-64") macro = "__SSE2__";
-  if (target.name == "aarch64") macro = "__ARM_NEON";
+  if (target.gnu_system == "aarch64-linux-gnu") macro = "__ARM_NEON";
   if (macro.empty()) return {};
   std::string flags;
   for (const std::string& flag : target.flags) flags += " " + flag;

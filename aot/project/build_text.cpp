@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include "aot/host/library.h"
+#include "aot/project/boards.h"
 #include "aot/project/project_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -28,17 +28,27 @@ bool has_board(const Target& target) {
   return !target.qemu_board.empty();
 }
 
-// As CMake and the first part of the compiler's name call it.
+// As CMake and QEMU call it.
 std::string processor_of(const Target& target) {
+  if (has_board(target)) return find_board(target.qemu_board).processor;
   return target.gnu_system.substr(0, target.gnu_system.find('-'));
 }
 
+// Of a target that is one processor: the one to emulate.
+std::string core_of(const Target& target) {
+  constexpr std::string_view kCore = "-mcpu=";
+  for (const std::string& flag : target.flags)
+    if (flag.starts_with(kCore)) return " -cpu " + flag.substr(kCore.size());
+  return {};
+}
+
 std::string emulator_of(const Target& target) {
-  if (!has_board(target)) return "qemu-" + processor_of(target);
+  if (!has_board(target)) return "qemu-" + processor_of(target) + core_of(target);
+  const Board board = find_board(target.qemu_board);
   return fmt::format(
-      "qemu-system-{} -machine {} -display none -monitor none -serial none "
+      "qemu-system-{} -machine {}{} -display none -monitor none -serial none "
       "-semihosting-config enable=on,target=native -kernel",
-      processor_of(target), target.qemu_board);
+      board.processor, board.name, board.options);
 }
 
 Arguments machine_arguments(const Target& target) {
@@ -73,8 +83,9 @@ std::string commands(const Verifier& verifier, const std::string& stem,
   compile("bf.cpp", {});
   add(fmt::format("{}ar rcs lib{}.a{}", prefix, stem, objects));
   if (has_board(target)) {
-    add(fmt::format("{}{} {} -I. {} example.c board.c lib{}.a -T board.ld -lgcc -o example", c,
-                    machine, kBoardFlags, kBoardLinking, stem));
+    add(fmt::format(
+        "{}{} {} -I. {} example.c board.c console.c lib{}.a -T board.ld -lgcc -o example", c,
+        machine, kBoardFlags, kBoardLinking, stem));
     add(emulator_of(target) + " example");
   } else {
     add(fmt::format("{} -std=c99 -O2 -I. example.c lib{}.a {}-o example", c, stem,
@@ -147,11 +158,14 @@ std::vector<EmittedFile> machine_files(const Target& target) {
   std::vector<EmittedFile> files = {
       {"toolchain.cmake", fill(kToolchain, machine_arguments(target))}};
   if (!has_board(target)) return files;
-  const std::pair<const char*, const char*> copied[] = {{"board.h", "board/board.h"},
-                                                        {"board.c", "board/board_cortex_m.c"},
-                                                        {"board.ld", "board/mps2.ld"}};
-  for (const auto& [name, path] : copied)
-    files.push_back({name, read_file(runtime_folder() / path, kMaxBytes, "runtime source")});
+  const Board board = find_board(target.qemu_board);
+  const auto copy_of = [&](const std::string& name) {
+    return read_file(runtime_folder() / "board" / name, kMaxBytes, "runtime source");
+  };
+  files.push_back({"board.h", copy_of("board.h")});
+  files.push_back({"board.c", copy_of(board.start_file)});
+  files.push_back({"console.c", copy_of("console.c")});
+  files.push_back({"board.ld", copy_of(board.memory) + "\n" + copy_of("sections.ld")});
   return files;
 }
 

@@ -14,7 +14,7 @@ Arguments build_arguments(const Verifier& verifier, const std::string& stem,
                           const std::vector<std::string>& flags);
 
 // Files for a machine that is not the user's: toolchain.cmake, and without an operating system
-// board.h, board.c and board.ld. Empty when CMake's defaults serve. Throws: BF3205.
+// board.h, board.c, console.c and board.ld. Empty when CMake's defaults serve. Throws: BF3205.
 std::vector<EmittedFile> machine_files(const Target& target);
 
 }  // namespace bf_aot::cli

@@ -58,7 +58,7 @@ inline constexpr std::string_view kHostExample =
 inline constexpr std::string_view kBoardExample =
     R"(# The example on QEMU's board @board@: start-up and linker script are the board's.
 if(CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain)
-  add_executable(example example.c board.c)
+  add_executable(example example.c board.c console.c)
   target_compile_options(example PRIVATE @board_flags@)
   target_link_options(example PRIVATE @link_flags@
     -T ${CMAKE_CURRENT_SOURCE_DIR}/board.ld)
@@ -155,10 +155,11 @@ and what lies in `bf/`) and everything else here may be used, changed and shippe
 // How the project is built for a machine that is not this one, or whose code has no system below.
 inline constexpr std::string_view kBoardBuild =
     R"(
-`toolchain.cmake` names the compiler, `@tools@-g++` (with the headers of libstdc++), and
-`qemu-system-arm`, which stands in for a board: `@board@`. `board.c` and `board.ld` are its start-up,
-console and linker script; your board has others. `put_text` writes by semihosting. With
-`-DCMAKE_TOOLCHAIN_FILE=` and your own file the library alone is built, with the same flags.
+`toolchain.cmake` names the compiler, `@tools@-g++`, and
+`qemu-system-@processor@`, which stands in for a board: `@board@`. `board.c`,
+`console.c` and `board.ld` are its start-up, console and linker script; your board has others.
+`put_text` writes by semihosting. With `-DCMAKE_TOOLCHAIN_FILE=` and your own file the library alone
+is built, with the same flags.
 )";
 inline constexpr std::string_view kCrossBuild =
     R"(

@@ -21,8 +21,9 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
-// Known targets: "generic", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64",
-// "cortex-m4", "cortex-m7"; "host" is resolved to one of them. Throws: CompileError BF2101.
+// Known targets: "generic"; "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "cortex-a53", "riscv64";
+// without operating system "riscv32", "cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33",
+// "cortex-m55"; "host" is resolved to one of them. Throws: CompileError BF2101.
 Target find_target(std::string_view name);
 std::vector<std::string> target_names();
 

@@ -7,17 +7,19 @@
 namespace bf_aot::cli {
 namespace {
 
-std::string object(const std::string& name, const std::vector<std::string>& instructions) {
-  std::string text = "\n" + name +
-                     ":     file format elf32-littlearm\n\n\nDisassembly of section .text:\n\n"
+std::string object(const std::string& name, const std::vector<std::string>& instructions,
+                   const std::string& processor = "arm") {
+  std::string text = "\n" + name + ":     file format elf32-little" + processor +
+                     "\n\n\nDisassembly of section .text:\n\n"
                      "00000000 <f>:\n";
   for (const std::string& instruction : instructions)
     text += "   0:\tb5f0      \t" + instruction + "\n";
   return text;
 }
 
-std::optional<std::int64_t> of_one(const std::vector<std::string>& instructions) {
-  return library_stack(object("a.o", instructions), "\na.o:\n00000000 T f\n", {"f"});
+std::optional<std::int64_t> of_one(const std::vector<std::string>& instructions,
+                                   const std::string& processor = "arm") {
+  return library_stack(object("a.o", instructions, processor), "\na.o:\n00000000 T f\n", {"f"});
 }
 
 TEST(LibraryStack, CountsWhatIsPushed) {
@@ -33,8 +35,21 @@ TEST(LibraryStack, CountsWhatIsPushed) {
 
 TEST(LibraryStack, SaysNothingOfWhatIsNotInTheCode) {
   EXPECT_EQ(of_one({"sub.w\tsp, sp, r3"}), std::nullopt);
+  EXPECT_EQ(of_one({"add\tsp, r3"}), std::nullopt) << "the register may be negative";
   EXPECT_EQ(of_one({"ldr\tsp, [r0]"}), std::nullopt);
   EXPECT_EQ(of_one({"str\tr0, [sp, r1]!"}), std::nullopt);
+}
+
+TEST(LibraryStack, ReadsRiscv) {
+  const auto of_riscv = [](const std::vector<std::string>& code) { return of_one(code, "riscv"); };
+  EXPECT_EQ(of_riscv({"add\ta0,a0,a1", "ret"}), 0);
+  EXPECT_EQ(of_riscv({"add\tsp,sp,-32", "sw\ts0,24(sp)", "add\ta1,sp,16", "add\tsp,sp,32"}), 32);
+  EXPECT_EQ(of_riscv({"addi\tsp,sp,-16", "addi\tsp,sp,-48"}), 64);
+  EXPECT_EQ(of_riscv({"c.addi16sp\tsp,sp,-64"}), 64);
+  EXPECT_EQ(of_riscv({"sub\tsp,sp,t0"}), std::nullopt);
+  EXPECT_EQ(of_riscv({"add\tsp,sp,a4"}), std::nullopt);
+  EXPECT_EQ(of_riscv({"add\tsp,s0,-64"}), std::nullopt);
+  EXPECT_EQ(of_riscv({"mv\tsp,t0"}), std::nullopt);
 }
 
 TEST(LibraryStack, FollowsWhatObjectsNeed) {

@@ -33,14 +33,15 @@ import sys
 import tempfile
 
 import machine
+import networks
 import quantised_networks
 import run_embedded
 
 # bf-aot's --target for each CPU: Cortex-M3 runs the portable code.
-TARGETS = {"cortex-m3": "generic", "cortex-m4": "cortex-m4", "cortex-m7": "cortex-m7",
-           "aarch64": "aarch64", "riscv64": "riscv64"}
+TARGETS = {cpu: cpu for cpu in machine.CPUS if cpu != "host"} | {"cortex-m3": "generic"}
+VECTORS = ("aarch64", "cortex-a53")  # targets whose code holds them
 # CPUs without a floating-point unit.
-WITHOUT_FLOATS = ("cortex-m3",)
+WITHOUT_FLOATS = ("cortex-m0plus", "cortex-m3", "riscv32")
 NO_CONTRACTION = "--flag=-ffp-contract=off"
 
 # How far a bound may be from the host's: this part of the width, and of the largest bound.
@@ -58,6 +59,8 @@ class Limits:
 OF_ACASXU_SHAPE = r"collision_avoidance_6x50$|acasxu_"
 WEIGHTS_OF_ACASXU_SHAPE = 13305  # and biases
 LIMITS = {("cortex-m4", "ibp"): Limits(2048, 2048, 8), ("cortex-m7", "ibp"): Limits(2048, 2048, 8),
+          ("cortex-m33", "ibp"): Limits(2048, 2048, 8), ("cortex-m55", "ibp"): Limits(2048, 2048, 8),
+          ("cortex-m0plus", "ibp"): Limits(10 << 10, 2048), ("riscv32", "ibp"): Limits(10 << 10, 2048),
           ("cortex-m3", "ibp"): Limits(8192, 2048),
           ("cortex-m4", "crown-ibp"): Limits(12 << 10, 12 << 10),
           ("cortex-m7", "crown-ibp"): Limits(10 << 10, 12 << 10),
@@ -109,7 +112,7 @@ class Case:
         """Results without contraction of the target and the host; whether bits must agree."""
         target = TARGETS[self.cpu]
         sources = self.compile(target, *arguments, "--no-library")
-        same = target != "aarch64"
+        same = target not in VECTORS
         host_sources = sources if same else self.compile("generic", *arguments, "--no-library")
         result = self.measure(self.cpu, sources, NO_CONTRACTION, *options)
         host = self.measure("host", host_sources, NO_CONTRACTION, *options)
@@ -131,9 +134,12 @@ class Case:
 
 
 def find_network(name, folder):
-    """The ONNX file and the golden file of a network of models/ or of the shared corpus."""
-    if name in quantised_networks.NETWORKS:
-        model, boxes = quantised_networks.write(name, folder)
+    """The ONNX file and the golden file of a network of models/, of this folder or of the shared
+    corpus."""
+    for own in (networks, quantised_networks):
+        if name not in own.NETWORKS:
+            continue
+        model, boxes = own.write(name, folder)
         golden = folder / "golden.json"
         golden.write_text(json.dumps({"boxes": boxes}))
         return model, golden
@@ -386,7 +392,7 @@ def measure_verdicts(case, text, *more):
     given = ["--property", machine.ROOT / "models" / "properties" / f"{case.options.network}.vnnlib",
              *more, "--no-library"]
     sources = case.compile(TARGETS[case.cpu], *given)
-    check(TARGETS[case.cpu] != "aarch64", "bits are compared on targets without vectors")
+    check(TARGETS[case.cpu] not in VECTORS, "bits are compared on targets without vectors")
     add_entry(case, sources, "bounds_verdict", text)
     options = [NO_CONTRACTION, "--entry", "bounds_verdict"]
     verdicts = case.measure(case.cpu, sources, *options)

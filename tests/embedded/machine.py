@@ -17,6 +17,7 @@ BARE = ["-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-unwind-tables",
 PORT = ["-Os", "-fno-tree-loop-distribute-patterns"]
 
 MEMORY = {".text": "code", ".rodata": "constants", ".bf_weights": "constants",
+          ".srodata": "constants", ".sdata": "data", ".sbss": "data",
           ".data": "data", ".bss": "data", "COMMON": "data"}  # by the sections' first letters
 
 
@@ -33,19 +34,39 @@ class Cpu:
     compiler: str
     flags: tuple = ()
     board: str = ""     # QEMU's machine, where there is no operating system
-    emulator: str = ""  # QEMU for ordinary processes of another processor
+    emulator: str = ""  # QEMU, without operating system or for processes of another processor
+    memory: str = ""    # linker script with the board's memories, of runtime/board/
+    port: str = "port_host.cpp"
+    options: tuple = ()  # of QEMU
+    instruction: int = 5  # on a board takes 2^this nanoseconds of its time
 
 
-def cortex(board, *flags):
-    return Cpu("arm-none-eabi-g++", ("-mthumb", *flags), board, "qemu-system-arm")
+def cortex(board, *flags, memory="mps2.ld", options=(), instruction=5):
+    return Cpu("arm-none-eabi-g++", ("-mthumb", *flags), board, "qemu-system-arm", memory,
+               "port_cortex_m.cpp", options, instruction)
 
+
+# The microbit's memories are enlarged; its clock has 16 MHz, the others' 25 (an500, an386, an385),
+# 20 (an505) and 32 (an547): port_cortex_m.cpp turns ticks into instructions.
+LARGE_MICROBIT = ("-global", "nrf51-soc.flash-size=4194304",
+                  "-global", "nrf51-soc.sram-size=4194304")
 
 CPUS = {
+    "cortex-m0plus": cortex("microbit", "-mcpu=cortex-m0plus", "-mfloat-abi=soft", "-DTICK=250",
+                            options=LARGE_MICROBIT),
     "cortex-m3": cortex("mps2-an385", "-mcpu=cortex-m3", "-mfloat-abi=soft"),
     "cortex-m4": cortex("mps2-an386", "-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
     "cortex-m7": cortex("mps2-an500", "-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=hard"),
+    "cortex-m33": cortex("mps2-an505", "-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard",
+                         "-DTICK=200", memory="mps2-an505.ld"),
+    "cortex-m55": cortex("mps3-an547", "-mcpu=cortex-m55+nomve", "-mfloat-abi=hard",
+                         "-DTICK=125", memory="mps3-an547.ld"),
     "aarch64": Cpu("aarch64-linux-gnu-g++", emulator="qemu-aarch64"),
+    "cortex-a53": Cpu("aarch64-linux-gnu-g++", ("-mcpu=cortex-a53",), emulator="qemu-aarch64",
+                      options=("-cpu", "cortex-a53")),
     "riscv64": Cpu("riscv64-linux-gnu-g++", emulator="qemu-riscv64"),
+    "riscv32": Cpu("riscv64-unknown-elf-g++", ("-march=rv32imac", "-mabi=ilp32"), "virt",
+                   "qemu-system-riscv32", "virt.ld", "port_riscv32.cpp", ("-bios", "none")),
     "host": Cpu("c++"),
 }
 
@@ -78,18 +99,8 @@ class Machine:
             if tool and not shutil.which(tool):
                 raise Unavailable(f"{tool} is not installed")
         if self.bare:
-            self._check_headers()
             if self.cpu.board not in run([self.cpu.emulator, "-machine", "help"]):
                 raise Unavailable(f"{self.cpu.emulator} has no machine {self.cpu.board}")
-
-    def _check_headers(self):
-        probe = self.folder / "probe.cpp"
-        probe.write_text("#include <cstdint>\n")
-        try:
-            run([self.compiler, *self.cpu.flags, "-ffreestanding", "-fsyntax-only", probe])
-        except Failure as failure:
-            raise Unavailable(f"{self.compiler} lacks <cstdint>: install "
-                              "libstdc++-arm-none-eabi-newlib") from failure
 
     def compile(self, source, flags=()):
         """Compiles one source; returns the object file."""
@@ -102,15 +113,22 @@ class Machine:
 
     def compile_port(self):
         """Compiles what lies below harness_main(); returns the object files."""
-        name = "port_cortex_m.cpp" if self.bare else "port_host.cpp"
-        return [self.compile(HERE / name, PORT)]
+        return [self.compile(HERE / self.cpu.port, PORT)]
+
+    def linker_script(self):
+        """The board's, as --project joins it."""
+        board = ROOT / "runtime" / "board"
+        script = self.folder / "board.ld"
+        script.write_text((board / self.cpu.memory).read_text() +
+                          (board / "sections.ld").read_text())
+        return script
 
     def link(self, objects):
         """Links a program; returns its file. Its linker map lies beside it."""
         program = self.folder / "program.elf"
         extra = []
         if self.bare:
-            extra = ["-nostdlib", "-T", ROOT / "runtime" / "board" / "mps2.ld", "-Wl,--gc-sections",
+            extra = ["-nostdlib", "-T", self.linker_script(), "-Wl,--gc-sections",
                      f"-Wl,-Map={self.folder / 'program.map'}", "-lgcc"]
         elif self.cpu.emulator:
             extra = ["-static"]
@@ -121,11 +139,12 @@ class Machine:
         """Runs a program; returns the lines that begin with "bf ", without that."""
         command = [program]
         if self.bare:
-            command = [self.cpu.emulator, "-machine", self.cpu.board, "-display", "none",
-                       "-monitor", "none", "-serial", "none", "-icount", "shift=5,sleep=off",
+            command = [self.cpu.emulator, "-machine", self.cpu.board, *self.cpu.options,
+                       "-display", "none", "-monitor", "none", "-serial", "none",
+                       "-icount", f"shift={self.cpu.instruction},sleep=off",
                        "-semihosting-config", "enable=on,target=native", "-kernel", program]
         elif self.cpu.emulator:
-            command = [self.cpu.emulator, program]
+            command = [self.cpu.emulator, *self.cpu.options, program]
         text = run(command, timeout)
         lines = [line[3:] for line in text.splitlines() if line.startswith("bf ")]
         if not lines or lines[-1] != "done":

@@ -1,9 +1,9 @@
-// Start-up code and semihosting for Cortex-M3, M4F and M7 on QEMU's mps2 boards. No C library.
+// Start-up code and semihosting for Cortex-M0+ to M55 on QEMU's boards. No C library.
 
 #include "port.h"
 
 extern "C" {
-// From runtime/board/mps2.ld.
+// From runtime/board/sections.ld.
 extern uint32_t data_load[], data_begin[], data_end[], bss_begin[], bss_end[];
 extern uint32_t stack_bottom[], stack_top[];
 
@@ -35,7 +35,7 @@ int semihost(int operation, const void* argument) {
   return r0;
 }
 
-// SysTick counts down from 2^24 - 1 at the 25 MHz of the board; its handler counts the wraps.
+// SysTick counts down from 2^24 - 1 at the clock of the board; its handler counts the wraps.
 constexpr uint32_t kSysTickControl = 0xe000e010, kSysTickReload = 0xe000e014;
 constexpr uint32_t kSysTickValue = 0xe000e018, kWrap = 1u << 24;
 volatile uint32_t wraps;
@@ -97,46 +97,56 @@ void start_counting() {
   at(kSysTickControl) = 7;  // enabled, with interrupt, processor clock
 }
 
-// run_embedded.py runs QEMU with -icount shift=5: one instruction takes 32 ns of the board's time,
-// a tick 40 ns.
+// machine.py runs QEMU with -icount shift=5: one instruction takes 32 ns of the board's time. TICK
+// is a tick in 128ths of that: 160 on the boards of 25 MHz, where it takes 40 ns. No division: it
+// would be libgcc's.
+#if !defined(TICK)
+#define TICK 160
+#endif
 uint64_t counted_instructions() {
   const uint32_t value = at(kSysTickValue);
   at(kSysTickControl) = 0;
   const uint64_t ticks = static_cast<uint64_t>(wraps) * kWrap + (kWrap - 1 - value);
-  return ticks * 5 / 4;
+  return ticks * TICK >> 7;
 }
 
 // In assembly, so that neither uses the stack itself: both then see the caller's stack pointer,
 // and what a callee of the caller writes lies right below it.
 [[gnu::naked]] void paint_stack() {
   __asm__(
-      "movw r0, #:lower16:stack_bottom\n"
-      "movt r0, #:upper16:stack_bottom\n"
-      "movw r1, #0xa5c3\n"
-      "movt r1, #0xa5c3\n"
+      ".syntax unified\n"
+      "ldr r0, 3f\n"
+      "ldr r1, 4f\n"
       "mov r2, sp\n"
       "1: cmp r0, r2\n"
       "beq 2f\n"
-      "str r1, [r0], #4\n"
+      "str r1, [r0]\n"
+      "adds r0, #4\n"
       "b 1b\n"
-      "2: bx lr\n");
+      "2: bx lr\n"
+      ".balign 4\n"
+      "3: .word stack_bottom\n"
+      "4: .word 0xa5c3a5c3\n");
 }
 
 [[gnu::naked]] size_t stack_used() {
   __asm__(
-      "movw r0, #:lower16:stack_bottom\n"
-      "movt r0, #:upper16:stack_bottom\n"
-      "movw r1, #0xa5c3\n"
-      "movt r1, #0xa5c3\n"
+      ".syntax unified\n"
+      "ldr r0, 3f\n"
+      "ldr r1, 4f\n"
       "mov r2, sp\n"
       "1: cmp r0, r2\n"
       "beq 2f\n"
-      "ldr r3, [r0], #4\n"
+      "ldr r3, [r0]\n"
+      "adds r0, #4\n"
       "cmp r3, r1\n"
       "beq 1b\n"
       "subs r0, #4\n"
       "2: subs r0, r2, r0\n"
-      "bx lr\n");
+      "bx lr\n"
+      ".balign 4\n"
+      "3: .word stack_bottom\n"
+      "4: .word 0xa5c3a5c3\n");
 }
 
 bool set_float_mode(FloatMode mode) {

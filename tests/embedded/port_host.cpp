@@ -33,6 +33,12 @@ bool set_float_mode(FloatMode mode) {
 #if defined(__SSE2__)
   _mm_setcsr((_mm_getcsr() & ~0x8000u) | (mode == FloatMode::kFlushSubnormals ? 0x8000u : 0u));
   return true;
+#elif defined(__aarch64__)
+  unsigned long fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  fpcr = (fpcr & ~0x1000000ul) | (mode == FloatMode::kFlushSubnormals ? 0x1000000ul : 0ul);
+  __asm__ volatile("msr fpcr, %0" ::"r"(fpcr));
+  return true;
 #else
   return mode != FloatMode::kFlushSubnormals;
 #endif

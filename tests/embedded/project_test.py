@@ -19,7 +19,8 @@ import embedded_verifier_test
 import machine
 from embedded_verifier_test import check
 
-TOOLS = {"cortex": "arm-none-eabi", "aarch64": "aarch64-linux-gnu", "riscv64": "riscv64-linux-gnu"}
+TOOLS = {"cortex-m": "arm-none-eabi", "cortex-a": "aarch64-linux-gnu", "aarch64": "aarch64-linux-gnu",
+         "riscv64": "riscv64-linux-gnu", "riscv32": "riscv64-unknown-elf"}
 
 
 # More stack than its routines take.
@@ -30,14 +31,14 @@ class Project:
     def __init__(self, options, folder):
         self.options = options
         self.folder = pathlib.Path(folder) / "project"
-        self.board = options.target.startswith("cortex")
+        self.board = options.target in machine.CPUS and bool(machine.CPUS[options.target].board)
         tools = next((tool for name, tool in TOOLS.items() if options.target.startswith(name)), "")
         self.prefix = tools + "-" if tools else ""
-        emulator = {"cortex": "qemu-system-arm"}.get(options.target[:6], "qemu-" + options.target)
+        emulator = machine.CPUS[options.target].emulator if tools else ""
         for tool in ["cmake", *([self.prefix + "g++", emulator] if tools else [])]:
             if not shutil.which(tool):
                 raise machine.Unavailable(f"{tool} is not installed")
-        if self.board:  # and the headers of C++
+        if self.board:
             machine.Machine(options.target, folder)
         model, _ = embedded_verifier_test.find_network(options.network, pathlib.Path(folder))
         self.made_by = [options.bf_aot, model, "--name", "net", "--project", self.folder,
@@ -184,7 +185,7 @@ def check_stack(project, text, calls):
             place, frame, kind = line.split("\t")
             check(kind in ("static", "dynamic,bounded"), f"a frame without a size: {line}")
             frames[place.split(":")[-1]] += int(frame)
-    most = sum(frames.values()) + MOST_OF_LIBGCC * any(name.startswith("__aeabi") for name in calls)
+    most = sum(frames.values()) + MOST_OF_LIBGCC * any(name.startswith("__") for name in calls)
     check(stated <= most, f"{stated} is more than all frames: {dict(frames)}")
     check(stated >= max(frame for name, frame in frames.items() if "net_" in name),
           f"{stated} is less than a frame: {dict(frames)}")
@@ -203,9 +204,9 @@ def check_texts(project):
     program = source.with_suffix(".elf")
     more = []
     if project.board:
-        start = project.folder / "board.c"
+        start = [project.folder / "board.c", project.folder / "console.c"]
         more = [*project.target_flags(), "-Os", "-ffreestanding", "-nostdlib", "-T",
-                project.folder / "board.ld", start, "-fno-tree-loop-distribute-patterns"]
+                project.folder / "board.ld", *start, "-fno-tree-loop-distribute-patterns"]
     machine.run([project.prefix + "gcc", "-std=c99", f"-I{project.folder}", "-Wl,--gc-sections",
                  *more, source, project.build_folder / "libverifier.a",
                  *(["-lgcc"] if project.board else []), "-o", program])

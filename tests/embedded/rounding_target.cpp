@@ -114,10 +114,14 @@ bool environment_is_checked() {
 
 // A loop of known length, for the instruction counter that the harness's figures come from.
 void count_known_loop() {
-#if defined(__arm__)
+#if defined(__arm__) || (defined(__riscv) && __riscv_xlen == 32)
   port::start_counting();
   uint32_t rounds = 100000;
-  __asm__ volatile("1: subs %0, #1\n\tbne 1b" : "+l"(rounds)::"cc");
+#if defined(__arm__)
+  __asm__ volatile(".syntax unified\n1: subs %0, #1\n\tbne 1b" : "+l"(rounds)::"cc");
+#else
+  __asm__ volatile("1: addi %0, %0, -1\n\tbnez %0, 1b" : "+r"(rounds));
+#endif
   const uint64_t counted = port::counted_instructions();
   port::write("bf loop ");
   print::hex64(counted);

@@ -21,6 +21,7 @@ import machine
 import run_embedded
 
 STAND_IN = machine.HERE / "stand_in"
+SOFT = ("cortex-m0plus", "cortex-m3", "riscv32")  # floats are libgcc's
 
 # What is broken in the stand-in's source (old text, new text), and what the harness must say.
 BROKEN = [
@@ -67,8 +68,10 @@ def test_stand_in(cpu):
     check(point["upper"][0] - point["lower"][0] < 1e-5, f"loose bounds: {point}")
     if not machine.CPUS[cpu].board:
         return
-    hard_float = cpu != "cortex-m3"
-    check(result["constant_bytes"] == 36, f"9 floats are constants: {result}")
+    hard_float = cpu not in SOFT
+    constants = result["constant_bytes"]
+    check(constants == 36 or (cpu == "riscv32" and 36 < constants < 200),  # also of its code
+          f"9 floats are constants: {result}")
     check(200 < result["text_bytes"] < 2000, f"code: {result}")
     check(result["ram_bytes"] == 16 and result["data_bytes"] == 0, f"memory: {result}")
     check((result["library_bytes"] == 0) == hard_float, f"software floating point: {result}")
@@ -125,8 +128,10 @@ def copy_stand_in(folder, source):
 def test_refusals(cpu):
     source = (STAND_IN / "verifier.cpp").read_text()
     for old, new, message in BROKEN:
-        if cpu == "cortex-m3" and message == "rounding upward":
+        if cpu in SOFT and message == "rounding upward":
             continue  # software floating point has no modes
+        if message == "null lower" and cpu == "riscv32":
+            message = "processor exception"  # there is no memory at 0
         check(source.count(old) == 1, f"the stand-in has changed: {old}")
         with tempfile.TemporaryDirectory() as folder:
             copy_stand_in(folder, source.replace(old, new))
