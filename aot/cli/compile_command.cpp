@@ -3,11 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "aot/cli/commands.h"
 #include "aot/cli/report_findings.h"
+#include "aot/cli/size_limits.h"
 #include "aot/compile/dispatch.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
@@ -57,6 +59,7 @@ struct CompileArguments {
   std::string report;
   std::string trace;
   std::string sbom;
+  SizeLimits limits;
   bool no_library = false;
   bool dispatch = false;
   bool single_file = false;
@@ -109,6 +112,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
                  "write a bill of materials in SPDX: the files with digests and licences, the "
                  "model, the tools")
       ->type_name("FILE.json");
+  add_size_limits(app, arguments.limits);
   app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
   app.add_flag("--dispatch", arguments.dispatch,
                "code for each x86-64 level up to --target in one library; calls go to the highest "
@@ -126,6 +130,7 @@ struct Output {
   std::string stem;
   std::vector<std::string> flags;  // of the C++ compiler
   const Toolchain* toolchain = nullptr;
+  bool limited = false;  // its sizes must be known
 };
 
 // The verifier's files in their final form, and its library.
@@ -158,22 +163,27 @@ Staged stage(const Staging& staging, const Verifier& verifier, const Output& out
   return staged;
 }
 
+// Says whether a verifier may be written: throws, or does nothing.
+using Judge = std::function<void(const fs::path& folder, const Staged& staged)>;
+
 // Every byte counts on a board: the manifest tells there.
 // The names of the files.
 std::vector<std::string> write_outputs(const fs::path& folder, const Verifier& verifier,
-                                       const Output& output) {
+                                       const Output& output, const Judge& judge) {
   Staging staging(folder);
   const bool board = !verifier.plan.config.target.qemu_board.empty();
-  Staged staged = stage(staging, verifier, output, board);
+  Staged staged = stage(staging, verifier, output, board || output.limited);
+  judge(folder, staged);
   staging.publish(staged.names);
   return std::move(staged.names);
 }
 
 std::vector<std::string> write_project(const fs::path& folder, const Verifier& verifier,
-                                       const Output& output) {
+                                       const Output& output, const Judge& judge) {
   make_folder(folder);
   Staging staging(folder);
   Staged staged = stage(staging, verifier, output, true);
+  judge(folder, staged);
   for (const EmittedFile& file :
        project_files(verifier, output.stem, output.flags, output.toolchain, staged.footprint)) {
     staging.write(file.suffix, file.bytes);
@@ -221,6 +231,23 @@ void log_passes(trace::PassLog& log, CompileOptions& options) {
   options.marks = true;
   options.after_pass = [&log](std::string_view pass, const Graph& graph, double) {
     log.after(pass, graph);
+  };
+}
+
+Judge judge_of(const CompileArguments& arguments, const CompileOptions& options, const Made& made,
+               const Output& output) {
+  return [&](const fs::path& folder, const Staged& staged) {
+    if (!arguments.limits.any()) return;
+    const auto resources = [](const Verifier& verifier, const Staged& of) {
+      return resources_of(verifier.plan, verifier.weights_bytes, of.footprint);
+    };
+    expect_within(arguments.limits, options, resources(made.verifier, staged),
+                  [&](const CompileOptions& others) {
+                    const Verifier other =
+                        compile(made.front, made.verifier.plan.name, output.stem, others);
+                    const Staging staging(folder);
+                    return resources(other, stage(staging, other, output, true));
+                  });
   };
 }
 
@@ -272,10 +299,13 @@ int compile_command(int argc, const char* const* argv) {
   const std::vector<trace::FileLines> lines = trace::take_lines(made.verifier.files, stem);
   const Verifier& verifier = made.verifier;
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
-  const Output made_as{stem, code_flags(compiler, target), found};
+  const Output made_as{stem, code_flags(compiler, target), found, arguments.limits.any()};
+  const Judge judge = judge_of(arguments, options, made, made_as);
   std::vector<std::string> files;
-  if (!arguments.project.empty()) files = write_project(arguments.project, verifier, made_as);
-  if (!arguments.output.empty()) files = write_outputs(output.parent_path(), verifier, made_as);
+  if (!arguments.project.empty())
+    files = write_project(arguments.project, verifier, made_as, judge);
+  if (!arguments.output.empty())
+    files = write_outputs(output.parent_path(), verifier, made_as, judge);
   if (!arguments.sbom.empty())
     write_file(arguments.sbom,
                sbom_text(verifier.plan, bill_of(arguments, made_as, std::move(runtime), files)));

@@ -114,6 +114,35 @@ nlohmann::ordered_json library_json(const std::vector<LibraryObject>& objects) {
   return list;
 }
 
+// Bytes of code and constants of an object, as `size` counts them.
+std::optional<std::int64_t> flash_of(const Toolchain& toolchain,
+                                     const std::filesystem::path& folder, const char* object) {
+  std::istringstream lines(run_process({find_utility(toolchain, "size"), object}, folder).output);
+  std::string head;
+  std::getline(lines, head);
+  std::int64_t text = 0, data = 0;
+  if (!(lines >> text >> data)) return std::nullopt;
+  return text + data;
+}
+
+// Of libgcc, what the library's objects need: linked into one object with it and without.
+std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
+                                          const std::filesystem::path& folder,
+                                          const std::string& archive) {
+  constexpr const char* kObject = "linked.o";
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  command.insert(command.end(), {"-nostdlib", "-r", "-Wl,--whole-archive", archive,
+                                 "-Wl,--no-whole-archive", "-o", kObject});
+  if (run_process(command, folder).exit_code != 0) return std::nullopt;
+  const auto without = flash_of(toolchain, folder, kObject);
+  command.emplace_back("-lgcc");
+  if (run_process(command, folder).exit_code != 0) return std::nullopt;
+  const auto with = flash_of(toolchain, folder, kObject);
+  if (!with || !without) return std::nullopt;
+  return *with - *without;
+}
+
 // Lines "value letter name": letter U: not defined there.
 std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
                                   const std::string& archive) {
@@ -158,7 +187,9 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
   if (!target.qemu_board.empty())
     footprint.library = linked_objects(toolchain, folder, "lib" + stem + ".a", footprint.calls);
   measure_stack(toolchain, folder, stem, files, footprint);
-  if (footprint.stack && !target.qemu_board.empty()) add_library_stack(toolchain, footprint);
+  if (target.qemu_board.empty()) return footprint;
+  footprint.library_bytes = library_bytes(toolchain, folder, "lib" + stem + ".a");
+  if (footprint.stack) add_library_stack(toolchain, footprint);
   return footprint;
 }
 
@@ -173,6 +204,7 @@ std::string add_build_record(const std::string& manifest, const Toolchain* toolc
     if (code) build["code_bytes"] = *code;
     if (footprint) {
       build["flash_bytes"] = footprint->text + footprint->data;
+      if (footprint->library_bytes) build["library_bytes"] = *footprint->library_bytes;
       build["data_bytes"] = footprint->data;
       build["zeroed_bytes"] = footprint->zeroed;
       build["stack_bytes"] = nullptr;

@@ -13,11 +13,13 @@ namespace bf_aot::cli {
 
 // What a built verifier takes.
 struct Footprint {
-  std::int64_t text = 0;               // bytes of code and constants: flash
-  std::int64_t code = 0;               // of these, code
-  std::int64_t data = 0;               // bytes of initialised variables
-  std::int64_t zeroed = 0;             // bytes of zeroed variables
-  std::optional<std::int64_t> stack;   // an upper bound; none when the compiler does not say
+  std::int64_t text = 0;              // bytes of code and constants: flash
+  std::int64_t code = 0;              // of these, code
+  std::int64_t data = 0;              // bytes of initialised variables
+  std::int64_t zeroed = 0;            // bytes of zeroed variables
+  std::optional<std::int64_t> stack;  // an upper bound; none when the compiler does not say
+  // On a board: bytes of the functions of libgcc that it needs.
+  std::optional<std::int64_t> library_bytes;
   bool stack_by_calls = false;         // it is the deepest chain's, not the sum of all frames
   std::vector<std::string> calls;      // functions that it calls and does not hold, in order
   std::vector<std::string> uncounted;  // of these, those whose frames are not in `stack`
@@ -34,8 +36,8 @@ Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::p
                             const Target& target);
 
 // The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
-// "build", and of a footprint "flash_bytes", "data_bytes", "zeroed_bytes", "stack_bytes", "calls",
-// "uncounted", "library". No compiler: null.
+// "build", and of a footprint "flash_bytes", "library_bytes", "data_bytes", "zeroed_bytes",
+// "stack_bytes", "calls", "uncounted", "library". No compiler: null.
 std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
                              std::optional<std::int64_t> code,
                              const std::optional<Footprint>& footprint = {});

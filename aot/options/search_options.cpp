@@ -66,6 +66,17 @@ double parse_seconds(const std::string& text, const std::string& option) {
        "write seconds, or a number with a unit: 0.5, 50us, 2ms, 1s");
 }
 
+CLI::Option* takes_bytes(CLI::Option* option) {
+  return option->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(
+          [](std::string& text) {  // first: AsSizeValue makes 2^64 - 1 of -1
+            return text.starts_with('-') ? "a size is not negative" : std::string();
+          },
+          ""))
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
+      ->type_name("BYTES");
+}
+
 void add_search_options(CLI::App& app, SearchArguments& arguments) {
   app.add_option("--sample-box", arguments.sample_boxes,
                  "JSON file of boxes like those that the verifier will get: layers whose backward "
@@ -78,18 +89,11 @@ void add_search_options(CLI::App& app, SearchArguments& arguments) {
                  "auto: most predicted time of a call, as 0.001, 50us or 2ms")
       ->type_name("TIME")
       ->group(kPlannerGroup);
-  app.add_option("--memory-budget", arguments.memory_budget,
-                 "most bytes of workspace, as 65536, 64K or 2M: rows go through in smaller tiles "
-                 "where they must, and compute again what is stored otherwise; auto looks for "
-                 "plans within it")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(
-          [](std::string& text) {  // first: AsSizeValue makes 2^64 - 1 of -1
-            return text.starts_with('-') ? "a size is not negative" : std::string();
-          },
-          ""))
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
-      ->type_name("BYTES")
+  takes_bytes(app.add_option(
+                  "--memory-budget", arguments.memory_budget,
+                  "most bytes of workspace, as 65536, 64K or 2M: rows go through in smaller tiles "
+                  "where they must, and compute again what is stored otherwise; auto looks for "
+                  "plans within it"))
       ->group(kPlannerGroup);
   app.add_option("--looseness-target", arguments.looseness_target,
                  "auto: the fastest plan whose mean width is at most so many times crown's")

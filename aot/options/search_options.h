@@ -8,7 +8,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace bf_aot::cli {
 
@@ -22,6 +23,9 @@ struct SearchArguments {
   double looseness_target = 0;
   std::uint64_t memory_budget = 0;
 };
+
+// Makes an option one of bytes, written as 65536, 64K or 2M.
+CLI::Option* takes_bytes(CLI::Option* option);
 
 void add_search_options(CLI::App& app, SearchArguments& arguments);
 

@@ -15,6 +15,7 @@
 #include "aot/project/example_text.h"
 #include "aot/project/fill.h"
 #include "aot/project/project_text.h"
+#include "aot/project/resources.h"
 #include "aot/project/runtime_files.h"
 #include "aot/text/banner.h"
 #include "frontend/diagnostic.h"
@@ -45,25 +46,20 @@ class SizeTable {
     text += fmt::format("| {} | {} |\n", what, bytes);
   }
 
-  // Of calls of the user's: the largest workspace, and the context. Returns their sum.
-  std::int64_t caller_rows(const Plan& plan) {
+  // Of calls of the user's: workspaces, and the context.
+  void caller_rows(const Plan& plan) {
     std::map<std::string, std::int64_t> sizes;
     for (const ExportedFunction& function : plan.functions) {
       const Workspace& workspace = function.workspace;
       if (!workspace.macro.empty()) sizes.emplace(workspace.macro, workspace.bytes);
     }
-    std::int64_t most = plan.arena_bytes();
     const std::int64_t align = plan.config.target.align;
-    row(fmt::format("RAM: workspace, aligned to {}", align), most);
-    for (const auto& [macro, bytes] : sizes) {
+    row(fmt::format("RAM: workspace, aligned to {}", align), plan.arena_bytes());
+    for (const auto& [macro, bytes] : sizes)
       if (macro != "WORKSPACE_BYTES")
         row(fmt::format("RAM: workspace of calls with `{}_{}`", upper_case(plan.name), macro),
             bytes);
-      most = std::max(most, bytes);
-    }
-    if (plan.context.bytes == 0) return most;
-    row("RAM: context", plan.context.bytes);
-    return most + plan.context.bytes;
+    if (plan.context.bytes > 0) row("RAM: context", plan.context.bytes);
   }
 };
 
@@ -80,7 +76,10 @@ std::string size_table(const Verifier& verifier, const std::optional<Footprint>&
   table.row("of these: code", footprint->code);
   table.row("of these: constants and tables, with the weights", flash - footprint->code);
   table.row("of these: weights", verifier.weights_bytes);
-  const std::int64_t called = table.caller_rows(verifier.plan);
+  if (footprint->library_bytes)
+    table.row("flash: functions of the compiler's library that it calls",
+              *footprint->library_bytes);
+  table.caller_rows(verifier.plan);
   table.row("RAM: variables of the library", variables);
   if (!footprint->stack)
     return table.text + "| stack of one call | the compiler does not bound it |\n";
@@ -88,7 +87,8 @@ std::string size_table(const Verifier& verifier, const std::optional<Footprint>&
                                                                     ? "the deepest chain of calls"
                                                                     : "the sum of all frames"),
             *footprint->stack);
-  table.row("RAM: all, with the largest workspace", called + variables + *footprint->stack);
+  table.row("RAM: all, with the largest workspace",
+            resources_of(verifier.plan, verifier.weights_bytes, footprint).ram);
   return table.text;
 }
 

@@ -157,6 +157,25 @@ def check_library(project, tail, calls):
             check(linked[name] <= each["bytes"], f"{name} has {linked[name]} bytes: {each}")
 
 
+def check_library_bytes(project):
+    """The compiler's functions that come on top are those that a program of the whole verifier and
+    nothing else links."""
+    stated = project.manifest["library_bytes"]
+    check(project.stated("flash: functions of the compiler's library") == stated, f"{stated}")
+    linked = project.folder.parent / "whole.map"
+    machine.run([project.prefix + "gcc", *project.target_flags(), "-nostdlib", "-Wl,-e,0",
+                 "-Wl,--unresolved-symbols=ignore-all", "-Wl,--whole-archive",
+                 project.build_folder / "libverifier.a", "-Wl,--no-whole-archive", "-lgcc",
+                 f"-Wl,-Map={linked}", "-o", linked.with_suffix(".elf")])
+    text = linked.read_text()
+    text = text[text.index("Linker script and memory map"):]
+    rows = re.findall(r"^ \.(?:text|rodata|srodata|ARM\.ex)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+"
+                      r"\S*libgcc\.a\(", text, re.MULTILINE)
+    counted = sum(int(size, 16) for size in rows)
+    print(f"  of libgcc {counted}, stated {stated}")
+    check(abs(counted - stated) <= 4 * len(rows), f"libgcc's functions: {counted}, stated {stated}")
+
+
 def check_calls(project):
     used, held = set(), set()
     for line in project.tool("nm", "-g", project.build_folder / "libverifier.a").splitlines():
@@ -242,6 +261,7 @@ def test(options, folder):
     check_sizes(project)
     calls = check_calls(project)
     if project.board:
+        check_library_bytes(project)
         check_stack(project, text, calls)
     check_texts(project)
     check_commands(project, text)
