@@ -5,6 +5,7 @@
 
 #include "aot/compile/choose_arithmetic.h"
 #include "aot/compile/dispatch.h"
+#include "aot/compile/work_json.h"
 #include "aot/constants/weights.h"
 #include "aot/interface/emit.h"
 #include "aot/interface/emit_verify.h"
@@ -142,6 +143,7 @@ std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
   traced.trace = options.trace;
   traced.marks = options.marks;
   auto manifest = to_json(plan);
+  manifest["work"] = work_json(plan);
   if (property != nullptr) manifest["property"] = property_json(*property);
   if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
   std::vector<EmittedFile> files = {{".cpp", emit_source(plan, stem, property, traced)},

@@ -17,6 +17,7 @@
 #include "aot/project/project_text.h"
 #include "aot/project/resources.h"
 #include "aot/project/runtime_files.h"
+#include "aot/project/work_text.h"
 #include "aot/text/banner.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -170,6 +171,7 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                          {"sizes", size_table(verifier, footprint)},
                          {"built", built},
                          {"calls", calls_text(footprint)},
+                         {"work", work_text(plan)},
                          {"spec", spec_text(plan)}};
   for (auto& argument : build_arguments(verifier, stem, flags))
     arguments.push_back(std::move(argument));

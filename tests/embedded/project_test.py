@@ -157,6 +157,22 @@ def check_library(project, tail, calls):
             check(linked[name] <= each["bytes"], f"{name} has {linked[name]} bytes: {each}")
 
 
+def check_work(project):
+    """README.md and the manifest bound the work of a call alike."""
+    manifest = json.loads((project.folder / "verifier.json").read_text())
+    tail = project.readme[project.readme.index("## Time"):]
+    if "work" not in manifest:  # of several levels
+        check("dispatch" in manifest, "the manifest bounds no work")
+        return
+    for entry in manifest["work"]:
+        section = tail[tail.index(f"`net_{entry['entry']}`: at most {entry['operations']} "):]
+        rows = dict(re.findall(r"^\| `?(.*?)`? \| (?:at most )?(\d+) \|$", section, re.MULTILINE))
+        for call in entry["calls"]:
+            check(call["function"] in rows, f"README.md lacks {call}")
+        check(re.search(rf"\| `{re.escape(entry['calls'][0]['function'])}` \| (at most )?"
+                        rf"{entry['calls'][0]['at_most']} \|", section), f"README.md: {section}")
+
+
 def check_library_bytes(project):
     """The compiler's functions that come on top are those that a program of the whole verifier and
     nothing else links."""
@@ -188,7 +204,7 @@ def check_calls(project):
     check("bf_status_text" in held, "the library lacks bf_status_text")
     check(project.manifest["calls"] == calls, f"calls {calls}: {project.manifest}")
     tail = project.readme[project.readme.index("The library calls"):]
-    tail = re.split("The stack above|## Licence", tail)[0]
+    tail = re.split("The stack above|## Time", tail)[0]
     check(re.findall(r"`([^`]+)`", tail) == calls, f"README.md: {tail}")
     check_library(project, tail, calls)
     return calls
@@ -259,6 +275,7 @@ def test(options, folder):
     check_output(project, text)
     check_flags(project)
     check_sizes(project)
+    check_work(project)
     calls = check_calls(project)
     if project.board:
         check_library_bytes(project)

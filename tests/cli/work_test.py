@@ -1,0 +1,116 @@
+"""The manifest's "work": calls and turns of loops as gcov counts them in the generated code."""
+
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import CONTROLLER, MODELS, SOURCE, Case  # noqa: E402
+
+CXX = os.environ["CXX"].split()
+IS_GCC = b"Free Software" in subprocess.run([*CXX, "--version"], capture_output=True, check=False).stdout
+
+PROGRAM = r"""
+#include "net.h"
+
+alignas(NET_WORKSPACE_ALIGN) static unsigned char workspace[NET_WORKSPACE_BYTES];
+
+static const float kLower[][NET_INPUTS] = {LOWER};
+static const float kUpper[][NET_INPUTS] = {UPPER};
+
+int main() {
+  float low[NET_OUTPUTS], high[NET_OUTPUTS];
+  for (unsigned i = 0; i < sizeof kLower / sizeof kLower[0]; ++i)
+    if (net_bounds(kLower[i], kUpper[i], low, high, workspace, sizeof workspace) != BF_OK) return 1;
+  return 0;
+}
+"""
+
+
+@unittest.skipUnless(IS_GCC and shutil.which("gcov"), "gcov is GCC's")
+class Work(Case):
+    def run_boxes(self, boxes):
+        """Lines of net_bounds, each with how often it was executed."""
+        def rows(side):
+            return ", ".join("{" + ", ".join(f"{float(x).hex()}f" for x in box[side]) + "}"
+                             for box in boxes)
+        program = PROGRAM.replace("LOWER}", rows("lower") + "}").replace("UPPER}", rows("upper") + "}")
+        self.write("main.cpp", program)
+        for command in ([*CXX, "-std=c++17", "-O0", "--coverage", f"-I{SOURCE / 'runtime'}", "-c",
+                         "net.cpp", "-o", "net.o"],
+                        [*CXX, "-std=c++17", f"-I{SOURCE / 'runtime'}", "main.cpp", "net.o",
+                         "--coverage", "-o", "program"],
+                        ["./program"]):
+            subprocess.run(command, cwd=self.work, check=True, capture_output=True)
+        report = subprocess.run(["gcov", "--json-format", "--stdout", "net.gcda"], cwd=self.work,
+                                check=True, capture_output=True).stdout
+        source = (self.work / "net.cpp").read_text().splitlines()
+        counted = collections.Counter()
+        for file in json.loads(report.splitlines()[0])["files"]:
+            if file["file"] != "net.cpp":
+                continue
+            for line in file["lines"]:
+                if line.get("function_name") == "net_bounds":
+                    counted[line["line_number"]] = max(counted[line["line_number"]], line["count"])
+        self.assertTrue(counted)
+        return [(source[number - 1], count) for number, count in sorted(counted.items())]
+
+    def check(self, model, boxes, *options):
+        self.run_tool(model, "--name", "net", "-o", "net.cpp", "--no-library", "--target", "generic",
+                      *options)
+        manifest = json.loads((self.work / "net.json").read_text())
+        work = next(entry for entry in manifest["work"] if entry["entry"] == "bounds")
+        lines = self.run_boxes(boxes)
+        fewer = 0
+        for call in work["calls"]:
+            pattern = re.compile(rf"(^|[^\w:]){re.escape(call['function'])}[<(]")
+            found = [count for text, count in lines if pattern.search(text)]
+            self.assertTrue(found, f"{call['function']} is not called:\n{lines}")
+            most = call["at_most"] * len(boxes)
+            if call["always"]:
+                self.assertEqual(sum(found), most, call)
+            self.assertLessEqual(sum(found), most, call)
+            fewer += sum(found) < most
+        called = {match[1] for text, _ in lines
+                  for match in re.finditer(r"(bf::[a-z_]+)[<(]", text)}
+        listed = {call["function"] for call in work["calls"]}
+        self.assertLessEqual(called - listed, {"bf::check_box", "bf::check_workspace",
+                                               "bf::float_environment_ok", "bf::fuses_products"})
+        loops = [count for text, count in lines if "for (int first = 0" in text]
+        self.assertEqual(len(loops), sum("tiles of" in loop["over"] for loop in work["loops"]))
+        return fewer
+
+    def boxes_of(self, name):
+        golden = json.loads((MODELS / "golden" / f"{name}.json").read_text())
+        return [{side: box[side] for side in ("lower", "upper")} for box in golden["boxes"]]
+
+    def test_methods(self):
+        boxes = self.boxes_of("collision_avoidance_6x50")
+        for method, less in (("ibp", False), ("crown-ibp", False), ("crown", True),
+                             ("alpha-crown", True)):
+            fewer = self.check(CONTROLLER, boxes, "--method", method)
+            self.assertEqual(fewer > 0, less, f"{method}: {fewer} functions less often")
+
+    def test_all_neurons_open(self):
+        """On a box where every neuron is unstable, every count is reached."""
+        boxes = [{"lower": [-1e3] * 5, "upper": [1e3] * 5}]
+        self.assertEqual(self.check(CONTROLLER, boxes, "--method", "crown"), 0)
+
+    def test_operations_against_instructions(self):
+        """At least what every weight must be multiplied by."""
+        self.run_tool(CONTROLLER, "--name", "net", "-o", "net.cpp", "--no-library", "--method", "ibp")
+        manifest = json.loads((self.work / "net.json").read_text())
+        found = {entry["entry"]: entry["operations"] for entry in manifest["work"]}
+        weights = 5 * 50 + 5 * 50 * 50 + 50 * 5
+        self.assertGreaterEqual(found["bounds"], 4 * weights)
+        self.assertGreaterEqual(found["evaluate"], 2 * weights)
+        self.assertLess(found["bounds"], 5 * weights)
+
+
+if __name__ == "__main__":
+    unittest.main()
