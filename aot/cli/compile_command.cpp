@@ -75,7 +75,7 @@ bool is_plain_stem(const std::string& stem) {
 // Names of a project's own files and of its CMake targets.
 bool is_taken_in_project(const std::string& stem) {
   constexpr std::string_view kTaken[] = {
-      "bf", "board", "console", "example", "example_parallel", "run", "thread_executor"};
+      "bf", "board", "console", "example", "example_parallel", "library", "run", "thread_executor"};
   return std::ranges::find(kTaken, stem) != std::end(kTaken);
 }
 

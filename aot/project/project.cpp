@@ -14,6 +14,7 @@
 #include "aot/project/example.h"
 #include "aot/project/example_text.h"
 #include "aot/project/fill.h"
+#include "aot/project/packages.h"
 #include "aot/project/project_text.h"
 #include "aot/project/resources.h"
 #include "aot/project/runtime_files.h"
@@ -171,6 +172,7 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                          {"sizes", size_table(verifier, footprint)},
                          {"built", built},
                          {"calls", calls_text(footprint)},
+                         {"packages", has_threads(plan) ? "" : std::string(kPackages)},
                          {"work", work_text(plan)},
                          {"spec", spec_text(plan)}};
   for (auto& argument : build_arguments(verifier, stem, flags))
@@ -191,6 +193,7 @@ std::vector<EmittedFile> project_files(const Verifier& verifier, const std::stri
                                     {"README.md", fill(kReadme, arguments)}};
   for (EmittedFile& file : machine_files(verifier.plan.config.target))
     files.push_back(std::move(file));
+  for (EmittedFile& file : package_files(verifier, stem, flags)) files.push_back(std::move(file));
   if (verifier.plan.parallel.workers > 1 && has_threads(verifier.plan)) {
     files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
     files.push_back({"thread_executor.h", read_file(runtime_folder() / "host/thread_executor.h",

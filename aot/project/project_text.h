@@ -121,7 +121,7 @@ that a reading may stand for, and falls back where nothing is proven or a readin
 @how_built@
 Without CMake, in this folder:
 
-@commands@
+@commands@@packages@
 ## Use
 
     #include "@stem@.h"
@@ -157,6 +157,20 @@ that is known at run time alone.
 
 The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`
 and what lies in `bf/`) and everything else here may be used, changed and shipped without attribution.
+)";
+
+// Other build systems that know the folder.
+inline constexpr std::string_view kPackages = R"(
+Other build systems take this folder as it is, with the machine's flags of theirs:
+
+| file | for |
+|---|---|
+| `zephyr/module.yml` | Zephyr: `-DZEPHYR_EXTRA_MODULES=`, and the option of `zephyr/Kconfig` |
+| `library.json` | PlatformIO: in `lib/` |
+| `library.properties`, `src/` | Arduino: in `libraries/`; one source with one header |
+| `bf_aot.*.pdsc` | CMSIS-Pack, of Cortex-M |
+
+Where weights are in an assembler file, Zephyr's alone are there.
 )";
 
 // How the project is built for a machine that is not this one, or whose code has no system below.

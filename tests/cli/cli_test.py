@@ -496,10 +496,10 @@ class Project(Case):
         self.run_tool(TINY, "--project", "demo", "--target", "cortex-m7", "--no-library")
         demo = self.work / "demo"
         files = {path.name for path in demo.iterdir() if path.is_file()}
-        self.assertEqual({name for name in files if not name.startswith("bf")}, {
+        self.assertEqual({name for name in files if not name.startswith("bf.")}, {
             "CMakeLists.txt", "README.md", "example.c", "verifier.cpp", "verifier.h",
             "verifier.json", "toolchain.cmake", "board.h", "board.c", "console.c",
-            "board.ld"})
+            "board.ld", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
         readme = (demo / "README.md").read_text()
         for text in ("arm-none-eabi-g++ $flags -I. -c verifier.cpp", "-mcpu=cortex-m7", "mps2-an500",
                      "--target run"):
@@ -509,7 +509,7 @@ class Project(Case):
         self.assertNotIn("stdio", (demo / "example.c").read_text())
 
     def test_names_of_its_own(self):
-        for name in ("bf", "board", "console", "example", "run"):
+        for name in ("bf", "board", "console", "example", "library", "run"):
             _, errors = self.run_tool(TINY, "--project", "demo", "--no-library", "-o",
                                       f"{name}.cpp", code=2)
             self.assertIn(f"called '{name}'", errors)

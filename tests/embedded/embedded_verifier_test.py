@@ -40,8 +40,8 @@ import run_embedded
 # bf-aot's --target for each CPU: Cortex-M3 runs the portable code.
 TARGETS = {cpu: cpu for cpu in machine.CPUS if cpu != "host"} | {"cortex-m3": "generic"}
 VECTORS = ("aarch64", "cortex-a53")  # targets whose code holds them
-# CPUs without a floating-point unit.
-WITHOUT_FLOATS = ("cortex-m0plus", "cortex-m3", "riscv32")
+SOFT = ("cortex-m0plus", "cortex-m3", "riscv32")  # floats are libgcc's
+SOFT_DOUBLES = ("cortex-m4", "cortex-m33")  # of backward methods
 NO_CONTRACTION = "--flag=-ffp-contract=off"
 
 # How far a bound may be from the host's: this part of the width, and of the largest bound.
@@ -203,7 +203,19 @@ def check_same(result, host, key="outputs"):
         check(ours == theirs, f"box {i} differs from the host's bits:\n{ours}\n{theirs}")
 
 
-def check_limits(case, result):
+def check_operations(case, result, sources):
+    """Instructions of a call against the float operations that the manifest bounds: an instruction
+    does two at most, a multiplication with an addition."""
+    work = json.loads((sources / "verifier.json").read_text())["work"]
+    operations = next(entry["operations"] for entry in work if entry["entry"] == "bounds")
+    ratio = result["instructions"] / operations
+    most = 150 if case.cpu in SOFT else 12 if case.cpu in SOFT_DOUBLES else 4
+    print(f"  instructions for a float operation of the manifest: {ratio:.2f}")
+    check(ratio <= most, f"{ratio:.2f} instructions for an operation, at most {most} wanted")
+    check(case.method != "ibp" or ratio >= 0.5, f"{operations} operations are too many")
+
+
+def check_limits(case, result, sources=None):
     if not machine.CPUS[case.cpu].board:
         return
     code = result["text_bytes"] + result["library_bytes"]
@@ -217,6 +229,8 @@ def check_limits(case, result):
         return
     check(0 < code <= limits.code, f"{code} bytes of code, at most {limits.code} wanted")
     check(0 < ram <= limits.ram, f"{ram} bytes of memory, at most {limits.ram} wanted")
+    if sources:
+        check_operations(case, result, sources)
     per_weight = result["instructions"] / WEIGHTS_OF_ACASXU_SHAPE
     check(0 < per_weight <= limits.per_weight, f"{per_weight:.2f} instructions per weight, "
           f"at most {limits.per_weight} wanted")
@@ -231,7 +245,7 @@ def test_bounds(case):
     contracted = case.measure(case.cpu, sources)
     check_sound(case, contracted)
     print(f"  distance with contraction: {check_near(contracted, host):.3g} of the allowed")
-    check_limits(case, contracted)
+    check_limits(case, contracted, sources)
 
 
 # Functions of libgcc that compute with floats: of Arm's interface, and of GCC's own.
@@ -263,7 +277,7 @@ def test_integer(case):
     check_limits(case, result)
     manifest = json.loads((sources / "verifier.json").read_text())
     check(manifest["arithmetic"] == "integer", "the manifest says otherwise")
-    if case.cpu not in WITHOUT_FLOATS:
+    if case.cpu not in SOFT:
         return
     floats = case.measure(case.cpu, case.compile(target, "--arithmetic", "float", "--no-library"))
     expect_less(result, floats, "in floating point")
