@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Uses the installed CMake package to cross compile: cross_test.py BUILD SOURCE cortex-m4|aarch64.
+"""Uses the installed CMake package to cross compile: cross_test.py BUILD SOURCE MACHINE, one of
+cross/MACHINE.cmake.
 
 The host's architecture does not matter, the target follows from the toolchain file, options of the
 command line go through, and what a verifier depends on makes it again. Programs run under QEMU.
@@ -16,6 +17,8 @@ import tempfile
 import time
 
 TOOLS = {"cortex-m4": ["arm-none-eabi-g++", "qemu-system-arm"],
+         "cortex-m55": ["arm-none-eabi-g++", "qemu-system-arm"],
+         "riscv32": ["riscv64-unknown-elf-g++", "qemu-system-riscv32"],
          "aarch64": ["aarch64-linux-gnu-g++", "qemu-aarch64"]}
 MADE = "Compiling the verifier tiny"
 
@@ -63,7 +66,7 @@ def test(build, source, machine, work):
     prefix = work / "prefix"
     run("cmake", "--install", build, "--prefix", prefix)
     board = ""
-    if machine == "cortex-m4":
+    if machine != "aarch64":
         board = work / "board"
         run(prefix / "bin/bf-aot", source / "models/tiny.onnx", "--project", board, "--target",
             machine, "--no-library")
@@ -75,6 +78,11 @@ def test(build, source, machine, work):
     check(consumer.manifest()["options"]["target"]["name"] == machine, "another target")
     if board:  # the toolchain's flags overrule the target's
         flags = consumer.manifest()["build"]["flags"]
+    if machine == "cortex-m55":
+        check("-mcpu=cortex-m55" not in flags, flags)  # which has Helium
+    if machine in ("cortex-m55", "riscv32"):
+        return
+    if board:
         check([flag for flag in flags if "float-abi" in flag][-1] == "-mfloat-abi=softfp", flags)
     else:
         check(run("qemu-aarch64", consumer.build / "texts") ==

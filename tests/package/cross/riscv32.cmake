@@ -1,0 +1,10 @@
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR riscv32)
+set(CMAKE_C_COMPILER riscv64-unknown-elf-gcc)
+set(CMAKE_CXX_COMPILER riscv64-unknown-elf-g++)
+set(machine "-march=rv32imac -mabi=ilp32 -ffreestanding")
+set(CMAKE_C_FLAGS_INIT ${machine})
+set(CMAKE_CXX_FLAGS_INIT ${machine})
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-system-riscv32 -machine virt -bios none -display none
+  -monitor none -serial none -semihosting-config enable=on,target=native -kernel)
