@@ -148,11 +148,6 @@ nothing between calls. Calls with different workspaces may run at the same time.
 @calls@
 ## Time
 
-What bounds the time of a call: how often functions are called in it, and how often the loops of the
-entry point itself turn, whatever the box. Loops of kernels have literal bounds. Those of `bf::`
-functions run over the counts that they are called with. Nothing recurses, and no array has a length
-that is known at run time alone.
-
 @work@## Licence
 
 The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`

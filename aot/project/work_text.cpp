@@ -9,6 +9,20 @@
 namespace bf_aot::cli {
 namespace {
 
+constexpr std::string_view kFloats =
+    R"(What bounds the time of a call: how often functions are called in it, and how often the
+loops of the entry point itself turn, whatever the box. Loops of kernels have literal bounds. Those
+of `bf::` functions run over the counts that they are called with. Nothing recurses, and no array
+has a length that is known at run time alone.
+
+)";
+constexpr std::string_view kIntegers =
+    R"(What bounds the time of a call: each step of the source runs once in it, whatever the box,
+and its loops run over the extents that it is called with. A code is found among its steps by
+halving. Nothing recurses, and no array has a length that is known at run time alone.
+
+)";
+
 std::string row(std::string_view what, std::int64_t most, bool always) {
   return fmt::format("| {} | {}{} |\n", what, always ? "" : "at most ", most);
 }
@@ -31,7 +45,8 @@ std::string tables(const Plan& plan, const Entry& entry) {
 }  // namespace
 
 std::string work_text(const Plan& plan) {
-  std::string text;
+  if (plan.integer) return std::string(kIntegers);
+  std::string text(kFloats);
   for (const Entry& entry : plan.entries) text += tables(plan, entry);
   return text;
 }

@@ -156,6 +156,10 @@ bool set_float_mode(FloatMode mode) {
   if (mode == FloatMode::kDownward) bits = 2u << 22;
   if (mode == FloatMode::kTowardZero) bits = 3u << 22;
   if (mode == FloatMode::kFlushSubnormals) bits = 1u << 24;
+  // The other bits stay: ARMv8.1-M's low-overhead loops fault where LTPSIZE is not its reset value.
+  uint32_t fpscr;
+  __asm__ volatile("vmrs %0, fpscr" : "=r"(fpscr));
+  bits |= fpscr & ~0x1c00000u;
   __asm__ volatile("vmsr fpscr, %0" ::"r"(bits) : "memory");
   return true;
 #else

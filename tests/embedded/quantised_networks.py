@@ -9,57 +9,16 @@
 
 import math
 import pathlib
-import random
-import struct
-import sys
 
-import machine
-
-sys.path.insert(0, str(machine.ROOT / "models"))
-import onnx_format  # noqa: E402
-from onnx_format import node, value_info  # noqa: E402
-
-FLOAT, INT8 = 1, 3  # of ONNX's element types
+from networks import INT8, Maker, boxes, rounded
 
 
-def rounded(value):
-    """To float32."""
-    return struct.unpack("<f", struct.pack("<f", value))[0]
-
-
-class Maker:
+class RoundingMaker(Maker):
     """Layers of a network that is rounded to codes, or of its float parent."""
 
     def __init__(self, rounds):
+        super().__init__()
         self.rounds = rounds
-        self.random = random.Random(7)
-        self.nodes, self.constants = [], []
-
-    def constant(self, name, shape, values, kind=FLOAT):
-        code = "f" if kind == FLOAT else "b"
-        self.constants.append({"dims": list(shape), "data_type": kind, "name": name,
-                               "raw_data": struct.pack(f"<{len(values)}{code}", *values)})
-        return name
-
-    def weights(self, name, shape, fan_in):
-        count = math.prod(shape)
-        return self.constant(name, shape,
-                             [self.random.gauss(0, fan_in ** -0.5) for _ in range(count)])
-
-    def add(self, kind, *inputs, **attributes):
-        output = f"v{len(self.nodes)}"
-        self.nodes.append(node(kind, list(inputs), output, **attributes))
-        return output
-
-    def model(self, name, input_shape, outputs):
-        """What has been added; the last node makes the output."""
-        self.nodes[-1]["output"] = ["y"]
-        return onnx_format.encode("Model", {
-            "ir_version": 7, "producer_name": "bf-aot tests",
-            "graph": {"node": self.nodes, "name": name, "initializer": self.constants,
-                      "input": [value_info("x", input_shape)],
-                      "output": [value_info("y", [1, outputs])]},
-            "opset_import": [{"version": 13}]})
 
     def round(self, value, step, zero):
         if not self.rounds:
@@ -119,22 +78,10 @@ def dense_network(make, sizes=(64, 64, 64, 10)):
     return make.model("dense", [1, sizes[0]], sizes[-1]), sizes[0]
 
 
-def boxes(size):
-    """A wide one, a narrow one, one with fixed inputs, and a point."""
-    source = random.Random(11)
-    made = []
-    for radius in (0.25, 0.01, 0.05, 0.0):
-        middle = [source.uniform(-1, 1) for _ in range(size)]
-        radii = [0.0 if radius == 0.05 and i % 2 == 0 else radius for i in range(size)]
-        made.append({"lower": [rounded(m - r) for m, r in zip(middle, radii)],
-                     "upper": [rounded(m + r) for m, r in zip(middle, radii)]})
-    return made
-
-
-NETWORKS = {"quantised_image": lambda: image_network(Maker(rounds=True)),
-            "image": lambda: image_network(Maker(rounds=False)),
-            "quantised_dense": lambda: dense_network(Maker(rounds=True)),
-            "dense": lambda: dense_network(Maker(rounds=False))}
+NETWORKS = {"quantised_image": lambda: image_network(RoundingMaker(rounds=True)),
+            "image": lambda: image_network(RoundingMaker(rounds=False)),
+            "quantised_dense": lambda: dense_network(RoundingMaker(rounds=True)),
+            "dense": lambda: dense_network(RoundingMaker(rounds=False))}
 
 
 def write(name, folder):

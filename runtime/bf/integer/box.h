@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "bf.h"
+#include "bf/contract/integers.h"
 #include "bf/integer/codes.h"
 
 // The caller's floats without floating point: boxes to codes, codes to bounds. See

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include "bf/contract/integers.h"
 
 // How integer sums become codes of a grid: docs/proofs/integer-grid.md. No floating point, no heap;
 // all have internal linkage.

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
+#include "bf/contract/integers.h"
 #include "bf/integer/box.h"
 #include "bf/integer/codes.h"
 
