@@ -141,7 +141,10 @@ def check_library(project, tail, calls):
                                f"-print-file-name={each['archive']}").strip()
         found = [line.split() for line in project.tool("size", archive).splitlines()
                  if line.split()[5:6] == [each["object"]]]
-        check([sum(map(int, words[:3])) for words in found] == [each["bytes"]], f"{each}: {found}")
+        sizes = [sum(map(int, words[:3])) for words in found]
+        # The linker for RISC-V makes calls shorter.
+        kept = 0.95 if project.options.target == "riscv32" else 1
+        check(len(sizes) == 1 and kept * sizes[0] <= each["bytes"] <= sizes[0], f"{each}: {found}")
         shown = f"| {each['archive']}({each['object']}) | {each['bytes']} | "
         check(shown in tail, f"README.md: no {shown}")
     functions = [name for each in listed for name in each["functions"]]
