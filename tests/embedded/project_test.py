@@ -136,14 +136,14 @@ def check_library(project, tail, calls):
     if listed is None:
         check(not project.board, "the manifest of a board has no library")
         return
+    # The linker for RISC-V makes calls shorter, in each program others.
+    kept = 0.95 if project.options.target == "riscv32" else 1
     for each in listed:
         archive = project.tool("g++", *project.target_flags(),
                                f"-print-file-name={each['archive']}").strip()
         found = [line.split() for line in project.tool("size", archive).splitlines()
                  if line.split()[5:6] == [each["object"]]]
         sizes = [sum(map(int, words[:3])) for words in found]
-        # The linker for RISC-V makes calls shorter.
-        kept = 0.95 if project.options.target == "riscv32" else 1
         check(len(sizes) == 1 and kept * sizes[0] <= each["bytes"] <= sizes[0], f"{each}: {found}")
         shown = f"| {each['archive']}({each['object']}) | {each['bytes']} | "
         check(shown in tail, f"README.md: no {shown}")
@@ -157,7 +157,7 @@ def check_library(project, tail, calls):
               if len(line.split()) == 4}
     for each in listed:
         for name in set(each["functions"]) & set(linked):
-            check(linked[name] <= each["bytes"], f"{name} has {linked[name]} bytes: {each}")
+            check(kept * linked[name] <= each["bytes"], f"{name} has {linked[name]} bytes: {each}")
 
 
 def check_work(project):
