@@ -31,6 +31,8 @@ Paid paid_for(Pays pays) {
       return {"kAbsolute", "an addend for underflow and for what rounded biases lose"};
     case Pays::kCentreRelative:
       return {"kCentreRelative", "gamma of a centre in double"};
+    case Pays::kPay:
+      return {"kPay", "times what a centre may miss: prices relative to a radius pay that much"};
     case Pays::kRowNorm:
       return {"kRowNorm", "the largest sum of magnitudes of a row of weights"};
     case Pays::kBiasNorm:

@@ -225,6 +225,11 @@ void StepCoster::visit(const CentreAffine& step, const StepActivity&) {
       operations * (lanes > 1 ? slots(code, lanes / 2, 1, profile_.chains) : radius.slots32);
   centre.bytes = operations * radius.bytes;
   also(Family::kCentreAffine, 1, centre, code.residual ? working_set_ : 4.0 * code.in * code.panel);
+  if (step.magnitudes) {
+    add(Family::kCentreAffine, code.function, step.kernel, 1, radius, lanes, working_set_);
+    also(Family::kCentreAffine, 1, centre,
+         code.residual ? working_set_ : 4.0 * code.in * code.panel);
+  }
   Work slack, around;
   slack.items = layer(step.layer).in;
   around.items = layer(step.layer).out;
@@ -268,7 +273,8 @@ void StepCoster::visit(const CentreSum& step, const StepActivity&) {
     Work slack;
     slack.items = region.terms[t].in;
     add(Family::kCentreSlack, "centre_slack", -1, 1, slack);
-    forward_term(step.layer, t, step.parts[t].kernel, false);
+    for (int passes = step.magnitudes ? 2 : 1; passes > 0; --passes)
+      forward_term(step.layer, t, step.parts[t].kernel, false);
   }
 }
 

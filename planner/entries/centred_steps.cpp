@@ -11,6 +11,9 @@
 namespace bf_aot {
 namespace {
 
+// Errors of weights that are more than those of folding, relative.
+constexpr double kUncertain = 0x1p-40;
+
 int most_products(const Layer& layer) {
   int entries = 0;
   for (const Term& term : layer.terms) entries += term.row_entries;
@@ -28,6 +31,24 @@ void CentredSteps::add_state(LayerId index, bool interval, Relaxed& state) {
     state.above = buffer(name + "_above", Element::kFloat32, padded(index));
   }
   state.slack = buffer(name + "_slack", Element::kFloat64, bf::kSlack);
+}
+
+// What the constants of a layer may miss grows with its own neurons' |W| |c| where that is not lost
+// beside the roundings of centres: under float32 semantics. `step`: with the constants of a slack,
+// `centre` the gamma of its centres; in: of the largest term.
+template <typename CentreStep>
+void CentredSteps::add_magnitudes(LayerId index, std::int64_t in, double centre, CentreStep& step) {
+  const AffineErrors& errors = layer(index).errors;
+  if (errors.weight_residual < kUncertain || step.below == BufferId::kNone) return;
+  const std::string& name = layer(index).name;
+  CentreMagnitudes made;
+  made.in = buffer(name + "_magnitude_in", Element::kFloat32, in);
+  made.out = buffer(name + "_magnitude", Element::kFloat32, padded(index));
+  made.relative = step.centre_relative * step.inflate;
+  made.absolute = (step.absolute + centre * errors.bias_norm) * (1 + 0x1p-40);
+  made.pay = (1 + 0x1p-40) / errors.weight_relative;
+  step.centre_relative = step.absolute = 0;
+  step.magnitudes = made;
 }
 
 // interval: whether bounds are made of it here.
@@ -61,6 +82,7 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
       exact * drop(ErrorTerm::kUnderflow, (2.0 * region.in + 2 + errors.row_norm) * 0x1p-147);
   step.row_norm = errors.row_norm;
   step.bias_norm = errors.bias_norm;
+  add_magnitudes(index, region.in, drop(ErrorTerm::kCentre, gamma_double(region.in + 8)), step);
   entry_.steps.push_back(step);
 }
 
@@ -95,6 +117,9 @@ void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
                            (1 + 2 * errors.weight_relative) * (1 + 0x1p-40);
     step.absolute = drop(ErrorTerm::kBiasRounding, errors.bias_double) * (1 + 0x1p-40) +
                     drop(ErrorTerm::kUnderflow, (2.0 * products + 2 + errors.row_norm) * 0x1p-147);
+    int largest = 0;
+    for (const Term& term : region.terms) largest = std::max(largest, term.in);
+    add_magnitudes(index, largest, drop(ErrorTerm::kCentre, gamma_double(products + 8)), step);
   }
   entry_.steps.push_back(std::move(step));
 }

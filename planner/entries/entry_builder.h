@@ -146,6 +146,8 @@ class CentredSteps : protected LineSteps {
 
  private:
   void add_state(LayerId index, bool interval, Relaxed& state);
+  template <typename CentreStep>
+  void add_magnitudes(LayerId index, std::int64_t in, double centre, CentreStep& step);
   void centre_affine(LayerId index, bool interval, Relaxed& state);
   void centre_sum(LayerId index, Relaxed& state);
   int backward_depth(LayerId index) const;

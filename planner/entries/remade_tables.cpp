@@ -78,6 +78,11 @@ class BackwardSteps::Repeats {
     step.centre_out = grown(centre_, "centre", Element::kFloat64, count);
     step.radius_out = grown(radius_, "radius", Element::kFloat32, count);
     step.below = step.above = grown(interval_, "interval", Element::kFloat32, count);
+    if (step.magnitudes) {
+      step.magnitudes->in = grown(magnitude_in_, "magnitude_in", Element::kFloat32,
+                                  builder_.entry_.buffer(step.magnitudes->in).count);
+      step.magnitudes->out = grown(magnitude_, "magnitude", Element::kFloat32, count);
+    }
     step.slack = grown(slack_, "slack", Element::kFloat64, bf::kSlack);
   }
 
@@ -123,6 +128,7 @@ class BackwardSteps::Repeats {
   std::string name_;
   BufferId centre_ = BufferId::kNone, radius_ = BufferId::kNone, interval_ = BufferId::kNone;
   BufferId slack_ = BufferId::kNone, table_ = BufferId::kNone;
+  BufferId magnitude_in_ = BufferId::kNone, magnitude_ = BufferId::kNone;
   std::vector<Slot> slots_;  // activations of the layers before
   std::map<LayerId, std::size_t> of_layer_;
 };

@@ -20,12 +20,13 @@ Argument summed_radius(const CentreAffine& step) {
   return step.below == BufferId::kNone ? Null{} : at(step.radius_in);
 }
 
-void centre_kernel(Lowering& l, const CentreAffine& step) {
+// The kernel makes centres, and |W| times a radius.
+void centre_kernel(Lowering& l, const CentreAffine& step, BufferId radius_in, BufferId radius_out) {
   Arguments arguments = {l.table(step.layer, TableKind::kWeight)};
   if (l.kernel(step.kernel).residual)
     arguments.push_back(l.table(step.layer, TableKind::kResidual));
-  append(arguments, {l.table(step.layer, TableKind::kBiasDouble), at(step.centre_in),
-                     at(step.radius_in), at(step.centre_out), at(step.radius_out)});
+  append(arguments, {l.table(step.layer, TableKind::kBiasDouble), at(step.centre_in), at(radius_in),
+                     at(step.centre_out), at(radius_out)});
   if (step.live_in != BufferId::kNone) arguments.push_back(at(step.live_in));
   l.part(step.kernel);
   l.call(KernelCall{step.kernel}, std::move(arguments));
@@ -65,6 +66,11 @@ Arguments relax_arguments(const Lowering& l, const Relax& step) {
 }
 
 }  // namespace
+
+void magnitudes(Lowering& l, BufferId centre, std::int64_t n, const CentreMagnitudes& to) {
+  l.part("magnitudes");
+  l.call(Routine::kMagnitudes, {at(centre), number(n * l.entry().boxes), at(to.in)});
+}
 
 void lower(Lowering& l, const BindBox& step) {
   const bool several = l.entry().boxes > 1;
@@ -113,7 +119,11 @@ void lower(Lowering& l, const IntervalAffine& step) {
 void lower(Lowering& l, const CentreAffine& step) {
   const Layer& layer = l.layer(step.layer);
   const bool several = l.entry().boxes > 1;
-  centre_kernel(l, step);
+  if (step.magnitudes) {
+    magnitudes(l, step.centre_in, layer.in, *step.magnitudes);
+    centre_kernel(l, step, step.magnitudes->in, step.magnitudes->out);
+  }
+  centre_kernel(l, step, step.radius_in, step.radius_out);
   l.part("centre_slack");
   Arguments slack = {at(step.centre_in),
                      summed_radius(step),
@@ -128,6 +138,7 @@ void lower(Lowering& l, const CentreAffine& step) {
   else
     l.call(Routine::kCentreSlack, std::move(slack));
   if (step.below == BufferId::kNone) return;
+  if (step.magnitudes) return interval_of_neurons(l, layer.out, step);
   l.part("interval_around");
   Arguments around = {at(step.radius_out),
                       number(layer.out),

@@ -76,6 +76,19 @@ Constant rounded_up(double value, Pays pays);
 Errors errors_of(const RelaxProduct& step);
 void append(Arguments& to, Arguments more);
 
+// |c| of a tensor of n elements; of all boxes.
+void magnitudes(Lowering& l, BufferId centre, std::int64_t n, const CentreMagnitudes& to);
+// What follows the radii of a layer of n neurons with magnitudes.
+template <typename CentreStep>
+void interval_of_neurons(Lowering& l, std::int64_t n, const CentreStep& step) {
+  const CentreMagnitudes& m = *step.magnitudes;
+  l.part("interval_of_neurons");
+  l.call(Routine::kIntervalOfNeurons,
+         {at(m.out), number(n * l.entry().boxes), exact(step.inflate, Pays::kInflate),
+          exact(m.relative, Pays::kWeightRelative), exact(m.absolute, Pays::kAbsolute),
+          exact(m.pay, Pays::kPay), at(step.radius_out), at(step.below), at(step.above)});
+}
+
 // The layer's convolution, as the network lays out its images.
 Shape shape_made(const Lowering& l, LayerId layer);
 

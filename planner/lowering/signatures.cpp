@@ -16,6 +16,11 @@ const std::vector<Signature>& signatures() {
       {Routine::kIntervalAround, "interval_around", "bf/core/bounds.h", "",
        "in float radius[n], int n, real inflate, element slack, out float below[n], out float "
        "above[n]"},
+      {Routine::kMagnitudes, "magnitudes", "bf/core/bounds.h", "",
+       "in double centre[n], int n, out float magnitude[n]"},
+      {Routine::kIntervalOfNeurons, "interval_of_neurons", "bf/core/bounds.h", "",
+       "in float magnitude[n], int n, real inflate, real relative, real absolute, real pay, inout "
+       "float radius[n], out float below[n], out float above[n]"},
       {Routine::kWriteBounds, "write_bounds", "bf/core/bounds.h", "",
        "int n, bool relu, in double centre[n], in float below[n], in float above[n], out float "
        "lower[n], out float upper[n]"},

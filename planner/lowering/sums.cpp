@@ -50,16 +50,24 @@ void interval_term(Lowering& l, const IntervalSum& step, int t) {
          {Flag{t > 0}}, std::move(arguments));
 }
 
-void centre_term(Lowering& l, const CentreSum& step, int t) {
+void centre_term(Lowering& l, const CentreSum& step, int t, BufferId radius_in,
+                 BufferId radius_out) {
   const SumPart& part = step.parts[static_cast<std::size_t>(t)];
   Arguments arguments = term_arguments(l, step.layer, t, true);
   append(arguments,
-         {at(part.centre_in), at(part.radius_in), SumRounding{l.layer(step.layer).exact_centre},
-          at(step.centre_out), at(step.radius_out)});
+         {at(part.centre_in), at(radius_in), SumRounding{l.layer(step.layer).exact_centre},
+          at(step.centre_out), at(radius_out)});
   l.part(part.kernel);
   l.call(by_map(l.term(step.layer, t).map, Routine::kConvCentre, Routine::kSparseCentre,
                 Routine::kGatherCentre),
          std::move(arguments));
+}
+
+void start_sum(Lowering& l, const CentreSum& step, BufferId radius) {
+  l.part("sum");
+  l.call(Routine::kStartSum,
+         {l.table(step.layer, TableKind::kBiasDouble), number(l.layer(step.layer).out),
+          number(bias_run(l.plan(), step.layer)), at(step.centre_out), at(radius)});
 }
 
 }  // namespace
@@ -97,15 +105,20 @@ void lower(Lowering& l, const IntervalMax& step) {
 
 void lower(Lowering& l, const CentreSum& step) {
   const Layer& layer = l.layer(step.layer);
-  l.part("sum");
-  l.call(Routine::kStartSum,
-         {l.table(step.layer, TableKind::kBiasDouble), number(layer.out),
-          number(bias_run(l.plan(), step.layer)), at(step.centre_out), at(step.radius_out)});
+  if (step.magnitudes) {
+    start_sum(l, step, step.magnitudes->out);
+    for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
+      magnitudes(l, step.parts[static_cast<std::size_t>(t)].centre_in, l.term(step.layer, t).in,
+                 *step.magnitudes);
+      centre_term(l, step, t, step.magnitudes->in, step.magnitudes->out);
+    }
+  }
+  start_sum(l, step, step.radius_out);
   l.call(Routine::kClearSlack, {at(step.slack)});
   for (int t = 0; t < static_cast<int>(step.parts.size()); ++t) {
     const SumPart& part = step.parts[static_cast<std::size_t>(t)];
     const Term& term = l.term(step.layer, t);
-    centre_term(l, step, t);
+    centre_term(l, step, t, part.radius_in, step.radius_out);
     l.part("centre_slack");
     l.call(Routine::kAddCentreSlack, {at(part.centre_in), at(part.radius_in), number(term.in),
                                       exact(term.row_norm, Pays::kRowNorm), at(step.slack)});
@@ -114,6 +127,7 @@ void lower(Lowering& l, const CentreSum& step) {
   l.call(Routine::kFinishSlack, {exact(step.centre_relative, Pays::kCentreRelative),
                                  exact(step.bias_norm, Pays::kBiasNorm),
                                  exact(step.absolute, Pays::kAbsolute), at(step.slack)});
+  if (step.magnitudes) return interval_of_neurons(l, layer.out, step);
   l.call(Routine::kIntervalAround,
          {at(step.radius_out), number(layer.out), exact(step.inflate, Pays::kInflate),
           ElementOf{step.slack, 0}, at(step.below), at(step.above)});

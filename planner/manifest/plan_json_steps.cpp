@@ -101,6 +101,15 @@ Json fields(const Names& names, const IntervalMax& step) {
           {"kernel", names.kernel(step.kernel)}};
 }
 
+Json magnitudes_json(const Names& names, const std::optional<CentreMagnitudes>& magnitudes) {
+  if (!magnitudes) return nullptr;
+  return {{"in", names.buffer(magnitudes->in)},
+          {"out", names.buffer(magnitudes->out)},
+          {"relative", magnitudes->relative},
+          {"absolute", magnitudes->absolute},
+          {"pay", magnitudes->pay}};
+}
+
 Json fields(const Names& names, const CentreAffine& step) {
   return {{"layer", names.layer(step.layer)},
           {"centre_in", names.buffer(step.centre_in)},
@@ -116,6 +125,7 @@ Json fields(const Names& names, const CentreAffine& step) {
           {"absolute", step.absolute},
           {"row_norm", step.row_norm},
           {"bias_norm", step.bias_norm},
+          {"magnitudes", magnitudes_json(names, step.magnitudes)},
           {"kernel", names.kernel(step.kernel)}};
 }
 
@@ -130,7 +140,8 @@ Json fields(const Names& names, const CentreSum& step) {
           {"inflate", step.inflate},
           {"centre_relative", step.centre_relative},
           {"absolute", step.absolute},
-          {"bias_norm", step.bias_norm}};
+          {"bias_norm", step.bias_norm},
+          {"magnitudes", magnitudes_json(names, step.magnitudes)}};
 }
 
 Json fields(const Names& names, const Relax& step) {

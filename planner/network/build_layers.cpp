@@ -274,6 +274,7 @@ class LayerBuilder {
     Expression made;
     if (ones) {
       made = take(node.inputs[0]);
+      multiply_by_ones(op.factor, made);
       made.bias = add_constants(std::move(made.bias), op.offset);
     } else {
       made.origin = node.origin;

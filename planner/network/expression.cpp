@@ -48,6 +48,22 @@ Expression conv_expression(const Conv& conv, LayerId input, const Origin& origin
   return made;
 }
 
+void multiply_by_ones(const Constant& factor, Expression& expression) {
+  if (factor.is_exact()) return;
+  // |w* (1 + d) - w| <= |w* - w| + |w*| d, for both bounds.
+  const double d = *std::ranges::max_element(factor.error);
+  AffineErrors& errors = expression.errors;
+  const double grown = up(d * up(1 + errors.weight_relative));
+  errors.weight_relative = up(errors.weight_relative + grown);
+  errors.weight_residual = up(errors.weight_residual + grown);
+  Constant& bias = expression.bias;
+  if (bias.error.empty()) bias.error.assign(bias.data.size(), 0);
+  for (std::size_t i = 0; i < bias.data.size(); ++i) {
+    const double size = up(std::abs(bias.data[i]) + bias.error[i]);
+    bias.error[i] = up(bias.error[i] + up(size * factor.error[i]));
+  }
+}
+
 void add_expression(Expression expression, Expression& sum) {
   std::ranges::move(expression.terms, std::back_inserter(sum.terms));
   sum.bias = add_constants(std::move(sum.bias), expression.bias);

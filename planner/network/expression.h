@@ -24,6 +24,9 @@ Constant add_constants(Constant a, const Constant& b);
 // Throws: CompileError BF2103 when a weight is beyond float32.
 Expression conv_expression(const Conv& conv, LayerId input, const Origin& origin);
 
+// expression times factors that are 1 but for their errors, one for each element.
+void multiply_by_ones(const Constant& factor, Expression& expression);
+
 // sum += expression.
 void add_expression(Expression expression, Expression& sum);
 

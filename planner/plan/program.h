@@ -103,6 +103,7 @@ enum class Pays : std::uint8_t {
   kMagnitude,
   kAbsolute,
   kCentreRelative,
+  kPay,
   kRowNorm,
   kBiasNorm,
   kProduct,

@@ -11,6 +11,8 @@ enum class Routine : std::uint8_t {
   kBindDouble,
   kCentreSlack,
   kIntervalAround,
+  kMagnitudes,
+  kIntervalOfNeurons,
   kWriteBounds,
   kListAll,
   kListUnstable,

@@ -70,8 +70,8 @@ std::vector<InPlace> in_place(const TightenLines& step) {
   return {{step.radius, step.below}};
 }
 
-// interval_around() of runtime/bf/core/bounds.h, the last routine of both steps, reads radius j,
-// then writes below j and above j, which are equal.
+// interval_around() or interval_of_neurons() of runtime/bf/core/bounds.h, the last routine of both
+// steps, reads radius j, then writes below j and above j, which are equal.
 template <typename Centre>
 std::vector<InPlace> around_centre(const Centre& step) {
   if (step.below == BufferId::kNone) return {};
@@ -112,10 +112,15 @@ class Renaming {
   void operator()(CentreAffine& step) const {
     rename({&step.centre_in, &step.radius_in, &step.live_in, &step.centre_out, &step.radius_out,
             &step.below, &step.above, &step.slack});
+    (*this)(step.magnitudes);
   }
   void operator()(CentreSum& step) const {
     for (SumPart& part : step.parts) (*this)(part);
     rename({&step.centre_out, &step.radius_out, &step.below, &step.above, &step.slack});
+    (*this)(step.magnitudes);
+  }
+  void operator()(std::optional<CentreMagnitudes>& magnitudes) const {
+    if (magnitudes) rename({&magnitudes->in, &magnitudes->out});
   }
   void operator()(Relax& step) const {
     rename({&step.centre, &step.below, &step.above, &step.radius, &step.slack, &step.table,

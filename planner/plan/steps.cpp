@@ -48,15 +48,25 @@ Access access(const IntervalMax& step) {
   return make_access({step.centre_in, step.radius_in}, {step.centre_out, step.radius_out});
 }
 
+void add_writes(const std::optional<CentreMagnitudes>& magnitudes, Access& access) {
+  if (!magnitudes) return;
+  add(access.writes, magnitudes->in);
+  add(access.writes, magnitudes->out);
+}
+
 Access access(const CentreAffine& step) {
-  return make_access({step.centre_in, step.radius_in, step.live_in},
-                     {step.centre_out, step.radius_out, step.below, step.above, step.slack});
+  Access access =
+      make_access({step.centre_in, step.radius_in, step.live_in},
+                  {step.centre_out, step.radius_out, step.below, step.above, step.slack});
+  add_writes(step.magnitudes, access);
+  return access;
 }
 
 Access access(const CentreSum& step) {
   Access access =
       make_access({}, {step.centre_out, step.radius_out, step.below, step.above, step.slack});
   add_reads(step.parts, access);
+  add_writes(step.magnitudes, access);
   return access;
 }
 

@@ -30,6 +30,18 @@ struct BindBox {
   bool operator==(const BindBox&) const = default;
 };
 
+// What the centre of each neuron may miss, where weights are uncertain by more than a layer's
+// largest row and activation should pay for: own_j = relative (|W| |c|)_j + absolute. The pass over
+// the weights that makes radii runs once more, first, with |c| in place of the radius.
+struct CentreMagnitudes {
+  BufferId in = BufferId::kNone;   // |c| of a term's input, float; scratch
+  BufferId out = BufferId::kNone;  // |W| |c|; scratch
+  double relative = 0;
+  double absolute = 0;
+  double pay = 0;  // radius_out_j grows by pay own_j, so that prices relative to it pay own_j
+  bool operator==(const CentreMagnitudes&) const = default;
+};
+
 // Centre of z = W a + b in double and the interval radius around it.
 struct CentreAffine {
   LayerId layer = 0;
@@ -46,6 +58,7 @@ struct CentreAffine {
   double absolute = 0;               //         + absolute
   double row_norm = 0;
   double bias_norm = 0;
+  std::optional<CentreMagnitudes> magnitudes;  // then centre_relative and absolute are 0
   KernelId kernel = 0;
   bool operator==(const CentreAffine&) const = default;
 };
@@ -62,6 +75,7 @@ struct CentreSum {
   double centre_relative = 0;  // slack = centre_relative (sum of row_norm max|c|, + bias_norm)
   double absolute = 0;         //         + absolute
   double bias_norm = 0;
+  std::optional<CentreMagnitudes> magnitudes;  // as CentreAffine's
   bool operator==(const CentreSum&) const = default;
 };
 

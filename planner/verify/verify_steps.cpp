@@ -86,6 +86,18 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const IntervalMax& step) {
   return uses.list;
 }
 
+// in: of the largest term. Uncertain weights need them, or a slack.
+template <typename CentreStep>
+void check_magnitudes(const Layer& layer, const CentreStep& step, std::int64_t in, Uses& uses) {
+  if (!step.magnitudes) return;
+  const CentreMagnitudes& m = *step.magnitudes;
+  BF_CHECK(step.below != BufferId::kNone);
+  check_error_terms({m.relative, m.absolute, m.pay});
+  BF_CHECK(m.pay * layer.errors.weight_relative >= 1);
+  uses.scratch(m.in, kFloat, in);
+  uses.scratch(m.out, kFloat, layer.out);
+}
+
 std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& step) {
   const Layer& layer = checked_layer(plan, step.layer);
   BF_CHECK(layer.kind == LayerKind::kDense);
@@ -99,6 +111,7 @@ std::vector<Use> uses(const Plan& plan, const Entry& entry, const CentreAffine& 
   uses.read(step.centre_in, Role::kCentre, layer.input, kDouble, layer.in);
   uses.read(step.radius_in, Role::kRadius, layer.input, kFloat, layer.in);
   read_live(plan, step.live_in, layer.input, uses);
+  check_magnitudes(layer, step, layer.in, uses);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   BF_CHECK((step.below == BufferId::kNone) == (step.above == BufferId::kNone));
@@ -116,13 +129,16 @@ std::vector<Use> uses(const Plan& plan, const Entry&, const CentreSum& step) {
   BF_CHECK(step.parts.size() == layer.terms.size());
   check_error_terms({step.inflate, step.centre_relative, step.absolute, step.bias_norm});
   Uses uses;
+  std::int64_t largest = 0;
   for (std::size_t i = 0; i < step.parts.size(); ++i) {
     const SumPart& part = step.parts[i];
     const Term& term = layer.terms[i];
     kernel_of(plan, part.kernel, KernelKind::kTermCentre, term.in, layer.out);
     uses.read(part.centre_in, Role::kCentre, term.input, kDouble, term.in);
     uses.read(part.radius_in, Role::kRadius, term.input, kFloat, term.in);
+    largest = std::max<std::int64_t>(largest, term.in);
   }
+  check_magnitudes(layer, step, largest, uses);
   uses.write(step.centre_out, Role::kMiddle, step.layer, kDouble, layer.out);
   uses.write(step.radius_out, Role::kSpread, step.layer, kFloat, layer.out);
   uses.overwrite(step.below, step.radius_out, Role::kBelow, step.layer, kFloat, layer.out);

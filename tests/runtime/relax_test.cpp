@@ -78,6 +78,50 @@ TEST(Bounds, IntervalsOnLanesAreThoseOfScalars) {
   }
 }
 
+// In exact arithmetic: what each neuron's centre may miss is in its bounds, and in the radius that
+// prices are relative to.
+TEST(Bounds, IntervalsOfNeuronsHoldWhatCentresMiss) {
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const int n = random.between(1, 40);
+    const std::vector<float> radius = random.radii(n, kAllNumbers[random.below(5)]);
+    const std::vector<float> magnitude = random.radii(n, kAllNumbers[random.below(5)]);
+    const double inflate = 1 + 0x1p-20 * random.unit();
+    const double relative = std::ldexp(random.unit(), -random.between(10, 24));
+    const double absolute = random.below(3) == 0 ? 0 : std::ldexp(random.unit(), -20);
+    const double pay = std::ldexp(1 + random.unit(), random.between(10, 24));
+    std::vector<float> grown = radius, below = radius, above = radius;
+    bf::interval_of_neurons(magnitude.data(), n, inflate, relative, absolute, pay, grown.data(),
+                            below.data(), above.data());
+    for (std::size_t j = 0; j < radius.size(); ++j) {
+      EXPECT_EQ(std::memcmp(&below[j], &above[j], sizeof(float)), 0);
+      if (!std::isfinite(below[j]) || !std::isfinite(grown[j])) continue;
+      const auto number = [](float x) { return exact(static_cast<double>(x)); };
+      const mpq_class own = number(magnitude[j]) * exact(relative) + exact(absolute);
+      EXPECT_GE(number(below[j]), number(radius[j]) * exact(inflate) + own);
+      EXPECT_GE(number(grown[j]), number(radius[j]) + own * exact(pay));
+      EXPECT_LE(number(below[j]),
+                (number(radius[j]) * exact(inflate) + own) * exact(1 + 0x1p-22) + exact(0x1p-148));
+    }
+    const float infinite[] = {kInfinity, 1}, one[] = {1, std::numeric_limits<float>::quiet_NaN()};
+    float spread[] = {one[0], one[1]}, low[2], high[2];
+    bf::interval_of_neurons(infinite, 2, inflate, 0x1p-24, absolute, pay, spread, low, high);
+    EXPECT_TRUE(std::isinf(low[0]) && std::isinf(high[1]) && std::isinf(spread[0]));
+  }
+}
+
+TEST(Bounds, MagnitudesAreRoundedUp) {
+  const double centre[] = {-1 - 0x1p-40, 0, 0x1p-160, -3, 1e300};
+  float magnitude[5];
+  bf::magnitudes(centre, 5, magnitude);
+  EXPECT_EQ(magnitude[0], 1 + 0x1p-23F);
+  EXPECT_EQ(magnitude[1], 0);
+  EXPECT_EQ(magnitude[2], 0x1p-149F);
+  EXPECT_EQ(magnitude[3], 3);
+  EXPECT_EQ(magnitude[4], kInfinity);
+}
+
 // How often offsets do not pay for what a row may lose, of random ones with the given factor, in
 // exact arithmetic: A x slope rounded up, and the error of a float sum of offsets.
 int unpaid(double (*factor)(double gamma)) {

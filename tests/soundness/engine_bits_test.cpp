@@ -243,10 +243,27 @@ class EngineBits : public ::testing::Test {
       }
   }
 
+  // Dense networks and graphs whose constants have the bounds of float32 semantics.
+  void add_float32(int way) {
+    const Method methods[] = {Method::kCrown, Method::kAlphaCrown, Method::kCrownIbp};
+    for (const Method method : methods) {
+      PlannerConfig config = configured(method, way);
+      config.semantics = Semantics::kFloat32;
+      const Net net = random_net(random_, static_cast<Family>(way % kFamilies));
+      add_graph(to_graph(net), net.outputs(), config, "float32, dense");
+      const Example example = random_example(random_, testing::Numbers::kFloats);
+      std::int64_t outputs = 0;
+      for (const ValueId id : example.graph.outputs)
+        outputs += element_count(example.graph.value(id).shape);
+      add_graph(example.graph, static_cast<int>(outputs), config, "float32, general");
+    }
+  }
+
   void add_graph(Graph graph, int outputs, const PlannerConfig& config, const char* label) {
     const LinearSpec spec = random_spec(random_, outputs);
     PassOptions passes;
     passes.spec = &spec;
+    if (config.semantics == Semantics::kFloat32) passes.float32 = Float32Semantics{};
     try {
       normalise(graph, passes);
     } catch (const CompileError& error) {
@@ -409,6 +426,7 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
     add_general(way, 2);
     add_dense_property(way);
     add_general_property(way);
+    add_float32(way);
   }
   add_images(0, {Method::kIbp, Method::kCrown, Method::kAlphaCrown});
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});

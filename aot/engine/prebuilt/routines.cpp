@@ -39,6 +39,8 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kBindDouble, {}, thunk<static_cast<BindDouble>(bf::bind_box)>},
     {Routine::kCentreSlack, {}, thunk<bf::centre_slack>},
     {Routine::kIntervalAround, {}, thunk<bf::interval_around>},
+    {Routine::kMagnitudes, {}, thunk<bf::magnitudes>},
+    {Routine::kIntervalOfNeurons, {}, thunk<bf::interval_of_neurons>},
     {Routine::kWriteBounds, {}, thunk<bf::write_bounds>},
     {Routine::kListAll, {}, thunk<bf::list_all>},
     {Routine::kListUnstable, {}, thunk<bf::list_unstable>},

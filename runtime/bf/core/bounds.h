@@ -168,6 +168,26 @@ static inline void interval_around(const float* radius, int n, double inflate, d
     below[j] = above[j] = float_up(static_cast<double>(radius[j]) * inflate + slack);
 }
 
+// Where weights are uncertain, what a centre may miss is told for each neuron: own_j = relative
+// (|W| |c|)_j + absolute. magnitude_k >= |c_k|, the input of the product.
+static inline void magnitudes(const double* centre, int n, float* magnitude) {
+  for (int k = 0; k < n; ++k) magnitude[k] = float_up(__builtin_fabs(centre[k]));
+}
+
+// below_j = above_j >= inflate radius_j + own_j; radius_j grows by pay own_j, so that who loses
+// radius_j / pay, or more, loses own_j as well. magnitude: |W| |c|, as computed; `relative`
+// and `inflate` hold factors for its roundings and for those here. below and above may be radius.
+static inline void interval_of_neurons(const float* magnitude, int n, double inflate,
+                                       double relative, double absolute, double pay, float* radius,
+                                       float* below, float* above) {
+  for (int j = 0; j < n; ++j) {
+    const double own = (static_cast<double>(magnitude[j]) * relative + absolute) * kDoubleSlack;
+    const double spread = static_cast<double>(radius[j]);
+    radius[j] = float_up((spread + own * pay) * kDoubleSlack);
+    below[j] = above[j] = float_up(spread * inflate + own);
+  }
+}
+
 // ---- linear relaxation
 
 // Errors of a backward step that the offsets of a relaxation's table pay; see Relax in the plan.

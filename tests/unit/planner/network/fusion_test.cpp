@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "planner/network/expression.h"
 #include "planner/network/fusion_classes.h"
+#include "planner/network/linear_terms.h"
 #include "planner/planner.h"
 
 // Which operators join into one layer.
@@ -51,6 +53,28 @@ TEST(Fusion, ClassesOfTheOperators) {
     EXPECT_EQ(fusion_rule(op).kind, FusionClass::kOpaque) << op_name(op);
   EXPECT_TRUE(is_activation(Relu{}));
   EXPECT_FALSE(is_activation(kOffset));
+}
+
+// Factors of 1 that are uncertain join as well: a rounded residual sum stays one layer.
+TEST(Fusion, UncertainOnesJoin) {
+  Constant factor = constant({2}, {1, 1});
+  factor.error = {0x1p-24, 0x1p-20};
+  Constant offset = constant({2}, {0, 3});
+  const Op rounded = Scale{factor, offset};
+  EXPECT_TRUE(fusion_rule(rounded).joins);
+  EXPECT_EQ(layers_of({kSparse, rounded, Relu{}, kAffine}), 2U);
+
+  Expression sum;
+  sum.terms.push_back(identity_term(kNetworkInput, 2));
+  sum.bias = constant({2}, {-2, 0});
+  sum.errors.weight_relative = sum.errors.weight_residual = 0.5;
+  multiply_by_ones(factor, sum);
+  EXPECT_GE(sum.errors.weight_relative, 0.5 + 1.5 * 0x1p-20);
+  EXPECT_GE(sum.errors.weight_residual, 0.5 + 1.5 * 0x1p-20);
+  EXPECT_LE(sum.errors.weight_relative, 0.5 + 1.6 * 0x1p-20);
+  EXPECT_GE(sum.bias.error_at(0), 0x1p-23);
+  EXPECT_LE(sum.bias.error_at(0), 0x1.01p-23);
+  EXPECT_EQ(sum.bias.error_at(1), 0);
 }
 
 // What the rule says of an operator is what the planner does with it between two others.
