@@ -7,6 +7,7 @@
 
 #include "frontend/index_maps.h"
 #include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/float32_functions.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -98,7 +99,7 @@ class Magnitudes {
       }
     }
     if (const auto* const unary = std::get_if<Unary>(&node.op))
-      return applied(unary->function, at(0));
+      return largest_in_float32(unary->function, at(0));
     if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op)) {
       double y = mul_up(growth.factor, at(literal(node, 1) != nullptr ? 0 : 1));
       if (node.inputs.size() > 2) y = add_up(y, mul_up(growth.offset, at(2)));
@@ -106,65 +107,6 @@ class Magnitudes {
     }
     if (node.inputs.empty()) return growth.offset;
     return add_up(growth.offset, mul_up(growth.factor, at(0)));
-  }
-
-  static double applied(const Function& f, double x) {
-    switch (f.kind) {
-      case FunctionKind::kSigmoid:
-      case FunctionKind::kTanh:
-      case FunctionKind::kErf:
-      case FunctionKind::kSin:
-      case FunctionKind::kCos:
-      case FunctionKind::kSign:
-      case FunctionKind::kStep:
-      case FunctionKind::kStepAt:
-      case FunctionKind::kIsZero:
-        return 1;
-      case FunctionKind::kAtan:
-        return 2;
-      case FunctionKind::kClip:
-        return std::max(
-            {std::isfinite(f.a) ? std::abs(f.a) : x, std::isfinite(f.b) ? std::abs(f.b) : x});
-      case FunctionKind::kLeakyRelu:
-        return mul_up(std::max(1.0, std::abs(f.a)), x);
-      case FunctionKind::kAbs:
-      case FunctionKind::kThresholdedRelu:
-        return x;
-      case FunctionKind::kFloor:
-      case FunctionKind::kCeil:
-        return add_up(x, 1);
-      case FunctionKind::kSqrt:
-        return std::max(1.0, x);
-      case FunctionKind::kPower:
-        return f.a == 2 ? mul_up(x, x) : kInfinity;
-      case FunctionKind::kExp:
-        return x > 87 ? kInfinity : mul_up(std::exp(x), 2);
-      case FunctionKind::kHardSigmoid:
-      case FunctionKind::kShrink:
-      case FunctionKind::kRound:
-      case FunctionKind::kSoftplus:
-      case FunctionKind::kSoftsign:
-      case FunctionKind::kElu:
-      case FunctionKind::kCelu:
-      case FunctionKind::kSelu:
-      case FunctionKind::kHardSwish:
-      case FunctionKind::kGelu:
-      case FunctionKind::kGeluTanh:
-      case FunctionKind::kMish:
-      case FunctionKind::kSinh:
-      case FunctionKind::kCosh:
-      case FunctionKind::kAsinh:
-      case FunctionKind::kLog:
-      case FunctionKind::kReciprocal:
-      case FunctionKind::kTan:
-      case FunctionKind::kAsin:
-      case FunctionKind::kAcos:
-      case FunctionKind::kAcosh:
-      case FunctionKind::kAtanh:
-      case FunctionKind::kCount:
-        break;
-    }
-    return kInfinity;
   }
 
   Growth growth_of(const Literal& op, const Node&) const { return {0, largest(op.value)}; }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/function_facts.h"
 #include "frontend/index_maps.h"
 #include "frontend/passes/affine_algebra.h"
+#include "frontend/passes/float32_functions.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -30,10 +30,6 @@ constexpr std::int64_t roundings(std::int64_t n) {
 // What depends on constants alone may be computed in another form (a normalisation's by the inverse
 // deviation, or around the mean): units of each operation.
 constexpr double kConstantUnits = 4;
-// The sigmoid as 1 / (1 + e^-x): besides the exponential's own error. Where e^-x overflows, the
-// result is 0.
-constexpr double kSigmoidUnits = 6;
-constexpr double kSigmoidLeast = 0x1p-125;
 constexpr std::int64_t kMostTerms = std::int64_t{1} << 20;
 
 // >= n u / (1 - n u).
@@ -73,9 +69,11 @@ constexpr std::string_view kCovered[] = {
     "Slice", "SpaceToDepth", "Split", "Squeeze", "ThresholdedRelu", "Tile", "Transpose", "Trilu",
     "Unsqueeze", "Where",
     // Rounded.
-    "Add", "Atan", "AveragePool", "BatchNormalization", "Conv", "ConvTranspose", "Cos",
-    "DequantizeLinear", "Div", "Erf", "Exp", "Gemm", "GlobalAveragePool", "LeakyRelu", "MatMul",
-    "Mul", "PRelu", "Pow", "Reciprocal", "ReduceMean", "ReduceSum", "Sigmoid", "Sin", "Sqrt", "Sub",
+    "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "BatchNormalization",
+    "Celu", "Conv", "ConvTranspose", "Cos", "Cosh", "DequantizeLinear", "Div", "Elu", "Erf", "Exp",
+    "Gemm", "GlobalAveragePool", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "MatMul", "Mish",
+    "Mul", "PRelu", "Pow", "QuantizeLinear", "Reciprocal", "ReduceMean", "ReduceSum", "Round",
+    "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Tan",
     "Tanh"};
 
 // What an error term pays for, by the name that Float32Semantics::dropped has.
@@ -202,67 +200,21 @@ class Rounder {
   }
 
   void round(Unary& op) {
-    const double library = 2 * semantics_.libm_ulps;  // units
-    const Function& f = op.function;
-    switch (f.kind) {
-      case FunctionKind::kAbs:
-      case FunctionKind::kClip:
-      case FunctionKind::kThresholdedRelu:
-      case FunctionKind::kSign:
-      case FunctionKind::kStep:
-      case FunctionKind::kStepAt:
-      case FunctionKind::kFloor:
-      case FunctionKind::kCeil:
-      case FunctionKind::kIsZero:
-        return keep();
-      case FunctionKind::kLeakyRelu:
-      case FunctionKind::kSqrt:
-      case FunctionKind::kReciprocal:
-        return keep_rounded(is_constant(node_.output)
-                                ? term(pays::kConstant, kConstantUnits * kUnit)
-                                : term(pays::kResult, 2 * kUnit),
-                            least());
-      case FunctionKind::kSigmoid:
-        return keep_rounded(term(pays::kFunction, (library + kSigmoidUnits) * kUnit),
-                            term(pays::kUnderflow, kSigmoidLeast));
-      case FunctionKind::kTanh:
-      case FunctionKind::kErf:
-      case FunctionKind::kExp:
-      case FunctionKind::kSin:
-      case FunctionKind::kCos:
-      case FunctionKind::kAtan:
-        return keep_rounded(term(pays::kFunction, library * kUnit), least(library));
-      case FunctionKind::kPower:
-        if (f.a == 2)  // by the library's pow
-          return keep_rounded(term(pays::kFunction, (library + 1) * kUnit), least(library));
-        break;
-      case FunctionKind::kHardSigmoid:
-      case FunctionKind::kShrink:
-      case FunctionKind::kRound:
-      case FunctionKind::kSoftplus:
-      case FunctionKind::kSoftsign:
-      case FunctionKind::kElu:
-      case FunctionKind::kCelu:
-      case FunctionKind::kSelu:
-      case FunctionKind::kHardSwish:
-      case FunctionKind::kGelu:
-      case FunctionKind::kGeluTanh:
-      case FunctionKind::kMish:
-      case FunctionKind::kSinh:
-      case FunctionKind::kCosh:
-      case FunctionKind::kAsinh:
-      case FunctionKind::kLog:
-      case FunctionKind::kTan:
-      case FunctionKind::kAsin:
-      case FunctionKind::kAcos:
-      case FunctionKind::kAcosh:
-      case FunctionKind::kAtanh:
-      case FunctionKind::kCount:
-        break;
+    const auto made = evaluated_in_float32(op.function, semantics_.libm_ulps);
+    if (!made)
+      fail("BF2110", node_.origin,
+           fmt::format("float32 semantics does not cover the function {}",
+                       name_of(op.function.kind)),
+           "leave --semantics out: bounds hold for the network in real arithmetic then");
+    if (made->is_exact()) return keep();
+    if (made->of_input > 0) {
+      node_.inputs[0] = rounded(node_.inputs[0], term(pays::kFunction, made->of_input), least());
+      return keep();
     }
-    fail("BF2110", node_.origin,
-         fmt::format("float32 semantics does not cover the function {}", name_of(f.kind)),
-         "leave --semantics out: bounds hold for the network in real arithmetic then");
+    const double constant = is_constant(node_.output) ? kConstantUnits * kUnit : 0;
+    keep_rounded(
+        add_up(term(pays::kFunction, made->relative), term(pays::kConstant, constant)),
+        add_up(term(pays::kFunction, made->absolute), least(2 * semantics_.libm_ulps + 2)));
   }
 
   // One factor's numbers carry the roundings of the sums that they are in; `more`: of each term,

@@ -11,6 +11,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate_node.h"
+#include "frontend/passes/float32_functions.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
@@ -54,6 +55,19 @@ float by_library(float y) {
   const int steps = pick(evaluation->random, -evaluation->ulps, evaluation->ulps);
   for (int i = 0; i < std::abs(steps); ++i) y = std::nextafter(y, steps < 0 ? -INFINITY : INFINITY);
   return y;
+}
+
+bool either() {
+  return pick(evaluation->random, 0, 1) == 0;
+}
+
+// e^x - 1, ln(1 + e^x): in the forms that implementations have.
+float less_one(float x) {
+  return either() ? by_library(std::expm1(x)) : by_library(std::exp(x)) - 1;
+}
+float softplus(float x) {
+  if (either() && x < 80) return by_library(std::log(1 + by_library(std::exp(x))));
+  return std::max(x, 0.0F) + by_library(std::log1p(by_library(std::exp(-std::abs(x)))));
 }
 
 struct RandomFloat32 {
@@ -120,6 +134,46 @@ struct RandomFloat32 {
         return std::sqrt(x);
       case FunctionKind::kReciprocal:
         return 1 / x;
+      case FunctionKind::kRound:
+        return std::nearbyint(x / a);
+      case FunctionKind::kShrink:
+        return x < -a ? x + b : x > a ? x - b : 0;
+      case FunctionKind::kHardSigmoid:
+        return std::min(std::max(a * x + b, 0.0F), 1.0F);
+      case FunctionKind::kHardSwish:
+        return either() ? x * std::min(std::max(x * (1 / 6.0F) + 0.5F, 0.0F), 1.0F)
+                        : x * std::min(std::max(x + 3, 0.0F), 6.0F) / 6;
+      case FunctionKind::kSoftsign:
+        return x / (1 + std::abs(x));
+      case FunctionKind::kSoftplus:
+        return softplus(x);
+      case FunctionKind::kMish:
+        return x * by_library(std::tanh(softplus(x)));
+      case FunctionKind::kElu:
+        return x < 0 ? a * less_one(x) : x;
+      case FunctionKind::kCelu:
+        return x < 0 ? a * less_one(x / a) : x;
+      case FunctionKind::kSelu:
+        if (x >= 0) return b * x;
+        return either() ? b * (a * by_library(std::exp(x)) - a) : b * a * less_one(x);
+      case FunctionKind::kSinh:
+        return by_library(std::sinh(x));
+      case FunctionKind::kCosh:
+        return by_library(std::cosh(x));
+      case FunctionKind::kAsinh:
+        return by_library(std::asinh(x));
+      case FunctionKind::kAcosh:
+        return by_library(std::acosh(x));
+      case FunctionKind::kAtanh:
+        return by_library(std::atanh(x));
+      case FunctionKind::kAsin:
+        return by_library(std::asin(x));
+      case FunctionKind::kAcos:
+        return by_library(std::acos(x));
+      case FunctionKind::kTan:
+        return by_library(std::tan(x));
+      case FunctionKind::kLog:
+        return by_library(std::log(x));
       default:
         break;
     }
@@ -374,6 +428,50 @@ TEST_F(Float32, EveryEvaluationOfRandomGraphsIsInside) {
   for (const auto& [code, count] : refused_) std::printf("%s: %d\n", code.c_str(), count);
   std::printf("%d boxes, %d beyond, %d evaluations\n", boxes_, beyond_, evaluations_);
   EXPECT_GT(boxes_, rounds / 2);
+}
+
+// Every function that is covered, alone and before a sum, at points and on boxes of every width.
+TEST_F(Float32, EveryEvaluationOfFunctionsIsInside) {
+  const int rounds = 3 * testing::rounds_from_environment();
+  std::map<FunctionKind, int> covered;
+  for (std::size_t kind = 0; kind < kFunctionKinds; ++kind)
+    for (int round = 0; round < rounds && !HasFatalFailure(); ++round) {
+      Function f{static_cast<FunctionKind>(kind), pick(random_, 1, 16) / 8.0, 0.25};
+      if (f.kind == FunctionKind::kPower) f.a = 2;
+      if (f.kind == FunctionKind::kRound) f.a = round == 0 ? 1 : 0x1.99999ap-4;
+      if (!evaluated_in_float32(f, 4)) continue;
+      const bool small = f.kind == FunctionKind::kAsin || f.kind == FunctionKind::kAcos ||
+                         f.kind == FunctionKind::kAtanh;
+      const bool positive = f.kind == FunctionKind::kLog || f.kind == FunctionKind::kSqrt ||
+                            f.kind == FunctionKind::kReciprocal;
+      const Graph graph = round % 2 == 0
+                              ? Builder(4).unary(f).done()
+                              : Builder(4).unary(f).matmul(2, {1, -1, 2, 1, 3, -2, 0, 1}).done();
+      for (const Method method : {Method::kIbp, Method::kCrown}) {
+        const auto plan = plan_float32(graph, method, &refused_);
+        if (plan == nullptr) continue;
+        for (int i = 0; i < 8 && !HasFatalFailure(); ++i) {
+          FloatBox box;
+          const float scale =
+              std::ldexp(1.0F, small ? -pick(random_, 1, 20) : pick(random_, -20, 5));
+          const float width = i % 2 == 0 ? 0 : std::ldexp(1.0F, -pick(random_, 0, 20));
+          for (int k = 0; k < 4; ++k) {
+            float x = std::uniform_real_distribution<float>(-1, 1)(random_) * scale;
+            if (positive) x = std::abs(x) + 0x1p-20F;
+            if (f.kind == FunctionKind::kAcosh) x = 1 + std::abs(x);
+            box.lower.push_back(x);
+            box.upper.push_back(x + (small ? 0.4F : 1) * std::abs(x) * width);
+          }
+          const int before = evaluations_;
+          check(graph, *plan, box, fmt::format("{}, {}", to_string(f), to_string(method)));
+          covered[f.kind] += evaluations_ - before;
+        }
+      }
+    }
+  for (const auto& [kind, count] : covered)
+    std::printf("%s: %d evaluations\n", std::string(name_of(kind)).c_str(), count);
+  for (const auto& [code, count] : refused_) std::printf("%s: %d\n", code.c_str(), count);
+  EXPECT_GE(covered.size(), 34U);
 }
 
 // ---- every term is needed
