@@ -103,7 +103,7 @@ TEST(RoundFloat32, RealArithmeticHasNoReach) {
 TEST(RoundFloat32, RefusesWhatItDoesNotCover) {
   Small functions;
   functions.graph.outputs = {
-      functions.add(Unary{{FunctionKind::kSoftplus, 0, 0}}, {functions.x}, {1, 3})};
+      functions.add(Unary{{FunctionKind::kGelu, 0, 0}}, {functions.x}, {1, 3})};
   EXPECT_EQ(code_of(functions.graph), "BF2110");
 
   Small products;
