@@ -131,14 +131,13 @@ void order(const Parts& parts, Entry& entry) {
   entry.steps = std::move(steps);
 }
 
-// What an entry keeps for itself gets a name of its own.
-void rename(Entry& entry, Buffer& buffer) {
+}  // namespace
+
+void rename_own(Entry& entry, Buffer& buffer) {
   std::string name = fmt::format("{}_{}", is_spec(entry.kind) ? "spec" : "output", buffer.name);
   while (std::ranges::count(entry.buffers, name, &Buffer::name) > 0) name += "_";
   buffer.name = std::move(name);
 }
-
-}  // namespace
 
 void split_into_parts(const Plan& plan, std::vector<Entry>& entries) {
   std::vector<Parts> parts;
@@ -160,7 +159,7 @@ void split_into_parts(const Plan& plan, std::vector<Entry>& entries) {
       if (shared.contains(buffer.name)) buffer.scope = CacheScope::kEpoch;
     for (Buffer* buffer : own) {
       buffer->scope = CacheScope::kEpoch;
-      rename(entry, *buffer);
+      rename_own(entry, *buffer);
     }
     order(parts[e], entry);
   }

@@ -163,10 +163,16 @@ void lay_out(Plan& plan) {
   ContextPlan& context = plan.context;
   if (plan.config.reuse.bounds) add_box(plan, "anchor", CacheScope::kPersistent);
   if (plan.config.reuse.ibp) add_box(plan, "last", CacheScope::kEpoch);
-  for (const Entry& entry : plan.entries)
-    for (const Buffer& buffer : entry.buffers)
-      if (buffer.scope != CacheScope::kRun && context.find(buffer.name) == nullptr)
-        context.buffers.push_back(buffer);
+  for (Entry& entry : plan.entries)
+    for (Buffer& buffer : entry.buffers) {
+      if (buffer.scope == CacheScope::kRun) continue;
+      // Slopes of one layer's rows, which tiles of other sizes make where the layer is no head.
+      const Buffer* const place = context.find(buffer.name);
+      if (place != nullptr && place->count != buffer.count &&
+          buffer.scope == CacheScope::kPersistent && place->scope == CacheScope::kPersistent)
+        rename_own(entry, buffer);
+      if (context.find(buffer.name) == nullptr) context.buffers.push_back(buffer);
+    }
   std::stable_partition(context.buffers.begin(), context.buffers.end(), [](const Buffer& buffer) {
     return buffer.scope == CacheScope::kPersistent;
   });
