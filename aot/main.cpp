@@ -1,57 +1,73 @@
+#include <fmt/format.h>
+
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <new>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "aot/cli/commands.h"
 #include "aot/host/interrupt.h"
+#include "aot/options/help.h"
+#include "aot/terminal/terminal.h"
 #include "frontend/diagnostic.h"
 
 namespace {
 
-struct Command {
-  const char* name;   // what is typed
-  const char* title;  // what the usage text says
-  int (*run)(int argc, const char* const* argv);
-};
+using namespace bf_aot::cli;
 
-constexpr Command kCommands[] = {
-    {"run", "bf-aot run", bf_aot::cli::run_command},
-    {"verify", "bf-aot verify", bf_aot::cli::verify_command},
-    {"supports", "bf-aot supports", bf_aot::cli::supports_command},
-    {"check", "bf-aot check", bf_aot::cli::check_command},
-    {"inspect", "bf-aot inspect", bf_aot::cli::inspect_command},
-    {"ablate", "bf-aot ablate", bf_aot::cli::ablate_command},
-    {"profile", "bf-aot profile", bf_aot::cli::profile_command},
-    {"bench", "bf-aot bench", bf_aot::cli::bench_command},
-    {"tune", "bf-aot tune", bf_aot::cli::tune_command},
-};
+// A command that was probably meant by the name of a model that is not there.
+std::string misspelt_command(const std::string& word) {
+  std::error_code error;
+  if (word.starts_with('-') || word.find_first_of("./") != std::string::npos ||
+      std::filesystem::exists(word, error))
+    return {};
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  return closest(word, names);
+}
 
 // "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".
 int dispatch(int argc, char** argv) {
-  std::vector<const char*> arguments(argv, argv + argc);
-  if (arguments.empty()) arguments.push_back("bf-aot");
-  if (argc >= 2)
-    for (const Command& command : kCommands)
-      if (std::strcmp(argv[1], command.name) == 0) {
-        arguments.erase(arguments.begin());
-        arguments[0] = command.title;
-        return command.run(static_cast<int>(arguments.size()), arguments.data());
-      }
-  arguments[0] = "bf-aot";
-  return bf_aot::cli::compile_command(static_cast<int>(arguments.size()), arguments.data());
+  if (argc < 2) {
+    fmt::print("{}", first_screen());
+    return 2;
+  }
+  const Command* const named = find_command(argv[1]);
+  if (named == nullptr)
+    if (const std::string meant = misspelt_command(argv[1]); !meant.empty()) {
+      fmt::print(stderr, "{} there is no command '{}'; did you mean {}?\n",
+                 Style(Style::kError, Stream::kErrors)("bf-aot:"), argv[1], meant);
+      return 2;
+    }
+  const Command& command = named != nullptr ? *named : *find_command("compile");
+  Call call{{argv + (named != nullptr ? 1 : 0), argv + argc}, {}};
+  call.arguments.front() = command.title;
+  return command.run(call);
+}
+
+void print_errors(const bf_aot::CompileError& error) {
+  const Style red(Style::kError, Stream::kErrors);
+  for (const bf_aot::Diagnostic& diagnostic : error.diagnostics()) {
+    const std::string text = with_documents(bf_aot::to_string(diagnostic));
+    const std::size_t head = text.find(':') + 1;
+    fmt::print(stderr, "{}{}", red(text.substr(0, head)), text.substr(head));
+  }
+  if (shows_progress())
+    fmt::print(stderr, "{} explains each code\n", document("reference/diagnostics.md"));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bf_aot::cli::install_interrupt_handlers();
+  install_interrupt_handlers();
   try {
     return dispatch(argc, argv);
   } catch (const bf_aot::CompileError& error) {
-    std::fputs(error.what(), stderr);
+    print_errors(error);
     return 1;
-  } catch (const bf_aot::cli::Interrupted& interrupted) {
+  } catch (const Interrupted& interrupted) {
     return 128 + interrupted.signal;
   } catch (const std::bad_alloc&) {
     std::fputs("error BF3000: not enough memory\n", stderr);

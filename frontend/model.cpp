@@ -33,19 +33,27 @@ std::size_t utf8_length(std::string_view text) {
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes,
                       std::string_view what) {
   const std::string where = printable(path.filename().string());
+  const std::filesystem::path source = path == "-" ? "/dev/stdin" : path;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
+  if (!std::filesystem::exists(source, error) || std::filesystem::is_directory(source, error))
     fail("BF1001", where, fmt::format("cannot read the {}: no such file", what),
          "give the path of an existing file");
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  if (error) fail("BF1001", where, fmt::format("cannot read the {}: {}", what, error.message()));
+  const bool regular = std::filesystem::is_regular_file(source, error);
+  const std::uint64_t size = regular ? std::filesystem::file_size(source, error) : 0;
   if (size > max_bytes)
     fail("BF1002", where,
          fmt::format("the {} has {} bytes, the limit is {}", what, size, max_bytes),
          "store the weights as external data beside a smaller model file");
-  std::string bytes(size, '\0');
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size)))
+  std::string bytes, block(std::size_t{1} << 18, '\0');
+  std::ifstream stream(source, std::ios::binary);
+  while (stream && bytes.size() <= max_bytes) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    bytes.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (bytes.size() > max_bytes)
+    fail("BF1002", where, fmt::format("the {} is larger than {} bytes", what, max_bytes),
+         "store the weights as external data beside a smaller model file");
+  if (!stream.eof())
     fail("BF1001", where, fmt::format("cannot read the {}", what), "check its permissions");
   return bytes;
 }

@@ -16,7 +16,7 @@ NETWORK = FRONTEND + CONTRACT + ["frontend/evaluate.h", "frontend/function.h", "
 PLAN = ["planner/plan/", "planner/machine/"] + CONTRACT
 EMITTER = ["aot/calls/", "aot/constants/", "aot/integer/", "aot/interface/", "aot/kernels/", "aot/loop/",
            "aot/text/"]
-HOST = ["aot/compile/", "aot/host/", "aot/json/", "aot/verifier/", "runtime/", "planner/", "frontend/"]
+HOST = ["aot/compile/", "aot/host/", "aot/json/", "aot/terminal/", "aot/verifier/", "runtime/", "planner/", "frontend/"]
 ALLOWED = {
     "onnx_schema/": ["onnx_schema/"],
     "frontend/": ["frontend/"],
@@ -60,6 +60,7 @@ ALLOWED = {
     "aot/jit/": HOST + EMITTER + ["aot/engine/"],
     "aot/verifier/": HOST + EMITTER + ["aot/engine/", "aot/jit/"],
     "aot/json/": ["frontend/", "planner/"],
+    "aot/terminal/": [],
     "aot/host/": HOST + EMITTER,
     "aot/project/": HOST + EMITTER,
     "aot/decide/": HOST + EMITTER,

@@ -13,6 +13,7 @@
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
 #include "aot/options/config_file.h"
+#include "aot/options/help.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "runtime/bf.h"
@@ -22,24 +23,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kAblateFooter[] =
-    "Plans, compiles and runs every model with every configuration: all methods, each pass that "
-    "can\n"
-    "be left out, portable code, several row tiles; or those of --configs. DIR gets results.csv "
-    "(one\n"
-    "row for each run, failures included; docs/reference/ablation.md), summary.md and plots/ (SVG "
-    "and PNG when\n"
-    "gnuplot is installed, its script in any case). Rows of an earlier run that would come out "
-    "the\n"
-    "same are kept. Planner options that are given here hold for all configurations.\n"
-    "\n"
-    "Boxes come from --property, --golden or --box; without them plans alone are compared.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot ablate models/*.onnx --golden models/golden --out ablation\n"
-    "  bf-aot ablate net.onnx --property p.vnnlib --out a --configs mine.json --repeat 50\n"
-    "  with mine.json: [{\"name\": \"small\", \"method\": \"crown\", \"row-tile\": 8}]\n"
-    "\n"
+constexpr char kAblateExamples[] =
+    "bf-aot ablate models/*.onnx --golden models/golden --out ablation\n"
+    "bf-aot ablate net.onnx --property p.vnnlib --out a --configs mine.json\n"
+    "with mine.json: [{\"name\": \"small\", \"method\": \"crown\", \"row-tile\": 8}]";
+
+constexpr char kAblateNotes[] =
+    "Plans, compiles and runs every model with every configuration: all methods, each "
+    "pass that can be left out, portable code, several row tiles; or those of --configs. "
+    "DIR gets results.csv (one row for each run, failures included; "
+    "docs/reference/ablation.md), summary.md and plots/ (SVG and PNG when gnuplot is "
+    "installed, its script in any case). Rows of an earlier run that would come out the "
+    "same are kept. Planner options that are given here hold for all configurations.\n\n"
+    "Boxes come from --property, --golden or --box; without them plans alone are "
+    "compared.\n\n"
     "Exit code: 0 all were run, whatever came out; 1 an error that concerns them all.";
 
 struct AblateArguments {
@@ -58,7 +55,6 @@ void add_options(CLI::App& app, AblateArguments& arguments) {
   arguments.base.lowering = kInProcess;
   add_model_options(app, arguments.base, false);
   app.remove_option(app.get_option("MODEL"));
-  app.remove_option(app.get_option("--name"));
   add_method_option(app, arguments.base);
   add_compiler_options(app, arguments.base);
   app.add_option("MODEL", arguments.models, "ONNX files")->required()->type_name("FILE");
@@ -94,14 +90,14 @@ void add_options(CLI::App& app, AblateArguments& arguments) {
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_flag("--fresh", arguments.fresh, "run all again: keep no row of an earlier run");
-  app.footer(kAblateFooter);
+  set_help(app, {kAblateExamples, kAblateNotes, "reference/ablation.md"});
 }
 
 // What was given for all configurations, as text.
 std::string base_settings(CLI::App& app) {
   std::string text;
   for (const CLI::Option* option : app.get_options())
-    if (option->get_group() == kPlannerGroup && option->count() > 0) {
+    if (is_planner_option(*option) && option->count() > 0) {
       text += option->get_name();
       for (const std::string& word : option->results()) text += " " + word;
       text += "\n";
@@ -287,11 +283,11 @@ int ablate(const AblateArguments& arguments) {
 
 }  // namespace
 
-int ablate_command(int argc, const char* const* argv) {
+int ablate_command(const Call& call) {
   AblateArguments arguments;
   CLI::App app("Measures what each choice of the planner brings.", "bf-aot ablate");
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
   arguments.run.base_settings = base_settings(app);
   return ablate(arguments);
 }

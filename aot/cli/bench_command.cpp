@@ -15,6 +15,8 @@
 #include "aot/measure/bench_measure.h"
 #include "aot/measure/bench_peers.h"
 #include "aot/measure/profile_machine.h"
+#include "aot/options/box_options.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 
@@ -24,34 +26,28 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kBenchFooter[] =
-    "Times one call that bounds the box, of the rows of C y when there is a --spec, else of the\n"
-    "outputs. The peak and the bandwidths are measured first: the share of the roofline compares\n"
-    "the time with what this core can do in the same minute. Operations and bytes are counted "
-    "from\n"
-    "the plan, for the neurons that are unstable on this box. Code for the peaks is compiled: "
-    "where\n"
-    "no other is, and no C++ compiler is there, neither peaks nor shares are shown.\n"
-    "\n"
-    "The time until a verifier is ready is that of planning, and of printing and compiling its "
-    "code\n"
-    "(the compiler's, when it was called, for a verifier in the cache). prebuilt is run by the "
-    "engine\n"
-    "in bf-aot, which compiles nothing.\n"
-    "\n"
-    "A --peer is a program that is called as COMMAND MODEL BOX.json METHOD SECONDS and prints one\n"
-    "JSON object {\"name\", \"seconds\": [..]}, or ends with 77 and a reason; see bench/peers.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot bench model.onnx --box box.json --method crown-ibp\n"
-    "  bf-aot bench model.onnx --compare vector,generic,reference --out results\n"
-    "  bf-aot bench model.onnx --box box.json --peer bench/peers/auto_lirpa.py";
+constexpr char kBenchExamples[] =
+    "bf-aot bench model.onnx --box box.json --method crown-ibp\n"
+    "bf-aot bench model.onnx --compare vector,generic,reference --out results\n"
+    "bf-aot bench model.onnx --box box.json --peer bench/peers/auto_lirpa.py";
+
+constexpr char kBenchNotes[] =
+    "Times one call that bounds the box, of the rows of C y when there is a --spec, else "
+    "of the outputs. The peak and the bandwidths are measured first: the share of the "
+    "roofline compares the time with what this core can do in the same minute. Operations"
+    " and bytes are counted from the plan, for the neurons that are unstable on this box."
+    " Code for the peaks is compiled: where no other is, and no C++ compiler is there, "
+    "neither peaks nor shares are shown.\n\n"
+    "The time until a verifier is ready is that of planning, and of printing and "
+    "compiling its code (the compiler's, when it was called, for a verifier in the "
+    "cache). prebuilt is run by the engine in bf-aot, which compiles nothing.\n\n"
+    "A --peer is a program that is called as COMMAND MODEL BOX.json METHOD SECONDS and "
+    "prints one JSON object {\"name\", \"seconds\": [..]}, or ends with 77 and a reason; see "
+    "bench/peers.";
 
 struct BenchArguments {
   ModelArguments model;
-  std::string box;
-  std::optional<std::size_t> index;
-  double centre = 0.5, radius = 0.01;
+  BoxArguments box{{}, {}, "0.5", "0.01", {}};
   std::optional<std::vector<std::string>> compare;
   std::vector<std::string> peers;
   BenchLimits limits;
@@ -65,19 +61,7 @@ void add_options(CLI::App& app, BenchArguments& arguments) {
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
-  auto* const box =
-      app.add_option("--box", arguments.box, "JSON file with a box, or a golden file with several")
-          ->type_name("FILE");
-  app.add_option("--index", arguments.index, "which box of a golden file, from 0")
-      ->type_name("K")
-      ->needs(box);
-  app.add_option("--centre", arguments.centre, "without --box: of every input")
-      ->capture_default_str()
-      ->excludes(box);
-  app.add_option("--radius", arguments.radius, "without --box: of every input")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str()
-      ->excludes(box);
+  add_box_options(app, arguments.box);
   app.add_option(
          "--compare", arguments.compare,
          "also time these lowerings: prebuilt, vector, tuned (needs --tuning-log), generic, "
@@ -102,7 +86,7 @@ void add_options(CLI::App& app, BenchArguments& arguments) {
   app.add_option("--out", arguments.output,
                  "folder for bench.json, the verifier's sources, its library, plan and weights")
       ->type_name("DIR");
-  app.footer(kBenchFooter);
+  set_help(app, {kBenchExamples, kBenchNotes, "reference/cli.md"});
 }
 
 struct Result {
@@ -257,15 +241,8 @@ void print(const Result& result) {
 
 // ---- the command
 
-FloatBox box_of(const BenchArguments& arguments, int inputs) {
-  if (!arguments.box.empty())
-    return round_outward(read_box(arguments.box, arguments.index), inputs);
-  const auto count = static_cast<std::size_t>(inputs);
-  BoxFile file;
-  file.box.lower.assign(count, arguments.centre - arguments.radius);
-  file.box.upper.assign(count, arguments.centre + arguments.radius);
-  file.where = "--centre and --radius";
-  return round_outward(file, inputs);
+FloatBox box_here(const BenchArguments& arguments, int inputs) {
+  return round_outward(box_of(arguments.box, inputs), inputs);
 }
 
 std::vector<std::string> compared(const BenchArguments& arguments, const Target& target) {
@@ -349,18 +326,19 @@ void write_artefacts(const fs::path& folder, const Result& result, const BenchSu
 
 }  // namespace
 
-int bench_command(int argc, const char* const* argv) {
+int bench_command(const Call& call) {
   BenchArguments arguments;
-  CLI::App app("Times a verifier on this machine, as a whole and by kernel.", argv[0]);
+  CLI::App app("Times a verifier on this machine, as a whole and by kernel.", call.arguments[0]);
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
 
   check_log(arguments);
   const CompileOptions options = compile_options(arguments.model);
   const FrontendResult front = run_frontend(arguments.model.model, options);
   const std::vector<Lowering> lowerings = lowerings_of(arguments, options.planner.target);
   const CompilerOptions compiler = compiler_options(arguments.model);
-  const BenchSubject subject{front, box_of(arguments, count_inputs(front.graph)), options, compiler,
+  const BenchSubject subject{front, box_here(arguments, count_inputs(front.graph)), options,
+                             compiler,
                              measured_machine(lowerings, compiler, options.planner.target)};
   Result result{front.info,
                 options.planner.method,

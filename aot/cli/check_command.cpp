@@ -11,6 +11,8 @@
 #include "aot/decide/sample.h"
 #include "aot/host/progress.h"
 #include "aot/measure/check.h"
+#include "aot/options/config_file.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
@@ -19,19 +21,18 @@
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kCheckFooter[] =
-    "For each box and method: the ratio of our widths to the golden ones (min, mean, max), for "
-    "the\n"
-    "outputs and for the rows of the file's C; how much wider ours are where the golden width is\n"
-    "within float32 rounding; and values outside our intervals. Sampled values come from the\n"
-    "network as imported, with proven error bounds, and rational arithmetic where these overlap a\n"
-    "bound.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot check model.onnx --golden golden.json\n"
-    "  bf-aot check model.onnx --golden golden.json --method crown --samples 1000 --json\n"
-    "\n"
-    "Exit code: 0 all well; 1 a value lies outside, a ratio is above the tolerance, or an error.";
+constexpr char kCheckExamples[] =
+    "bf-aot check model.onnx --golden golden.json\n"
+    "bf-aot check model.onnx --golden golden.json --method crown --samples 1000";
+
+constexpr char kCheckNotes[] =
+    "For each box and method: the ratio of our widths to the golden ones (min, mean, "
+    "max), for the outputs and for the rows of the file's C; how much wider ours are "
+    "where the golden width is within float32 rounding; and values outside our intervals."
+    " Sampled values come from the network as imported, with proven error bounds, and "
+    "rational arithmetic where these overlap a bound.\n\n"
+    "Exit code: 0 all well; 1 a value lies outside, a ratio is above the tolerance, or an"
+    " error.";
 
 // A golden file's value may differ from the exact one by this much, relative to the largest output
 // (at least 1): float64 rounding of another implementation.
@@ -205,7 +206,8 @@ void add_options(CLI::App& app, CheckArguments& arguments) {
   app.add_option("-m,--method", arguments.methods,
                  "ibp, crown-ibp, crown or alpha-crown; may be repeated (default: the first three)")
       ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown"}))
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(kMethodGroup);
   app.add_option("--tolerance", arguments.tolerances.max_ratio, "largest ratio of widths")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -222,7 +224,7 @@ void add_options(CLI::App& app, CheckArguments& arguments) {
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   app.add_flag("--json", arguments.json, "print one JSON object");
-  app.footer(kCheckFooter);
+  set_help(app, {kCheckExamples, kCheckNotes, "reference/cli.md"});
 }
 
 std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions options) {
@@ -279,12 +281,12 @@ void print_json(const CheckArguments& arguments, const std::vector<BoxCheck>& ch
 
 }  // namespace
 
-int check_command(int argc, const char* const* argv) {
+int check_command(const Call& call) {
   CheckArguments arguments;
   CLI::App app("Compares a model's verifiers with reference bounds and sampled values.",
                "bf-aot check");
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
 
   const std::vector<BoxCheck> checks = check_all(arguments, compile_options(arguments.model));
   const bool ok =

@@ -1,20 +1,38 @@
 #pragma once
 
-// The commands of bf-aot, one file each. argv[0] is what the usage text calls the command; the
-// result is the exit code: 0, 1 when something was found wrong, 2 for wrong usage; verify has more.
-// Throw: CompileError, Interrupted.
+#include <span>
+
+#include "aot/options/options.h"
+
+// The commands of bf-aot, one file each. The result is the exit code: 0, 1 when something was found
+// wrong, 2 for wrong usage; verify has more. Throw: CompileError, Interrupted.
 
 namespace bf_aot::cli {
 
-int compile_command(int argc, const char* const* argv);
-int run_command(int argc, const char* const* argv);
-int verify_command(int argc, const char* const* argv);
-int supports_command(int argc, const char* const* argv);
-int check_command(int argc, const char* const* argv);
-int inspect_command(int argc, const char* const* argv);
-int ablate_command(int argc, const char* const* argv);
-int profile_command(int argc, const char* const* argv);
-int bench_command(int argc, const char* const* argv);
-int tune_command(int argc, const char* const* argv);
+int compile_command(const Call& call);
+int run_command(const Call& call);
+int verify_command(const Call& call);
+int supports_command(const Call& call);
+int check_command(const Call& call);
+int inspect_command(const Call& call);
+int ablate_command(const Call& call);
+int profile_command(const Call& call);
+int bench_command(const Call& call);
+int tune_command(const Call& call);
+int help_command(const Call& call);
+int completion_command(const Call& call);
+
+struct Command {
+  const char* name;     // what is typed
+  const char* title;    // what the usage text says
+  const char* summary;  // of the first screen
+  int (*run)(const Call& call);
+};
+
+std::span<const Command> commands();
+const Command* find_command(std::string_view name);  // nullptr: none
+
+// What bf-aot without an argument prints: commands, examples, where the pages are.
+std::string first_screen();
 
 }  // namespace bf_aot::cli

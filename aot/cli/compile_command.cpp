@@ -15,6 +15,8 @@
 #include "aot/host/footprint.h"
 #include "aot/host/progress.h"
 #include "aot/interface/emit_verify.h"
+#include "aot/options/config_file.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/project/project.h"
 #include "aot/project/runtime_files.h"
@@ -29,28 +31,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kCompileFooter[] =
-    "Commands:\n"
-    "  bf-aot run MODEL --box BOX.json       bounds of a box, computed here\n"
-    "  bf-aot verify MODEL PROPERTY.vnnlib   decide a property\n"
-    "  bf-aot check MODEL --golden G.json    compare with reference bounds\n"
-    "  bf-aot inspect MODEL                  show the network, the passes, the plan\n"
-    "  bf-aot ablate MODEL... --out DIR      measure what each choice of the planner brings\n"
-    "  bf-aot bench MODEL                    time a verifier here, as a whole and by kernel\n"
-    "  bf-aot tune MODEL                     search faster schedules of its kernels here\n"
-    "  bf-aot profile                        measure or check the machine's profile\n"
-    "  bf-aot supports --onnx-operators      what models and properties may hold\n"
-    "  (each has its own --help)\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot model.onnx -o verifier.cpp\n"
-    "      writes verifier.cpp, verifier.h, libverifier.a and verifier.json\n"
-    "  bf-aot model.onnx -o out/net.cpp --method ibp --target cortex-m4\n"
-    "      for a microcontroller, compiled with arm-none-eabi-g++\n"
-    "  bf-aot model.onnx --project demo --spec C.json\n"
-    "      a CMake project with an example in C that also bounds the rows of C y\n"
-    "\n"
-    "Exit code: 0 done, 1 the input cannot be compiled (see the diagnostics), 2 wrong usage.";
+constexpr char kCompileExamples[] =
+    "bf-aot model.onnx -o verifier.cpp\n"
+    "    writes verifier.cpp, verifier.h, libverifier.a and verifier.json\n"
+    "bf-aot model.onnx -o out/net.cpp --method ibp --target cortex-m4\n"
+    "    for a microcontroller, compiled with arm-none-eabi-g++\n"
+    "bf-aot model.onnx --project demo --spec C.json\n"
+    "    a CMake project with an example in C that also bounds the rows of C y";
+
+constexpr char kCompileNotes[] =
+    "Exit code: 0 done, 1 the input cannot be compiled (see the diagnostics), 2 wrong "
+    "usage.";
 
 struct CompileArguments {
   ModelArguments model;
@@ -89,8 +80,10 @@ std::string check_output(const std::string& text) {
 }
 
 void add_options(CLI::App& app, CompileArguments& arguments) {
-  app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING);
+  app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING)
+      ->group(kGeneralGroup);
   add_model_options(app, arguments.model, false);
+  add_name_option(app, arguments.model);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   add_property_option(app, arguments.model);
@@ -123,7 +116,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
       ->excludes("--dispatch")
       ->excludes("--project");
   app.get_option("--trace")->excludes("--dispatch");
-  app.footer(kCompileFooter);
+  set_help(app, {kCompileExamples, kCompileNotes, "start/monitor.md"});
 }
 
 struct Output {
@@ -253,19 +246,14 @@ Judge judge_of(const CompileArguments& arguments, const CompileOptions& options,
 
 }  // namespace
 
-int compile_command(int argc, const char* const* argv) {
+int compile_command(const Call& call) {
   CompileArguments arguments;
   CLI::App app("Compiles a neural network into a verifier: C++ code with sound output bounds.",
                "bf-aot");
   add_options(app, arguments);
-  if (argc <= 1) {
-    fmt::print("{}", app.help());
-    return 2;
-  }
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
   if (arguments.output.empty() && arguments.project.empty()) {
-    fmt::print(stderr, "-o or --project is required\nRun with --help for more information.\n");
-    return 2;
+    return usage_error(app, "-o or --project is required");
   }
 
   CompileOptions options = compile_options(arguments.model);
@@ -279,9 +267,9 @@ int compile_command(int argc, const char* const* argv) {
   const fs::path output(arguments.output);
   const std::string stem = arguments.output.empty() ? "verifier" : output.stem().string();
   if (!arguments.project.empty() && is_taken_in_project(stem)) {
-    fmt::print(stderr, "-o: a project has something of its own called '{}': use another name\n",
-               stem);
-    return 2;
+    return usage_error(
+        app,
+        fmt::format("-o: a project has something of its own called '{}': use another name", stem));
   }
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;

@@ -11,6 +11,7 @@
 #include "aot/host/files.h"
 #include "aot/integer/integer.h"
 #include "aot/kernels/schedule_dump.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
@@ -20,15 +21,15 @@
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kInspectFooter[] =
-    "Without options: the normalised network and a summary of the plan.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot inspect model.onnx --dump-after=all\n"
-    "  bf-aot inspect model.onnx --plan --method ibp > plan.json\n"
-    "  bf-aot inspect model.onnx --dump-schedule\n"
-    "  bf-aot inspect model.onnx --dot net.dot && dot -Tsvg net.dot -o net.svg\n"
-    "  bf-aot inspect --list-passes";
+constexpr char kInspectExamples[] =
+    "bf-aot inspect model.onnx --dump-after=all\n"
+    "bf-aot inspect model.onnx --plan --method ibp > plan.json\n"
+    "bf-aot inspect model.onnx --dump-schedule\n"
+    "bf-aot inspect model.onnx --dot net.dot && dot -Tsvg net.dot -o net.svg\n"
+    "bf-aot inspect --list-passes";
+
+constexpr char kInspectNotes[] =
+    "Without options: the normalised network and a summary of the plan.";
 
 struct InspectArguments {
   ModelArguments model;
@@ -68,7 +69,7 @@ void add_options(CLI::App& app, InspectArguments& arguments) {
                "primitives applied to its loops, and the loops");
   app.add_flag("--dump-calls", arguments.calls,
                "print what each entry point calls, with arguments and the loops around the calls");
-  app.footer(kInspectFooter);
+  set_help(app, {kInspectExamples, kInspectNotes, "reference/cost-model.md"});
 }
 
 std::string planner_pass_lines(std::span<const PlannerPass> passes) {
@@ -157,18 +158,17 @@ void inspect(const InspectArguments& arguments, const CLI::App& app) {
 
 }  // namespace
 
-int inspect_command(int argc, const char* const* argv) {
+int inspect_command(const Call& call) {
   InspectArguments arguments;
   CLI::App app("Shows what the compiler makes of a model.", "bf-aot inspect");
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
   if (arguments.list_passes) {
     fmt::print("{}", all_passes());
     return 0;
   }
   if (arguments.model.model.empty()) {
-    fmt::print(stderr, "MODEL is required\nRun with --help for more information.\n");
-    return 2;
+    return usage_error(app, "MODEL is required");
   }
   inspect(arguments, app);
   return 0;

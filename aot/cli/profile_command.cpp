@@ -14,6 +14,7 @@
 #include "aot/measure/profile_fit.h"
 #include "aot/measure/profile_machine.h"
 #include "aot/measure/profile_networks.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
@@ -21,22 +22,20 @@
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kProfileFooter[] =
-    "Without --check: measures peaks, bandwidths and what calls cost on one core, then compiles "
-    "and\n"
-    "times a dozen networks of random numbers, and writes the profile that predicts them best. "
-    "Takes\n"
-    "about half a minute; let nothing else run meanwhile.\n"
-    "\n"
-    "With --check: compiles the models with a timer around every call of a kernel or routine, and\n"
-    "compares the times with the predicted ones. The share within 1.5x counts what takes at least\n"
-    "2 us, predicted or measured: shorter times are not much more than the clock's.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot profile -o machine.json\n"
-    "  bf-aot profile -o machine.json --fit model.onnx --box box.json\n"
-    "  bf-aot model.onnx -o verifier.cpp --profile machine.json\n"
-    "  bf-aot profile --check model.onnx --box box.json --method crown";
+constexpr char kProfileExamples[] =
+    "bf-aot profile -o machine.json\n"
+    "bf-aot profile -o machine.json --fit model.onnx --box box.json\n"
+    "bf-aot model.onnx -o verifier.cpp --profile machine.json\n"
+    "bf-aot profile --check model.onnx --box box.json --method crown";
+
+constexpr char kProfileNotes[] =
+    "Without --check: measures peaks, bandwidths and what calls cost on one core, then "
+    "compiles and times a dozen networks of random numbers, and writes the profile that "
+    "predicts them best. Takes about half a minute; let nothing else run meanwhile.\n\n"
+    "With --check: compiles the models with a timer around every call of a kernel or "
+    "routine, and compares the times with the predicted ones. The share within 1.5x "
+    "counts what takes at least 2 us, predicted or measured: shorter times are not much "
+    "more than the clock's.";
 
 constexpr double kLeastSeconds = 2e-6;
 constexpr double kWithin = 1.5;
@@ -212,10 +211,10 @@ int write_profile(const ProfileArguments& arguments) {
 
 }  // namespace
 
-int profile_command(int argc, const char* const* argv) {
+int profile_command(const Call& call) {
   ProfileArguments arguments;
   CLI::App app("Measures this machine for predictions of time, or checks such predictions.",
-               argv[0]);
+               call.arguments[0]);
   app.add_option("-o,--output", arguments.output, "file to write the profile to (default: stdout)")
       ->type_name("FILE.json");
   app.add_option("--name", arguments.name, "of the profile")->capture_default_str();
@@ -237,8 +236,8 @@ int profile_command(int argc, const char* const* argv) {
   app.add_flag("--all", arguments.all, "print the short parts, and those of the networks measured");
   app.add_option("--cxx", arguments.cxx, "C++ compiler");
   app.add_option("--cxx-flags", arguments.cxx_flags, "more flags for it")->type_name("FLAGS");
-  app.footer(kProfileFooter);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  set_help(app, {kProfileExamples, kProfileNotes, "reference/cost-model.md"});
+  if (const auto code = parse(app, call)) return *code;
   return arguments.checked.empty() ? write_profile(arguments) : check_models(arguments);
 }
 

@@ -53,7 +53,7 @@ void add_box(const Plan& plan, const Entry& entry, const Box& box, std::set<Laye
 std::vector<std::pair<std::string, std::string>> option_list(const CLI::App& app) {
   std::vector<std::pair<std::string, std::string>> list;
   for (const CLI::Option* option : app.get_options())
-    if (option->get_group() == kPlannerGroup && option->count() > 0)
+    if (is_planner_option(*option) && option->count() > 0)
       list.emplace_back(option->get_lnames().front(),
                         fmt::format("{}", fmt::join(option->results(), " ")));
   return list;

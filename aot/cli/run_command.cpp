@@ -11,6 +11,8 @@
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
 #include "aot/json/json_io.h"
+#include "aot/options/box_options.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
@@ -22,20 +24,19 @@ namespace {
 // The answer is what the user waits for.
 constexpr double kTimingSeconds = 0.004;
 
-constexpr char kRunFooter[] =
-    "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order; it "
-    "is\n"
-    "widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot run model.onnx --box box.json\n"
-    "  bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
-    "  bf-aot run model.onnx --box golden.json --index 2 --repeat 100";
+constexpr char kRunExamples[] =
+    "bf-aot run model.onnx --box box.json\n"
+    "bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
+    "bf-aot run model.onnx --centre image.npy --eps 0.01 --clip 0 1\n"
+    "bf-aot run model.onnx --box golden.json --index 2 --repeat 100";
+
+constexpr char kRunNotes[] =
+    "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order;"
+    " it is widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.";
 
 struct RunArguments {
   ModelArguments model;
-  std::string box;
-  std::optional<std::size_t> index;
+  BoxArguments box;
   int repeat = 0;
   bool json = false;
 };
@@ -56,16 +57,13 @@ void add_options(CLI::App& app, RunArguments& arguments) {
   add_spec_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
-  app.add_option("--box", arguments.box, "JSON file with a box, or a golden file with several")
-      ->required()
-      ->type_name("FILE");
-  app.add_option("--index", arguments.index, "which box of a golden file, from 0")->type_name("K");
+  add_box_options(app, arguments.box);
   app.add_option("--repeat", arguments.repeat,
                  "number of time measurements (default: for a few milliseconds)")
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N");
   app.add_flag("--json", arguments.json, "print one JSON object");
-  app.footer(kRunFooter);
+  set_help(app, {kRunExamples, kRunNotes, "guide/methods.md"});
 }
 
 // Unstable neurons per layer with an activation, counted by the engine, or by the reference on the
@@ -77,12 +75,15 @@ std::vector<int> count_unstable(const Plan& plan, const HostVerifier& host, cons
   return reference::execute(plan, *plan.find_entry(EntryKind::kBounds), lower, upper).unstable;
 }
 
-RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options,
-                       const BoxFile& file) {
+FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
+  return round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
+}
+
+RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {
   RunResult result;
   const Stopwatch stopwatch;
   result.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
-  const FloatBox box = round_outward(file, result.plan->input_count);
+  const FloatBox box = box_here(arguments, *result.plan);
   const MadeVerifier made = make_verifier(result.plan, options, compiler_options(arguments.model));
   result.compile_seconds = stopwatch.seconds();
 
@@ -93,8 +94,7 @@ RunResult run_compiled(const RunArguments& arguments, const CompileOptions& opti
   return result;
 }
 
-RunResult run_reference(const RunArguments& arguments, const CompileOptions& options,
-                        const BoxFile& file) {
+RunResult run_reference(const RunArguments& arguments, const CompileOptions& options) {
   RunResult result;
   const Stopwatch stopwatch;
   const FrontendResult front = run_frontend(arguments.model.model, options);
@@ -103,7 +103,7 @@ RunResult run_reference(const RunArguments& arguments, const CompileOptions& opt
   const Plan& plan = *result.plan;
   result.compile_seconds = stopwatch.seconds();
 
-  const FloatBox rounded = round_outward(file, plan.input_count);
+  const FloatBox rounded = box_here(arguments, plan);
   const std::vector<double> lower(rounded.lower.begin(), rounded.lower.end());
   const std::vector<double> upper(rounded.upper.begin(), rounded.upper.end());
   const Entry* entry = plan.find_entry(EntryKind::kBounds);
@@ -163,17 +163,17 @@ void print(const RunResult& result) {
 
 }  // namespace
 
-int run_command(int argc, const char* const* argv) {
+int run_command(const Call& call) {
   RunArguments arguments;
   CLI::App app("Bounds the outputs of a model on a box.", "bf-aot run");
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
+  if (!arguments.box.given()) return usage_error(app, "--box is required, or --centre and --eps");
 
   const CompileOptions options = compile_options(arguments.model);
-  const BoxFile box = read_box(arguments.box, arguments.index);
   const RunResult result = options.planner.lowering == Lowering::kReference
-                               ? run_reference(arguments, options, box)
-                               : run_compiled(arguments, options, box);
+                               ? run_reference(arguments, options)
+                               : run_compiled(arguments, options);
   if (arguments.json)
     fmt::print("{}\n", to_json(result).dump());
   else

@@ -5,18 +5,19 @@
 #include <string>
 
 #include "aot/cli/commands.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "frontend/import/importer.h"
 
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kSupportsFooter[] =
-    "Answers the capability queries of VNN-LIB 2.0, one option at a time.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot supports --onnx-element-types\n"
-    "  bf-aot supports --onnx-operators";
+constexpr char kSupportsExamples[] =
+    "bf-aot supports --onnx-element-types\n"
+    "bf-aot supports --onnx-operators";
+
+constexpr char kSupportsNotes[] =
+    "Answers the capability queries of VNN-LIB 2.0, one option at a time.";
 
 std::string operators() {
   std::string text;
@@ -60,14 +61,14 @@ const std::array<Capability, 13> kCapabilities = {{
 
 }  // namespace
 
-int supports_command(int argc, const char* const* argv) {
+int supports_command(const Call& call) {
   CLI::App app("Says what queries and networks can be verified.", "bf-aot supports");
   std::array<bool, kCapabilities.size()> asked = {};
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
     app.add_flag(kCapabilities[i].option, asked[i], kCapabilities[i].help);
   app.require_option(1);
-  app.footer(kSupportsFooter);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  set_help(app, {kSupportsExamples, kSupportsNotes, "reference/properties.md"});
+  if (const auto code = parse(app, call)) return *code;
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
     if (asked[i]) fmt::print("{}", kCapabilities[i].answer());
   return 0;

@@ -10,6 +10,8 @@
 #include "aot/host/progress.h"
 #include "aot/json/json_io.h"
 #include "aot/measure/profile_machine.h"
+#include "aot/options/box_options.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/tune/tune_curve.h"
 #include "aot/tune/tune_log_file.h"
@@ -22,17 +24,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kTuneFooter[] =
-    "Measures schedules of each kernel of the plan on this machine and writes what it finds to a\n"
-    "log of JSON lines (docs/guide/tuning.md), which --lowering tuned reads. Every schedule is\n"
-    "checked against exact results before it is timed. One becomes a kernel's result only when it\n"
-    "beats the default by more than the noise. Schedules that stand in the log are not measured\n"
-    "again: an interrupted run goes on where it ended.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot tune model.onnx --tuning-log model.tuning\n"
-    "  bf-aot tune model.onnx --method ibp --trials 200 --kernel interval_affine --seconds 60\n"
-    "  bf-aot model.onnx -o verifier.cpp --lowering tuned --tuning-log model.tuning";
+constexpr char kTuneExamples[] =
+    "bf-aot tune model.onnx --tuning-log model.tuning\n"
+    "bf-aot tune model.onnx --method ibp --trials 200 --kernel interval_affine\n"
+    "bf-aot model.onnx -o verifier.cpp --lowering tuned --tuning-log model.tuning";
+
+constexpr char kTuneNotes[] =
+    "Measures schedules of each kernel of the plan on this machine and writes what it "
+    "finds to a log of JSON lines (docs/guide/tuning.md), which --lowering tuned reads. "
+    "Every schedule is checked against exact results before it is timed. One becomes a "
+    "kernel's result only when it beats the default by more than the noise. Schedules "
+    "that stand in the log are not measured again: an interrupted run goes on where it "
+    "ended.";
 
 struct TuneArguments {
   ModelArguments model;
@@ -41,8 +44,7 @@ struct TuneArguments {
   double seconds = 0;
   std::string kernel;
   std::string curve;
-  std::string box;
-  double centre = 0.5, radius = 0.01;
+  BoxArguments box{{}, {}, "0.5", "0.01", {}};
 };
 
 void add_options(CLI::App& app, TuneArguments& arguments) {
@@ -67,21 +69,11 @@ void add_options(CLI::App& app, TuneArguments& arguments) {
       ->capture_default_str();
   app.add_option("--kernel", arguments.kernel, "tune kernels alone whose key contains this")
       ->type_name("TEXT");
-  auto* const box =
-      app.add_option("--box", arguments.box,
-                     "JSON file with a box: convolutions are measured within the verifier, on it")
-          ->type_name("FILE");
-  app.add_option("--centre", arguments.centre, "without --box: of every input")
-      ->capture_default_str()
-      ->excludes(box);
-  app.add_option("--radius", arguments.radius, "without --box: of every input")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str()
-      ->excludes(box);
+  add_box_options(app, arguments.box);
   app.add_option("--curve", arguments.curve,
                  "write the best time after each trial as a table, and drawn beside it as .svg")
       ->type_name("FILE.csv");
-  app.footer(kTuneFooter);
+  set_help(app, {kTuneExamples, kTuneNotes, "guide/tuning.md"});
 }
 
 // Kernels with a choice, those that take the most predicted time first.
@@ -103,14 +95,8 @@ std::string micro(double seconds) {
   return fmt::format("{:.4g}", 1e6 * seconds);
 }
 
-FloatBox box_of(const TuneArguments& arguments, int inputs) {
-  if (!arguments.box.empty()) return round_outward(read_boxes(arguments.box).front(), inputs);
-  const auto count = static_cast<std::size_t>(inputs);
-  BoxFile file;
-  file.box.lower.assign(count, arguments.centre - arguments.radius);
-  file.box.upper.assign(count, arguments.centre + arguments.radius);
-  file.where = "--centre and --radius";
-  return round_outward(file, inputs);
+FloatBox box_here(const TuneArguments& arguments, int inputs) {
+  return round_outward(box_of(arguments.box, inputs), inputs);
 }
 
 class Session {
@@ -235,11 +221,11 @@ class Session {
 
 }  // namespace
 
-int tune_command(int argc, const char* const* argv) {
+int tune_command(const Call& call) {
   TuneArguments arguments;
-  CLI::App app("Searches schedules of a model's kernels by measurement.", argv[0]);
+  CLI::App app("Searches schedules of a model's kernels by measurement.", call.arguments[0]);
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
   for (const SearchStrategy each :
        {SearchStrategy::kRandom, SearchStrategy::kAnnealing, SearchStrategy::kModel})
     if (to_string(each) == arguments.strategy) arguments.limits.strategy = each;
@@ -258,7 +244,7 @@ int tune_command(int argc, const char* const* argv) {
   Session session(arguments, options, plan);
   const std::string processor = processor_name();
   VerifierTrials trials(
-      {front, options, compiler_options(rules), box_of(arguments, plan.input_count)});
+      {front, options, compiler_options(rules), box_here(arguments, plan.input_count)});
   const int signal =
       session.run({options.planner.target, compiler_options(rules), plan.weights_bytes(),
                    arguments.limits.seed, processor.empty() ? plan.prediction.profile : processor},

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -14,7 +13,10 @@
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
+#include "aot/options/config_file.h"
+#include "aot/options/help.h"
 #include "aot/options/options.h"
+#include "aot/terminal/terminal.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
@@ -24,20 +26,18 @@
 namespace bf_aot::cli {
 namespace {
 
-constexpr char kVerifyFooter[] =
-    "The first line of the answer is 'verified' (no input violates the property), 'falsified' "
-    "(an\n"
-    "input does, which follows and is proven to), 'unknown', or 'timeout'. What a property file "
-    "may\n"
-    "hold is in docs/reference/properties.md.\n"
-    "\n"
-    "Examples:\n"
-    "  bf-aot verify model.onnx property.vnnlib\n"
-    "  bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
-    "  bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
-    "\n"
-    "Exit code: 0 verified, 3 falsified, 4 unknown, 5 timeout; with --vnncomp or --network 0 for\n"
-    "all of these. 1 the input cannot be handled (see the diagnostics), 2 wrong usage.";
+constexpr char kVerifyExamples[] =
+    "bf-aot verify model.onnx property.vnnlib\n"
+    "bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
+    "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)";
+
+constexpr char kVerifyNotes[] =
+    "The first line of the answer is 'verified' (no input violates the property), "
+    "'falsified' (an input does, which follows and is proven to), 'unknown', or "
+    "'timeout'. What a property file may hold is in docs/reference/properties.md.\n\n"
+    "Exit code: 0 verified, 3 falsified, 4 unknown, 5 timeout; with --vnncomp or "
+    "--network 0 for all of these. 1 the input cannot be handled (see the diagnostics), 2"
+    " wrong usage.";
 
 struct VerifyArguments {
   ModelArguments model;
@@ -67,7 +67,8 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
                  "ibp, crown-ibp, crown, alpha-crown, forward; auto: crown, after ibp for many "
                  "cases or large networks")
       ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kMethodGroup);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
   app.add_option("--network", arguments.networks,
@@ -91,7 +92,7 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object");
-  app.footer(kVerifyFooter);
+  set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
 }
 
 // --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
@@ -123,7 +124,7 @@ void check_network_name(const VerifyArguments& arguments, const Property& proper
 // A line on stderr that counts, when that is a terminal.
 class Counter {
  public:
-  explicit Counter(const char* what) : what_(what), shown_(isatty(STDERR_FILENO) != 0) {}
+  explicit Counter(const char* what) : what_(what), shown_(shows_progress()) {}
   ~Counter() {
     if (printed_) std::fputc('\n', stderr);
   }
@@ -299,17 +300,14 @@ int run(const VerifyArguments& arguments) {
 
 }  // namespace
 
-int verify_command(int argc, const char* const* argv) {
+int verify_command(const Call& call) {
   VerifyArguments arguments;
   CLI::App app("Decides a property of a network, as far as bounds and a search can.",
                "bf-aot verify");
   add_options(app, arguments);
-  if (const auto code = parse(app, argc, argv)) return *code;
+  if (const auto code = parse(app, call)) return *code;
   if (!assign_files(arguments)) {
-    fmt::print(stderr,
-               "MODEL and PROPERTY are required, or a query and --network NAME=MODEL\n"
-               "Run with --help for more information.\n");
-    return 2;
+    return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
   const int late = exit_code(Answer::kTimeout, arguments.wording());
   const char* const text = timeout_text(arguments);

@@ -1,10 +1,11 @@
 #include "aot/host/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
+
+#include "aot/terminal/terminal.h"
 
 namespace bf_aot::cli {
 
@@ -12,13 +13,10 @@ namespace {
 
 int bars = 0;  // that are alive
 
-bool on_terminal() {
-  return isatty(STDERR_FILENO) != 0;
-}
-
 }  // namespace
 
-Progress::Progress(const std::string& what) : shown_(on_terminal() && bars == 0) {
+Progress::Progress(const std::string& what)
+    : shown_((shows_progress() || verbosity() == Verbosity::kVerbose) && bars == 0) {
   if (!shown_) return;
   fmt::print(stderr, "{:<12}", what);
   std::fflush(stderr);
@@ -32,7 +30,7 @@ Progress::~Progress() {
     std::fprintf(stderr, "%8.2f s\n", stopwatch_.seconds());
 }
 
-ProgressBar::ProgressBar(int count) : count_(count), shown_(on_terminal()) {
+ProgressBar::ProgressBar(int count) : count_(count), shown_(shows_progress()) {
   ++bars;
 }
 

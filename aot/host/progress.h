@@ -16,7 +16,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// What the program is doing, on stderr and only when that is a terminal: "compile ... 1.3 s".
+// What the program is doing, on stderr: "compile ... 1.3 s"; on a terminal, or with --verbose.
 // The line is finished by the destructor. Quiet while there is a ProgressBar.
 class Progress {
  public:
@@ -31,7 +31,7 @@ class Progress {
 };
 
 // "[#######.....] 12 of 60  tiny crown  (about 40 s left)" on stderr, one line that is rewritten,
-// and only when that is a terminal.
+// where progress is shown.
 class ProgressBar {
  public:
   explicit ProgressBar(int count);

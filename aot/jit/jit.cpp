@@ -11,6 +11,7 @@
 
 #include "aot/host/cache.h"
 #include "aot/jit/jit_source.h"
+#include "aot/terminal/terminal.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/program.h"
 #include "planner/lowering/walk.h"
@@ -40,7 +41,7 @@ Jit::Jit(CompilerOptions compiler) : compiler_(std::move(compiler)) {}
 
 // On a terminal; where one was asked for, everywhere.
 Jit::~Jit() {
-  if (compiler_.jit != JitMode::kWait && isatty(STDERR_FILENO) == 0) return;
+  if (compiler_.jit != JitMode::kWait && !shows_progress()) return;
   if (!failure_.empty())
     fmt::print(stderr, "note: kernels could not be compiled, calls stay as they are: {}\n",
                failure_);

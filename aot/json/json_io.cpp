@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "aot/json/json_reader.h"
+#include "aot/json/npy.h"
+#include "aot/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
@@ -30,6 +32,22 @@ BoxFile box_at(const JsonAt& object, bool doubles) {
     file.box.lower.push_back(doubles ? object.key("lower").at(i).number() : lower[i].below);
     file.box.upper.push_back(doubles ? object.key("upper").at(i).number() : upper[i].above);
   }
+  return file;
+}
+
+// The first half of the values is the lower ends.
+BoxFile npy_box(std::string_view bytes, const std::string& where) {
+  const NpyArray array = parse_npy(bytes, where);
+  if (array.shape.empty() || array.shape.front() != 2)
+    fail("BF3006", where, "the array's first extent is not 2",
+         "numpy.save(FILE, numpy.stack([lower, upper]))");
+  const auto middle = array.values.begin() + static_cast<std::ptrdiff_t>(array.values.size() / 2);
+  BoxFile file{{{array.values.begin(), middle}, {middle, array.values.end()}}, where};
+  for (std::size_t i = 0; i < file.box.lower.size(); ++i)
+    if (file.box.lower[i] > file.box.upper[i])
+      fail("BF3008", where,
+           fmt::format("lower[{}] is {}, greater than upper[{}], {}", i, file.box.lower[i], i,
+                       file.box.upper[i]));
   return file;
 }
 
@@ -133,9 +151,15 @@ std::string golden_key(Method method) {
 }
 
 std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
-  const nlohmann::json json = parse_json_file(path, "box file");
-  const JsonAt root{&json, printable(path.string())};
-  if (!root.has("boxes")) return {read_box(path, std::nullopt)};
+  const std::string text = read_text(path, "box file");
+  const std::string where = printable(path.string());
+  if (is_npy(text)) return {npy_box(text, where)};
+  const nlohmann::json json = parse_json_text(text, where);
+  const JsonAt root{&json, where};
+  if (!root.has("boxes")) {
+    root.allow_keys({"lower", "upper", "desc", "note", "dtype"});
+    return {box_at(root, holds_doubles(root))};
+  }
   const JsonAt boxes = root.key("boxes");
   std::vector<BoxFile> list;
   const std::size_t count = boxes.expect_array();
@@ -145,21 +169,15 @@ std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
 }
 
 BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index) {
-  const nlohmann::json json = parse_json_file(path, "box file");
-  const JsonAt root{&json, printable(path.string())};
-  if (!root.has("boxes")) {
-    root.allow_keys({"lower", "upper", "desc", "note", "dtype"});
-    if (index.value_or(0) != 0)
-      fail("BF3009", root.where, fmt::format("--index {} in a file of one box", *index));
-    return box_at(root, holds_doubles(root));
-  }
-  const JsonAt boxes = root.key("boxes");
-  const std::size_t count = boxes.expect_array();
-  if (index.value_or(0) >= count)
-    fail("BF3009", root.where,
-         fmt::format("there is no box {}: the file has {}", index.value_or(0), count),
+  std::vector<BoxFile> boxes = read_boxes(path);
+  if (boxes.size() == 1 && index.value_or(0) != 0)
+    fail("BF3009", printable(path.string()),
+         fmt::format("--index {} in a file of one box", *index));
+  if (index.value_or(0) >= boxes.size())
+    fail("BF3009", printable(path.string()),
+         fmt::format("there is no box {}: the file has {}", index.value_or(0), boxes.size()),
          "boxes are counted from 0");
-  return box_at(boxes.at(index.value_or(0)), holds_doubles(root));
+  return std::move(boxes[index.value_or(0)]);
 }
 
 FloatBox round_outward(const BoxFile& file, int input_count) {

@@ -14,10 +14,11 @@
 
 namespace bf_aot::cli {
 
-// {"lower": [..], "upper": [..]}, or box `index` of a golden file {"boxes": [..]}.
-// The numbers of a file are decimals, exact as they are written: each end of the box is the double
-// next to its number, outside of the box. A file with "dtype": "float64" holds doubles that a
-// program printed: its numbers are the doubles nearest to what is written.
+// {"lower": [..], "upper": [..]}, or box `index` of a golden file {"boxes": [..]}, or a NumPy file
+// of shape (2, ...): lower and upper. The numbers of a file are decimals, exact as they are
+// written: each end of the box is the double next to its number, outside of the box. A file with
+// "dtype": "float64" holds doubles that a program printed: its numbers are the doubles nearest to
+// what is written.
 struct BoxFile {
   Box box;
   std::string where;  // "box.json", "golden.json: boxes[2]"; for messages

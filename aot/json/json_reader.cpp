@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
-#include <system_error>
 
+#include "aot/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
@@ -16,24 +15,7 @@ namespace bf_aot::cli {
 namespace {
 
 using nlohmann::json;
-constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{256} << 20;
 constexpr int kMaxDepth = 32;
-
-std::string read_text(const std::filesystem::path& path, std::string_view what) {
-  const std::string where = printable(path.string());
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    fail("BF3001", where, fmt::format("cannot read the {}: no such file", what));
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (!error && size > kMaxFileBytes)
-    fail("BF3002", where,
-         fmt::format("the {} has {} bytes, the limit is {}", what, size, kMaxFileBytes));
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (error || !stream.read(text.data(), static_cast<std::streamsize>(size)))
-    fail("BF3001", where, fmt::format("cannot read the {}", what), "check its permissions");
-  return text;
-}
 
 // "3:14" of byte `offset`, which nlohmann counts from 1.
 std::string line_and_column(const std::string& text, std::size_t offset) {
@@ -146,8 +128,10 @@ std::string_view kind_of(const json& value) {
 }  // namespace
 
 json parse_json_file(const std::filesystem::path& path, std::string_view what) {
-  const std::string text = read_text(path, what);
-  const std::string where = printable(path.string());
+  return parse_json_text(read_text(path, what), printable(path.string()));
+}
+
+json parse_json_text(const std::string& text, const std::string& where) {
   json root;
   Builder builder(root, where, text);
   json::sax_parse(text, &builder);

@@ -45,4 +45,7 @@ struct JsonAt {
 // BF3005.
 nlohmann::json parse_json_file(const std::filesystem::path& path, std::string_view what);
 
+// The same of its text; `where`: the file, for messages.
+nlohmann::json parse_json_text(const std::string& text, const std::string& where);
+
 }  // namespace bf_aot::cli

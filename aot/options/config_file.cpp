@@ -14,10 +14,6 @@ namespace {
 
 constexpr char kConfig[] = "--config";
 
-bool is_planner_option(const CLI::Option& option) {
-  return option.get_group() == kPlannerGroup && !option.get_lnames().empty();
-}
-
 std::vector<std::string> planner_options(CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
@@ -55,11 +51,17 @@ void set(CLI::Option& option, const JsonAt& at) {
 
 }  // namespace
 
+bool is_planner_option(const CLI::Option& option) {
+  const std::string& group = option.get_group();
+  return (group == kMethodGroup || group == kPlannerGroup) && !option.get_lnames().empty();
+}
+
 void add_config_option(CLI::App& app, std::string& path) {
   app.add_option(
          kConfig, path,
          "JSON file of planner options, {\"row-tile\": 16}; what the command line gives wins")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group(kGeneralGroup);
 }
 
 void apply_config(CLI::App& app) {

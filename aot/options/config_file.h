@@ -6,12 +6,19 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace bf_aot::cli {
 
-// Options of this group may stand in a --config file, under their long names.
+// Groups of a help text. Options of the first two may stand in a --config file, under their long
+// names; those of the second are shown by --help-all alone.
+inline constexpr char kMethodGroup[] = "Method and target";
 inline constexpr char kPlannerGroup[] = "Planner";
+inline constexpr char kCompilerGroup[] = "Compiler";
+inline constexpr char kGeneralGroup[] = "General";
+
+bool is_planner_option(const CLI::Option& option);
 
 // Adds --config FILE: a JSON object {"method": "crown", "row-tile": 16, "disable-pass": ["a"]} of
 // planner options. What the command line gives wins.

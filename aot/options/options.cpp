@@ -1,11 +1,15 @@
 #include "aot/options/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "aot/json/json_io.h"
 #include "aot/measure/profile_file.h"
 #include "aot/options/config_file.h"
+#include "aot/options/help.h"
+#include "aot/terminal/terminal.h"
 #include "aot/tune/tune_log_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
@@ -24,7 +28,7 @@ void add_method_option(CLI::App& app, ModelArguments& arguments) {
          "layers with ReLU; auto: the best mix of the others within the budgets")
       ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
       ->capture_default_str()
-      ->group(kPlannerGroup);
+      ->group(kMethodGroup);
   add_search_options(app, arguments.search);
 }
 
@@ -45,9 +49,9 @@ void add_property_option(CLI::App& app, ModelArguments& arguments) {
 }
 
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
-  app.add_option("MODEL", arguments.model, "ONNX file")->required()->type_name("FILE");
-  app.add_option("--name", arguments.name,
-                 "prefix of the verifier's symbols (default: made from the file name)");
+  app.add_option("MODEL", arguments.model, "ONNX file; -: standard input")
+      ->required()
+      ->type_name("FILE");
   std::vector<std::string> lowerings = {"generic", "prebuilt", "vector", "tuned"};
   if (reference) lowerings.emplace_back("reference");
   app.add_option("--lowering", arguments.lowering,
@@ -68,12 +72,13 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("--target", arguments.target, "machine that the code is made for")
       ->check(CLI::IsMember(target_names()))
       ->capture_default_str()
-      ->group(kPlannerGroup);
+      ->group(kMethodGroup);
   app.add_option("--semantics", arguments.semantics,
                  "arithmetic of the network that the bounds hold for: real, its exact value, or "
                  "float32, every evaluation in float32, in any order of its sums")
       ->check(CLI::IsMember({"real", "float32"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kMethodGroup);
   app.add_option("--libm-ulps", arguments.libm_ulps,
                  "of --semantics float32: largest error of the library's tanh, exp, erf, ..., in "
                  "units of the last place")
@@ -133,6 +138,11 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   add_config_option(app, arguments.config);
 }
 
+void add_name_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option("--name", arguments.name,
+                 "prefix of the verifier's symbols (default: made from the file name)");
+}
+
 void add_arithmetic_option(CLI::App& app, ModelArguments& arguments) {
   arguments.arithmetic = to_string(Arithmetic::kAuto);
   app.add_option("--arithmetic", arguments.arithmetic,
@@ -147,11 +157,13 @@ void add_arithmetic_option(CLI::App& app, ModelArguments& arguments) {
 void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--cxx", arguments.cxx,
                  "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
-                 "cortex targets arm-none-eabi-g++)");
+                 "cortex targets arm-none-eabi-g++)")
+      ->group(kCompilerGroup);
   app.add_option("--cxx-flags", arguments.cxx_flags,
                  "more flags for it, as one word: --cxx-flags=\"-g -O2\"; may be repeated")
       ->allow_extra_args(false)
-      ->type_name("FLAGS");
+      ->type_name("FLAGS")
+      ->group(kCompilerGroup);
 }
 
 void add_jit_option(CLI::App& app, ModelArguments& arguments) {
@@ -160,7 +172,8 @@ void add_jit_option(CLI::App& app, ModelArguments& arguments) {
                  "compile the kernels that take the time for this network: auto (in the "
                  "background, once calls have taken a second), off, wait (after the first call)")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kJitModes), std::end(kJitModes))))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kCompilerGroup);
 }
 
 Method method_of(const std::string& text) {
@@ -248,14 +261,68 @@ CompilerOptions compiler_options(const ModelArguments& arguments) {
   return options;
 }
 
-std::optional<int> parse(CLI::App& app, int argc, const char* const* argv) {
-  constexpr int kUsage = 2;
+// Of what was typed in place of an option's name or value.
+static std::string suggestion(const CLI::App& app, const Call& call) {
+  std::vector<std::string> names;
+  const CLI::Option* last = nullptr;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (std::size_t i = 1; i < call.arguments.size(); ++i) {
+    std::string typed = call.arguments[i];
+    std::string value;
+    if (typed.starts_with("--")) {
+      const std::size_t equals = typed.find('=');
+      if (equals != std::string::npos) value = typed.substr(equals + 1);
+      typed.resize(std::min(equals, typed.size()));
+      last = app.get_option_no_throw(typed);
+      if (last == nullptr) return closest(typed, names);
+    } else if (last != nullptr) {
+      value = typed;
+    }
+    if (value.empty()) continue;
+    for (const OptionSection& section : sections_of(app, true))
+      for (const OptionHelp& option : section.options)
+        if (option.names.back() == last->get_name() && !option.choices.empty() &&
+            std::ranges::count(option.choices, value) == 0)
+          return closest(value, option.choices);
+    last = nullptr;
+  }
+  return {};
+}
+
+int usage_error(const CLI::App& app, const std::string& message) {
+  std::string text = message;
+  while (text.ends_with('\n')) text.pop_back();
+  fmt::print(stderr, "{} {}\n{} --help lists the options.\n",
+             Style(Style::kError, Stream::kErrors)(app.get_name() + ":"), text, app.get_name());
+  return 2;
+}
+
+std::optional<int> parse(CLI::App& app, const Call& call) {
+  app.set_help_flag("-h,--help", "print this text")->group(kGeneralGroup);
+  if (std::ranges::any_of(app.get_options(), [](const CLI::Option* option) {
+        return option->get_group() == kPlannerGroup;
+      }))
+    app.set_help_all_flag("--help-all", "the same with the options of the planner")
+        ->group(kGeneralGroup);
+  bool quiet = false, verbose = false;
+  app.add_flag("-q,--quiet", quiet, "errors alone on standard error")->group(kGeneralGroup);
+  app.add_flag("-v,--verbose", verbose, "steps and their times on standard error, also in a file")
+      ->excludes("--quiet")
+      ->group(kGeneralGroup);
+  if (call.visit) {
+    call.visit(app);
+    return 0;
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(call.arguments.size()), call.arguments.data());
+    if (quiet || verbose) set_verbosity(quiet ? Verbosity::kQuiet : Verbosity::kVerbose);
     apply_config(app);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::string meant = suggestion(app, call);
+    return usage_error(app, error.what() + (meant.empty() ? "" : "; did you mean " + meant + "?"));
   }
 }
 

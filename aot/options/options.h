@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,12 @@ class App;
 }
 
 namespace bf_aot::cli {
+
+// How a command is called.
+struct Call {
+  std::vector<const char*> arguments;          // the first: what the usage text calls the command
+  std::function<void(const CLI::App&)> visit;  // if set: gets the options, and nothing is done
+};
 
 // Command-line options that several commands share, as they were typed.
 // The lowering of commands that answer a question: the engine needs no C++ compiler.
@@ -49,6 +56,7 @@ struct ModelArguments {
 
 // Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference);
+void add_name_option(CLI::App& app, ModelArguments& arguments);
 void add_method_option(CLI::App& app, ModelArguments& arguments);
 void add_spec_option(CLI::App& app, ModelArguments& arguments);
 void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
@@ -64,8 +72,12 @@ Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,
                                          Method::kAlphaCrown};  // of any network
 
-// Parses, then takes what --config says; on --help and usage errors prints what CLI11 has to say
-// and returns the exit code, 0 or 2. Throws: CompileError for the configuration.
-std::optional<int> parse(CLI::App& app, int argc, const char* const* argv);
+// Adds the options of all commands, parses, then takes what --config says. On --help and usage
+// errors prints a text and returns the exit code, 0 or 2. Throws: CompileError for the
+// configuration.
+std::optional<int> parse(CLI::App& app, const Call& call);
+
+// Prints what is wrong with the usage, and where it is explained. Returns 2.
+int usage_error(const CLI::App& app, const std::string& message);
 
 }  // namespace bf_aot::cli

@@ -62,7 +62,7 @@ std::string expand(std::string bytes, std::uint64_t max_bytes, std::string_view 
 
 std::string read_source(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const std::string name = printable(path.string());
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream(path == "-" ? "/dev/stdin" : path, std::ios::binary);
   std::string bytes, block(kBlock, '\0');
   while (stream && bytes.size() <= max_bytes) {
     stream.read(block.data(), static_cast<std::streamsize>(block.size()));
