@@ -5,50 +5,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "aot/engine/find_prebuilt.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
 #include "aot/options/config_file.h"
+#include "aot/report/samples.h"
 #include "aot/verifier/verifier.h"
-#include "planner/reference/executor.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::cli {
 namespace {
-
-constexpr std::size_t kMostBoxes = 4;
-constexpr std::int64_t kMostFlops = 20'000'000'000;  // of a call: some seconds in double
-
-void add_layer(const Layer& layer, const reference::LayerBounds& bounds, int unstable,
-               report::LayerSample& sample) {
-  double sum = 0;
-  for (std::size_t j = 0; j < bounds.lower.size(); ++j) {
-    const double width = bounds.upper[j] - bounds.lower[j];
-    sum += width;
-    sample.max_width = std::max(sample.max_width, width);
-    if (layer.relu && bounds.upper[j] <= 0) ++sample.inactive;
-  }
-  sample.mean_width += sum / static_cast<double>(std::max<std::size_t>(bounds.lower.size(), 1));
-  if (layer.relu || layer.function) sample.unstable += unstable;
-}
-
-void add_box(const Plan& plan, const Entry& entry, const Box& box, std::set<LayerId>& seen,
-             std::map<LayerId, report::LayerSample>& layers) {
-  const reference::Bounds bounds = reference::execute(plan, entry, box.lower, box.upper);
-  std::size_t activation = 0;
-  for (const reference::LayerBounds& one : bounds.layers) {
-    const Layer& layer = plan.layer(one.layer);
-    const bool judged = layer.relu || layer.function;
-    const int unstable = judged ? bounds.unstable[activation++] : 0;
-    if (!seen.insert(one.layer).second) continue;
-    report::LayerSample& sample = layers[one.layer];
-    sample.layer = one.layer;
-    add_layer(layer, one, unstable, sample);
-  }
-}
 
 std::vector<std::pair<std::string, std::string>> option_list(const CLI::App& app) {
   std::vector<std::pair<std::string, std::string>> list;
@@ -111,31 +78,6 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
   return findings;
 }
 
-void add_samples(const Plan& plan, const std::vector<Box>& boxes, report::Findings& findings) {
-  std::vector<const Entry*> entries;
-  std::int64_t flops = 0;
-  for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
-    if (const Entry* const entry = plan.find_entry(kind)) {
-      entries.push_back(entry);
-      for (const Task& task : entry->tasks) flops += task.flops;
-    }
-  if (flops > kMostFlops) return;
-  std::map<LayerId, report::LayerSample> layers;
-  for (const Box& box : boxes) {
-    if (static_cast<std::size_t>(findings.boxes) == kMostBoxes) break;
-    std::set<LayerId> seen;  // the entries share all but their heads
-    for (const Entry* const entry : entries) add_box(plan, *entry, box, seen, layers);
-    ++findings.boxes;
-  }
-  for (auto& [index, sample] : layers) {
-    const Layer& layer = plan.layer(index);
-    sample.mean_width /= findings.boxes;
-    if (layer.relu || layer.function)
-      sample.active = std::int64_t{layer.out} * findings.boxes - sample.inactive - sample.unstable;
-    findings.samples.push_back(sample);
-  }
-}
-
 void add_report_option(CLI::App& app, std::string& path) {
   app.add_option("--report", path,
                  "write a page about the plan: network, tasks, memory, kernels, and bounds of the "
@@ -147,7 +89,7 @@ void write_report(const std::filesystem::path& path, const Plan& plan,
                   const CompileOptions& options, const CLI::App& app, report::Findings findings) {
   findings.version = BF_VERSION_STRING;
   findings.options = option_list(app);
-  add_samples(plan, boxes_of(options), findings);
+  report::add_samples(plan, boxes_of(options), findings);
   write_file(path, report::page(plan, findings));
 }
 

@@ -31,8 +31,4 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
                              const CompileOptions& options, const Toolchain* toolchain,
                              const std::filesystem::path& library);
 
-// Per-layer counts and widths on boxes, by executing the plan in double. Boxes beyond the first few
-// are left out, and all of them for plans that this would take long for.
-void add_samples(const Plan& plan, const std::vector<Box>& boxes, report::Findings& findings);
-
 }  // namespace bf_aot::cli

@@ -1,5 +1,6 @@
 #include "aot/host/library.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,6 +18,8 @@
 
 namespace bf_aot::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool is_embedded(const Target& target) {
   return !target.qemu_board.empty();
@@ -100,6 +103,18 @@ std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::p
   return object;
 }
 
+// The program or shared object, as of a Python package, that this code is part of; empty where that
+// is not known, as of a program that was called by a relative path.
+fs::path own_object() {
+  static const char anchor = 0;
+  Dl_info object = {};
+  if (dladdr(&anchor, &object) == 0 || object.dli_fname == nullptr || *object.dli_fname != '/')
+    return {};
+  std::error_code error;
+  fs::path path = fs::canonical(object.dli_fname, error);
+  return error ? fs::path() : path;
+}
+
 int rank_on_x86(std::string_view name) {
   constexpr std::array<std::string_view, 4> order = {"generic", "x86-64", "x86-64-v3", "x86-64-v4"};
   const auto found = std::find(order.begin(), order.end(), name);
@@ -120,11 +135,13 @@ std::vector<std::string> split_words(const std::string& text) {
 }
 
 std::filesystem::path runtime_folder() {
-  namespace fs = std::filesystem;
+  std::vector<fs::path> candidates;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  std::vector<fs::path> candidates;
-  if (!error) candidates.push_back(program.parent_path().parent_path() / "include" / "bf_aot");
+  if (const fs::path object = own_object(); !object.empty() && object != program)
+    candidates.push_back(object.parent_path() / "include");
+  else if (!error)
+    candidates.push_back(program.parent_path().parent_path() / "include" / "bf_aot");
   candidates.emplace_back(BF_RUNTIME_FOLDER);
   for (const fs::path& folder : candidates)
     if (fs::is_regular_file(folder / "bf.h", error)) return folder;

@@ -96,6 +96,12 @@ class Model {
   std::size_t input_count() const noexcept;
   std::size_t output_count() const noexcept;
 
+  /// Elements of all its constants.
+  std::size_t parameter_count() const noexcept;
+
+  /// SHA-256 of the bytes that were read, as 64 hexadecimal digits.
+  const std::string& sha256() const noexcept;
+
   struct State;  // not for callers
 
  private:
@@ -142,6 +148,16 @@ struct Bounds {
   std::vector<float> lower, upper;
 };
 
+/// How a call of many boxes is watched and ended.
+struct Call {
+  /// Called between groups of `batch` boxes, and at the end, with the number of boxes that are
+  /// done, on the thread that made the call. What it throws is error BF3505.
+  std::function<void(std::size_t done)> progress;
+
+  /// Ends the call with error BF3506, between groups of boxes.
+  std::stop_token stop;
+};
+
 /// Bounds of one network by one method.
 ///
 /// Each call takes a workspace of workspace_bytes() from a pool, or makes one where all are in use;
@@ -164,14 +180,23 @@ class Verifier {
   /// the network in real arithmetic: all rounding is outward, of weights as well. Where no finite
   /// float32 bounds an output, its bound is infinite. No box's bounds depend on the others, nor on
   /// `threads`.
-  /// Errors: BF3502 sizes; BF3503 a box, named by its index; BF3504; BF3306 the processor's
-  /// floating-point mode does not keep IEEE arithmetic.
-  Result<Bounds> bounds(std::span<const float> lower, std::span<const float> upper) const;
+  /// Errors: BF3502 sizes; BF3503 a box, named by its index; BF3504; BF3505; BF3506; BF3306 the
+  /// processor's floating-point mode does not keep IEEE arithmetic.
+  Result<Bounds> bounds(std::span<const float> lower, std::span<const float> upper,
+                        const Call& call = {}) const;
+
+  /// The same on the least boxes of float32 numbers around boxes of double ones.
+  Result<Bounds> bounds(std::span<const double> lower, std::span<const double> upper,
+                        const Call& call = {}) const;
 
   /// The same of the specification's rows. Errors: also BF3502 when there is no specification.
-  Result<Bounds> spec_bounds(std::span<const float> lower, std::span<const float> upper) const;
+  Result<Bounds> spec_bounds(std::span<const float> lower, std::span<const float> upper,
+                             const Call& call = {}) const;
+  Result<Bounds> spec_bounds(std::span<const double> lower, std::span<const double> upper,
+                             const Call& call = {}) const;
 
-  /// The network at x, [inputs], in plain float32: rounded, without guarantee. [outputs].
+  /// The network at points x, [points, inputs], in plain float32: rounded, without guarantee.
+  /// [points, outputs].
   Result<std::vector<float>> evaluate(std::span<const float> x) const;
 
   struct State;  // not for callers
@@ -247,5 +272,50 @@ Result<VerifyResult> verify(const Model& model, const std::filesystem::path& pro
 Result<VerifyResult> verify_text(const Model& model, std::string_view property,
                                  const VerifyOptions& options = {},
                                  std::string_view name = "property.vnnlib");
+
+/// What compiled code computes with.
+enum class Arithmetic : std::uint8_t { kFloat, kInteger, kAuto };
+
+/// What compile() makes: a verifier in C++, as the program bf-aot writes it.
+struct CodeOptions {
+  Options plan;                 ///< `threads`: workers that may share the work of a call
+  std::string target = "host";  ///< "cortex-m4", ...: docs/reference/targets.md
+  Arithmetic arithmetic = Arithmetic::kFloat;
+  std::string name;      ///< prefix of the symbols; empty: from the model's file name
+  std::string property;  ///< a property in VNN-LIB, instead of a specification; or empty
+  std::optional<std::filesystem::path> property_file;  ///< the same in a file
+  bool decide = false;                                 ///< with a property: NAME_decide, too
+  bool single_file = false;  ///< the source and its header hold what they need of the runtime
+
+  // Of compile_to_files alone.
+  bool library = false;                ///< also lib<stem>.a, by a C++ compiler
+  std::string cxx;                     ///< the compiler; empty: $CXX, else the first that is found
+  std::vector<std::string> cxx_flags;  ///< of the compiler, besides those that it needs
+};
+
+struct File {
+  std::string name;  ///< "monitor.cpp"
+  std::string bytes;
+};
+
+/// The files of a verifier: <stem>.cpp, <stem>.h, its manifest <stem>.json and, of large networks,
+/// tables. The same model and options give the same bytes on every machine, `target` "host" aside.
+/// Errors: BF3501, BF20xx, BF21xx as Verifier::make; BF31xx names; BF34xx the property.
+Result<std::vector<File>> compile(const Model& model, std::string_view stem,
+                                  const CodeOptions& options = {},
+                                  const Specification& specification = {});
+
+/// The same, written beside `source`, whose name ends in ".cpp": all files, or none on an error.
+/// Gives their paths. Errors: also BF3101 to BF3103 the folder; BF32xx the C++ compiler.
+Result<std::vector<std::filesystem::path>> compile_to_files(
+    const Model& model, const std::filesystem::path& source, const CodeOptions& options = {},
+    const Specification& specification = {});
+
+/// A page in HTML, of one file, about the plan of a verifier: network, tasks, memory over time,
+/// kernels, and on sample boxes, [boxes, inputs], the bounds of each layer. Errors: those of
+/// Verifier::make; BF3502; BF3503.
+Result<std::string> report(const Model& model, const Options& options = {},
+                           const Specification& specification = {},
+                           std::span<const double> lower = {}, std::span<const double> upper = {});
 
 }  // namespace bf_aot::api

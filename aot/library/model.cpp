@@ -58,6 +58,14 @@ std::size_t Model::output_count() const noexcept {
   return state_->output_count;
 }
 
+std::size_t Model::parameter_count() const noexcept {
+  return state_->numbers;
+}
+
+const std::string& Model::sha256() const noexcept {
+  return state_->info.sha256;
+}
+
 std::string Error::text() const {
   std::string all = bf_aot::to_string(Diagnostic{code, where, message, hint});
   for (const Error& other : others) all += other.text();

@@ -9,6 +9,8 @@ constexpr bf_aot::Method kMethods[] = {bf_aot::Method::kIbp, bf_aot::Method::kCr
                                        bf_aot::Method::kCrown, bf_aot::Method::kAlphaCrown,
                                        bf_aot::Method::kForward};
 
+constexpr int kMostThreads = 256;
+
 void expect(bool holds, const char* option, const std::string& message) {
   if (!holds) refuse("BF3501", option, message);
 }
@@ -95,6 +97,33 @@ CompileOptions compile_options(const PlanSettings& settings) {
   if (settings.semantics == Semantics::kFloat32)
     options.planner.semantics = bf_aot::Semantics::kFloat32;
   return options;
+}
+
+CompileOptions compile_options(const Model& model, const Options& options,
+                               const Specification& specification) {
+  CompileOptions compiling =
+      compile_options(PlanSettings{options.method, options.iterations, options.row_tile,
+                                   options.memory_budget, options.semantics});
+  if (options.batch < 1 || options.batch > kMostBatch)
+    refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
+  if (options.threads < 1 || options.threads > kMostThreads)
+    refuse("BF3501", "threads", fmt::format("{} is not in 1 to {}", options.threads, kMostThreads));
+  compiling.planner.batch = options.batch;
+  const std::size_t outputs = model.output_count();
+  const std::vector<double>& rows = specification.rows;
+  if (rows.size() % outputs != 0)
+    refuse("BF2007", "specification",
+           fmt::format("{} coefficients are no rows of {} outputs", rows.size(), outputs),
+           "give [rows, outputs] numbers, row-major");
+  if (rows.empty() && !specification.offsets.empty())
+    refuse("BF2009", "specification", "there are offsets, but no rows");
+  if (!rows.empty()) {
+    LinearSpec& spec = compiling.spec.emplace();
+    for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(outputs))
+      spec.rows.emplace_back(row, row + static_cast<std::ptrdiff_t>(outputs));
+    spec.offset = specification.offsets;
+  }
+  return compiling;
 }
 
 std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options) {

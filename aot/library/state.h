@@ -59,6 +59,22 @@ void check(const PlanSettings& settings);
 CompileOptions compile_options(const PlanSettings& settings);
 bf_aot::Method to_internal(Method method);
 
+// Those of a verifier. Throws: Failed BF3501, BF2007, BF2009.
+CompileOptions compile_options(const Model& model, const Options& options,
+                               const Specification& specification);
+
+// Calls a function of the caller's. Throws: Failed BF3505 where it throws.
+template <class Function>
+void tell(const Function& function) {
+  try {
+    function();
+  } catch (const std::exception& error) {
+    refuse("BF3505", "progress", std::string("the function threw: ") + error.what());
+  } catch (...) {
+    refuse("BF3505", "progress", "the function threw");
+  }
+}
+
 // Throws: CompileError.
 std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options);
 

@@ -14,7 +14,6 @@ namespace bf_aot::api {
 namespace {
 
 constexpr char kBounding[] = "bounding boxes";
-constexpr int kMostThreads = 256;
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -71,6 +70,32 @@ class Workspace {
  private:
   Pool& pool_;
   Memory memory_;
+};
+
+// The nearest float32 that is not above x, or not below it; infinite where there is none.
+float round_down(double x) {
+  const auto near = static_cast<float>(x);
+  return near > x ? std::nextafter(near, -INFINITY) : near;
+}
+
+float round_up(double x) {
+  return -round_down(-x);
+}
+
+// The least boxes of float32 around others. NaN stays NaN, and an end above the other one so.
+struct FloatBoxes {
+  FloatBoxes(std::span<const double> of_lower, std::span<const double> of_upper)
+      : lower(of_lower.size()), upper(of_upper.size()) {
+    std::ranges::transform(of_lower, lower.begin(), round_down);
+    std::ranges::transform(of_upper, upper.begin(), round_up);
+    for (std::size_t i = 0; i < std::min(lower.size(), upper.size()); ++i)
+      if (of_lower[i] > of_upper[i]) {
+        lower[i] = round_up(of_lower[i]);
+        upper[i] = round_down(of_upper[i]);
+      }
+  }
+
+  std::vector<float> lower, upper;
 };
 
 // The largest of the functions that the library calls.
@@ -160,7 +185,8 @@ struct Verifier::State {
     check_status(engine.call(signature, arguments));
   }
 
-  Bounds bound(bool spec, std::span<const float> lower, std::span<const float> upper) const {
+  Bounds bound(bool spec, std::span<const float> lower, std::span<const float> upper,
+               const Call& call) const {
     const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
     if (spec && engine.plan().spec_rows == 0)
       refuse("BF3502", "specification", "the verifier was made without one");
@@ -174,17 +200,22 @@ struct Verifier::State {
     // Each thread takes the next group of boxes until none is left, or one has failed.
     const auto size = static_cast<std::size_t>(engine.plan().config.batch);
     const std::size_t groups = (bounds.boxes + size - 1) / size;
-    std::atomic<std::size_t> next = 0;
+    std::atomic<std::size_t> next = 0, done = 0;
     std::mutex mutex;
     std::optional<Error> error;
-    const auto work = [&]() noexcept {
+    std::size_t told = 0;  // of `done`
+    const auto work = [&](bool watching) noexcept {
       const ThrowingChecks checks;
       try {
         const Workspace workspace(pool);
         for (std::size_t group = next++; group < groups; group = next++) {
-          const std::size_t first = group * size;
-          bound_group(spec, lower, upper, first, std::min(size, bounds.boxes - first), bounds,
-                      workspace);
+          const std::size_t first = group * size, count = std::min(size, bounds.boxes - first);
+          bound_group(spec, lower, upper, first, count, bounds, workspace);
+          done += count;
+          if (watching && call.progress) tell([&] { call.progress(told = done); });
+          if (call.stop.stop_requested() && next < groups)
+            refuse("BF3506", "boxes",
+                   fmt::format("stopped after {} of {}", done.load(), bounds.boxes));
         }
       } catch (...) {
         next = groups;
@@ -196,12 +227,13 @@ struct Verifier::State {
       std::vector<std::jthread> helpers;
       try {
         while (helpers.size() + 1 < std::min(static_cast<std::size_t>(threads), groups))
-          helpers.emplace_back(work);
+          helpers.emplace_back(work, false);
       } catch (const std::system_error&) {  // those that there are do the work
       }
-      work();
+      work(true);
     }
     if (error) throw Failed{std::move(*error)};
+    if (call.progress && told < bounds.boxes) tell([&] { call.progress(bounds.boxes); });
     return bounds;
   }
 
@@ -215,30 +247,7 @@ Result<Verifier> Verifier::make(const Model& model, const Options& options,
   return guarded<Verifier>(
       "planning the verifier",
       [&] {
-        CompileOptions compiling =
-            compile_options({options.method, options.iterations, options.row_tile,
-                             options.memory_budget, options.semantics});
-        if (options.batch < 1 || options.batch > kMostBatch)
-          refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
-        if (options.threads < 1 || options.threads > kMostThreads)
-          refuse("BF3501", "threads",
-                 fmt::format("{} is not in 1 to {}", options.threads, kMostThreads));
-        compiling.planner.batch = options.batch;
-        const std::size_t outputs = model.output_count();
-        const std::vector<double>& rows = specification.rows;
-        if (rows.size() % outputs != 0)
-          refuse("BF2007", "specification",
-                 fmt::format("{} coefficients are no rows of {} outputs", rows.size(), outputs),
-                 "give [rows, outputs] numbers, row-major");
-        if (rows.empty() && !specification.offsets.empty())
-          refuse("BF2009", "specification", "there are offsets, but no rows");
-        if (!rows.empty()) {
-          LinearSpec& spec = compiling.spec.emplace();
-          for (auto row = rows.begin(); row != rows.end();
-               row += static_cast<std::ptrdiff_t>(outputs))
-            spec.rows.emplace_back(row, row + static_cast<std::ptrdiff_t>(outputs));
-          spec.offset = specification.offsets;
-        }
+        const CompileOptions compiling = compile_options(model, options, specification);
         return Library::verifier(
             std::make_shared<const State>(plan_for(model, compiling), options.threads));
       },
@@ -261,32 +270,53 @@ std::size_t Verifier::workspace_bytes() const noexcept {
   return state_->pool.bytes();
 }
 
-Result<Bounds> Verifier::bounds(std::span<const float> lower, std::span<const float> upper) const {
-  return guarded<Bounds>(kBounding, [&] { return state_->bound(false, lower, upper); });
+Result<Bounds> Verifier::bounds(std::span<const float> lower, std::span<const float> upper,
+                                const Call& call) const {
+  return guarded<Bounds>(kBounding, [&] { return state_->bound(false, lower, upper, call); });
 }
 
-Result<Bounds> Verifier::spec_bounds(std::span<const float> lower,
-                                     std::span<const float> upper) const {
-  return guarded<Bounds>(kBounding, [&] { return state_->bound(true, lower, upper); });
+Result<Bounds> Verifier::spec_bounds(std::span<const float> lower, std::span<const float> upper,
+                                     const Call& call) const {
+  return guarded<Bounds>(kBounding, [&] { return state_->bound(true, lower, upper, call); });
+}
+
+Result<Bounds> Verifier::bounds(std::span<const double> lower, std::span<const double> upper,
+                                const Call& call) const {
+  return guarded<Bounds>(kBounding, [&] {
+    const FloatBoxes boxes(lower, upper);
+    return state_->bound(false, boxes.lower, boxes.upper, call);
+  });
+}
+
+Result<Bounds> Verifier::spec_bounds(std::span<const double> lower, std::span<const double> upper,
+                                     const Call& call) const {
+  return guarded<Bounds>(kBounding, [&] {
+    const FloatBoxes boxes(lower, upper);
+    return state_->bound(true, boxes.lower, boxes.upper, call);
+  });
 }
 
 Result<std::vector<float>> Verifier::evaluate(std::span<const float> x) const {
   return guarded<std::vector<float>>("evaluating the network", [&] {
-    if (x.size() != input_count())
-      refuse(
-          "BF3502", "x",
-          fmt::format("{} numbers are given, the network has {} inputs", x.size(), input_count()));
-    for (std::size_t i = 0; i < x.size(); ++i) check_finite("", i, x[i]);
-    std::vector<float> y(output_count());
+    const std::size_t inputs = input_count(), outputs = output_count();
+    if (x.empty() || x.size() % inputs != 0)
+      refuse("BF3502", "x",
+             fmt::format("{} numbers are given, the network has {} inputs", x.size(), inputs));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      check_finite(x.size() > inputs ? fmt::format("point {}, ", i / inputs) : "", i % inputs,
+                   x[i]);
+    std::vector<float> y(x.size() / inputs * outputs);
     const Workspace workspace(state_->pool);
     Signature signature;
     signature.purpose = Purpose::kEvaluate;
     engine::Arguments arguments;
-    arguments.x = x.data();
-    arguments.y = y.data();
     arguments.workspace = workspace.get();
     arguments.workspace_bytes = state_->pool.bytes();
-    check_status(state_->engine.call(signature, arguments));
+    for (std::size_t point = 0; point < x.size() / inputs; ++point) {
+      arguments.x = x.data() + point * inputs;
+      arguments.y = y.data() + point * outputs;
+      check_status(state_->engine.call(signature, arguments));
+    }
     return y;
   });
 }

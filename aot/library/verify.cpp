@@ -31,14 +31,10 @@ void check_seconds(const char* option, double seconds) {
 }
 
 void report(const VerifyOptions& options, const cli::DecisionProgress& progress) {
-  try {
+  tell([&] {
     options.progress(
         {to_phase(progress.phase), progress.done, progress.count, progress.boxes, progress.proven});
-  } catch (const std::exception& error) {
-    refuse("BF3505", "progress", std::string("the function threw: ") + error.what());
-  } catch (...) {
-    refuse("BF3505", "progress", "the function threw");
-  }
+  });
 }
 
 Counterexample to_counterexample(const cli::Witness& witness) {
@@ -82,8 +78,8 @@ VerifyResult decide(const Model& model, const VerifyOptions& options, const Read
   check_seconds("timeout_seconds", options.timeout_seconds);
   const Property property = read();
   const Semantics semantics = is_float32(property) ? Semantics::kFloat32 : options.semantics;
-  CompileOptions compiling = compile_options(
-      {Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
+  CompileOptions compiling = compile_options(PlanSettings{
+      Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);
 
   cli::DecisionCalls calls;

@@ -13,4 +13,5 @@ target_compile_definitions(generated_test PRIVATE BF_GENERATED_DIR="${generated}
 bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)
 
 # The library of others' programs.
-bf_add_test(unit_library aot/library/library_test.cpp LINK bf_library LABELS unit)
+file(GLOB sources CONFIGURE_DEPENDS aot/library/*.cpp)
+bf_add_test(unit_library ${sources} LINK bf_library LABELS unit)

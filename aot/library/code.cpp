@@ -1,0 +1,134 @@
+// compile() and compile_to_files().
+#include <algorithm>
+
+#include "aot/host/files.h"
+#include "aot/host/footprint.h"
+#include "aot/host/library.h"
+#include "aot/interface/emit_verify.h"
+#include "aot/library/state.h"
+#include "aot/project/single_file.h"
+#include "frontend/vnnlib/vnnlib.h"
+
+namespace bf_aot::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kCompiling[] = "compiling the verifier";
+
+// Names that a command line and an #include line take as they are.
+void check_stem(std::string_view stem) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
+  if (stem.empty() || stem[0] == '.' || stem[0] == '-' ||
+      stem.find_first_not_of(kAllowed) != std::string_view::npos)
+    refuse("BF3501", "source", fmt::format("'{}' is no name of a file", stem),
+           "use letters, digits, '_', '-', '+' and '.'");
+}
+
+void take_property(const CodeOptions& from, bf_aot::CompileOptions& options) {
+  if (!from.property_file && from.property.empty()) return;
+  if (options.spec || (from.property_file && !from.property.empty()))
+    refuse("BF3501", "property", "there is more than one property or specification");
+  options.property = from.property_file ? read_property(*from.property_file)
+                                        : parse_property(from.property, "property.vnnlib");
+  check_emittable(*options.property);
+  if (is_float32(*options.property)) options.planner.semantics = bf_aot::Semantics::kFloat32;
+}
+
+bf_aot::CompileOptions code_options(const Model& model, const CodeOptions& options,
+                                    const Specification& specification) {
+  bf_aot::CompileOptions compiling = compile_options(model, options.plan, specification);
+  compiling.planner.lowering = Lowering::kVector;
+  compiling.planner.target = find_target(options.target);
+  if (options.target != "host") compiling.planner.profile.reset();  // the target's
+  compiling.planner.workers = options.plan.threads;
+  compiling.planner.decide = options.decide;
+  compiling.planner.arithmetic =
+      options.arithmetic == Arithmetic::kFloat     ? bf_aot::Arithmetic::kFloat
+      : options.arithmetic == Arithmetic::kInteger ? bf_aot::Arithmetic::kInteger
+                                                   : bf_aot::Arithmetic::kAuto;
+  if (!options.name.empty() && identifier_from(options.name) != options.name)
+    refuse("BF3302", "name", "'" + options.name + "' is no lower-case C identifier",
+           "use '" + identifier_from(options.name) + "'");
+  compiling.name = options.name;
+  take_property(options, compiling);
+  return compiling;
+}
+
+bf_aot::Verifier verifier_of(const Model& model, const std::string& stem,
+                             const CodeOptions& options, const Specification& specification) {
+  check_stem(stem);
+  const bf_aot::CompileOptions compiling = code_options(model, options, specification);
+  const Model::State& state = Library::state(model);
+  bf_aot::Verifier verifier =
+      bf_aot::compile(run_frontend({state.network.graph(), state.info}, compiling),
+                      symbol_prefix(state.info.file_name, compiling), stem, compiling);
+  if (options.single_file) verifier.files = cli::single_file(verifier, stem);
+  return verifier;
+}
+
+// The manifest of files that no compiler has seen says so.
+std::vector<File> finished(const bf_aot::Verifier& verifier, const std::string& stem,
+                           const cli::Toolchain* toolchain, std::optional<std::int64_t> code) {
+  std::vector<File> files;
+  for (const EmittedFile& file : verifier.files)
+    files.push_back({stem + file.suffix, file.suffix.ends_with(".json")
+                                             ? cli::add_build_record(file.bytes, toolchain, code)
+                                             : file.bytes});
+  return files;
+}
+
+std::vector<fs::path> write(const Model& model, const fs::path& source, const CodeOptions& options,
+                            const Specification& specification) {
+  if (source.extension() != ".cpp")
+    refuse("BF3501", "source", fmt::format("'{}' does not end in .cpp", source.string()));
+  const std::string stem = source.stem().string();
+  std::optional<cli::Toolchain> toolchain;
+  if (options.library)
+    toolchain = cli::find_toolchain({options.cxx, options.cxx_flags, cli::JitMode::kOff},
+                                    find_target(options.target));
+  const bf_aot::Verifier verifier = verifier_of(model, stem, options, specification);
+
+  cli::Staging staging(source.parent_path());
+  std::vector<std::string> names;
+  std::optional<std::int64_t> code;
+  if (toolchain) {
+    for (const EmittedFile& file : verifier.files) staging.write(stem + file.suffix, file.bytes);
+    cli::build_archive(*toolchain, staging.folder(), stem, verifier.files);
+    names.push_back("lib" + stem + ".a");
+    code = cli::code_bytes(staging.folder() / names.back(), *toolchain);
+  }
+  for (const File& file : finished(verifier, stem, toolchain ? &*toolchain : nullptr, code)) {
+    staging.write(file.name, file.bytes);
+    names.push_back(file.name);
+  }
+  staging.publish(names);
+  std::ranges::sort(names);
+  std::vector<fs::path> paths;
+  for (const std::string& name : names) paths.push_back(source.parent_path() / name);
+  return paths;
+}
+
+}  // namespace
+
+Result<std::vector<File>> compile(const Model& model, std::string_view stem,
+                                  const CodeOptions& options, const Specification& specification) {
+  return guarded<std::vector<File>>(
+      kCompiling,
+      [&] {
+        const std::string name(stem);
+        return finished(verifier_of(model, name, options, specification), name, nullptr, {});
+      },
+      Library::state(model).numbers);
+}
+
+Result<std::vector<fs::path>> compile_to_files(const Model& model, const fs::path& source,
+                                               const CodeOptions& options,
+                                               const Specification& specification) {
+  return guarded<std::vector<fs::path>>(
+      kCompiling, [&] { return write(model, source, options, specification); },
+      Library::state(model).numbers);
+}
+
+}  // namespace bf_aot::api

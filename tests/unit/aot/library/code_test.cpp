@@ -1,0 +1,151 @@
+// compile(), compile_to_files() and report().
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "aot/library/bf_aot.h"
+#include "tests/paths.h"
+
+namespace bf_aot::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kOpen[] =
+    "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 "
+    "Real)(assert (<= 0 X_0 1))(assert (<= 0 X_1 1))(assert (<= Y_0 -4))";
+
+Model load(const std::string& name) {
+  auto model = Model::load(BF_SOURCE_DIR "/models/" + name);
+  if (!model) throw std::runtime_error(model.error().text());
+  return *model;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+CodeOptions for_board() {
+  CodeOptions options;
+  options.plan.method = Method::kIbp;
+  options.target = "cortex-m4";
+  return options;
+}
+
+std::string code_of(const CodeOptions& options, const Specification& specification = {},
+                    const std::string& stem = "monitor") {
+  const auto result = compile(load("tiny.onnx"), stem, options, specification);
+  return result ? "" : result.error().code + " " + result.error().where;
+}
+
+TEST(LibraryCode, files_are_named_after_the_source) {
+  const auto files = compile(load("tiny.onnx"), "monitor", for_board());
+  ASSERT_TRUE(files.ok());
+  std::vector<std::string> names;
+  for (const File& file : *files) names.push_back(file.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"monitor.cpp", "monitor.h", "monitor.json"}));
+  EXPECT_NE((*files)[0].bytes.find("tiny_bounds("), std::string::npos);
+  EXPECT_NE((*files)[2].bytes.find("\"cortex-m4\""), std::string::npos);
+}
+
+TEST(LibraryCode, options_reach_the_code) {
+  CodeOptions options = for_board();
+  options.name = "mine";
+  options.plan.batch = 4;
+  options.property = kOpen;
+  options.decide = true;
+  options.plan.method = Method::kCrown;
+  const auto files = compile(load("tiny.onnx"), "a", options);
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  const std::string& header = (*files)[1].bytes;
+  for (const char* function : {"mine_bounds_batch(", "mine_verify(", "mine_decide("})
+    EXPECT_NE(header.find(function), std::string::npos) << function;
+}
+
+TEST(LibraryCode, a_single_file_includes_nothing_of_ours) {
+  CodeOptions options = for_board();
+  options.single_file = true;
+  const auto files = compile(load("tiny.onnx"), "monitor", options);
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ((*files)[0].bytes.find("#include \"bf/"), std::string::npos);
+}
+
+TEST(LibraryCode, errors) {
+  CodeOptions options = for_board();
+  EXPECT_EQ(code_of(options, {}, "../monitor"), "BF3501 source");
+  EXPECT_EQ(code_of(options, {}, ""), "BF3501 source");
+  options.name = "Not-C";
+  EXPECT_EQ(code_of(options), "BF3302 name");
+  options = for_board();
+  options.target = "abacus";
+  EXPECT_EQ(code_of(options).substr(0, 6), "BF2101");
+  options = for_board();
+  options.property = kOpen;
+  EXPECT_EQ(code_of(options, {{1, -1}, {}}), "BF3501 property");
+  options.property_file = "x.vnnlib";
+  EXPECT_EQ(code_of(options), "BF3501 property");
+  options.property.clear();
+  EXPECT_EQ(code_of(options).substr(0, 2), "BF");
+  options = for_board();
+  options.property = "(assert";
+  EXPECT_EQ(code_of(options).substr(0, 4), "BF34");
+}
+
+TEST(LibraryCode, files_are_written_with_a_library_where_asked_for) {
+  const fs::path folder = fs::path(testing::TempDir()) / "library_code";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const Model model = load("tiny.onnx");
+  CodeOptions options;
+  options.target = "generic";
+  const auto paths = compile_to_files(model, folder / "a.cpp", options);
+  ASSERT_TRUE(paths.ok()) << paths.error().text();
+  EXPECT_EQ(*paths, (std::vector<fs::path>{folder / "a.cpp", folder / "a.h", folder / "a.json"}));
+  const auto files = compile(model, "a", options);
+  for (const File& file : *files) EXPECT_EQ(read(folder / file.name), file.bytes) << file.name;
+
+  options.library = true;
+  const auto with_library = compile_to_files(model, folder / "b.cpp", options);
+  ASSERT_TRUE(with_library.ok()) << with_library.error().text();
+  EXPECT_TRUE(std::ranges::count(*with_library, folder / "libb.a") == 1);
+  EXPECT_TRUE(fs::exists(folder / "libb.a"));
+
+  options.cxx = "no-such-compiler";
+  const auto refused = compile_to_files(model, folder / "c.cpp", options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, "BF3202");
+  EXPECT_FALSE(fs::exists(folder / "c.cpp"));
+  EXPECT_EQ(compile_to_files(model, folder / "c.cc").error().code, "BF3501");
+  EXPECT_EQ(compile_to_files(model, folder / "none" / "c.cpp").error().code, "BF3101");
+}
+
+TEST(LibraryReport, a_page_names_layers_and_options) {
+  const Model model = load("tiny.onnx");
+  Options options;
+  options.method = Method::kAlphaCrown;
+  options.iterations = 7;
+  const double lower[] = {-1, -1}, upper[] = {1, 1};
+  const auto page = report(model, options, {}, lower, upper);
+  ASSERT_TRUE(page.ok()) << page.error().text();
+  EXPECT_TRUE(page->starts_with("<!doctype html>")) << page->substr(0, 40);
+  for (const char* text : {"alpha-crown", "iterations", "</html>"})
+    EXPECT_NE(page->find(text), std::string::npos) << text;
+  EXPECT_NE(*page, *report(model, options));  // without boxes there are no bounds
+}
+
+TEST(LibraryReport, wrong_boxes) {
+  const Model model = load("tiny.onnx");
+  const double one[] = {0}, lower[] = {1, 0}, upper[] = {0, 0};
+  EXPECT_EQ(report(model, {}, {}, one, one).error().code, "BF3502");
+  EXPECT_EQ(report(model, {}, {}, lower, upper).error().where, "box 0, input 0");
+}
+
+}  // namespace
+}  // namespace bf_aot::api
