@@ -40,8 +40,10 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/bf_aot-config-version.cma
 install(FILES
   ${PROJECT_BINARY_DIR}/bf_aot-config.cmake
   ${PROJECT_BINARY_DIR}/bf_aot-config-version.cmake
+  cmake/bf_add_robustness_test.cmake
   cmake/bf_add_verifier.cmake
   DESTINATION ${package_folder})
 
 # For projects that use this one by add_subdirectory or FetchContent.
+include(cmake/bf_add_robustness_test.cmake)
 include(cmake/bf_add_verifier.cmake)

@@ -43,10 +43,17 @@ def cross_entropy(outputs, labels):
     return (exponent / exponent.sum(axis=1, keepdims=True) - labels) / len(outputs)
 
 
-def train(rng, sizes, x, y, loss_gradient, *, epochs, batch, rate, decay):
-    """Layers fitted to (x, y); Adam with decoupled weight decay and a cosine schedule."""
+def train(rng, sizes, x, y, loss_gradient, **schedule):
+    """Layers of the sizes fitted to (x, y); see fit()."""
+    return fit(rng, initial(rng, sizes), forward, gradients, x, y, loss_gradient, **schedule)
+
+
+def fit(rng, layers, forward, gradients, x, y, loss_gradient, *, epochs, batch, rate, decay):
+    """The layers fitted to (x, y); Adam with decoupled weight decay and a cosine schedule.
+
+    forward(layers, x) gives (values, outputs), gradients(layers, values, delta) those of layers.
+    """
     x, y = x.astype(np.float32), y.astype(np.float32)
-    layers = initial(rng, sizes)
     moment = [[np.zeros_like(p) for p in layer] for layer in layers]
     square = [[np.zeros_like(p) for p in layer] for layer in layers]
     batches = len(x) // batch

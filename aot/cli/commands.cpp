@@ -15,6 +15,8 @@ constexpr Command kCommands[] = {
      compile_command},
     {"run", "bf-aot run", "bound the outputs on a box, here and now", run_command},
     {"verify", "bf-aot verify", "decide a property in VNN-LIB", verify_command},
+    {"certify", "bf-aot certify", "certified accuracy of a classifier on a data set",
+     certify_command},
     {"check", "bf-aot check", "compare bounds with reference bounds", check_command},
     {"inspect", "bf-aot inspect", "show the network, the plan, its kernels", inspect_command},
     {"bench", "bf-aot bench", "time a verifier on this machine", bench_command},
@@ -51,6 +53,8 @@ std::string first_screen() {
           "\n"
           "  bf-aot run model.onnx --box box.json           bounds on a box\n"
           "  bf-aot verify model.onnx property.vnnlib       is the property true?\n"
+          "  bf-aot certify model.onnx --data test.npz --eps 0.03\n"
+          "                                                 robust around which samples?\n"
           "  bf-aot model.onnx -o verifier.cpp              a verifier for your program\n"
           "\n";
   return text + "'bf-aot COMMAND --help' says more of each. Documents:\n  " + document("") + "\n";

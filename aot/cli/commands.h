@@ -12,6 +12,7 @@ namespace bf_aot::cli {
 int compile_command(const Call& call);
 int run_command(const Call& call);
 int verify_command(const Call& call);
+int certify_command(const Call& call);
 int supports_command(const Call& call);
 int check_command(const Call& call);
 int inspect_command(const Call& call);

@@ -110,6 +110,13 @@ void Staging::publish_folder(const std::string& name) {
     fail("BF3102", (destination_ / name).string(), "cannot write: " + error.message());
 }
 
+void publish_file(const fs::path& path, std::string_view bytes) {
+  const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+  Staging staging(folder);
+  staging.write(path.filename().string(), bytes);
+  staging.publish({path.filename().string()});
+}
+
 void write_file(const fs::path& path, std::string_view bytes) {
   std::ofstream stream(path, std::ios::binary | std::ios::trunc);
   stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -41,6 +41,9 @@ class Staging {
 // Throws: BF3102.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
+// The same, but the file appears whole or not at all. Throws: BF3101 to BF3103.
+void publish_file(const std::filesystem::path& path, std::string_view bytes);
+
 // Makes a folder and its parents. Throws: BF3101.
 void make_folder(const std::filesystem::path& path);
 

@@ -6,8 +6,8 @@
 #include <cfloat>
 #include <cmath>
 
+#include "aot/data/array.h"
 #include "aot/json/json_reader.h"
-#include "aot/json/npy.h"
 #include "aot/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -37,7 +37,8 @@ BoxFile box_at(const JsonAt& object, bool doubles) {
 
 // The first half of the values is the lower ends.
 BoxFile npy_box(std::string_view bytes, const std::string& where) {
-  const NpyArray array = parse_npy(bytes, where);
+  const Array array = parse_npy(bytes, where);
+  expect_finite(array);
   if (array.shape.empty() || array.shape.front() != 2)
     fail("BF3006", where, "the array's first extent is not 2",
          "numpy.save(FILE, numpy.stack([lower, upper]))");

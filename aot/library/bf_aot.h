@@ -318,4 +318,67 @@ Result<std::string> report(const Model& model, const Options& options = {},
                            const Specification& specification = {},
                            std::span<const double> lower = {}, std::span<const double> upper = {});
 
+/// What is known of a classifier's answer in a box about a sample. The answer at x is the class of
+/// the largest output; a tie answers no class.
+enum class Robustness : std::uint8_t {
+  kCertified,  ///< everywhere in the box it is the label; proven by bounds
+  kFalsified,  ///< somewhere in the box it is not; proven
+  kUnknown,
+  kWrong,  ///< it is not at the sample itself, evaluated in float32: nothing is proven of the box
+};
+
+const char* to_string(Robustness robustness) noexcept;
+
+struct CertifyOptions {
+  Options bounds;             ///< method, semantics, batch and threads
+  bool decide = false;        ///< verify() each sample that bounds leave open
+  double decide_seconds = 5;  ///< most, of each; more than 0
+  std::stop_token stop;       ///< samples that are open then stay kUnknown
+};
+
+struct CertifiedSample {
+  Robustness robustness = Robustness::kUnknown;
+  std::size_t answer = 0;  ///< class of the largest output at the sample, evaluated in float32
+  std::size_t rival = 0;   ///< the class that comes closest to the label
+
+  /// A lower bound of output[label] - output[rival] in the box, of all classes the least; of kWrong
+  /// the difference at the sample, rounded.
+  float margin = 0;
+
+  /// [inputs], of kFalsified: the doubles nearest to the proven input.
+  std::vector<double> counterexample;
+};
+
+/// Samples and the boxes about them, one after the other: [samples, inputs], row-major, each sample
+/// in its box.
+struct SampleBoxes {
+  std::span<const float> samples, lower, upper;
+
+  /// Doubles within the set that the box of float32 numbers encloses, of which counterexamples are
+  /// taken; a sample of which an end is above the other has none. Empty: the boxes themselves.
+  std::span<const double> inner_lower = {}, inner_upper = {};
+};
+
+/// Local robustness of a classifier, whose outputs are one number for each class. Verifiers are
+/// made when samples first need them, and kept: one with the differences of all pairs of up to 16
+/// classes, beyond that one for each label.
+class Certifier {
+ public:
+  /// Errors: BF3501 an option, or a model with fewer than two outputs.
+  static Result<Certifier> make(const Model& model, const CertifyOptions& options = {});
+
+  /// labels: [samples], classes from 0. The result is in the order of the samples, and none depends
+  /// on another. Errors: BF3502 sizes; BF3503 a box or sample, or a label that is no class; those
+  /// of Verifier::make, Verifier::bounds and verify().
+  Result<std::vector<CertifiedSample>> certify(const SampleBoxes& boxes,
+                                               std::span<const std::size_t> labels) const;
+
+  struct State;  // not for callers
+
+ private:
+  explicit Certifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  friend class Library;
+  std::shared_ptr<const State> state_;
+};
+
 }  // namespace bf_aot::api

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
+#include "frontend/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::api {
@@ -33,6 +35,9 @@ class Library {
   static Model model(std::shared_ptr<const Model::State> state) { return Model(std::move(state)); }
   static Verifier verifier(std::shared_ptr<const Verifier::State> state) {
     return Verifier(std::move(state));
+  }
+  static Certifier certifier(std::shared_ptr<const Certifier::State> state) {
+    return Certifier(std::move(state));
   }
   static const Model::State& state(const Model& model) { return *model.state_; }
 };
@@ -77,6 +82,10 @@ void tell(const Function& function) {
 
 // Throws: CompileError.
 std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options);
+
+// verify() of the property that `read` returns. Throws: Failed BF3501, BF3505, and CompileError.
+VerifyResult decide(const Model& model, const VerifyOptions& options,
+                    const std::function<Property()>& read);
 
 // The Error of the exception that is being handled. `doing`: "planning the verifier". numbers: of
 // the network, by which the need of memory is named; 0: not known.

@@ -66,8 +66,10 @@ VerifyResult to_result(const cli::Outcome& outcome) {
   return result;
 }
 
-template <class ReadProperty>
-VerifyResult decide(const Model& model, const VerifyOptions& options, const ReadProperty& read) {
+}  // namespace
+
+VerifyResult decide(const Model& model, const VerifyOptions& options,
+                    const std::function<Property()>& read) {
   const cli::Stopwatch stopwatch;
   cli::DecisionSettings settings;
   if (options.method) settings.method = to_internal(*options.method);
@@ -108,8 +110,6 @@ VerifyResult decide(const Model& model, const VerifyOptions& options, const Read
   result.seconds = stopwatch.seconds();
   return result;
 }
-
-}  // namespace
 
 const char* to_string(Method method) noexcept {
   switch (method) {

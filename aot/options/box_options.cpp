@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "aot/data/array.h"
 #include "aot/json/json_reader.h"
-#include "aot/json/npy.h"
 #include "aot/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -33,7 +33,9 @@ std::vector<mpq_class> read_centre(const std::string& path) {
   const std::string text = read_text(path, "centre");
   const std::string where = printable(path);
   if (is_npy(text)) {
-    for (const double value : parse_npy(text, where).values) centre.emplace_back(value);
+    const Array array = parse_npy(text, where);
+    expect_finite(array);
+    for (const double value : array.values) centre.emplace_back(value);
     return centre;
   }
   const nlohmann::json json = parse_json_text(text, where);

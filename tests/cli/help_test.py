@@ -37,7 +37,7 @@ class Help(Case):
     def test_first_screen(self):
         screen, errors = self.run_tool(code=2)
         self.assertEqual(errors, "")
-        self.assertEqual(screen.split("Examples:")[1].split("\n\n")[0].count("bf-aot "), 3)
+        self.assertEqual(screen.split("Examples:")[1].split("\n\n")[0].count("bf-aot "), 4)
         self.assertIn("docs/", screen)
         self.assertEqual(self.run_tool("help")[0], screen)
 
@@ -191,7 +191,7 @@ class Boxes(Case):
         run = ("run", TINY)
         for name, data, code in (
                 ("short.npy", npy([0, 0], "(2,)")[:-1], "BF3011"),
-                ("type.npy", npy([0, 0], "(2,)").replace(b"<f4", b"<i4"), "BF3012"),
+                ("type.npy", npy([0, 0], "(2,)").replace(b"<f4", b"<c4"), "BF3012"),
                 ("order.npy", npy([0, 0], "(2,)", order="True"), "BF3012"),
                 ("nan.npy", npy([0, float("nan")], "(2,)"), "BF3007"),
                 ("count.npy", npy([0, 0, 0], "(3,)"), "BF3006")):

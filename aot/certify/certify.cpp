@@ -1,0 +1,380 @@
+#include "aot/certify/certify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "aot/data/array.h"
+#include "aot/host/interrupt.h"
+#include "aot/host/progress.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "frontend/sha256.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Samples of a round: enough for every thread to have batches, few enough for progress to move.
+constexpr std::size_t kRound = 64;
+
+template <class T>
+T value_of(api::Result<T> result) {
+  if (result) return std::move(result.value());
+  std::vector<Diagnostic> diagnostics;
+  const auto add = [&](const api::Error& error) {
+    diagnostics.push_back({error.code, error.where, error.message, error.hint});
+  };
+  add(result.error());
+  for (const api::Error& other : result.error().others) add(other);
+  throw CompileError(std::move(diagnostics));
+}
+
+void keep_part(std::vector<double>& values, std::size_t size, std::size_t first,
+               std::size_t count) {
+  if (values.empty()) return;
+  values =
+      std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(first * size),
+                          values.begin() + static_cast<std::ptrdiff_t>((first + count) * size));
+}
+
+void select(Dataset& data, std::size_t first, std::size_t count) {
+  if (first >= data.count())
+    fail("BF3013", "--first", fmt::format("{} is beyond the {} samples", first, data.count()));
+  count = count == 0 ? data.count() - first : std::min(count, data.count() - first);
+  const std::size_t size = data.size();
+  keep_part(data.values, size, first, count);
+  keep_part(data.lower, size, first, count);
+  keep_part(data.upper, size, first, count);
+  keep_part(data.labels, 1, first, count);
+  data.names =
+      std::vector<std::string>(data.names.begin() + static_cast<std::ptrdiff_t>(first),
+                               data.names.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+std::string sample_place(const Dataset& data, std::size_t index) {
+  return fmt::format("{}, sample {}", data.where, data.names[index]);
+}
+
+// Labels as classes. Throws: BF3016.
+std::vector<std::size_t> classes_of(const Dataset& data, std::size_t classes) {
+  if (data.labels.empty())
+    fail("BF3016", data.where, "there are no labels",
+         "give --labels FILE; of a regressor --within X, or --rows FILE");
+  std::vector<std::size_t> labels;
+  for (std::size_t i = 0; i < data.labels.size(); ++i) {
+    const double label = data.labels[i];
+    if (!(label >= 0 && label < static_cast<double>(classes) && label == std::floor(label)))
+      fail("BF3016", sample_place(data, i),
+           fmt::format("label {} is no class: the model has {} outputs", label, classes),
+           "classes are counted from 0");
+    labels.push_back(static_cast<std::size_t>(label));
+  }
+  return labels;
+}
+
+// The boxes of some samples, one after the other.
+struct Boxes {
+  std::vector<float> samples, lower, upper;
+  std::vector<double> inner_lower, inner_upper;
+
+  void add(const SampleBox& box) {
+    inner_lower.insert(inner_lower.end(), box.inner_lower.begin(), box.inner_lower.end());
+    inner_upper.insert(inner_upper.end(), box.inner_upper.begin(), box.inner_upper.end());
+    samples.insert(samples.end(), box.sample.begin(), box.sample.end());
+    lower.insert(lower.end(), box.lower.begin(), box.lower.end());
+    upper.insert(upper.end(), box.upper.begin(), box.upper.end());
+  }
+};
+
+// The exact sum of a and b rounded toward -infinity or infinity.
+double directed_sum(double a, double b, bool up) {
+  const double sum = a + b, b_part = sum - a;
+  const double error = (a - (sum - b_part)) + (b - b_part);
+  if (up ? error > 0 : error < 0) return std::nextafter(sum, up ? INFINITY : -INFINITY);
+  return sum;
+}
+
+// Answers of a network about samples: one kind of question. Not for several threads.
+class Answerer {
+ public:
+  Answerer(const api::Model& model, const CertifyQuestion& question, const Dataset& data)
+      : question_(question), data_(data), outputs_(model.output_count()) {
+    if (question.within || question.rows) {
+      api::Specification specification;
+      if (question.rows) {
+        const LinearSpec& spec = *question.rows;
+        if (!spec.row_error.empty() || !spec.offset_error.empty())
+          fail("BF3015", "--rows", "a number of the rows is no double",
+               "write numbers that are sums of powers of two, or scale the rows");
+        for (const std::vector<double>& row : spec.rows)
+          specification.rows.insert(specification.rows.end(), row.begin(), row.end());
+        specification.offsets = spec.offset;
+        if (!spec.rows.empty() && spec.rows[0].size() != outputs_)
+          fail("BF2007", "--rows",
+               fmt::format("a row has {} coefficients, the model has {} outputs",
+                           spec.rows[0].size(), outputs_));
+      } else if (data.labels.empty()) {
+        fail("BF3016", data.where, "there are no labels", "give --labels FILE");
+      }
+      verifier_ = value_of(api::Verifier::make(model, question.options.bounds, specification));
+    } else {
+      labels_ = classes_of(data, outputs_);
+      certifier_ = value_of(api::Certifier::make(model, question.options));
+    }
+  }
+
+  // `indices`: of the samples whose boxes there are, in order.
+  std::vector<SampleResult> certify(const Boxes& boxes, const std::vector<std::size_t>& indices,
+                                    std::size_t radius) const {
+    std::vector<SampleResult> results = certifier_         ? classes(boxes, indices)
+                                        : question_.within ? within(boxes, indices)
+                                                           : rows(boxes, indices);
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      results[k].radius = radius;
+      results[k].sample = indices[k];
+    }
+    return results;
+  }
+
+ private:
+  std::vector<SampleResult> classes(const Boxes& boxes,
+                                    const std::vector<std::size_t>& indices) const {
+    std::vector<std::size_t> labels;
+    for (const std::size_t i : indices) labels.push_back(labels_[i]);
+    std::vector<SampleResult> results;
+    for (api::CertifiedSample& found : value_of(certifier_->certify(
+             {boxes.samples, boxes.lower, boxes.upper, boxes.inner_lower, boxes.inner_upper},
+             labels))) {
+      SampleResult& result = results.emplace_back();
+      result.robustness = found.robustness;
+      result.answer = found.answer;
+      result.rival = found.rival;
+      result.margin = static_cast<double>(found.margin);
+      result.counterexample = std::move(found.counterexample);
+    }
+    return results;
+  }
+
+  std::vector<float> evaluate(const Boxes& boxes, std::size_t k) const {
+    const std::size_t inputs = verifier_->input_count();
+    return value_of(verifier_->evaluate(std::span(boxes.samples).subspan(k * inputs, inputs)));
+  }
+
+  // Every output stays within the distance of the label; the margin is what is left of it.
+  std::vector<SampleResult> within(const Boxes& boxes,
+                                   const std::vector<std::size_t>& indices) const {
+    const api::Bounds bounds = value_of(verifier_->bounds(boxes.lower, boxes.upper));
+    std::vector<SampleResult> results(indices.size());
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      SampleResult& result = results[k];
+      const double label = data_.labels[indices[k]];
+      const double distance = question_.within->below;
+      const double least = directed_sum(label, -distance, true);
+      const double most = directed_sum(label, distance, false);
+      result.margin = std::numeric_limits<double>::infinity();
+      bool inside = true, right = true;
+      const std::vector<float> y = evaluate(boxes, k);
+      for (std::size_t j = 0; j < bounds.rows; ++j) {
+        const auto lower = static_cast<double>(bounds.lower[k * bounds.rows + j]);
+        const auto upper = static_cast<double>(bounds.upper[k * bounds.rows + j]);
+        const auto value = static_cast<double>(y[j]);
+        inside = inside && lower >= least && upper <= most;
+        right = right && value >= least && value <= most;
+        result.margin = std::min({result.margin, lower - least, most - upper});
+        result.lower.push_back(lower);
+        result.upper.push_back(upper);
+      }
+      result.robustness = inside  ? api::Robustness::kCertified
+                          : right ? api::Robustness::kUnknown
+                                  : api::Robustness::kWrong;
+    }
+    return results;
+  }
+
+  // Every row is positive; the margin is the least lower bound.
+  std::vector<SampleResult> rows(const Boxes& boxes,
+                                 const std::vector<std::size_t>& indices) const {
+    const api::Bounds bounds = value_of(verifier_->spec_bounds(boxes.lower, boxes.upper));
+    const LinearSpec& spec = *question_.rows;
+    std::vector<SampleResult> results(indices.size());
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      SampleResult& result = results[k];
+      result.margin = std::numeric_limits<double>::infinity();
+      bool positive = true, right = true;
+      const std::vector<float> y = evaluate(boxes, k);
+      for (std::size_t j = 0; j < bounds.rows; ++j) {
+        const auto lower = static_cast<double>(bounds.lower[k * bounds.rows + j]);
+        positive = positive && lower > 0;
+        double value = spec.offset.empty() ? 0 : -spec.offset[j];
+        for (std::size_t i = 0; i < y.size(); ++i)
+          value += spec.rows[j][i] * static_cast<double>(y[i]);
+        right = right && value > 0;
+        if (lower >= result.margin) continue;
+        result.margin = lower;
+        result.rival = j;
+      }
+      result.robustness = positive ? api::Robustness::kCertified
+                          : right  ? api::Robustness::kUnknown
+                                   : api::Robustness::kWrong;
+    }
+    return results;
+  }
+
+  const CertifyQuestion& question_;
+  const Dataset& data_;
+  std::size_t outputs_;
+  std::vector<std::size_t> labels_;
+  std::optional<api::Certifier> certifier_;
+  std::optional<api::Verifier> verifier_;
+};
+
+std::string numbers_text(const std::vector<vnnlib::Number>& numbers) {
+  std::string text;
+  for (const vnnlib::Number& number : numbers) text += std::string(number.text) + ",";
+  return text;
+}
+
+// A hash of everything that decides the results.
+std::string question_hash(const std::filesystem::path& model, const CertifyQuestion& question,
+                          const Dataset& data) {
+  const Normalisation& n = question.normalisation;
+  const api::Options& bounds = question.options.bounds;
+  std::string text = fmt::format(
+      "{} {} eps {} within {} scale {} mean {} std {} range {} {} method {} {} {} decide {} {}",
+      BF_VERSION_STRING, sha256(read_data_file(model)), numbers_text(question.eps),
+      question.within ? question.within->text : "", n.scale ? n.scale->text : "",
+      numbers_text(n.mean), numbers_text(n.deviation), n.range ? n.range->first.text : "",
+      n.range ? n.range->second.text : "", api::to_string(bounds.method),
+      static_cast<int>(bounds.semantics), bounds.iterations, question.options.decide,
+      question.options.decide_seconds);
+  const auto add = [&](const std::vector<double>& values) {
+    text += fmt::format(" {}:", values.size());
+    text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+  };
+  add(data.values);
+  add(data.lower);
+  add(data.upper);
+  add(data.labels);
+  if (question.rows) {
+    for (const std::vector<double>& row : question.rows->rows) add(row);
+    add(question.rows->offset);
+  }
+  return sha256(text);
+}
+
+std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion& question,
+                                    const Dataset& data) {
+  std::vector<std::string> remarks;
+  if (run.task != CertifyTask::kClasses || run.results.empty()) return remarks;
+  const double clean = tallies(run)[0].clean_accuracy();
+  if (run.names.size() >= 20 && clean < 2.0 / static_cast<double>(run.outputs))
+    remarks.push_back(fmt::format(
+        "the network answers {:.1f} % of the samples rightly, as by chance: check --scale, --mean, "
+        "--std, --layout, and that classes are counted from 0",
+        100 * clean));
+  const double most = *std::max_element(data.values.begin(), data.values.end());
+  if (most > 16 && most <= 255 && !question.normalisation.scale && !question.eps.empty())
+    remarks.push_back(fmt::format(
+        "the data have numbers up to {}, and eps is in their units; --scale 255 makes them 0 to 1",
+        most));
+  return remarks;
+}
+
+}  // namespace
+
+CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQuestion& question,
+                      const CertifyOutputs& outputs) {
+  const Stopwatch stopwatch;
+  CertifyAnswer answer;
+  Dataset& data = answer.data;
+  data = read_dataset(question.files);
+  select(data, question.first, question.count);
+  if (question.channels_last) data.channels_last = true;
+  if (question.channels_first) data.channels_last = false;
+  const api::Model model = value_of(api::Model::load(model_path));
+  answer.input_shape =
+      model.inputs().size() == 1
+          ? model.inputs()[0].shape
+          : std::vector<std::int64_t>{static_cast<std::int64_t>(model.input_count())};
+  const Normalisation& normalisation = question.normalisation;
+  const std::size_t means = std::max(normalisation.mean.size(), normalisation.deviation.size());
+  if (std::min(normalisation.mean.size(), normalisation.deviation.size()) > 1 &&
+      normalisation.mean.size() != normalisation.deviation.size())
+    fail("BF3013", "--mean", "there are as many means as deviations, or one of either");
+  const ModelSamples samples = arrange(data, answer.input_shape, model.input_count(), means);
+
+  CertifyRun& run = answer.run;
+  run.model = printable(model_path.filename().string());
+  run.data = printable(std::filesystem::path(question.files.data).filename().string());
+  run.method = api::to_string(question.options.bounds.method);
+  run.task = question.within ? CertifyTask::kWithin
+             : question.rows ? CertifyTask::kRows
+                             : CertifyTask::kClasses;
+  run.decide = question.options.decide && run.task == CertifyTask::kClasses;
+  run.outputs = model.output_count();
+  for (const vnnlib::Number& eps : question.eps) run.radii.emplace_back(eps.text);
+  if (run.radii.empty()) run.radii.emplace_back();
+  run.thresholds = question.thresholds;
+  run.names = data.names;
+  run.labels = data.labels;
+  run.jobs = question.options.bounds.threads;
+  const Answerer answerer(model, question, data);
+
+  // What an earlier process found. Rows are only kept by this one once a round is done.
+  std::optional<CleanupPending> pending;
+  std::optional<Journal> journal;
+  std::set<std::pair<std::size_t, std::size_t>> done;
+  if (!outputs.journal.empty()) {
+    pending.emplace();
+    journal.emplace(outputs.journal, question_hash(model_path, question, data), run);
+    for (const SampleResult& result : journal->found()) {
+      if (outputs.counterexamples && result.robustness == api::Robustness::kFalsified) continue;
+      if (done.emplace(result.radius, result.sample).second) run.results.push_back(result);
+    }
+    if (!run.results.empty())
+      answer.remarks.push_back(fmt::format("{} results of {} are from an earlier run",
+                                           run.results.size(), printable(outputs.journal)));
+  }
+
+  const std::size_t count = data.count(), all = count * run.radii.size();
+  const std::size_t round = run.decide ? 4 * static_cast<std::size_t>(run.jobs)
+                                       : kRound * static_cast<std::size_t>(run.jobs);
+  ProgressBar bar(static_cast<int>(std::min<std::size_t>(all, std::numeric_limits<int>::max())));
+  for (std::size_t radius = 0; radius < run.radii.size(); ++radius) {
+    std::size_t next = 0;
+    while (next < count) {
+      throw_if_interrupted();
+      Boxes boxes;
+      std::vector<std::size_t> indices;
+      for (; next < count && indices.size() < round; ++next) {
+        if (done.contains({radius, next})) continue;
+        const std::string where = sample_place(data, next);
+        boxes.add(question.eps.empty()
+                      ? own_box(samples, next, normalisation, where)
+                      : perturb(samples, next, question.eps[radius], normalisation, where));
+        indices.push_back(next);
+      }
+      if (indices.empty()) continue;
+      bar.show(static_cast<int>(run.results.size()),
+               run.radii[radius].empty() ? "boxes" : "eps " + run.radii[radius]);
+      std::vector<SampleResult> results = answerer.certify(boxes, indices, radius);
+      if (journal) journal->append(results);
+      run.results.insert(run.results.end(), results.begin(), results.end());
+    }
+  }
+  if (journal) journal->finish();
+  std::sort(run.results.begin(), run.results.end(),
+            [](const SampleResult& a, const SampleResult& b) {
+              return std::pair(a.radius, a.sample) < std::pair(b.radius, b.sample);
+            });
+  run.seconds = stopwatch.seconds();
+  for (std::string& remark : remarks_of(run, question, data))
+    answer.remarks.push_back(std::move(remark));
+  return answer;
+}
+
+}  // namespace bf_aot::cli

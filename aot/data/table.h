@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bf_aot::cli {
+
+// A file of comma-separated values: a line is a row, a cell may stand in double quotes. The first
+// line names the columns where one of its cells is no number.
+struct Table {
+  std::string where;               // the file, for messages
+  std::vector<std::string> names;  // of the columns; empty: the file has none
+  std::vector<std::vector<std::string>> rows;
+  std::size_t first_line = 1;  // of the first row
+
+  std::optional<std::size_t> column(const std::string& name) const;
+  // Row `row` of the table in its file: "y.csv:12".
+  std::string place(std::size_t row) const;
+  // Throws: BF3015 where the cell is no finite number.
+  double number(std::size_t row, std::size_t column) const;
+};
+
+// Throws: BF3001, BF3014, BF3015.
+Table read_table(const std::filesystem::path& path);
+Table parse_table(std::string_view text, const std::string& where);
+
+}  // namespace bf_aot::cli

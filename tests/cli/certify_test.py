@@ -1,0 +1,212 @@
+"""Tests of bf-aot certify. Run as cli_test.py is."""
+
+import csv
+import io
+import json
+import pathlib
+import signal
+import sys
+import time
+import unittest
+import xml.etree.ElementTree
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from harness import CONTROLLER, MODELS, Case  # noqa: E402
+
+EXAMPLE = MODELS / "examples" / "robustness"
+DIGITS = EXAMPLE / "digits_cnn.onnx"
+DATA = EXAMPLE / "digits_test.npz"
+SCALED = ("--scale", "16", "--clip", "0,1")
+
+
+class CertifyCase(Case):
+    def certify(self, *more, code=0, data=DATA, model=DIGITS):
+        return self.run_json("certify", model, "--data", data, *more, code=code)
+
+    def save(self, name, **arrays):
+        np.savez(self.work / name, **arrays)
+        return self.work / name
+
+    def rows(self, name):
+        return list(csv.DictReader(io.StringIO((self.work / name).read_text())))
+
+
+class Certify(CertifyCase):
+    def test_certified_accuracy(self):
+        found = self.certify(*SCALED, "--eps", "0.005,0.03", "--csv", "all.csv")
+        self.assertEqual([radius["eps"] for radius in found["radii"]], ["0.005", "0.03"])
+        for radius in found["radii"]:
+            counts = [radius[key] for key in ("certified", "unknown", "falsified", "wrong")]
+            self.assertEqual(sum(counts), 300)
+            self.assertAlmostEqual(radius["certified_accuracy"], radius["certified"] / 300)
+        self.assertGreater(found["radii"][0]["certified"], found["radii"][1]["certified"])
+        self.assertGreater(found["radii"][1]["certified"], 250)
+        rows = self.rows("all.csv")
+        self.assertEqual(len(rows), 600)
+        for row in rows:
+            self.assertEqual(row["status"] == "certified", float(row["margin"]) > 0)
+            self.assertEqual(row["status"] == "wrong", row["answer"] != row["label"])
+        self.assertEqual(self.names(), ["all.csv"])
+
+    def test_the_gate(self):
+        _, errors = self.run_tool("certify", DIGITS, "--data", DATA, *SCALED, "--eps", "0.01",
+                                  "--min-certified", "0.9")
+        self.assertEqual(errors, "")
+        output, _ = self.run_tool("certify", DIGITS, "--data", DATA, *SCALED, "--eps", "0.01,0.05",
+                                  "--min-certified", "0.9,0.99", "--junit", "j.xml", code=3)
+        self.assertIn("passed", output)
+        self.assertIn("failed: at least 99.00 % is asked for", output)
+        suite = xml.etree.ElementTree.parse(self.work / "j.xml").getroot()
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("2", "1"))
+        self.assertEqual([len(case.findall("failure")) for case in suite], [0, 1])
+        self.assertIn("sample", suite[1].find("system-out").text)
+
+    def test_the_threads_change_nothing(self):
+        one = self.certify(*SCALED, "--eps", "0.03", "--count", "100", "--jobs", "1")
+        three = self.certify(*SCALED, "--eps", "0.03", "--count", "100", "--jobs", "3")
+        self.assertEqual(one["radii"], three["radii"])
+
+    def test_counterexamples(self):
+        found = self.certify(*SCALED, "--eps", "0.1", "--count", "12", "--decide",
+                             "--decide-seconds", "2", "--counterexamples", "c.npz", "--html",
+                             "c.html")
+        falsified = found["radii"][0]["falsified"]
+        self.assertGreater(falsified, 0)
+        saved = np.load(self.work / "c.npz")
+        self.assertEqual(saved["x"].shape, (falsified, 1, 8, 8))
+        data = np.load(DATA)
+        self.assertTrue((data["y"][saved["sample"]] == saved["label"]).all())
+        for x, sample in zip(saved["x"], saved["sample"]):
+            # Differences of such doubles are exact.
+            self.assertLessEqual(np.abs(x - data["x"][sample] / 16).max(), 0.1 + 1e-17)
+            self.assertTrue(((0 <= x) & (x <= 1)).all())
+        page = (self.work / "c.html").read_text()
+        self.assertIn("data:image/png;base64,", page)
+        self.assertIn("falsified", page)
+        self.assertNotIn("<script", page)
+
+    def test_folders_of_pictures_and_flat_rows_are_the_same_data(self):
+        data = np.load(DATA)
+        rows = "\n".join(",".join(map(str, [y, *x.ravel()])) for x, y in zip(data["x"], data["y"]))
+        names = ",".join(["label", *(f"p{i}" for i in range(64))])
+        table = self.write("x.csv", f"{names}\n{rows}\n")
+        options = (*SCALED, "--eps", "0.03", "--count", "40")
+        expected = self.certify(*options)["radii"]
+        self.assertEqual(self.certify(*options, data=table)["radii"], expected)
+        np.save(self.work / "x.npy", data["x"].reshape(-1, 64).astype(np.float32))
+        labels = self.write("y.csv", "\n".join(map(str, data["y"])) + "\n")
+        self.assertEqual(
+            self.certify(*options, "--labels", labels, data=self.work / "x.npy")["radii"], expected)
+
+    def test_normalisation(self):
+        """(x / 16 - 0) / 1 and eps as they are; and a model of inputs in 0 to 16 differs."""
+        plain = self.certify(*SCALED, "--eps", "0.02", "--count", "60")["radii"]
+        data = np.load(DATA)
+        x = data["x"].astype(np.float64) / 16 * 0.5 + 0.25
+        half = self.save("half.npz", x=x, y=data["y"])
+        moved = self.certify("--mean", "0.25", "--std", "0.5", "--eps", "0.01", "--clip",
+                             "0.25,0.75", "--count", "60", data=half)["radii"]
+        for key in ("certified", "wrong"):
+            self.assertEqual(moved[0][key], plain[0][key])
+
+    def test_a_regressor(self):
+        rng = np.random.default_rng(2)
+        x = rng.uniform(-0.3, 0.3, (20, 5))
+        data = self.save("r.npz", x=x, y=np.zeros(20))
+        wide = self.certify("--eps", "0.01", "--within", "1000", data=data, model=CONTROLLER)
+        self.assertEqual(wide["radii"][0]["certified"], 20)
+        tight = self.certify("--eps", "0.01", "--within", "0.0001", "--csv", "r.csv", data=data,
+                             model=CONTROLLER)
+        self.assertEqual(tight["radii"][0]["certified"], 0)
+        row = self.rows("r.csv")[0]
+        self.assertLess(float(row["lower_0"]), float(row["upper_0"]))
+
+    def test_rows(self):
+        data = self.save("b.npz", low=np.full((3, 5), 0.1), high=np.full((3, 5), 0.11))
+        rows = self.write("rows.json", {"C": [[1, 0, 0, 0, 0]], "d": [-1000]})
+        found = self.certify("--box-columns", "low,high", "--rows", rows, data=data,
+                             model=CONTROLLER)
+        self.assertEqual(found["radii"][0]["certified"], 3)
+        rows = self.write("rows.json", {"C": [[1, 0, 0, 0, 0]], "d": [1000]})
+        found = self.certify("--box-columns", "low,high", "--rows", rows, data=data,
+                             model=CONTROLLER)
+        self.assertEqual(found["radii"][0]["wrong"], 3)
+
+    def test_remarks(self):
+        data = np.load(DATA)
+        wrong = self.save("w.npz", x=data["x"], y=(data["y"] + 1) % 10)
+        _, errors = self.run_tool("certify", DIGITS, "--data", wrong, *SCALED, "--eps", "0.01")
+        self.assertIn("as by chance: check --scale", errors)
+
+
+class CertifyResume(CertifyCase):
+    OPTIONS = ("certify", DIGITS, "--data", DATA, *SCALED, "--eps", "0.08", "--count", "24",
+               "--decide", "--decide-seconds", "1", "--jobs", "1", "--csv", "r.csv")
+
+    def test_goes_on(self):
+        process = self.start(*self.OPTIONS)
+        part = self.work / "r.csv.part"
+        deadline = time.monotonic() + 60
+        while not part.exists() or (self.work / "r.csv").read_text().count("\n") < 5:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertTrue(part.exists())
+        before = (self.work / "r.csv").read_text()
+        rows = before.count("\n") - 1
+        self.assertLess(rows, 24)
+
+        # Another question begins anew; the same one, whose last row was cut, goes on.
+        (self.work / "r.csv").write_text(before + "0.08,2")
+        output, errors = self.run_tool(*self.OPTIONS)
+        self.assertIn(f"{rows} results of r.csv are from an earlier run", errors)
+        self.assertTrue((self.work / "r.csv").read_text().startswith(before))
+        self.assertEqual(sorted(int(row["sample"]) for row in self.rows("r.csv")),
+                         list(range(24)))
+        self.assertFalse(part.exists())
+
+        part.write_text("another question\n")
+        _, errors = self.run_tool("certify", DIGITS, "--data", DATA, *SCALED, "--eps", "0.01", "--count",
+                                  "3", "--csv", "r.csv")
+        self.assertEqual(errors, "")
+        self.assertEqual(len(self.rows("r.csv")), 3)
+
+
+class CertifyBadInput(CertifyCase):
+    def refused(self, code, *more, data=DATA, model=DIGITS, says=()):
+        return self.assert_refused(code, "certify", model, "--data", data, *more, says=says)
+
+    def test_data(self):
+        x = np.zeros((4, 1, 8, 8))
+        self.refused("BF3001", "--eps", "1", data=self.work / "none.npz")
+        self.refused("BF3011", "--eps", "1", data=self.write("bad.npy", "no array"))
+        self.refused("BF3015", "--eps", "1", data=self.write("bad.csv", "a,b\n1,x\n"),
+                     says=["bad.csv:2", "'x' in column b"])
+        self.refused("BF3016", "--eps", "1", data=self.save("a.npz", x=x), says=["no labels"])
+        self.refused("BF3016", "--eps", "1", data=self.save("b.npz", x=x, y=[0, 1, 2, 10]),
+                     says=["sample 3", "label 10"])
+        self.refused("BF3016", "--eps", "1", data=self.save("c.npz", x=x[:, :, :7], y=[0] * 4),
+                     says=["56 numbers", "64 inputs"])
+        self.refused("BF3016", "--eps", "1", "--clip", "0,1", data=DATA, says=["--scale 255"])
+        x[2, 0, 3, 3] = np.nan
+        self.refused("BF3016", "--eps", "1", data=self.save("d.npz", x=x, y=[0] * 4),
+                     says=["sample 2, input 27"])
+
+    def test_options(self):
+        self.refused("BF3013")
+        self.refused("BF3013", "--eps", "x", says=["--eps"])
+        self.refused("BF3013", "--eps=-1", says=["negative"])
+        self.refused("BF3013", "--eps", "0.1", "--std", "0", says=["--std", "not positive"])
+        self.refused("BF3013", "--eps", "0.1", "--clip", "1,0", says=["--clip"])
+        self.refused("BF3013", "--eps", "0.1,0.2", "--min-certified", "0.1,0.2,0.3")
+        self.refused("BF3013", "--eps", "0.1", "--first", "300", says=["--first"])
+        self.refused("BF3013", "--eps", "0.1", "--mean", "1,2", "--std", "1,2,3")
+        self.refused("BF1001", "--eps", "0.1", model=self.work / "none.onnx")
+
+
+if __name__ == "__main__":
+    unittest.main()
