@@ -23,6 +23,7 @@
 #include "planner/network/build_layers.h"
 #include "planner/network/exact_centre.h"
 #include "planner/network/live_neurons.h"
+#include "planner/network/own_evaluation.h"
 #include "planner/network/stride_gathers.h"
 #include "planner/plan_batch.h"
 #include "planner/search/search_domains.h"
@@ -38,6 +39,10 @@ void run_build_layers(PlanState& state) {
 
 void run_exact_centres(PlanState& state) {
   find_exact_centres(state.plan);
+}
+
+void run_count_roundings(PlanState& state) {
+  count_own_roundings(state.plan);
 }
 
 void run_list_live(PlanState& state) {
@@ -124,6 +129,9 @@ constexpr PlannerPass kPasses[] = {
      false, PlanStage::kLayers, run_build_layers},
     {"exact-centres", "layers", "find layers whose centres never round", true, PlanStage::kLayers,
      run_exact_centres},
+    {"count-roundings", "layers",
+     "count the roundings of the verifier's own evaluation (--semantics float32-exact)", false,
+     PlanStage::kLayers, run_count_roundings},
     {"stride-gathers", "layout", "read regular gathers by strides instead of tables", true,
      PlanStage::kLayers, run_stride_gathers},
     {"live-neurons", "lowering", "leave neurons that are 0 on the whole box out of dense products",

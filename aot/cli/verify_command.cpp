@@ -166,13 +166,13 @@ double branch_seconds(const VerifyArguments& arguments) {
 
 // As the query says, or the option.
 Semantics semantics_of(const VerifyArguments& arguments, const Property& property) {
-  return is_float32(property) || arguments.model.semantics == to_string(Semantics::kFloat32)
-             ? Semantics::kFloat32
-             : Semantics::kReal;
+  if (is_float32(property)) return Semantics::kFloat32;
+  return compile_options(arguments.model).planner.semantics;
 }
 
 Sampler network_of(const VerifyArguments& arguments, const Property& property) {
-  if (semantics_of(arguments, property) == Semantics::kReal) return Sampler(arguments.model.model);
+  if (semantics_of(arguments, property) != Semantics::kFloat32)
+    return Sampler(arguments.model.model);
   ImportedModel imported = import_model(arguments.model.model);
   check_float32(imported.info);
   return Sampler(std::move(imported.graph), compile_options(arguments.model).float32);
@@ -228,6 +228,7 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
   nlohmann::ordered_json json;
   json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
   json["property"] = property.file_name;
+  json["semantics"] = to_string(semantics_of(arguments, property));
   json["verdict"] = word(outcome.answer, Wording::kPlain);
   json["methods"] = outcome.methods;
   json["cases"] = outcome.cases;
@@ -243,13 +244,17 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
   return json;
 }
 
+const char* proof_of(const Witness& witness) {
+  if (witness.emitted) return "violated for the emitted order";
+  return witness.rational ? "proven in rational arithmetic"
+                          : "proven in double arithmetic with error bounds";
+}
+
 void print_plain(const Outcome& outcome) {
   fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
   if (outcome.witness)
-    fmt::print(
-        "\n{}\nviolates case {}, clause {}: proven in {}\n", plain_text(*outcome.witness),
-        outcome.witness->property_case, outcome.witness->clause,
-        outcome.witness->rational ? "rational arithmetic" : "double arithmetic with error bounds");
+    fmt::print("\n{}\nviolates case {}, clause {}: {}\n", plain_text(*outcome.witness),
+               outcome.witness->property_case, outcome.witness->clause, proof_of(*outcome.witness));
   std::string methods;
   for (const std::string& method : outcome.methods)
     methods += (methods.empty() ? "" : ", ") + method;

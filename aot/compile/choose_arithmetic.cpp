@@ -19,6 +19,7 @@ std::optional<std::string> missing_option(const CompileOptions& options) {
   if (options.spec) return "--spec";
   if (options.property) return "--property";
   if (config.semantics == Semantics::kFloat32) return "--semantics float32";
+  if (config.semantics == Semantics::kFloat32Exact) return "--semantics float32-exact";
   if (config.reuse.any()) return "--cache";
   if (config.batch > 1) return "--batch";
   if (config.workers > 1) return "--parallel";

@@ -107,6 +107,7 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
     check_float32(imported.info);
     passes.float32 = options.float32;
   }
+  passes.own_evaluation = options.planner.semantics == Semantics::kFloat32Exact;
   passes.after_pass = options.after_pass;
   normalise(imported.graph, passes);
   return imported;

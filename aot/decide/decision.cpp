@@ -82,6 +82,7 @@ class Decision {
     const HostVerifier& verifier = *made.host;
     outcome_.make_seconds += making.seconds();
     outcome_.methods.emplace_back(to_string(method));
+    if (made.plan->config.semantics == Semantics::kFloat32Exact) check_.use_evaluation(&verifier);
     const Stopwatch deciding;
     verify_cases(verifier, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
     const double first =
@@ -90,6 +91,7 @@ class Decision {
     if (outcome_.methods.size() == 1) search(verifier);
     if (branching > first) branch(verifier, *made.plan, branching);
     outcome_.decide_seconds += deciding.seconds();
+    check_.use_evaluation(nullptr);
   }
 
   void branch(const HostVerifier& verifier, const Plan& plan, double seconds) {
@@ -118,7 +120,7 @@ class Decision {
   const Property& property_;
   const DecisionSettings& settings_;
   const DecisionCalls& calls_;
-  const WitnessCheck check_{property_, network_};
+  WitnessCheck check_{property_, network_};
   Cases cases_;
   Outcome outcome_;
 };

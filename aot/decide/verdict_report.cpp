@@ -82,7 +82,9 @@ nlohmann::ordered_json to_json(const Witness& witness) {
           {"clause", witness.clause},
           {"x", input_numbers(witness)},
           {"y", std::move(y)},
-          {"proof", witness.rational ? "rational arithmetic" : "error bounds"}};
+          {"proof", witness.emitted    ? "evaluation in the emitted order"
+                    : witness.rational ? "rational arithmetic"
+                                       : "error bounds"}};
 }
 
 }  // namespace bf_aot::cli

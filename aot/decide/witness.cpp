@@ -83,10 +83,46 @@ bool judge_exactly(const Condition& condition, const Property& property,
   return holds(value, remaining_limit(condition, x), condition.strict);
 }
 
+// Whether a clause holds for these outputs; which one.
+std::optional<std::size_t> holding_clause(const PropertyCase& one, const Property& property,
+                                          const std::vector<mpq_class>& x,
+                                          const std::vector<mpq_class>& y) {
+  for (std::size_t j = 0; j < one.clauses.size(); ++j)
+    if (std::ranges::all_of(one.clauses[j], [&](const Condition& condition) {
+          return judge_exactly(condition, property, x, y);
+        }))
+      return j;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
+                                                         const std::vector<double>& point) const {
+  const PropertyCase& one = property_.cases[index];
+  auto x = nearest_float32(one, point);
+  if (!x) return std::nullopt;
+  std::vector<float> given;
+  for (const mpq_class& number : *x) given.push_back(static_cast<float>(number.get_d()));
+  Witness witness;
+  std::vector<mpq_class> y;
+  for (const float value : own_->evaluate(given)) {
+    if (!std::isfinite(value)) return std::nullopt;
+    witness.y.push_back(static_cast<double>(value));
+    y.emplace_back(static_cast<double>(value));
+  }
+  const auto clause = holding_clause(one, property_, *x, y);
+  if (!clause) return std::nullopt;
+  witness.property_case = index;
+  witness.clause = *clause;
+  witness.x = std::move(*x);
+  witness.emitted = true;
+  return witness;
+}
 
 std::optional<Witness> WitnessCheck::prove(std::size_t index,
                                            const std::vector<double>& point) const {
+  if (own_ != nullptr) return prove_by_evaluation(index, point);
   const PropertyCase& one = property_.cases[index];
   Witness witness;
   witness.property_case = index;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/decide/sample.h"
+#include "aot/verifier/verifier.h"
 #include "frontend/property.h"
 
 namespace bf_aot::cli {
@@ -17,22 +18,31 @@ struct Witness {
   std::vector<mpq_class> x;  // in the case's exact box
   std::vector<double> y;     // the outputs there, rounded
   bool rational = false;     // proven in rational arithmetic; else in double with error bounds
+  bool emitted = false;      // y is what NAME_evaluate makes of x, and violates
 };
 
 // Proves counterexamples on the network as it was imported, in arithmetic that counts every
 // rounding: independent of the compiled verifier and of the passes. Of a network in float32 the
-// point is one of float32 numbers, and every evaluation there violates the property.
+// point is one of float32 numbers, and every evaluation there violates the property. Of what a
+// verifier's own evaluation makes of the network (float32-exact) that evaluation violates it.
 class WitnessCheck {
  public:
   WitnessCheck(const Property& property, const Sampler& network)
       : property_(property), network_(network) {}
+
+  // From now on points are evaluated so, until null. Not owned.
+  void use_evaluation(const HostVerifier* own) { own_ = own; }
 
   // A proof that the point of the case's exact box next to `point` satisfies one of its clauses.
   std::optional<Witness> prove(std::size_t index, const std::vector<double>& point) const;
 
  private:
   const Property& property_;
+  std::optional<Witness> prove_by_evaluation(std::size_t index,
+                                             const std::vector<double>& point) const;
+
   const Sampler& network_;
+  const HostVerifier* own_ = nullptr;
 };
 
 }  // namespace bf_aot::cli

@@ -46,7 +46,12 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
   if (s.spec)
     return fmt::format("/* The same for the {} rows C y - d of the specification. */\n",
                        plan.spec_rows);
-  const bool float32 = plan.config.semantics == Semantics::kFloat32;
+  const bool real = plan.config.semantics == Semantics::kReal;
+  const std::string what =
+      real ? "every x in it, y evaluated in exact arithmetic"
+      : plan.config.semantics == Semantics::kFloat32
+          ? "every float32 x in it, however y is evaluated in float32"
+          : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
   return fmt::format(
       R"(/* Bounds of every output over the box lower <= x <= upper:
  *   out_lower[i] <= y_i(x) <= out_upper[i] for {1}.
@@ -55,10 +60,8 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
  * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
  * Reentrant. {3}_status_text says in words what was refused. */
 )",
-      upper,
-      float32 ? "every float32 x in it, however y is evaluated in float32"
-              : "every x in it, y evaluated in exact arithmetic",
-      float32 ? fmt::format("of magnitude {}_FLOAT32_REACH at most", upper) : "finite", plan.name);
+      upper, what, real ? "finite" : fmt::format("of magnitude {}_FLOAT32_REACH at most", upper),
+      plan.name);
 }
 
 std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
@@ -103,6 +106,11 @@ std::string comment(const Plan& plan, const ExportedFunction& function, const Pr
       if (plan.integer)
         return "/* The quantised network at x: y, its output, rounded up to a float. x must not "
                "overlap y. */\n";
+      if (plan.config.semantics == Semantics::kFloat32Exact)
+        return fmt::format(
+            "/* The evaluation that bounds hold for: y = network(x), |x| at most "
+            "{}_FLOAT32_REACH. x must\n * not overlap y. */\n",
+            upper_case(plan.name));
       return "/* Plain inference in float32: y = network(x), no bound of its rounding. x must not "
              "overlap y. */\n";
     case Purpose::kStatusText:
@@ -124,7 +132,7 @@ std::string emit_header(const Plan& plan, const Property* property) {
   text += "#include <stddef.h>\n\n#include \"bf.h\"\n\n";
   text += fmt::format("#define {}_ABI {}\n", upper, kAbi);
   text += fmt::format("#define {}_INPUTS {}\n", upper, plan.input_count);
-  if (plan.config.semantics == Semantics::kFloat32)
+  if (plan.config.semantics != Semantics::kReal)
     text += fmt::format("#define {}_FLOAT32_REACH {}\n", upper,
                         float_literal(static_cast<float>(plan.float32_reach)));
   text += fmt::format("#define {}_OUTPUTS {}\n", upper, plan.output_count);

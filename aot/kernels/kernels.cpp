@@ -48,7 +48,6 @@ namespace {
 
 // The plan's error terms rest on this: no float32 sum is longer than the plan says.
 void check_depth(const Kernel& kernel, const KernelNests& made) {
-  if (kernel.kind == KernelKind::kEvaluateAffine) return;
   for (const loop::Program::Placed& each : made.program.nests())
     if (each.nest.sums_in_float()) BF_CHECK(each.nest.summation_depth() <= kernel.depth);
 }

@@ -129,6 +129,8 @@ enum class Semantics {
   kReal,     ///< the network in exact real arithmetic
   kFloat32,  ///< every evaluation in float32: in any order of its sums, with fused multiply-adds or
              ///< without; of operators that it covers (BF2110)
+  kFloat32Exact,  ///< what Verifier::evaluate makes of the network, in its own order of sums
+                  ///< (BF2110)
 };
 
 struct Options {
@@ -195,7 +197,8 @@ class Verifier {
   Result<Bounds> spec_bounds(std::span<const double> lower, std::span<const double> upper,
                              const Call& call = {}) const;
 
-  /// The network at points x, [points, inputs], in plain float32: rounded, without guarantee.
+  /// The network at points x, [points, inputs], in plain float32: rounded, without guarantee, but
+  /// with Semantics::kFloat32Exact inside the bounds of every box that holds the point.
   /// [points, outputs].
   Result<std::vector<float>> evaluate(std::span<const float> x) const;
 

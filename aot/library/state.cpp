@@ -96,6 +96,8 @@ CompileOptions compile_options(const PlanSettings& settings) {
   options.planner.memory_budget = settings.memory_budget;
   if (settings.semantics == Semantics::kFloat32)
     options.planner.semantics = bf_aot::Semantics::kFloat32;
+  if (settings.semantics == Semantics::kFloat32Exact)
+    options.planner.semantics = bf_aot::Semantics::kFloat32Exact;
   return options;
 }
 

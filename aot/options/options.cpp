@@ -74,9 +74,10 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->capture_default_str()
       ->group(kMethodGroup);
   app.add_option("--semantics", arguments.semantics,
-                 "arithmetic of the network that the bounds hold for: real, its exact value, or "
-                 "float32, every evaluation in float32, in any order of its sums")
-      ->check(CLI::IsMember({"real", "float32"}))
+                 "arithmetic of the network that the bounds hold for: real, its exact value; "
+                 "float32, every evaluation in float32, in any order of its sums; or "
+                 "float32-exact, what the verifier's own NAME_evaluate makes of it")
+      ->check(CLI::IsMember({"real", "float32", "float32-exact"}))
       ->capture_default_str()
       ->group(kMethodGroup);
   app.add_option("--libm-ulps", arguments.libm_ulps,
@@ -213,8 +214,8 @@ static Arithmetic arithmetic_of(const std::string& text) {
 
 CompileOptions compile_options(const ModelArguments& arguments) {
   CompileOptions options;
-  if (arguments.semantics == to_string(Semantics::kFloat32))
-    options.planner.semantics = Semantics::kFloat32;
+  for (const Semantics each : {Semantics::kFloat32, Semantics::kFloat32Exact})
+    if (arguments.semantics == to_string(each)) options.planner.semantics = each;
   options.float32.libm_ulps = arguments.libm_ulps;
   options.planner.method = method_of(arguments.method);
   options.planner.lowering = lowering_of(arguments.lowering);

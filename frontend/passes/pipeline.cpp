@@ -20,7 +20,8 @@ void without_options(Graph& graph, const PassOptions&) {
 }
 
 void fold_spec_if_given(Graph& graph, const PassOptions& options) {
-  if (options.spec != nullptr) fold_output_spec(graph, *options.spec, !options.float32);
+  if (options.spec != nullptr)
+    fold_output_spec(graph, *options.spec, !options.float32 && !options.own_evaluation);
 }
 
 void round_as_given(Graph& graph, const PassOptions& options) {
@@ -32,15 +33,28 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
          options.disabled.end();
 }
 
-bool has_pass(const PassOptions& options, std::string_view name) {
-  for (const Pass& pass : normalisation_passes())
-    if (pass.name == name && pass.of != Pass::Of::kBoth)
-      return options.float32.has_value() == (pass.of == Pass::Of::kFloat32);
+bool has_pass(const PassOptions& options, Pass::Of of) {
+  switch (of) {
+    case Pass::Of::kBoth:
+      return true;
+    case Pass::Of::kReal:
+      return !options.float32;
+    case Pass::Of::kFloat32:
+      return options.float32.has_value();
+    case Pass::Of::kOwn:
+      return options.own_evaluation;
+  }
   return true;
 }
 
+bool runs(const PassOptions& options, const Pass& pass) {
+  return has_pass(options, pass.of) && !is_disabled(options, pass.name);
+}
+
 bool runs(const PassOptions& options, std::string_view name) {
-  return has_pass(options, name) && !is_disabled(options, name);
+  return std::ranges::any_of(normalisation_passes(), [&](const Pass& pass) {
+    return pass.name == name && runs(options, pass);
+  });
 }
 
 void check_disabled(const PassOptions& options) {
@@ -64,6 +78,11 @@ void settle(Graph& graph, const PassOptions& options) {
     if (runs(options, "merge-affine")) changed = merge_affine(graph) || changed;
     if (runs(options, "drop-unread")) changed = drop_unread(graph) || changed;
   }
+}
+
+// The rows of a specification stay apart from outputs that are rounded.
+void settle_rows(Graph& graph, const PassOptions& options) {
+  if (!options.own_evaluation) settle(graph, options);
 }
 
 constexpr Pass kPasses[] = {
@@ -98,10 +117,12 @@ constexpr Pass kPasses[] = {
     // Before the specification gives the last layers a second reader, so that the folded graph is
     // as tight as the other.
     {"settle", "repeat those that enable each other until nothing changes", settle},
+    {"float32-reach", "find the inputs for which float32 evaluation cannot overflow",
+     without_options<find_float32_reach>, false, Pass::Of::kOwn},
     {"fold-output-spec", "fold the linear specification into the last linear layer",
      fold_spec_if_given},
     // Few rows may make merging pay.
-    {"settle", "repeat those that enable each other until nothing changes", settle},
+    {"settle", "repeat those that enable each other until nothing changes", settle_rows},
     // Cleans up after the others.
     {"remove-dead-nodes", "drop results nobody reads", without_options<remove_dead_nodes>, false},
 };
@@ -126,7 +147,7 @@ void normalise(Graph& graph, const PassOptions& options) {
          "enable it, or leave out the specification");
   verify(graph);
   for (const Pass& pass : kPasses) {
-    if (!runs(options, pass.name) || (options.grids && !pass.keeps_grids)) continue;
+    if (!runs(options, pass) || (options.grids && !pass.keeps_grids)) continue;
     const CheckScope scope(fmt::format("pass '{}'", pass.name));
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph, options);

@@ -20,6 +20,9 @@ struct PassOptions {
   const LinearSpec* spec = nullptr;
   // The graph is to bound evaluation in float32, see round_float32(); none: real arithmetic.
   std::optional<Float32Semantics> float32;
+  // The graph is to bound what the verifier's own evaluation makes of it: outputs are what that
+  // rounds, so that no specification is folded into their layers. Not with float32.
+  bool own_evaluation = false;
   // The graph is for integers: only passes that keep each tensor's grid and its constants' exact
   // values run, and the result need not be normal.
   bool grids = false;
@@ -37,7 +40,8 @@ struct Pass {
   bool optional = true;  // may be left out
   // Which semantics has the pass. Evaluation in float32 does not allow all: two computations of one
   // number may differ, and errors relative to the parts of a sum are not relative to the sum.
-  enum class Of : std::uint8_t { kBoth, kReal, kFloat32 } of = Of::kBoth;
+  // The verifier's own evaluation is of the graph as it becomes here: it has what kReal has.
+  enum class Of : std::uint8_t { kBoth, kReal, kFloat32, kOwn } of = Of::kBoth;
   bool keeps_grids = false;
 };
 

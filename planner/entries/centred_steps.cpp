@@ -14,6 +14,12 @@ namespace {
 // Errors of weights that are more than those of folding, relative.
 constexpr double kUncertain = 0x1p-40;
 
+// What surrounds a centre that is evaluated is the centre itself: activations are of it alone.
+template <typename CentreStep>
+void forget_errors(CentreStep& step) {
+  step.inflate = step.centre_relative = step.absolute = 0;
+}
+
 int most_products(const Layer& layer) {
   int entries = 0;
   for (const Term& term : layer.terms) entries += term.row_entries;
@@ -82,7 +88,10 @@ void CentredSteps::centre_affine(LayerId index, bool interval, Relaxed& state) {
       exact * drop(ErrorTerm::kUnderflow, (2.0 * region.in + 2 + errors.row_norm) * 0x1p-147);
   step.row_norm = errors.row_norm;
   step.bias_norm = errors.bias_norm;
-  add_magnitudes(index, region.in, drop(ErrorTerm::kCentre, gamma_double(region.in + 8)), step);
+  if (is_own_evaluation())
+    forget_errors(step);
+  else
+    add_magnitudes(index, region.in, drop(ErrorTerm::kCentre, gamma_double(region.in + 8)), step);
   entry_.steps.push_back(step);
 }
 
@@ -119,8 +128,10 @@ void CentredSteps::centre_sum(LayerId index, Relaxed& state) {
                     drop(ErrorTerm::kUnderflow, (2.0 * products + 2 + errors.row_norm) * 0x1p-147);
     int largest = 0;
     for (const Term& term : region.terms) largest = std::max(largest, term.in);
-    add_magnitudes(index, largest, drop(ErrorTerm::kCentre, gamma_double(products + 8)), step);
+    if (!is_own_evaluation())
+      add_magnitudes(index, largest, drop(ErrorTerm::kCentre, gamma_double(products + 8)), step);
   }
+  if (is_own_evaluation()) forget_errors(step);
   entry_.steps.push_back(std::move(step));
 }
 

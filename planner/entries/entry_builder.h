@@ -48,6 +48,8 @@ class EntryState {
   int padded(LayerId index) const;
   void mark_needed(const std::vector<LayerId>& heads);
   bool is_dense() const;
+  // The evaluation that bounds hold for: it counts no errors of its own.
+  bool is_own_evaluation() const;
   bool has_float_intervals() const;
   bool keeps_tables() const;
 

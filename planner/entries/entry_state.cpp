@@ -58,6 +58,10 @@ bool EntryState::is_dense() const {
   return true;
 }
 
+bool EntryState::is_own_evaluation() const {
+  return entry_.kind == EntryKind::kEvaluate && plan_.config.semantics == Semantics::kFloat32Exact;
+}
+
 // ReLU layers, dense ones and sums with a convolution: what float32 sums make faster; and maxima.
 bool EntryState::has_float_intervals() const {
   if (is_dense()) return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontend/diagnostic.h"
+#include "planner/network/own_evaluation.h"
 #include "planner/plan/prebuilt.h"
 #include "planner/tuning/schedule_space.h"
 #include "runtime/bf/contract/tiles.h"
@@ -212,6 +213,8 @@ KernelId LoweringPlanner::bind(KernelKind kind) {
 // Two levels of accumulators: chains of `chunk` products, then one sum over the chunks.
 int LoweringPlanner::forward_chunk(KernelKind kind, LayerId index) const {
   const int in = plan_.layer(index).in;
+  if (kind == KernelKind::kEvaluateAffine && plan_.config.semantics == Semantics::kFloat32Exact)
+    return evaluation_chunk(in);
   if (kind == KernelKind::kCentreAffine || in <= 2 * kForwardChunk) return in;
   return kForwardChunk;
 }

@@ -217,6 +217,7 @@ Json layers_json(const Plan& plan) {
              {"exact_centre", layer.exact_centre},
              {"live_list", layer.live_list},
              {"errors", errors_json(layer.errors)}});
+    if (layer.evaluated_depth > 0) item["evaluated_depth"] = layer.evaluated_depth;
     list.push_back(std::move(item));
   }
   return list;
@@ -387,7 +388,7 @@ Json to_json(const Plan& plan) {
     json["arithmetic"] = to_string(plan.config.arithmetic);
     json["integer"] = integer_json(plan);
   }
-  if (plan.config.semantics == Semantics::kFloat32) json["float32_reach"] = plan.float32_reach;
+  if (plan.config.semantics != Semantics::kReal) json["float32_reach"] = plan.float32_reach;
   json.update(choices_json(plan));
   json["prediction"] = {{"profile", plan.prediction.profile},
                         {"activity", plan.prediction.activity}};

@@ -24,9 +24,12 @@ enum class Lowering : std::uint8_t {
   kVector,     // vectors of the target, schedules by rules
   kTuned,      // the same, schedules by measurement where there is one
 };
-// Which arithmetic of the network bounds hold for: its exact value, or whatever evaluation in
-// float32 makes of it (docs/proofs/float32.md).
-enum class Semantics : std::uint8_t { kReal, kFloat32 };
+// Which arithmetic of the network bounds hold for (docs/proofs/float32.md).
+enum class Semantics : std::uint8_t {
+  kReal,          // its exact value
+  kFloat32,       // whatever evaluation in float32 makes of it
+  kFloat32Exact,  // what NAME_evaluate of the same plan makes of it
+};
 
 // What bounds are computed with: floating point, or integers alone, for a network whose tensors are
 // rounded to grids. Auto: integers where the target has no floating-point unit and the network and

@@ -115,6 +115,9 @@ struct Layer {
   AffineErrors errors;
   // No double operation of the centre path rounds: copies, or sums on a grid of 52 bits.
   bool exact_centre = false;
+  // Semantics float32-exact: float32 roundings that a term of NAME_evaluate meets at most, which
+  // `errors` hold; 0: it is evaluated in double, or not at all.
+  int evaluated_depth = 0;
   // Its neurons that are not 0 on the whole box are listed, so that others need not be summed; of a
   // ReLU layer. See live_neurons.h.
   bool live_list = false;

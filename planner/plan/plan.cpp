@@ -146,6 +146,8 @@ std::string_view to_string(Semantics semantics) {
   switch (semantics) {
     case Semantics::kReal:
       return "real";
+    case Semantics::kFloat32Exact:
+      return "float32-exact";
     case Semantics::kFloat32:
       return "float32";
   }

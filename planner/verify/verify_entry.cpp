@@ -37,6 +37,7 @@ class EntryVerifier {
       if (entry_.workers > 1) check_arena(true, entry_.worker_storage);
     }
     check_outputs();
+    check_own_evaluation();
     check_kept();
     if (has(PlanStage::kTasks)) check_tasks();
   }
@@ -254,6 +255,32 @@ class EntryVerifier {
       require(written != entry_.steps.end(), "coefficients are kept at {}, the bounds elsewhere",
               rows->kept_position);
     }
+  }
+
+  // Bounds of semantics float32-exact hold for this evaluation: its chains are as short as the
+  // layers' errors say, and nothing is made of its radii.
+  void check_own_evaluation() const {
+    if (plan_.config.semantics != Semantics::kFloat32Exact || entry_.kind != EntryKind::kEvaluate)
+      return;
+    for (const Step& step : entry_.steps) {
+      if (const auto* const affine = std::get_if<EvaluateAffine>(&step)) {
+        const Layer& layer = plan_.layer(affine->layer);
+        require(std::min(plan_.kernel(affine->kernel).depth, layer.in + 1) <= layer.evaluated_depth,
+                "layer {}: it is evaluated in chains of {} roundings, and errors count {}",
+                layer.name, plan_.kernel(affine->kernel).depth, layer.evaluated_depth);
+      }
+      if (const auto* const centre = std::get_if<CentreAffine>(&step))
+        check_forgotten(centre->layer, *centre);
+      if (const auto* const centre = std::get_if<CentreSum>(&step))
+        check_forgotten(centre->layer, *centre);
+    }
+  }
+
+  template <typename CentreStep>
+  void check_forgotten(LayerId layer, const CentreStep& step) const {
+    require(step.inflate == 0 && step.centre_relative == 0 && step.absolute == 0 &&
+                !step.magnitudes && plan_.layer(layer).evaluated_depth == 0,
+            "layer {}: an evaluation that counts errors", plan_.layer(layer).name);
   }
 
   // Every head is written, in order: the caller's arrays have neither gaps nor overlaps.

@@ -224,6 +224,16 @@ void check_max(const Layer& layer) {
             layer.name, row);
 }
 
+void check_evaluated(const Plan& plan, const Layer& layer) {
+  if (layer.evaluated_depth == 0 || !plan.config.dropped_error_terms.empty()) return;
+  const double least = layer.evaluated_depth * 0x1p-24;
+  require(layer.kind == LayerKind::kDense && layer.residual.empty() &&
+              layer.errors.weight_relative >= least && layer.errors.weight_residual >= least &&
+              layer.errors.bias_double >= 0x1p-24 * layer.errors.bias_norm &&
+              layer.errors.bias_float >= 0x1p-24 * layer.errors.bias_norm,
+          "layer {}: its errors hold fewer roundings than {}", layer.name, layer.evaluated_depth);
+}
+
 void check_affine(const Layer& layer) {
   require(layer.bias.size() == size(layer.out), "layer {}: {} biases", layer.name,
           layer.bias.size());
@@ -266,6 +276,7 @@ void verify_layer(const Plan& plan, LayerId index) {
     check_terms(plan, layer, index);
   if (layer.kind == LayerKind::kProduct) check_product(layer);
   if (layer.kind == LayerKind::kMax) check_max(layer);
+  check_evaluated(plan, layer);
   if (layer.is_affine()) return check_affine(layer);
   require(layer.bias.empty(), "layer {}: {} biases", layer.name, layer.bias.size());
   require(!layer.relu && !layer.function, "layer {}: an activation", layer.name);

@@ -183,6 +183,18 @@ class Run(Case):
         self.assertIn("FLOAT32_REACH", (self.work / "v.h").read_text())
         self.assertIn("semantics float32", (self.work / "v.cpp").read_text())
 
+    def test_semantics_of_the_verifiers_own_evaluation(self):
+        self.run_tool(CONTROLLER, "-o", "v.cpp", "--semantics", "float32-exact")
+        manifest = json.loads((self.work / "v.json").read_text())
+        self.assertEqual(manifest["semantics"], "float32-exact")
+        # 50 inputs: chains of 8, 7 of them, and the bias.
+        depths = [layer["evaluated_depth"] for layer in manifest["layers"]]
+        self.assertEqual(depths, [6] + [16] * (len(depths) - 1))
+        kernels = {step["kernel"] for entry in manifest["entries"] if entry["entry"] == "evaluate"
+                   for step in entry["steps"]}
+        self.assertEqual(len(kernels), 3)
+        self.assertIn("_evaluate makes", (self.work / "v.h").read_text())
+
     def test_float32_semantics_of_every_function(self):
         """What checks boxes takes the reach: of batches, workers, contexts and properties."""
         for options in (("--batch", "16", "--parallel", "2"),

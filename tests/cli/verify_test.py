@@ -72,7 +72,7 @@ class Verify(PropertyCase):
 
     def test_json(self):
         found = self.run_json("verify", TINY, VIOLATED, code=3)
-        self.assertEqual(list(found), ["model", "property", "verdict", "methods", "cases",
+        self.assertEqual(list(found), ["model", "property", "semantics", "verdict", "methods", "cases",
                                        "verified_cases", "boxes", "points", "branch_seconds",
                                        "decide_seconds", "counterexample", "seconds",
                                        "compile_seconds"])
@@ -104,6 +104,22 @@ class Verify(PropertyCase):
         # No float32 point is in the box, but every real evaluation there violates the property.
         point = "(assert (<= 0.1 X_0 0.1))(assert (<= -0.3 X_1 -0.3))"
         self.verdict("(assert (>= Y_0 1))", *float32, code=4, box=point)
+
+    def test_verdicts_for_the_emitted_order(self):
+        exact = ("--semantics", "float32-exact", "--search", "0.2")
+        found = self.verdict("(assert (>= Y_0 3.25))", *exact, code=3)
+        self.assertEqual(found["semantics"], "float32-exact")
+        self.assertEqual(found["counterexample"]["proof"], "evaluation in the emitted order")
+        x = [float(value) for value in found["counterexample"]["x"]]
+        y = found["counterexample"]["y"]
+        self.assertGreaterEqual(y[0], 3.25)
+        for value, near in zip(y, tiny_outputs(*x)):
+            self.assertAlmostEqual(value, near, delta=1e-6)
+        self.verdict("(assert (>= Y_0 3.51))", *exact, code=0)
+        # Sums of these numbers do not round.
+        self.verdict("(assert (>= Y_0 3.5))", *exact, code=3)
+        output, _ = self.run_tool("verify", TINY, VIOLATED, "--semantics", "float32-exact", code=3)
+        self.assertIn("violated for the emitted order", output)
 
     def test_constraints_between_inputs(self):
         # Bounds ignore the constraint, counterexamples do not: on x0 + x1 <= -1.5 output 0 is below 3.

@@ -259,11 +259,20 @@ class EngineBits : public ::testing::Test {
     }
   }
 
+  // Chains of evaluations that bounds hold for.
+  void add_own_evaluation(int way) {
+    PlannerConfig config = configured(Method::kCrown, way);
+    config.semantics = Semantics::kFloat32Exact;
+    const Net net = random_net(random_, Family::kTrained, {70, 40, 3});
+    add_graph(to_graph(net), net.outputs(), config, "float32-exact, dense");
+  }
+
   void add_graph(Graph graph, int outputs, const PlannerConfig& config, const char* label) {
     const LinearSpec spec = random_spec(random_, outputs);
     PassOptions passes;
     passes.spec = &spec;
     if (config.semantics == Semantics::kFloat32) passes.float32 = Float32Semantics{};
+    passes.own_evaluation = config.semantics == Semantics::kFloat32Exact;
     try {
       normalise(graph, passes);
     } catch (const CompileError& error) {
@@ -429,6 +438,7 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
     add_float32(way);
   }
   add_images(0, {Method::kIbp, Method::kCrown, Method::kAlphaCrown});
+  for (int way = 0; way < kWays; ++way) add_own_evaluation(way);
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
   for (std::size_t i = 0; i < batch_.size() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("BF_SEED={}, plan {}: {}", seed(), i, labels_[i]));

@@ -149,6 +149,25 @@ TEST(LibraryBounds, float32_semantics) {
   EXPECT_EQ(point.error().code, "BF3503");
 }
 
+TEST(LibraryBounds, semantics_of_evaluate) {
+  Options options;
+  options.semantics = Semantics::kFloat32Exact;
+  const Verifier verifier = make("collision_avoidance_6x50.onnx", options);
+  const std::vector<float> lower(verifier.input_count(), 0.1F), upper(lower.size(), 0.1001F);
+  const auto bounds = verifier.bounds(lower, upper);
+  const auto y = verifier.evaluate(lower);
+  ASSERT_TRUE(bounds.ok() && y.ok());
+  for (std::size_t i = 0; i < y->size(); ++i) {
+    EXPECT_LE(bounds->lower[i], (*y)[i]);
+    EXPECT_GE(bounds->upper[i], (*y)[i]);
+  }
+  VerifyOptions deciding;
+  deciding.semantics = Semantics::kFloat32Exact;
+  const auto violated = verify(load("tiny.onnx"), kProperties + "tiny_violated.vnnlib", deciding);
+  ASSERT_TRUE(violated.ok());
+  EXPECT_EQ(violated->verdict, Verdict::kFalsified);
+}
+
 TEST(LibraryVerify, float32_semantics) {
   VerifyOptions options;
   options.semantics = Semantics::kFloat32;
