@@ -70,6 +70,7 @@ ALLOWED = {
     "aot/data/": ["frontend/diagnostic.h", "frontend/graph.h", "frontend/model.h", "frontend/vnnlib/numbers.h",
                   "aot/host/files.h"],
     "aot/certify/": HOST + ["aot/data/", "aot/library/bf_aot.h", "aot/report/"],
+    "aot/python/": ["bf_aot/bf_aot.h"],
     "aot/measure/": HOST + EMITTER,
     "aot/tune/": HOST + EMITTER + ["aot/measure/", "aot/report/"],
     "aot/options/": HOST + ["aot/data/array.h"] + ["aot/measure/", "aot/tune/"],

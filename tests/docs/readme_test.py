@@ -1,6 +1,7 @@
 """Runs and compares what a page shows: readme_test.py SOURCE_FOLDER BF_AOT PAGE.
 
-A block after `<!-- test: shell -->` is run, one after `<!-- test: cross -->` where the compiler and the emulator of a
+A block after `<!-- test: shell -->` is run, one after `<!-- test: python -->` by the interpreter
+$BF_PYTHON, which has the package bf_aot; exit code 77 where there is none, one after `<!-- test: cross -->` where the compiler and the emulator of a
 board are installed, one after `<!-- test: c -->` or `<!-- test: cpp -->` becomes
 main.c or main.cpp, and each run of lines (parted by `...`) of one after `<!-- test: tiny -->` must occur
 in the verifier of tiny.onnx.
@@ -24,6 +25,10 @@ def run(command, folder, environment):
     subprocess.run(command, cwd=folder, env=environment, check=True, timeout=500)
 
 
+def has_package():
+    return pathlib.Path(os.environ.get("BF_PYTHON", "/none")).exists()
+
+
 def quoted_parts(text):
     return [part.strip("\n") for part in re.split(r"^\.\.\.$", text, flags=re.MULTILINE)]
 
@@ -42,6 +47,9 @@ def main():
     self_test()
     source, program = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     blocks = BLOCK.findall((source / sys.argv[3]).read_text(encoding="utf-8"))
+    if any(kind == "python" for kind, _ in blocks) and not has_package():
+        print("skipped: there is no Python with the package bf_aot")
+        return 77
     problems = [] if blocks else [f"{sys.argv[3]}: no block is marked"]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -62,6 +70,9 @@ def main():
                 (folder / f"main.{kind}").write_text(text, encoding="utf-8")
             elif kind == "cross" and not all(map(shutil.which, BOARD_TOOLS)):
                 print(f"not run, without {' or '.join(BOARD_TOOLS)}:\n{text}")
+            elif kind == "python":
+                (folder / "main.py").write_text(text, encoding="utf-8")
+                run([os.environ["BF_PYTHON"], "main.py"], folder, environment)
             elif kind in ("shell", "cross"):
                 run(["bash", "-euo", "pipefail", "-c", shell + text], folder, environment)
                 shell += "".join(KEPT.findall(text))

@@ -8,8 +8,8 @@ import pathlib
 import re
 import sys
 
-TOP = {"CMakeLists.txt", "CMakePresets.json", "onnx_schema", "frontend", "planner", "aot", "runtime",
-       "models", "tests", "bench", "cmake", "docs", "build", "install", "README.md", "DESIGN.md",
+TOP = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "onnx_schema", "frontend", "planner",
+       "aot", "runtime", "models", "tests", "bench", "cmake", "docs", "build", "install", "README.md", "DESIGN.md",
        "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "LICENSE.runtime"}
 TEXT = {".cpp", ".h", ".c", ".py", ".cmake", ".txt", ".md", ".in", ".ld", ".json", ".proto"}
 # Spelled so that this file does not find itself.

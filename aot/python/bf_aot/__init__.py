@@ -1,0 +1,21 @@
+"""Sound bounds and verdicts of ONNX networks.
+
+    import bf_aot
+
+    model = bf_aot.load("model.onnx")
+    lower, upper = model.bounds(x - 0.01, x + 0.01)        # of every output, on each box
+    result = model.verify("property.vnnlib")               # verified, falsified or unknown
+    model.compile("monitor.cpp", target="cortex-m4")       # a verifier in C++, for a device
+
+Bounds hold for every real input in the box, and all rounding is counted: docs/guide/soundness.md.
+"""
+
+from ._errors import Error
+from ._native import __version__
+from ._model import Bounds, Model, Report, Verifier, include, load
+from ._property import Condition, Linear, Property, inputs, outputs
+from ._verdict import Progress, Verdict, VerifyResult
+
+__all__ = ["Bounds", "Condition", "Error", "Linear", "Model", "Progress", "Property", "Report",
+           "Verdict", "Verifier", "VerifyResult", "__version__", "include", "inputs", "load",
+           "outputs"]

@@ -1,0 +1,615 @@
+"""Networks, and verifiers of them."""
+
+from __future__ import annotations
+
+import collections
+import os
+import sys
+import threading
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, OrderedDict, Protocol,
+                    Sequence, Tuple, Union)
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._errors import Error
+from ._property import Property
+from ._verdict import Progress, Verdict, VerifyResult
+
+Floats = npt.NDArray[np.float32]
+Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike]]
+
+_METHODS: Dict[str, int] = {name: i for i, name in enumerate(_native.METHODS)}
+_METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
+_SEMANTICS = {"real": 0, "float32": 1}
+_ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
+_MOST_VERIFIERS = 16  # that a model keeps
+_BATCH = 16  # boxes that are bounded together where nothing else is asked for
+
+
+class StopEvent(Protocol):
+    """As threading.Event."""
+
+    def is_set(self) -> bool: ...
+
+
+class Bounds(NamedTuple):
+    """`lower <= y <= upper`; float32, of the boxes' batch shape + (rows,)."""
+
+    lower: Floats
+    upper: Floats
+
+
+def _number(table: Mapping[str, int], name: str, what: str) -> int:
+    try:
+        return table[name]
+    except (KeyError, TypeError):
+        pass
+    try:
+        return table[name.lower().replace("_", "-")]
+    except (KeyError, AttributeError):
+        known = ", ".join(repr(each) for each in table)
+        raise ValueError(f"there is no {what} {name!r}: choose one of {known}") from None
+
+
+class _Rows:
+    """C and d as the library takes them."""
+
+    __slots__ = ("count", "key", "offsets", "rows")
+
+    def __init__(self, C: Optional[npt.ArrayLike], d: Optional[npt.ArrayLike],
+                 outputs: int) -> None:
+        self.rows: Optional[npt.NDArray[np.float64]] = None
+        self.offsets: Optional[npt.NDArray[np.float64]] = None
+        self.key: Tuple[Any, ...] = ()
+        self.count = 0
+        if C is None:
+            if d is not None:
+                raise ValueError("there are offsets d, but no rows C")
+            return
+        rows = np.ascontiguousarray(_exact_doubles(C, "C"))
+        if rows.ndim == 3 and rows.shape[0] == 1:  # as auto_LiRPA has it
+            rows = rows[0]
+        rows = np.atleast_2d(rows)
+        if rows.ndim != 2 or rows.shape[1] != outputs or rows.shape[0] == 0:
+            raise ValueError(f"C has shape {list(rows.shape)}: it is [rows, {outputs}]")
+        self.rows, self.count = rows, rows.shape[0]
+        if d is not None:
+            self.offsets = np.ascontiguousarray(_exact_doubles(d, "d")).reshape(-1)
+            if self.offsets.size != self.count:
+                raise ValueError(f"d has {self.offsets.size} elements, C has {self.count} rows")
+        self.key = (rows.tobytes(), None if self.offsets is None else self.offsets.tobytes())
+
+
+def _exact_doubles(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
+    """As float64, where that is the same number."""
+    array = np.asarray(values)
+    if array.dtype == np.float64:
+        return array
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise TypeError(f"{name} has type {array.dtype}: give float64")
+    doubles = array.astype(np.float64)
+    if array.dtype.itemsize == 8 and np.any(np.abs(doubles) >= 2.0**53):
+        raise ValueError(f"{name} has integers of 2**53 or more, which may be no float64")
+    return doubles
+
+
+def _ends(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """As float32, where that is the same number, or float64, which the library rounds outward."""
+    array = np.asarray(values)
+    if array.dtype == np.float32 or array.dtype == np.float64:
+        return array
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    return _exact_doubles(array, name)
+
+
+class Verifier:
+    """Bounds of one network by one method, with the memory that it needs. Made by Model.verifier.
+
+    Calls may be made from several threads at once; each takes a workspace of its own.
+    """
+
+    def __init__(self, model: "Model", native: "_native.Verifier", rows: bool) -> None:
+        self._model, self._native, self._rows = model, native, rows
+
+    def bounds(self, lower: Boxes, upper: Boxes, *,
+               progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
+        """As Model.bounds: of the outputs, or of the rows C y - d when it was made with C."""
+        low, high, batch = self._model._boxes(lower, upper)
+        return Bounds(*self._native.bounds(self._rows, low, high, batch, progress))
+
+    @property
+    def rows(self) -> int:
+        """That bounds() gives: rows of C, or outputs."""
+        return self._native.spec_rows if self._rows else self._native.output_count
+
+    @property
+    def workspace_bytes(self) -> int:
+        """That each call at a time needs."""
+        return self._native.workspace_bytes
+
+    def __repr__(self) -> str:
+        return f"<verifier: {self.rows} rows, workspace {self.workspace_bytes} bytes>"
+
+
+class Report:
+    """A page in HTML; a notebook shows it."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe srcdoc="{escape(self.html)}" sandbox style="width:100%;height:640px;'
+                'border:1px solid #8888"></iframe>')
+
+    def __repr__(self) -> str:
+        return f"<report: {len(self.html)} bytes of HTML>"
+
+
+class Model:
+    """A network as it was read, immutable. Made by load().
+
+    All calls may be made from several threads at once: they release the interpreter's lock. A model
+    can be pickled, as for worker processes: the other side reads the same bytes.
+    """
+
+    def __init__(self, native: "_native.Model", name: str, source: Union[bytes, str]) -> None:
+        self._native, self._name, self._source = native, name, source
+        self._inputs: List[Tuple[str, Tuple[int, ...]]] = native.inputs
+        self._outputs: List[Tuple[str, Tuple[int, ...]]] = native.outputs
+        self._count: int = native.input_count
+        self._features = [_features(shape) for _, shape in self._inputs]
+        self._verifiers: "OrderedDict[Any, Verifier]" = collections.OrderedDict()
+        self._lock = threading.Lock()
+
+    # ---- what it is
+
+    @property
+    def name(self) -> str:
+        """Of the file, for messages."""
+        return self._name
+
+    @property
+    def inputs(self) -> List[Tuple[str, Tuple[int, ...]]]:
+        """Name and shape of each input tensor."""
+        return list(self._inputs)
+
+    @property
+    def outputs(self) -> List[Tuple[str, Tuple[int, ...]]]:
+        """Name and shape of each output tensor."""
+        return list(self._outputs)
+
+    @property
+    def input_count(self) -> int:
+        """Elements of all input tensors."""
+        return self._count
+
+    @property
+    def output_count(self) -> int:
+        """Elements of all output tensors."""
+        return self._native.output_count
+
+    @property
+    def parameter_count(self) -> int:
+        """Elements of all constants."""
+        return self._native.parameter_count
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes that were read, in hexadecimal."""
+        return self._native.sha256
+
+    def __repr__(self) -> str:
+        def text(tensors: Sequence[Tuple[str, Tuple[int, ...]]]) -> str:
+            return ", ".join(f"{name} {list(shape)}" for name, shape in tensors)
+
+        return f"<{self._name}: {text(self._inputs)} -> {text(self._outputs)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("inputs", tensor) for tensor in self._inputs]
+        rows += [("outputs", tensor) for tensor in self._outputs]
+        cells = "".join(f"<tr><td>{kind}</td><td>{escape(name)}</td><td>{list(shape)}</td></tr>"
+                        for kind, (name, shape) in rows)
+        caption = (f"{escape(self._name)}: {self.parameter_count} parameters, "
+                   f"SHA-256 {self.sha256[:12]}…")
+        return (f"<table><caption>{caption}</caption>"
+                f"<tr><th></th><th>name</th><th>shape</th></tr>{cells}</table>")
+
+    # ---- bounds
+
+    def bounds(self, lower: Boxes, upper: Boxes, *, method: str = "crown",
+               C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
+               semantics: str = "real", iterations: int = 20, row_tile: int = 0,
+               memory_budget: int = 0, batch: Optional[int] = None, threads: int = 1,
+               progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
+        """Bounds of the outputs y, or of the rows C y - d, on boxes { x : lower <= x <= upper }.
+
+        For every real x in a box, lower <= y <= upper in each output of the network in real
+        arithmetic; all rounding is outward, of weights as well. No box's bounds depend on the
+        others.
+
+        The verifier that this plans is kept in the model for the next call with the same options;
+        planning takes milliseconds for small networks, seconds for large ones.
+
+        Args:
+            lower, upper: arrays of any batch shape and then the input's shape, without its leading
+                1, or its number of elements: [..., inputs]. They broadcast against each other. Of
+                several inputs: a sequence or a mapping of such arrays, of one batch shape. float32
+                is taken as it is, without a copy when it is contiguous; float64 and integers are
+                rounded outward to float32.
+            method: "ibp", "crown-ibp", "crown", "alpha-crown", from fast to tight; or "forward"
+                (docs/guide/methods.md).
+            C: rows to bound instead of y, [rows, outputs]; tighter than what follows from y.
+            d: offsets of the rows, [rows]; zeros when left out.
+            semantics: "real", or "float32": bounds hold for every evaluation in float32.
+            iterations: of "alpha-crown", 1 to 1000.
+            row_tile: rows of backward bounds made together, 2 to 2**20; 0 chooses.
+            memory_budget: bytes of one workspace; 0 for none. The bounds are the same.
+            batch: boxes that are bounded together, 1 to 65536; by default 16, or 1 for one box.
+            threads: most that share the boxes of a call, 1 to 256; with the same bits.
+            progress: called as progress(done, boxes) now and then, on this thread. What it raises
+                ends the call.
+
+        Returns:
+            Bounds(lower, upper), two float32 arrays of shape batch + (rows,).
+
+        Raises:
+            Error: BF3501 an option; BF3503 a box, named by its index; BF2007, BF2009 C and d;
+                BF20xx, BF21xx the network cannot be bounded so; BF3504 memory; BF3306 the
+                processor's floating-point mode.
+            ValueError, TypeError: shapes and types of arrays.
+            KeyboardInterrupt: seen between groups of `batch` boxes.
+
+        Source: Gowal et al. 2018 (IBP), Zhang et al. 2018, 2020 (CROWN, CROWN-IBP), Xu et al. 2021
+        (alpha-CROWN).
+        """
+        low, high, shape = self._boxes(lower, upper)
+        if batch is None:
+            batch = 1 if low.size == self._count else _BATCH
+        verifier = self.verifier(method=method, C=C, d=d, semantics=semantics,
+                                 iterations=iterations, row_tile=row_tile,
+                                 memory_budget=memory_budget, batch=batch, threads=threads)
+        return Bounds(*verifier._native.bounds(verifier._rows, low, high, shape, progress))
+
+    def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
+                 d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
+                 row_tile: int = 0, memory_budget: int = 0, batch: int = 1,
+                 threads: int = 1) -> Verifier:
+        """The verifier that bounds() uses with these options; it is made when it is not there.
+
+        The model keeps the last 16. Arguments and errors as in bounds().
+        """
+        rows = _Rows(C, d, self.output_count) if C is not None or d is not None else None
+        key = (method, semantics, iterations, row_tile, memory_budget, batch, threads,
+               rows.key if rows else None)
+        with self._lock:
+            found = self._verifiers.get(key)
+            if found is not None:
+                self._verifiers.move_to_end(key)
+                return found
+        options = _options(method, semantics, iterations, row_tile, memory_budget, batch, threads)
+        native = self._native.verifier(options, rows.rows if rows else None,
+                                       rows.offsets if rows else None)
+        made = Verifier(self, native, rows is not None)
+        with self._lock:
+            kept = self._verifiers.setdefault(key, made)  # another thread may have been faster
+            if len(self._verifiers) > _MOST_VERIFIERS:
+                self._verifiers.popitem(last=False)
+        return kept
+
+    def evaluate(self, x: Boxes) -> Floats:
+        """The network at points x, in plain float32: rounded, without guarantee.
+
+        Args:
+            x: as `lower` of bounds(); float64 is rounded to nearest.
+
+        Returns:
+            float32 of shape batch + (outputs,).
+
+        Raises:
+            Error: BF3503 a point that is not finite; BF3306.
+        """
+        points, batch = self._points(x, "x")
+        with np.errstate(over="ignore"):  # the library says which
+            low = np.ascontiguousarray(points, dtype=np.float32)
+        return self.verifier(method="ibp")._native.evaluate(low, batch)
+
+    # ---- verdicts
+
+    def verify(self, property: Union[str, "os.PathLike[str]", Property], *,
+               method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
+               search_seconds: float = 5, branch_seconds: float = 20, iterations: int = 20,
+               row_tile: int = 0, memory_budget: int = 0,
+               progress: Optional[Callable[[Progress], None]] = None,
+               stop: Optional[StopEvent] = None) -> VerifyResult:
+        """Decides a property: what must not happen.
+
+        Args:
+            property: a Property, the path of a VNN-LIB file, or its text, which starts with a
+                parenthesis or a comment.
+            method: as in bounds(); None is "crown", after "ibp" for many cases or large networks.
+            semantics: as in bounds(); a VNN-LIB 2.0 query about float32 is decided so in any case.
+            timeout: seconds after which the verdict is unknown, as by `stop`; 0 is never.
+            search_seconds: most, to search for a counterexample.
+            branch_seconds: most, to split boxes, where at most 16 inputs vary.
+            progress: called with a Progress now and then, on this thread. What it raises ends the
+                call.
+            stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
+
+        Returns:
+            VerifyResult.
+
+        Raises:
+            Error: BF34xx the property, BF3408 it is about another network; those of bounds(). An
+                error is never a verdict.
+            KeyboardInterrupt: seen between boxes, not while a verifier is planned.
+        """
+        text, path = self._property(property)
+        watched = None if progress is None else lambda *at: progress(Progress(*at))
+        found = self._native.verify(text, path, _number(_SEMANTICS, semantics, "semantics"),
+                                    None if method is None else _number(_METHODS, method, "method"),
+                                    iterations, row_tile, memory_budget, search_seconds,
+                                    branch_seconds, timeout, watched, stop)
+        example = found.pop("counterexample")
+        found["verdict"] = Verdict(found["verdict"])
+        if example is None:
+            return VerifyResult(**found)
+        witness = np.array(example.pop("input"))
+        if len(self._inputs) == 1:
+            witness = witness.reshape(self._inputs[0][1])
+        exact = [Fraction(text) for text in example.pop("exact_input")]
+        return VerifyResult(**found, witness=witness, exact_witness=exact,
+                            output=np.array(example.pop("output")), **example)
+
+    # ---- code
+
+    def compile(self, path: Union[str, "os.PathLike[str]"], *, target: str = "host",
+                method: str = "crown", C: Optional[npt.ArrayLike] = None,
+                d: Optional[npt.ArrayLike] = None,
+                property: Union[None, str, "os.PathLike[str]", Property] = None,
+                semantics: str = "real", iterations: int = 20, row_tile: int = 0,
+                memory_budget: int = 0, batch: int = 1, workers: int = 1,
+                arithmetic: str = "float", name: Optional[str] = None, decide: bool = False,
+                single_file: bool = False, library: bool = False, cxx: str = "",
+                cxx_flags: Sequence[str] = ()) -> List[Path]:
+        """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
+
+        The code has no heap and no dependency but the headers in include(), unless `single_file`.
+
+        Args:
+            path: of the source; ends in ".cpp".
+            target: "host", "cortex-m4", "x86-64-v3", ... (docs/reference/targets.md).
+            method, C, d, semantics, iterations, row_tile, memory_budget, batch: as in bounds().
+            property: as in verify(); instead of C. The code gets NAME_verify().
+            workers: that may share the work of a call.
+            arithmetic: "float"; "integer" for quantised networks on their grids; "auto".
+            name: prefix of the symbols; by default from the model's name.
+            decide: with a property, NAME_decide() as well, which splits boxes.
+            single_file: the source and its header hold what they need of the runtime.
+            library: also libNAME.a, by a C++ compiler.
+            cxx, cxx_flags: that compiler and further flags; by default $CXX or the first found.
+
+        Returns:
+            The paths of all files; either all are written, or none.
+
+        Raises:
+            Error: BF31xx files and names; BF32xx the compiler; those of bounds() and verify().
+        """
+        source = Path(path)
+        plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
+                                      workers, C, d, target, arithmetic, name, property, decide,
+                                      single_file, library, cxx, cxx_flags)
+        return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
+
+    def code(self, stem: str = "verifier", *, target: str = "host", method: str = "crown",
+             C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
+             property: Union[None, str, "os.PathLike[str]", Property] = None,
+             semantics: str = "real", iterations: int = 20, row_tile: int = 0,
+             memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
+             name: Optional[str] = None, decide: bool = False,
+             single_file: bool = False) -> Dict[str, bytes]:
+        """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
+        plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
+                                      workers, C, d, target, arithmetic, name, property, decide,
+                                      single_file, False, "", ())
+        return self._native.compile(stem, plan, rows.rows, rows.offsets, more)
+
+    def _property(self, property: Union[str, "os.PathLike[str]", Property]
+                  ) -> Tuple[str, Optional[Path]]:
+        """Its text, or where it stands."""
+        if isinstance(property, Property):
+            return property.vnnlib(max(property.outputs, self.output_count)), None
+        if isinstance(property, os.PathLike) or property.lstrip()[:1] not in ("(", ";"):
+            return "", Path(property)
+        return property, None
+
+    def _code(self, method: str, semantics: str, iterations: int, row_tile: int, memory_budget: int,
+              batch: int, workers: int, C: Optional[npt.ArrayLike], d: Optional[npt.ArrayLike],
+              target: str, arithmetic: str, name: Optional[str],
+              property: Union[None, str, "os.PathLike[str]", Property], decide: bool,
+              single_file: bool, library: bool, cxx: str,
+              cxx_flags: Sequence[str]) -> Tuple["_native.Options", _Rows, Dict[str, Any]]:
+        text, file = ("", None) if property is None else self._property(property)
+        more = {"target": target, "arithmetic": _number(_ARITHMETIC, arithmetic, "arithmetic"),
+                "name": name or "", "property": text, "property_file": file, "decide": decide,
+                "single_file": single_file, "library": library, "cxx": cxx,
+                "cxx_flags": list(cxx_flags)}
+        plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, workers)
+        return plan, _Rows(C, d, self.output_count), more
+
+    def report(self, lower: Optional[Boxes] = None, upper: Optional[Boxes] = None, *,
+               method: str = "crown", C: Optional[npt.ArrayLike] = None,
+               d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
+               row_tile: int = 0, memory_budget: int = 0, batch: int = 1) -> Report:
+        """A page about the plan: network, tasks, memory over time, kernels.
+
+        Args:
+            lower, upper: sample boxes, as in bounds(); with them it shows the bounds of each layer
+                on the first few.
+            method and what follows: as in bounds().
+        """
+        low = high = None
+        if lower is not None and upper is not None:
+            low, high, _ = self._boxes(lower, upper)
+            low, high = low.astype(np.float64), high.astype(np.float64)
+        rows = _Rows(C, d, self.output_count)
+        plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, 1)
+        return Report(self._native.report(plan, rows.rows, rows.offsets, low, high))
+
+    # ---- arrays
+
+    def _boxes(self, lower: Boxes, upper: Boxes
+               ) -> Tuple[npt.NDArray[Any], npt.NDArray[Any], Tuple[int, ...]]:
+        """Contiguous, of one type and shape, and the shape of the batch."""
+        low, low_batch = self._points(lower, "lower")
+        high, high_batch = self._points(upper, "upper")
+        if low.dtype != high.dtype:
+            low, high = low.astype(np.float64), high.astype(np.float64)
+        batch = low_batch
+        if low_batch != high_batch:
+            batch = np.broadcast_shapes(low_batch, high_batch)
+            low = np.broadcast_to(low.reshape(low_batch + (self._count,)), batch + (self._count,))
+            high = np.broadcast_to(high.reshape(high_batch + (self._count,)), low.shape)
+        if not low.flags.c_contiguous:
+            low = np.ascontiguousarray(low)
+        if not high.flags.c_contiguous:
+            high = np.ascontiguousarray(high)
+        return low, high, batch
+
+    def _points(self, values: Any, name: str) -> Tuple[npt.NDArray[Any], Tuple[int, ...]]:
+        """One array of [batch, inputs], in this or the tensor's shape, and the batch's shape."""
+        if len(self._inputs) == 1:
+            if isinstance(values, Mapping):
+                values = self._in_order(values, name)[0]
+            array = _ends(values, name)
+            return array, self._batch(array.shape, self._features[0], self._count, name)
+        parts = self._in_order(values, name)
+        if parts is None:
+            array = _ends(values, name)
+            return array, self._batch(array.shape, (self._count,), self._count, name)
+        arrays, batches = [], []
+        for part, feature, (tensor, _) in zip(parts, self._features, self._inputs):
+            array = _ends(part, f"{name}[{tensor!r}]")
+            size = int(np.prod(feature))
+            batches.append(self._batch(array.shape, feature, size, f"{name}[{tensor!r}]"))
+            arrays.append(array.reshape(batches[-1] + (size,)))
+        batch = np.broadcast_shapes(*batches)
+        wide = [np.broadcast_to(array, batch + array.shape[-1:]) for array in arrays]
+        return np.concatenate(wide, axis=-1), batch
+
+    def _in_order(self, values: Any, name: str) -> Any:
+        """The arrays of the input tensors; None where `values` is one array of them all."""
+        if isinstance(values, Mapping):
+            names = [tensor for tensor, _ in self._inputs]
+            if set(values) != set(names):
+                raise ValueError(f"{name} has {sorted(values)}: the inputs are {names}")
+            return [values[tensor] for tensor in names]
+        if isinstance(values, (list, tuple)) and len(values) == len(self._inputs) and any(
+                np.ndim(value) for value in values):
+            return values
+        return None
+
+    def _batch(self, shape: Tuple[int, ...], feature: Tuple[int, ...], count: int,
+               name: str) -> Tuple[int, ...]:
+        rank = len(feature)
+        if shape[len(shape) - rank:] == feature and len(shape) >= rank:
+            return shape[:len(shape) - rank]
+        if shape and shape[-1] == count:
+            return shape[:-1]
+        wanted = f"[..., {', '.join(map(str, feature))}]"
+        flat = "" if feature == (count,) else f" or [..., {count}]"
+        raise ValueError(f"{name} has shape {list(shape)}: the network takes {wanted}{flat}")
+
+    # ---- pickling
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        data = self._source
+        if isinstance(data, str):
+            data = Path(data).read_bytes()
+        return _again, (data, self._name, self.sha256)
+
+
+def _features(shape: Tuple[int, ...]) -> Tuple[int, ...]:
+    """A point's shape in a batch: without the batch axis of 1. A scalar is one number."""
+    return (tuple(shape[1:]) if shape[:1] == (1,) else tuple(shape)) or (1,)
+
+
+def _options(method: str, semantics: str, iterations: int, row_tile: int, memory_budget: int,
+             batch: int, threads: int) -> "_native.Options":
+    return _native.Options(_number(_METHODS, method, "method"),
+                           _number(_SEMANTICS, semantics, "semantics"), iterations, row_tile,
+                           memory_budget, batch, threads)
+
+
+def _again(data: bytes, name: str, sha256: str) -> Model:
+    native = _native.Model.from_bytes(data, name)
+    if native.sha256 != sha256:
+        raise Error("BF1001", name, "the file has changed since the model was read",
+                    "load it again")
+    return Model(native, name, data)
+
+
+def _exported(module: Any, example: Any) -> bytes:
+    """A torch.nn.Module as ONNX, exported in memory."""
+    import io
+    import warnings
+
+    import torch
+
+    if example is None:
+        raise TypeError("a torch.nn.Module needs an example input: load(module, example=x)")
+    buffer = io.BytesIO()
+    arguments = example if isinstance(example, tuple) else (example,)
+    was_training = module.training
+    module.eval()
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(module, arguments, buffer, dynamo=False)
+    finally:
+        module.train(was_training)
+    return buffer.getvalue()
+
+
+def load(source: Any, *, name: Optional[str] = None, example: Any = None) -> Model:
+    """Reads a network.
+
+    Args:
+        source: the path of an ONNX file, plain or compressed by gzip; its bytes; an
+            onnx.ModelProto; or a torch.nn.Module, which is exported in memory.
+        name: in messages and of symbols; by default the file's name.
+        example: of a torch.nn.Module: an input, with a leading axis of 1, or a tuple of inputs.
+
+    Raises:
+        Error: BF10xx, all problems of the model together.
+        TypeError: the source is none of these.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = os.path.abspath(os.fspath(source))
+        return Model(_native.Model.load(Path(path)), name or os.path.basename(path), path)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(source, torch.nn.Module):
+        data = _exported(source, example)
+        name = name or f"{type(source).__name__}.onnx"
+    elif hasattr(source, "SerializeToString"):
+        data = source.SerializeToString()
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+    else:
+        raise TypeError(f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, "
+                        f"not {type(source).__name__}")
+    name = name or "model.onnx"
+    return Model(_native.Model.from_bytes(data, name), name, data)
+
+
+def include() -> Path:
+    """The folder of the headers that compiled verifiers include: for -I."""
+    return Path(__file__).parent / "include"

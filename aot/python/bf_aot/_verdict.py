@@ -1,0 +1,87 @@
+"""What a decision of a property says."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import List, NamedTuple, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Verdict(str, enum.Enum):
+    """VERIFIED: no input violates the property. FALSIFIED: an input does. Both are proven."""
+
+    VERIFIED = "verified"
+    FALSIFIED = "falsified"
+    UNKNOWN = "unknown"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Progress(NamedTuple):
+    """What verify() is doing."""
+
+    phase: str  #: "bound" (of cases), "search" (for a counterexample), "split" (of boxes)
+    cases_done: int  #: of "bound" and "search"
+    cases: int
+    boxes: int  #: bounded so far, of "split"
+    proven: float  #: the part of the case, 0 to 1, of "split"
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """A verdict, what proves it, and what it took.
+
+    A result has no truth value, as there are three verdicts: compare `verdict`, or ask `verified`.
+
+    Attributes:
+        verdict: a Verdict, which equals its text: ``result.verdict == "verified"``.
+        witness: an input that violates the property, float64 in the shape of the model's input
+            (flat for several), when falsified. Proven on the network as it was read.
+        exact_witness: the same as exact fractions, flat; `witness` has the nearest doubles.
+        output: the outputs there, rounded, flat.
+        case, clause: which case of the property, and which of its clauses, the witness violates.
+        rational: the witness is proven in rational arithmetic, else in double with error bounds.
+        stopped: unknown as a timeout or `stop` ended it.
+        cases, verified_cases: boxes of the property, and those that are proven.
+        methods: that were run, in order.
+        boxes, points: bounded and tried while boxes were split.
+        seconds, plan_seconds: in all, and of that to plan verifiers.
+    """
+
+    verdict: Verdict
+    witness: Optional[npt.NDArray[np.float64]] = None
+    exact_witness: List[Fraction] = field(default_factory=list)
+    output: Optional[npt.NDArray[np.float64]] = None
+    case: Optional[int] = None
+    clause: Optional[int] = None
+    rational: bool = False
+    stopped: bool = False
+    cases: int = 0
+    verified_cases: int = 0
+    methods: List[str] = field(default_factory=list)
+    boxes: int = 0
+    points: int = 0
+    seconds: float = 0.0
+    plan_seconds: float = 0.0
+
+    @property
+    def verified(self) -> bool:
+        return self.verdict is Verdict.VERIFIED
+
+    @property
+    def falsified(self) -> bool:
+        return self.verdict is Verdict.FALSIFIED
+
+    def __bool__(self) -> bool:
+        raise TypeError("a result may be unknown: ask result.verified or result.falsified")
+
+    def __repr__(self) -> str:
+        text = f"<{self.verdict}: {self.verified_cases} of {self.cases} cases proven"
+        if self.boxes:
+            text += f", {self.boxes} boxes"
+        return text + f", {self.seconds:.3g} s>"

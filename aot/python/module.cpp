@@ -1,0 +1,377 @@
+// The extension module bf_aot._native: the library's objects on NumPy arrays. Names, defaults and
+// shapes of arguments are the business of the package around it.
+//
+// Calls release the interpreter's lock while the library works. Between boxes they take it, at most
+// every kPause, to look for signals and to call the caller's functions; an exception ends the call.
+
+#include <bf_aot/bf_aot.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+namespace api = bf_aot::api;
+using namespace nb::literals;
+
+namespace {
+
+constexpr std::chrono::milliseconds kPause{20};
+
+// float32 or float64, row-major.
+using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+nb::object to_exception(const api::Error& error) {
+  nb::list others;
+  for (const api::Error& each : error.others) others.append(to_exception(each));
+  return nb::module_::import_("bf_aot._errors")
+      .attr("Error")(error.code, error.where, error.message, error.hint, others);
+}
+
+[[noreturn]] void raise(const api::Error& error) {
+  const nb::object exception = to_exception(error);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw nb::python_error();
+}
+
+// The value of a call that runs without the interpreter's lock.
+template <class Body>
+auto unlocked(const Body& body) {
+  auto result = [&] {
+    const nb::gil_scoped_release release;
+    return body();
+  }();
+  if (!result) raise(result.error());
+  return std::move(*result);
+}
+
+// Looks for signals while a call is at work, and passes its progress on. `progress` and `stop` are
+// Python objects or None: a function, and an event with is_set().
+class Watch {
+ public:
+  Watch(nb::object progress, nb::object stop)
+      : progress_(std::move(progress)), stop_(std::move(stop)) {}
+
+  std::stop_token token() const { return source_.get_token(); }
+
+  // On the thread of the call, without the lock. urgent: at once. tell calls the function.
+  template <class Tell>
+  void tick(bool urgent, const Tell& tell) {
+    const auto now = std::chrono::steady_clock::now();
+    if (thrown_ || (!urgent && now - last_ < kPause)) return;
+    last_ = now;
+    const nb::gil_scoped_acquire locked;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!progress_.is_none()) tell(progress_);
+      if (!stop_.is_none() && nb::cast<bool>(stop_.attr("is_set")())) source_.request_stop();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      source_.request_stop();
+    }
+  }
+
+  // After the call: what a function threw comes before what the call says.
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  nb::object progress_, stop_;
+  std::stop_source source_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::exception_ptr thrown_;
+};
+
+template <class Body>
+auto watched(const Watch& watch, const Body& body) {
+  auto result = [&] {
+    const nb::gil_scoped_release release;
+    return body();
+  }();
+  watch.rethrow();
+  if (!result) raise(result.error());
+  return std::move(*result);
+}
+
+// An array that owns the numbers; none is copied.
+nb::object to_array(std::vector<float> numbers, const std::vector<std::size_t>& shape) {
+  auto kept = std::make_unique<std::vector<float>>(std::move(numbers));
+  float* const data = kept->data();
+  const nb::capsule owner(kept.get(),
+                          [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+  kept.release();
+  return nb::cast(nb::ndarray<nb::numpy, float>(data, shape.size(), shape.data(), owner));
+}
+
+template <class T>
+std::span<const T> span_of(const Array& array) {
+  return {static_cast<const T*>(array.data()), array.size()};
+}
+
+std::vector<double> vector_of(const std::optional<Doubles>& array) {
+  return array ? std::vector<double>(array->data(), array->data() + array->size())
+               : std::vector<double>();
+}
+
+std::span<const double> doubles_of(const std::optional<Doubles>& array) {
+  return array ? std::span<const double>(array->data(), array->size()) : std::span<const double>();
+}
+
+bool is_float32(const Array& array) {
+  return array.dtype() == nb::dtype<float>();
+}
+
+api::Options options_of(int method, int semantics, int iterations, int row_tile,
+                        std::int64_t memory_budget, int batch, int threads) {
+  api::Options options;
+  options.method = static_cast<api::Method>(method);
+  options.semantics = static_cast<api::Semantics>(semantics);
+  options.iterations = iterations;
+  options.row_tile = row_tile;
+  options.memory_budget = memory_budget;
+  options.batch = batch;
+  options.threads = threads;
+  return options;
+}
+
+// Bounds of the outputs, or of the rows, as two arrays of shape `batch` + (rows,).
+nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, const Array& upper,
+                 std::vector<std::size_t> batch, nb::object progress) {
+  if (lower.dtype() != upper.dtype() ||
+      (!is_float32(lower) && lower.dtype() != nb::dtype<double>()))
+    throw nb::type_error("both ends must be float32, or both float64");
+  const std::size_t boxes = lower.size() / verifier.input_count();
+  Watch watch(std::move(progress), nb::none());
+  api::Call call;
+  call.stop = watch.token();
+  call.progress = [&watch, boxes](std::size_t done) {
+    watch.tick(done == boxes, [&](const nb::object& told) { told(done, boxes); });
+  };
+  const auto bound = [&](const auto& low, const auto& high) {
+    return rows ? verifier.spec_bounds(low, high, call) : verifier.bounds(low, high, call);
+  };
+  api::Bounds made = watched(watch, [&] {
+    return is_float32(lower) ? bound(span_of<float>(lower), span_of<float>(upper))
+                             : bound(span_of<double>(lower), span_of<double>(upper));
+  });
+  batch.push_back(made.rows);
+  return nb::make_tuple(to_array(std::move(made.lower), batch),
+                        to_array(std::move(made.upper), batch));
+}
+
+nb::object evaluate(const api::Verifier& verifier, const Array& x, std::vector<std::size_t> batch) {
+  if (!is_float32(x)) throw nb::type_error("x must be float32");
+  std::vector<float> y = unlocked([&] { return verifier.evaluate(span_of<float>(x)); });
+  batch.push_back(verifier.output_count());
+  return to_array(std::move(y), batch);
+}
+
+nb::object to_python(const std::optional<api::Counterexample>& example) {
+  if (!example) return nb::none();
+  nb::dict made;
+  made["input"] = example->input;
+  made["exact_input"] = example->exact_input;
+  made["output"] = example->output;
+  made["case"] = example->property_case;
+  made["clause"] = example->clause;
+  made["rational"] = example->rational;
+  return made;
+}
+
+nb::dict to_python(const api::VerifyResult& result) {
+  nb::dict made;
+  nb::list methods;
+  for (const api::Method method : result.methods) methods.append(api::to_string(method));
+  made["verdict"] = api::to_string(result.verdict);
+  made["stopped"] = result.stopped;
+  made["counterexample"] = to_python(result.counterexample);
+  made["cases"] = result.cases;
+  made["verified_cases"] = result.verified_cases;
+  made["methods"] = methods;
+  made["boxes"] = result.boxes;
+  made["points"] = result.points;
+  made["seconds"] = result.seconds;
+  made["plan_seconds"] = result.plan_seconds;
+  return made;
+}
+
+const char* name_of(api::Phase phase) {
+  return phase == api::Phase::kBound ? "bound" : phase == api::Phase::kSearch ? "search" : "split";
+}
+
+nb::dict verify(const api::Model& model, const std::string& text,
+                const std::optional<std::filesystem::path>& path, int semantics,
+                std::optional<int> method, int iterations, int row_tile, std::int64_t memory_budget,
+                double search_seconds, double branch_seconds, double timeout, nb::object progress,
+                nb::object stop) {
+  Watch watch(std::move(progress), std::move(stop));
+  api::VerifyOptions options;
+  options.semantics = static_cast<api::Semantics>(semantics);
+  if (method) options.method = static_cast<api::Method>(*method);
+  options.iterations = iterations;
+  options.row_tile = row_tile;
+  options.memory_budget = memory_budget;
+  options.search_seconds = search_seconds;
+  options.branch_seconds = branch_seconds;
+  options.timeout_seconds = timeout;
+  options.stop = watch.token();
+  std::optional<api::Phase> phase;
+  options.progress = [&](const api::Progress& at) {
+    const bool changed = phase != at.phase;
+    phase = at.phase;
+    watch.tick(changed, [&](const nb::object& told) {
+      told(name_of(at.phase), at.cases_done, at.cases, at.boxes, at.proven);
+    });
+  };
+  return to_python(watched(watch, [&] {
+    return path ? api::verify(model, *path, options) : api::verify_text(model, text, options);
+  }));
+}
+
+struct Code {
+  api::CodeOptions options;
+  api::Specification specification;
+};
+
+Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
+             const std::optional<Doubles>& offsets, const nb::dict& more) {
+  Code code;
+  code.options.plan = plan;
+  code.specification = {vector_of(rows), vector_of(offsets)};
+  const auto take = [&more](const char* key, auto& field) {
+    field = nb::cast<std::remove_reference_t<decltype(field)>>(more[key]);
+  };
+  int arithmetic = 0;
+  take("target", code.options.target);
+  take("arithmetic", arithmetic);
+  take("name", code.options.name);
+  take("property", code.options.property);
+  take("property_file", code.options.property_file);
+  take("decide", code.options.decide);
+  take("single_file", code.options.single_file);
+  take("library", code.options.library);
+  take("cxx", code.options.cxx);
+  take("cxx_flags", code.options.cxx_flags);
+  code.options.arithmetic = static_cast<api::Arithmetic>(arithmetic);
+  return code;
+}
+
+nb::list tensors(const std::vector<api::Tensor>& of) {
+  nb::list made;
+  for (const api::Tensor& each : of)
+    made.append(nb::make_tuple(each.name, nb::tuple(nb::cast(each.shape))));
+  return made;
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  nb::set_leak_warnings(false);  // of objects that live until the interpreter ends
+
+  nb::class_<api::Options>(m, "Options")
+      .def("__init__", [](api::Options* self, int method, int semantics, int iterations,
+                          int row_tile, std::int64_t memory_budget, int batch, int threads) {
+        new (self) api::Options(
+            options_of(method, semantics, iterations, row_tile, memory_budget, batch, threads));
+      });
+
+  nb::class_<api::Verifier>(m, "Verifier")
+      .def_prop_ro("input_count", &api::Verifier::input_count)
+      .def_prop_ro("output_count", &api::Verifier::output_count)
+      .def_prop_ro("spec_rows", &api::Verifier::spec_rows)
+      .def_prop_ro("workspace_bytes", &api::Verifier::workspace_bytes)
+      .def("bounds", &bounds, "rows"_a, "lower"_a.noconvert(), "upper"_a.noconvert(), "batch"_a,
+           "progress"_a.none())
+      .def("evaluate", &evaluate, "x"_a.noconvert(), "batch"_a);
+
+  nb::class_<api::Model>(m, "Model")
+      .def_static("load",
+                  [](const std::filesystem::path& path) {
+                    return unlocked([&] { return api::Model::load(path); });
+                  })
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& bytes, const std::string& name) {
+            const std::span<const char> all(bytes.c_str(), bytes.size());
+            return unlocked([&] { return api::Model::from_bytes(std::as_bytes(all), name); });
+          })
+      .def_prop_ro("inputs", [](const api::Model& model) { return tensors(model.inputs()); })
+      .def_prop_ro("outputs", [](const api::Model& model) { return tensors(model.outputs()); })
+      .def_prop_ro("input_count", &api::Model::input_count)
+      .def_prop_ro("output_count", &api::Model::output_count)
+      .def_prop_ro("parameter_count", &api::Model::parameter_count)
+      .def_prop_ro("sha256", &api::Model::sha256)
+      .def(
+          "verifier",
+          [](const api::Model& model, const api::Options& options,
+             const std::optional<Doubles>& rows, const std::optional<Doubles>& offsets) {
+            const api::Specification specification = {vector_of(rows), vector_of(offsets)};
+            return unlocked([&] { return api::Verifier::make(model, options, specification); });
+          },
+          "options"_a, "rows"_a.none(), "offsets"_a.none())
+      .def("verify", &verify, "text"_a, "path"_a.none(), "semantics"_a, "method"_a.none(),
+           "iterations"_a, "row_tile"_a, "memory_budget"_a, "search_seconds"_a, "branch_seconds"_a,
+           "timeout"_a, "progress"_a.none(), "stop"_a.none())
+      .def(
+          "compile",
+          [](const api::Model& model, const std::string& stem, const api::Options& plan,
+             const std::optional<Doubles>& rows, const std::optional<Doubles>& offsets,
+             const nb::dict& more) {
+            const Code code = code_of(plan, rows, offsets, more);
+            nb::dict made;
+            for (const api::File& file : unlocked(
+                     [&] { return api::compile(model, stem, code.options, code.specification); }))
+              made[file.name.c_str()] = nb::bytes(file.bytes.data(), file.bytes.size());
+            return made;
+          },
+          "stem"_a, "plan"_a, "rows"_a.none(), "offsets"_a.none(), "more"_a)
+      .def(
+          "compile_to_files",
+          [](const api::Model& model, const std::filesystem::path& source, const api::Options& plan,
+             const std::optional<Doubles>& rows, const std::optional<Doubles>& offsets,
+             const nb::dict& more) {
+            const Code code = code_of(plan, rows, offsets, more);
+            return unlocked([&] {
+              return api::compile_to_files(model, source, code.options, code.specification);
+            });
+          },
+          "source"_a, "plan"_a, "rows"_a.none(), "offsets"_a.none(), "more"_a)
+      .def(
+          "report",
+          [](const api::Model& model, const api::Options& options,
+             const std::optional<Doubles>& rows, const std::optional<Doubles>& offsets,
+             const std::optional<Doubles>& lower, const std::optional<Doubles>& upper) {
+            const api::Specification specification = {vector_of(rows), vector_of(offsets)};
+            return unlocked([&] {
+              return api::report(model, options, specification, doubles_of(lower),
+                                 doubles_of(upper));
+            });
+          },
+          "options"_a, "rows"_a.none(), "offsets"_a.none(), "lower"_a.none(), "upper"_a.none());
+
+  // What the numbers of the calls above mean.
+  nb::list methods;
+  for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
+                                 api::Method::kAlphaCrown, api::Method::kForward})
+    methods.append(api::to_string(each));
+  m.attr("METHODS") = methods;
+  m.attr("__version__") = BF_AOT_PYTHON_VERSION;
+}

@@ -1,0 +1,100 @@
+"""load(), what a model says of itself, pickling, errors."""
+
+import gzip
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+
+import bf_aot
+
+
+def bounds_of(model):
+    x = np.full(model.input_count, 0.1)
+    return model.bounds(x, x + 0.1, method="ibp").lower
+
+
+def test_it_says_what_it_is(digits):
+    assert digits.inputs == [("input", (1, 1, 8, 8))] or digits.inputs[0][1] == (1, 1, 8, 8)
+    assert (digits.input_count, digits.output_count) == (64, 10)
+    assert len(digits.sha256) == 64 and digits.parameter_count > 8000
+    assert "digits_64x2.onnx" in repr(digits) and "[1, 1, 8, 8]" in repr(digits)
+    assert digits._repr_html_().startswith("<table>")
+
+
+def test_sources(models, tmp_path, tiny):
+    path = models / "tiny.onnx"
+    data = path.read_bytes()
+
+    class Proto:
+        def SerializeToString(self):
+            return data
+
+    packed = tmp_path / "tiny.onnx.gz"
+    packed.write_bytes(gzip.compress(data))
+    for source in (str(path), data, bytearray(data), memoryview(data), Proto(), packed):
+        assert np.array_equal(bounds_of(bf_aot.load(source)), bounds_of(tiny))
+    assert bf_aot.load(data, name="mine.onnx").name == "mine.onnx"
+    with pytest.raises(TypeError, match="a model is"):
+        bf_aot.load(7)
+
+
+def test_an_onnx_proto(models, tiny):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    proto = onnx.load(models / "tiny.onnx")
+    assert np.array_equal(bounds_of(bf_aot.load(proto)), bounds_of(tiny))
+
+
+def test_a_torch_module():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    module = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    model = bf_aot.load(module, example=torch.zeros(1, 3))
+    x = np.random.default_rng(0).uniform(-1, 1, (20, 3)).astype(np.float32)
+    y = module(torch.from_numpy(x)).detach().numpy()
+    assert np.allclose(model.evaluate(x), y, atol=1e-5)
+    lower, upper = model.bounds(x - 0.1, x + 0.1)
+    assert np.all(lower <= y) and np.all(y <= upper)
+    with pytest.raises(TypeError, match="example"):
+        bf_aot.load(module)
+
+
+def test_errors_carry_all_that_the_program_says(tmp_path):
+    with pytest.raises(bf_aot.Error) as caught:
+        bf_aot.load(tmp_path / "none.onnx")
+    error = caught.value
+    assert error.code == "BF1001" and error.message and error.hint and error.others == []
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.code, again.hint, str(again)) == (error.code, error.hint, str(error))
+    with pytest.raises(bf_aot.Error) as caught:
+        bf_aot.load(b"no model", name="mine")
+    assert (caught.value.code, caught.value.where) == ("BF1004", "mine")
+
+
+def test_a_model_is_pickled_with_its_bytes(models, tmp_path, tiny):
+    path = tmp_path / "net.onnx"
+    shutil.copy(models / "tiny.onnx", path)
+    model = bf_aot.load(path)
+    data = pickle.dumps(model)
+    path.unlink()
+    assert np.array_equal(bounds_of(pickle.loads(data)), bounds_of(tiny))
+    shutil.copy(models / "tiny_scale.onnx", path)
+    with pytest.raises(bf_aot.Error, match="has changed"):
+        pickle.loads(pickle.dumps(model))
+
+
+def test_several_inputs(tiny):
+    """The joining of tensors, on a model whose native part is not asked."""
+    model = bf_aot.Model.__new__(bf_aot.Model)
+    model._inputs = [("a", (1, 2)), ("b", (1, 3))]
+    model._features, model._count = [(2,), (3,)], 5
+    a, b = np.ones((4, 2), np.float32), np.arange(3, dtype=np.float32)
+    for values in ([a, b], {"b": b, "a": a}):
+        joined, batch = model._points(values, "lower")
+        assert batch == (4,) and joined.dtype == np.float32
+        assert joined.tolist() == [[1, 1, 0, 1, 2]] * 4
+    assert model._points(np.zeros((7, 5)), "lower")[1] == (7,)
+    with pytest.raises(ValueError, match="the inputs are"):
+        model._points({"a": a}, "lower")
+    with pytest.raises(ValueError, match="'b'"):
+        model._points([a, a], "lower")

@@ -1,0 +1,55 @@
+"""What is installed: types, stubs, headers, the version, the time to import it."""
+
+import ast
+import importlib.metadata
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import bf_aot
+from bf_aot import _native
+
+FOLDER = pathlib.Path(bf_aot.__file__).parent
+
+
+def test_it_is_typed():
+    assert (FOLDER / "py.typed").exists()
+    assert bf_aot.__version__ == importlib.metadata.version("bf-aot")
+    for name in bf_aot.__all__:
+        assert getattr(bf_aot, name).__doc__ or name == "__version__", name
+
+
+def test_public_functions_are_annotated_and_documented():
+    for owner in (bf_aot, bf_aot.Model, bf_aot.Verifier, bf_aot.Property, bf_aot.Report):
+        for name, member in vars(owner).items():
+            if name.startswith("_") or not inspect.isfunction(member):
+                continue
+            signature = inspect.signature(member)
+            assert signature.return_annotation is not inspect.Signature.empty, name
+            for parameter in list(signature.parameters.values()):
+                assert parameter.name == "self" or parameter.annotation is not parameter.empty, name
+            assert member.__doc__ or (owner, name) == (bf_aot.Report, "save"), name
+
+
+def test_the_stub_names_what_the_module_has():
+    tree = ast.parse((FOLDER / "_native.pyi").read_text(encoding="utf-8"))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert set(classes) == {name for name, value in vars(_native).items() if inspect.isclass(value)}
+    for name, node in classes.items():
+        stub = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+        real = {each for each in vars(getattr(_native, name)) if not each.startswith("_")}
+        assert stub - {"__init__"} == real, name
+
+
+def test_headers_are_there():
+    assert (bf_aot.include() / "bf.h").exists() and (bf_aot.include() / "bf.cpp").exists()
+
+
+def test_import_is_quick():
+    """Processor time, NumPy's own aside."""
+    code = ("import time, numpy; t = time.process_time(); import bf_aot; "
+            "print(time.process_time() - t)")
+    times = [float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
+                                  text=True).stdout) for _ in range(3)]
+    assert min(times) < 0.1
