@@ -36,6 +36,7 @@ constexpr std::chrono::milliseconds kPause{20};
 
 // float32 or float64, row-major.
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 nb::object to_exception(const api::Error& error) {
@@ -274,6 +275,27 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
   return code;
 }
 
+// The samples' status, answer, rival and margin, and counterexamples by index.
+nb::tuple certify(const api::Certifier& certifier, const Floats& samples, const Floats& lower,
+                  const Floats& upper, const Doubles& inner_lower, const Doubles& inner_upper,
+                  const std::vector<std::size_t>& labels) {
+  const auto span = [](const auto& array) { return std::span(array.data(), array.size()); };
+  const api::SampleBoxes boxes = {span(samples), span(lower), span(upper), span(inner_lower),
+                                  span(inner_upper)};
+  const std::vector<api::CertifiedSample> made =
+      unlocked([&] { return certifier.certify(boxes, labels); });
+  nb::list status, answers, rivals, margins;
+  nb::dict counterexamples;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    status.append(api::to_string(made[i].robustness));
+    answers.append(made[i].answer);
+    rivals.append(made[i].rival);
+    margins.append(made[i].margin);
+    if (!made[i].counterexample.empty()) counterexamples[nb::int_(i)] = made[i].counterexample;
+  }
+  return nb::make_tuple(status, answers, rivals, margins, counterexamples);
+}
+
 nb::list tensors(const std::vector<api::Tensor>& of) {
   nb::list made;
   for (const api::Tensor& each : of)
@@ -302,6 +324,10 @@ NB_MODULE(_native, m) {
            "progress"_a.none())
       .def("evaluate", &evaluate, "x"_a.noconvert(), "batch"_a);
 
+  nb::class_<api::Certifier>(m, "Certifier")
+      .def("certify", &certify, "samples"_a, "lower"_a, "upper"_a, "inner_lower"_a, "inner_upper"_a,
+           "labels"_a);
+
   nb::class_<api::Model>(m, "Model")
       .def_static("load",
                   [](const std::filesystem::path& path) {
@@ -327,6 +353,16 @@ NB_MODULE(_native, m) {
             return unlocked([&] { return api::Verifier::make(model, options, specification); });
           },
           "options"_a, "rows"_a.none(), "offsets"_a.none())
+      .def(
+          "certifier",
+          [](const api::Model& model, const api::Options& bounds, bool decide, double seconds) {
+            api::CertifyOptions options;
+            options.bounds = bounds;
+            options.decide = decide;
+            options.decide_seconds = seconds;
+            return unlocked([&] { return api::Certifier::make(model, options); });
+          },
+          "options"_a, "decide"_a, "decide_seconds"_a)
       .def("verify", &verify, "text"_a, "path"_a.none(), "semantics"_a, "method"_a.none(),
            "iterations"_a, "row_tile"_a, "memory_budget"_a, "search_seconds"_a, "branch_seconds"_a,
            "timeout"_a, "progress"_a.none(), "stop"_a.none())

@@ -186,6 +186,17 @@ def test_float32_semantics_are_wider(avoid):
     assert np.all(rounded.lower <= y) and np.all(y <= rounded.upper)
 
 
+def test_bounds_of_the_own_evaluation(avoid):
+    x = np.full(5, 0.1)
+    verifier = avoid.verifier(semantics="float32-exact")
+    exact, real = verifier.bounds(x, x + 0.01), avoid.bounds(x, x + 0.01)
+    any_order = avoid.bounds(x, x + 0.01, semantics="float32")
+    assert np.all(any_order.lower <= exact.lower) and np.all(exact.lower <= real.lower)
+    points = np.random.default_rng(2).uniform(x, x + 0.01, (50, 5)).astype(FLOAT)
+    y = verifier.evaluate(points)
+    assert np.all(exact.lower <= y) and np.all(y <= exact.upper)
+
+
 def test_threads_work_at_once(avoid):
     x = np.random.default_rng(3).uniform(-0.3, 0.3, (64, 5)).astype(FLOAT)
     expected = avoid.bounds(x, x + FLOAT(0.01)).lower

@@ -10,12 +10,13 @@
 Bounds hold for every real input in the box, and all rounding is counted: docs/guide/soundness.md.
 """
 
+from ._certified import Certified
 from ._errors import Error
 from ._native import __version__
 from ._model import Bounds, Model, Report, Verifier, include, load
 from ._property import Condition, Linear, Property, inputs, outputs
 from ._verdict import Progress, Verdict, VerifyResult
 
-__all__ = ["Bounds", "Condition", "Error", "Linear", "Model", "Progress", "Property", "Report",
-           "Verdict", "Verifier", "VerifyResult", "__version__", "include", "inputs", "load",
-           "outputs"]
+__all__ = ["Bounds", "Certified", "Condition", "Error", "Linear", "Model", "Progress", "Property",
+           "Report", "Verdict", "Verifier", "VerifyResult", "__version__", "include", "inputs",
+           "load", "outputs"]

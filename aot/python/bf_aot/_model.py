@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._certified import Certified, boxes_around
 from ._errors import Error
 from ._property import Property
 from ._verdict import Progress, Verdict, VerifyResult
@@ -25,7 +26,7 @@ Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike
 
 _METHODS: Dict[str, int] = {name: i for i, name in enumerate(_native.METHODS)}
 _METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
-_SEMANTICS = {"real": 0, "float32": 1}
+_SEMANTICS = {"real": 0, "float32": 1, "float32-exact": 2}
 _ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
 _MOST_VERIFIERS = 16  # that a model keeps
 _BATCH = 16  # boxes that are bounded together where nothing else is asked for
@@ -123,6 +124,13 @@ class Verifier:
         low, high, batch = self._model._boxes(lower, upper)
         return Bounds(*self._native.bounds(self._rows, low, high, batch, progress))
 
+    def evaluate(self, x: Boxes) -> Floats:
+        """As Model.evaluate; with semantics "float32-exact" within the bounds of this verifier."""
+        points, batch = self._model._points(x, "x")
+        with np.errstate(over="ignore"):  # the library says which
+            points = np.ascontiguousarray(points, dtype=np.float32)
+        return self._native.evaluate(points, batch)
+
     @property
     def rows(self) -> int:
         """That bounds() gives: rows of C, or outputs."""
@@ -168,6 +176,7 @@ class Model:
         self._count: int = native.input_count
         self._features = [_features(shape) for _, shape in self._inputs]
         self._verifiers: "OrderedDict[Any, Verifier]" = collections.OrderedDict()
+        self._certified: Optional[Tuple[Any, "_native.Certifier"]] = None  # the last one
         self._lock = threading.Lock()
 
     # ---- what it is
@@ -249,7 +258,8 @@ class Model:
                 (docs/guide/methods.md).
             C: rows to bound instead of y, [rows, outputs]; tighter than what follows from y.
             d: offsets of the rows, [rows]; zeros when left out.
-            semantics: "real", or "float32": bounds hold for every evaluation in float32.
+            semantics: "real"; "float32": bounds hold for every evaluation in float32;
+                "float32-exact": for that of Verifier.evaluate, in its own order of sums.
             iterations: of "alpha-crown", 1 to 1000.
             row_tile: rows of backward bounds made together, 2 to 2**20; 0 chooses.
             memory_budget: bytes of one workspace; 0 for none. The bounds are the same.
@@ -317,10 +327,7 @@ class Model:
         Raises:
             Error: BF3503 a point that is not finite; BF3306.
         """
-        points, batch = self._points(x, "x")
-        with np.errstate(over="ignore"):  # the library says which
-            low = np.ascontiguousarray(points, dtype=np.float32)
-        return self.verifier(method="ibp")._native.evaluate(low, batch)
+        return self.verifier(method="ibp").evaluate(x)
 
     # ---- verdicts
 
@@ -368,6 +375,84 @@ class Model:
         exact = [Fraction(text) for text in example.pop("exact_input")]
         return VerifyResult(**found, witness=witness, exact_witness=exact,
                             output=np.array(example.pop("output")), **example)
+
+    def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: npt.ArrayLike, *,
+                clip: Optional[Tuple[float, float]] = None, method: str = "crown",
+                semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
+                iterations: int = 20, memory_budget: int = 0, batch: int = _BATCH,
+                threads: int = 1, progress: Optional[Callable[[int, int], None]] = None
+                ) -> Certified:
+        """Around which samples a classifier keeps the right answer.
+
+        A sample's box is all x with |x - sample| <= radius in each input, and within `clip`. The
+        answer is the class of the largest output; a tie answers no class.
+
+        Args:
+            samples: as `lower` of bounds(); one batch axis, or none. float64 is rounded to nearest
+                where it is evaluated; its box holds the exact one.
+            labels: [samples], classes from 0.
+            radius: a number, or one for each input, or for each sample and input.
+            clip: the least and greatest value that inputs have, as (0, 1).
+            decide: decide each sample that bounds leave open, by search and splitting.
+            decide_seconds: most, of each.
+            method, semantics, iterations, memory_budget, batch, threads: as in bounds().
+            progress: called as progress(done, samples) now and then.
+
+        Returns:
+            Certified.
+
+        Raises:
+            Error: BF3502 sizes; BF3503 a sample that is not finite or outside `clip`, or a label
+                that is no class; those of bounds() and verify().
+            KeyboardInterrupt: seen after each group of samples.
+        """
+        points, shape = self._points(samples, "samples")
+        points = np.ascontiguousarray(points).reshape(-1, self._count)
+        count = len(points)
+        classes = np.atleast_1d(np.asarray(labels))
+        if len(shape) > 1 or classes.shape != (count,):
+            raise ValueError(f"there are labels of shape {list(classes.shape)} "
+                             f"for samples of shape {list(shape)}")
+        if classes.dtype.kind not in "iu" or (count and classes.min() < 0):
+            raise TypeError("labels are numbers of classes, from 0")
+        around = np.asarray(radius, dtype=np.float64)
+        if not np.all(around >= 0):
+            raise ValueError("a radius is negative, or no number")
+        if around.ndim and around.shape[-1] != self._count and around.size != 1:
+            around = around.reshape(self._batch(around.shape, self._features[0], self._count,
+                                                "radius") + (self._count,))
+        ends = boxes_around(points, np.broadcast_to(around, points.shape),
+                            (-np.inf, np.inf) if clip is None else clip)
+        with np.errstate(over="ignore"):
+            arrays = [points.astype(np.float32), *ends]
+        certifier = self._certifier(_options(method, semantics, iterations, 0, memory_budget,
+                                             batch, threads),
+                                    (method, semantics, iterations, memory_budget, batch, threads),
+                                    decide, decide_seconds)
+        group = threads if decide else 4 * batch * threads  # between which signals are seen
+        parts = []
+        for first in range(0, count, group):
+            some = slice(first, first + group)
+            parts.append(certifier.certify(*[np.ascontiguousarray(each[some]) for each in arrays],
+                                           classes[some].tolist()))
+            if progress is not None:
+                progress(min(first + group, count), count)
+        found = [[each for part in parts for each in part[i]] for i in range(4)]
+        examples = {k * group + i: np.array(x) for k, part in enumerate(parts)
+                    for i, x in part[4].items()}
+        return Certified(found[0], np.array(found[1], np.intp), np.array(found[2], np.intp),
+                         np.array(found[3], np.float32), examples)
+
+    def _certifier(self, options: "_native.Options", name: Tuple[Any, ...], decide: bool,
+                   seconds: float) -> "_native.Certifier":
+        key = (*name, decide, seconds)
+        with self._lock:
+            if self._certified is not None and self._certified[0] == key:
+                return self._certified[1]
+        made = self._native.certifier(options, decide, seconds)
+        with self._lock:
+            self._certified = (key, made)
+        return made
 
     # ---- code
 

@@ -28,6 +28,13 @@ class Verifier:
     def evaluate(self, x: npt.NDArray[np.float32],
                  batch: Tuple[int, ...]) -> npt.NDArray[np.float32]: ...
 
+class Certifier:
+    def certify(self, samples: npt.NDArray[np.float32], lower: npt.NDArray[np.float32],
+                upper: npt.NDArray[np.float32], inner_lower: npt.NDArray[np.float64],
+                inner_upper: npt.NDArray[np.float64], labels: List[int]
+                ) -> Tuple[List[str], List[int], List[int], List[float],
+                           Dict[int, List[float]]]: ...
+
 class Model:
     @staticmethod
     def load(path: Path) -> Model: ...
@@ -47,6 +54,7 @@ class Model:
     def sha256(self) -> str: ...
     def verifier(self, options: Options, rows: Optional[npt.NDArray[np.float64]],
                  offsets: Optional[npt.NDArray[np.float64]]) -> Verifier: ...
+    def certifier(self, options: Options, decide: bool, decide_seconds: float) -> Certifier: ...
     def verify(self, text: str, path: Optional[Path], semantics: int, method: Optional[int],
                iterations: int, row_tile: int, memory_budget: int, search_seconds: float,
                branch_seconds: float, timeout: float, progress: Optional[Callable[..., None]],

@@ -82,7 +82,8 @@ def main():
     for name, their_step, our_step in steps[1:]:
         a, b = [each.detach().numpy() for each in their_step()], our_step()
         apart = max(float(np.abs(x - y).max()) for x, y in zip(a, b))
-        print(f"{name}: at most {apart:.1e} apart, widths of {float((b.upper - b.lower).mean()):.4f}")
+        width = float((b.upper - b.lower).mean())
+        print(f"{name}: at most {apart:.1e} apart, widths of {width:.4f}")
         assert apart < 1e-3
     if "--time" in sys.argv:
         print("\n| step | auto_LiRPA | bf_aot |\n|---|---|---|")

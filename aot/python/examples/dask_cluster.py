@@ -1,7 +1,7 @@
 """Several machines by dask.distributed: dask_cluster.py MODEL [SCHEDULER].
 
-A model is pickled with the bytes that it was read from, once for each worker. Without the address of
-a scheduler two processes of this machine are the cluster.
+A model is pickled with the bytes that it was read from, once for each worker. Without the address
+of a scheduler two processes of this machine are the cluster.
 """
 
 import sys

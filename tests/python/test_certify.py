@@ -1,0 +1,79 @@
+"""Model.certify."""
+
+import numpy as np
+import pytest
+
+import bf_aot
+from bf_aot._certified import boxes_around
+
+
+@pytest.fixture(scope="module")
+def samples(digits):
+    x = np.random.default_rng(5).uniform(0, 1, (30, 64))
+    return x, digits.evaluate(x).argmax(axis=1)
+
+
+def test_margins_are_those_of_bounds(digits, samples):
+    x, labels = samples
+    result = digits.certify(x, labels, 0.001, clip=(0, 1))
+    assert set(result.status) <= {"certified", "unknown"} and result.certified.any()
+    assert np.array_equal(result.answer, labels)
+    for i, label in enumerate(labels):
+        rows = -np.eye(10)
+        rows[:, label] += 1
+        lower, _ = digits.bounds(np.maximum(x[i] - 0.001, 0), np.minimum(x[i] + 0.001, 1),
+                                 C=np.delete(rows, label, axis=0))
+        assert (result.margin[i] > 0) == result.certified[i]
+        assert result.margin[i] == pytest.approx(lower.min(), abs=1e-4)
+    assert result.accuracy == result.certified.mean() and "30 samples" in repr(result)
+
+
+def test_wrong_and_falsified(digits, samples):
+    x, labels = samples
+    wrong = digits.certify(x, (labels + 1) % 10, 0.001)
+    assert set(wrong.status) == {"wrong"} and wrong.accuracy == 0
+    told = []
+    far = digits.certify(x[:3], labels[:3], 0.9, clip=(0, 1), decide=True, decide_seconds=2,
+                         progress=lambda done, count: told.append((done, count)))
+    assert far.status.count("falsified") == len(far.counterexamples) > 0
+    for i, example in far.counterexamples.items():
+        assert np.all(np.abs(example - x[i]) <= 0.9) and np.all((0 <= example) & (example <= 1))
+        assert digits.evaluate(example).argmax() != labels[i]
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_one_answer_whatever_the_groups(digits, samples):
+    x, labels = samples
+    all_of_them = digits.certify(x.reshape(30, 1, 8, 8), labels, 0.002)
+    few = digits.certify(x, labels, np.full(64, 0.002), batch=1, threads=2)
+    assert np.array_equal(all_of_them.margin, few.margin)
+    one = digits.certify(x[3], labels[3], 0.002)
+    assert one.margin == all_of_them.margin[3:4]
+
+
+def test_boxes_hold_the_exact_ones():
+    generator = np.random.default_rng(6)
+    x = generator.normal(0, 1, (100, 3))
+    radius = generator.uniform(0, 1e-3, 3)
+    low, high, inner_low, inner_high = boxes_around(x, np.broadcast_to(radius, x.shape), (-1, 1))
+    from fractions import Fraction as exact
+    for i, j in np.ndindex(x.shape):
+        a = max(exact(x[i, j]) - exact(radius[j]), -1)
+        b = min(exact(x[i, j]) + exact(radius[j]), 1)
+        assert exact(low[i, j].item()) <= a and b <= exact(high[i, j].item())
+        if inner_low[i, j] <= inner_high[i, j]:
+            assert a <= exact(inner_low[i, j]) and exact(inner_high[i, j]) <= b
+
+
+def test_wrong_arguments(digits, samples):
+    x, labels = samples
+    with pytest.raises(ValueError, match="labels"):
+        digits.certify(x, labels[:3], 0.1)
+    with pytest.raises(TypeError, match="classes"):
+        digits.certify(x, labels * 1.0, 0.1)
+    with pytest.raises(ValueError, match="radius"):
+        digits.certify(x, labels, -1)
+    with pytest.raises(bf_aot.Error, match="BF3503"):
+        digits.certify(x, labels + 10, 0.1)
+    with pytest.raises(bf_aot.Error, match="BF3503"):
+        digits.certify(x + 2, labels, 0.1, clip=(0, 1))
