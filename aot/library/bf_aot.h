@@ -129,8 +129,9 @@ enum class Semantics {
   kReal,     ///< the network in exact real arithmetic
   kFloat32,  ///< every evaluation in float32: in any order of its sums, with fused multiply-adds or
              ///< without; of operators that it covers (BF2110)
-  kFloat32Exact,  ///< what Verifier::evaluate makes of the network, in its own order of sums
-                  ///< (BF2110)
+  kFloat32Flushed,  ///< kFloat32 where any operation may take subnormal numbers for zero
+  kFloat32Exact,    ///< what Verifier::evaluate makes of the network, in its own order of sums
+                    ///< (BF2110)
 };
 
 struct Options {

@@ -33,6 +33,8 @@ std::vector<std::pair<std::string, std::string>> option_list(const Options& opti
   };
   const Options usual;
   if (options.semantics == Semantics::kFloat32) list.emplace_back("semantics", "float32");
+  if (options.semantics == Semantics::kFloat32Flushed)
+    list.emplace_back("semantics", "float32, subnormals flushed");
   if (options.semantics == Semantics::kFloat32Exact)
     list.emplace_back("semantics", "float32-exact");
   add("iterations", options.iterations, usual.iterations);

@@ -94,8 +94,10 @@ CompileOptions compile_options(const PlanSettings& settings) {
   options.planner.iterations = settings.iterations;
   options.planner.row_tile = settings.row_tile;
   options.planner.memory_budget = settings.memory_budget;
-  if (settings.semantics == Semantics::kFloat32)
+  if (settings.semantics == Semantics::kFloat32 || settings.semantics == Semantics::kFloat32Flushed)
     options.planner.semantics = bf_aot::Semantics::kFloat32;
+  options.planner.flush_to_zero = options.float32.flush =
+      settings.semantics == Semantics::kFloat32Flushed;
   if (settings.semantics == Semantics::kFloat32Exact)
     options.planner.semantics = bf_aot::Semantics::kFloat32Exact;
   return options;

@@ -79,7 +79,9 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   check_seconds("branch_seconds", options.branch_seconds);
   check_seconds("timeout_seconds", options.timeout_seconds);
   const Property property = read();
-  const Semantics semantics = is_float32(property) ? Semantics::kFloat32 : options.semantics;
+  const Semantics semantics =
+      is_float32(property) && options.semantics != Semantics::kFloat32Flushed ? Semantics::kFloat32
+                                                                              : options.semantics;
   CompileOptions compiling = compile_options(PlanSettings{
       Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);
@@ -101,7 +103,7 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
     calls.progress = [&](const cli::DecisionProgress& progress) { report(options, progress); };
   const Model::State& state = Library::state(model);
   std::optional<cli::Sampler> rounded;
-  if (semantics == Semantics::kFloat32) {
+  if (compiling.planner.semantics == bf_aot::Semantics::kFloat32) {
     check_float32(state.info);
     rounded.emplace(state.network.graph(), compiling.float32);
   }

@@ -86,6 +86,10 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->check(CLI::Range(0.5, 1e6))
       ->capture_default_str()
       ->group(kPlannerGroup);
+  app.add_flag("--flush-to-zero", arguments.flush_to_zero,
+               "--semantics float32 where subnormal inputs and results of an operation may be "
+               "taken for zero")
+      ->group(kMethodGroup);
   app.add_option("--row-tile", arguments.row_tile,
                  "rows of backward bounds made together: less needs less memory (default: chosen "
                  "by the planner)")
@@ -212,11 +216,21 @@ static Arithmetic arithmetic_of(const std::string& text) {
   return Arithmetic::kFloat;
 }
 
+static void set_flush_to_zero(const ModelArguments& arguments, CompileOptions& options) {
+  if (!arguments.flush_to_zero) return;
+  if (options.planner.semantics == Semantics::kFloat32Exact)
+    fail("BF3315", "--flush-to-zero", "the verifier's own evaluation keeps subnormal numbers",
+         "use --semantics float32");
+  options.planner.semantics = Semantics::kFloat32;
+  options.planner.flush_to_zero = options.float32.flush = true;
+}
+
 CompileOptions compile_options(const ModelArguments& arguments) {
   CompileOptions options;
   for (const Semantics each : {Semantics::kFloat32, Semantics::kFloat32Exact})
     if (arguments.semantics == to_string(each)) options.planner.semantics = each;
   options.float32.libm_ulps = arguments.libm_ulps;
+  set_flush_to_zero(arguments, options);
   options.planner.method = method_of(arguments.method);
   options.planner.lowering = lowering_of(arguments.lowering);
   if (!arguments.tuning_log.empty())

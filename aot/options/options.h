@@ -34,6 +34,7 @@ struct ModelArguments {
   std::string semantics = "real";
   std::string arithmetic = "float";  // where add_arithmetic_option() is not called
   double libm_ulps = 4;
+  bool flush_to_zero = false;
   std::string name;
   std::string spec;
   std::string property;

@@ -57,6 +57,10 @@ bool is_worth_dense(std::int64_t rows, std::int64_t columns, std::int64_t entrie
   return rows * columns <= 4096 || entries >= rows * columns / 4;
 }
 
+double magnitude(const Constant& constant, std::size_t i) {
+  return add_up(std::abs(constant.data[i]), constant.error_at(i));
+}
+
 ConstantBuilder::ConstantBuilder(Shape shape) {
   const auto count = static_cast<std::size_t>(element_count(shape));
   constant_.shape = std::move(shape);

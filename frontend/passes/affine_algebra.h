@@ -28,6 +28,12 @@ inline Bounded bounded_at(const Constant& constant, std::size_t i) {
   return {constant.data[i], constant.error_at(i)};
 }
 
+// The largest magnitude of a constant's element.
+double magnitude(const Constant& constant, std::size_t i);
+
+// How far a subnormal float is from zero at most.
+inline constexpr double kLeastNormalFloat = 0x1p-126;
+
 // Collects elements; keeps an error vector only if one is needed.
 class ConstantBuilder {
  public:

@@ -14,13 +14,7 @@
 namespace bf_aot {
 namespace {
 
-// Half of the largest float: a partial sum is at most 1 + gamma times what is counted here.
-constexpr double kMost = 0x1p127;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double magnitude(const Constant& constant, std::size_t i) {
-  return add_up(std::abs(constant.data[i]), constant.error_at(i));
-}
 
 double largest(const Constant& constant) {
   double most = 0;
@@ -67,14 +61,14 @@ class Magnitudes {
       growth_.push_back(std::visit([&](const auto& op) { return growth_of(op, node); }, node.op));
   }
 
-  // Whether no result is beyond kMost for inputs of at most this magnitude; else where.
-  const Node* find_overflow(double input) const {
+  // Whether no result is beyond `limit` for inputs of at most this magnitude; else where.
+  const Node* find_overflow(double input, double limit) const {
     std::vector<double> most(graph_.values.size(), input);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       double& y = most[index_of(node.output)];
       y = result(node, growth_[i], most);
-      if (!(y <= kMost)) return &node;
+      if (!(y <= limit)) return &node;
     }
     return nullptr;
   }
@@ -170,15 +164,20 @@ class Magnitudes {
 
 }  // namespace
 
+// Half of the largest float: a partial sum is at most 1 + gamma times what is counted here.
 void find_float32_reach(Graph& graph) {
+  limit_float32_reach(graph, 0x1p127);
+}
+
+void limit_float32_reach(Graph& graph, double most) {
   const Magnitudes magnitudes(graph);
   constexpr double kLeastReach = 1;
-  for (double reach = kMost; reach >= kLeastReach; reach /= 2)
-    if (magnitudes.find_overflow(reach) == nullptr) {
-      graph.float32_reach = reach;
+  for (double reach = most; reach >= kLeastReach; reach /= 2)
+    if (magnitudes.find_overflow(reach, most) == nullptr) {
+      graph.float32_reach = std::min(graph.float32_reach, reach);
       return;
     }
-  const Node* const node = magnitudes.find_overflow(kLeastReach);
+  const Node* const node = magnitudes.find_overflow(kLeastReach, most);
   fail("BF2112", node->origin,
        "its result in float32 may overflow for inputs of magnitude 1, as far as weights tell",
        "leave --semantics out: bounds hold for the network in real arithmetic then");

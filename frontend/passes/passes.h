@@ -35,18 +35,29 @@ namespace bf_aot {
 // 2^20 products.
 struct Float32Semantics {
   double libm_ulps = 4;  // of the library's exp, tanh, ...
-  // Error terms to leave out: "sum", "bias", "result", "function", "underflow", "constant". For the
-  // mutation test alone: it shows that each is needed. No command-line option reaches it.
+  // Any operation may take subnormal inputs for zero, and give zero for a subnormal result.
+  bool flush = false;
+  // Error terms to leave out: "sum", "bias", "result", "function", "underflow", "constant",
+  // "flush". For the mutation test alone: it shows that each is needed. No command-line option
+  // reaches it.
   std::vector<std::string> dropped;
   bool operator==(const Float32Semantics&) const = default;
 };
 void round_float32(Graph& graph, const Float32Semantics& semantics);
 
+// The part of the last for Float32Semantics::flush that depends on numbers: what inputs that are
+// taken for zero do to products. Of a graph after fold_constants. Weights that may be subnormal are
+// left out, and Graph::float32_reach is limited so that an absolute error pays for them.
+// Fails with BF2110 where a divisor may be subnormal.
+void flush_inputs(Graph& graph);
+
 // Fails with BF2110 unless every operator of the model is one that round_float32() covers.
 void check_float32(const ModelInfo& model);
 
-// Graph::float32_reach, after fold_constants. Fails with BF2112 when it is below 1.
+// Graph::float32_reach, after fold_constants: for inputs of that magnitude no result overflows; or
+// none is above `most`. Never enlarges it. Fails with BF2112 when it is below 1.
 void find_float32_reach(Graph& graph);
+void limit_float32_reach(Graph& graph, double most);
 
 // Nodes all of whose inputs are literals become literals.
 //   t = literal {1, 2};  c = mul t, literal {3, 4}   ->   c = literal {3, 8}

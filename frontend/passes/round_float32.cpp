@@ -22,6 +22,9 @@ namespace {
 constexpr double kUnit = 0x1p-24;
 // >= what a product, quotient or function loses where it is subnormal. Sums lose nothing there.
 constexpr double kLeast = 0x1p-148;
+// >= kLeastNormalFloat for a product or quotient, for what is added to it, and for inputs of sums,
+// times 1 + gamma.
+constexpr double kFlushed = 0x1p-124;
 // Roundings of a term of a sum of n products with a bias, in any order: the product's, and as many
 // additions as there are other terms.
 constexpr std::int64_t roundings(std::int64_t n) {
@@ -83,6 +86,7 @@ constexpr std::string_view kBias = "bias";            // of sums
 constexpr std::string_view kResult = "result";        // elementwise arithmetic
 constexpr std::string_view kFunction = "function";    // of the library
 constexpr std::string_view kUnderflow = "underflow";  // of products, quotients and functions
+constexpr std::string_view kFlush = "flush";          // of subnormal numbers to zero
 constexpr std::string_view kConstant = "constant";    // what depends on constants alone
 }  // namespace pays
 
@@ -105,13 +109,39 @@ class Rounder {
       replacements[i] = std::move(made_);
     }
     replace_nodes(graph_, std::move(replacements));
+    if (flush() > 0) flush_outputs();
   }
 
  private:
   double term(std::string_view which, double value) const {
     return std::ranges::count(semantics_.dropped, which) > 0 ? 0 : value;
   }
-  double least(double count = 1) const { return term(pays::kUnderflow, count * kLeast); }
+  double least(double count = 1) const {
+    return std::max(term(pays::kUnderflow, count * kLeast), flush(count));
+  }
+  double flush(double count = 1) const {
+    return semantics_.flush ? term(pays::kFlush, count * kFlushed) : 0;
+  }
+
+  // What reads input i may take it for zero, apart from its other readers.
+  void flush_input(std::size_t i) {
+    if (flush() == 0 || is_constant(node_.inputs[i])) return;
+    node_.inputs[i] = rounded(node_.inputs[i], 0, kLeastNormalFloat);
+  }
+
+  // What makes an output may give zero for it.
+  void flush_outputs() {
+    std::vector<std::vector<Node>> replacements(graph_.nodes.size());
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      Node made = graph_.nodes[i];
+      const ValueId output = made.output;
+      if (std::ranges::count(graph_.outputs, output) == 0) continue;
+      made.output = graph_.add_value(graph_.value(output).name + "_kept", shape(output));
+      Node flushed{scale(shape(output), 0, kLeastNormalFloat), {made.output}, output, made.origin};
+      replacements[i] = {std::move(made), std::move(flushed)};
+    }
+    replace_nodes(graph_, std::move(replacements));
+  }
 
   bool is_constant(ValueId id) const { return constant_[index_of(id)]; }
   const Shape& shape(ValueId id) const { return graph_.value(id).shape; }
@@ -159,7 +189,18 @@ class Rounder {
       enlarge(op.value, term(pays::kConstant, kUnit), least());
       break;
     }
+    if (flush() > 0) flush_literal(op.value);
     keep();
+  }
+
+  // Subnormal numbers are themselves, or zero.
+  static void flush_literal(Constant& value) {
+    for (std::size_t i = 0; i < value.data.size(); ++i) {
+      const double size = std::abs(value.data[i]);
+      if (size == 0 || size >= kLeastNormalFloat) continue;
+      if (value.error.empty()) value.error.assign(value.data.size(), 0);
+      value.error[i] = add_up(value.error[i], size);
+    }
   }
 
   void round(IndexMap&) {
@@ -185,10 +226,12 @@ class Rounder {
           node_.inputs[i] =
               rounded(in[i], term(pays::kBias, gamma(roundings(terms(in[1 - i])))), least());
       set_terms(terms(in[0]) + terms(in[1]));
+    } else if (!by_constant || (op.kind == Binary::Kind::kDiv && !is_constant(in[1]))) {
+      for (std::size_t i = 0; i < 2; ++i) flush_input(i);
     } else if (by_constant && (op.kind == Binary::Kind::kMul || is_constant(in[1]))) {
       set_terms(std::max(terms(in[0]), terms(in[1])));
     }
-    keep_rounded(relative, sum ? 0 : least());
+    keep_rounded(relative, sum ? flush() : least());
   }
 
   void round(Scale& op) {
@@ -206,6 +249,8 @@ class Rounder {
            fmt::format("float32 semantics does not cover the function {}",
                        name_of(op.function.kind)),
            "leave --semantics out: bounds hold for the network in real arithmetic then");
+    check_parameters(op.function);
+    if (made->of_input == 0) flush_input(0);
     if (made->is_exact()) return keep();
     if (made->of_input > 0) {
       node_.inputs[0] = rounded(node_.inputs[0], term(pays::kFunction, made->of_input), least());
@@ -214,7 +259,20 @@ class Rounder {
     const double constant = is_constant(node_.output) ? kConstantUnits * kUnit : 0;
     keep_rounded(
         add_up(term(pays::kFunction, made->relative), term(pays::kConstant, constant)),
-        add_up(term(pays::kFunction, made->absolute), least(2 * semantics_.libm_ulps + 2)));
+        add_up(term(pays::kFunction, made->absolute),
+               add_up(least(2 * semantics_.libm_ulps + 2), flush(flushes_of(op.function)))));
+  }
+
+  // Zeros in the middle of a function's usual forms, in units of its result: what is subtracted
+  // from, or added to, is multiplied by |a| and |b| at most, or by 2^7 where e^-x is subnormal.
+  static double flushes_of(const Function& f) {
+    return 128 * (1 + std::abs(f.a)) * (1 + std::abs(f.b));
+  }
+  void check_parameters(const Function& f) const {
+    for (const double parameter : {f.a, f.b})
+      if (flush() > 0 && parameter != 0 && std::abs(parameter) < kLeastNormalFloat)
+        fail("BF2110", node_.origin, fmt::format("a parameter of {} is subnormal", to_string(f)),
+             "leave --flush-to-zero out where the machine keeps subnormal numbers");
   }
 
   // One factor's numbers carry the roundings of the sums that they are in; `more`: of each term,
@@ -296,6 +354,9 @@ void check_float32(const ModelInfo& model) {
 
 void round_float32(Graph& graph, const Float32Semantics& semantics) {
   Rounder(graph, semantics).run();
+  if (!semantics.flush || std::ranges::count(semantics.dropped, pays::kFlush) > 0) return;
+  fold_constants(graph);
+  flush_inputs(graph);
 }
 
 }  // namespace bf_aot

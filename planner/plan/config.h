@@ -67,6 +67,7 @@ constexpr int kMostBatch = 1 << 16;  // boxes
 struct PlannerConfig {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
+  bool flush_to_zero = false;  // of kFloat32: the network's graph was made for that
   Lowering lowering = Lowering::kVector;
   Arithmetic arithmetic = Arithmetic::kFloat;  // of a plan: not kAuto
   std::vector<TunedSchedule> tuned;            // of lowering tuned; by rising key, each once

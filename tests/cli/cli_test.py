@@ -183,6 +183,22 @@ class Run(Case):
         self.assertIn("FLOAT32_REACH", (self.work / "v.h").read_text())
         self.assertIn("semantics float32", (self.work / "v.cpp").read_text())
 
+    def test_subnormals_flushed_to_zero(self):
+        self.run_tool(CONTROLLER, "-o", "v.cpp", "--flush-to-zero")
+        manifest = json.loads((self.work / "v.json").read_text())
+        self.assertEqual((manifest["semantics"], manifest["flush_to_zero"]), ("float32", True))
+        self.assertIn("semantics float32 flushed to zero", (self.work / "v.cpp").read_text())
+        self.assert_refused("BF3315", CONTROLLER, "-o", "e.cpp", "--flush-to-zero", "--semantics",
+                            "float32-exact")
+        box = MODELS / "boxes" / "collision_avoidance_6x50.json"
+        kept, flushed = (self.run_json("run", CONTROLLER, "--box", box, "--semantics", "float32",
+                                       *options)["outputs"]
+                         for options in ((), ("--flush-to-zero",)))
+        # Nothing is near the end of the floats.
+        for side in ("lower", "upper"):
+            for a, b in zip(kept[side], flushed[side]):
+                self.assertAlmostEqual(a, b, delta=1e-6 * abs(a))
+
     def test_semantics_of_the_verifiers_own_evaluation(self):
         self.run_tool(CONTROLLER, "-o", "v.cpp", "--semantics", "float32-exact")
         manifest = json.loads((self.work / "v.json").read_text())

@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "frontend/diagnostic.h"
@@ -45,10 +50,21 @@ struct Evaluation {
   Order order = Order::kForward;
   int fused = 0;  // of products, one in so many; 0: none
   int ulps = 3;   // of the library, besides its own
+  // Subnormal inputs and results of an operation are taken for zero.
+  enum class Flush : int { kNever, kSometimes, kAlways, kByHardware } flush = Flush::kNever;
 };
 
 // Of this thread; arithmetic is static.
 Evaluation* evaluation = nullptr;
+
+// What an operation reads, or gives.
+float flushed(float x) {
+  if (x == 0 || std::abs(x) >= std::numeric_limits<float>::min()) return x;
+  using Flush = Evaluation::Flush;
+  const bool zero = evaluation->flush == Flush::kAlways ||
+                    (evaluation->flush == Flush::kSometimes && pick(evaluation->random, 0, 1) == 0);
+  return zero ? std::copysign(0.0F, x) : x;
+}
 
 // A library's result, so many units in the last place from a good one's, whose error is below 1.
 float by_library(float y) {
@@ -63,11 +79,12 @@ bool either() {
 
 // e^x - 1, ln(1 + e^x): in the forms that implementations have.
 float less_one(float x) {
-  return either() ? by_library(std::expm1(x)) : by_library(std::exp(x)) - 1;
+  return flushed(either() ? by_library(std::expm1(x)) : flushed(by_library(std::exp(x))) - 1);
 }
 float softplus(float x) {
   if (either() && x < 80) return by_library(std::log(1 + by_library(std::exp(x))));
-  return std::max(x, 0.0F) + by_library(std::log1p(by_library(std::exp(-std::abs(x)))));
+  return std::max(x, 0.0F) +
+         flushed(by_library(std::log1p(flushed(by_library(std::exp(-std::abs(x)))))));
 }
 
 struct RandomFloat32 {
@@ -82,12 +99,13 @@ struct RandomFloat32 {
    private:
     struct Term {
       float a, b;  // b is 1 of what is no product
-      float value() const { return b == 1 ? a : a * b; }
+      float value() const { return b == 1 ? a : flushed(flushed(a) * flushed(b)); }
     };
     static float plus(float sum, const Term& term) {
       const bool fused =
           evaluation->fused > 0 && pick(evaluation->random, 1, evaluation->fused) == 1;
-      return fused ? std::fma(term.a, term.b, sum) : sum + term.value();
+      return flushed(fused ? std::fma(flushed(term.a), flushed(term.b), flushed(sum))
+                           : flushed(sum) + flushed(term.value()));
     }
     std::vector<Term> terms_;
   };
@@ -96,13 +114,17 @@ struct RandomFloat32 {
     return static_cast<float>(constant.data[i]);
   }
   static float number(double x) { return static_cast<float>(x); }
-  static float add(float a, float b) { return a + b; }
-  static float subtract(float a, float b) { return a - b; }
-  static float multiply(float a, float b) { return a * b; }
-  static float divide(float a, float b) { return a / b; }
-  static float relu(float x) { return x > 0 ? x : 0; }
-  static float larger(float a, float b) { return a < b ? b : a; }
-  static float apply(const Function& f, float x) {
+  static float add(float a, float b) { return flushed(flushed(a) + flushed(b)); }
+  static float subtract(float a, float b) { return flushed(flushed(a) - flushed(b)); }
+  static float multiply(float a, float b) { return flushed(flushed(a) * flushed(b)); }
+  static float divide(float a, float b) { return flushed(flushed(a) / flushed(b)); }
+  static float relu(float x) { return flushed(x) > 0 ? flushed(x) : 0; }
+  static float larger(float a, float b) {
+    a = flushed(a), b = flushed(b);
+    return flushed(a < b ? b : a);
+  }
+  static float apply(const Function& f, float x) { return flushed(function(f, flushed(x))); }
+  static float function(const Function& f, float x) {
     const auto a = static_cast<float>(f.a), b = static_cast<float>(f.b);
     switch (f.kind) {
       case FunctionKind::kLeakyRelu:
@@ -209,7 +231,7 @@ float RandomFloat32::Accumulator::result() const {
       break;
     case Order::kSorted:
       std::ranges::sort(terms, std::greater<>(),
-                        [](const Term& term) { return std::abs(term.value()); });
+                        [](const Term& term) { return std::abs(term.a * term.b); });
       break;
     case Order::kTree:
       while (terms.size() > 1) {
@@ -226,23 +248,48 @@ float RandomFloat32::Accumulator::result() const {
     case Order::kLanes: {
       float lanes[4] = {};
       for (std::size_t i = 0; i < terms.size(); ++i) lanes[i % 4] = plus(lanes[i % 4], terms[i]);
-      return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+      return RandomFloat32::add(RandomFloat32::add(lanes[0], lanes[1]),
+                                RandomFloat32::add(lanes[2], lanes[3]));
     }
     case Order::kWide: {
       double wide = 0;
       for (const Term& term : terms)
-        wide += static_cast<double>(term.a) * static_cast<double>(term.b);
-      return static_cast<float>(wide);
+        wide += static_cast<double>(flushed(term.a)) * static_cast<double>(flushed(term.b));
+      return flushed(static_cast<float>(wide));
     }
   }
   for (const Term& term : terms) sum = plus(sum, term);
   return sum;
 }
 
+// Sets the processor to flush, for its lifetime.
+#if defined(__SSE__)
+constexpr int kFlushes = 3;
+class FlushingProcessor {
+ public:
+  explicit FlushingProcessor(bool flush) : before_(_mm_getcsr()) {
+    constexpr unsigned kToZero = 0x8000, kAreZero = 0x40;
+    if (flush) _mm_setcsr(before_ | kToZero | kAreZero);
+  }
+  ~FlushingProcessor() { _mm_setcsr(before_); }
+  FlushingProcessor(const FlushingProcessor&) = delete;
+  FlushingProcessor& operator=(const FlushingProcessor&) = delete;
+
+ private:
+  unsigned before_;
+};
+#else
+constexpr int kFlushes = 2;
+struct FlushingProcessor {
+  explicit FlushingProcessor(bool) {}
+};
+#endif
+
 std::vector<float> evaluate_once(const Graph& graph, const std::vector<float>& x, Random& random,
-                                 int ulps = 3) {
+                                 int ulps = 3, bool flush = false) {
   Evaluation made;
   made.ulps = ulps;
+  if (flush) made.flush = static_cast<Evaluation::Flush>(pick(random, 1, kFlushes));
   made.random.seed(random());
   made.order = static_cast<Order>(pick(random, 0, kOrders - 1));
   made.fused = pick(random, 0, 2);
@@ -255,6 +302,7 @@ std::vector<float> evaluate_once(const Graph& graph, const std::vector<float>& x
     next += count;
   }
   std::vector<float> values;
+  const FlushingProcessor processor(made.flush == Evaluation::Flush::kByHardware);
   for (const std::vector<float>& output : evaluate_with<RandomFloat32>(graph, inputs))
     values.insert(values.end(), output.begin(), output.end());
   evaluation = nullptr;
@@ -392,7 +440,7 @@ class Float32 : public ::testing::Test {
     ++boxes_;
     for (int i = 0; i < 20; ++i) {
       const std::vector<float> x = random_point_in(box, random_);
-      const std::vector<float> y = evaluate_once(graph, x, random_);
+      const std::vector<float> y = evaluate_once(graph, x, random_, 3, flush_);
       std::size_t where = 0;
       ++evaluations_;
       if (!is_inside(y, called.boxes.front(), &where))
@@ -404,6 +452,7 @@ class Float32 : public ::testing::Test {
 
   Random random_;
   std::map<std::string, int> refused_;
+  bool flush_ = false;  // evaluations may
   int boxes_ = 0, beyond_ = 0, evaluations_ = 0;
 };
 
@@ -555,13 +604,13 @@ std::vector<Mutant> mutants() {
 
 // Whether an evaluation at x lies outside of the bounds of x.
 bool finds_violation(const Graph& graph, const Plan& plan, const std::vector<float>& x,
-                     Random& random, int ulps) {
+                     Random& random, int ulps, bool flush = false) {
   const engine::Engine engine(std::make_shared<const Plan>(plan));
   const Called called = call_bounds(plan, callee_of(engine), {}, {FloatBox{x, x}});
   EXPECT_EQ(called.status, BF_OK);
   for (int i = 0; i < 400; ++i) {
     std::size_t where = 0;
-    if (!is_inside(evaluate_once(graph, x, random, ulps), called.boxes.front(), &where))
+    if (!is_inside(evaluate_once(graph, x, random, ulps, flush), called.boxes.front(), &where))
       return true;
   }
   return false;
@@ -585,6 +634,119 @@ TEST_F(Float32, EveryErrorTermIsNeeded) {
     EXPECT_FALSE(finds_violation(mutant.graph, *whole, mutant.x, random_, kUlps - 1));
     EXPECT_TRUE(finds_violation(mutant.graph, *without, mutant.x, random_, kUlps - 1));
   }
+}
+
+// ---- subnormal numbers taken for zero
+
+// Networks and boxes whose numbers are near the least normal one.
+Graph scaled(Graph graph, Random& random) {
+  for (Node& node : graph.nodes) {
+    const double scale = std::ldexp(1.0, -pick(random, 0, 1) * pick(random, 1, 140));
+    const auto shrink = [&](Constant& constant) {
+      for (double& x : constant.data) x = static_cast<double>(static_cast<float>(x * scale));
+    };
+    if (auto* const literal = std::get_if<Literal>(&node.op)) shrink(literal->value);
+    if (auto* const affine = std::get_if<Affine>(&node.op)) shrink(affine->weight);
+    if (auto* const conv = std::get_if<Conv>(&node.op)) shrink(conv->weight);
+    if (auto* const sparse = std::get_if<SparseAffine>(&node.op)) shrink(sparse->value);
+  }
+  return graph;
+}
+
+FloatBox scaled(FloatBox box, Random& random) {
+  const int exponent = -pick(random, 0, 1) * pick(random, 1, 140);
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    box.lower[i] = std::ldexp(box.lower[i], exponent);
+    box.upper[i] = std::ldexp(box.upper[i], exponent);
+  }
+  return box;
+}
+
+TEST_F(Float32, EveryEvaluationThatFlushesIsInside) {
+  flush_ = true;
+  Float32Semantics semantics;
+  semantics.flush = true;
+  const int rounds = 80 * testing::rounds_from_environment();
+  for (int round = 0; round < rounds && !HasFatalFailure(); ++round) {
+    const bool dense = pick(random_, 0, 1) == 0;
+    const Graph graph = scaled(
+        dense ? to_graph(random_net(random_, static_cast<Family>(pick(random_, 0, kFamilies - 1))),
+                         static_cast<Form>(pick(random_, 0, 2)))
+              : testing::random_graph(random_, testing::Numbers::kFloats, pick(random_, 2, 8)),
+        random_);
+    for (const Method method : {Method::kIbp, Method::kCrown}) {
+      const auto plan = plan_float32(graph, method, &refused_, Semantics::kFloat32, semantics);
+      if (plan == nullptr) continue;
+      for (int i = 0; i < 3 && !HasFatalFailure(); ++i)
+        check(graph, *plan, scaled(random_general_box(random_, plan->input_count), random_),
+              fmt::format("{}, {}", to_string(graph), to_string(method)));
+    }
+  }
+  for (const auto& [code, count] : refused_) std::printf("%s: %d\n", code.c_str(), count);
+  std::printf("%d boxes, %d beyond, %d evaluations\n", boxes_, beyond_, evaluations_);
+  EXPECT_GT(boxes_, rounds);
+}
+
+// Two readers of a number, of which one takes it for zero; products of inputs that are taken for
+// zero; a result; a subnormal weight.
+std::vector<Mutant> flush_mutants() {
+  std::vector<Mutant> made;
+  {
+    Builder builder(1);
+    const ValueId x = builder.last();
+    const ValueId twice = builder.binary(Binary::Kind::kMul, ones(1, 0x1p100)).last();
+    const ValueId minus = builder.back_to(x).binary(Binary::Kind::kMul, ones(1, -0x1p100)).last();
+    made.push_back({"readers",
+                    builder.back_to(twice).binary(Binary::Kind::kAdd, minus).done(),
+                    {0x1.8p-127F}});
+  }
+  made.push_back(
+      {"inputs", Builder(2).matmul(1, {0x1p60, -0x1p60}).done(), {0x1p-127F, 0x1p-127F}});
+  made.push_back({"result",
+                  Builder(1)
+                      .binary(Binary::Kind::kMul, ones(1, 0x1p-100))
+                      .binary(Binary::Kind::kMul, ones(1, 0x1p100))
+                      .done(),
+                  {0x1.8p-27F}});
+  made.push_back({"sum", Builder(2).matmul(1, {1, -1}).done(), {0x1.8p-126F, 0x1p-126F}});
+  made.push_back({"weight", Builder(1).matmul(1, {0x1p-127}).done(), {0x1p40F}});
+  made.push_back({"step", Builder(1).unary({FunctionKind::kSign, 0, 0}).done(), {0x1p-127F}});
+  made.push_back({"output", Builder(1).relu().done(), {0x1p-127F}});
+  return made;
+}
+
+TEST_F(Float32, TheTermOfFlushesIsNeeded) {
+  for (const Mutant& mutant : flush_mutants()) {
+    SCOPED_TRACE(mutant.term);
+    Float32Semantics semantics;
+    semantics.flush = true;
+    const auto plan = [&] {
+      return plan_float32(mutant.graph, Method::kCrown, nullptr, Semantics::kFloat32, semantics);
+    };
+    const auto whole = plan();
+    semantics.dropped = {"flush"};
+    const auto without = plan();
+    ASSERT_TRUE(whole != nullptr && without != nullptr);
+    EXPECT_FALSE(finds_violation(mutant.graph, *whole, mutant.x, random_, 3, true));
+    EXPECT_TRUE(finds_violation(mutant.graph, *without, mutant.x, random_, 3, true));
+  }
+}
+
+// A logarithm has no lower bound where its argument may be taken for zero, and one elsewhere.
+TEST_F(Float32, LogarithmsOfWhatMayBeTakenForZeroHaveNoBound) {
+  Float32Semantics semantics;
+  semantics.flush = true;
+  const Graph graph = Builder(1).unary({FunctionKind::kLog, 0, 0}).done();
+  const auto plan = plan_float32(graph, Method::kCrown, nullptr, Semantics::kFloat32, semantics);
+  ASSERT_NE(plan, nullptr);
+  const engine::Engine engine(plan);
+  const auto lower = [&](float x) {
+    return call_bounds(*plan, callee_of(engine), {}, {FloatBox{{x}, {2 * x}}})
+        .boxes.front()
+        .lower.front();
+  };
+  EXPECT_EQ(lower(0x1p-127F), -INFINITY);
+  EXPECT_NEAR(lower(0x1p-100F), -69.32F, 0.1F);
 }
 
 // ---- networks that detect how they are evaluated (arXiv 2506.01054, section 4): constant inputs
@@ -704,8 +866,8 @@ TEST_F(Float32, ATensorThatIsAddedToASumMayGoFirst) {
   }
   // What the tensor has pays for it, also without what the sum has, which a layer of both shares.
   const auto lower_without = [&](std::vector<std::string> terms) {
-    const auto plan =
-        plan_float32(graph, Method::kCrown, nullptr, Semantics::kFloat32, {4, std::move(terms)});
+    const auto plan = plan_float32(graph, Method::kCrown, nullptr, Semantics::kFloat32,
+                                   {4, false, std::move(terms)});
     const engine::Engine engine(plan);
     return call_bounds(*plan, callee_of(engine), {}, {FloatBox{x, x}}).boxes.front().lower.front();
   };
