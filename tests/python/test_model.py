@@ -42,6 +42,8 @@ def test_sources(models, tmp_path, tiny):
 
 def test_an_onnx_proto(models, tiny):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    if not hasattr(onnx, "load"):
+        pytest.skip("onnx is an empty folder")
     proto = onnx.load(models / "tiny.onnx")
     assert np.array_equal(bounds_of(bf_aot.load(proto)), bounds_of(tiny))
 

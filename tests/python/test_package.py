@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 import bf_aot
 from bf_aot import _native
 
@@ -40,6 +42,12 @@ def test_the_stub_names_what_the_module_has():
         stub = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
         real = {each for each in vars(getattr(_native, name)) if not each.startswith("_")}
         assert stub - {"__init__"} == real, name
+
+
+def test_types_hold():
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", FOLDER],
+                   check=True)
 
 
 def test_headers_are_there():

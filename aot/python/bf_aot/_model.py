@@ -29,7 +29,12 @@ _METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
 _SEMANTICS = {"real": 0, "float32": 1, "float32-exact": 2}
 _ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
 _MOST_VERIFIERS = 16  # that a model keeps
-_BATCH = 16  # boxes that are bounded together where nothing else is asked for
+
+# Boxes that are bounded together where nothing else is asked for. Backward bounds of each neuron
+# leave out what is zero on the box: together, on all boxes of the batch, which is less
+# (docs/measurements/python.md).
+_BATCH = {"ibp": 16, "crown-ibp": 16, "forward": 16, "crown": 1, "alpha-crown": 1}
+_BATCHES = [_BATCH[name] for name in _native.METHODS]
 
 
 class StopEvent(Protocol):
@@ -263,7 +268,8 @@ class Model:
             iterations: of "alpha-crown", 1 to 1000.
             row_tile: rows of backward bounds made together, 2 to 2**20; 0 chooses.
             memory_budget: bytes of one workspace; 0 for none. The bounds are the same.
-            batch: boxes that are bounded together, 1 to 65536; by default 16, or 1 for one box.
+            batch: boxes that are bounded together, 1 to 65536; by default 16 for "ibp", "crown-ibp"
+                and "forward", else 1, as for one box.
             threads: most that share the boxes of a call, 1 to 256; with the same bits.
             progress: called as progress(done, boxes) now and then, on this thread. What it raises
                 ends the call.
@@ -283,7 +289,7 @@ class Model:
         """
         low, high, shape = self._boxes(lower, upper)
         if batch is None:
-            batch = 1 if low.size == self._count else _BATCH
+            batch = 1 if low.size == self._count else _batch_of(method)
         verifier = self.verifier(method=method, C=C, d=d, semantics=semantics,
                                  iterations=iterations, row_tile=row_tile,
                                  memory_budget=memory_budget, batch=batch, threads=threads)
@@ -298,8 +304,8 @@ class Model:
         The model keeps the last 16. Arguments and errors as in bounds().
         """
         rows = _Rows(C, d, self.output_count) if C is not None or d is not None else None
-        key = (method, semantics, iterations, row_tile, memory_budget, batch, threads,
-               rows.key if rows else None)
+        key = (_number(_METHODS, method, "method"), semantics, iterations, row_tile, memory_budget,
+               batch, threads, rows.key if rows else None)
         with self._lock:
             found = self._verifiers.get(key)
             if found is not None:
@@ -379,7 +385,7 @@ class Model:
     def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: npt.ArrayLike, *,
                 clip: Optional[Tuple[float, float]] = None, method: str = "crown",
                 semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
-                iterations: int = 20, memory_budget: int = 0, batch: int = _BATCH,
+                iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
                 threads: int = 1, progress: Optional[Callable[[int, int], None]] = None
                 ) -> Certified:
         """Around which samples a classifier keeps the right answer.
@@ -424,24 +430,32 @@ class Model:
         ends = boxes_around(points, np.broadcast_to(around, points.shape),
                             (-np.inf, np.inf) if clip is None else clip)
         with np.errstate(over="ignore"):
-            arrays = [points.astype(np.float32), *ends]
+            rounded = points.astype(np.float32)
+        if batch is None:
+            batch = _batch_of(method)
         certifier = self._certifier(_options(method, semantics, iterations, 0, memory_budget,
                                              batch, threads),
                                     (method, semantics, iterations, memory_budget, batch, threads),
                                     decide, decide_seconds)
-        group = threads if decide else 4 * batch * threads  # between which signals are seen
-        parts = []
+        group = threads if decide else 64 * threads  # between which signals are seen
+        status: List[str] = []
+        answers: List[int] = []
+        rivals: List[int] = []
+        margins: List[float] = []
+        examples: Dict[int, npt.NDArray[np.float64]] = {}
         for first in range(0, count, group):
             some = slice(first, first + group)
-            parts.append(certifier.certify(*[np.ascontiguousarray(each[some]) for each in arrays],
-                                           classes[some].tolist()))
+            part = certifier.certify(rounded[some], ends[0][some], ends[1][some], ends[2][some],
+                                     ends[3][some], classes[some].tolist())
+            status += part[0]
+            answers += part[1]
+            rivals += part[2]
+            margins += part[3]
+            examples.update({first + i: np.array(x) for i, x in part[4].items()})
             if progress is not None:
                 progress(min(first + group, count), count)
-        found = [[each for part in parts for each in part[i]] for i in range(4)]
-        examples = {k * group + i: np.array(x) for k, part in enumerate(parts)
-                    for i, x in part[4].items()}
-        return Certified(found[0], np.array(found[1], np.intp), np.array(found[2], np.intp),
-                         np.array(found[3], np.float32), examples)
+        return Certified(status, np.array(answers, np.intp), np.array(rivals, np.intp),
+                         np.array(margins, np.float32), examples)
 
     def _certifier(self, options: "_native.Options", name: Tuple[Any, ...], decide: bool,
                    seconds: float) -> "_native.Certifier":
@@ -627,6 +641,10 @@ def _features(shape: Tuple[int, ...]) -> Tuple[int, ...]:
     return (tuple(shape[1:]) if shape[:1] == (1,) else tuple(shape)) or (1,)
 
 
+def _batch_of(method: str) -> int:
+    return _BATCHES[_number(_METHODS, method, "method")]
+
+
 def _options(method: str, semantics: str, iterations: int, row_tile: int, memory_budget: int,
              batch: int, threads: int) -> "_native.Options":
     return _native.Options(_number(_METHODS, method, "method"),
@@ -644,21 +662,24 @@ def _again(data: bytes, name: str, sha256: str) -> Model:
 
 def _exported(module: Any, example: Any) -> bytes:
     """A torch.nn.Module as ONNX, exported in memory."""
+    import inspect
     import io
     import warnings
 
-    import torch
-
+    torch: Any = sys.modules["torch"]
     if example is None:
         raise TypeError("a torch.nn.Module needs an example input: load(module, example=x)")
     buffer = io.BytesIO()
     arguments = example if isinstance(example, tuple) else (example,)
+    # The exporter of TorchScript, the only one of old versions; the other needs more packages.
+    known = inspect.signature(torch.onnx.export).parameters
+    older = {"dynamo": False} if "dynamo" in known else {}
     was_training = module.training
     module.eval()
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.onnx.export(module, arguments, buffer, dynamo=False)
+            torch.onnx.export(module, arguments, buffer, **older)
     finally:
         module.train(was_training)
     return buffer.getvalue()

@@ -89,6 +89,9 @@ def main():
         print("\n| step | auto_LiRPA | bf_aot |\n|---|---|---|")
         for name, their_step, our_step in steps:
             print(f"| {name} | {1000 * seconds(their_step):.2f} | {1000 * seconds(our_step):.2f} |")
+        planned = [seconds(lambda: ours_load().verifier(method=name)) for name in ("ibp", "crown")]
+        print(f"\nOur first call plans: {1000 * planned[0]:.0f} ms (IBP), "
+              f"{1000 * planned[1]:.0f} ms (CROWN), the reading included.")
 
 
 if __name__ == "__main__":

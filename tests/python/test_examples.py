@@ -1,0 +1,34 @@
+"""The programs of aot/python/examples."""
+
+import subprocess
+import sys
+
+import pytest
+
+from conftest import MODELS, SOURCE
+
+FOLDER = SOURCE / "aot/python/examples"
+
+
+def run(name, *arguments):
+    done = subprocess.run([sys.executable, str(FOLDER / name), *map(str, arguments)], check=True,
+                          capture_output=True, text=True, timeout=250)
+    return done.stdout.splitlines()
+
+
+def test_threads():
+    lines = run("threads.py", MODELS / "collision_avoidance_6x50.onnx")
+    assert len(lines) == 12 and all("robust: " in line for line in lines)
+
+
+def test_dask():
+    pytest.importorskip("dask.distributed", reason="dask.distributed is not installed")
+    lines = run("dask_cluster.py", MODELS / "collision_avoidance_6x50.onnx")
+    assert lines[-1] == "1000 boxes; as here: True"
+
+
+def test_auto_lirpa():
+    pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("auto_LiRPA", reason="auto_LiRPA is not installed")
+    lines = run("auto_lirpa.py")
+    assert len(lines) == 4 and all("at most" in line for line in lines)
