@@ -79,7 +79,8 @@ std::optional<Float32Function> evaluated_in_float32(const Function& f, double li
     case FunctionKind::kAtanh:
       return library.relative();
     case FunctionKind::kPower:
-      if (f.a == 2) return library.relative(1);  // by the library's pow
+      if (f.a == 2) return library.relative(1);     // by the library's pow
+      if (f.a == -0.5) return library.relative(3);  // or 1 / sqrt(x)
       return std::nullopt;
     // |x| / (1 + |x|): a sum and a quotient.
     case FunctionKind::kSoftsign:
@@ -103,8 +104,15 @@ std::optional<Float32Function> evaluated_in_float32(const Function& f, double li
     // logarithm's relative error, which tanh makes no larger.
     case FunctionKind::kMish:
       return library.both(2 * units + 6, 18 * (units + 5));
+    // x (1 + erf(x / sqrt 2)) / 2, in any order of its products. erf's argument t is off by 3u of
+    // it, which moves erf by 3u t erf'(t) <= 1.5u; with erf's own error that is multiplied by
+    // |x| / 2. Below -5.66, where t < -4, erf is -1, as libraries have it, and the result 0.
     case FunctionKind::kGelu:
+      return library.both(units + 5, 3 * (units + 4));
+    // x (1 + tanh(c (x + d x^3))) / 2: the argument is off by (units + 6) u of it, which moves
+    // tanh by 0.45 times that. Below -5.6, where the argument is below -10, tanh is -1.
     case FunctionKind::kGeluTanh:
+      return library.both(2 * units + 8, 5 * units + 14);
     case FunctionKind::kCount:
       break;
   }
@@ -165,12 +173,13 @@ double largest_in_float32(const Function& f, double x) {
       return std::max(104.0, x);
     case FunctionKind::kPower:
       return f.a == 2 ? mul_up(x, x) : kUnbounded;
+    case FunctionKind::kGelu:
+    case FunctionKind::kGeluTanh:
+      return mul_up(2, x);
     case FunctionKind::kExp:
     case FunctionKind::kSinh:
     case FunctionKind::kCosh:
       return x > kLargestExponent ? kUnbounded : mul_up(std::exp(x), 2);
-    case FunctionKind::kGelu:
-    case FunctionKind::kGeluTanh:
     case FunctionKind::kReciprocal:
     case FunctionKind::kTan:
     case FunctionKind::kCount:

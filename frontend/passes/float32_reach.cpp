@@ -8,6 +8,7 @@
 #include "frontend/index_maps.h"
 #include "frontend/passes/affine_algebra.h"
 #include "frontend/passes/float32_functions.h"
+#include "frontend/passes/float32_softmax.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -56,7 +57,11 @@ struct Growth {
 
 class Magnitudes {
  public:
-  explicit Magnitudes(const Graph& graph) : graph_(graph), literals_(literal_values(graph)) {
+  explicit Magnitudes(const Graph& graph)
+      : graph_(graph),
+        literals_(literal_values(graph)),
+        maker_(producers(graph)),
+        softmaxes_(find_softmaxes(graph)) {
     for (const Node& node : graph.nodes)
       growth_.push_back(std::visit([&](const auto& op) { return growth_of(op, node); }, node.op));
   }
@@ -67,6 +72,11 @@ class Magnitudes {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
       double& y = most[index_of(node.output)];
+      // Implementations subtract the largest element, or do not overflow.
+      if (softmaxes_.inside[i]) {
+        y = 1;
+        continue;
+      }
       y = result(node, growth_[i], most);
       if (!(y <= limit)) return &node;
     }
@@ -92,6 +102,11 @@ class Magnitudes {
           return growth.factor == 0 ? kInfinity : mul_up(growth.factor, a);
       }
     }
+    if (const auto* const unary = std::get_if<Unary>(&node.op)) {
+      const Function& f = unary->function;
+      if (f.kind == FunctionKind::kPower && f.a == -0.5)
+        return mul_up(2, 1 / std::sqrt(least_variance(node.inputs[0])));
+    }
     if (const auto* const unary = std::get_if<Unary>(&node.op))
       return largest_in_float32(unary->function, at(0));
     if (std::holds_alternative<MatMul>(node.op) || std::holds_alternative<Gemm>(node.op)) {
@@ -101,6 +116,41 @@ class Magnitudes {
     }
     if (node.inputs.empty()) return growth.offset;
     return add_up(growth.offset, mul_up(growth.factor, at(0)));
+  }
+
+  const Node* maker(ValueId id) const {
+    const int index = maker_[index_of(id)];
+    return index < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(index)];
+  }
+
+  // Half of the least offset of a sum of squares with weights >= 0, times 1 with an error or not;
+  // 0 of anything else.
+  double least_variance(ValueId id) const {
+    const Node* made = maker(id);
+    for (; made != nullptr && std::holds_alternative<Scale>(made->op);
+         made = maker(made->inputs[0])) {
+      const auto& scale = std::get<Scale>(made->op);
+      for (std::size_t i = 0; i < scale.factor.data.size(); ++i)
+        if (scale.factor.data[i] != 1 || scale.factor.error_at(i) > 0.01 ||
+            scale.offset.data[i] != 0 || scale.offset.error_at(i) > 0x1p-100)
+          return 0;
+    }
+    if (made == nullptr || !std::holds_alternative<SparseAffine>(made->op)) return 0;
+    const auto& sum = std::get<SparseAffine>(made->op);
+    double least = HUGE_VAL;
+    for (std::size_t i = 0; i < sum.bias.data.size(); ++i)
+      least = std::min(least, sum.bias.data[i] - sum.bias.error_at(i));
+    for (std::size_t i = 0; i < sum.value.data.size(); ++i)
+      if (sum.value.data[i] < sum.value.error_at(i)) return 0;
+    return is_square(made->inputs[0]) && least > 0x1p-60 ? least / 2 : 0;
+  }
+  bool is_square(ValueId id) const {
+    const Node* made = maker(id);
+    while (made != nullptr && std::holds_alternative<Scale>(made->op))
+      made = maker(made->inputs[0]);
+    const auto* const unary = made == nullptr ? nullptr : std::get_if<Unary>(&made->op);
+    return unary != nullptr && unary->function.kind == FunctionKind::kPower &&
+           unary->function.a == 2;
   }
 
   Growth growth_of(const Literal& op, const Node&) const { return {0, largest(op.value)}; }
@@ -159,6 +209,8 @@ class Magnitudes {
 
   const Graph& graph_;
   std::vector<const Constant*> literals_;
+  std::vector<int> maker_;
+  Softmaxes softmaxes_;
   std::vector<Growth> growth_;
 };
 

@@ -11,6 +11,7 @@
 #include "frontend/index_maps.h"
 #include "frontend/passes/affine_algebra.h"
 #include "frontend/passes/float32_functions.h"
+#include "frontend/passes/float32_softmax.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -74,10 +75,10 @@ constexpr std::string_view kCovered[] = {
     // Rounded.
     "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "BatchNormalization",
     "Celu", "Conv", "ConvTranspose", "Cos", "Cosh", "DequantizeLinear", "Div", "Elu", "Erf", "Exp",
-    "Gemm", "GlobalAveragePool", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "MatMul", "Mish",
-    "Mul", "PRelu", "Pow", "QuantizeLinear", "Reciprocal", "ReduceMean", "ReduceSum", "Round",
-    "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Tan",
-    "Tanh"};
+    "Gelu", "Gemm", "GlobalAveragePool", "HardSigmoid", "HardSwish", "LayerNormalization",
+    "LeakyRelu", "Log", "MatMul", "Mish", "Mul", "PRelu", "Pow", "QuantizeLinear", "Reciprocal",
+    "ReduceMean", "ReduceSum", "Round", "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softmax",
+    "Softplus", "Softsign", "Sqrt", "Sub", "Tan", "Tanh"};
 
 // What an error term pays for, by the name that Float32Semantics::dropped has.
 namespace pays {
@@ -100,12 +101,18 @@ class Rounder {
 
   void run() {
     std::vector<std::vector<Node>> replacements(graph_.nodes.size());
+    const Softmaxes softmaxes = find_softmaxes(graph_);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       node_ = graph_.nodes[i];
       made_.clear();
       constant_[index_of(node_.output)] =
           std::ranges::all_of(node_.inputs, [&](ValueId id) { return is_constant(id); });
-      std::visit([&](auto& op) { round(op); }, node_.op);
+      if (softmaxes.inside[i])
+        keep();
+      else if (softmaxes.terms[i] > 0)
+        round_softmax(softmaxes.terms[i]);
+      else
+        std::visit([&](auto& op) { round(op); }, node_.op);
       replacements[i] = std::move(made_);
     }
     replace_nodes(graph_, std::move(replacements));
@@ -273,6 +280,14 @@ class Rounder {
       if (flush() > 0 && parameter != 0 && std::abs(parameter) < kLeastNormalFloat)
         fail("BF2110", node_.origin, fmt::format("a parameter of {} is subnormal", to_string(f)),
              "leave --flush-to-zero out where the machine keeps subnormal numbers");
+  }
+
+  void round_softmax(std::int64_t elements) {
+    if (elements > kMostTerms)
+      fail("BF2111", node_.origin, fmt::format("a softmax of {} elements", elements),
+           "float32 semantics covers sums of up to 2^20 products");
+    const SoftmaxError error = softmax_in_float32(elements, semantics_.libm_ulps);
+    keep_rounded(term(pays::kFunction, error.relative), term(pays::kFunction, error.absolute));
   }
 
   // One factor's numbers carry the roundings of the sums that they are in; `more`: of each term,

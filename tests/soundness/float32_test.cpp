@@ -183,6 +183,17 @@ struct RandomFloat32 {
         return softplus(x);
       case FunctionKind::kMish:
         return x * by_library(std::tanh(softplus(x)));
+      case FunctionKind::kGelu: {
+        const float t = either() ? x / std::sqrt(2.0F) : x * 0x1.6a09e6p-1F;
+        const float erf = t < -4 ? -1 : by_library(std::erf(t));
+        return either() ? 0.5F * x * (1 + erf) : x * (0.5F * (1 + erf));
+      }
+      case FunctionKind::kGeluTanh: {
+        const float cube = either() ? x * x * x : by_library(std::pow(x, 3.0F));
+        const float t = 0x1.988454p-1F * (x + 0.044715F * cube);
+        const float tanh = t < -10 ? -1 : by_library(std::tanh(t));
+        return either() ? 0.5F * x * (1 + tanh) : x * (0.5F + 0.5F * tanh);
+      }
       case FunctionKind::kElu:
         return x < 0 ? a * less_one(x) : x;
       case FunctionKind::kCelu:
@@ -538,6 +549,150 @@ TEST_F(Float32, EveryEvaluationOfFunctionsIsInside) {
   EXPECT_GE(covered.size(), 30U);
 }
 
+// ---- operators that implementations do not compute by the nodes that import makes of them
+
+SparseAffine rows_of(const std::vector<std::vector<std::pair<std::int64_t, double>>>& rows,
+                     double bias) {
+  SparseAffine op;
+  op.row_start = {0};
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      op.column.push_back(column);
+      op.value.data.push_back(value);
+    }
+    op.row_start.push_back(static_cast<std::int64_t>(op.column.size()));
+  }
+  op.value.shape = {static_cast<std::int64_t>(op.value.data.size())};
+  op.bias = {{static_cast<std::int64_t>(rows.size())}, std::vector<double>(rows.size(), bias), {}};
+  return op;
+}
+
+// As import has it.
+Graph softmax_graph(int n) {
+  Builder builder(n);
+  std::vector<std::vector<std::pair<std::int64_t, double>>> differences, sums;
+  for (int i = 0; i < n; ++i) {
+    sums.emplace_back();
+    for (int j = 0; j < n; ++j) {
+      if (i == j) continue;
+      sums.back().emplace_back(static_cast<std::int64_t>(differences.size()), 1);
+      if (j < i)
+        differences.push_back({{j, 1}, {i, -1}});
+      else
+        differences.push_back({{i, -1}, {j, 1}});
+    }
+  }
+  const auto pairs = static_cast<std::int64_t>(differences.size());
+  ValueId v = builder.node(rows_of(differences, 0), {builder.last()}, {1, pairs});
+  v = builder.node(Unary{{FunctionKind::kExp, 0, 0}}, {v}, {1, pairs});
+  v = builder.node(rows_of(sums, 1), {v}, {1, n});
+  return builder.back_to(v)
+      .unary({FunctionKind::kClip, 1, HUGE_VAL})
+      .unary({FunctionKind::kReciprocal, 0, 0})
+      .unary({FunctionKind::kClip, 0, 1})
+      .done();
+}
+
+float sum_of(const std::vector<float>& terms) {
+  RandomFloat32::Accumulator sum;
+  for (const float term : terms) sum.add(term);
+  return sum.result();
+}
+
+// With the largest element subtracted, or without; quotients or products with an inverse.
+std::vector<float> softmax_once(const std::vector<float>& x) {
+  const float largest = *std::ranges::max_element(x);
+  const bool plain = either() && largest < 80 && *std::ranges::min_element(x) > -80;
+  std::vector<float> e, y;
+  for (const float each : x) e.push_back(by_library(std::exp(plain ? each : each - largest)));
+  const float sum = sum_of(e);
+  const bool inverse = either();
+  for (const float each : e) y.push_back(inverse ? each * (1 / sum) : each / sum);
+  return y;
+}
+
+// (x - mean) / sqrt(variance + epsilon), as import has it.
+Graph normalised_graph(int n, double epsilon) {
+  Builder builder(n);
+  const double share = 1.0 / n;
+  std::vector<std::vector<std::pair<std::int64_t, double>>> centred(static_cast<std::size_t>(n)),
+      mean(1);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j)
+      centred[static_cast<std::size_t>(i)].emplace_back(j, (i == j ? 1 : 0) - share);
+    mean[0].emplace_back(i, share);
+  }
+  const auto inexact = [&](SparseAffine op) {
+    op.value.error.assign(op.value.data.size(), 0x1p-52);
+    return op;
+  };
+  const ValueId c = builder.node(inexact(rows_of(centred, 0)), {builder.last()}, {1, n});
+  ValueId v = builder.back_to(c).unary({FunctionKind::kPower, 2, 0}).last();
+  v = builder.node(inexact(rows_of(mean, static_cast<double>(static_cast<float>(epsilon)))), {v},
+                   {1, 1});
+  v = builder.back_to(v).unary({FunctionKind::kPower, -0.5, 0}).last();
+  v = builder.node(IndexMap{std::vector<std::int64_t>(static_cast<std::size_t>(n), 0)}, {v},
+                   {1, n});
+  return builder.back_to(c).binary(Binary::Kind::kMul, v).done();
+}
+
+std::vector<float> normalised_once(const std::vector<float>& x, float epsilon) {
+  const auto n = static_cast<float>(x.size());
+  const bool divide = either(), inverse = either();
+  const float mean = divide ? sum_of(x) / n : sum_of(x) * (1 / n);
+  std::vector<float> squares, y;
+  for (const float each : x) squares.push_back((each - mean) * (each - mean));
+  const float sum = sum_of(squares);
+  const float deviation = std::sqrt((divide ? sum / n : sum * (1 / n)) + epsilon);
+  for (const float each : x)
+    y.push_back(inverse ? (each - mean) * (1 / deviation) : (each - mean) / deviation);
+  return y;
+}
+
+TEST_F(Float32, EverySoftmaxAndNormalisationIsInside) {
+  constexpr float kEpsilon = 1e-5F;
+  int tight = 0;
+  for (const int n : {3, 4, 7, 20}) {
+    const Graph graphs[] = {softmax_graph(n), normalised_graph(n, 1e-5)};
+    for (const Graph& graph : graphs) {
+      const bool softmax = &graph == &graphs[0];
+      const auto plan = plan_float32(graph, Method::kCrown, &refused_);
+      ASSERT_NE(plan, nullptr) << n;
+      const engine::Engine engine(plan);
+      for (int i = 0; i < 40; ++i) {
+        FloatBox box;
+        const float scale = std::ldexp(1.0F, pick(random_, -8, 6));
+        const float shift = pick(random_, 0, 1) == 0 ? 0 : std::ldexp(1.0F, pick(random_, -4, 6));
+        const float width = i % 2 == 0 ? 0 : std::ldexp(scale, -pick(random_, 3, 12));
+        for (int k = 0; k < n; ++k) {
+          const float x = shift + scale * std::uniform_real_distribution<float>(-1, 1)(random_);
+          box.lower.push_back(x);
+          box.upper.push_back(x + width);
+        }
+        const Called called = call_bounds(*plan, callee_of(engine), {}, {box});
+        ASSERT_EQ(called.status, BF_OK);
+        const Outcome& bounds = called.boxes.front();
+        tight += bounds.upper.front() - bounds.lower.front() < 1e-4F ? 1 : 0;
+        for (int point = 0; point < 40; ++point) {
+          const std::vector<float> x = random_point_in(box, random_);
+          Evaluation made;
+          made.random.seed(random_());
+          made.order = static_cast<Order>(pick(random_, 0, kOrders - 1));
+          evaluation = &made;
+          const std::vector<float> y = softmax ? softmax_once(x) : normalised_once(x, kEpsilon);
+          evaluation = nullptr;
+          std::size_t where = 0;
+          ASSERT_TRUE(is_inside(y, bounds, &where))
+              << fmt::format("BF_SEED={} {} of {}: output {} is {:a}, bounds {:a} {:a}", seed(),
+                             softmax ? "softmax" : "normalisation", n, where, y[where],
+                             bounds.lower[where], bounds.upper[where]);
+        }
+      }
+    }
+  }
+  EXPECT_GT(tight, 40) << "bounds say little";
+}
+
 // ---- every term is needed
 
 struct Mutant {
@@ -583,6 +738,7 @@ std::vector<Mutant> mutants() {
                     builder.binary(Binary::Kind::kAdd, y).binary(Binary::Kind::kSub, x).done(),
                     {0x1p25F, 1}});
   }
+  made.push_back({"function", softmax_graph(3), {0.3F, 0.1F, -0.2F}});
   for (const FunctionKind kind : {FunctionKind::kTanh, FunctionKind::kExp, FunctionKind::kSigmoid})
     made.push_back({"function", Builder(1).unary({kind, 0, 0}).done(), {0.7F}});
   made.push_back({"underflow",
