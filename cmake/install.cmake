@@ -26,9 +26,10 @@ install(EXPORT bf_aot-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
 install(EXPORT bf_aot-runtime-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
 if(BF_AOT_INSTALL_LIBRARY)
   # Optional: a build of bf-aot alone installs, too.
-  install(TARGETS bf_aot EXPORT bf_aot-library-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
-  install(FILES aot/library/bf_aot.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot)
-  install(EXPORT bf_aot-library-targets NAMESPACE bf_aot:: DESTINATION ${package_folder})
+  install(TARGETS bf_aot EXPORT bf_aot-library-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL COMPONENT library)
+  install(FILES aot/library/bf_aot.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot COMPONENT library)
+  install(EXPORT bf_aot-library-targets NAMESPACE bf_aot:: DESTINATION ${package_folder} COMPONENT library)
 endif()
 set(BF_AOT_INCLUDE_FOLDER ${CMAKE_INSTALL_INCLUDEDIR}/bf_aot)
 configure_package_config_file(cmake/bf_aot-config.cmake.in

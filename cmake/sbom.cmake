@@ -32,6 +32,7 @@ bf_sbom_part(gmp "${GMP_gmp_VERSION}" "LGPL-3.0-or-later OR GPL-2.0-or-later" DE
 bf_sbom_part(mpfr "${MPFR_VERSION}" LGPL-3.0-or-later DEPENDS_ON)
 bf_sbom_part(libzip "${ZIP_VERSION}" BSD-3-Clause DEPENDS_ON)
 bf_sbom_part(libpng "${PNG_VERSION}" Libpng-2.0 DEPENDS_ON)
+bf_sbom_part(nettle "${NETTLE_VERSION}" "LGPL-3.0-or-later OR GPL-2.0-or-later" DEPENDS_ON)
 bf_sbom_part(eigen "${Eigen3_VERSION}" MPL-2.0 STATIC_LINK)
 bf_sbom_part(CLI11 "${CLI11_VERSION}" BSD-3-Clause STATIC_LINK)
 bf_sbom_part(nlohmann-json "${nlohmann_json_VERSION}" MIT STATIC_LINK)
@@ -40,5 +41,5 @@ bf_sbom_part(nlohmann-json "${nlohmann_json_VERSION}" MIT STATIC_LINK)
 string(TIMESTAMP bf_sbom_created "%Y-%m-%dT%H:%M:%SZ" UTC)
 string(SHA256 bf_sbom_digest "${PROJECT_VERSION}${bf_sbom_packages}${bf_sbom_relations}")
 configure_file(cmake/bf-aot.spdx.json.in ${PROJECT_BINARY_DIR}/bf-aot.spdx.json @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/bf-aot.spdx.json LICENSE LICENSE.runtime
-  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/bf_aot)
+install(FILES ${PROJECT_BINARY_DIR}/bf-aot.spdx.json LICENSE
+  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/bf-aot)

@@ -24,6 +24,7 @@ constexpr Command kCommands[] = {
     {"ablate", "bf-aot ablate", "measure what each choice of the planner brings", ablate_command},
     {"profile", "bf-aot profile", "measure this machine for predicted times", profile_command},
     {"supports", "bf-aot supports", "say what models and properties may hold", supports_command},
+    {"doctor", "bf-aot doctor", "say what is missing on this machine", doctor_command},
     {"help", "bf-aot help", "print the help or the manual page of a command", help_command},
     {"completion", "bf-aot completion", "print a script that completes in bash or zsh",
      completion_command},

@@ -238,5 +238,33 @@ class Pipes(Case):
         self.assertIn("outputs", json.loads(output))
 
 
+class Doctor(Case):
+    def findings(self, *arguments, code=0):
+        result = self.run_json("doctor", *arguments, code=code)
+        self.assertEqual(result["ok"], code == 0)
+        return {each["name"]: each for each in result["findings"]}
+
+    def test_all_is_there(self):
+        found = self.findings()
+        for name in ("floating point", "cache folder", "C++ compiler", "runtime headers"):
+            self.assertTrue(found[name]["ok"], found[name])
+        output, _ = self.run_tool("doctor")
+        self.assertLessEqual(max(map(len, output.splitlines())), COLUMNS + len(str(self.folder)))
+
+    def test_names_packages(self):
+        self.environment.update(PATH="/nonexistent")
+        self.environment.pop("CXX", None)
+        compiler = self.findings(code=1)["C++ compiler"]
+        self.assertEqual((compiler["ok"], compiler["package"]), (False, "g++"))
+        arm = self.findings(code=1)["arm-none-eabi-g++"]
+        self.assertEqual((arm["ok"], arm["needed"]), (False, False))
+        self.assertIn("gcc-arm-none-eabi", arm["package"])
+        self.assertTrue(self.findings("--target", "cortex-m4", code=1)["qemu-system-arm"]["needed"])
+
+    def test_cache_that_cannot_be_made(self):
+        self.environment["XDG_CACHE_HOME"] = str(self.write("file", ""))
+        self.assertFalse(self.findings(code=1)["cache folder"]["ok"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,73 @@
+"""What is installed, and that uninstalling removes it: content_test.py BUILD_FOLDER."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FILES = [
+    "bin/bf-aot",
+    "include/bf_aot/bf.h",
+    "include/bf_aot/bf.cpp",
+    "lib*/**/libbf_runtime.a",
+    "lib*/**/cmake/bf_aot/bf_add_verifier.cmake",
+    "lib*/**/pkgconfig/bf_aot-runtime.pc",
+    "share/man/man1/bf-aot.1",
+    "share/man/man1/bf-aot-verify.1",
+    "share/bash-completion/completions/bf-aot",
+    "share/zsh/vendor-completions/_bf-aot",
+    "share/doc/bf-aot/copyright",
+    "share/doc/bf-aot/LICENSE",
+    "share/doc/bf-aot/LICENSE.runtime",
+    "share/doc/bf-aot/README.md",
+    "share/doc/bf-aot/bf-aot.spdx.json",
+    "share/doc/bf-aot/docs/reference/diagnostics.md",
+    "share/doc/bf-aot/docs/start/verify.md",
+]
+ALLOWED = re.compile(r"(bin/bf-aot|include/bf_aot/.*|lib[^/]*/(.*/)?(lib(bf_aot|bf_runtime)\.a|cmake/bf_aot/.*"
+                     r"|pkgconfig/bf_aot.*\.pc)|share/(man/man1/bf-aot.*|doc/bf-aot/.*"
+                     r"|bash-completion/completions/bf-aot|zsh/vendor-completions/_bf-aot))")
+
+
+def run(*command, **more):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True,
+                          text=True, **more).stdout
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = pathlib.Path(folder) / "usr"
+        run("cmake", "--install", build, "--prefix", prefix)
+        problems += [f"missing: {each}" for each in FILES if not list(prefix.glob(each))]
+        names = [str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()]
+        problems += [f"unexpected: {name}" for name in names if not ALLOWED.fullmatch(name)]
+
+        # The program speaks of the pages that came with it.
+        pages = str(prefix / "share/doc/bf-aot/docs/")
+        tool = prefix / "bin/bf-aot"
+        said = [run(tool, "help"), run(tool, "verify", "--help"),
+                subprocess.run([tool, "tune", "--help"], capture_output=True, text=True,
+                               check=True).stdout]
+        problems += [f"no word of {pages}: {text[-200:]}" for text in said if pages not in text]
+        for page in re.findall(rf"{re.escape(pages)}/?([\w/-]+\.md)", "".join(said)):
+            if not (pathlib.Path(pages) / page).exists():
+                problems.append(f"named, not installed: {page}")
+
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(next(prefix.rglob("pkgconfig"))))
+        flags = run("pkg-config", "--cflags", "bf_aot-runtime", env=environment).split()
+        if not any((pathlib.Path(flag[2:]) / "bf.h").exists() for flag in flags):
+            problems.append(f"pkg-config names no folder of bf.h: {flags}")
+
+        run("cmake", "-P", build / "uninstall.cmake")
+        problems += [f"left by uninstall: {path}" for path in prefix.rglob("*")
+                     if path.is_file() or "bf" in path.name]
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
