@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -7,5 +9,8 @@ namespace bf_aot {
 
 // SHA-256 of the bytes as 64 lower-case hex digits (FIPS 180-4).
 std::string sha256(std::string_view bytes);
+
+// Two lower-case digits a byte.
+std::string hex(std::span<const std::uint8_t> bytes);
 
 }  // namespace bf_aot
