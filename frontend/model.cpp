@@ -30,7 +30,9 @@ std::size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes,
+namespace {
+
+std::string read_once(const std::filesystem::path& path, std::uint64_t max_bytes,
                       std::string_view what) {
   const std::string where = printable(path.filename().string());
   const std::filesystem::path source = path == "-" ? "/dev/stdin" : path;
@@ -56,6 +58,16 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
   if (!stream.eof())
     fail("BF1001", where, fmt::format("cannot read the {}", what), "check its permissions");
   return bytes;
+}
+
+}  // namespace
+
+// Some commands read a model twice; standard input ends after once.
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes,
+                      std::string_view what) {
+  if (path != "-" && path != "/dev/stdin") return read_once(path, max_bytes, what);
+  static const std::string standard_input = read_once(path, max_bytes, what);
+  return standard_input;
 }
 
 std::string printable(std::string_view text) {

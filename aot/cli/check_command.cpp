@@ -240,7 +240,7 @@ std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions 
   const Rows rows = collect_rows(golden);
   if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
 
-  const Sampler sampler(arguments.model.model);
+  const Sampler sampler(arguments.model.model, arguments.model.outputs);
   std::vector<SampledBox> sampled;
   {
     const Progress progress("sample");

@@ -172,8 +172,8 @@ Semantics semantics_of(const VerifyArguments& arguments, const Property& propert
 
 Sampler network_of(const VerifyArguments& arguments, const Property& property) {
   if (semantics_of(arguments, property) != Semantics::kFloat32)
-    return Sampler(arguments.model.model);
-  ImportedModel imported = import_model(arguments.model.model);
+    return Sampler(arguments.model.model, arguments.model.outputs);
+  ImportedModel imported = import_model(arguments.model.model, {}, {}, arguments.model.outputs);
   check_float32(imported.info);
   return Sampler(std::move(imported.graph), compile_options(arguments.model).float32);
 }

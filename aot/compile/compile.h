@@ -19,6 +19,7 @@ namespace bf_aot {
 struct CompileOptions {
   PlannerConfig planner;
   std::string name;                          ///< symbol prefix; empty: made from the file name
+  std::vector<std::string> outputs;          ///< tensors that are the outputs instead of its own
   std::optional<LinearSpec> spec;            ///< rows to bound besides the outputs
   std::optional<Property> property;          ///< instead of spec: its rows, and NAME_verify
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out

@@ -83,12 +83,13 @@ Side at_least(const Bounded& x, double bound) {
 
 }  // namespace
 
-Sampler::Sampler(std::filesystem::path model) : model_(std::move(model)) {
+Sampler::Sampler(std::filesystem::path model, std::vector<std::string> outputs)
+    : model_(std::move(model)), outputs_(std::move(outputs)) {
   (void)graph();
 }
 
 const Graph& Sampler::graph() const {
-  if (!graph_) graph_ = import_model(model_).graph;
+  if (!graph_) graph_ = import_model(model_, {}, {}, outputs_).graph;
   return *graph_;
 }
 

@@ -26,7 +26,7 @@ struct SampledPoint {
 // Evaluates a network as it was imported, before any pass: an oracle apart from what is checked.
 class Sampler {
  public:
-  explicit Sampler(std::filesystem::path model);
+  explicit Sampler(std::filesystem::path model, std::vector<std::string> outputs = {});
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
   // Of evaluation in float32: errors hold whatever it makes of the network, see round_float32().
   // Throws: BF2110, BF2111.
@@ -67,6 +67,7 @@ class Sampler {
                       std::size_t i, double lower, double upper) const;
 
   std::filesystem::path model_;  // or empty
+  std::vector<std::string> outputs_;
   mutable std::optional<Graph> graph_;
   bool float32_ = false;
 };

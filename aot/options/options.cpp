@@ -52,6 +52,10 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("MODEL", arguments.model, "ONNX file; -: standard input")
       ->required()
       ->type_name("FILE");
+  app.add_option("--output-tensor", arguments.outputs,
+                 "cut the network at this tensor, which becomes its output; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   std::vector<std::string> lowerings = {"generic", "prebuilt", "vector", "tuned"};
   if (reference) lowerings.emplace_back("reference");
   app.add_option("--lowering", arguments.lowering,
@@ -255,6 +259,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");
   options.name = arguments.name;
+  options.outputs = arguments.outputs;
   for (const std::string& pass : arguments.disabled_passes)
     (find_planner_pass(pass) != nullptr ? options.planner.disabled_passes : options.disabled_passes)
         .push_back(pass);

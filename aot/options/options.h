@@ -35,6 +35,7 @@ struct ModelArguments {
   std::string arithmetic = "float";  // where add_arithmetic_option() is not called
   double libm_ulps = 4;
   bool flush_to_zero = false;
+  std::vector<std::string> outputs;  // tensors, instead of the model's own
   std::string name;
   std::string spec;
   std::string property;

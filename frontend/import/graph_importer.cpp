@@ -20,8 +20,9 @@ namespace {
 
 class GraphImporter {
  public:
-  GraphImporter(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings)
-      : proto_(proto), state_(std::move(state)), bindings_(bindings) {}
+  GraphImporter(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+                const std::vector<bool>& wanted)
+      : proto_(proto), state_(std::move(state)), bindings_(bindings), wanted_(wanted) {}
 
   Graph run(ModelInfo& info);
 
@@ -51,6 +52,7 @@ class GraphImporter {
   onnx::GraphProto& proto_;
   ImportState state_;
   const InputBindings& bindings_;
+  const std::vector<bool>& wanted_;  // by node
   std::unordered_set<std::string> initializers_;
   std::unordered_set<int> refused_;  // nodes that make a tensor of a name that is taken
 };
@@ -77,7 +79,8 @@ std::string place_of(const onnx::NodeProto& node, int index) {
 }
 
 const OperatorImporter* find_operator(const onnx::NodeProto& node) {
-  return is_standard_domain(node.domain()) ? bf_aot::find_operator(node.op_type()) : nullptr;
+  return is_standard_domain(node.domain()) ? bf_aot::find_operator(node.op_type())
+                                           : find_contributed(node.domain(), node.op_type());
 }
 
 // The last input that is not left out decides; trailing empty names do not count.
@@ -121,11 +124,13 @@ void check_signature(const onnx::NodeProto& node, const OperatorImporter& op) {
   }
 }
 
-// Names that nodes and outputs read.
-std::unordered_set<std::string> names_read(const onnx::GraphProto& proto) {
+// Names that wanted nodes and outputs read.
+std::unordered_set<std::string> names_read(const onnx::GraphProto& proto,
+                                           const std::vector<bool>& wanted) {
   std::unordered_set<std::string> names;
-  for (const onnx::NodeProto& node : proto.node())
-    names.insert(node.input().begin(), node.input().end());
+  for (int i = 0; i < proto.node_size(); ++i)
+    if (wanted[static_cast<std::size_t>(i)])
+      names.insert(proto.node(i).input().begin(), proto.node(i).input().end());
   for (const onnx::ValueInfoProto& output : proto.output()) names.insert(output.name());
   return names;
 }
@@ -167,7 +172,7 @@ Graph GraphImporter::run(ModelInfo& info) {
 
 // Only those that somebody reads: what is unused cannot do harm.
 void GraphImporter::import_initializers() {
-  const std::unordered_set<std::string> read = names_read(proto_);
+  const std::unordered_set<std::string> read = names_read(proto_, wanted_);
   for (const onnx::SparseTensorProto& sparse : proto_.sparse_initializer()) {
     const std::string& name = sparse.values().name();
     initializers_.insert(name);
@@ -333,13 +338,15 @@ void GraphImporter::import_nodes() {
 }
 
 void GraphImporter::import_node(int index) {
+  if (!wanted_[static_cast<std::size_t>(index)]) return;
   const onnx::NodeProto& node = proto_.node(index);
   const std::string place = place_of(node, index);
   const OperatorImporter* const op = find_operator(node);
   if (op == nullptr)
     note("BF1010", place, fmt::format("operator {} is not supported", operator_name(node)),
-         "see the list of operators in docs/reference/diagnostics.md; simplify or re-export the "
-         "model");
+         "docs/reference/operators.md lists those that are; re-export the model, or cut it at a "
+         "tensor "
+         "before this node: --output-tensor NAME");
   const bool readable = find_inputs(node, place);
   const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
                         readable && !refused_.contains(index) && attempt(place, [&] {
@@ -401,8 +408,8 @@ void GraphImporter::import_outputs() {
 }  // namespace
 
 Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                   ModelInfo& info) {
-  return GraphImporter(proto, std::move(state), bindings).run(info);
+                   const std::vector<bool>& wanted, ModelInfo& info) {
+  return GraphImporter(proto, std::move(state), bindings, wanted).run(info);
 }
 
 }  // namespace bf_aot

@@ -10,6 +10,6 @@ namespace bf_aot {
 // Throws: CompileError with all problems found.
 // Sets the members of `info` that say what the graph is made of.
 Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
-                   ModelInfo& info);
+                   const std::vector<bool>& wanted, ModelInfo& info);
 
 }  // namespace bf_aot

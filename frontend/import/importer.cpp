@@ -13,6 +13,7 @@
 
 #include "frontend/diagnostic.h"
 #include "frontend/import/graph_importer.h"
+#include "frontend/import/nnet.h"
 #include "frontend/import/operators.h"
 #include "frontend/model.h"
 #include "frontend/sha256.h"
@@ -38,6 +39,10 @@ onnx::ModelProto parse(std::string_view bytes, const std::string& where,
     fail("BF1004", where, "not an ONNX model, or a damaged one",
          "give the .onnx file as it was exported");
   return model;
+}
+
+bool is_nnet(std::string_view file_name) {
+  return file_name.ends_with(".nnet") || file_name.ends_with(".nnet.gz");
 }
 
 bool is_gzip(std::string_view bytes) {
@@ -111,6 +116,45 @@ ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
   return info;
 }
 
+// Throws: BF1017 when no node makes one of them.
+void set_outputs(onnx::GraphProto& graph, const OutputTensors& outputs) {
+  std::set<std::string_view> made;
+  for (const onnx::NodeProto& node : graph.node())
+    made.insert(node.output().begin(), node.output().end());
+  graph.clear_output();
+  for (const std::string& name : outputs) {
+    if (name.empty() || !made.contains(name))
+      fail("BF1017", fmt::format("output '{}'", printable(name)), "no node makes such a tensor",
+           graph.node_size() == 0
+               ? ""
+               : fmt::format("the last node makes '{}'",
+                             printable(graph.node(graph.node_size() - 1).output_size() > 0
+                                           ? graph.node(graph.node_size() - 1).output(0)
+                                           : "")));
+    graph.add_output()->set_name(name);
+  }
+}
+
+// Those that the tensors depend on.
+std::vector<bool> nodes_behind(const onnx::GraphProto& graph, const OutputTensors& tensors) {
+  std::unordered_map<std::string_view, std::vector<int>> makers;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string& name : graph.node(i).output()) makers[name].push_back(i);
+  std::vector<bool> wanted(static_cast<std::size_t>(graph.node_size()), false);
+  std::vector<std::string_view> open(tensors.begin(), tensors.end());
+  while (!open.empty()) {
+    const auto found = makers.find(open.back());
+    open.pop_back();
+    if (found == makers.end()) continue;
+    for (const int i : found->second) {
+      if (wanted[static_cast<std::size_t>(i)]) continue;
+      wanted[static_cast<std::size_t>(i)] = true;
+      open.insert(open.end(), graph.node(i).input().begin(), graph.node(i).input().end());
+    }
+  }
+  return wanted;
+}
+
 std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
   std::unordered_map<std::string_view, std::int32_t> maker;
   for (int i = 0; i < graph.node_size(); ++i)
@@ -139,14 +183,16 @@ std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
 // file: what holds the bytes, or null; emptied when the model is parsed, which copies them.
 ImportedModel import_parsed(std::string_view bytes, std::string* file, const std::string& file_name,
                             const std::filesystem::path& folder, const ImportLimits& limits,
-                            const InputBindings& bindings) {
+                            const InputBindings& bindings, const OutputTensors& outputs) {
   const std::string place = printable(file_name);
   if (bytes.size() > limits.file_bytes)
     fail("BF1002", place,
          fmt::format("the model has {} bytes, the limit is {}", bytes.size(), limits.file_bytes),
          "store the weights as external data beside a smaller model file");
-  onnx::ModelProto model = is_gzip(bytes) ? parse(unpack(bytes, place, limits), place, limits)
-                                          : parse(bytes, place, limits);
+  const auto read = [&](std::string_view plain) {
+    return is_nnet(file_name) ? read_nnet(plain, place, limits) : parse(plain, place, limits);
+  };
+  onnx::ModelProto model = is_gzip(bytes) ? read(unpack(bytes, place, limits)) : read(bytes);
   if (!model.has_graph())
     fail("BF1006", printable(file_name), "the model has no graph",
          "give the .onnx file as it was exported");
@@ -156,16 +202,22 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   result.info.opset = find_opset(model);
   if (file != nullptr) std::string().swap(*file);
   ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
+  if (!outputs.empty()) {
+    set_outputs(*model.mutable_graph(), outputs);
+    wanted = nodes_behind(model.graph(), outputs);
+  }
   result.nodes = nodes_of(model.graph());
-  result.graph = import_graph(*model.mutable_graph(), std::move(state), bindings, result.info);
+  result.graph =
+      import_graph(*model.mutable_graph(), std::move(state), bindings, wanted, result.info);
   return result;
 }
 
 ImportedModel import_bytes(std::string_view bytes, std::string* file, const std::string& file_name,
                            const std::filesystem::path& folder, const ImportLimits& limits,
-                           const InputBindings& bindings) {
+                           const InputBindings& bindings, const OutputTensors& outputs) {
   try {
-    return import_parsed(bytes, file, file_name, folder, limits, bindings);
+    return import_parsed(bytes, file, file_name, folder, limits, bindings, outputs);
   } catch (const std::bad_alloc&) {
     fail("BF1005", printable(file_name), "the model needs more memory than there is");
   }
@@ -174,16 +226,16 @@ ImportedModel import_bytes(std::string_view bytes, std::string* file, const std:
 }  // namespace
 
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits,
-                           const InputBindings& bindings) {
+                           const InputBindings& bindings, const OutputTensors& outputs) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::string file = read_file(path, limits.file_bytes, "model");
-  return import_bytes(file, &file, path.filename().string(), folder, limits, bindings);
+  return import_bytes(file, &file, path.filename().string(), folder, limits, bindings, outputs);
 }
 
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder, const ImportLimits& limits,
-                                 const InputBindings& bindings) {
-  return import_bytes(bytes, nullptr, file_name, folder, limits, bindings);
+                                 const InputBindings& bindings, const OutputTensors& outputs) {
+  return import_bytes(bytes, nullptr, file_name, folder, limits, bindings, outputs);
 }
 
 TensorFile read_tensor(std::string_view bytes, const std::string& where) {

@@ -34,8 +34,14 @@ struct ImportLimits {
 // Model inputs that are to be constants: name -> bytes of a serialized TensorProto.
 using InputBindings = std::map<std::string, std::string>;
 
+// Tensors that are to be the model's outputs, in this order, instead of its own. Nodes that none of
+// them depends on are not read.
+using OutputTensors = std::vector<std::string>;
+
 // Names of the supported operators of domain ai.onnx, in order, and the operator sets.
 std::vector<std::string_view> supported_operators();
+// Those of other domains: "com.microsoft.QLinearAdd".
+std::vector<std::string> contributed_operators();
 struct OpsetRange {
   std::int64_t oldest = 0, newest = 0;
 };
@@ -44,13 +50,14 @@ OpsetRange supported_opsets();
 // Reads an ONNX model, plain or compressed by gzip. External weights are read from the model's
 // folder only. Throws: CompileError BF10xx with all problems found (docs/reference/diagnostics.md).
 ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits = {},
-                           const InputBindings& bindings = {});
+                           const InputBindings& bindings = {}, const OutputTensors& outputs = {});
 
 // The same from memory. `folder` is where external data is looked for; empty forbids it.
 ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
                                  const std::filesystem::path& folder,
                                  const ImportLimits& limits = {},
-                                 const InputBindings& bindings = {});
+                                 const InputBindings& bindings = {},
+                                 const OutputTensors& outputs = {});
 
 // A tensor as files beside test models hold it, in double; NaN and infinities are let through.
 struct TensorFile {

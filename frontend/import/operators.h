@@ -24,6 +24,9 @@ struct OperatorImporter {
 // nullptr: not supported.
 const OperatorImporter* find_operator(std::string_view op_type);
 
+// Operators of other domains (operators_contrib.cpp); nullptr: not supported.
+const OperatorImporter* find_contributed(std::string_view domain, std::string_view op_type);
+
 // Arithmetic (operators_arithmetic.cpp).
 void import_gemm(NodeImport& node);
 void import_matmul(NodeImport& node);
@@ -127,6 +130,9 @@ void import_size(NodeImport& node);
 
 // Convolutions and pooling (operators_conv.cpp, operators_pool.cpp).
 void import_average_pool(NodeImport& node);
+// Of x, which has the shape of input 0; the attributes are the node's.
+ValueId add_average_pool(NodeImport& node, ValueId x);
+ValueId add_global_average_pool(NodeImport& node, ValueId x);
 void import_conv(NodeImport& node);
 void import_conv_transpose(NodeImport& node);
 void import_global_average_pool(NodeImport& node);
@@ -142,6 +148,8 @@ void import_instance_normalization(NodeImport& node);
 void import_layer_normalization(NodeImport& node);
 void import_log_softmax(NodeImport& node);
 void import_lp_normalization(NodeImport& node);
+// x, which has the shape of input 0, divided by its norm along an axis; p: 1 or 2.
+ValueId add_normalized(NodeImport& node, ValueId x, std::int64_t p, std::int64_t axis);
 void import_lrn(NodeImport& node);
 void import_mean_variance_normalization(NodeImport& node);
 void import_rms_normalization(NodeImport& node);

@@ -186,19 +186,22 @@ void import_mean_variance_normalization(NodeImport& node) {
 }
 
 // x divided by the norm along one axis.
-void import_lp_normalization(NodeImport& node) {
+ValueId add_normalized(NodeImport& node, ValueId x, std::int64_t p, std::int64_t axis) {
   const Shape shape = node.input_shape(0);
-  const std::int64_t p = node.int_attribute("p", 2);
-  if (p != 1 && p != 2) fail("BF1012", "", fmt::format("attribute 'p' is {}, neither 1 nor 2", p));
   std::vector<bool> along(shape.size(), false);
-  along[checked_axis(node.int_attribute("axis", -1), shape.size())] = true;
+  along[checked_axis(axis, shape.size())] = true;
   const Grouping groups = group_along(node, shape, along);
-  const ValueId x = node.input(0);
   const ValueId powers = p == 1 ? add_unary(node, x, {FunctionKind::kAbs})
                                 : add_unary(node, x, {FunctionKind::kPower, 2});
   ValueId norm = add_group_sums(node, powers, groups, {1, 0});
   if (p == 2) norm = add_unary(node, norm, {FunctionKind::kSqrt});
-  node.emit(add_binary(node, Kind::kDiv, x, add_ungroup(node, norm, groups, shape)));
+  return add_binary(node, Kind::kDiv, x, add_ungroup(node, norm, groups, shape));
+}
+
+void import_lp_normalization(NodeImport& node) {
+  const std::int64_t p = node.int_attribute("p", 2);
+  if (p != 1 && p != 2) fail("BF1012", "", fmt::format("attribute 'p' is {}, neither 1 nor 2", p));
+  node.emit(add_normalized(node, node.input(0), p, node.int_attribute("axis", -1)));
 }
 
 // x / sqrt(mean of x^2 + epsilon) scale.

@@ -160,7 +160,7 @@ void emit_lp(NodeImport& node, const Pooling& pooling) {
 
 }  // namespace
 
-void import_average_pool(NodeImport& node) {
+ValueId add_average_pool(NodeImport& node, ValueId x) {
   const Pooling pooling = read_pooling(node);
   const bool count_pads = node.int_attribute("count_include_pad", 0) != 0;
   if (is_uniform(pooling.window, count_pads)) {
@@ -168,20 +168,27 @@ void import_average_pool(NodeImport& node) {
     node.reader().charge(
         {input[1], pooling.window.kernel[0], pooling.window.kernel[1], pooling.window.kernel[2]},
         "");
-    node.emit(average_conv(pooling, input), {node.input(0)}, pooling.output);
-    return;
+    return node.add(average_conv(pooling, input), {x}, pooling.output);
   }
-  node.emit(add_window_sums(node, pooling, node.input(0), [&](const Extent& p) {
+  return add_window_sums(node, pooling, x, [&](const Extent& p) {
     const std::int64_t count = divisor(pooling.window, p, count_pads);
     if (count == 0) empty_window();
     return one_over(count);
-  }));
+  });
+}
+
+void import_average_pool(NodeImport& node) {
+  node.emit(add_average_pool(node, node.input(0)));
+}
+
+ValueId add_global_average_pool(NodeImport& node, ValueId x) {
+  const Pooling pooling = whole_images(node);
+  const Bounded factor = one_over(pooling.window.taps());
+  return add_window_sums(node, pooling, x, [&](const Extent&) { return factor; });
 }
 
 void import_global_average_pool(NodeImport& node) {
-  const Pooling pooling = whole_images(node);
-  const Bounded factor = one_over(pooling.window.taps());
-  node.emit(add_window_sums(node, pooling, node.input(0), [&](const Extent&) { return factor; }));
+  node.emit(add_global_average_pool(node, node.input(0)));
 }
 
 void import_max_pool(NodeImport& node) {

@@ -28,6 +28,35 @@ Bounds are those of exact real arithmetic: casts between float types round nothi
 |---|---|---|---|
 )";
 
+constexpr std::string_view kOthers = R"(
+## Other domains
+
+Tested against exact arithmetic in `tests/unit/frontend/import/`.
+
+| operator | notes |
+|---|---|
+| com.microsoft.DequantizeLinear, QuantizeLinear | as those of `ai.onnx` |
+| com.microsoft.Gelu | |
+| com.microsoft.QGemm | the bias counts in units of alpha scale(A) scale(B) |
+| com.microsoft.QLinearAdd, QLinearMul | |
+| com.microsoft.QLinearAveragePool, QLinearGlobalAveragePool | images as [batch, channels, ...] |
+| com.microsoft.QLinearConcat | |
+| com.microsoft.QLinearLeakyRelu, QLinearSigmoid | |
+| ai.onnx.ml.ArrayFeatureExtractor | constant indices |
+| ai.onnx.ml.Normalizer | L1 and L2 |
+| ai.onnx.ml.Scaler | |
+
+Quantised operators compute exactly on the real numbers that codes stand for, and round once, ties to even. What a
+classifier of scikit-learn adds behind its scores (labels, `ZipMap`) has no bounds: `--output-tensor NAME` cuts the network
+at a tensor, and nothing behind it is read.
+
+## Files in the format .nnet
+
+Networks of Reluplex (`NAME.nnet`) are read as models of one input [1, n] in physical units: clipped to the least and
+greatest inputs, normalised, through layers with ReLU, and scaled back by the outputs' range and mean. Numbers are the
+doubles nearest to what is written.
+)";
+
 bool is_known(const OperatorNote& note) {
   return note.kind != Kind::kNot && find_operator(note.name) != nullptr;
 }
@@ -82,7 +111,7 @@ std::string operator_table(const Scores& scores) {
       "and {} of the\nothers pass; among them {} of {} whose models have several operators.\n",
       fully_supported(), partly, not_supported, all.total + all.excluded, all.excluded, all.passed,
       several.passed, several.total);
-  return text;
+  return text.append(kOthers);
 }
 
 int fully_supported() {

@@ -40,6 +40,15 @@ class OperatorCase {
     declared_ += " }\n";
     return *this;
   }
+  OperatorCase& domain(const std::string& name) {
+    node_ += " domain: \"" + name + "\"";
+    return *this;
+  }
+  OperatorCase& reals(const std::string& name, const std::vector<double>& values) {
+    std::string text = "name: \"" + name + "\" type: FLOATS";
+    for (double value : values) text += " floats: " + std::to_string(value);
+    return attribute(text);
+  }
   OperatorCase& left_out() {
     node_ += " input: \"\"";
     return *this;

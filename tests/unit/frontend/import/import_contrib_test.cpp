@@ -1,0 +1,196 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "frontend/import/importer.h"
+#include "tests/unit/frontend/import/operator_case.h"
+
+namespace bf_aot {
+namespace {
+
+using test::OperatorCase;
+constexpr int kUint8 = 2, kInt8 = 3;
+
+// Parameters whose products and quotients doubles hold exactly, so that ties are ties.
+struct Grid {
+  double scale;
+  double zero;
+  int type = kUint8;
+
+  double real(double code) const { return (code - zero) * scale; }
+  double code(double real) const {
+    const double low = type == kUint8 ? 0 : -128;
+    return std::clamp(std::nearbyint(real / scale) + zero, low, low + 255);
+  }
+};
+
+OperatorCase& add_grid(OperatorCase& operation, const Grid& grid) {
+  return operation.constant({}, {grid.scale}).constant({}, {grid.zero}, grid.type);
+}
+
+class Codes {
+ public:
+  std::vector<double> operator()(std::size_t count, int type) {
+    std::uniform_int_distribution<int> any(type == kUint8 ? 0 : -128, type == kUint8 ? 255 : 127);
+    std::vector<double> codes(count);
+    for (double& code : codes) code = any(generator_);
+    return codes;
+  }
+
+ private:
+  std::mt19937 generator_{7};
+};
+
+OperatorCase microsoft(const std::string& type) {
+  OperatorCase made(type);
+  made.domain("com.microsoft");
+  return made;
+}
+
+void expect_code(const char* code, const OperatorCase& operation) {
+  try {
+    operation.import();
+    ADD_FAILURE() << "imported, but " << code << " expected";
+  } catch (const CompileError& error) {
+    EXPECT_EQ(error.diagnostics().front().code, code) << error.what();
+  }
+}
+
+// A [2, 3] and B [3], of which B is repeated.
+TEST(ImportContrib, QuantisedSumsAndProducts) {
+  Codes codes;
+  const Grid a{0.5, 120}, b{0.25, -3, kInt8}, sum{1, 100}, product{32, 128};
+  const std::vector<double> x = codes(6, kUint8), w = codes(3, kInt8);
+  const auto expected = [&](const Grid& y, const std::function<double(double, double)>& f) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < 6; ++i) values.push_back(y.code(f(a.real(x[i]), b.real(w[i % 3]))));
+    return values;
+  };
+  const auto operation = [&](const std::string& type, const Grid& y) {
+    OperatorCase made = microsoft(type);
+    add_grid(made.input({2, 3}, x, kUint8), a);
+    add_grid(made.constant({3}, w, kInt8), b);
+    return add_grid(made, y);
+  };
+  operation("QLinearAdd", sum).expect({2, 3}, expected(sum, std::plus<>()));
+  operation("QLinearMul", product).expect({2, 3}, expected(product, std::multiplies<>()));
+}
+
+TEST(ImportContrib, QuantisedFunctions) {
+  Codes codes;
+  const Grid x{0.0625, 128}, y{0.015625, 0}, z{0.0625, 100};
+  const std::vector<double> values = codes(50, kUint8);
+  std::vector<double> sigmoid, leaky;
+  for (const double code : values) {
+    const double real = x.real(code);
+    sigmoid.push_back(y.code(1 / (1 + std::exp(-real))));
+    leaky.push_back(z.code(real < 0 ? 0.125 * real : real));
+  }
+  OperatorCase s = microsoft("QLinearSigmoid");
+  add_grid(add_grid(s.input({1, 50}, values, kUint8), x), y).expect({1, 50}, sigmoid);
+  OperatorCase l = microsoft("QLinearLeakyRelu");
+  add_grid(add_grid(l.input({1, 50}, values, kUint8), x), z)
+      .real("alpha", 0.125)
+      .expect({1, 50}, leaky);
+}
+
+// Means of four codes less the zero point: exact.
+TEST(ImportContrib, QuantisedPools) {
+  Codes codes;
+  const Grid x{0.5, 10}, y{0.25, 3};
+  const std::vector<double> values = codes(32, kUint8);
+  std::vector<double> whole, windows;
+  for (std::size_t image = 0; image < 2; ++image) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 16; ++i) sum += x.real(values[16 * image + i]);
+    whole.push_back(y.code(sum / 16));
+    for (std::size_t r = 0; r < 4; r += 2)
+      for (std::size_t c = 0; c < 4; c += 2) {
+        const std::size_t at = 16 * image + 4 * r + c;
+        windows.push_back(y.code((x.real(values[at]) + x.real(values[at + 1]) +
+                                  x.real(values[at + 4]) + x.real(values[at + 5])) /
+                                 4));
+      }
+  }
+  const auto operation = [&](const std::string& type) {
+    OperatorCase made = microsoft(type);
+    return add_grid(add_grid(made.input({1, 2, 4, 4}, values, kUint8), x), y);
+  };
+  operation("QLinearGlobalAveragePool").expect({1, 2, 1, 1}, whole);
+  operation("QLinearAveragePool")
+      .ints("kernel_shape", {2, 2})
+      .ints("strides", {2, 2})
+      .expect({1, 2, 2, 2}, windows);
+  expect_code("BF1012", operation("QLinearGlobalAveragePool").number("channels_last", 1));
+}
+
+TEST(ImportContrib, QuantisedConcat) {
+  const Grid y{1, 0}, a{0.5, 10}, b{2, 0};
+  OperatorCase made = microsoft("QLinearConcat");
+  add_grid(made, y);
+  add_grid(made.input({2, 1}, {20, 13}, kUint8), a);
+  add_grid(made.constant({2, 2}, {1, 2, 3, 4}, kUint8), b);
+  OperatorCase other = made;
+  made.number("axis", 1).expect({2, 3}, {5, 2, 4, 2, 6, 8});  // 1.5 is between 1 and 2: even
+  expect_code("BF1014", other.number("axis", 0));
+}
+
+// ((5 - 1) 0.5, (3 - 1) 0.5) W', W' = (W - 2) per column, and the bias in units of 0.5 and 0.25.
+TEST(ImportContrib, QuantisedGemm) {
+  const auto operation = [](bool rounded) {
+    OperatorCase made = microsoft("QGemm");
+    made.input({1, 2}, {5, 3}, kUint8)
+        .constant({}, {0.5})
+        .constant({}, {1}, kUint8)
+        .constant({2, 2}, {3, 4, 5, 6}, kInt8)
+        .constant({2}, {1, 0.5})
+        .constant({2}, {2, 2}, kInt8)
+        .constant({2}, {7, -5}, 6);
+    if (rounded) made.constant({}, {2}).constant({}, {100}, kUint8);
+    return made;
+  };
+  operation(false).expect({1, 2}, {2 * 1 + 1 * 3 + 3.5, 2 * 1 + 1 * 2 - 1.25});
+  operation(true).expect({1, 2}, {100 + 4, 100 + 1});
+}
+
+TEST(ImportContrib, ScalersOfScikitLearn) {
+  const std::string ml = "ai.onnx.ml";
+  OperatorCase each("Scaler");
+  each.domain(ml).reals("offset", {1, 2, 3}).reals("scale", {0.5, 2, 4});
+  each.input({2, 3}, {1, 2, 3, 4, 5, 6}).expect({2, 3}, {0, 0, 0, 1.5, 6, 12});
+  OperatorCase same("Scaler");
+  same.domain(ml).reals("offset", {1}).reals("scale", {3});
+  same.input({2}, {2, 3}, 7).expect({2}, {3, 6});
+  OperatorCase wrong("Scaler");
+  expect_code("BF1012", wrong.domain(ml).reals("offset", {1, 2}).input({3}, {1, 2, 3}));
+
+  OperatorCase sums("Normalizer");
+  sums.domain(ml)
+      .text("norm", "L1")
+      .input({2, 2}, {1, -3, 2, 2})
+      .expect({2, 2}, {0.25, -0.75, 0.5, 0.5});
+  OperatorCase lengths("Normalizer");
+  lengths.domain(ml).text("norm", "L2").input({1, 2}, {3, -4}).expect({1, 2}, {0.6, -0.8});
+  OperatorCase largest("Normalizer");
+  expect_code("BF1012", largest.domain(ml).input({1, 2}, {3, -4}));
+
+  OperatorCase chosen("ArrayFeatureExtractor");
+  chosen.domain(ml).input({2, 3}, {1, 2, 3, 4, 5, 6}).constant({2}, {2, 0}, 7);
+  chosen.expect({2, 2}, {3, 1, 6, 4});
+  OperatorCase outside("ArrayFeatureExtractor");
+  expect_code("BF1014", outside.domain(ml).input({1, 3}, {1, 2, 3}).constant({1}, {3}, 7));
+}
+
+TEST(ImportContrib, OtherOperatorsOfTheDomains) {
+  expect_code("BF1010", microsoft("Relu").input({1}, {1}));
+  EXPECT_EQ(contributed_operators().size(), 14U);
+}
+
+}  // namespace
+}  // namespace bf_aot
