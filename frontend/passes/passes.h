@@ -116,6 +116,13 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold = true);
 // Rounding: the products and sums above.
 bool merge_affine(Graph& graph);
 
+// Neurons z and -z whose values the next layer subtracts are z, without ReLU: relu(z) - relu(-z) = z.
+//   h = affine x {w; -w; u};  r = relu h;  y = affine r {v, -v, s}
+//     ->   z = affine x {w};  p = affine z {v};  h, r, q of the rest;  y = add q, p
+//   p = relu z;  n = scale z {-1};  q = relu n;  m = scale q {-1};  y = add p, m   ->   y = z
+// Rounding: none; rows and columns must be opposite in all bits but those of zeros.
+bool fold_relu_pairs(Graph& graph);
+
 // Nodes of equal operators and operands become one; so what a network holds twice is bounded once.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}
 //   t = relu x;  y = relu t   ->   y = relu x          y = mul x, x   ->   y = power(2) x
