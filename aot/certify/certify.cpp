@@ -295,7 +295,7 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   select(data, question.first, question.count);
   if (question.channels_last) data.channels_last = true;
   if (question.channels_first) data.channels_last = false;
-  const api::Model model = value_of(api::Model::load(model_path));
+  const api::Model model = value_of(api::Model::load(model_path, question.output_tensors));
   answer.input_shape =
       model.inputs().size() == 1
           ? model.inputs()[0].shape

@@ -15,6 +15,7 @@ namespace bf_aot::cli {
 
 // What a run certifies. Texts of numbers must stay as long as it does.
 struct CertifyQuestion {
+  std::vector<std::string> output_tensors;  // none: the model's own outputs
   DataFiles files;
   Normalisation normalisation;
   bool channels_last = false, channels_first = false;  // of arrays; neither: as the model's input

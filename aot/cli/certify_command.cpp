@@ -45,6 +45,7 @@ constexpr int kMissed = 3;
 
 struct CertifyArguments {
   std::string model;
+  std::vector<std::string> output_tensors;
   DataFiles files;
   std::vector<std::string> eps, box_columns, clip, mean, deviation;
   std::string scale, layout = "auto", within, rows;
@@ -62,6 +63,7 @@ struct CertifyArguments {
 
 void add_options(CLI::App& app, CertifyArguments& a) {
   app.add_option("MODEL", a.model, "ONNX file")->required()->type_name("FILE");
+  add_output_tensor_option(app, a.output_tensors);
   app.add_option("--data", a.files.data, "samples: .npz, .npy, .csv, or a folder")
       ->required()
       ->type_name("PATH")
@@ -205,6 +207,7 @@ api::Method method_named(const std::string& name) {
 // The texts of `a` must stay as long as what is returned.
 CertifyQuestion question_of(const CertifyArguments& a) {
   CertifyQuestion question;
+  question.output_tensors = a.output_tensors;
   question.files = a.files;
   if (!a.box_columns.empty()) {
     question.files.lower_name = a.box_columns[0];

@@ -80,9 +80,11 @@ struct Tensor {
 /// arithmetic, not for one of its evaluations in floating point.
 class Model {
  public:
-  /// An ONNX file, plain or compressed by gzip; external weights are read from its folder only.
-  /// Errors: BF10xx, all problems of the file together.
-  static Result<Model> load(const std::filesystem::path& path);
+  /// An ONNX or .nnet file, plain or compressed by gzip; external weights are read from its folder
+  /// only. `outputs`: tensors of the file that are to be the outputs instead of its own; what none
+  /// of them depends on is not read. Errors: BF10xx, all problems of the file together.
+  static Result<Model> load(const std::filesystem::path& path,
+                            const std::vector<std::string>& outputs = {});
 
   /// The same from memory; external weights are refused. `name` stands in messages.
   static Result<Model> from_bytes(std::span<const std::byte> bytes,

@@ -31,8 +31,9 @@ Model model_of(ImportedModel imported) {
 
 }  // namespace
 
-Result<Model> Model::load(const std::filesystem::path& path) {
-  return guarded<Model>(kReading, [&] { return model_of(import_model(path)); });
+Result<Model> Model::load(const std::filesystem::path& path,
+                          const std::vector<std::string>& outputs) {
+  return guarded<Model>(kReading, [&] { return model_of(import_model(path, {}, {}, outputs)); });
 }
 
 Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_view name) {

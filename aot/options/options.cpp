@@ -52,10 +52,7 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("MODEL", arguments.model, "ONNX file; -: standard input")
       ->required()
       ->type_name("FILE");
-  app.add_option("--output-tensor", arguments.outputs,
-                 "cut the network at this tensor, which becomes its output; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("NAME");
+  add_output_tensor_option(app, arguments.outputs);
   std::vector<std::string> lowerings = {"generic", "prebuilt", "vector", "tuned"};
   if (reference) lowerings.emplace_back("reference");
   app.add_option("--lowering", arguments.lowering,
@@ -145,6 +142,13 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->type_name("NAME|FILE")
       ->group(kPlannerGroup);
   add_config_option(app, arguments.config);
+}
+
+void add_output_tensor_option(CLI::App& app, std::vector<std::string>& outputs) {
+  app.add_option("--output-tensor", outputs,
+                 "cut the network at this tensor, which becomes its output; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
 }
 
 void add_name_option(CLI::App& app, ModelArguments& arguments) {

@@ -59,6 +59,7 @@ struct ModelArguments {
 // Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference);
 void add_name_option(CLI::App& app, ModelArguments& arguments);
+void add_output_tensor_option(CLI::App& app, std::vector<std::string>& outputs);
 void add_method_option(CLI::App& app, ModelArguments& arguments);
 void add_spec_option(CLI::App& app, ModelArguments& arguments);
 void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
