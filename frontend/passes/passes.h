@@ -116,7 +116,8 @@ void fold_output_spec(Graph& graph, const LinearSpec& spec, bool fold = true);
 // Rounding: the products and sums above.
 bool merge_affine(Graph& graph);
 
-// Neurons z and -z whose values the next layer subtracts are z, without ReLU: relu(z) - relu(-z) = z.
+// Neurons z and -z whose values the next layer subtracts are z, without ReLU: relu(z) - relu(-z) =
+// z.
 //   h = affine x {w; -w; u};  r = relu h;  y = affine r {v, -v, s}
 //     ->   z = affine x {w};  p = affine z {v};  h, r, q of the rest;  y = add q, p
 //   p = relu z;  n = scale z {-1};  q = relu n;  m = scale q {-1};  y = add p, m   ->   y = z
