@@ -69,6 +69,8 @@ ALLOWED = {
                      "aot/verifier/engine_verifier.h"],
     "aot/data/": ["frontend/diagnostic.h", "frontend/graph.h", "frontend/model.h", "frontend/vnnlib/numbers.h",
                   "aot/host/files.h"],
+    "aot/instances/": ["frontend/diagnostic.h", "frontend/model.h", "aot/data/", "aot/host/", "aot/library/bf_aot.h",
+                       "aot/report/html.h", "aot/terminal/"],
     "aot/certify/": HOST + ["aot/data/", "aot/library/bf_aot.h", "aot/report/"],
     "aot/python/": ["bf_aot/bf_aot.h"],
     "aot/measure/": HOST + EMITTER,

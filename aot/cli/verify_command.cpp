@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
+#include <thread>
 
 #include "aot/cli/commands.h"
 #include "aot/decide/branch.h"
@@ -13,6 +16,7 @@
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
+#include "aot/instances/instances.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
@@ -29,14 +33,16 @@ namespace {
 constexpr char kVerifyExamples[] =
     "bf-aot verify model.onnx property.vnnlib\n"
     "bf-aot verify model.onnx property.vnnlib --vnncomp --timeout 116\n"
-    "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)";
+    "bf-aot verify query.vnnlib --network f=model.onnx      (VNN-LIB 2.0)\n"
+    "bf-aot verify --instances instances.csv --results results.csv --jobs 4";
 
 constexpr char kVerifyNotes[] =
     "The first line of the answer is 'verified' (no input violates the property), "
     "'falsified' (an input does, which follows and is proven to), 'unknown', or "
     "'timeout'. What a property file may hold is in docs/reference/properties.md.\n\n"
     "Exit code: 0 verified, 3 falsified, 4 unknown, 5 timeout; with --vnncomp or "
-    "--network 0 for all of these. 1 the input cannot be handled (see the diagnostics), 2"
+    "--network 0 for all of these. With --instances 0, or 1 when some are errors. 1 the input "
+    "cannot be handled (see the diagnostics), 2"
     " wrong usage.";
 
 struct VerifyArguments {
@@ -45,8 +51,10 @@ struct VerifyArguments {
   std::vector<std::string> networks;
   std::string counterexample;
   double timeout = 0;
-  double search = 5;
-  std::optional<double> branch;  // seconds
+  std::optional<double> search, branch;  // seconds
+  std::string instances, results, counterexamples, junit;
+  std::optional<std::size_t> index;
+  int jobs = 0;
   bool competition = false;
   bool json = false;
 
@@ -57,9 +65,48 @@ struct VerifyArguments {
   }
 };
 
+constexpr char kInstances[] = "Many questions";
+
+void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
+  CLI::Option* const instances =
+      app.add_option("--instances", arguments.instances,
+                     "in place of MODEL and PROPERTY: lines onnx,vnnlib,timeout, as in VNN-COMP")
+          ->type_name("FILE")
+          ->group(kInstances);
+  CLI::Option* const results =
+      app.add_option("--results", arguments.results,
+                     "lines category,onnx,vnnlib,prepare_seconds,result,run_seconds; instances "
+                     "that have one are not decided again")
+          ->needs(instances)
+          ->type_name("FILE")
+          ->group(kInstances);
+  instances->needs(results);
+  app.add_option("-j,--jobs", arguments.jobs,
+                 "instances at once, each in a process of its own (default: as many as there are "
+                 "cores)")
+      ->needs(instances)
+      ->check(CLI::Range(1, 256))
+      ->type_name("N")
+      ->group(kInstances);
+  app.add_option("--index", arguments.index, "the only instance that is decided, from 0")
+      ->needs(instances)
+      ->type_name("K")
+      ->group(kInstances);
+  app.add_option("--counterexamples", arguments.counterexamples,
+                 "folder for the counterexamples, in the competitions' syntax")
+      ->needs(instances)
+      ->type_name("FOLDER")
+      ->group(kInstances);
+  app.add_option("--junit", arguments.junit, "JUnit XML, a test for each instance")
+      ->needs(instances)
+      ->type_name("FILE")
+      ->group(kInstances);
+}
+
 void add_options(CLI::App& app, VerifyArguments& arguments) {
   arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, false);
+  app.get_option("MODEL")->required(false);
   app.add_option("PROPERTY", arguments.property, "VNN-LIB file, plain or compressed by gzip")
       ->type_name("FILE");
   arguments.model.method = "auto";
@@ -77,9 +124,10 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
   app.add_option("--timeout", arguments.timeout, "seconds until the answer is 'timeout'")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
-  app.add_option("--search", arguments.search, "most seconds to search for a counterexample")
+  app.add_option("--search", arguments.search,
+                 "most seconds to search for a counterexample (default: 5, with --timeout as long "
+                 "as that allows)")
       ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str()
       ->type_name("S");
   app.add_option("--branch", arguments.branch,
                  "most seconds to split boxes, where few inputs vary; 0: never (default: 20, with "
@@ -92,12 +140,14 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object");
+  add_instance_options(app, arguments);
   set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
 }
 
 // --network NAME=FILE makes the positional MODEL the query. Returns whether the files are complete.
 bool assign_files(VerifyArguments& arguments) {
-  if (arguments.networks.empty()) return !arguments.property.empty();
+  if (arguments.networks.empty())
+    return !arguments.model.model.empty() && !arguments.property.empty();
   if (!arguments.property.empty()) return false;
   arguments.property = arguments.model.model;
   const std::string& network = arguments.networks[0];
@@ -158,10 +208,16 @@ class Counter {
   Stopwatch stopwatch_;
 };
 
+constexpr double kEver = 1e6;
+
 double branch_seconds(const VerifyArguments& arguments) {
-  constexpr double kSeconds = 20, kEver = 1e6;
-  if (arguments.branch) return *arguments.branch;
-  return arguments.timeout > 0 ? kEver : kSeconds;
+  constexpr double kSeconds = 20;
+  return arguments.branch.value_or(arguments.timeout > 0 ? kEver : kSeconds);
+}
+
+double search_seconds(const VerifyArguments& arguments) {
+  constexpr double kSeconds = 5;
+  return arguments.search.value_or(arguments.timeout > 0 ? kEver : kSeconds);
 }
 
 // As the query says, or the option.
@@ -184,8 +240,9 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
   const Sampler network = network_of(arguments, property);
   DecisionSettings settings;
   if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
-  settings.search_seconds = arguments.search;
+  settings.search_seconds = search_seconds(arguments);
   settings.branch_seconds = branch_seconds(arguments);
+  if (arguments.timeout > 0) settings.bound_seconds = arguments.timeout;
   ModelArguments model = arguments.model;
   model.method = "crown";  // until each method is set
   CompileOptions options = compile_options(model);
@@ -195,12 +252,13 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
   std::optional<Counter> counter;
   std::optional<DecisionPhase> phase;
   DecisionCalls calls;
-  calls.make_verifier = [&](Method method, bool split) {
+  calls.make_verifier = [&](const DecisionMethod& asked) {
     counter.reset();
     phase.reset();
-    options.planner.method = method;
-    options.planner.decide = split;
-    if (split && model.batch == 1) options.planner.batch = kBranchBatch;
+    options.planner.method = asked.method;
+    if (!settings.method) options.planner.alpha = asked.alpha;
+    options.planner.decide = asked.branches;
+    if (asked.branches && model.batch == 1) options.planner.batch = kBranchBatch;
     auto plan = std::make_shared<const Plan>(plan_model(model.model, options));
     MadeVerifier made = make_verifier(plan, options, compiler_options(model));
     return DecisionVerifier{std::move(plan), std::move(made.host)};
@@ -303,6 +361,57 @@ int run(const VerifyArguments& arguments) {
   return exit_code(outcome.answer, arguments.wording());
 }
 
+api::Method library_method(const std::string& name) {
+  for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
+                                 api::Method::kAlphaCrown, api::Method::kForward})
+    if (name == api::to_string(each)) return each;
+  throw std::logic_error("no method of the library: " + name);
+}
+
+int run_many(const VerifyArguments& arguments) {
+  const InstanceFile file = read_instances(arguments.instances);
+  if (arguments.index && *arguments.index >= file.instances.size())
+    fail("BF3009", "--index",
+         fmt::format("{} is beyond the {} instances", *arguments.index, file.instances.size()),
+         "they are counted from 0");
+  InstanceSettings settings;
+  if (arguments.model.method != "auto")
+    settings.options.method = library_method(arguments.model.method);
+  if (arguments.model.semantics == "float32") settings.options.semantics = api::Semantics::kFloat32;
+  settings.options.iterations = arguments.model.iterations;
+  settings.options.row_tile = arguments.model.row_tile;
+  settings.options.search_seconds = arguments.search.value_or(kEver);
+  settings.options.branch_seconds = arguments.branch.value_or(kEver);
+  settings.timeout_seconds = arguments.timeout;
+  for (const Instance& instance : file.instances)
+    if (arguments.timeout <= 0 && instance.timeout_seconds <= 0)
+      fail("BF3013", "--timeout", "the instances have no timeouts", "give --timeout S");
+  settings.jobs = arguments.jobs > 0
+                      ? arguments.jobs
+                      : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  settings.index = arguments.index;
+  settings.counterexamples = arguments.counterexamples;
+  settings.junit = arguments.junit;
+  const InstanceTotals totals = run_instances(file, arguments.results, settings);
+  if (arguments.json) {
+    nlohmann::ordered_json json;
+    json["unsat"] = totals.unsat;
+    json["sat"] = totals.sat;
+    json["unknown"] = totals.unknown;
+    json["timeout"] = totals.timeout;
+    json["error"] = totals.error;
+    json["earlier"] = totals.earlier;
+    json["seconds"] = totals.seconds;
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("unsat    {}\nsat      {}\nunknown  {}\ntimeout  {}\nerror    {}\n", totals.unsat,
+               totals.sat, totals.unknown, totals.timeout, totals.error);
+    if (totals.earlier > 0) fmt::print("earlier  {} of these\n", totals.earlier);
+    fmt::print("time     {}, {} jobs\n", duration(totals.seconds), settings.jobs);
+  }
+  return totals.error > 0 ? 1 : 0;
+}
+
 }  // namespace
 
 int verify_command(const Call& call) {
@@ -311,6 +420,11 @@ int verify_command(const Call& call) {
                "bf-aot verify");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
+  if (!arguments.instances.empty()) {
+    if (!arguments.model.model.empty() || !arguments.networks.empty())
+      return usage_error(app, "--instances names the models and properties itself");
+    return run_many(arguments);
+  }
   if (!assign_files(arguments)) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }

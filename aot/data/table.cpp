@@ -77,7 +77,7 @@ double Table::number(std::size_t row, std::size_t column) const {
   return *value;
 }
 
-Table parse_table(std::string_view text, const std::string& where) {
+Table parse_table(std::string_view text, const std::string& where, bool may_have_names) {
   Table table;
   table.where = where;
   std::size_t line_number = 0;
@@ -94,8 +94,9 @@ Table parse_table(std::string_view text, const std::string& where) {
       fail("BF3015", place, "the line is empty");
     }
     std::vector<std::string> cells = cells_of(line, place);
-    if (line_number == 1 && std::any_of(cells.begin(), cells.end(),
-                                        [](const std::string& cell) { return !number_of(cell); })) {
+    if (may_have_names && line_number == 1 &&
+        std::any_of(cells.begin(), cells.end(),
+                    [](const std::string& cell) { return !number_of(cell); })) {
       for (std::string& cell : cells) cell = printable(cell);
       table.names = std::move(cells);
       table.first_line = 2;

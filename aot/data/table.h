@@ -24,6 +24,6 @@ struct Table {
 
 // Throws: BF3001, BF3014, BF3015.
 Table read_table(const std::filesystem::path& path);
-Table parse_table(std::string_view text, const std::string& where);
+Table parse_table(std::string_view text, const std::string& where, bool may_have_names = true);
 
 }  // namespace bf_aot::cli

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "aot/decide/search.h"
-
 namespace bf_aot::cli {
 
 void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& stop,
@@ -20,7 +18,8 @@ void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& s
 
 std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
-                               const StopAsked& stop, const CaseProgress& progress) {
+                               const StopAsked& stop, const CaseProgress& progress,
+                               const SearchStart& start) {
   const Evaluation evaluate = [&](const std::vector<float>& x) { return verifier.evaluate(x); };
   const std::vector<std::size_t> open = cases.open();
   const Stopwatch stopwatch;
@@ -29,7 +28,7 @@ std::optional<Witness> falsify(const HostVerifier& verifier, const Property& pro
     // What is left, shared by the cases that are left.
     const double share =
         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
-    if (auto witness = search_violation(property, open[k], evaluate, check, share, stop))
+    if (auto witness = search_violation(property, open[k], evaluate, check, share, stop, start))
       return witness;
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "aot/decide/cases.h"
+#include "aot/decide/search.h"
 #include "aot/decide/stop.h"
 #include "aot/decide/witness.h"
 #include "aot/verifier/verifier.h"
@@ -22,6 +23,7 @@ void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& s
 // Searches open cases for a violation, for at most `seconds` in all or until a stop is asked for.
 std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
-                               const StopAsked& stop, const CaseProgress& progress);
+                               const StopAsked& stop, const CaseProgress& progress,
+                               const SearchStart& start);
 
 }  // namespace bf_aot::cli

@@ -1,6 +1,8 @@
 #include "aot/decide/decision.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "aot/decide/cases.h"
@@ -15,8 +17,14 @@ namespace {
 constexpr std::size_t kManyCases = 32;
 constexpr std::int64_t kManyElements = 20'000;
 
-// Seconds that boxes are split before the search for a counterexample.
+// Seconds of a search that comes before tighter bounds, and that boxes are split before the one
+// that takes what is left.
+constexpr double kFirstSearch = 0.2;
 constexpr double kFirstBranching = 1;
+constexpr double kSecondSearch = 5;
+
+// Elements of all layers up to which points follow gradients: each takes 200 bytes.
+constexpr std::int64_t kMostGradientElements = 4'000'000;
 
 // Elements of all tensors: what decides whether the backward method is a matter of seconds.
 std::int64_t tensor_elements(const Graph& graph) {
@@ -25,12 +33,19 @@ std::int64_t tensor_elements(const Graph& graph) {
   return count;
 }
 
-std::vector<Method> methods_of(const DecisionSettings& settings, const Graph& graph,
-                               std::size_t cases) {
-  if (settings.method) return {*settings.method};
+// From fast to tight. Where boxes are split, that is worth more than optimised slopes.
+std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
+                                       std::size_t cases, bool branches) {
+  if (settings.method) return {{*settings.method, AlphaRows::kOutputs, branches}};
+  std::vector<DecisionMethod> methods;
   if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
-    return {Method::kIbp, Method::kCrown};
-  return {Method::kCrown};
+    methods.push_back({Method::kIbp});
+  methods.push_back({Method::kCrown, AlphaRows::kOutputs, branches});
+  if (!branches) {
+    methods.push_back({Method::kAlphaCrown});
+    methods.push_back({Method::kAlphaCrown, AlphaRows::kAll});
+  }
+  return methods;
 }
 
 class Decision {
@@ -45,12 +60,20 @@ class Decision {
 
   Outcome run() {
     outcome_.cases = cases_.count();
-    const auto methods = methods_of(settings_, network_.graph(), cases_.count());
-    const double branching = is_branchable(property_) ? settings_.branch_seconds : 0;
-    for (const Method method : methods) {
-      if (is_over()) break;
-      apply(method, method == methods.back() ? branching : 0);
+    const bool branches = is_branchable(property_) && settings_.branch_seconds > 0;
+    const auto methods = methods_of(settings_, network_.graph(), cases_.count(), branches);
+    for (const DecisionMethod& method : methods) {
+      if (is_over() || (method.alpha == AlphaRows::kAll && !has_time_for_all())) break;
+      bound(method);
+      // What is easily found needs no tighter bounds.
+      if (outcome_.methods.size() == 1) search(std::min(settings_.search_seconds, kFirstSearch));
     }
+    // Each takes what the other left open.
+    if (branches && settings_.search_seconds > 0)
+      branch(std::min(settings_.branch_seconds, kFirstBranching));
+    const double left = settings_.search_seconds - searched_;
+    search(branches ? std::min(left, kSecondSearch) : left);
+    if (branches) branch(settings_.branch_seconds);
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) outcome_.answer = Answer::kFalsified;
@@ -75,26 +98,40 @@ class Decision {
     };
   }
 
-  void apply(Method method, double branching) {
+  // Bounds the open cases by a method, whose verifier stays the one that is called.
+  void bound(const DecisionMethod& method) {
     const Stopwatch making;
     network_.release();
-    const DecisionVerifier made = calls_.make_verifier(method, branching > 0);
-    const HostVerifier& verifier = *made.host;
-    outcome_.make_seconds += making.seconds();
-    outcome_.methods.emplace_back(to_string(method));
-    if (made.plan->config.semantics == Semantics::kFloat32Exact) check_.use_evaluation(&verifier);
-    const Stopwatch deciding;
-    verify_cases(verifier, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
-    const double first =
-        settings_.search_seconds > 0 ? std::min(branching, kFirstBranching) : branching;
-    branch(verifier, *made.plan, first);
-    if (outcome_.methods.size() == 1) search(verifier);
-    if (branching > first) branch(verifier, *made.plan, branching);
-    outcome_.decide_seconds += deciding.seconds();
+    gradients_.reset();
     check_.use_evaluation(nullptr);
+    made_ = calls_.make_verifier(method);
+    if (made_.plan->config.semantics == Semantics::kFloat32Exact)
+      check_.use_evaluation(made_.host.get());
+    outcome_.make_seconds += making.seconds();
+    outcome_.methods.emplace_back(method.name());
+    const Stopwatch deciding;
+    verify_cases(*made_.host, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
+    bounding_ = deciding.seconds();
+    outcome_.decide_seconds += bounding_;
   }
 
-  void branch(const HostVerifier& verifier, const Plan& plan, double seconds) {
+  // Optimised rows of the outputs took bounding_ for a few tiles of rows. Hidden layers have as
+  // many tiles as their rows fill, each on a shorter way.
+  bool has_time_for_all() const {
+    const Plan& plan = *made_.plan;
+    double rows = 0, outputs = 1;
+    for (const LayerId id : plan.layer_ids()) {
+      const Layer& layer = plan.layer(id);
+      if (plan.is_head(id))
+        outputs = std::max(outputs, static_cast<double>(layer.out));
+      else if (layer.is_affine() && (layer.relu || layer.function))
+        rows += layer.out;
+    }
+    constexpr double kTile = 16;
+    return bounding_ * (rows / kTile) / std::ceil(outputs / kTile) <= settings_.bound_seconds;
+  }
+
+  void branch(double seconds) {
     if (is_over() || seconds <= 0) return;
     const auto progress = [this](std::uint64_t boxes, double proven) {
       DecisionProgress of;
@@ -103,16 +140,31 @@ class Decision {
       of.proven = proven;
       calls_.progress(of);
     };
-    const auto found = branch_and_bound(verifier, plan, property_, cases_, seconds, calls_.stop,
-                                        progress, outcome_.branched);
+    const Stopwatch deciding;
+    const auto found = branch_and_bound(*made_.host, *made_.plan, property_, cases_, seconds,
+                                        calls_.stop, progress, outcome_.branched);
     // Of functions without rational values the check may leave open what bounds prove.
     if (found) outcome_.witness = check_.prove(found->property_case, found->x);
+    outcome_.decide_seconds += deciding.seconds();
   }
 
-  void search(const HostVerifier& verifier) {
-    if (is_over()) return;
-    outcome_.witness = falsify(verifier, property_, cases_, check_, settings_.search_seconds,
-                               calls_.stop, case_progress(DecisionPhase::kSearch));
+  void search(double seconds) {
+    if (is_over() || (seconds <= 0 && searches_ > 0)) return;
+    const Stopwatch deciding;
+    if (!gradients_ && has_gradients()) gradients_.emplace(*made_.plan);
+    SearchStart start;
+    start.seed = ++searches_;
+    if (gradients_) start.gradients = &*gradients_;
+    outcome_.witness = falsify(*made_.host, property_, cases_, check_, seconds, calls_.stop,
+                               case_progress(DecisionPhase::kSearch), start);
+    searched_ += deciding.seconds();
+    outcome_.decide_seconds += deciding.seconds();
+  }
+
+  bool has_gradients() const {
+    std::int64_t elements = 0;
+    for (const Layer& layer : made_.plan->layers) elements += layer.out;
+    return elements <= kMostGradientElements;
   }
 
   const Stopwatch stopwatch_;
@@ -123,9 +175,20 @@ class Decision {
   WitnessCheck check_{property_, network_};
   Cases cases_;
   Outcome outcome_;
+  DecisionVerifier made_;                  // of the last method
+  std::optional<RowGradients> gradients_;  // of its plan
+  unsigned searches_ = 0;
+  double searched_ = 0;  // seconds
+  double bounding_ = 0;  // seconds of the last method's bounds
 };
 
 }  // namespace
+
+std::string DecisionMethod::name() const {
+  std::string text(to_string(method));
+  if (alpha == AlphaRows::kAll) text += " all";
+  return text;
+}
 
 Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,
                const DecisionCalls& calls) {

@@ -21,9 +21,12 @@ namespace bf_aot::cli {
 enum class Answer : std::uint8_t { kVerified, kFalsified, kUnknown, kTimeout };
 
 struct DecisionSettings {
-  std::optional<Method> method;  // none: crown, after ibp for many cases or large networks
-  double search_seconds = 5;     // most, to search for a counterexample
-  double branch_seconds = 20;    // most, to split boxes where few inputs vary
+  // None: crown, after ibp for many cases or large networks, and then alpha-crown where boxes are
+  // not split: first of the outputs' rows, then of all where the time allows it.
+  std::optional<Method> method;
+  double search_seconds = 5;   // most, to search for a counterexample
+  double branch_seconds = 20;  // most, to split boxes where few inputs vary
+  double bound_seconds = 60;   // within which alpha-crown of all rows is expected to end
 };
 
 enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit };
@@ -41,10 +44,18 @@ struct DecisionVerifier {
   std::unique_ptr<const HostVerifier> host;
 };
 
+// How a verifier bounds.
+struct DecisionMethod {
+  Method method = Method::kCrown;
+  AlphaRows alpha = AlphaRows::kOutputs;
+  bool branches = false;  // for branch_and_bound, too
+
+  std::string name() const;  // "alpha-crown", "alpha-crown all"
+};
+
 // What a decision asks of its caller, on the thread that decides.
 struct DecisionCalls {
-  // split: the verifier is for branch_and_bound, too.
-  std::function<DecisionVerifier(Method method, bool split)> make_verifier;
+  std::function<DecisionVerifier(const DecisionMethod& asked)> make_verifier;
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
 };
@@ -60,10 +71,10 @@ struct Outcome {
   double decide_seconds = 0;  // with verifiers that are made
 };
 
-// Decides a property of a network: bounds by the methods in order, and after the first of them a
-// search, which may save the others. With the last one boxes are split: for a short time before the
-// search, which most properties of few inputs do not need then. Verified is proven by bounds,
-// falsified by a witness whose rounding is counted; a stop leaves unknown.
+// Decides a property of a network: bounds by the methods in order, with a short search for a
+// counterexample behind the first; then boxes are split for a short time, searched for what is left
+// of its time, and split for theirs. Verified is proven by bounds, falsified by a witness whose
+// rounding is counted; a stop leaves unknown.
 // Throws: BF3408 when the property is about another network, BF3306, and what the caller's
 // functions throw.
 Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,

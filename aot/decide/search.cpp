@@ -12,19 +12,23 @@ using Point = std::vector<float>;
 
 constexpr std::size_t kAllCorners = 6;  // free inputs up to which every corner is tried
 constexpr int kRandomPoints = 300;
+constexpr int kFewPoints = 32;  // before points that follow gradients
+constexpr std::size_t kFewInputs = 16;
 constexpr int kProofs = 20;  // attempts to prove a point, each an evaluation in slow arithmetic
 
 class Search {
  public:
   Search(const Property& property, std::size_t index, const Evaluation& evaluate,
-         const WitnessCheck& check, double seconds, const StopAsked& stop)
+         const WitnessCheck& check, double seconds, const StopAsked& stop, const SearchStart& start)
       : property_(property),
         case_(property.cases[index]),
         index_(index),
         evaluate_(evaluate),
         check_(check),
         seconds_(seconds),
-        stop_(stop) {
+        stop_(stop),
+        gradients_(start.gradients),
+        random_(start.seed) {
     for (std::size_t i = 0; i < case_.box.lower.size(); ++i) {
       lower_.push_back(static_cast<float>(case_.box.lower[i]));
       upper_.push_back(static_cast<float>(case_.box.upper[i]));
@@ -38,25 +42,18 @@ class Search {
 
   std::optional<Witness> run() {
     try_fixed_points();
-    std::uniform_real_distribution<float> unit(0, 1);
-    for (int k = 0; k < kRandomPoints && go_on(); ++k) {
-      Point point = centre();
-      const bool corner = k % 2 == 0;
-      for (const std::size_t i : free_) {
-        const float t = corner ? std::round(unit(random_)) : unit(random_);
-        point[i] = std::clamp(lower_[i] * (1 - t) + upper_[i] * t, lower_[i], upper_[i]);
+    for (int k = 0; k < (gradients_ == nullptr ? kRandomPoints : kFewPoints) && go_on(); ++k)
+      visit(random_point(k % 2 == 0));
+    for (int round = 0; go_on() && !free_.empty(); ++round) {
+      // Of few inputs the differences are cheap, and find what lies behind steps.
+      const bool slopes = gradients_ != nullptr && (round % 2 == 0 || free_.size() > kFewInputs);
+      if (slopes) {
+        descend_together(round);
+      } else {
+        descend();
+        best_score_ = std::numeric_limits<double>::infinity();  // start elsewhere
+        visit(random_point(false));
       }
-      visit(point);
-    }
-    while (go_on() && !free_.empty()) {
-      descend();
-      best_score_ = std::numeric_limits<double>::infinity();  // start elsewhere
-      Point point = centre();
-      for (const std::size_t i : free_) {
-        const float t = unit(random_);
-        point[i] = std::clamp(lower_[i] * (1 - t) + upper_[i] * t, lower_[i], upper_[i]);
-      }
-      visit(point);
     }
     return std::move(found_);
   }
@@ -66,6 +63,8 @@ class Search {
   struct Term {
     std::vector<std::pair<std::size_t, double>> outputs, inputs;
     double limit = 0;
+    int row = -1;  // of the property; the outputs' part is `sign` times it
+    float sign = 1;
   };
 
   Term to_term(const Condition& condition) const {
@@ -75,11 +74,23 @@ class Search {
         term.outputs.emplace_back(k, condition.negated ? -factor.get_d() : factor.get_d());
     for (const auto& [k, factor] : condition.inputs) term.inputs.emplace_back(k, factor.get_d());
     term.limit = condition.limit.get_d();
+    term.row = condition.row;
+    term.sign = condition.negated ? -1.0F : 1.0F;
     return term;
   }
 
   bool go_on() const {
     return !found_ && proofs_ < kProofs && stopwatch_.seconds() < seconds_ && !stop_();
+  }
+
+  Point random_point(bool corner) {
+    std::uniform_real_distribution<float> unit(0, 1);
+    Point point = centre();
+    for (const std::size_t i : free_) {
+      const float t = corner ? std::round(unit(random_)) : unit(random_);
+      point[i] = std::clamp(lower_[i] * (1 - t) + upper_[i] * t, lower_[i], upper_[i]);
+    }
+    return point;
   }
 
   Point centre() const {
@@ -160,6 +171,106 @@ class Search {
     }
   }
 
+  // ---- Gradients: points side by side, [inputs][kSide].
+
+  static constexpr std::size_t kSide = RowGradients::kPoints;
+
+  Point point_of(const std::vector<float>& x, std::size_t p) const {
+    Point point(lower_.size());
+    for (std::size_t i = 0; i < point.size(); ++i) point[i] = x[i * kSide + p];
+    return point;
+  }
+
+  // How far a term of the point is from holding; rows: [rows][kSide].
+  double term_value(const Term& term, const std::vector<float>& rows, const std::vector<float>& x,
+                    std::size_t p) const {
+    double value = -term.limit;
+    if (term.row >= 0)
+      value +=
+          static_cast<double>(term.sign * rows[static_cast<std::size_t>(term.row) * kSide + p]);
+    for (const auto& [i, factor] : term.inputs)
+      value += factor * static_cast<double>(x[i * kSide + p]);
+    return value;
+  }
+
+  double clause_value(std::size_t clause, const std::vector<float>& rows,
+                      const std::vector<float>& x, std::size_t p) const {
+    double worst = -std::numeric_limits<double>::infinity();
+    for (const Term& term : clauses_[clause]) worst = std::max(worst, term_value(term, rows, x, p));
+    return worst;
+  }
+
+  // The clause that is nearest to holding.
+  std::size_t nearest_clause(const std::vector<float>& rows, const std::vector<float>& x,
+                             std::size_t p) const {
+    std::size_t nearest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < clauses_.size(); ++c)
+      if (const double value = clause_value(c, rows, x, p); value < least) {
+        least = value;
+        nearest = c;
+      }
+    return nearest;
+  }
+
+  // Points that go down the slope of the terms of a clause that do not hold, by steps of the sign
+  // that become shorter. The odd points of a round aim at one clause each; the points of every
+  // other round begin by going along a random combination of the rows.
+  void descend_together(int round) {
+    constexpr int kSteps = 40, kDiversified = 5;
+    std::vector<float> x(lower_.size() * kSide);
+    for (std::size_t p = 0; p < kSide; ++p) {
+      const Point point = p == 0 && round == 0 ? best_ : random_point(p % 4 == 1);
+      for (std::size_t i = 0; i < point.size(); ++i) x[i * kSide + p] = point[i];
+    }
+    const auto count = static_cast<std::size_t>(std::max<std::size_t>(property_.rows.size(), 1));
+    std::vector<float> weights(count * kSide), random_weights(count * kSide);
+    std::uniform_real_distribution<float> both(-1, 1);
+    for (float& weight : random_weights) weight = both(random_);
+    for (int step = 0; step < kSteps && go_on(); ++step) {
+      const std::vector<float>& rows = gradients_->rows(x);
+      std::fill(weights.begin(), weights.end(), 0.0F);
+      std::vector<std::vector<std::pair<std::size_t, double>>> of_inputs(kSide);
+      for (std::size_t p = 0; p < kSide; ++p) {
+        const std::size_t nearest = nearest_clause(rows, x, p);
+        if (clause_value(nearest, rows, x, p) <= 0 && go_on()) visit(point_of(x, p));
+        const std::size_t aim =
+            p % 2 == 0 ? nearest
+                       : (p / 2 + static_cast<std::size_t>(round) * kSide / 2) % clauses_.size();
+        if (round % 2 == 1 && step < kDiversified) continue;
+        const double worst = clause_value(aim, rows, x, p);
+        for (const Term& term : clauses_[aim]) {
+          const double value = term_value(term, rows, x, p);
+          if (value <= 0 && value < worst) continue;
+          if (term.row >= 0) weights[static_cast<std::size_t>(term.row) * kSide + p] += term.sign;
+          for (const auto& each : term.inputs) of_inputs[p].push_back(each);
+        }
+      }
+      if (found_) return;
+      const bool random = round % 2 == 1 && step < kDiversified;
+      const std::vector<float>& slope = gradients_->gradient(random ? random_weights : weights);
+      const float length = 0.35F * static_cast<float>(kSteps - step) / kSteps;
+      move(x, slope, of_inputs, length);
+    }
+  }
+
+  // Against the sign of the slope, by a part of the box's width.
+  void move(std::vector<float>& x, const std::vector<float>& slope,
+            const std::vector<std::vector<std::pair<std::size_t, double>>>& of_inputs,
+            float length) const {
+    std::vector<float> all(slope);
+    for (std::size_t p = 0; p < kSide; ++p)
+      for (const auto& [i, factor] : of_inputs[p]) all[i * kSide + p] += static_cast<float>(factor);
+    for (const std::size_t i : free_) {
+      const float by = length * (upper_[i] - lower_[i]);
+      for (std::size_t p = 0; p < kSide; ++p) {
+        float& at = x[i * kSide + p];
+        const float down = all[i * kSide + p];
+        at = std::clamp(at - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
+      }
+    }
+  }
+
   const Property& property_;
   const PropertyCase& case_;
   const std::size_t index_;
@@ -167,8 +278,9 @@ class Search {
   const WitnessCheck& check_;
   const double seconds_;
   const StopAsked& stop_;
+  RowGradients* const gradients_;
+  std::mt19937 random_;
   const Stopwatch stopwatch_;
-  std::mt19937 random_{1};
   Point lower_, upper_;  // the case's box, rounded
   std::vector<std::size_t> free_;
   std::vector<std::vector<Term>> clauses_;
@@ -182,8 +294,9 @@ class Search {
 
 std::optional<Witness> search_violation(const Property& property, std::size_t index,
                                         const Evaluation& evaluate, const WitnessCheck& check,
-                                        double seconds, const StopAsked& stop) {
-  return Search(property, index, evaluate, check, seconds, stop).run();
+                                        double seconds, const StopAsked& stop,
+                                        const SearchStart& start) {
+  return Search(property, index, evaluate, check, seconds, stop, start).run();
 }
 
 }  // namespace bf_aot::cli

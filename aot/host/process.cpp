@@ -14,36 +14,39 @@
 #include <cstring>
 #include <string_view>
 
-#include "aot/host/interrupt.h"
 #include "aot/host/progress.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
-namespace {
 
-struct Pipe {
+// Between this process and one that it starts.
+struct ProcessPipe {
   int read = -1;
   int write = -1;
 
-  Pipe() {
+  ProcessPipe() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
       fail("BF3201", "", fmt::format("cannot make a pipe: {}", std::strerror(errno)));
     read = ends[0];
     write = ends[1];
   }
-  ~Pipe() {
+  ~ProcessPipe() {
     close_end(read);
     close_end(write);
   }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
+  ProcessPipe(const ProcessPipe&) = delete;
+  ProcessPipe& operator=(const ProcessPipe&) = delete;
 
   static void close_end(int& end) {
     if (end >= 0) close(end);
     end = -1;
   }
 };
+
+namespace {
+
+using Pipe = ProcessPipe;
 
 // In the child: never returns. Reports errno of what failed through `failure`.
 [[noreturn]] void become(const std::vector<char*>& arguments, const char* folder, const Pipe& out,
@@ -182,6 +185,91 @@ ProcessResult run_apart(const std::function<std::string()>& work, double timeout
   set_child_group(0);
   throw_if_interrupted();
   return result;
+}
+
+struct ProcessPool::Running {
+  std::size_t id = 0;
+  pid_t child = -1;
+  double timeout_seconds = 0;
+  bool late = false;
+  ProcessPipe out, errors;
+  ProcessResult result;
+  Stopwatch stopwatch;
+
+  bool is_open() const { return out.read >= 0 || errors.read >= 0; }
+};
+
+ProcessPool::ProcessPool(int jobs) : jobs_(static_cast<std::size_t>(std::max(jobs, 1))) {}
+
+ProcessPool::~ProcessPool() {
+  for (const auto& each : running_) kill(-each->child, SIGKILL);
+  for (const auto& each : running_) (void)wait_for(each->child);
+}
+
+void ProcessPool::start(std::size_t id, const std::function<std::string()>& work,
+                        double timeout_seconds) {
+  BF_CHECK(!is_full());
+  auto made = std::make_unique<Running>();
+  made->id = id;
+  made->timeout_seconds = timeout_seconds;
+  std::fflush(nullptr);  // else both would write what is buffered
+  {
+    const SignalBlock block;
+    made->child = fork();
+    if (made->child == 0) {
+      setpgid(0, 0);
+      reset_signals();
+    } else if (made->child > 0) {
+      setpgid(made->child, made->child);
+    }
+  }
+  if (made->child == 0) work_apart(work, made->out, made->errors);
+  if (made->child < 0) fail("BF3201", "", fmt::format("cannot fork: {}", std::strerror(errno)));
+  Pipe::close_end(made->out.write);
+  Pipe::close_end(made->errors.write);
+  made->stopwatch = {};
+  running_.push_back(std::move(made));
+}
+
+void ProcessPool::read_from(Running& running, short out_events, short error_events) {
+  if (out_events != 0 && !drain(running.out.read, running.result.output))
+    Pipe::close_end(running.out.read);
+  if (error_events != 0 && !drain(running.errors.read, running.result.errors))
+    Pipe::close_end(running.errors.read);
+}
+
+ProcessPool::Ended ProcessPool::take(std::size_t index) {
+  const std::unique_ptr<Running> ended = std::move(running_[index]);
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
+  ended->result.exit_code = wait_for(ended->child);
+  return {ended->id, std::move(ended->result), ended->stopwatch.seconds(), ended->late};
+}
+
+ProcessPool::Ended ProcessPool::wait() {
+  BF_CHECK(!is_empty());
+  constexpr int kLongestWait = 1000;  // milliseconds
+  while (true) {
+    throw_if_interrupted();
+    std::vector<pollfd> polls;
+    int longest = kLongestWait;
+    for (const auto& each : running_) {
+      polls.push_back({each->out.read, POLLIN, 0});  // closed: -1, which poll passes over
+      polls.push_back({each->errors.read, POLLIN, 0});
+      if (each->timeout_seconds <= 0 || each->late) continue;
+      const double left = each->timeout_seconds - each->stopwatch.seconds();
+      if (left <= 0) {
+        kill(-each->child, SIGKILL);
+        each->late = true;
+      } else {
+        longest = std::min(longest, static_cast<int>(std::min(left, 10.0) * 1000) + 1);
+      }
+    }
+    if (poll(polls.data(), polls.size(), longest) < 0) continue;  // a signal
+    for (std::size_t i = 0; i < running_.size(); ++i)
+      read_from(*running_[i], polls[2 * i].revents, polls[2 * i + 1].revents);
+    for (std::size_t i = 0; i < running_.size(); ++i)
+      if (!running_[i]->is_open()) return take(i);
+  }
 }
 
 std::optional<std::string> find_program(const std::string& name) {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "aot/host/interrupt.h"
 
 namespace bf_aot::cli {
 
@@ -24,6 +28,39 @@ ProcessResult run_process(const std::vector<std::string>& arguments,
 // memory that runs out, is its exit code, and what it printed on standard error is in `errors`.
 // Ended by SIGTERM after so many seconds; 0: never. Throws: BF3201; Interrupted.
 ProcessResult run_apart(const std::function<std::string()>& work, double timeout_seconds);
+
+// Works that run in copies of this process, several at once. Not for processes with threads.
+class ProcessPool {
+ public:
+  explicit ProcessPool(int jobs);
+  ~ProcessPool();  // ends those that run
+  ProcessPool(const ProcessPool&) = delete;
+  ProcessPool& operator=(const ProcessPool&) = delete;
+
+  bool is_full() const { return running_.size() >= jobs_; }
+  bool is_empty() const { return running_.empty(); }
+
+  // As run_apart(), without waiting. Not when is_full(). After the time SIGKILL ends it.
+  void start(std::size_t id, const std::function<std::string()>& work, double timeout_seconds);
+
+  struct Ended {
+    std::size_t id = 0;
+    ProcessResult result;
+    double seconds = 0;
+    bool late = false;  // ended as its time was over
+  };
+  // Waits for one to end. Not when is_empty(). Throws: Interrupted.
+  Ended wait();
+
+ private:
+  struct Running;
+  void read_from(Running& running, short out_events, short error_events);
+  Ended take(std::size_t index);
+
+  CleanupPending pending_;  // signals wait until the copies are ended
+  std::size_t jobs_;
+  std::vector<std::unique_ptr<Running>> running_;
+};
 
 // The path of an executable: `name` itself when it holds a slash (made absolute), else searched in
 // $PATH. Empty when there is none.

@@ -117,6 +117,10 @@ class Model {
 /// kForward is for dense layers with ReLU alone.
 enum class Method : std::uint8_t { kIbp, kCrownIbp, kCrown, kAlphaCrown, kForward };
 
+/// Whose rows choose slopes with kAlphaCrown: the outputs' and the specification's, or those of
+/// unstable hidden neurons, too, which is tighter and takes longer.
+enum class AlphaRows : std::uint8_t { kOutputs, kAll };
+
 /// "crown-ibp", as the program's --method.
 const char* to_string(Method method) noexcept;
 
@@ -139,7 +143,8 @@ enum class Semantics {
 struct Options {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
-  int iterations = 20;             ///< of kAlphaCrown: 1 to 1000
+  int iterations = 20;                    ///< of kAlphaCrown: 1 to 1000
+  AlphaRows alpha = AlphaRows::kOutputs;  ///< of kAlphaCrown
   int row_tile = 0;                ///< rows of backward bounds made together, 2 to 2^20; 0 chooses
   std::int64_t memory_budget = 0;  ///< bytes of one workspace; 0: none
   int batch = 1;                   ///< boxes that a workspace has room for, 1 to 65536

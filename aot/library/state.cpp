@@ -92,6 +92,7 @@ CompileOptions compile_options(const PlanSettings& settings) {
   options.planner.target = find_target("host");
   options.planner.profile = host_profile();
   options.planner.iterations = settings.iterations;
+  if (settings.alpha == AlphaRows::kAll) options.planner.alpha = bf_aot::AlphaRows::kAll;
   options.planner.row_tile = settings.row_tile;
   options.planner.memory_budget = settings.memory_budget;
   if (settings.semantics == Semantics::kFloat32 || settings.semantics == Semantics::kFloat32Flushed)
@@ -107,7 +108,7 @@ CompileOptions compile_options(const Model& model, const Options& options,
                                const Specification& specification) {
   CompileOptions compiling =
       compile_options(PlanSettings{options.method, options.iterations, options.row_tile,
-                                   options.memory_budget, options.semantics});
+                                   options.memory_budget, options.semantics, options.alpha});
   if (options.batch < 1 || options.batch > kMostBatch)
     refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
   if (options.threads < 1 || options.threads > kMostThreads)

@@ -59,6 +59,7 @@ struct PlanSettings {
   int row_tile = 0;
   std::int64_t memory_budget = 0;
   Semantics semantics = Semantics::kReal;
+  AlphaRows alpha = AlphaRows::kOutputs;
 };
 void check(const PlanSettings& settings);
 CompileOptions compile_options(const PlanSettings& settings);

@@ -15,7 +15,7 @@ constexpr char kDeciding[] = "deciding the property";
 Method to_method(const std::string& name) {
   for (const Method each :
        {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
-    if (name == to_string(each)) return each;
+    if (name.substr(0, name.find(' ')) == to_string(each)) return each;
   throw std::logic_error("no method of the interface: " + name);
 }
 
@@ -75,6 +75,7 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   if (options.method) settings.method = to_internal(*options.method);
   settings.search_seconds = options.search_seconds;
   settings.branch_seconds = options.branch_seconds;
+  if (options.timeout_seconds > 0) settings.bound_seconds = options.timeout_seconds;
   check_seconds("search_seconds", options.search_seconds);
   check_seconds("branch_seconds", options.branch_seconds);
   check_seconds("timeout_seconds", options.timeout_seconds);
@@ -87,10 +88,11 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   compiling.spec = to_spec(property);
 
   cli::DecisionCalls calls;
-  calls.make_verifier = [&](bf_aot::Method method, bool split) {
-    compiling.planner.method = method;
-    compiling.planner.decide = split;
-    compiling.planner.batch = split ? cli::kBranchBatch : 1;
+  calls.make_verifier = [&](const cli::DecisionMethod& asked) {
+    compiling.planner.method = asked.method;
+    compiling.planner.alpha = asked.alpha;
+    compiling.planner.decide = asked.branches;
+    compiling.planner.batch = asked.branches ? cli::kBranchBatch : 1;
     auto plan = plan_for(model, compiling);
     auto host = std::make_unique<const cli::EngineVerifier>(plan, false);
     return cli::DecisionVerifier{std::move(plan), std::move(host)};

@@ -131,6 +131,12 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);
+  app.add_option("--alpha", arguments.alpha,
+                 "alpha-crown: whose slopes are improved: those of the outputs' rows, or of all "
+                 "unstable neurons', which is tighter and takes longer")
+      ->check(CLI::IsMember({"outputs", "all"}))
+      ->capture_default_str()
+      ->group(kPlannerGroup);
   app.add_option("--disable-pass", arguments.disabled_passes,
                  "leave out a pass; may be repeated (see bf-aot inspect --list-passes)")
       ->allow_extra_args(false)
@@ -258,6 +264,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.batch = arguments.batch;
   options.planner.workers = arguments.workers;
   options.planner.iterations = arguments.iterations;
+  if (arguments.alpha == to_string(AlphaRows::kAll)) options.planner.alpha = AlphaRows::kAll;
   options.planner.decide = arguments.decide;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",

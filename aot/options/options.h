@@ -51,6 +51,7 @@ struct ModelArguments {
   std::string tuning_log;
   std::string profile;  // a name or a file; empty: of the target
   int iterations = 20;
+  std::string alpha = "outputs";
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
   SearchArguments search;
   std::string config;  // read by parse()

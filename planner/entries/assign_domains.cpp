@@ -63,8 +63,11 @@ DomainChoice choose(const Plan& plan, LayerId index) {
       break;
   }
   if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
-  if (head && plan.config.method == Method::kAlphaCrown && has_slopes(plan, index))
+  const bool optimised = plan.config.method == Method::kAlphaCrown && has_slopes(plan, index);
+  if (optimised && head)
     return {index, Domain::kOptimised, false, "slopes chosen for each of its rows", 0};
+  if (optimised && active && plan.config.alpha == AlphaRows::kAll)
+    return {index, Domain::kOptimised, true, "slopes chosen for each of its unstable neurons", 0};
   if (head || factor) return {index, Domain::kBackward, false, "backward bounds of its rows", 0};
   return {index, Domain::kBackward, true,
           layer.relu ? "backward bounds of its unstable neurons"

@@ -356,6 +356,7 @@ Json options_json(const PlannerConfig& config) {
                  {"flags", config.target.flags}}}};
   if (config.workers > 1) json["workers"] = config.workers;
   if (config.decide) json["decide"] = true;
+  if (config.alpha != AlphaRows::kOutputs) json["alpha"] = to_string(config.alpha);
   // Present only in a deliberately unsound plan, so that none can pass for a sound one.
   if (!config.dropped_error_terms.empty()) json["dropped_error_terms"] = config.dropped_error_terms;
   return json;

@@ -45,6 +45,10 @@ enum class Domain : std::uint8_t {
   kForward,    // interval, then lines that went forward with the intervals
 };
 
+// Which rows choose slopes with method alpha-crown: the outputs' and the specification's, or those
+// of unstable hidden neurons, too.
+enum class AlphaRows : std::uint8_t { kOutputs, kAll };
+
 // What one task of a plan covers.
 enum class Granularity : std::uint8_t {
   kStep,    // a step: a kernel or a routine with its checks
@@ -74,6 +78,7 @@ struct PlannerConfig {
   Target target;
   int row_tile = 0;     // rows of a backward tile; 0: chosen by the planner
   int iterations = 20;  // of optimised slopes: backward passes of each row, 1 to 1000
+  AlphaRows alpha = AlphaRows::kOutputs;
 
   Granularity granularity = Granularity::kRegion;
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
@@ -95,6 +100,7 @@ struct PlannerConfig {
 
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
+std::string_view to_string(AlphaRows rows);
 std::string_view to_string(Lowering lowering);
 std::string_view to_string(Arithmetic arithmetic);
 std::string_view to_string(Semantics semantics);

@@ -101,6 +101,16 @@ std::string_view to_string(Method method) {
   return {};
 }
 
+std::string_view to_string(AlphaRows rows) {
+  switch (rows) {
+    case AlphaRows::kOutputs:
+      return "outputs";
+    case AlphaRows::kAll:
+      return "all";
+  }
+  return "?";
+}
+
 std::string_view to_string(Domain domain) {
   switch (domain) {
     case Domain::kInterval:

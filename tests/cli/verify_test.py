@@ -215,12 +215,18 @@ class Branch(PropertyCase):
         self.assertEqual((found["boxes"], found["points"], found["branch_seconds"]), (0, 0, 0))
 
     def test_verifies(self):
-        self.assert_not_split(self.decide("-7", "--branch", "0", code=4, box=RIGHT))
+        self.assert_not_split(self.decide("-7", "--branch", "0", "--method", "crown", code=4,
+                                         box=RIGHT))
         found = self.decide("-7", code=0, box=RIGHT)
         self.assertEqual((found["verdict"], found["verified_cases"]), ("verified", 1))
         self.assertGreater(found["boxes"], 1)
         self.assertGreater(found["branch_seconds"], 0)
         self.assertIsNone(found["counterexample"])
+
+    def test_optimised_slopes_come_where_boxes_are_not_split(self):
+        found = self.decide("-7", "--branch", "0", code=0, box=RIGHT)
+        self.assertEqual((found["verdict"], found["boxes"]), ("verified", 0))
+        self.assertEqual(found["methods"], ["crown", "alpha-crown"])
 
     def test_falsifies(self):
         self.assert_not_split(self.decide("-6.501", "--branch", "0", code=4))
@@ -249,7 +255,7 @@ class Branch(PropertyCase):
         output, _ = self.run_tool("verify", TINY, path, *options, "5")
         self.assertRegex(output, r"(?m)^split    [0-9]+ boxes and [0-9]+ points in ")
         self.assertTrue(output.startswith("verified\n"))
-        output, _ = self.run_tool("verify", TINY, path, *options, "0", code=4)
+        output, _ = self.run_tool("verify", TINY, path, *options, "0", "--method", "crown", code=4)
         self.assertNotIn("split", output)
         self.assertTrue(output.startswith("unknown\n"))
         output, _ = self.run_tool("verify", TINY, path, *options, "5", "--vnncomp")

@@ -41,6 +41,7 @@ constexpr int kWays = 4;
 PlannerConfig configured(Method method, int way) {
   PlannerConfig config = planner_config(method, Lowering::kPrebuilt, engine_targets().back());
   config.iterations = 3;
+  if (way != 0) config.alpha = AlphaRows::kAll;
   if (way == 1 || way == 3) config.batch = 16;
   if (way == 3) config.workers = 2;
   if (way == 2) {

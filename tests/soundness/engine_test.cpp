@@ -61,6 +61,7 @@ class EngineTest : public ::testing::TestWithParam<Method> {
     config.iterations = 3;
     if (pick(random_, 0, 2) == 0) config.batch = kBatch;
     if (pick(random_, 0, 3) == 0) config.workers = 2;
+    if (n % 2 == 0) config.alpha = AlphaRows::kAll;
     return config;
   }
 

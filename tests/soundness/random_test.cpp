@@ -184,7 +184,9 @@ class RandomNetworks : public ::testing::TestWithParam<Configuration> {
     for (int family = 0; family < kFamilies; ++family)
       for (int i = 0; i < nets_per_family_; ++i) {
         nets_.push_back(random_net(random_, static_cast<Family>(family)));
-        add(config, in_sample(configuration, family, i));
+        PlannerConfig own = config;
+        if (i % 2 == 0) own.alpha = AlphaRows::kAll;
+        add(own, in_sample(configuration, family, i));
       }
     if (config.lowering == Lowering::kTuned) {
       EXPECT_GE(schedules_.size(), 30U);
