@@ -75,8 +75,8 @@ void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
           ->group(kInstances);
   CLI::Option* const results =
       app.add_option("--results", arguments.results,
-                     "lines category,onnx,vnnlib,prepare_seconds,result,run_seconds; instances "
-                     "that have one are not decided again")
+                     "answers, a line for each, as VNN-COMP writes them; instances that have a "
+                     "line are not decided again")
           ->needs(instances)
           ->type_name("FILE")
           ->group(kInstances);
