@@ -15,7 +15,7 @@ import numpy as np
 import bf_aot
 
 HERE = pathlib.Path(__file__).parent
-LIBRARIES = ["-lprotobuf-lite", "-lfmt", "-lz", "-lmpfr", "-lgmpxx", "-lgmp", "-pthread"]
+LIBRARIES = ["-lprotobuf-lite", "-lfmt", "-lz", "-lnettle", "-lmpfr", "-lgmpxx", "-lgmp", "-pthread"]
 ROUNDS = 3
 
 
