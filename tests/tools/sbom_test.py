@@ -16,7 +16,7 @@ sys.path.insert(0, str(SOURCE / "tests/cli"))
 from spdx import check_document  # noqa: E402
 
 PACKAGES = {"protobuf": "protobuf", "protobuf-lite": "protobuf", "fmt": "fmt", "z": "zlib",
-            "gmp": "gmp", "gmpxx": "gmp", "mpfr": "mpfr", "zip": "libzip",
+            "gmp": "gmp", "gmpxx": "gmp", "mpfr": "mpfr", "zip": "libzip", "nettle": "nettle",
             "png16": "libpng"}
 # Of the compiler and the system.
 SYSTEM = {"stdc++", "m", "gcc_s", "c", "pthread", "dl", "c++", "c++abi", "asan", "ubsan"}
