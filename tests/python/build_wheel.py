@@ -55,7 +55,8 @@ def main():
         defines["CMAKE_CXX_COMPILER_LAUNCHER"] = "ccache"
     settings = [f"build-dir={work / 'build'}"]
     settings += [f"cmake.define.{name}={value}" for name, value in defines.items()]
-    options = [word for setting in settings for word in ("-C", setting)]
+    # The short -C is of pip 23.1, which Debian 12 does not have yet.
+    options = [word for setting in settings for word in ("--config-settings", setting)]
     # The tools of the environment, whatever else is in $PATH.
     os.environ["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     run(python, *PIP, "wheel", source, "--no-build-isolation", "--no-deps", "-w", work / "wheels",

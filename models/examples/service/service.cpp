@@ -100,6 +100,8 @@ void answer(std::deque<Request>& requests) {
   if (count > 0)
     status = network_bounds_batch(count, lower.data(), upper.data(), out_lower.data(),
                                   out_upper.data(), statuses.data(), workspace, sizeof workspace);
+  bool any_refused = false;
+  for (const bf_status each : statuses) any_refused = any_refused || each != BF_OK;
   std::size_t box = 0;
   for (const Request& request : taken) {
     std::string& answers = request.from->answers;
@@ -108,8 +110,9 @@ void answer(std::deque<Request>& requests) {
       answers += "error: a request is " + std::to_string(2 * kInputs) + " numbers\n";
       continue;
     }
-    // A box that is refused, of which others in the call know nothing, has a status of its own.
-    const bf_status own = statuses[box] != BF_OK ? statuses[box] : status;
+    // A box that is refused has a status of its own, and the call its status; the others have their
+    // bounds. A call that is refused itself has no statuses.
+    const bf_status own = any_refused ? statuses[box] : status;
     if (own != BF_OK) {
       answers += std::string("error: ") + network_status_text(own) + "\n";
     } else {
