@@ -16,6 +16,7 @@
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"
 #include "tests/soundness/engine_call.h"
+#include "tests/soundness/float32.h"
 #include "tests/soundness/general.h"
 #include "tests/soundness/random_net.h"
 
@@ -68,16 +69,6 @@ std::vector<mpq_class> rows_of(const LinearSpec& spec, const std::vector<float>&
     made.push_back(std::move(sum));
   }
   return made;
-}
-
-std::vector<float> random_point_in(const FloatBox& box, Random& random) {
-  std::vector<float> x(box.lower.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double t = pick(random, 0, 2) == 0 ? pick(random, 0, 1) : pick(random, 0, 4096) / 4096.0;
-    const double low = static_cast<double>(box.lower[i]), high = static_cast<double>(box.upper[i]);
-    x[i] = std::clamp(static_cast<float>(low + t * (high - low)), box.lower[i], box.upper[i]);
-  }
-  return x;
 }
 
 // What code that keeps to the plan's chains may make of it, each product fused into its sum or not.
@@ -240,8 +231,6 @@ Graph sum_graph(const std::vector<std::vector<double>>& rows, bool dense) {
   graph.nodes.push_back({conv, {x}, y, "sum"});
   return graph;
 }
-
-constexpr double kOmega = 0x1p24;  // omega + 1 is omega in float32
 
 // Whether the row's value at a point of ones lies outside of its bounds there.
 bool leaves(const Graph& graph, const LinearSpec& spec, Semantics semantics,
