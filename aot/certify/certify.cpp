@@ -8,6 +8,7 @@
 #include <set>
 
 #include "aot/data/array.h"
+#include "aot/data/directed.h"
 #include "aot/host/interrupt.h"
 #include "aot/host/progress.h"
 #include "frontend/diagnostic.h"
@@ -90,14 +91,6 @@ struct Boxes {
   }
 };
 
-// The exact sum of a and b rounded toward -infinity or infinity.
-double directed_sum(double a, double b, bool up) {
-  const double sum = a + b, b_part = sum - a;
-  const double error = (a - (sum - b_part)) + (b - b_part);
-  if (up ? error > 0 : error < 0) return std::nextafter(sum, up ? INFINITY : -INFINITY);
-  return sum;
-}
-
 // Answers of a network about samples: one kind of question. Not for several threads.
 class Answerer {
  public:
@@ -173,8 +166,8 @@ class Answerer {
       SampleResult& result = results[k];
       const double label = data_.labels[indices[k]];
       const double distance = question_.within->below;
-      const double least = directed_sum(label, -distance, true);
-      const double most = directed_sum(label, distance, false);
+      const double least = sum(label, -distance, true);
+      const double most = sum(label, distance, false);
       result.margin = std::numeric_limits<double>::infinity();
       bool inside = true, right = true;
       const std::vector<float> y = evaluate(boxes, k);
@@ -244,8 +237,10 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
   const Normalisation& n = question.normalisation;
   const api::Options& bounds = question.options.bounds;
   std::string text = fmt::format(
-      "{} {} eps {} within {} scale {} mean {} std {} range {} {} method {} {} {} decide {} {}",
-      BF_VERSION_STRING, sha256(read_data_file(model)), numbers_text(question.eps),
+      "{} {} first {} layout {} {} eps {} within {} scale {} mean {} std {} range {} {} method {} "
+      "{} {} decide {} {}",
+      BF_VERSION_STRING, sha256(read_data_file(model)), question.first, question.channels_first,
+      question.channels_last, numbers_text(question.eps),
       question.within ? question.within->text : "", n.scale ? n.scale->text : "",
       numbers_text(n.mean), numbers_text(n.deviation), n.range ? n.range->first.text : "",
       n.range ? n.range->second.text : "", api::to_string(bounds.method),
@@ -319,6 +314,7 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   for (const vnnlib::Number& eps : question.eps) run.radii.emplace_back(eps.text);
   if (run.radii.empty()) run.radii.emplace_back();
   run.thresholds = question.thresholds;
+  run.first = question.first;
   run.names = data.names;
   run.labels = data.labels;
   run.jobs = question.options.bounds.threads;

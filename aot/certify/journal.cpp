@@ -21,14 +21,6 @@ constexpr char kHead[] = "eps,sample,name,label,answer,status,margin,rival";
 constexpr api::Robustness kAll[] = {api::Robustness::kCertified, api::Robustness::kFalsified,
                                     api::Robustness::kUnknown, api::Robustness::kWrong};
 
-// In double quotes where that is needed.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string head_of(const CertifyRun& run, std::size_t outputs) {
   std::string head = kHead;
   if (run.task == CertifyTask::kWithin)
@@ -69,7 +61,7 @@ std::vector<SampleResult> Journal::read_earlier(const std::string& question) con
     const auto status = std::find_if(std::begin(kAll), std::end(kAll), [&](api::Robustness each) {
       return cells[5] == to_string(each);
     });
-    result.sample = static_cast<std::size_t>(table.number(i, 1));
+    result.sample = static_cast<std::size_t>(table.number(i, 1)) - run_.first;
     if (radius == run_.radii.end() || status == std::end(kAll) ||
         result.sample >= run_.names.size())
       damaged();
@@ -89,8 +81,8 @@ std::vector<SampleResult> Journal::read_earlier(const std::string& question) con
 
 std::string Journal::row(const SampleResult& result) const {
   std::string text = fmt::format(
-      "{},{},{},{},{},{},{:.9g},{}", run_.radii[result.radius], result.sample,
-      cell(run_.names[result.sample]),
+      "{},{},{},{},{},{},{:.9g},{}", run_.radii[result.radius], run_.first + result.sample,
+      table_cell(run_.names[result.sample]),
       run_.labels.empty() ? std::string() : fmt::format("{}", run_.labels[result.sample]),
       result.answer, to_string(result.robustness), result.margin, result.rival);
   for (std::size_t i = 0; i < result.lower.size(); ++i)

@@ -19,7 +19,7 @@ enum class CertifyTask : std::uint8_t {
 // One sample at one radius.
 struct SampleResult {
   std::size_t radius = 0;  // index into the radii
-  std::size_t sample = 0;  // index into the data
+  std::size_t sample = 0;  // index into the samples of the run
   api::Robustness robustness = api::Robustness::kUnknown;
   std::size_t answer = 0, rival = 0;  // classes, of kClasses; rival: the row, of kRows
   double margin = 0;                  // above 0: certified; see CertifiedSample
@@ -36,6 +36,7 @@ struct CertifyRun {
   std::size_t outputs = 0;            // of the model: classes of kClasses
   std::vector<std::string> radii;     // as typed; one empty text where the data have boxes
   std::vector<double> thresholds;     // least certified accuracy of each radius, or empty
+  std::size_t first = 0;              // index in the data of the first sample
   std::vector<std::string> names;     // of the samples
   std::vector<double> labels;         // of the samples; or empty
   std::vector<SampleResult> results;  // in the order in which they were made

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "aot/data/dataset.h"
+#include "aot/data/directed.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph.h"
 
@@ -33,47 +34,16 @@ void put_channels_first(std::vector<double>& values, const std::vector<std::int6
   }
 }
 
-// ---------------------------------------------------------------------------------------------
-// Directed rounding: the double next to the exact result on the side of `up`, itself where the
-// result is a double. Overflow is infinite, and refused when it becomes a float.
-
-double step(double x, bool up) {
-  return std::nextafter(x, up ? INFINITY : -INFINITY);
-}
-
-double add(double a, double b, bool up) {
-  const double sum = a + b;
-  if (!std::isfinite(sum)) return sum;
-  // a + b = sum + error exactly (Knuth's TwoSum).
-  const double b_part = sum - a;
-  const double error = (a - (sum - b_part)) + (b - b_part);
-  return (up ? error > 0 : error < 0) ? step(sum, up) : sum;
-}
-
-double divide(double a, double b, bool up) {
-  const double quotient = a / b;
-  if (!std::isfinite(quotient)) return quotient;
-  // The residual a - quotient b, b > 0, has the sign of the error. It is exact but where it
-  // underflows: there one step is always taken.
-  if (std::fabs(a) < 0x1p-900 || std::fabs(quotient) < 0x1p-900)
-    return a == 0 ? quotient : step(quotient, up);
-  const double error = std::fma(-quotient, b, a);
-  return (up ? error > 0 : error < 0) ? step(quotient, up) : quotient;
-}
-
 // x divided by an exact positive number, known between two doubles.
 double divide(double x, const vnnlib::Number& by, bool up) {
-  return divide(x, (x >= 0) == up ? by.below : by.above, up);
+  return quotient(x, (x >= 0) == up ? by.below : by.above, up);
 }
 
-float to_float(double x, bool up, const std::string& where) {
+float float_end(double x, bool up, const std::string& where) {
   if (!(std::fabs(x) <= static_cast<double>(FLT_MAX)))
     fail("BF3007", where, "the normalised number is beyond the range of float32",
          "check --scale, --mean and --std");
-  const float nearest = static_cast<float>(x);
-  const auto back = static_cast<double>(nearest);
-  if (up) return back < x ? std::nextafterf(nearest, INFINITY) : nearest;
-  return back > x ? std::nextafterf(nearest, -INFINITY) : nearest;
+  return to_float(x, up);
 }
 
 const vnnlib::Number& of_channel(const std::vector<vnnlib::Number>& numbers, std::size_t channel) {
@@ -84,7 +54,7 @@ const vnnlib::Number& of_channel(const std::vector<vnnlib::Number>& numbers, std
 double normalised(double x, std::size_t channel, const Normalisation& n, bool up) {
   if (!n.mean.empty()) {
     const vnnlib::Number& mean = of_channel(n.mean, channel);
-    x = add(x, up ? -mean.below : -mean.above, up);
+    x = sum(x, up ? -mean.below : -mean.above, up);
   }
   return n.deviation.empty() ? x : divide(x, of_channel(n.deviation, channel), up);
 }
@@ -97,8 +67,8 @@ double scaled(double x, const Normalisation& n, bool up) {
 template <class LowerEnd, class UpperEnd>
 void add_ends(SampleBox& box, const LowerEnd& lower_end, const UpperEnd& upper_end,
               const std::string& place) {
-  box.lower.push_back(to_float(lower_end(false), false, place));
-  box.upper.push_back(to_float(upper_end(true), true, place));
+  box.lower.push_back(float_end(lower_end(false), false, place));
+  box.upper.push_back(float_end(upper_end(true), true, place));
   box.inner_lower.push_back(lower_end(true));
   box.inner_upper.push_back(upper_end(false));
 }
@@ -180,12 +150,12 @@ SampleBox perturb(const ModelSamples& samples, std::size_t index, const vnnlib::
     check_value(values[i], n, place);
     const std::size_t channel = samples.channel[i];
     const auto lower_end = [&](bool up) {
-      double end = add(scaled(values[i], n, up), up ? -eps.below : -eps.above, up);
+      double end = sum(scaled(values[i], n, up), up ? -eps.below : -eps.above, up);
       if (n.range) end = std::max(end, up ? n.range->first.above : n.range->first.below);
       return normalised(end, channel, n, up);
     };
     const auto upper_end = [&](bool up) {
-      double end = add(scaled(values[i], n, up), up ? eps.above : eps.below, up);
+      double end = sum(scaled(values[i], n, up), up ? eps.above : eps.below, up);
       if (n.range) end = std::min(end, up ? n.range->second.above : n.range->second.below);
       return normalised(end, channel, n, up);
     };

@@ -58,6 +58,13 @@ std::vector<std::string> cells_of(std::string_view line, const std::string& plac
 
 }  // namespace
 
+std::string table_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
 std::optional<std::size_t> Table::column(const std::string& name) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) return std::nullopt;

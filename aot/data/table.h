@@ -22,6 +22,9 @@ struct Table {
   double number(std::size_t row, std::size_t column) const;
 };
 
+// A cell as it is written: in double quotes where that is needed.
+std::string table_cell(const std::string& text);
+
 // Throws: BF3001, BF3014, BF3015.
 Table read_table(const std::filesystem::path& path);
 Table parse_table(std::string_view text, const std::string& where, bool may_have_names = true);

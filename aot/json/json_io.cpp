@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "aot/data/array.h"
+#include "aot/data/directed.h"
 #include "aot/json/json_reader.h"
 #include "aot/json/read_text.h"
 #include "frontend/diagnostic.h"
@@ -57,14 +58,11 @@ bool holds_doubles(const JsonAt& root) {
   return root.has("dtype") && *root.key("dtype").value == "float64";
 }
 
-// The float nearest to x, moved one step if it is on the wrong side of x.
 float outward(double x, bool up, const std::string& where) {
   if (std::fabs(x) > static_cast<double>(FLT_MAX))
     fail("BF3007", where, fmt::format("{} is beyond the range of float32", x),
          "boxes must be bounded; scale the inputs");
-  const float nearest = static_cast<float>(x);
-  if (up) return static_cast<double>(nearest) < x ? std::nextafterf(nearest, INFINITY) : nearest;
-  return static_cast<double>(nearest) > x ? std::nextafterf(nearest, -INFINITY) : nearest;
+  return to_float(x, up);
 }
 
 void expect_count(std::size_t found, int expected, const std::string& where,

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "aot/data/directed.h"
 #include "aot/engine/engine.h"
 #include "aot/library/state.h"
 
@@ -72,26 +73,16 @@ class Workspace {
   Memory memory_;
 };
 
-// The nearest float32 that is not above x, or not below it; infinite where there is none.
-float round_down(double x) {
-  const auto near = static_cast<float>(x);
-  return near > x ? std::nextafter(near, -INFINITY) : near;
-}
-
-float round_up(double x) {
-  return -round_down(-x);
-}
-
 // The least boxes of float32 around others. NaN stays NaN, and an end above the other one so.
 struct FloatBoxes {
   FloatBoxes(std::span<const double> of_lower, std::span<const double> of_upper)
       : lower(of_lower.size()), upper(of_upper.size()) {
-    std::ranges::transform(of_lower, lower.begin(), round_down);
-    std::ranges::transform(of_upper, upper.begin(), round_up);
+    std::ranges::transform(of_lower, lower.begin(), [](double x) { return to_float(x, false); });
+    std::ranges::transform(of_upper, upper.begin(), [](double x) { return to_float(x, true); });
     for (std::size_t i = 0; i < std::min(lower.size(), upper.size()); ++i)
       if (of_lower[i] > of_upper[i]) {
-        lower[i] = round_up(of_lower[i]);
-        upper[i] = round_down(of_upper[i]);
+        lower[i] = to_float(of_lower[i], true);
+        upper[i] = to_float(of_upper[i], false);
       }
   }
 

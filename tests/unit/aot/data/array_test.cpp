@@ -167,6 +167,10 @@ TEST(TableOfText, ReadsCellsAndNames) {
   EXPECT_EQ(table.number(1, 1), -45);
   EXPECT_EQ(table.place(1), "t.csv:3");
   EXPECT_EQ(parse_table("1,2\n3,4\n", "t").names.size(), 0U);
+  for (const char* text : {"plain", "a,b", "\"", "a\"\"b, c"}) {
+    const Table written = parse_table(table_cell(text) + ",1\n", "t", false);
+    EXPECT_EQ(written.rows[0][0], text);
+  }
 }
 
 TEST(TableOfText, NamesTheLineOfAProblem) {
