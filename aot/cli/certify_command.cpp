@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <thread>
 
 #include "aot/certify/certify.h"
@@ -19,6 +18,7 @@
 #include "aot/host/report.h"
 #include "aot/json/json_io.h"
 #include "aot/options/help.h"
+#include "aot/options/library_options.h"
 #include "aot/options/options.h"
 #include "aot/terminal/terminal.h"
 #include "frontend/diagnostic.h"
@@ -55,7 +55,7 @@ struct CertifyArguments {
   int jobs = 0;
   int batch = 8;
   std::size_t first = 0, count = 0;
-  bool decide = false;
+  bool decide = false, flush_to_zero = false;
   double decide_seconds = 5;
   std::string csv, junit, html, counterexamples;
   bool json = false;
@@ -143,9 +143,13 @@ void add_options(CLI::App& app, CertifyArguments& a) {
       ->capture_default_str()
       ->group("Work");
   app.add_option("--semantics", a.semantics,
-                 "what bounds hold for: real, or float32, every evaluation in float32")
-      ->check(CLI::IsMember({"real", "float32"}))
+                 "what bounds hold for: real; float32, every evaluation in float32; or "
+                 "float32-exact, the evaluation of this program")
+      ->check(CLI::IsMember({"real", "float32", "float32-exact"}))
       ->capture_default_str()
+      ->group("Work");
+  app.add_flag("--flush-to-zero", a.flush_to_zero,
+               "float32: also where operations take subnormal numbers for zero")
       ->group("Work");
   app.add_flag("--decide", a.decide,
                "search and split where bounds leave a sample open, as verify does")
@@ -197,13 +201,6 @@ std::vector<vnnlib::Number> decimals(const std::vector<std::string>& texts, cons
   return numbers;
 }
 
-api::Method method_named(const std::string& name) {
-  for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
-                                 api::Method::kAlphaCrown, api::Method::kForward})
-    if (name == api::to_string(each)) return each;
-  throw std::logic_error("no method of the library: " + name);
-}
-
 // The texts of `a` must stay as long as what is returned.
 CertifyQuestion question_of(const CertifyArguments& a) {
   CertifyQuestion question;
@@ -230,7 +227,7 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   }
   question.channels_last = a.layout == "hwc";
   question.channels_first = a.layout == "chw";
-  if (!a.within.empty()) question.within = decimal(a.within, "--within", false);
+  if (!a.within.empty()) question.within = decimal(a.within, "--within", true);
   if (!a.rows.empty()) question.rows = read_spec(a.rows);
   if (a.thresholds.size() > 1 && a.thresholds.size() != a.eps.size())
     fail("BF3013", "--min-certified",
@@ -238,9 +235,8 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   question.thresholds = a.thresholds;
   question.first = a.first;
   question.count = a.count;
-  question.options.bounds.method = method_named(a.method);
-  question.options.bounds.semantics =
-      a.semantics == "float32" ? api::Semantics::kFloat32 : api::Semantics::kReal;
+  question.options.bounds.method = library_method(a.method);
+  question.options.bounds.semantics = library_semantics(a.semantics, a.flush_to_zero);
   question.options.bounds.iterations = a.iterations;
   question.options.bounds.batch = a.batch;
   question.options.bounds.threads =
@@ -308,7 +304,7 @@ void write_counterexamples(const std::string& path, const CertifyRun& run,
   for (const SampleResult& result : run.results) {
     if (result.counterexample.empty()) continue;
     x.values.insert(x.values.end(), result.counterexample.begin(), result.counterexample.end());
-    sample.values.push_back(static_cast<double>(result.sample));
+    sample.values.push_back(static_cast<double>(run.first + result.sample));
     label.values.push_back(run.labels[result.sample]);
     eps.values.push_back(run.radii[result.radius].empty() ? 0
                                                           : std::stod(run.radii[result.radius]));

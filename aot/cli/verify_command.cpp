@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "aot/cli/commands.h"
@@ -19,6 +19,7 @@
 #include "aot/instances/instances.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
+#include "aot/options/library_options.h"
 #include "aot/options/options.h"
 #include "aot/terminal/terminal.h"
 #include "aot/verifier/verifier.h"
@@ -281,6 +282,12 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
   return outcome;
 }
 
+std::vector<std::string> names_of(const std::vector<DecisionMethod>& methods) {
+  std::vector<std::string> names;
+  for (const DecisionMethod& each : methods) names.push_back(each.name());
+  return names;
+}
+
 nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
                                const Outcome& outcome) {
   nlohmann::ordered_json json;
@@ -288,7 +295,7 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
   json["property"] = property.file_name;
   json["semantics"] = to_string(semantics_of(arguments, property));
   json["verdict"] = word(outcome.answer, Wording::kPlain);
-  json["methods"] = outcome.methods;
+  json["methods"] = names_of(outcome.methods);
   json["cases"] = outcome.cases;
   json["verified_cases"] = outcome.verified_cases;
   json["boxes"] = outcome.branched.boxes;
@@ -314,7 +321,7 @@ void print_plain(const Outcome& outcome) {
     fmt::print("\n{}\nviolates case {}, clause {}: {}\n", plain_text(*outcome.witness),
                outcome.witness->property_case, outcome.witness->clause, proof_of(*outcome.witness));
   std::string methods;
-  for (const std::string& method : outcome.methods)
+  for (const std::string& method : names_of(outcome.methods))
     methods += (methods.empty() ? "" : ", ") + method;
   fmt::print("\ncases    {} of {} verified\n", outcome.verified_cases, outcome.cases);
   if (!methods.empty()) fmt::print("methods  {}\n", methods);
@@ -361,11 +368,21 @@ int run(const VerifyArguments& arguments) {
   return exit_code(outcome.answer, arguments.wording());
 }
 
-api::Method library_method(const std::string& name) {
-  for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
-                                 api::Method::kAlphaCrown, api::Method::kForward})
-    if (name == api::to_string(each)) return each;
-  throw std::logic_error("no method of the library: " + name);
+// What the library takes; other options would be left out of what is answered.
+constexpr std::string_view kOfInstances[] = {
+    "instances",  "results",  "jobs",    "index",   "counterexamples", "junit",
+    "json",       "method",   "timeout", "search",  "branch",          "semantics",
+    "iterations", "row-tile", "quiet",   "verbose", "flush-to-zero"};
+
+// An option that does not go with --instances; empty: none was given.
+std::string option_of_one(const CLI::App& app) {
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->count() == 0 || option->get_positional()) continue;
+    const std::vector<std::string>& names = option->get_lnames();
+    if (names.empty() || std::ranges::find(kOfInstances, names.front()) == std::end(kOfInstances))
+      return option->get_name();
+  }
+  return {};
 }
 
 int run_many(const VerifyArguments& arguments) {
@@ -377,7 +394,8 @@ int run_many(const VerifyArguments& arguments) {
   InstanceSettings settings;
   if (arguments.model.method != "auto")
     settings.options.method = library_method(arguments.model.method);
-  if (arguments.model.semantics == "float32") settings.options.semantics = api::Semantics::kFloat32;
+  settings.options.semantics =
+      library_semantics(arguments.model.semantics, arguments.model.flush_to_zero);
   settings.options.iterations = arguments.model.iterations;
   settings.options.row_tile = arguments.model.row_tile;
   settings.options.search_seconds = arguments.search.value_or(kEver);
@@ -423,6 +441,8 @@ int verify_command(const Call& call) {
   if (!arguments.instances.empty()) {
     if (!arguments.model.model.empty() || !arguments.networks.empty())
       return usage_error(app, "--instances names the models and properties itself");
+    if (const std::string other = option_of_one(app); !other.empty())
+      return usage_error(app, other + " does not go with --instances");
     return run_many(arguments);
   }
   if (!assign_files(arguments)) {

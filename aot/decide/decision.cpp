@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t kManyCases = 32;
 constexpr std::int64_t kManyElements = 20'000;
 
-// Seconds of a search that comes before tighter bounds, and that boxes are split before the one
-// that takes what is left.
+// Seconds of the search that comes before tighter bounds.
 constexpr double kFirstSearch = 0.2;
+// Seconds that boxes are split first, and of the search between that and splitting them to the end.
 constexpr double kFirstBranching = 1;
-constexpr double kSecondSearch = 5;
+constexpr double kSearchBetween = 5;
 
 // Elements of all layers up to which points follow gradients: each takes 200 bytes.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
@@ -65,14 +65,15 @@ class Decision {
     for (const DecisionMethod& method : methods) {
       if (is_over() || (method.alpha == AlphaRows::kAll && !has_time_for_all())) break;
       bound(method);
-      // What is easily found needs no tighter bounds.
-      if (outcome_.methods.size() == 1) search(std::min(settings_.search_seconds, kFirstSearch));
+      // What is easily found needs no tighter bounds. Where boxes are split, points of them are
+      // tried, too, and most properties need no more.
+      if (!branches && outcome_.methods.size() == 1)
+        search(std::min(settings_.search_seconds, kFirstSearch));
     }
-    // Each takes what the other left open.
     if (branches && settings_.search_seconds > 0)
       branch(std::min(settings_.branch_seconds, kFirstBranching));
     const double left = settings_.search_seconds - searched_;
-    search(branches ? std::min(left, kSecondSearch) : left);
+    search(branches ? std::min(left, kSearchBetween) : left);
     if (branches) branch(settings_.branch_seconds);
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
@@ -108,15 +109,15 @@ class Decision {
     if (made_.plan->config.semantics == Semantics::kFloat32Exact)
       check_.use_evaluation(made_.host.get());
     outcome_.make_seconds += making.seconds();
-    outcome_.methods.emplace_back(method.name());
+    outcome_.methods.push_back(method);
     const Stopwatch deciding;
     verify_cases(*made_.host, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
     bounding_ = deciding.seconds();
     outcome_.decide_seconds += bounding_;
   }
 
-  // Optimised rows of the outputs took bounding_ for a few tiles of rows. Hidden layers have as
-  // many tiles as their rows fill, each on a shorter way.
+  // What optimised rows of the outputs took, times how many more tiles of rows hidden layers have:
+  // more than it will be, since these pass fewer layers, and stable neurons have no rows.
   bool has_time_for_all() const {
     const Plan& plan = *made_.plan;
     double rows = 0, outputs = 1;
@@ -127,8 +128,9 @@ class Decision {
       else if (layer.is_affine() && (layer.relu || layer.function))
         rows += layer.out;
     }
-    constexpr double kTile = 16;
-    return bounding_ * (rows / kTile) / std::ceil(outputs / kTile) <= settings_.bound_seconds;
+    constexpr double kTile = 16;  // about what a tile has
+    const double expected = bounding_ * (rows / kTile) / std::ceil(outputs / kTile);
+    return stopwatch_.seconds() + expected <= settings_.bound_seconds;
   }
 
   void branch(double seconds) {

@@ -26,7 +26,7 @@ struct DecisionSettings {
   std::optional<Method> method;
   double search_seconds = 5;   // most, to search for a counterexample
   double branch_seconds = 20;  // most, to split boxes where few inputs vary
-  double bound_seconds = 60;   // within which alpha-crown of all rows is expected to end
+  double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
 };
 
 enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit };
@@ -65,16 +65,16 @@ struct Outcome {
   bool stopped = false;              // undecided, as a stop was asked for
   std::optional<Witness> witness;
   std::size_t cases = 0, verified_cases = 0;
-  std::vector<std::string> methods;  // that were run
+  std::vector<DecisionMethod> methods;  // that were run
   BranchTotals branched;
   double seconds = 0, make_seconds = 0;
   double decide_seconds = 0;  // with verifiers that are made
 };
 
 // Decides a property of a network: bounds by the methods in order, with a short search for a
-// counterexample behind the first; then boxes are split for a short time, searched for what is left
-// of its time, and split for theirs. Verified is proven by bounds, falsified by a witness whose
-// rounding is counted; a stop leaves unknown.
+// counterexample behind the first where boxes are not split; where they are, they are for a short
+// time. The search then takes what is left of its time, and boxes are split for theirs. Verified is
+// proven by bounds, falsified by a witness whose rounding is counted; a stop leaves unknown.
 // Throws: BF3408 when the property is about another network, BF3306, and what the caller's
 // functions throw.
 Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,

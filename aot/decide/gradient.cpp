@@ -28,10 +28,6 @@ inline void add_scaled(float* to, float factor, const float* from) {
   for (std::size_t p = 0; p < kPoints; ++p) to[p] += factor * from[p];
 }
 
-inline void add(float* to, const float* from) {
-  for (std::size_t p = 0; p < kPoints; ++p) to[p] += from[p];
-}
-
 BF_CLONES void dense_forward(const float* weight, int rows, int columns, const float* in,
                              float* out) {
   for (int i = 0; i < rows; ++i) {
@@ -53,59 +49,41 @@ BF_CLONES void dense_backward(const float* weight, int rows, int columns, const 
   }
 }
 
-BF_CLONES void conv_forward(const ConvGeometry& g, const float* weight, const float* in,
-                            float* out) {
-  for_each_product(g, [&](std::int64_t o, std::int64_t w, std::int64_t i) {
-    add_scaled(out + at(o), weight[w], in + at(i));
-  });
-}
-
-BF_CLONES void conv_backward(const ConvGeometry& g, const float* weight, const float* out,
-                             float* in) {
-  for_each_product(g, [&](std::int64_t o, std::int64_t w, std::int64_t i) {
-    add_scaled(in + at(i), weight[w], out + at(o));
-  });
-}
-
-// visit(output, weight, input) for the products of a sparse map or a gather map.
-template <class Visit>
-void for_each_entry(const SparseMap& map, const std::vector<float>& weight, const Visit& visit) {
-  for (std::size_t i = 0; i + 1 < map.row_start.size(); ++i)
-    for (std::int32_t k = map.row_start[i]; k < map.row_start[i + 1]; ++k)
-      visit(static_cast<std::int64_t>(i), weight[static_cast<std::size_t>(k)],
-            map.column[static_cast<std::size_t>(k)]);
-}
-
 std::int64_t source_of(const GatherMap& map, std::int64_t i) {
   return map.source.empty() ? i : map.source[static_cast<std::size_t>(i)];
 }
 
-void term_forward(const Term& term, int out_count, const float* in, float* out) {
+// visit(output, weight, input) for the products of a term with `outputs` outputs.
+template <class Visit>
+inline void for_each_product_of(const Term& term, int outputs, const Visit& visit) {
+  const float* const weight = term.weight.data();
   if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
-    conv_forward(conv->geometry, term.weight.data(), in, out);
-  } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
-    for_each_entry(*sparse, term.weight, [&](std::int64_t o, float w, std::int64_t i) {
-      add_scaled(out + at(o), w, in + at(i));
+    for_each_product(conv->geometry, [&](std::int64_t o, std::int64_t w, std::int64_t i) {
+      visit(o, weight[w], i);
     });
+  } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+    for (std::int64_t o = 0; o < outputs; ++o) {
+      const auto row = static_cast<std::size_t>(o);
+      for (std::int32_t k = sparse->row_start[row]; k < sparse->row_start[row + 1]; ++k)
+        visit(o, weight[k], sparse->column[static_cast<std::size_t>(k)]);
+    }
   } else {
     const auto& gather = std::get<GatherMap>(term.map);
-    for (std::int64_t o = 0; o < out_count; ++o)
-      if (const std::int64_t i = source_of(gather, o); i >= 0) add(out + at(o), in + at(i));
+    for (std::int64_t o = 0; o < outputs; ++o)
+      if (const std::int64_t i = source_of(gather, o); i >= 0) visit(o, 1.0F, i);
   }
 }
 
-void term_backward(const Term& term, int out_count, const float* out, float* in) {
-  if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
-    conv_backward(conv->geometry, term.weight.data(), out, in);
-  } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
-    for_each_entry(*sparse, term.weight, [&](std::int64_t o, float w, std::int64_t i) {
-      add_scaled(in + at(i), w, out + at(o));
-    });
-  } else {
-    const auto& gather = std::get<GatherMap>(term.map);
-    for (std::int64_t o = 0; o < out_count; ++o)
-      if (const std::int64_t i = source_of(gather, o); i >= 0) add(in + at(i), out + at(o));
-  }
+BF_CLONES void term_forward(const Term& term, int outputs, const float* in, float* out) {
+  for_each_product_of(term, outputs, [&](std::int64_t o, float weight, std::int64_t i) {
+    add_scaled(out + at(o), weight, in + at(i));
+  });
+}
+
+BF_CLONES void term_backward(const Term& term, int outputs, const float* out, float* in) {
+  for_each_product_of(term, outputs, [&](std::int64_t o, float weight, std::int64_t i) {
+    add_scaled(in + at(i), weight, out + at(o));
+  });
 }
 
 float slope(const Function& function, float z) {

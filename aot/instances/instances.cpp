@@ -211,9 +211,9 @@ class Runner {
       publish_file(settings_.counterexamples / name, result.counterexample);
     }
     std::ofstream stream(results_, std::ios::binary | std::ios::app);
-    stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", file_.category, instance.onnx,
-                          instance.vnnlib, result.prepare_seconds, to_string(result.answer),
-                          result.run_seconds);
+    stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", table_cell(file_.category),
+                          table_cell(instance.onnx), table_cell(instance.vnnlib),
+                          result.prepare_seconds, to_string(result.answer), result.run_seconds);
     stream.close();
     if (!stream) fail("BF3102", printable(results_.string()), "cannot write");
     keep(std::move(result));

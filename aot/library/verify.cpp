@@ -12,11 +12,11 @@ namespace {
 
 constexpr char kDeciding[] = "deciding the property";
 
-Method to_method(const std::string& name) {
+Method to_method(bf_aot::Method method) {
   for (const Method each :
        {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
-    if (name.substr(0, name.find(' ')) == to_string(each)) return each;
-  throw std::logic_error("no method of the interface: " + name);
+    if (to_internal(each) == method) return each;
+  throw std::logic_error("no method of the interface");
 }
 
 Phase to_phase(cli::DecisionPhase phase) {
@@ -59,7 +59,8 @@ VerifyResult to_result(const cli::Outcome& outcome) {
   if (outcome.witness) result.counterexample = to_counterexample(*outcome.witness);
   result.cases = outcome.cases;
   result.verified_cases = outcome.verified_cases;
-  for (const std::string& name : outcome.methods) result.methods.push_back(to_method(name));
+  for (const cli::DecisionMethod& each : outcome.methods)
+    result.methods.push_back(to_method(each.method));
   result.boxes = outcome.branched.boxes;
   result.points = outcome.branched.points;
   result.plan_seconds = outcome.make_seconds;

@@ -138,6 +138,24 @@ class Certify(CertifyCase):
                              model=CONTROLLER)
         self.assertEqual(found["radii"][0]["wrong"], 3)
 
+    def test_samples_are_those_of_the_data(self):
+        options = (*SCALED, "--eps", "0.1", "--first", "70", "--count", "10", "--decide",
+                   "--decide-seconds", "2", "--counterexamples", "c.npz", "--csv", "c.csv")
+        self.certify(*options)
+        self.assertEqual([int(row["sample"]) for row in self.rows("c.csv")], list(range(70, 80)))
+        data, saved = np.load(DATA), np.load(self.work / "c.npz")
+        self.assertGreater(len(saved["x"]), 0)
+        for x, sample in zip(saved["x"], saved["sample"]):
+            self.assertLessEqual(np.abs(x - data["x"][sample] / 16).max(), 0.1 + 1e-17)
+
+    def test_semantics(self):
+        options = (*SCALED, "--eps", "0.03", "--count", "60")
+        real = self.certify(*options)["radii"][0]["certified"]
+        for semantics in (["float32"], ["float32-exact"], ["float32", "--flush-to-zero"]):
+            found = self.certify(*options, "--semantics", *semantics)["radii"][0]["certified"]
+            self.assertLessEqual(found, real)
+            self.assertGreater(found, real - 5)
+
     def test_remarks(self):
         data = np.load(DATA)
         wrong = self.save("w.npz", x=data["x"], y=(data["y"] + 1) % 10)
@@ -209,6 +227,8 @@ class CertifyBadInput(CertifyCase):
         self.refused("BF3013", "--eps", "0.1,0.2", "--min-certified", "0.1,0.2,0.3")
         self.refused("BF3013", "--eps", "0.1", "--first", "300", says=["--first"])
         self.refused("BF3013", "--eps", "0.1", "--mean", "1,2", "--std", "1,2,3")
+        self.refused("BF3013", "--eps", "0.1", "--within=-1", says=["--within"])
+        self.refused("BF3315", "--eps", "0.1", "--flush-to-zero")
         self.refused("BF1001", "--eps", "0.1", model=self.work / "none.onnx")
 
 

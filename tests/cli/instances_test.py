@@ -94,6 +94,32 @@ class Instances(Case):
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(self.answers(), {"holds.vnnlib": "unsat"})
 
+    def test_semantics(self):
+        """The largest output, 3.5, is reached at a corner, where an evaluation may round below it."""
+        self.write("set/most.vnnlib", SLOW.split("(assert (=")[0] + "(assert (>= Y_0 3.5))\n")
+        for semantics, answer in (("real", "sat"), ("float32", "unknown"), ("float32-exact", "sat")):
+            command = self.instances("tiny.onnx,most.vnnlib,1")
+            (self.work / "results.csv").unlink(missing_ok=True)
+            self.run_json(*command, "--semantics", semantics, "--branch", "0")
+            self.assertEqual(self.answers(), {"most.vnnlib": answer}, semantics)
+        self.assert_refused("BF3315", *self.instances("tiny.onnx,most.vnnlib,1"),
+                            "--flush-to-zero")
+
+    def test_no_option_is_left_out(self):
+        command = self.instances("tiny.onnx,holds.vnnlib,60")
+        for option in (["--libm-ulps", "8"], ["--alpha", "all"], ["--lowering", "vector"],
+                       ["--disable-pass", "fold-scale"], ["--counterexample", "x"], ["--vnncomp"]):
+            _, errors = self.run_tool(*command, *option, code=2)
+            self.assertIn(f"{option[0]} does not go with --instances", errors)
+        self.assertFalse((self.work / "results.csv").exists())
+
+    def test_paths_with_commas(self):
+        os.symlink(PROPERTIES / "tiny_holds.vnnlib", self.work / "set" / "a, b.vnnlib")
+        command = self.instances('tiny.onnx,"a, b.vnnlib",60')
+        self.assertEqual(self.run_json(*command)["unsat"], 1)
+        self.assertIn('"a, b.vnnlib"', (self.work / "results.csv").read_text())
+        self.assertEqual(self.run_json(*command)["earlier"], 1)
+
     def test_bad_files(self):
         self.assert_refused("BF3001", "verify", "--instances", "none.csv", "--results", "r.csv")
         for lines in (["tiny.onnx"], ["a,b,c,d"], ["tiny.onnx,holds.vnnlib,0"],
