@@ -14,7 +14,9 @@ constexpr std::size_t kAllCorners = 6;  // free inputs up to which every corner 
 constexpr int kRandomPoints = 300;
 constexpr int kFewPoints = 32;  // before points that follow gradients
 constexpr std::size_t kFewInputs = 16;
-constexpr int kProofs = 20;  // attempts to prove a point, each an evaluation in slow arithmetic
+// Attempts to prove a point, each an evaluation in slow arithmetic, before these may take no more
+// than half of the time.
+constexpr int kProofs = 20;
 
 class Search {
  public:
@@ -79,9 +81,7 @@ class Search {
     return term;
   }
 
-  bool go_on() const {
-    return !found_ && proofs_ < kProofs && stopwatch_.seconds() < seconds_ && !stop_();
-  }
+  bool go_on() const { return !found_ && stopwatch_.seconds() < seconds_ && !stop_(); }
 
   Point random_point(bool corner) {
     std::uniform_real_distribution<float> unit(0, 1);
@@ -119,9 +119,11 @@ class Search {
 
   double visit(const Point& point) {
     const double value = score(point);
-    if (value <= 0 && proofs_ < kProofs) {
+    if (value <= 0 && (proofs_ < kProofs || proving_ < stopwatch_.seconds() / 2)) {
+      const Stopwatch proving;
       ++proofs_;
       found_ = check_.prove(index_, {point.begin(), point.end()});
+      proving_ += proving.seconds();
     }
     if (value < best_score_) {
       best_score_ = value;
@@ -287,6 +289,7 @@ class Search {
   Point best_;
   double best_score_ = std::numeric_limits<double>::infinity();
   int proofs_ = 0;
+  double proving_ = 0;  // seconds
   std::optional<Witness> found_;
 };
 
