@@ -301,6 +301,8 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
   json["boxes"] = outcome.branched.boxes;
   json["points"] = outcome.branched.points;
   json["branch_seconds"] = outcome.branched.seconds;
+  json["neuron_nodes"] = outcome.neurons.nodes;
+  json["neuron_seconds"] = outcome.neurons.seconds;
   json["decide_seconds"] = outcome.decide_seconds;
   json["counterexample"] = nullptr;
   if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
@@ -328,6 +330,9 @@ void print_plain(const Outcome& outcome) {
   if (outcome.branched.boxes > 0)
     fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
                outcome.branched.points, duration(outcome.branched.seconds));
+  if (outcome.neurons.nodes > 0)
+    fmt::print("neurons  {} nodes, at most {} splits, in {}\n", outcome.neurons.nodes,
+               outcome.neurons.deepest, duration(outcome.neurons.seconds));
   fmt::print("time     {}, of which {} compile\n", duration(outcome.seconds),
              duration(outcome.make_seconds));
 }

@@ -73,8 +73,10 @@ class Decision {
     if (branches && settings_.search_seconds > 0)
       branch(std::min(settings_.branch_seconds, kFirstBranching));
     const double left = settings_.search_seconds - searched_;
-    search(branches ? std::min(left, kSearchBetween) : left);
+    const bool splits = !branches && settings_.branch_seconds > 0 && has_neuron_splits(*made_.plan);
+    search(branches ? std::min(left, kSearchBetween) : splits ? std::min(left, 0.5) : left);
     if (branches) branch(settings_.branch_seconds);
+    if (splits) split(settings_.branch_seconds);
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) outcome_.answer = Answer::kFalsified;
@@ -147,6 +149,21 @@ class Decision {
                                         calls_.stop, progress, outcome_.branched);
     // Of functions without rational values the check may leave open what bounds prove.
     if (found) outcome_.witness = check_.prove(found->property_case, found->x);
+    outcome_.decide_seconds += deciding.seconds();
+  }
+
+  void split(double seconds) {
+    if (is_over()) return;
+    const auto progress = [this](std::uint64_t nodes, double proven) {
+      DecisionProgress of;
+      of.phase = DecisionPhase::kSplit;
+      of.boxes = nodes;
+      of.proven = proven;
+      calls_.progress(of);
+    };
+    const Stopwatch deciding;
+    outcome_.witness = split_neurons(*made_.host, *made_.plan, check_, cases_, seconds, calls_.stop,
+                                     progress, outcome_.neurons);
     outcome_.decide_seconds += deciding.seconds();
   }
 

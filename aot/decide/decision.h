@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "aot/decide/branch.h"
+#include "aot/decide/neurons.h"
 #include "aot/decide/sample.h"
 #include "aot/decide/stop.h"
 #include "aot/decide/witness.h"
@@ -67,6 +68,7 @@ struct Outcome {
   std::size_t cases = 0, verified_cases = 0;
   std::vector<DecisionMethod> methods;  // that were run
   BranchTotals branched;
+  NeuronTotals neurons;
   double seconds = 0, make_seconds = 0;
   double decide_seconds = 0;  // with verifiers that are made
 };

@@ -4,15 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "aot/neurons/clones.h"
 #include "frontend/conv_loops.h"
 #include "frontend/function.h"
-
-// The loops over points are what takes the time: one copy for each instruction set.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define BF_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define BF_CLONES
-#endif
 
 namespace bf_aot::cli {
 namespace {

@@ -73,6 +73,7 @@ CallMemory memory_of(const Signature& s, const Arguments& a) {
   memory.count = a.count;
   memory.statuses = a.statuses;
   memory.open = s.batch ? nullptr : a.open;
+  memory.ranges = s.batch ? nullptr : a.ranges;
   memory.seconds = s.parallel ? nullptr : a.seconds;
   return memory;
 }

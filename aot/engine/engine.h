@@ -47,7 +47,8 @@ struct Arguments {
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
   const bf_executor* executor = nullptr;
-  std::vector<int>* open = nullptr;  // see CallMemory
+  std::vector<int>* open = nullptr;       // see CallMemory
+  std::vector<Ranges>* ranges = nullptr;  // see CallMemory
   // See CallMemory; of functions without workers, for entry_of() of them.
   std::vector<double>* seconds = nullptr;
 };

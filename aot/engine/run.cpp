@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "bf/dense/boxes.h"
@@ -147,6 +149,24 @@ int count_open(const Value* values, bool relu) {
   return count;
 }
 
+// Of the same arguments: the tightest that any of its calls knew, rounded outward.
+void note_ranges(const Value* values, Ranges& ranges) {
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  const auto n = static_cast<std::size_t>(values[0].integer);
+  const auto* const centre = static_cast<const double*>(values[2].pointer);
+  const auto* const below = static_cast<const float*>(values[3].pointer);
+  const auto* const above = static_cast<const float*>(values[4].pointer);
+  ranges.lower.resize(n, -kAll);
+  ranges.upper.resize(n, kAll);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double lower = std::nextafter(centre[j] - static_cast<double>(below[j]), -kAll);
+    const double upper = std::nextafter(centre[j] + static_cast<double>(above[j]), kAll);
+    // NaN is no bound.
+    if (lower > ranges.lower[j]) ranges.lower[j] = lower;
+    if (upper < ranges.upper[j]) ranges.upper[j] = upper;
+  }
+}
+
 void Runner::call(const Operation& operation, void* result) {
   Value values[kMostOperands];
   bf::AnyLive live[4];
@@ -210,6 +230,8 @@ void Runner::call(const Operation& operation, void* result) {
   if (memory_.open != nullptr && operation.relaxed >= 0)
     (*memory_.open)[static_cast<std::size_t>(operation.relaxed)] =
         count_open(values, operation.relaxes_relu);
+  if (memory_.ranges != nullptr && operation.relaxed >= 0)
+    note_ranges(values, (*memory_.ranges)[static_cast<std::size_t>(operation.relaxed)]);
   const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
   if (memory_.seconds == nullptr) return code(values, result);
   const auto start = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "aot/engine/operations.h"
+#include "aot/engine/ranges.h"
 #include "bf/core/parallel.h"
 #include "runtime/bf.h"
 
@@ -22,6 +23,8 @@ struct CallMemory {
   const bf_status* statuses = nullptr;
   // By layer: the neurons whose relaxation was not exact, of one box; null: nobody counts them.
   std::vector<int>* open = nullptr;
+  // By layer with a relaxation, of one box; null: nobody asks.
+  std::vector<Ranges>* ranges = nullptr;
   // By call of the entry: seconds that are added to. Null: nobody measures them.
   std::vector<double>* seconds = nullptr;
   int group = -1;  // the only one that is run, counted from 0; -1: all are

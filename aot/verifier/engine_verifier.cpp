@@ -60,8 +60,8 @@ engine::Arguments EngineVerifier::in_workspace() const {
   return made;
 }
 
-Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, engine::TraceHook hook,
-                            std::vector<int>* open) const {
+Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, const Noted& noted,
+                            engine::TraceHook hook) const {
   const Plan& plan = engine_.plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
@@ -70,20 +70,30 @@ Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, eng
   arguments.upper = box.upper.data();
   arguments.out_lower = lower.data();
   arguments.out_upper = upper.data();
-  arguments.open = open;
+  arguments.open = noted.open;
+  arguments.ranges = noted.ranges;
   expect_ok(run(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
 
 Bounds EngineVerifier::bounds(const FloatBox& box) const {
   open_.assign(engine_.plan().layers.size(), -1);
-  Bounds made = call(kBounds, box, nullptr, &open_);
+  Bounds made = call(kBounds, box, {.open = &open_});
   last_ = box;
   return made;
 }
 
 Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
-  return call(kSpecBounds, box);
+  last_spec_ = {};
+  ranges_.assign(engine_.plan().layers.size(), {});
+  Bounds made = call(kSpecBounds, box, {.ranges = &ranges_});
+  last_spec_ = box;
+  return made;
+}
+
+std::vector<engine::Ranges> EngineVerifier::spec_ranges(const FloatBox& box) const {
+  if (!(last_spec_.lower == box.lower && last_spec_.upper == box.upper)) spec_bounds(box);
+  return ranges_;
 }
 
 std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& box) const {
@@ -153,7 +163,7 @@ std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
 
 std::vector<TracedPart> EngineVerifier::trace(const FloatBox& box, int repeats) const {
   const Signature signature = engine_.plan().spec_rows > 0 ? kSpecBounds : kBounds;
-  return traced_parts([&](engine::TraceHook hook) { call(signature, box, hook); }, repeats);
+  return traced_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
 }
 
 }  // namespace bf_aot::cli

@@ -35,6 +35,7 @@ class EngineVerifier final : public HostVerifier {
   std::vector<float> evaluate(const std::vector<float>& x) const override;
   // Of plans that relax each of these layers: not of intervals alone.
   std::optional<std::vector<int>> count_unstable(const FloatBox& box) const override;
+  std::vector<engine::Ranges> spec_ranges(const FloatBox& box) const override;
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                               float* row_lower, float* row_upper,
                               bf_status* statuses) const override;
@@ -53,8 +54,13 @@ class EngineVerifier final : public HostVerifier {
   bf_status batch(const Signature& signature, std::size_t count, const float* lower,
                   const float* upper, float* row_lower, float* row_upper, float* coefficients,
                   bf_status* statuses) const;
-  Bounds call(const Signature& signature, const FloatBox& box, engine::TraceHook hook = nullptr,
-              std::vector<int>* open = nullptr) const;
+  // Of the last call's neurons; null: not asked for.
+  struct Noted {
+    std::vector<int>* open = nullptr;
+    std::vector<engine::Ranges>* ranges = nullptr;
+  };
+  Bounds call(const Signature& signature, const FloatBox& box, const Noted& noted,
+              engine::TraceHook hook = nullptr) const;
 
   bf_status run(const Signature& signature, const engine::Arguments& arguments,
                 engine::TraceHook hook = nullptr) const;
@@ -66,6 +72,9 @@ class EngineVerifier final : public HostVerifier {
   // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.
   mutable FloatBox last_;
   mutable std::vector<int> open_;
+  // Of the last call of spec_bounds().
+  mutable FloatBox last_spec_;
+  mutable std::vector<engine::Ranges> ranges_;
 };
 
 }  // namespace bf_aot::cli

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/compile/compile.h"
+#include "aot/engine/ranges.h"
 #include "aot/host/library.h"
 #include "aot/host/measure.h"
 #include "aot/json/json_io.h"
@@ -49,6 +50,13 @@ class HostVerifier {
   virtual std::optional<std::vector<int>> count_unstable(const FloatBox& box) const {
     (void)box;
     return std::nullopt;
+  }
+
+  // Where the neurons that spec_bounds() relaxes on the box lie, by layer: of the last call when
+  // that was of the same box. Empty where the verifier does not say.
+  virtual std::vector<engine::Ranges> spec_ranges(const FloatBox& box) const {
+    (void)box;
+    return {};
   }
 
   // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`; and

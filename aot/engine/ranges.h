@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+namespace bf_aot::engine {
+
+// Where the pre-activations z of a layer lie on a box: lower_j <= z_j <= upper_j, for the exact z.
+// Empty: not known.
+struct Ranges {
+  std::vector<double> lower, upper;
+};
+
+}  // namespace bf_aot::engine

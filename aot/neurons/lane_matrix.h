@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bf_aot::cli {
+
+// Vectors side by side, one in each lane: element i of lane p is number i kLanes + p of an array.
+constexpr std::size_t kLanes = 16;
+
+constexpr std::size_t at_lanes(std::size_t element) {
+  return element * kLanes;
+}
+
+// One product of a matrix: y_row += weight x_column.
+struct Product {
+  std::int32_t row = 0, column = 0;
+  float weight = 0;
+};
+
+// A matrix that is multiplied by kLanes vectors at once. Stored in full where that takes less.
+class LaneMatrix {
+ public:
+  LaneMatrix() = default;
+  // Products in any order; those of the same place are added by every multiplication anew.
+  LaneMatrix(std::size_t rows, std::size_t columns, const std::vector<Product>& products);
+
+  // y += M x: [columns][kLanes] and [rows][kLanes]. Each element of y is y + the sum of its
+  // products, in some order, each rounded or fused: at most most_products() + 1 roundings.
+  void add_product(const float* x, float* y) const;
+  void add_product(const double* x, double* y) const;
+
+  // Of one element of y.
+  std::size_t most_products() const { return most_products_; }
+
+ private:
+  static constexpr std::size_t kPanel = 8;  // rows of full matrices that are summed together
+
+  std::size_t rows_ = 0, columns_ = 0, most_products_ = 0;
+  bool full_ = false;
+  std::vector<float> weight_;  // full: [rows / kPanel][columns][kPanel]; else by row_start_
+  std::vector<std::int32_t> row_start_, column_;
+};
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,207 @@
+#include "aot/neurons/split_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "frontend/conv_loops.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr double kAll = std::numeric_limits<double>::infinity();
+
+// >= x, if x >= 0 comes from at most 2^20 operations rounded to nearest.
+double raised(double x) {
+  return x * (1 + 0x1p-30);
+}
+
+// visit(row, weight, column) for all products of a layer's term, row by row.
+template <class Visit>
+void for_each_product_of(const Term& term, int rows, const Visit& visit) {
+  const std::vector<float>& weight = term.weight;
+  if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
+    for_each_product(conv->geometry, [&](std::int64_t o, std::int64_t w, std::int64_t i) {
+      visit(o, weight[static_cast<std::size_t>(w)], i);
+    });
+  } else if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+    for (std::int64_t o = 0; o < rows; ++o) {
+      const auto row = static_cast<std::size_t>(o);
+      for (std::int32_t k = sparse->row_start[row]; k < sparse->row_start[row + 1]; ++k)
+        visit(o, weight[static_cast<std::size_t>(k)],
+              std::int64_t{sparse->column[static_cast<std::size_t>(k)]});
+    }
+  } else {
+    const auto& gather = std::get<GatherMap>(term.map);
+    for (std::int64_t o = 0; o < rows; ++o) {
+      const std::int64_t i = gather.source.empty() ? o : gather.source[static_cast<std::size_t>(o)];
+      if (i >= 0) visit(o, 1.0F, i);
+    }
+  }
+}
+
+// visit(source, visit_products) for what a layer reads, where visit_products(visit) is as above.
+template <class Visit>
+void for_each_source(const Layer& layer, const Visit& visit) {
+  if (layer.kind == LayerKind::kDense) {
+    visit(layer.input, [&](const auto& each) {
+      for (int r = 0; r < layer.out; ++r)
+        for (int k = 0; k < layer.in; ++k)
+          if (const float weight = layer.weight_at(r, k); weight != 0)
+            each(std::int64_t{r}, weight, std::int64_t{k});
+    });
+    return;
+  }
+  for (const Term& term : layer.terms)
+    visit(term.input, [&](const auto& each) { for_each_product_of(term, layer.out, each); });
+}
+
+// Of all products, forward and backward, while they are listed.
+double estimated_bytes(const Plan& plan) {
+  double products = 0;
+  const auto count_term = [&](const Term& term, int rows) {
+    if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
+      const ConvGeometry& g = conv->geometry;
+      const double places = static_cast<double>(g.transposed ? term.in : rows);
+      products +=
+          places * static_cast<double>((g.transposed ? g.out_group() : g.in_group()) * g.taps());
+    } else if (std::holds_alternative<SparseMap>(term.map)) {
+      products += static_cast<double>(term.weight.size());
+    } else {
+      products += rows;
+    }
+  };
+  for (const Layer& layer : plan.layers) {
+    products += static_cast<double>(layer.weight.size());
+    for (const Term& term : layer.terms) count_term(term, layer.out);
+  }
+  return products * static_cast<double>(2 * sizeof(Product) + 16);
+}
+
+// What is known of a tensor while layers are read: the place of each live element, and the largest
+// |a| of it.
+struct Tensor {
+  std::vector<int> place;  // -1: it is 0
+  std::vector<double> magnitude;
+  std::size_t live = 0;
+};
+
+}  // namespace
+
+bool SplitNetwork::covers(const Plan& plan) {
+  bool has_relu = false;
+  for (const Layer& layer : plan.layers) {
+    if (!layer.is_affine() || layer.function) return false;
+    has_relu = has_relu || layer.relu;
+  }
+  return has_relu && plan.spec_rows > 0 &&
+         std::ranges::none_of(plan.spec_heads, [&](LayerId id) { return plan.layer(id).relu; });
+}
+
+std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
+                                                       const std::vector<float>& lower,
+                                                       const std::vector<float>& upper,
+                                                       const std::vector<engine::Ranges>& ranges,
+                                                       std::size_t most_bytes) {
+  std::unique_ptr<SplitNetwork> made(new SplitNetwork);
+  made->lower_ = lower;
+  made->upper_ = upper;
+  std::vector<Tensor> tensors(plan.layers.size() + 1);  // the inputs first
+  const auto tensor = [&](LayerId id) -> Tensor& {
+    return tensors[static_cast<std::size_t>(id.number() + 1)];
+  };
+  Tensor& inputs = tensor(kNetworkInput);
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    inputs.place.push_back(static_cast<int>(i));
+    inputs.magnitude.push_back(std::max(std::fabs(static_cast<double>(lower[i])),
+                                        std::fabs(static_cast<double>(upper[i]))));
+  }
+  inputs.live = lower.size();
+  if (estimated_bytes(plan) > static_cast<double>(most_bytes)) return nullptr;
+
+  std::size_t numbers = 64, most_products = 0;
+  double products = 0, largest = 1;
+  for (const double each : inputs.magnitude) largest = std::max(largest, each);
+  for (const LayerId id : plan.layer_ids()) {
+    const Layer& layer = plan.layer(id);
+    SplitLayer& split = made->layers_.emplace_back();
+    const auto out = static_cast<std::size_t>(layer.out);
+    // Intervals of z from those of what it reads: the only ones of layers that are not relaxed.
+    std::vector<double> reach(out);
+    for_each_source(layer, [&](LayerId source, const auto& products_of) {
+      const Tensor& from = tensor(source);
+      products_of([&](std::int64_t r, float weight, std::int64_t k) {
+        reach[static_cast<std::size_t>(r)] +=
+            std::fabs(static_cast<double>(weight)) * from.magnitude[static_cast<std::size_t>(k)];
+      });
+    });
+    split.weight_error = layer.errors.weight_relative;
+    split.bias_error = layer.errors.bias_double;
+    const engine::Ranges& known = ranges[static_cast<std::size_t>(id.number())];
+    Tensor& own = tensor(id);
+    own.place.assign(out, -1);
+    own.magnitude.assign(out, 0);
+    for (std::size_t j = 0; j < out; ++j) {
+      const double bias = layer.bias.empty() ? 0 : layer.bias[j];
+      reach[j] = raised(reach[j]);
+      const double most =
+          raised(reach[j] * (1 + split.weight_error) + std::fabs(bias) + split.bias_error);
+      double least = -most, greatest = most;
+      if (!known.lower.empty()) {
+        least = std::max(least, known.lower[j]);
+        greatest = std::min(greatest, known.upper[j]);
+      }
+      if (layer.relu && greatest <= 0) continue;
+      const auto place = static_cast<int>(split.neurons.size());
+      own.place[j] = place;
+      own.magnitude[j] = layer.relu ? greatest : std::max(std::fabs(least), std::fabs(greatest));
+      largest = std::max(largest, own.magnitude[j]);
+      const bool open = layer.relu && !(least >= 0);
+      if (open) {
+        split.open.push_back(place);
+        made->places_.emplace_back(id.number(), place);
+      }
+      split.neurons.push_back(static_cast<int>(j));
+      split.phase.push_back(open ? Phase::kOpen : Phase::kLinear);
+      split.lower.push_back(least);
+      split.upper.push_back(greatest);
+      split.bias.push_back(bias);
+      split.reach.push_back(reach[j]);
+    }
+    own.live = split.size();
+    split.first_open = made->open_;
+    made->open_ += split.open.size();
+    numbers += 3 * split.size();
+
+    std::vector<Product> list, turned;
+    for_each_source(layer, [&](LayerId source, const auto& products_of) {
+      const Tensor& from = tensor(source);
+      Part part;
+      part.source = source.number();
+      list.clear();
+      products_of([&](std::int64_t r, float weight, std::int64_t k) {
+        const int row = own.place[static_cast<std::size_t>(r)];
+        const int column = from.place[static_cast<std::size_t>(k)];
+        if (row >= 0 && column >= 0) list.push_back({row, column, weight});
+      });
+      products += static_cast<double>(list.size());
+      turned.clear();
+      for (const Product& each : list) turned.push_back({each.column, each.row, each.weight});
+      part.forward = LaneMatrix(split.size(), from.live, list);
+      part.backward = LaneMatrix(from.live, split.size(), turned);
+      most_products += part.backward.most_products();
+      split.parts.push_back(std::move(part));
+    });
+  }
+  for (const LayerId head : plan.spec_heads)
+    for (int j = 0; j < plan.layer(head).out; ++j)
+      made->rows_.push_back({head.number(), tensor(head).place[static_cast<std::size_t>(j)]});
+  made->roundings_ =
+      static_cast<double>(numbers + 3 * lower.size() + most_products + made->rows_.size());
+  // Every product of the coefficients, and of numbers, loses at most 2^-1074, times what it meets.
+  made->underflow_ = raised((products + 4 * made->roundings_) * (1 + largest) * 0x1p-1074);
+  return made;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "aot/engine/ranges.h"
+#include "aot/neurons/lane_matrix.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot::cli {
+
+// A network of affine layers and ReLUs on one box, without the neurons that are 0 on all of it:
+// what nodes of a tree of neuron splits are bounded on. Proofs: docs/proofs/neuron-splits.md.
+class SplitNetwork {
+ public:
+  // What a neuron's activation is on the box.
+  enum class Phase : std::uint8_t {
+    kLinear,  // a = z: no ReLU, or z >= 0
+    kOpen,    // a = relu(z), of either sign
+  };
+
+  // Products with the activations of a layer, or the inputs: z += M a, and coefficients over a +=
+  // M^T coefficients over z.
+  struct Part {
+    int source = -1;  // of layers(); -1: the inputs
+    LaneMatrix forward, backward;
+  };
+
+  struct SplitLayer {
+    std::vector<int> neurons;          // of the plan's layer
+    std::vector<Phase> phase;          // of each of them
+    std::vector<double> lower, upper;  // where z lies
+    std::vector<double> bias;
+    std::vector<Part> parts;
+    std::vector<int> open;       // places in `neurons` of open ones
+    std::size_t first_open = 0;  // the number of the first, counted over all layers
+
+    // Of the proof, all rounded up. |z*_j - (sum w a + b)_j| <= weight_error reach_j + bias_error,
+    // with reach_j = sum |w_jk| max |a_k|, z* of the exact network.
+    std::vector<double> reach;
+    double weight_error = 0, bias_error = 0;
+
+    std::size_t size() const { return neurons.size(); }
+  };
+
+  // One of the rows that conditions speak of: a neuron of a layer without activation.
+  struct Row {
+    int layer = 0, place = 0;
+  };
+
+  // Whether a plan is made of such layers. Its specification's rows are what is bounded.
+  static bool covers(const Plan& plan);
+
+  // lower, upper: the box. ranges: of the relaxed layers on it; others are made here. Null when it
+  // would take more than `most_bytes`. The plan is covered.
+  static std::unique_ptr<const SplitNetwork> make(const Plan& plan, const std::vector<float>& lower,
+                                                  const std::vector<float>& upper,
+                                                  const std::vector<engine::Ranges>& ranges,
+                                                  std::size_t most_bytes);
+
+  const std::vector<SplitLayer>& layers() const { return layers_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  std::size_t inputs() const { return lower_.size(); }
+  const std::vector<float>& lower() const { return lower_; }  // of the box
+  const std::vector<float>& upper() const { return upper_; }
+  std::size_t open() const { return open_; }  // neurons
+  // The layer of an open neuron, and its place there.
+  std::pair<int, int> place_of(std::size_t open) const { return places_[open]; }
+
+  // Roundings that a number meets on its way backward through the network, at most, and how much
+  // all products may lose where they are below the normal range.
+  double roundings() const { return roundings_; }
+  double underflow() const { return underflow_; }
+
+ private:
+  SplitNetwork() = default;
+
+  std::vector<SplitLayer> layers_;
+  std::vector<Row> rows_;
+  std::vector<float> lower_, upper_;
+  std::size_t open_ = 0;
+  std::vector<std::pair<int, int>> places_;
+  double roundings_ = 0, underflow_ = 0;
+};
+
+}  // namespace bf_aot::cli

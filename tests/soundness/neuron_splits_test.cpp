@@ -1,0 +1,346 @@
+// Bounds of nodes of neuron splits against exact arithmetic: random networks, boxes, splits and
+// choices. BF_SEED=n repeats a run, BF_ROUNDS=n takes n times as many.
+
+#include <fmt/format.h>
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "aot/neurons/splitter.h"
+#include "aot/verifier/engine_verifier.h"
+#include "tests/seed.h"
+#include "tests/soundness/engine_call.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+using cli::kLanes;
+using cli::NeuronSplit;
+using cli::NodeLanes;
+using cli::SplitNetwork;
+using cli::SplitNode;
+using cli::SplitTerm;
+using Layers = std::vector<SplitNetwork::SplitLayer>;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+mpq_class exact(double x) {
+  return mpq_class(x);
+}
+
+// A network and a box whose neurons can be split, or nothing where none is open.
+struct Subject {
+  std::shared_ptr<const Plan> plan;
+  FloatBox box;
+  std::unique_ptr<const SplitNetwork> network;
+  std::vector<engine::Ranges> ranges;
+};
+
+std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form form,
+                                    const PlannerConfig& config) {
+  Graph graph = to_graph(net, form);
+  graph.outputs.push_back(graph.outputs.front());  // the rows that conditions speak of
+  Subject made;
+  made.plan = plan_for_engine(graph, true, config);
+  if (!SplitNetwork::covers(*made.plan)) return std::nullopt;
+  const cli::EngineVerifier verifier(made.plan, false);
+  made.box = box;
+  made.ranges = verifier.spec_ranges({box.lower, box.upper});
+  made.network = SplitNetwork::make(*made.plan, box.lower, box.upper, made.ranges, kMostBytes);
+  if (made.network == nullptr || made.network->open() == 0) return std::nullopt;
+  return made;
+}
+
+// What the hidden layers of a net are before their ReLUs, in order, and then its outputs.
+std::vector<std::vector<mpq_class>> values_of(const Net& net, const Numbers& x) {
+  std::vector<std::vector<mpq_class>> all;
+  Net part;
+  for (const NetLayer& layer : net.layers) {
+    part.layers.push_back(layer);
+    const bool relu = part.layers.back().relu;
+    part.layers.back().relu = false;
+    const Numbers z = ExactNet(part).evaluate(x);
+    std::vector<mpq_class>& values = all.emplace_back();
+    for (std::size_t j = 0; j < z.values.size(); ++j) values.push_back(z.rational(j));
+    part.layers.back().relu = relu;
+  }
+  return all;
+}
+
+// The bound of a node by its choices, without rounding: docs/proofs/neuron-splits.md.
+mpq_class exact_bound(const Plan& plan, const SplitNetwork& network, const SplitNode& node,
+                      const std::vector<SplitTerm>& terms, const std::vector<float>& scales) {
+  const Layers& layers = network.layers();
+  std::vector<std::vector<mpq_class>> over_a;
+  for (const Layer& layer : plan.layers) over_a.emplace_back(static_cast<std::size_t>(layer.out));
+  std::vector<mpq_class> over_x(network.inputs());
+  mpq_class bound = 0;
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const auto [at, place] = network.rows()[static_cast<std::size_t>(terms[t].row)];
+    const auto layer = static_cast<std::size_t>(at);
+    const mpq_class weight = exact(node.weights[t]) * exact(terms[t].sign);
+    over_a[layer]
+          [static_cast<std::size_t>(layers[layer].neurons[static_cast<std::size_t>(place)])] +=
+        weight;
+    bound -= weight * exact(terms[t].threshold);
+  }
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const auto& split = layers[i];
+    const Layer& layer = plan.layers[i];
+    std::size_t open = split.first_open;
+    for (std::size_t j = 0; j < split.size(); ++j) {
+      const auto neuron = static_cast<std::size_t>(split.neurons[j]);
+      const mpq_class a = over_a[i][neuron];
+      mpq_class z = a;
+      if (split.phase[j] == SplitNetwork::Phase::kOpen) {
+        const std::size_t own = open++;
+        const NeuronSplit* made = nullptr;
+        for (const NeuronSplit& each : node.splits)
+          if (each.open == own) made = &each;
+        const mpq_class lower = exact(split.lower[j]), upper = exact(split.upper[j]);
+        if (made != nullptr) {
+          const mpq_class multiplier = exact(made->multiplier) * exact(scales[i]);
+          z = made->positive ? mpq_class(a - multiplier) : multiplier;
+        } else if (a >= 0) {
+          // As a lane has it, in float.
+          z = a * exact(std::min(1.0F, static_cast<float>(node.slopes[own]) * (1.0F / 255)));
+        } else {
+          z = a * upper / (upper - lower);
+          bound += -z * lower;
+        }
+      }
+      bound += z * (layer.bias.empty() ? mpq_class(0) : exact(layer.bias[neuron]));
+      if (z == 0) continue;
+      const auto add = [&](LayerId source, std::int64_t k, float weight) {
+        (source.is_layer() ? over_a[static_cast<std::size_t>(source.number())]
+                           : over_x)[static_cast<std::size_t>(k)] += z * exact(weight);
+      };
+      if (layer.kind == LayerKind::kDense) {
+        for (int k = 0; k < layer.in; ++k)
+          add(layer.input, k, layer.weight_at(static_cast<int>(neuron), k));
+      } else {
+        for (const Term& term : layer.terms) {
+          if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+            for (std::int32_t k = sparse->row_start[neuron]; k < sparse->row_start[neuron + 1]; ++k)
+              add(term.input, sparse->column[static_cast<std::size_t>(k)],
+                  term.weight[static_cast<std::size_t>(k)]);
+          } else if (const auto* const gather = std::get_if<GatherMap>(&term.map)) {
+            const auto k =
+                gather->source.empty() ? static_cast<std::int64_t>(neuron) : gather->source[neuron];
+            if (k >= 0) add(term.input, k, 1);
+          } else {  // of one pixel: a matrix
+            for (int k = 0; k < term.in; ++k)
+              add(term.input, k,
+                  term.weight[neuron * static_cast<std::size_t>(term.in) +
+                              static_cast<std::size_t>(k)]);
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < over_x.size(); ++k)
+    bound += over_x[k] * exact(over_x[k] >= 0 ? network.lower()[k] : network.upper()[k]);
+  return bound;
+}
+
+class NeuronSplits : public ::testing::Test {
+ protected:
+  NeuronSplits() {
+    const std::string name =
+        fmt::format("{}{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
+                    testing::seed_from_environment(20261125));
+    std::seed_seq sequence(name.begin(), name.end());
+    random_.seed(sequence);
+  }
+
+  // calls visit(net, subject) for random ones.
+  template <class Visit>
+  void for_each_subject(int count, const Visit& visit) {
+    const std::vector<std::string> targets = engine_targets();
+    for (int n = 0, made = 0; made < count * testing::rounds_from_environment(); ++n) {
+      ASSERT_LT(n, 1000 * count * testing::rounds_from_environment());
+      const Family family = static_cast<Family>(n % kFamilies);
+      const Net net = random_net(random_, family);
+      const FloatBox box = random_box(random_, net.inputs(), pick(random_, 0, kBoxKinds - 1));
+      PlannerConfig config =
+          planner_config(n % 3 == 0 ? Method::kAlphaCrown : Method::kCrown, Lowering::kPrebuilt,
+                         targets[static_cast<std::size_t>(n) % targets.size()]);
+      config.iterations = 2;
+      const auto subject = make_subject(net, box, static_cast<Form>(n / kFamilies % 3), config);
+      if (!subject) continue;
+      SCOPED_TRACE(fmt::format("number {}, family {}", n, static_cast<int>(family)));
+      ++made;
+      visit(net, *subject);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  // Splits of about `share` of the open neurons, by signs or at random.
+  SplitNode random_node(const SplitNetwork& network, std::size_t terms, int share) {
+    SplitNode node;
+    for (std::size_t i = 0; i < network.open(); ++i) {
+      node.slopes.push_back(static_cast<std::uint8_t>(pick(random_, 0, 255)));
+      if (pick(random_, 0, 99) >= share) continue;
+      NeuronSplit split;
+      split.open = static_cast<std::uint32_t>(i);
+      split.positive = pick(random_, 0, 1) == 1;
+      split.multiplier = pick(random_, 0, 3) == 0
+                             ? 0
+                             : std::ldexp(static_cast<float>(pick(random_, 1, 1 << 20)), -20);
+      node.splits.push_back(split);
+    }
+    for (std::size_t t = 0; t < terms; ++t)
+      node.weights.push_back(std::ldexp(static_cast<float>(pick(random_, 0, 1 << 10)), -10));
+    node.weights.front() += 0.125F;
+    return node;
+  }
+
+  std::vector<SplitTerm> random_terms(const SplitNetwork& network) {
+    std::vector<SplitTerm> terms;
+    for (int t = pick(random_, 1, 3); t > 0; --t)
+      terms.push_back({pick(random_, 0, static_cast<int>(network.rows().size()) - 1),
+                       pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
+    return terms;
+  }
+
+  // Whether the first lane of `lanes` proves the node with this threshold in its first term.
+  static bool is_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
+                        const std::vector<float>& scales, const SplitNode& node, double threshold) {
+    terms.front().threshold = threshold;
+    NodeLanes lanes(network, terms);
+    lanes.set_scales(scales);
+    for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
+    const auto proven = lanes.prove();
+    for (const bool each : proven) EXPECT_EQ(each, proven.front()) << "lanes differ";
+    return proven.front();
+  }
+
+  // The threshold of the first term farthest on its way to a bound of 0 that is proven; nothing
+  // where none is.
+  static std::optional<double> last_proven(const SplitNetwork& network,
+                                           std::vector<SplitTerm>& terms,
+                                           const std::vector<float>& scales, const SplitNode& node,
+                                           double near) {
+    const double away = terms.front().sign > 0 ? -1 : 1;
+    const double size = std::max(1e-30, std::fabs(near));
+    double yes = near + away * size, no = near - away * size;
+    for (int k = 0; k < 60 && !is_proven(network, terms, scales, node, yes); ++k)
+      yes += away * std::ldexp(size, k);
+    if (!std::isfinite(yes) || !is_proven(network, terms, scales, node, yes)) return std::nullopt;
+    for (int k = 0; k < 1100 && is_proven(network, terms, scales, node, no); ++k)
+      no -= away * std::ldexp(size, k);
+    while (true) {
+      const double middle = yes / 2 + no / 2;
+      if (middle == yes || middle == no || !std::isfinite(middle)) return yes;
+      (is_proven(network, terms, scales, node, middle) ? yes : no) = middle;
+    }
+  }
+
+  std::vector<float> random_scales(const SplitNetwork& network) {
+    std::vector<float> scales;
+    for (std::size_t i = 0; i < network.layers().size(); ++i)
+      scales.push_back(std::ldexp(1.0F, pick(random_, -6, 6)));
+    return scales;
+  }
+
+  Random random_;
+};
+
+TEST_F(NeuronSplits, ProvesNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess) {
+  int near = 0, all = 0;
+  for_each_subject(150, [&](const Net&, const Subject& subject) {
+    const SplitNetwork& network = *subject.network;
+    std::vector<SplitTerm> terms = random_terms(network);
+    const SplitNode node = random_node(network, terms.size(), pick(random_, 0, 1) * 50);
+    const std::vector<float> scales = random_scales(network);
+    // The bound falls by weight times sign for each unit of the first threshold.
+    const mpq_class at_zero = exact_bound(*subject.plan, network, node, terms, scales);
+    const mpq_class limit = at_zero / (exact(node.weights.front()) * exact(terms.front().sign));
+    const auto last = last_proven(network, terms, scales, node, limit.get_d());
+    if (!last) return;
+    ++all;
+    const mpq_class missed = (limit - exact(*last)) * exact(terms.front().sign);
+    EXPECT_TRUE(missed >= 0) << "proves more than is true";
+    near += abs(missed) <= abs(limit) * exact(1e-6) ? 1 : 0;
+  });
+  EXPECT_GT(all, 100 * testing::rounds_from_environment());
+  EXPECT_GT(near, all / 3);
+}
+
+TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
+  int checked = 0;
+  for_each_subject(150, [&](const Net& net, const Subject& subject) {
+    const SplitNetwork& network = *subject.network;
+    if (subject.plan->layers.size() < net.layers.size()) return;
+    std::vector<Numbers> points = {centre_of(subject.box)};
+    for (int k = 0; k < 8; ++k) points.push_back(point_of(subject.box, random_));
+    std::vector<std::vector<std::vector<mpq_class>>> values;
+    for (const Numbers& x : points) values.push_back(values_of(net, x));
+    // Hidden layers of the plan are the net's, in order.
+    const auto value = [&](std::size_t point, std::size_t layer, int neuron) -> const mpq_class& {
+      return values[point][layer][static_cast<std::size_t>(neuron)];
+    };
+    for (std::size_t i = 0; i + 1 < net.layers.size(); ++i) {
+      const auto& known = subject.ranges[i];
+      for (std::size_t j = 0; j < known.lower.size(); ++j)
+        for (std::size_t p = 0; p < points.size(); ++p) {
+          const mpq_class& z = value(p, i, static_cast<int>(j));
+          EXPECT_TRUE(known.lower[j] == -kInfinity || exact(known.lower[j]) <= z);
+          EXPECT_TRUE(known.upper[j] == kInfinity || exact(known.upper[j]) >= z);
+        }
+    }
+    // Splits that the first point satisfies.
+    std::vector<SplitTerm> terms = random_terms(network);
+    SplitNode node = random_node(network, terms.size(), 50);
+    for (NeuronSplit& split : node.splits) {
+      const auto [layer, place] = network.place_of(split.open);
+      const auto at = static_cast<std::size_t>(layer);
+      split.positive =
+          value(0, at, network.layers()[at].neurons[static_cast<std::size_t>(place)]) >= 0;
+    }
+    const std::vector<float> scales = random_scales(network);
+    const auto last = last_proven(network, terms, scales, node, 0);
+    if (!last) return;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      bool inside = true;
+      for (const NeuronSplit& split : node.splits) {
+        const auto [layer, place] = network.place_of(split.open);
+        const auto at = static_cast<std::size_t>(layer);
+        const mpq_class& z =
+            value(p, at, network.layers()[at].neurons[static_cast<std::size_t>(place)]);
+        inside = inside && (split.positive ? z >= 0 : z <= 0);
+      }
+      if (!inside) continue;
+      ++checked;
+      mpq_class sum = 0;
+      for (std::size_t t = 0; t < terms.size(); ++t) {
+        const double threshold = t == 0 ? *last : terms[t].threshold;
+        mpq_class row = values[p].back()[static_cast<std::size_t>(terms[t].row)];
+        if (net.layers.back().relu && row < 0) row = 0;
+        sum += exact(node.weights[t]) * exact(terms[t].sign) * (row - exact(threshold));
+      }
+      EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point";
+    }
+  });
+  EXPECT_GT(checked, 150 * testing::rounds_from_environment());
+}
+
+TEST_F(NeuronSplits, NothingIsProvenWithoutATerm) {
+  for_each_subject(5, [&](const Net&, const Subject& subject) {
+    const std::vector<SplitTerm> terms = {{0, 1, -1e30}};
+    SplitNode node = random_node(*subject.network, 1, 0);
+    node.weights = {0};
+    NodeLanes lanes(*subject.network, terms);
+    for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
+    for (const bool each : lanes.prove()) EXPECT_FALSE(each);
+  });
+}
+
+}  // namespace
+}  // namespace bf_aot::soundness
