@@ -64,7 +64,7 @@ std::string sample_place(const Dataset& data, std::size_t index) {
 std::vector<std::size_t> classes_of(const Dataset& data, std::size_t classes) {
   if (data.labels.empty())
     fail("BF3016", data.where, "there are no labels",
-         "give --labels FILE; of a regressor --within X, or --rows FILE");
+         "give --labels FILE; of a regressor --within X, --increasing LIST, or --rows FILE");
   std::vector<std::size_t> labels;
   for (std::size_t i = 0; i < data.labels.size(); ++i) {
     const double label = data.labels[i];
@@ -91,29 +91,67 @@ struct Boxes {
   }
 };
 
+// The inputs whose slopes are asked for: those that outputs rise with, then the others.
+std::vector<std::size_t> inputs_of(const SlopeQuestion& slopes) {
+  std::vector<std::size_t> inputs = slopes.rising;
+  inputs.insert(inputs.end(), slopes.falling.begin(), slopes.falling.end());
+  return inputs;
+}
+
+// Rows of the outputs of a derivative, input by input: of the outputs or of C y, negative where
+// they are to fall.
+LinearSpec slope_rows(const SlopeQuestion& slopes, const std::optional<LinearSpec>& asked,
+                      std::size_t outputs) {
+  LinearSpec own;
+  for (std::size_t j = 0; j < outputs && !asked; ++j) own.rows.emplace_back(outputs, 0.0)[j] = 1;
+  const std::size_t inputs = slopes.rising.size() + slopes.falling.size();
+  LinearSpec rows;
+  for (std::size_t k = 0; k < inputs; ++k)
+    for (const std::vector<double>& row : (asked ? *asked : own).rows) {
+      const double sign = k < slopes.rising.size() ? 1 : -1;
+      std::vector<double>& made = rows.rows.emplace_back(inputs * outputs, 0.0);
+      for (std::size_t j = 0; j < outputs; ++j) made[k * outputs + j] = sign * row[j];
+    }
+  return rows;
+}
+
+// Throws: BF3015, BF2007.
+void check_rows(const LinearSpec& spec, std::size_t outputs) {
+  if (!spec.row_error.empty() || !spec.offset_error.empty())
+    fail("BF3015", "--rows", "a number of the rows is no double",
+         "write numbers that are sums of powers of two, or scale the rows");
+  if (!spec.rows.empty() && spec.rows[0].size() != outputs)
+    fail("BF2007", "--rows",
+         fmt::format("a row has {} coefficients, the model has {} outputs", spec.rows[0].size(),
+                     outputs));
+}
+
+api::Specification specification_of(const LinearSpec& spec) {
+  api::Specification specification;
+  for (const std::vector<double>& row : spec.rows)
+    specification.rows.insert(specification.rows.end(), row.begin(), row.end());
+  specification.offsets = spec.offset;
+  return specification;
+}
+
 // Answers of a network about samples: one kind of question. Not for several threads.
 class Answerer {
  public:
   Answerer(const api::Model& model, const CertifyQuestion& question, const Dataset& data)
       : question_(question), data_(data), outputs_(model.output_count()) {
-    if (question.within || question.rows) {
-      api::Specification specification;
-      if (question.rows) {
-        const LinearSpec& spec = *question.rows;
-        if (!spec.row_error.empty() || !spec.offset_error.empty())
-          fail("BF3015", "--rows", "a number of the rows is no double",
-               "write numbers that are sums of powers of two, or scale the rows");
-        for (const std::vector<double>& row : spec.rows)
-          specification.rows.insert(specification.rows.end(), row.begin(), row.end());
-        specification.offsets = spec.offset;
-        if (!spec.rows.empty() && spec.rows[0].size() != outputs_)
-          fail("BF2007", "--rows",
-               fmt::format("a row has {} coefficients, the model has {} outputs",
-                           spec.rows[0].size(), outputs_));
-      } else if (data.labels.empty()) {
+    if (question.rows) check_rows(*question.rows, outputs_);
+    const api::Options& bounds = question.options.bounds;
+    if (question.slopes) {
+      rows_ = slope_rows(*question.slopes, question.rows, outputs_);
+      const api::Model slopes = value_of(model.derivative(inputs_of(*question.slopes)));
+      verifier_ = value_of(api::Verifier::make(slopes, bounds, specification_of(rows_)));
+    } else if (question.rows) {
+      rows_ = *question.rows;
+      verifier_ = value_of(api::Verifier::make(model, bounds, specification_of(rows_)));
+    } else if (question.within) {
+      if (data.labels.empty())
         fail("BF3016", data.where, "there are no labels", "give --labels FILE");
-      }
-      verifier_ = value_of(api::Verifier::make(model, question.options.bounds, specification));
+      verifier_ = value_of(api::Verifier::make(model, bounds));
     } else {
       labels_ = classes_of(data, outputs_);
       certifier_ = value_of(api::Certifier::make(model, question.options));
@@ -125,6 +163,7 @@ class Answerer {
                                     std::size_t radius) const {
     std::vector<SampleResult> results = certifier_         ? classes(boxes, indices)
                                         : question_.within ? within(boxes, indices)
+                                        : question_.slopes ? slopes(boxes, indices)
                                                            : rows(boxes, indices);
     for (std::size_t k = 0; k < indices.size(); ++k) {
       results[k].radius = radius;
@@ -191,28 +230,54 @@ class Answerer {
   // Every row is positive; the margin is the least lower bound.
   std::vector<SampleResult> rows(const Boxes& boxes,
                                  const std::vector<std::size_t>& indices) const {
-    const api::Bounds bounds = value_of(verifier_->spec_bounds(boxes.lower, boxes.upper));
-    const LinearSpec& spec = *question_.rows;
-    std::vector<SampleResult> results(indices.size());
+    std::vector<SampleResult> results = least_rows(boxes, indices.size());
     for (std::size_t k = 0; k < indices.size(); ++k) {
-      SampleResult& result = results[k];
-      result.margin = std::numeric_limits<double>::infinity();
-      bool positive = true, right = true;
+      bool right = true;
       const std::vector<float> y = evaluate(boxes, k);
-      for (std::size_t j = 0; j < bounds.rows; ++j) {
-        const auto lower = static_cast<double>(bounds.lower[k * bounds.rows + j]);
-        positive = positive && lower > 0;
-        double value = spec.offset.empty() ? 0 : -spec.offset[j];
+      for (std::size_t j = 0; j < rows_.rows.size(); ++j) {
+        double value = rows_.offset.empty() ? 0 : -rows_.offset[j];
         for (std::size_t i = 0; i < y.size(); ++i)
-          value += spec.rows[j][i] * static_cast<double>(y[i]);
+          value += rows_.rows[j][i] * static_cast<double>(y[i]);
         right = right && value > 0;
-        if (lower >= result.margin) continue;
-        result.margin = lower;
-        result.rival = j;
       }
-      result.robustness = positive ? api::Robustness::kCertified
-                          : right  ? api::Robustness::kUnknown
-                                   : api::Robustness::kWrong;
+      results[k].robustness = results[k].margin > 0 ? api::Robustness::kCertified
+                              : right               ? api::Robustness::kUnknown
+                                                    : api::Robustness::kWrong;
+    }
+    return results;
+  }
+
+  // Every slope is at least as steep as asked for; the margin is the least lower bound. Wrong is a
+  // sample beside which a slope is proven to be less. A slope that is evaluated at a kink says
+  // nothing.
+  std::vector<SampleResult> slopes(const Boxes& boxes,
+                                   const std::vector<std::size_t>& indices) const {
+    const double least = question_.slopes->least.above;
+    std::vector<SampleResult> results = least_rows(boxes, indices.size());
+    std::vector<float> lower = boxes.samples, upper = boxes.samples;
+    for (float& x : lower) x = std::nextafter(x, -std::numeric_limits<float>::infinity());
+    for (float& x : upper) x = std::nextafter(x, std::numeric_limits<float>::infinity());
+    const api::Bounds beside = value_of(verifier_->spec_bounds(lower, upper));
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      const auto first = beside.upper.begin() + static_cast<std::ptrdiff_t>(k * beside.rows);
+      const double most = static_cast<double>(
+          *std::min_element(first, first + static_cast<std::ptrdiff_t>(beside.rows)));
+      results[k].robustness = results[k].margin >= least             ? api::Robustness::kCertified
+                              : most < question_.slopes->least.below ? api::Robustness::kWrong
+                                                                     : api::Robustness::kUnknown;
+    }
+    return results;
+  }
+
+  // The least lower bound of the rows on each of so many boxes, and the row that it is of.
+  std::vector<SampleResult> least_rows(const Boxes& boxes, std::size_t count) const {
+    const api::Bounds bounds = value_of(verifier_->spec_bounds(boxes.lower, boxes.upper));
+    std::vector<SampleResult> results(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto first = bounds.lower.begin() + static_cast<std::ptrdiff_t>(k * bounds.rows);
+      const auto least = std::min_element(first, first + static_cast<std::ptrdiff_t>(bounds.rows));
+      results[k].margin = static_cast<double>(*least);
+      results[k].rival = static_cast<std::size_t>(least - first);
     }
     return results;
   }
@@ -221,6 +286,7 @@ class Answerer {
   const Dataset& data_;
   std::size_t outputs_;
   std::vector<std::size_t> labels_;
+  LinearSpec rows_;  // of kRows and kSlopes
   std::optional<api::Certifier> certifier_;
   std::optional<api::Verifier> verifier_;
 };
@@ -258,6 +324,11 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
     for (const std::vector<double>& row : question.rows->rows) add(row);
     add(question.rows->offset);
   }
+  if (question.slopes)
+    text += fmt::format(" rising {} falling {} least {}", fmt::join(question.slopes->rising, ","),
+                        fmt::join(question.slopes->falling, ","), question.slopes->least.text);
+  for (const std::string& tensor : question.output_tensors)
+    text += fmt::format(" output {}:{}", tensor.size(), tensor);
   return sha256(text);
 }
 
@@ -306,9 +377,10 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   run.model = printable(model_path.filename().string());
   run.data = printable(std::filesystem::path(question.files.data).filename().string());
   run.method = api::to_string(question.options.bounds.method);
-  run.task = question.within ? CertifyTask::kWithin
-             : question.rows ? CertifyTask::kRows
-                             : CertifyTask::kClasses;
+  run.task = question.slopes   ? CertifyTask::kSlopes
+             : question.within ? CertifyTask::kWithin
+             : question.rows   ? CertifyTask::kRows
+                               : CertifyTask::kClasses;
   run.decide = question.options.decide && run.task == CertifyTask::kClasses;
   run.outputs = model.output_count();
   for (const vnnlib::Number& eps : question.eps) run.radii.emplace_back(eps.text);

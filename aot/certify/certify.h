@@ -13,6 +13,13 @@
 
 namespace bf_aot::cli {
 
+// That all outputs, or rows C y, rise with some inputs and fall with others, as fast as `least`
+// says, for each unit of the model's input.
+struct SlopeQuestion {
+  std::vector<std::size_t> rising, falling;  // of the inputs
+  vnnlib::Number least;
+};
+
 // What a run certifies. Texts of numbers must stay as long as it does.
 struct CertifyQuestion {
   std::vector<std::string> output_tensors;  // none: the model's own outputs
@@ -22,7 +29,8 @@ struct CertifyQuestion {
   std::size_t first = 0, count = 0;                    // of the samples; 0: all that follow
   std::vector<vnnlib::Number> eps;                     // none: the data have boxes
   std::optional<vnnlib::Number> within;                // kWithin
-  std::optional<LinearSpec> rows;                      // kRows
+  std::optional<LinearSpec> rows;                      // kRows, kSlopes
+  std::optional<SlopeQuestion> slopes;                 // kSlopes
   std::vector<double> thresholds;
   api::CertifyOptions options;
 };

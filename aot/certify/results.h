@@ -14,6 +14,7 @@ enum class CertifyTask : std::uint8_t {
   kClasses,  // the answer is the label, everywhere in the box
   kWithin,   // every output stays within a distance of the label
   kRows,     // every row C y - d of a specification is positive
+  kSlopes,   // outputs, or rows, rise or fall with some inputs
 };
 
 // One sample at one radius.
@@ -21,7 +22,7 @@ struct SampleResult {
   std::size_t radius = 0;  // index into the radii
   std::size_t sample = 0;  // index into the samples of the run
   api::Robustness robustness = api::Robustness::kUnknown;
-  std::size_t answer = 0, rival = 0;  // classes, of kClasses; rival: the row, of kRows
+  std::size_t answer = 0, rival = 0;  // classes, of kClasses; rival: the row, of kRows and kSlopes
   double margin = 0;                  // above 0: certified; see CertifiedSample
   std::vector<double> lower, upper;   // bounds of the outputs, of kWithin
   std::vector<double> counterexample;

@@ -32,7 +32,8 @@ constexpr char kCertifyExamples[] =
     "bf-aot certify model.onnx --data test.npz --eps 0.01,0.03\n"
     "bf-aot certify model.onnx --data images --scale 255 --clip 0,1 --eps 0.01 \\\n"
     "  --mean 0.1307 --std 0.3081 --html report.html --min-certified 0.9\n"
-    "bf-aot certify model.onnx --data x.csv --labels y.csv --eps 0.05 --within 0.1";
+    "bf-aot certify model.onnx --data x.csv --labels y.csv --eps 0.05 --within 0.1\n"
+    "bf-aot certify model.onnx --data x.csv --eps 0.05 --increasing 0,3 --decreasing 2";
 
 constexpr char kCertifyNotes[] =
     "Data: .npz (arrays x and y), .npy, .csv (a row is a sample), or a folder of .png and .npy "
@@ -48,7 +49,8 @@ struct CertifyArguments {
   std::vector<std::string> output_tensors;
   DataFiles files;
   std::vector<std::string> eps, box_columns, clip, mean, deviation;
-  std::string scale, layout = "auto", within, rows;
+  std::string scale, layout = "auto", within, rows, min_slope;
+  std::vector<std::size_t> increasing, decreasing;
   std::vector<double> thresholds;
   std::string method = "crown", semantics = "real";
   int iterations = 20;
@@ -127,6 +129,22 @@ void add_options(CLI::App& app, CertifyArguments& a) {
       ->type_name("FILE")
       ->excludes("--within")
       ->group("Question");
+  app.add_option("--increasing", a.increasing,
+                 "inputs, counted from 0, with which no output (or row C y of --rows) may fall")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->excludes("--within")
+      ->group("Question");
+  app.add_option("--decreasing", a.decreasing, "inputs with which none may rise")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->excludes("--within")
+      ->group("Question");
+  app.add_option("--min-slope", a.min_slope,
+                 "of --increasing and --decreasing: least rise or fall for a unit of the model's "
+                 "input (default: 0)")
+      ->type_name("X")
+      ->group("Question");
   app.add_option("--min-certified", a.thresholds,
                  "least certified accuracy, 0 to 1: of all radii, or of each")
       ->delimiter(',')
@@ -153,6 +171,8 @@ void add_options(CLI::App& app, CertifyArguments& a) {
       ->group("Work");
   app.add_flag("--decide", a.decide,
                "search and split where bounds leave a sample open, as verify does")
+      ->excludes("--increasing")
+      ->excludes("--decreasing")
       ->group("Work");
   app.add_option("--decide-seconds", a.decide_seconds, "most, for each sample and radius")
       ->check(CLI::Range(0.001, 1e6))
@@ -229,6 +249,13 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   question.channels_first = a.layout == "chw";
   if (!a.within.empty()) question.within = decimal(a.within, "--within", true);
   if (!a.rows.empty()) question.rows = read_spec(a.rows);
+  static const std::string kZero = "0";
+  if (!a.increasing.empty() || !a.decreasing.empty())
+    question.slopes = {a.increasing, a.decreasing,
+                       decimal(a.min_slope.empty() ? kZero : a.min_slope, "--min-slope", false)};
+  else if (!a.min_slope.empty())
+    fail("BF3013", "--min-slope", "there are no inputs whose slopes are asked for",
+         "give --increasing LIST or --decreasing LIST");
   if (a.thresholds.size() > 1 && a.thresholds.size() != a.eps.size())
     fail("BF3013", "--min-certified",
          fmt::format("{} accuracies for {} radii", a.thresholds.size(), a.eps.size()));

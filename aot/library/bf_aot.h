@@ -90,6 +90,14 @@ class Model {
   static Result<Model> from_bytes(std::span<const std::byte> bytes,
                                   std::string_view name = "model.onnx");
 
+  /// The network of partial derivatives on the same inputs: for each of `inputs`, elements counted
+  /// over all input tensors, one output for each output y with all dy/dx_i. Bounds [l, u] of such
+  /// an output on a box say that l t <= y(x + t e_i) - y(x) <= u t for all x and x + t e_i of the
+  /// box, t >= 0, also where y has kinks; l >= 0: y does not fall. Of exact real arithmetic alone
+  /// (BF3501). Errors: BF2120 operators that jump; BF2121 inputs that there are not, or more
+  /// than 64.
+  Result<Model> derivative(std::span<const std::size_t> inputs) const;
+
   const std::vector<Tensor>& inputs() const noexcept;
   const std::vector<Tensor>& outputs() const noexcept;
 

@@ -1,4 +1,5 @@
 #include "aot/library/state.h"
+#include "frontend/derivative/derivative.h"
 #include "frontend/import/importer.h"
 
 namespace bf_aot::api {
@@ -17,7 +18,7 @@ std::vector<Tensor> tensors_of(const Graph& graph, const std::vector<ValueId>& i
   return tensors;
 }
 
-Model model_of(ImportedModel imported) {
+Model model_of(ImportedModel imported, bool derivative = false) {
   auto state = std::make_shared<Model::State>(
       Model::State{cli::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
   const Graph& graph = state->network.graph();
@@ -26,6 +27,7 @@ Model model_of(ImportedModel imported) {
   for (const Node& node : graph.nodes)
     if (const auto* const literal = std::get_if<Literal>(&node.op))
       state->numbers += literal->value.data.size();
+  state->derivative = derivative;
   return Library::model(std::move(state));
 }
 
@@ -41,6 +43,16 @@ Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_vi
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return model_of(import_model_bytes(text, std::string(name), {}));
   });
+}
+
+Result<Model> Model::derivative(std::span<const std::size_t> inputs) const {
+  return guarded<Model>(
+      "differentiating the model",
+      [&] {
+        return model_of({derivative_graph(state_->network.graph(), inputs), state_->info, {}},
+                        true);
+      },
+      state_->numbers);
 }
 
 const std::vector<Tensor>& Model::inputs() const noexcept {

@@ -84,6 +84,11 @@ void check(const PlanSettings& settings) {
          fmt::format("{} is negative", settings.memory_budget));
 }
 
+void check_semantics(const Model& model, Semantics semantics) {
+  expect(!Library::state(model).derivative || semantics == Semantics::kReal, "semantics",
+         "bounds of derivatives are of the network in exact real arithmetic");
+}
+
 CompileOptions compile_options(const PlanSettings& settings) {
   check(settings);
   CompileOptions options;
@@ -106,6 +111,7 @@ CompileOptions compile_options(const PlanSettings& settings) {
 
 CompileOptions compile_options(const Model& model, const Options& options,
                                const Specification& specification) {
+  check_semantics(model, options.semantics);
   CompileOptions compiling =
       compile_options(PlanSettings{options.method, options.iterations, options.row_tile,
                                    options.memory_budget, options.semantics, options.alpha});

@@ -27,6 +27,7 @@ struct Model::State {
   std::vector<Tensor> inputs, outputs;
   std::size_t input_count = 0, output_count = 0;
   std::size_t numbers = 0;  // of all constants
+  bool derivative = false;  // of another one: its bounds are of exact real arithmetic alone
 };
 
 // Makes the objects of the interface, and opens them.
@@ -64,6 +65,9 @@ struct PlanSettings {
 void check(const PlanSettings& settings);
 CompileOptions compile_options(const PlanSettings& settings);
 bf_aot::Method to_internal(Method method);
+
+// Throws: Failed BF3501 where bounds of the model by these semantics say nothing.
+void check_semantics(const Model& model, Semantics semantics);
 
 // Those of a verifier. Throws: Failed BF3501, BF2007, BF2009.
 CompileOptions compile_options(const Model& model, const Options& options,

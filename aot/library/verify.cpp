@@ -84,6 +84,7 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   const Semantics semantics =
       is_float32(property) && options.semantics != Semantics::kFloat32Flushed ? Semantics::kFloat32
                                                                               : options.semantics;
+  check_semantics(model, semantics);
   CompileOptions compiling = compile_options(PlanSettings{
       Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);

@@ -18,6 +18,7 @@ except ImportError:
 
 sys.dont_write_bytecode = True
 from harness import CONTROLLER, MODELS, Case  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
 
 EXAMPLE = MODELS / "examples" / "robustness"
 DIGITS = EXAMPLE / "digits_cnn.onnx"
@@ -138,6 +139,54 @@ class Certify(CertifyCase):
                              model=CONTROLLER)
         self.assertEqual(found["radii"][0]["wrong"], 3)
 
+    def slopes_model(self):
+        # y = relu(x_0 - 2 x_1) - relu(2 x_1 - x_0) / 2 + 3 relu(x_2): slopes by x_0 are 1 and 1/2.
+        nodes = [node("Gemm", ["x", "w", "b"], "h"), node("Relu", ["h"], "r"),
+                 node("Gemm", ["r", "v", "c"], "y")]
+        constants = [tensor("w", [3, 3], [1, -1, 0, -2, 2, 0, 0, 0, 1]), tensor("b", [3], [0, 0, 0]),
+                     tensor("v", [3, 1], [1, -0.5, 3]), tensor("c", [1], [0])]
+        return write_model(self.work / "slopes.onnx",
+                           model("slopes", nodes, constants, [1, 3], [1, 1]))
+
+    def test_slopes(self):
+        slopes = self.slopes_model()
+        data = self.save("s.npz", x=np.array([[0.5, 0.25, 1], [1, 0, 1], [0, 1, -1], [0, 0, 0]]))
+
+        def found(*more):
+            radius = self.certify("--eps", "0.125", *more, "--csv", "s.csv", data=data,
+                                  model=slopes)["radii"][0]
+            return [radius[key] for key in ("certified", "unknown", "falsified", "wrong")]
+
+        # 0 is the exact bound where relu(x_0 - 2 x_1) may be 0: rounding goes a little below.
+        least = "--min-slope=-1e-5"
+        self.assertEqual(found("--increasing", "0", "--decreasing", "1"), [2, 2, 0, 0])
+        self.assertEqual(found("--increasing", "0", "--decreasing", "1", least), [4, 0, 0, 0])
+        self.assertEqual(found("--increasing", "1"), [0, 2, 0, 2])
+        self.assertEqual(found("--increasing", "2", least), [4, 0, 0, 0])
+        self.assertEqual(found("--increasing", "2", "--min-slope", "2.9"), [2, 1, 0, 1])
+        self.assertEqual(found("--increasing", "0", "--min-slope", "0.75"), [1, 2, 0, 1])
+        self.assertEqual(found("--decreasing", "0", "--min-slope=-1.51"), [4, 0, 0, 0])
+        self.assertEqual(found("--decreasing", "0", "--min-slope=-0.75"), [1, 2, 0, 1])
+        # Of 5 - y, all but the slope by input 2 where relu(x_2) is 0.
+        turned = self.write("turned.json", {"C": [[-1]], "d": [5]})
+        self.assertEqual(found("--decreasing", "0,2", "--rows", turned, least), [4, 0, 0, 0])
+        self.assertEqual(found("--decreasing", "0", "--increasing", "2", "--rows", turned, least),
+                         [1, 1, 0, 2])
+        self.assertEqual([row["rival"] for row in self.rows("s.csv")], ["0"] * 4)
+
+    def test_an_unfinished_file_is_of_its_outputs(self):
+        # Another tensor is another question, though the model's file is the same.
+        slopes = self.slopes_model()
+        x = np.full((70, 3), 0.5)
+        x[69] = 2  # ends a run behind its first round of samples
+        data = self.save("s.npz", x=x)
+        questions = set()
+        for more in ([], ["--output-tensor", "r"], ["--min-slope", "1"], ["--increasing", "1"]):
+            self.run_tool("certify", slopes, "--data", data, "--eps", "0.1", "--clip", "0,1", "--jobs", "1",
+                          "--decreasing", "2", "--csv", "s.csv", *more, code=1)
+            questions.add((self.work / "s.csv.part").read_text())
+        self.assertEqual(len(questions), 4)
+
     def test_samples_are_those_of_the_data(self):
         options = (*SCALED, "--eps", "0.1", "--first", "70", "--count", "10", "--decide",
                    "--decide-seconds", "2", "--counterexamples", "c.npz", "--csv", "c.csv")
@@ -229,6 +278,14 @@ class CertifyBadInput(CertifyCase):
         self.refused("BF3013", "--eps", "0.1", "--mean", "1,2", "--std", "1,2,3")
         self.refused("BF3013", "--eps", "0.1", "--within=-1", says=["--within"])
         self.refused("BF3315", "--eps", "0.1", "--flush-to-zero")
+        self.refused("BF3013", "--eps", "0.1", "--min-slope", "1", says=["--increasing"])
+        self.refused("BF3013", "--eps", "0.1", "--increasing", "0", "--min-slope", "x")
+        self.refused("BF2121", "--eps", "0.1", "--increasing", "64", says=["0 to 63"])
+        self.refused("BF3501", "--eps", "0.1", "--increasing", "0", "--semantics", "float32",
+                     says=["real arithmetic"])
+        for other in (["--within", "1"], ["--decide"]):
+            self.run_tool("certify", DIGITS, "--data", DATA, "--eps", "0.1", "--decreasing", "0", *other,
+                          code=2)
         self.refused("BF1001", "--eps", "0.1", model=self.work / "none.onnx")
 
 
