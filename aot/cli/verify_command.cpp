@@ -82,13 +82,6 @@ void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
           ->type_name("FILE")
           ->group(kInstances);
   instances->needs(results);
-  app.add_option("-j,--jobs", arguments.jobs,
-                 "instances at once, each in a process of its own (default: as many as there are "
-                 "cores)")
-      ->needs(instances)
-      ->check(CLI::Range(1, 256))
-      ->type_name("N")
-      ->group(kInstances);
   app.add_option("--index", arguments.index, "the only instance that is decided, from 0")
       ->needs(instances)
       ->type_name("K")
@@ -135,6 +128,11 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
                  "--timeout as long as that allows)")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
+  app.add_option("-j,--jobs", arguments.jobs,
+                 "threads that split boxes; with --instances instances at once, each in a process "
+                 "of its own (default: as many as there are cores)")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
   app.add_option("--counterexample", arguments.counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
       ->type_name("FILE");
@@ -186,7 +184,7 @@ class Counter {
     if (is_due()) show(fmt::format("{} of {} cases", done, count));
   }
   void boxes(std::uint64_t boxes, double proven) {
-    if (is_due()) show(fmt::format("{} boxes, {:.4f} % of the case", boxes, 100 * proven));
+    if (is_due()) show(fmt::format("{} boxes, {:.4f} % of the cases", boxes, 100 * proven));
   }
 
  private:
@@ -216,6 +214,11 @@ double branch_seconds(const VerifyArguments& arguments) {
   return arguments.branch.value_or(arguments.timeout > 0 ? kEver : kSeconds);
 }
 
+int jobs_of(const VerifyArguments& arguments) {
+  return arguments.jobs > 0 ? arguments.jobs
+                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 double search_seconds(const VerifyArguments& arguments) {
   constexpr double kSeconds = 5;
   return arguments.search.value_or(arguments.timeout > 0 ? kEver : kSeconds);
@@ -243,6 +246,7 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
   if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
   settings.search_seconds = search_seconds(arguments);
   settings.branch_seconds = branch_seconds(arguments);
+  settings.jobs = static_cast<std::size_t>(jobs_of(arguments));
   if (arguments.timeout > 0) settings.bound_seconds = arguments.timeout;
   ModelArguments model = arguments.model;
   model.method = "crown";  // until each method is set
@@ -409,9 +413,7 @@ int run_many(const VerifyArguments& arguments) {
   for (const Instance& instance : file.instances)
     if (arguments.timeout <= 0 && instance.timeout_seconds <= 0)
       fail("BF3013", "--timeout", "the instances have no timeouts", "give --timeout S");
-  settings.jobs = arguments.jobs > 0
-                      ? arguments.jobs
-                      : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  settings.jobs = jobs_of(arguments);
   settings.index = arguments.index;
   settings.counterexamples = arguments.counterexamples;
   settings.junit = arguments.junit;

@@ -1,72 +1,40 @@
 #include "aot/decide/branch.h"
 
 #include <algorithm>
-#include <memory>
-#include <vector>
+#include <utility>
 
+#include "aot/boxes/box_node.h"
+#include "aot/boxes/box_worker.h"
 #include "aot/host/progress.h"
-#include "frontend/diagnostic.h"
-#include "planner/entries/keep_coefficients.h"
-#include "runtime/bf/search/branch_and_bound.h"
 
 namespace bf_aot::cli {
 namespace {
 
-// Open boxes that have room: a stack as deep as this holds any tree that ends in time.
-constexpr std::size_t kOpenBoxes = std::size_t{1} << 16;
-
-// A property's tables as the runtime takes them. Shares storage with the cases.
-class Tables {
+// Leaves in the state the open nodes of one root, and puts the others back at the end.
+class OneRoot {
  public:
-  Tables(const Property& property, const Cases& cases)
-      : relaxed_(cases.tables().relaxed.begin(), cases.tables().relaxed.end()) {
-    for (const VerdictCondition& term : cases.tables().terms)
-      terms_.push_back({term.row, term.at_least, term.threshold});
-    all_ = {static_cast<std::int32_t>(property.input_count),
-            static_cast<std::int32_t>(std::max<std::size_t>(property.rows.size(), 1)),
-            static_cast<std::int32_t>(property.cases.size()),
-            cases.boxes().lower.data(),
-            cases.boxes().upper.data(),
-            cases.boxes().inside.data(),
-            cases.tables().case_clauses.data(),
-            cases.tables().clause_terms.data(),
-            relaxed_.data(),
-            terms_.data()};
+  OneRoot(tree::TreeState& state, std::size_t root) : state_(state) {
+    const auto others =
+        std::stable_partition(state.open.begin(), state.open.end(),
+                              [root](const tree::Node& node) { return node.root == root; });
+    others_.assign(std::make_move_iterator(others), std::make_move_iterator(state.open.end()));
+    state.open.erase(others, state.open.end());
   }
-  Tables(const Tables&) = delete;
-  Tables& operator=(const Tables&) = delete;
-
-  // The property that has this case alone.
-  bf::PropertyTables only(std::size_t index) const {
-    bf::PropertyTables one = all_;
-    const std::size_t first = index * static_cast<std::size_t>(all_.inputs);
-    one.cases = 1;
-    one.lower += first;
-    one.upper += first;
-    one.inside += first;
-    one.case_clauses += index;
-    return one;
+  ~OneRoot() {
+    others_.insert(others_.end(), std::make_move_iterator(state_.open.begin()),
+                   std::make_move_iterator(state_.open.end()));
+    state_.open = std::move(others_);
   }
+  OneRoot(const OneRoot&) = delete;
+  OneRoot& operator=(const OneRoot&) = delete;
 
  private:
-  std::vector<unsigned char> relaxed_;
-  std::vector<bf::VerdictTerm> terms_;
-  bf::PropertyTables all_;
+  tree::TreeState& state_;
+  std::vector<tree::Node> others_;
 };
 
-// What bf_budget::stop is asked with.
-struct Watch {
-  const BranchProgress& progress;
-  const StopAsked& stop;
-  double seconds;
-  std::uint64_t boxes_before;
-  Stopwatch stopwatch = {};
-};
-
-int is_over(void* data, const bf_search* search) {
-  const Watch& watch = *static_cast<const Watch*>(data);
-  watch.progress(watch.boxes_before + search->boxes, search->proven);
-  return watch.stop() || watch.stopwatch.seconds() >= watch.seconds ? 1 : 0;
+BoxQuestion question_of(const Plan& plan, const Cases& cases) {
+  return {plan, cases.tables(), cases.boxes()};
 }
 
 }  // namespace
@@ -80,54 +48,67 @@ bool is_branchable(const Property& property) {
   });
 }
 
-std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
-                                               const Property& property, Cases& cases,
-                                               double seconds, const StopAsked& stop,
-                                               const BranchProgress& progress,
-                                               BranchTotals& totals) {
-  const Tables tables(property, cases);
-  const auto batch = static_cast<std::size_t>(plan.config.batch);
-  const auto inputs = static_cast<std::size_t>(property.input_count);
-  const auto rows = std::max<std::size_t>(property.rows.size(), 1);
-  const bool kept = keeps_coefficients(plan);
-  const std::size_t bytes =
-      bf::round_bytes(inputs, rows, batch, kept) + kOpenBoxes * bf::open_box_bytes(inputs);
-  const auto memory = std::make_unique_for_overwrite<float[]>(bytes / sizeof(float));
-  std::vector<float> point(inputs);
-  const auto together = [&](std::size_t count, const float* lower, const float* upper,
-                            float* row_lower, float* row_upper, float* coefficients,
-                            bf_status* statuses) {
-    return kept ? verifier.spec_coefficients_batch(count, lower, upper, row_lower, row_upper,
-                                                   coefficients, statuses)
-                : verifier.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
-  };
+BranchSearch::BranchSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+                           std::size_t threads)
+    : state(tree::start_of(case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)))),
+      verifier_(verifier),
+      plan_(plan),
+      cases_(cases),
+      twins_(threads),
+      search_(threads, [this](std::size_t thread) {
+        const HostVerifier* own = &verifier_;
+        if (thread > 0) own = (twins_[thread] = verifier_.twin()).get();
+        return make_box_worker(question_of(plan_, cases_), *own, thread);
+      }) {}
+
+BranchSearch::~BranchSearch() = default;
+
+std::unique_ptr<tree::TreeWorker> BranchSearch::worker() const {
+  return make_box_worker(question_of(plan_, cases_), verifier_, 0);
+}
+
+std::optional<Witness> BranchSearch::run(Cases& cases, double seconds, const BranchCalls& calls) {
   const Stopwatch stopwatch;
-  std::optional<ViolatingPoint> found;
+  const double before = seconds_;
+  std::optional<Witness> witness;
+  tree::TreeCalls tree_calls;
+  tree_calls.prove = [&](const tree::Proposal& proposal) {
+    witness = calls.prove(proposal.root, proposal.x);
+    return witness.has_value();
+  };
+  tree_calls.stop = calls.stop;
+  tree_calls.progress = [&](const tree::TreeProgress& progress) {
+    seconds_ = before + stopwatch.seconds();
+    calls.progress(progress.nodes, progress.closed);
+  };
+  close_verified(cases);
   const std::vector<std::size_t> open = cases.open();
-  for (std::size_t k = 0; k < open.size() && !found && !stop(); ++k) {
+  for (std::size_t k = 0; k < open.size() && !witness && !calls.stop(); ++k) {
     // What is left, shared by the cases that are left.
     const double share =
         std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
-    Watch watch = {progress, stop, share, totals.boxes};
-    const bf_budget budget = {0, is_over, &watch};
-    const FloatBox box = cases.box(open[k]);
-    bf_result result = {BF_UNKNOWN, 0, 0, point.data()};
-    bf_search search = {};
-    const bf_status status = decide_property(
-        tables.only(open[k]), plan.split_weights.empty() ? nullptr : plan.split_weights.data(),
-        kept, box.lower.data(), box.upper.data(), batch, &budget, &result, &search, memory.get(),
-        bytes, together);
-    if (status != BF_OK)
-      fail("BF3306", "spec_bounds_batch",
-           std::string("the verifier refused: ") + bf_status_text(status));
-    totals.boxes += search.boxes;
-    totals.points += search.points;
-    if (result.verdict == BF_VERIFIED) cases.mark_verified(open[k]);
-    if (result.verdict == BF_FALSIFIED)
-      found = ViolatingPoint{open[k], {point.begin(), point.end()}};
+    if (run_case(open[k], share, tree_calls)) cases.mark_verified(open[k]);
   }
-  totals.seconds += stopwatch.seconds();
-  return found;
+  seconds_ = before + stopwatch.seconds();
+  return witness;
+}
+
+// Cases that were verified without splits are leaves.
+void BranchSearch::close_verified(const Cases& cases) {
+  for (std::size_t k = 0; k < cases.count(); ++k) {
+    const auto root = static_cast<std::uint32_t>(k);
+    if (!cases.is_verified(k) || tree::is_verified(state, root)) continue;
+    std::erase_if(state.open, [root](const tree::Node& node) { return node.root == root; });
+    state.roots[k] = {};
+    state.roots[k].closed.add(0);
+  }
+}
+
+// Whether the case is verified.
+bool BranchSearch::run_case(std::size_t index, double seconds, const tree::TreeCalls& calls) {
+  const OneRoot one(state, index);
+  search_.run(state, {.seconds = seconds}, calls);
+  return tree::is_verified(state, static_cast<std::uint32_t>(index));
 }
 
 }  // namespace bf_aot::cli

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "aot/decide/cases.h"
 #include "aot/decide/stop.h"
+#include "aot/decide/witness.h"
+#include "aot/tree/tree_search.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
@@ -27,23 +30,53 @@ struct BranchTotals {
   double seconds = 0;
 };
 
-// A violating input, as the verifier's bounds prove.
-struct ViolatingPoint {
-  std::size_t property_case = 0;
-  std::vector<double> x;
+// Proves that an input violates the property, on the thread that decides.
+using PointCheck =
+    std::function<std::optional<Witness>(std::size_t property_case, const std::vector<double>& x)>;
+
+struct BranchCalls {
+  PointCheck prove;
+  StopAsked stop = [] { return false; };
+  // Called now and then with the boxes that were bounded, and the part of all cases that is
+  // verified.
+  std::function<void(std::uint64_t boxes, double proven)> progress = [](std::uint64_t, double) {};
 };
 
-// Called now and then with the boxes that were bounded, and the share that is verified.
-using BranchProgress = std::function<void(std::uint64_t boxes, double proven)>;
+// Splits the boxes of the property's cases until they are verified or a case is violated; see
+// docs/proofs/branch-and-bound.md.
+class BranchSearch {
+ public:
+  // The verifier is the plan's, made with decide, and a batch; used by the thread that calls run(),
+  // and by at most threads - 1 others its twins. All must outlive this.
+  BranchSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+               std::size_t threads);
+  ~BranchSearch();
+  BranchSearch(const BranchSearch&) = delete;
+  BranchSearch& operator=(const BranchSearch&) = delete;
 
-// Splits the boxes of open cases until they are verified, or one has a violation, for at most
-// `seconds` in all or until a stop is asked for; see docs/proofs/branch-and-bound.md. The verifier
-// is made with decide, and a batch. Adds to `totals`. Throws: BF3306 when the verifier refuses a
-// box.
-std::optional<ViolatingPoint> branch_and_bound(const HostVerifier& verifier, const Plan& plan,
-                                               const Property& property, Cases& cases,
-                                               double seconds, const StopAsked& stop,
-                                               const BranchProgress& progress,
-                                               BranchTotals& totals);
+  // Where the search is: root k is case k. May be replaced by another of the same property.
+  tree::TreeState state;
+
+  // Goes on for at most `seconds`, which the open cases share. Marks cases as verified.
+  // Throws: BF3306 when the verifier refuses a box, and what `calls` throw; the state stays whole.
+  std::optional<Witness> run(Cases& cases, double seconds, const BranchCalls& calls);
+
+  BranchTotals totals() const { return {state.nodes, state.points, seconds_}; }
+
+  // A worker of its own on this thread.
+  std::unique_ptr<tree::TreeWorker> worker() const;
+  tree::TreeSearch& search() { return search_; }
+
+ private:
+  void close_verified(const Cases& cases);
+  bool run_case(std::size_t index, double seconds, const tree::TreeCalls& calls);
+
+  const HostVerifier& verifier_;
+  const Plan& plan_;
+  const Cases& cases_;
+  std::vector<std::unique_ptr<const HostVerifier>> twins_;  // by thread
+  tree::TreeSearch search_;
+  double seconds_ = 0;
+};
 
 }  // namespace bf_aot::cli

@@ -17,6 +17,7 @@ class Cases {
 
   std::size_t count() const { return verified_.size(); }
   std::size_t verified_count() const { return verified_count_; }
+  bool is_verified(std::size_t index) const { return verified_.at(index); }
   std::vector<std::size_t> open() const;
 
   // The property as a verifier has it.

@@ -75,7 +75,7 @@ class Decision {
     const double left = settings_.search_seconds - searched_;
     const bool splits = !branches && settings_.branch_seconds > 0 && has_neuron_splits(*made_.plan);
     search(branches ? std::min(left, kSearchBetween) : splits ? std::min(left, 0.5) : left);
-    if (branches) branch(settings_.branch_seconds);
+    if (branches) branch(settings_.branch_seconds - outcome_.branched.seconds);
     if (splits) split(settings_.branch_seconds);
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
@@ -107,6 +107,7 @@ class Decision {
     network_.release();
     gradients_.reset();
     check_.use_evaluation(nullptr);
+    branches_.reset();
     made_ = calls_.make_verifier(method);
     if (made_.plan->config.semantics == Semantics::kFloat32Exact)
       check_.use_evaluation(made_.host.get());
@@ -137,7 +138,12 @@ class Decision {
 
   void branch(double seconds) {
     if (is_over() || seconds <= 0) return;
-    const auto progress = [this](std::uint64_t boxes, double proven) {
+    BranchCalls calls;
+    calls.prove = [this](std::size_t property_case, const std::vector<double>& x) {
+      return check_.prove(property_case, x);
+    };
+    calls.stop = calls_.stop;
+    calls.progress = [this](std::uint64_t boxes, double proven) {
       DecisionProgress of;
       of.phase = DecisionPhase::kSplit;
       of.boxes = boxes;
@@ -145,10 +151,10 @@ class Decision {
       calls_.progress(of);
     };
     const Stopwatch deciding;
-    const auto found = branch_and_bound(*made_.host, *made_.plan, property_, cases_, seconds,
-                                        calls_.stop, progress, outcome_.branched);
+    if (!branches_) branches_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
     // Of functions without rational values the check may leave open what bounds prove.
-    if (found) outcome_.witness = check_.prove(found->property_case, found->x);
+    outcome_.witness = branches_->run(cases_, seconds, calls);
+    outcome_.branched = branches_->totals();
     outcome_.decide_seconds += deciding.seconds();
   }
 
@@ -196,6 +202,7 @@ class Decision {
   Outcome outcome_;
   DecisionVerifier made_;                  // of the last method
   std::optional<RowGradients> gradients_;  // of its plan
+  std::optional<BranchSearch> branches_;   // by it
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds
   double bounding_ = 0;  // seconds of the last method's bounds

@@ -28,6 +28,7 @@ struct DecisionSettings {
   double search_seconds = 5;   // most, to search for a counterexample
   double branch_seconds = 20;  // most, to split boxes where few inputs vary
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
+  std::size_t jobs = 1;        // threads that split boxes
 };
 
 enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit };
@@ -36,7 +37,7 @@ struct DecisionProgress {
   DecisionPhase phase = DecisionPhase::kBound;
   std::size_t done = 0, count = 0;  // cases, of kBound and kSearch
   std::uint64_t boxes = 0;          // that were bounded, of kSplit
-  double proven = 0;                // the part of the case, of kSplit
+  double proven = 0;                // the part of all cases, of kSplit
 };
 
 // A verifier of the property's rows (see to_spec), and its plan.

@@ -238,7 +238,7 @@ struct Progress {
   Phase phase = Phase::kBound;
   std::size_t cases_done = 0, cases = 0;  ///< of kBound and kSearch
   std::uint64_t boxes = 0;                ///< bounded so far, of kSplit
-  double proven = 0;                      ///< the part of the case, 0 to 1, of kSplit
+  double proven = 0;                      ///< the part of all cases, 0 to 1, of kSplit
 };
 
 struct VerifyOptions {
@@ -250,6 +250,7 @@ struct VerifyOptions {
   double search_seconds = 5;       ///< most, to search for a counterexample
   double branch_seconds = 20;      ///< most, to split boxes, where at most 16 inputs vary
   double timeout_seconds = 0;      ///< after which verify() stops, as by `stop`; 0: never
+  int jobs = 1;  ///< threads that split boxes, at most 256; 0: as many as there are cores
 
   /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
   std::function<void(const Progress&)> progress;

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "aot/decide/decision.h"
 #include "aot/host/progress.h"
@@ -28,6 +30,14 @@ Phase to_phase(cli::DecisionPhase phase) {
 void check_seconds(const char* option, double seconds) {
   if (!(seconds >= 0) || std::isinf(seconds))
     refuse("BF3501", option, fmt::format("{} is no time in seconds", seconds));
+}
+
+void check_jobs(int jobs) {
+  if (jobs < 0 || jobs > 256) refuse("BF3501", "jobs", fmt::format("{} is not in 0..256", jobs));
+}
+
+std::size_t every_core() {
+  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
 
 void report(const VerifyOptions& options, const cli::DecisionProgress& progress) {
@@ -76,7 +86,9 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   if (options.method) settings.method = to_internal(*options.method);
   settings.search_seconds = options.search_seconds;
   settings.branch_seconds = options.branch_seconds;
+  settings.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : every_core();
   if (options.timeout_seconds > 0) settings.bound_seconds = options.timeout_seconds;
+  check_jobs(options.jobs);
   check_seconds("search_seconds", options.search_seconds);
   check_seconds("branch_seconds", options.branch_seconds);
   check_seconds("timeout_seconds", options.timeout_seconds);

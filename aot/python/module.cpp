@@ -221,8 +221,8 @@ const char* name_of(api::Phase phase) {
 nb::dict verify(const api::Model& model, const std::string& text,
                 const std::optional<std::filesystem::path>& path, int semantics,
                 std::optional<int> method, int iterations, int row_tile, std::int64_t memory_budget,
-                double search_seconds, double branch_seconds, double timeout, nb::object progress,
-                nb::object stop) {
+                double search_seconds, double branch_seconds, double timeout, int jobs,
+                nb::object progress, nb::object stop) {
   Watch watch(std::move(progress), std::move(stop));
   api::VerifyOptions options;
   options.semantics = static_cast<api::Semantics>(semantics);
@@ -232,6 +232,7 @@ nb::dict verify(const api::Model& model, const std::string& text,
   options.memory_budget = memory_budget;
   options.search_seconds = search_seconds;
   options.branch_seconds = branch_seconds;
+  options.jobs = jobs;
   options.timeout_seconds = timeout;
   options.stop = watch.token();
   std::optional<api::Phase> phase;
@@ -365,7 +366,7 @@ NB_MODULE(_native, m) {
           "options"_a, "decide"_a, "decide_seconds"_a)
       .def("verify", &verify, "text"_a, "path"_a.none(), "semantics"_a, "method"_a.none(),
            "iterations"_a, "row_tile"_a, "memory_budget"_a, "search_seconds"_a, "branch_seconds"_a,
-           "timeout"_a, "progress"_a.none(), "stop"_a.none())
+           "timeout"_a, "jobs"_a, "progress"_a.none(), "stop"_a.none())
       .def(
           "compile",
           [](const api::Model& model, const std::string& stem, const api::Options& plan,

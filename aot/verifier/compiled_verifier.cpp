@@ -19,11 +19,18 @@ void expect_ok(bf_status status, const std::string& function) {
     fail("BF3306", function, fmt::format("the verifier refused: {}", bf_status_text(status)));
 }
 
-}  // namespace
-
-void CompiledVerifier::Close::operator()(void* library) const {
-  dlclose(library);
+std::shared_ptr<void> open_library(const std::filesystem::path& library) {
+  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) {
+    const char* reason = dlerror();
+    fail("BF3305", library.string(),
+         fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
+         "remove the cache folder and try again");
+  }
+  return {opened, [](void* handle) { dlclose(handle); }};
 }
+
+}  // namespace
 
 void CompiledVerifier::Free::operator()(void* memory) const {
   std::free(memory);
@@ -38,16 +45,10 @@ void* CompiledVerifier::symbol(const std::string& name) const {
 }
 
 CompiledVerifier::CompiledVerifier(const std::filesystem::path& library, const Plan& plan)
-    : library_(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)),
+    : library_(open_library(library)),
       name_(plan.name),
       outputs_(plan.output_count),
       spec_rows_(plan.spec_rows) {
-  if (library_ == nullptr) {
-    const char* reason = dlerror();
-    fail("BF3305", library.string(),
-         fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
-         "remove the cache folder and try again");
-  }
   const bf_model_info& info = *load<Signature{.purpose = Purpose::kInfo}>()();
   if (info.abi != BF_ABI_VERSION || info.model_sha256 != plan.model.sha256)
     fail("BF3305", library.string(), "the library belongs to another model or version",
@@ -64,9 +65,34 @@ CompiledVerifier::CompiledVerifier(const std::filesystem::path& library, const P
           load<Signature{.spec = true, .coefficients = true, .batch = true}>();
   }
 
-  const std::size_t align = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));
-  workspace_bytes_ = (std::max<std::size_t>(needed, 1) + align - 1) / align * align;
-  workspace_.reset(std::aligned_alloc(align, workspace_bytes_));
+  workspace_align_ = std::max<std::size_t>(info.workspace_align, alignof(std::max_align_t));
+  workspace_bytes_ = (std::max<std::size_t>(needed, 1) + workspace_align_ - 1) / workspace_align_ *
+                     workspace_align_;
+  make_workspace();
+}
+
+CompiledVerifier::CompiledVerifier(const CompiledVerifier& other)
+    : HostVerifier(),
+      library_(other.library_),
+      workspace_bytes_(other.workspace_bytes_),
+      workspace_align_(other.workspace_align_),
+      name_(other.name_),
+      outputs_(other.outputs_),
+      spec_rows_(other.spec_rows_),
+      bounds_(other.bounds_),
+      spec_bounds_(other.spec_bounds_),
+      spec_bounds_batch_(other.spec_bounds_batch_),
+      spec_coefficients_batch_(other.spec_coefficients_batch_),
+      evaluate_(other.evaluate_) {
+  make_workspace();
+}
+
+std::unique_ptr<const HostVerifier> CompiledVerifier::twin() const {
+  return std::unique_ptr<const HostVerifier>(new CompiledVerifier(*this));
+}
+
+void CompiledVerifier::make_workspace() {
+  workspace_.reset(std::aligned_alloc(workspace_align_, workspace_bytes_));
   if (workspace_ == nullptr)
     fail("BF3504", "workspace", fmt::format("there is no memory for {} bytes", workspace_bytes_),
          "a memory budget or a smaller batch needs less");

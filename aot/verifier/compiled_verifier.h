@@ -16,6 +16,7 @@ class CompiledVerifier final : public HostVerifier {
   // Throws: BF3305 when the library cannot be loaded or is not the plan's.
   CompiledVerifier(const std::filesystem::path& library, const Plan& plan);
 
+  std::unique_ptr<const HostVerifier> twin() const override;
   Bounds bounds(const FloatBox& box) const override;
   Bounds spec_bounds(const FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
@@ -35,13 +36,12 @@ class CompiledVerifier final : public HostVerifier {
       ExportedPointer<Signature{.spec = true, .coefficients = true, .batch = true}>;
   using EvaluateFunction = ExportedPointer<Signature{.purpose = Purpose::kEvaluate}>;
 
-  struct Close {
-    void operator()(void* library) const;
-  };
   struct Free {
     void operator()(void* memory) const;
   };
 
+  CompiledVerifier(const CompiledVerifier& other);
+  void make_workspace();
   void* symbol(const std::string& name) const;
   template <Signature kSignature>
   ExportedPointer<kSignature> load() const {
@@ -50,9 +50,9 @@ class CompiledVerifier final : public HostVerifier {
   }
   Bounds call(BoundsFunction function, int count, const FloatBox& box) const;
 
-  std::unique_ptr<void, Close> library_;
+  std::shared_ptr<void> library_;
   std::unique_ptr<void, Free> workspace_;
-  std::size_t workspace_bytes_ = 0;
+  std::size_t workspace_bytes_ = 0, workspace_align_ = 0;
   std::string name_;
   int outputs_ = 0, spec_rows_ = 0;
   BoundsFunction bounds_ = nullptr;

@@ -32,8 +32,14 @@ void EngineVerifier::Free::operator()(std::byte* memory) const {
 
 EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
                                std::unique_ptr<EngineCaller> caller)
-    : engine_(std::move(plan), {.with_parts = with_parts}), caller_(std::move(caller)) {
-  const Plan& of = engine_.plan();
+    : EngineVerifier(std::make_shared<const engine::Engine>(
+          std::move(plan), engine::EngineOptions{.with_parts = with_parts})) {
+  caller_ = std::move(caller);
+}
+
+EngineVerifier::EngineVerifier(std::shared_ptr<const engine::Engine> engine)
+    : engine_(std::move(engine)) {
+  const Plan& of = engine_->plan();
   std::int64_t needed = 1;
   for (const ExportedFunction& each : of.functions)
     if (each.signature.purpose == Purpose::kBounds || each.signature.purpose == Purpose::kEvaluate)
@@ -47,10 +53,14 @@ EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts
          "a memory budget or a smaller batch needs less");
 }
 
+std::unique_ptr<const HostVerifier> EngineVerifier::twin() const {
+  return std::unique_ptr<const HostVerifier>(new EngineVerifier(engine_));
+}
+
 bf_status EngineVerifier::run(const Signature& signature, const engine::Arguments& arguments,
                               engine::TraceHook hook) const {
-  if (caller_ == nullptr) return engine_.call(signature, arguments, hook);
-  return caller_->call(engine_, signature, arguments, hook);
+  if (caller_ == nullptr) return engine_->call(signature, arguments, hook);
+  return caller_->call(*engine_, signature, arguments, hook);
 }
 
 engine::Arguments EngineVerifier::in_workspace() const {
@@ -62,7 +72,7 @@ engine::Arguments EngineVerifier::in_workspace() const {
 
 Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, const Noted& noted,
                             engine::TraceHook hook) const {
-  const Plan& plan = engine_.plan();
+  const Plan& plan = engine_->plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
   engine::Arguments arguments = in_workspace();
@@ -77,7 +87,7 @@ Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, con
 }
 
 Bounds EngineVerifier::bounds(const FloatBox& box) const {
-  open_.assign(engine_.plan().layers.size(), -1);
+  open_.assign(engine_->plan().layers.size(), -1);
   Bounds made = call(kBounds, box, {.open = &open_});
   last_ = box;
   return made;
@@ -85,7 +95,7 @@ Bounds EngineVerifier::bounds(const FloatBox& box) const {
 
 Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
   last_spec_ = {};
-  ranges_.assign(engine_.plan().layers.size(), {});
+  ranges_.assign(engine_->plan().layers.size(), {});
   Bounds made = call(kSpecBounds, box, {.ranges = &ranges_});
   last_spec_ = box;
   return made;
@@ -97,7 +107,7 @@ std::vector<engine::Ranges> EngineVerifier::spec_ranges(const FloatBox& box) con
 }
 
 std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& box) const {
-  const Plan& plan = engine_.plan();
+  const Plan& plan = engine_->plan();
   if (!(last_.lower == box.lower && last_.upper == box.upper)) bounds(box);
   std::vector<int> counts;
   for (const LayerId id : plan.layer_ids()) {
@@ -110,7 +120,7 @@ std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& b
 }
 
 std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {
-  std::vector<float> y(static_cast<std::size_t>(engine_.plan().output_count));
+  std::vector<float> y(static_cast<std::size_t>(engine_->plan().output_count));
   engine::Arguments arguments = in_workspace();
   arguments.x = x.data();
   arguments.y = y.data();
@@ -148,7 +158,7 @@ bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float
 
 std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
                                                  const SampleLimits& limits) const {
-  const Plan& plan = engine_.plan();
+  const Plan& plan = engine_->plan();
   const Signature signature = plan.spec_rows > 0 ? kSpecBounds : kBounds;
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
@@ -162,7 +172,7 @@ std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
 }
 
 std::vector<TracedPart> EngineVerifier::trace(const FloatBox& box, int repeats) const {
-  const Signature signature = engine_.plan().spec_rows > 0 ? kSpecBounds : kBounds;
+  const Signature signature = engine_->plan().spec_rows > 0 ? kSpecBounds : kBounds;
   return traced_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
 }
 

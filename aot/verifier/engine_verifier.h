@@ -30,6 +30,8 @@ class EngineVerifier final : public HostVerifier {
   EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
                  std::unique_ptr<EngineCaller> caller = nullptr);
 
+  // Shares the engine, and with it the code that a caller sees to.
+  std::unique_ptr<const HostVerifier> twin() const override;
   Bounds bounds(const FloatBox& box) const override;
   Bounds spec_bounds(const FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
@@ -50,6 +52,7 @@ class EngineVerifier final : public HostVerifier {
     void operator()(std::byte* memory) const;
   };
 
+  explicit EngineVerifier(std::shared_ptr<const engine::Engine> engine);
   engine::Arguments in_workspace() const;
   bf_status batch(const Signature& signature, std::size_t count, const float* lower,
                   const float* upper, float* row_lower, float* row_upper, float* coefficients,
@@ -65,7 +68,7 @@ class EngineVerifier final : public HostVerifier {
   bf_status run(const Signature& signature, const engine::Arguments& arguments,
                 engine::TraceHook hook = nullptr) const;
 
-  engine::Engine engine_;
+  std::shared_ptr<const engine::Engine> engine_;
   std::unique_ptr<EngineCaller> caller_;
   std::unique_ptr<std::byte, Free> workspace_;
   std::size_t workspace_bytes_ = 0;

@@ -39,6 +39,9 @@ class HostVerifier {
   HostVerifier& operator=(const HostVerifier&) = delete;
   virtual ~HostVerifier() = default;
 
+  // The same verifier, with a workspace of its own: for another thread. Throws: BF3504.
+  virtual std::unique_ptr<const HostVerifier> twin() const = 0;
+
   // Throw BF3306 when the verifier returns another status than BF_OK.
   virtual Bounds bounds(const FloatBox& box) const = 0;
   virtual Bounds spec_bounds(const FloatBox& box) const = 0;  // plan.spec_rows > 0

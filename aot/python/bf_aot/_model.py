@@ -340,7 +340,7 @@ class Model:
     def verify(self, property: Union[str, "os.PathLike[str]", Property], *,
                method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
                search_seconds: float = 5, branch_seconds: float = 20, iterations: int = 20,
-               row_tile: int = 0, memory_budget: int = 0,
+               row_tile: int = 0, memory_budget: int = 0, jobs: int = 1,
                progress: Optional[Callable[[Progress], None]] = None,
                stop: Optional[StopEvent] = None) -> VerifyResult:
         """Decides a property: what must not happen.
@@ -353,6 +353,7 @@ class Model:
             timeout: seconds after which the verdict is unknown, as by `stop`; 0 is never.
             search_seconds: most, to search for a counterexample.
             branch_seconds: most, to split boxes, where at most 16 inputs vary.
+            jobs: threads that split boxes; 0 is as many as there are cores.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.
@@ -370,7 +371,7 @@ class Model:
         found = self._native.verify(text, path, _number(_SEMANTICS, semantics, "semantics"),
                                     None if method is None else _number(_METHODS, method, "method"),
                                     iterations, row_tile, memory_budget, search_seconds,
-                                    branch_seconds, timeout, watched, stop)
+                                    branch_seconds, timeout, jobs, watched, stop)
         example = found.pop("counterexample")
         found["verdict"] = Verdict(found["verdict"])
         if example is None:
