@@ -10,6 +10,7 @@
 #include "frontend/import/importing.h"
 #include "frontend/import/operators.h"
 #include "frontend/import/quantization.h"
+#include "frontend/import/softmax.h"
 #include "frontend/model.h"
 #include "frontend/passes/affine_algebra.h"
 #include "frontend/shapes.h"
@@ -83,6 +84,32 @@ void import_qlinear_average_pool(NodeImport& node) {
 void import_qlinear_global_average_pool(NodeImport& node) {
   need_channels_first(node);
   emit_on_grid(node, add_global_average_pool(node, read_real(node, 0)), 3);
+}
+
+// The attribute 'opset' says which Softmax of ONNX it is.
+void import_qlinear_softmax(NodeImport& node) {
+  const std::int64_t axis = node.int_attribute("axis", -1), opset = node.int_attribute("opset", 13);
+  emit_on_grid(node, add_softmax(node, read_real(node, 0), axis, opset), 3);
+}
+
+// A' B' + bias, where A' is A on a grid of 256 steps that its numbers choose, and B' the real
+// numbers of B.
+void import_dynamic_quantize_matmul(NodeImport& node) {
+  const Shape b_shape = node.input_shape(1);
+  if (node.input_shape(0).empty() || b_shape.empty())
+    fail("BF1014", "", "a product needs tensors, not scalars");
+  const QuantizationInputs of_b{2, 3, static_cast<std::int64_t>(b_shape.size()) - 1};
+  const QuantizationParameter scale = read_parameter(node, 2, "scale of B", b_shape, of_b, 1);
+  const QuantizationParameter zero = read_parameter(node, 3, "zero point of B", b_shape, of_b, 0);
+  const ValueId b = add_dequantized(node, node.input(1), &scale, zero);
+  const DynamicQuantized a = add_dynamic_quantized(node, node.input(0));
+  const ValueId shifted = add_binary(node, Binary::Kind::kSub, a.codes, a.zero_point);
+  // The scale last: one product of computed numbers for each output, not for each input.
+  ValueId y = node.add(MatMul{}, {shifted, b});
+  y = add_binary(node, Binary::Kind::kMul, y, a.scale);
+  if (node.has_input(4)) y = add_binary(node, Binary::Kind::kAdd, y, node.input(4));
+  node.set_output_type(TensorProto::FLOAT);
+  node.emit(y);
 }
 
 // Inputs: scale and zero point of the output, then three for each part.
@@ -185,13 +212,31 @@ void import_scaler(NodeImport& node) {
                       std::move(constant).finish(node.origin())));
 }
 
-// Each row divided by the sum of its magnitudes, or by its length.
+// Each row divided by its largest element.
+ValueId add_divided_by_largest(NodeImport& node, ValueId x) {
+  const Shape shape = node.input_shape(0);
+  if (shape.empty()) fail("BF1014", "", "the input is a scalar");
+  const std::int64_t extent = shape.back();
+  RowBuilder rows(node);
+  const std::int64_t count = element_count(shape);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i % extent == 0) rows.begin();
+    rows.add(i);
+  }
+  Shape reduced = shape;
+  reduced.back() = 1;
+  const ValueId largest = std::move(rows).finish_maxima(x, reduced);
+  return add_binary(node, Binary::Kind::kDiv, x, largest);
+}
+
+// Each row divided by the sum of its magnitudes, by its length, or by its largest element: as
+// ONNX's text and ONNX Runtime have it, not the largest magnitude.
 void import_normalizer(NodeImport& node) {
   const std::string norm = node.string_attribute("norm", "MAX");
-  if (norm != "L1" && norm != "L2")
-    fail("BF1012", "", fmt::format("attribute 'norm' is '{}', not L1 or L2", printable(norm)),
-         "runtimes disagree about the largest of negative numbers: normalise by L1 or L2");
+  if (norm != "L1" && norm != "L2" && norm != "MAX")
+    fail("BF1012", "", fmt::format("attribute 'norm' is '{}', not L1, L2 or MAX", printable(norm)));
   node.set_output_type(TensorProto::FLOAT);
+  if (norm == "MAX") return node.emit(add_divided_by_largest(node, node.input(0)));
   node.emit(add_normalized(node, node.input(0), norm == "L1" ? 1 : 2, -1));
 }
 
@@ -218,6 +263,7 @@ void import_array_feature_extractor(NodeImport& node) {
 
 constexpr OperatorImporter kMicrosoft[] = {
     {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size"}},
+    {"DynamicQuantizeMatMul", import_dynamic_quantize_matmul, 3, 5, 1, {}},
     {"Gelu", import_gelu, 1, 1, 1, {}},
     {"QGemm", import_qgemm, 6, 9, 1, {"alpha", "transA", "transB"}},
     {"QLinearAdd", import_qlinear_add, 2, 8, 1, {}},
@@ -233,6 +279,7 @@ constexpr OperatorImporter kMicrosoft[] = {
     {"QLinearLeakyRelu", import_qlinear_leaky_relu, 2, 5, 1, {"alpha"}},
     {"QLinearMul", import_qlinear_mul, 2, 8, 1, {}},
     {"QLinearSigmoid", import_qlinear_sigmoid, 2, 5, 1, {}},
+    {"QLinearSoftmax", import_qlinear_softmax, 4, 5, 1, {"axis", "opset"}},
     {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}},
 };
 

@@ -190,34 +190,13 @@ void import_qlinear_matmul(NodeImport& node) {
   emit_requantized(node, y, a_scale, b_scale, 6);
 }
 
-// scale = (max(x, 0) - min(x, 0)) / 255, zero point = clip(round(-min / scale)),
-// y = clip(round(x / scale) + zero point), to 0..255.
 void import_dynamic_quantize_linear(NodeImport& node) {
-  constexpr double kSteps = 255;
-  const Shape shape = node.input_shape(0);
-  const ValueId x = node.input(0);
-  const auto range = [&](double sign) {  // max(max(sign x), 0)
-    RowBuilder all(node);
-    all.begin();
-    for (std::int64_t i = 0; i < element_count(shape); ++i) all.add(i);
-    return add_relu(node, std::move(all).finish_maxima(add_scale(node, x, sign, 0), {}));
-  };
-  const ValueId high = range(1);
-  const ValueId low = range(-1);  // -min
-  const ValueId span = add_binary(node, Binary::Kind::kAdd, high, low);
-  const ValueId scale = add_binary(node, Binary::Kind::kDiv, span, add_constant(node, kSteps));
-  const auto rounded = [&](ValueId numerator) {
-    return add_unary(node, add_binary(node, Binary::Kind::kDiv, numerator, scale),
-                     {FunctionKind::kRound, 1});
-  };
-  const ValueId zero = add_clip(node, rounded(low), 0, kSteps);
-  const ValueId y =
-      add_clip(node, add_binary(node, Binary::Kind::kAdd, rounded(x), zero), 0, kSteps);
+  const DynamicQuantized made = add_dynamic_quantized(node, node.input(0));
   node.set_output_type(TensorProto::FLOAT);
-  if (node.has_output(1)) node.emit(1, scale);
+  if (node.has_output(1)) node.emit(1, made.scale);
   node.set_output_type(TensorProto::UINT8);
-  if (node.has_output(2)) node.emit(2, zero);
-  node.emit(y);
+  if (node.has_output(2)) node.emit(2, made.zero_point);
+  node.emit(made.codes);
 }
 
 }  // namespace bf_aot

@@ -27,15 +27,14 @@ Grouping checked_groups(NodeImport& node, const std::vector<bool>& along) {
   return groups;
 }
 
-// Before opset 13 everything from `axis` on is one group, later the axis alone.
-Grouping read_groups(NodeImport& node) {
-  constexpr std::int64_t kOneAxis = 13;
+constexpr std::int64_t kOneAxis = 13;
+
+Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
   const Shape& shape = node.input_shape(0);
   std::vector<bool> along(shape.size(), false);
-  if (node.opset() >= kOneAxis) {
-    along[checked_axis(node.int_attribute("axis", -1), shape.size())] = true;
+  if (opset >= kOneAxis) {
+    along[checked_axis(axis, shape.size())] = true;
   } else {
-    const std::int64_t axis = node.int_attribute("axis", 1);
     const auto rank = static_cast<std::int64_t>(shape.size());
     if (axis != rank) {
       const auto first = static_cast<std::ptrdiff_t>(checked_axis(axis, shape.size()));
@@ -43,6 +42,10 @@ Grouping read_groups(NodeImport& node) {
     }
   }
   return checked_groups(node, along);
+}
+
+std::int64_t read_axis(const NodeImport& node) {
+  return node.int_attribute("axis", node.opset() >= kOneAxis ? -1 : 1);
 }
 
 // visit(i, j) for all pairs of different elements of one group, in the order of i, then j.
@@ -78,33 +81,30 @@ ValueId add_pair_sums(NodeImport& node, ValueId pairs, const Grouping& groups, d
 }
 
 // sum over j of exp(x_j - x_i), the term j = i being 1.
-ValueId add_exponentials(NodeImport& node, const Grouping& groups) {
-  const ValueId differences = add_differences(node, node.input(0), groups);
+ValueId add_exponentials(NodeImport& node, ValueId x, const Grouping& groups) {
+  const ValueId differences = add_differences(node, x, groups);
   return add_pair_sums(node, add_unary(node, differences, {FunctionKind::kExp}), groups, 1);
 }
 
-// Groups of one element.
-void emit_filled(NodeImport& node, double value) {
-  node.emit(add_scale(node, node.input(0), 0, value));
-}
-
 // x_i - x_j of groups of two.
-ValueId add_leads(NodeImport& node, const Grouping& groups, double sign) {
+ValueId add_leads(NodeImport& node, ValueId x, const Grouping& groups, double sign) {
   RowBuilder rows(node);
   for_each_pair(groups, [&](std::int64_t i, std::int64_t j) {
     rows.begin();
     rows.add(i, {sign, 0});
     rows.add(j, {-sign, 0});
   });
-  return std::move(rows).finish_sums(node.input(0), node.input_shape(0));
+  return std::move(rows).finish_sums(x, node.input_shape(0));
 }
 
 // -ln sum_j exp(x_j - x_i); of two elements that is -softplus(x_j - x_i).
 ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
-  if (groups.size() == 1) return add_scale(node, node.input(0), 0, 0);
-  const ValueId sum = groups.size() == 2
-                          ? add_unary(node, add_leads(node, groups, -1), {FunctionKind::kSoftplus})
-                          : add_unary(node, add_exponentials(node, groups), {FunctionKind::kLog});
+  const ValueId x = node.input(0);
+  if (groups.size() == 1) return add_scale(node, x, 0, 0);
+  const ValueId sum =
+      groups.size() == 2
+          ? add_unary(node, add_leads(node, x, groups, -1), {FunctionKind::kSoftplus})
+          : add_unary(node, add_exponentials(node, x, groups), {FunctionKind::kLog});
   return add_scale(node, sum, -1, 0);
 }
 
@@ -112,16 +112,20 @@ ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
 
 // 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j). The sum is at least 1 and
 // the result between 0 and 1: saying so changes no value, but intervals lose it in wide boxes.
-void import_softmax(NodeImport& node) {
-  const Grouping groups = read_groups(node);
-  if (groups.size() == 1) return emit_filled(node, 1);
+ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset) {
+  const Grouping groups = groups_of(node, axis, opset);
+  if (groups.size() == 1) return add_scale(node, x, 0, 1);
   if (groups.size() == 2)
-    return node.emit(add_unary(node, add_leads(node, groups, 1), {FunctionKind::kSigmoid}));
+    return add_unary(node, add_leads(node, x, groups, 1), {FunctionKind::kSigmoid});
   const double infinity = std::numeric_limits<double>::infinity();
   const ValueId sum =
-      add_unary(node, add_exponentials(node, groups), {FunctionKind::kClip, 1, infinity});
+      add_unary(node, add_exponentials(node, x, groups), {FunctionKind::kClip, 1, infinity});
   const ValueId inverse = add_unary(node, sum, {FunctionKind::kReciprocal});
-  node.emit(add_unary(node, inverse, {FunctionKind::kClip, 0, 1}));
+  return add_unary(node, inverse, {FunctionKind::kClip, 0, 1});
+}
+
+void import_softmax(NodeImport& node) {
+  node.emit(add_softmax(node, node.input(0), read_axis(node), node.opset()));
 }
 
 ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
@@ -131,7 +135,7 @@ ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
 }
 
 void import_log_softmax(NodeImport& node) {
-  node.emit(add_log_softmax(node, read_groups(node)));
+  node.emit(add_log_softmax(node, groups_of(node, read_axis(node), node.opset())));
 }
 
 }  // namespace bf_aot

@@ -137,4 +137,27 @@ ElementType quantized_type(const NodeImport& node, std::size_t zero_point) {
   return type;
 }
 
+DynamicQuantized add_dynamic_quantized(NodeImport& node, ValueId x) {
+  constexpr double kSteps = 255;
+  const std::int64_t count = element_count(node.shape_of(x));
+  const auto range = [&](double sign) {  // max(max(sign x), 0)
+    RowBuilder all(node);
+    all.begin();
+    for (std::int64_t i = 0; i < count; ++i) all.add(i);
+    return add_relu(node, std::move(all).finish_maxima(add_scale(node, x, sign, 0), {}));
+  };
+  const ValueId high = range(1);
+  const ValueId low = range(-1);  // -min
+  const ValueId span = add_binary(node, Binary::Kind::kAdd, high, low);
+  const ValueId scale = add_binary(node, Binary::Kind::kDiv, span, add_constant(node, kSteps));
+  const auto rounded = [&](ValueId numerator) {
+    return add_unary(node, add_binary(node, Binary::Kind::kDiv, numerator, scale),
+                     {FunctionKind::kRound, 1});
+  };
+  const ValueId zero = add_clip(node, rounded(low), 0, kSteps);
+  const ValueId codes =
+      add_clip(node, add_binary(node, Binary::Kind::kAdd, rounded(x), zero), 0, kSteps);
+  return {codes, scale, zero};
+}
+
 }  // namespace bf_aot

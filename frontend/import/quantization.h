@@ -43,6 +43,14 @@ ValueId add_dequantized(NodeImport& node, ValueId x, const QuantizationParameter
 ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
                       const QuantizationParameter& zero_point, ElementType type);
 
+// x on a grid of 256 steps that its own numbers choose:
+//   scale = (max(x, 0) - min(x, 0)) / 255, zero point = clip(round(-min / scale)),
+//   codes = clip(round(x / scale) + zero point), to 0..255. Scale and zero point are scalars.
+struct DynamicQuantized {
+  ValueId codes, scale, zero_point;
+};
+DynamicQuantized add_dynamic_quantized(NodeImport& node, ValueId x);
+
 // The type of a zero point input: where it is left out uint8. Throws: BF1022.
 ElementType quantized_type(const NodeImport& node, std::size_t zero_point);
 

@@ -36,14 +36,15 @@ Tested against exact arithmetic in `tests/unit/frontend/import/`.
 | operator | notes |
 |---|---|
 | com.microsoft.DequantizeLinear, QuantizeLinear | as those of `ai.onnx` |
+| com.microsoft.DynamicQuantizeMatMul | |
 | com.microsoft.Gelu | |
 | com.microsoft.QGemm | the bias counts in units of alpha scale(A) scale(B) |
 | com.microsoft.QLinearAdd, QLinearMul | |
 | com.microsoft.QLinearAveragePool, QLinearGlobalAveragePool | images as [batch, channels, ...] |
 | com.microsoft.QLinearConcat | |
-| com.microsoft.QLinearLeakyRelu, QLinearSigmoid | |
+| com.microsoft.QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax | |
 | ai.onnx.ml.ArrayFeatureExtractor | constant indices |
-| ai.onnx.ml.Normalizer | L1 and L2 |
+| ai.onnx.ml.Normalizer | MAX divides by the largest element, as ONNX's text and ONNX Runtime do; ONNX's reference evaluator by the largest magnitude, which is the same unless features are negative |
 | ai.onnx.ml.Scaler | |
 
 Quantised operators compute exactly on the real numbers that codes stand for, and round once, ties to even. What a

@@ -100,6 +100,62 @@ TEST(ImportContrib, QuantisedFunctions) {
       .expect({1, 50}, leaky);
 }
 
+// Groups of three and of two; before opset 13 a group is all that follows the axis.
+TEST(ImportContrib, QuantisedSoftmax) {
+  Codes codes;
+  const Grid x{0.03125, 120}, y{0.00390625, -128, kInt8};
+  const std::vector<double> values = codes(12, kUint8);
+  const auto softmax = [&](std::size_t group, std::size_t stride) {
+    std::vector<double> expected(12);
+    for (std::size_t i = 0; i < 12; ++i) {
+      // Its group: the elements whose place differs along one axis alone.
+      const std::size_t first = i / (group * stride) * group * stride + i % stride;
+      double sum = 0;
+      for (std::size_t k = 0; k < group; ++k) sum += std::exp(x.real(values[first + k * stride]));
+      expected[i] = y.code(std::exp(x.real(values[i])) / sum);
+    }
+    return expected;
+  };
+  const auto operation = [&] {
+    OperatorCase made = microsoft("QLinearSoftmax");
+    return add_grid(add_grid(made.input({2, 3, 2}, values, kUint8), x), y);
+  };
+  operation().number("opset", 13).expect({2, 3, 2}, softmax(2, 1));
+  operation().number("opset", 13).number("axis", 1).expect({2, 3, 2}, softmax(3, 2));
+  operation().number("opset", 12).number("axis", 1).expect({2, 3, 2}, softmax(6, 1));
+  expect_code("BF1014", operation().number("axis", 3));
+}
+
+// A [2, 3] on the grid of 256 steps over its numbers and 0; columns of B have grids of their own.
+TEST(ImportContrib, DynamicallyQuantisedProducts) {
+  const std::vector<double> a = {-1.5, 0.25, 2.25, 1, -0.75, 2.3125};
+  const std::vector<double> b = {3, 200, 17, 90, 255, 0}, scales = {0.5, 0.125}, zeros = {4, 100};
+  const std::vector<double> bias = {7, -3};
+  const double scale = (2.3125 + 1.5) / 255, zero = std::nearbyint(1.5 / scale);
+  std::vector<double> expected, without;
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 2; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double code = std::clamp(std::nearbyint(a[3 * i + k] / scale) + zero, 0.0, 255.0);
+        sum += (code - zero) * scale * (b[2 * k + j] - zeros[j]) * scales[j];
+      }
+      without.push_back(sum);
+      expected.push_back(sum + bias[j]);
+    }
+  const auto operation = [&] {
+    OperatorCase made = microsoft("DynamicQuantizeMatMul");
+    return made.input({2, 3}, a)
+        .constant({3, 2}, b, kUint8)
+        .constant({2}, scales)
+        .constant({2}, zeros, kUint8);
+  };
+  operation().expect({2, 2}, without);
+  operation().constant({2}, bias).expect({2, 2}, expected);
+  OperatorCase scalar = microsoft("DynamicQuantizeMatMul");
+  expect_code("BF1014", scalar.input({}, {1}).constant({3, 2}, b, kUint8).constant({}, {1}));
+}
+
 // Means of four codes less the zero point: exact.
 TEST(ImportContrib, QuantisedPools) {
   Codes codes;
@@ -177,8 +233,16 @@ TEST(ImportContrib, ScalersOfScikitLearn) {
       .expect({2, 2}, {0.25, -0.75, 0.5, 0.5});
   OperatorCase lengths("Normalizer");
   lengths.domain(ml).text("norm", "L2").input({1, 2}, {3, -4}).expect({1, 2}, {0.6, -0.8});
+  // As ONNX Runtime: by the largest element, not by the largest magnitude.
   OperatorCase largest("Normalizer");
-  expect_code("BF1012", largest.domain(ml).input({1, 2}, {3, -4}));
+  largest.domain(ml)
+      .text("norm", "MAX")
+      .input({2, 3}, {1, -4, 2, -1, -2, -4})
+      .expect({2, 3}, {0.5, -2, 1, 1, 2, 4});
+  OperatorCase standard("Normalizer");
+  standard.domain(ml).input({2}, {3, 4}).expect({2}, {0.75, 1});
+  OperatorCase other("Normalizer");
+  expect_code("BF1012", other.domain(ml).text("norm", "L3").input({1, 2}, {3, -4}));
 
   OperatorCase chosen("ArrayFeatureExtractor");
   chosen.domain(ml).input({2, 3}, {1, 2, 3, 4, 5, 6}).constant({2}, {2, 0}, 7);
@@ -189,7 +253,7 @@ TEST(ImportContrib, ScalersOfScikitLearn) {
 
 TEST(ImportContrib, OtherOperatorsOfTheDomains) {
   expect_code("BF1010", microsoft("Relu").input({1}, {1}));
-  EXPECT_EQ(contributed_operators().size(), 14U);
+  EXPECT_EQ(contributed_operators().size(), 16U);
 }
 
 }  // namespace
