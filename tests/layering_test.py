@@ -63,7 +63,7 @@ ALLOWED = {
     "aot/terminal/": [],
     "aot/host/": HOST + EMITTER,
     "aot/project/": HOST + EMITTER,
-    "aot/neurons/": ["aot/engine/ranges.h", "frontend/", "planner/plan/"],
+    "aot/neurons/": ["aot/engine/ranges.h", "aot/tree/", "frontend/", "planner/plan/"],
     "aot/tree/": ["frontend/check_scope.h", "frontend/diagnostic.h", "aot/host/progress.h"],
     "aot/boxes/": ["frontend/diagnostic.h", "planner/", "aot/constants/verdict_tables.h", "aot/tree/",
                    "aot/verifier/verifier.h", "runtime/"],

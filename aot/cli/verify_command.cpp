@@ -124,12 +124,13 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_option("--branch", arguments.branch,
-                 "most seconds to split boxes, where few inputs vary; 0: never (default: 20, with "
+                 "most seconds to split boxes where few inputs vary, else neurons; 0: never "
+                 "(default: 20, with "
                  "--timeout as long as that allows)")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
   app.add_option("-j,--jobs", arguments.jobs,
-                 "threads that split boxes; with --instances instances at once, each in a process "
+                 "threads that split; with --instances instances at once, each in a process "
                  "of its own (default: as many as there are cores)")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
@@ -183,8 +184,8 @@ class Counter {
   void cases(std::size_t done, std::size_t count) {
     if (is_due()) show(fmt::format("{} of {} cases", done, count));
   }
-  void boxes(std::uint64_t boxes, double proven) {
-    if (is_due()) show(fmt::format("{} boxes, {:.4f} % of the cases", boxes, 100 * proven));
+  void nodes(std::uint64_t count, const char* of, double proven) {
+    if (is_due()) show(fmt::format("{} {}, {:.4f} % of the cases", count, of, 100 * proven));
   }
 
  private:
@@ -277,7 +278,9 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
                                                          : "split");
     }
     if (*phase == DecisionPhase::kSplit)
-      counter->boxes(progress.boxes, progress.proven);
+      counter->nodes(progress.nodes, "boxes", progress.proven);
+    else if (*phase == DecisionPhase::kNeurons)
+      counter->nodes(progress.nodes, "nodes", progress.proven);
     else
       counter->cases(progress.done, progress.count);
   };
@@ -335,8 +338,8 @@ void print_plain(const Outcome& outcome) {
     fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
                outcome.branched.points, duration(outcome.branched.seconds));
   if (outcome.neurons.nodes > 0)
-    fmt::print("neurons  {} nodes, at most {} splits, in {}\n", outcome.neurons.nodes,
-               outcome.neurons.deepest, duration(outcome.neurons.seconds));
+    fmt::print("neurons  {} nodes in {}\n", outcome.neurons.nodes,
+               duration(outcome.neurons.seconds));
   fmt::print("time     {}, of which {} compile\n", duration(outcome.seconds),
              duration(outcome.make_seconds));
 }

@@ -6,32 +6,10 @@
 #include "aot/boxes/box_node.h"
 #include "aot/boxes/box_worker.h"
 #include "aot/host/progress.h"
+#include "aot/tree/one_root.h"
 
 namespace bf_aot::cli {
 namespace {
-
-// Leaves in the state the open nodes of one root, and puts the others back at the end.
-class OneRoot {
- public:
-  OneRoot(tree::TreeState& state, std::size_t root) : state_(state) {
-    const auto others =
-        std::stable_partition(state.open.begin(), state.open.end(),
-                              [root](const tree::Node& node) { return node.root == root; });
-    others_.assign(std::make_move_iterator(others), std::make_move_iterator(state.open.end()));
-    state.open.erase(others, state.open.end());
-  }
-  ~OneRoot() {
-    others_.insert(others_.end(), std::make_move_iterator(state_.open.begin()),
-                   std::make_move_iterator(state_.open.end()));
-    state_.open = std::move(others_);
-  }
-  OneRoot(const OneRoot&) = delete;
-  OneRoot& operator=(const OneRoot&) = delete;
-
- private:
-  tree::TreeState& state_;
-  std::vector<tree::Node> others_;
-};
 
 BoxQuestion question_of(const Plan& plan, const Cases& cases) {
   return {plan, cases.tables(), cases.boxes()};
@@ -95,18 +73,13 @@ std::optional<Witness> BranchSearch::run(Cases& cases, double seconds, const Bra
 
 // Cases that were verified without splits are leaves.
 void BranchSearch::close_verified(const Cases& cases) {
-  for (std::size_t k = 0; k < cases.count(); ++k) {
-    const auto root = static_cast<std::uint32_t>(k);
-    if (!cases.is_verified(k) || tree::is_verified(state, root)) continue;
-    std::erase_if(state.open, [root](const tree::Node& node) { return node.root == root; });
-    state.roots[k] = {};
-    state.roots[k].closed.add(0);
-  }
+  for (std::size_t k = 0; k < cases.count(); ++k)
+    if (cases.is_verified(k)) tree::close_root(state, k);
 }
 
 // Whether the case is verified.
 bool BranchSearch::run_case(std::size_t index, double seconds, const tree::TreeCalls& calls) {
-  const OneRoot one(state, index);
+  const tree::OneRoot one(state, index);
   search_.run(state, {.seconds = seconds}, calls);
   return tree::is_verified(state, static_cast<std::uint32_t>(index));
 }

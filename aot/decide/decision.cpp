@@ -22,6 +22,9 @@ constexpr double kFirstSearch = 0.2;
 // Seconds that boxes are split first, and of the search between that and splitting them to the end.
 constexpr double kFirstBranching = 1;
 constexpr double kSearchBetween = 5;
+// Seconds that neurons are split first, and of the search behind it as a share of that.
+constexpr double kFirstTurn = 1;
+constexpr double kSearchShare = 0.5;
 
 // Elements of all layers up to which points follow gradients: each takes 200 bytes.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
@@ -72,11 +75,12 @@ class Decision {
     }
     if (branches && settings_.search_seconds > 0)
       branch(std::min(settings_.branch_seconds, kFirstBranching));
-    const double left = settings_.search_seconds - searched_;
-    const bool splits = !branches && settings_.branch_seconds > 0 && has_neuron_splits(*made_.plan);
-    search(branches ? std::min(left, kSearchBetween) : splits ? std::min(left, 0.5) : left);
-    if (branches) branch(settings_.branch_seconds - outcome_.branched.seconds);
-    if (splits) split(settings_.branch_seconds);
+    if (branches) {
+      search(std::min(settings_.search_seconds - searched_, kSearchBetween));
+      branch(settings_.branch_seconds - outcome_.branched.seconds);
+    } else {
+      split_and_search();
+    }
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) outcome_.answer = Answer::kFalsified;
@@ -108,6 +112,7 @@ class Decision {
     gradients_.reset();
     check_.use_evaluation(nullptr);
     branches_.reset();
+    neurons_.reset();
     made_ = calls_.make_verifier(method);
     if (made_.plan->config.semantics == Semantics::kFloat32Exact)
       check_.use_evaluation(made_.host.get());
@@ -136,40 +141,57 @@ class Decision {
     return stopwatch_.seconds() + expected <= settings_.bound_seconds;
   }
 
-  void branch(double seconds) {
-    if (is_over() || seconds <= 0) return;
+  BranchCalls branch_calls(DecisionPhase phase) {
     BranchCalls calls;
     calls.prove = [this](std::size_t property_case, const std::vector<double>& x) {
       return check_.prove(property_case, x);
     };
     calls.stop = calls_.stop;
-    calls.progress = [this](std::uint64_t boxes, double proven) {
+    calls.progress = [this, phase](std::uint64_t nodes, double proven) {
       DecisionProgress of;
-      of.phase = DecisionPhase::kSplit;
-      of.boxes = boxes;
+      of.phase = phase;
+      of.nodes = nodes;
       of.proven = proven;
       calls_.progress(of);
     };
+    return calls;
+  }
+
+  void branch(double seconds) {
+    if (is_over() || seconds <= 0) return;
     const Stopwatch deciding;
     if (!branches_) branches_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
     // Of functions without rational values the check may leave open what bounds prove.
-    outcome_.witness = branches_->run(cases_, seconds, calls);
+    outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
     outcome_.branched = branches_->totals();
     outcome_.decide_seconds += deciding.seconds();
   }
 
+  // By turns, each longer than the one before: what holds is proven by splits, and what does not is
+  // found by either.
+  void split_and_search() {
+    const bool splits = has_neuron_splits(*made_.plan);
+    for (double turn = kFirstTurn; !is_over(); turn *= 2) {
+      if (splits) split(std::min(turn, settings_.branch_seconds - outcome_.neurons.seconds));
+      const bool split_more =
+          splits && !neurons_->is_over() && outcome_.neurons.seconds < settings_.branch_seconds;
+      const double left = settings_.search_seconds - searched_;
+      if (left <= 0 && !split_more) {
+        search(0);  // at least once
+        return;
+      }
+      search(split_more ? std::min(left, turn * kSearchShare) : left);
+      if (!split_more) return;
+    }
+  }
+
   void split(double seconds) {
     if (is_over()) return;
-    const auto progress = [this](std::uint64_t nodes, double proven) {
-      DecisionProgress of;
-      of.phase = DecisionPhase::kSplit;
-      of.boxes = nodes;
-      of.proven = proven;
-      calls_.progress(of);
-    };
     const Stopwatch deciding;
-    outcome_.witness = split_neurons(*made_.host, *made_.plan, check_, cases_, seconds, calls_.stop,
-                                     progress, outcome_.neurons);
+    if (!neurons_) neurons_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
+    if (seconds > 0)
+      outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
+    outcome_.neurons = neurons_->totals();
     outcome_.decide_seconds += deciding.seconds();
   }
 
@@ -203,6 +225,7 @@ class Decision {
   DecisionVerifier made_;                  // of the last method
   std::optional<RowGradients> gradients_;  // of its plan
   std::optional<BranchSearch> branches_;   // by it
+  std::optional<NeuronSearch> neurons_;    // the same
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds
   double bounding_ = 0;  // seconds of the last method's bounds

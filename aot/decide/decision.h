@@ -26,18 +26,19 @@ struct DecisionSettings {
   // not split: first of the outputs' rows, then of all where the time allows it.
   std::optional<Method> method;
   double search_seconds = 5;   // most, to search for a counterexample
-  double branch_seconds = 20;  // most, to split boxes where few inputs vary
+  double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
-  std::size_t jobs = 1;        // threads that split boxes
+  std::size_t jobs = 1;        // threads that split
 };
 
-enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit };
+enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit, kNeurons };
 
 struct DecisionProgress {
   DecisionPhase phase = DecisionPhase::kBound;
   std::size_t done = 0, count = 0;  // cases, of kBound and kSearch
-  std::uint64_t boxes = 0;          // that were bounded, of kSplit
-  double proven = 0;                // the part of all cases, of kSplit
+  // Of kSplit and kNeurons: boxes or nodes that were bounded, and the part of all that is proven.
+  std::uint64_t nodes = 0;
+  double proven = 0;
 };
 
 // A verifier of the property's rows (see to_spec), and its plan.

@@ -231,13 +231,14 @@ enum class Verdict : std::uint8_t { kVerified, kFalsified, kUnknown };
 
 const char* to_string(Verdict verdict) noexcept;
 
-/// What verify() is doing: bounding cases, searching them for a counterexample, splitting boxes.
+/// What verify() is doing: bounding cases, searching them for a counterexample, splitting boxes or
+/// neurons.
 enum class Phase : std::uint8_t { kBound, kSearch, kSplit };
 
 struct Progress {
   Phase phase = Phase::kBound;
   std::size_t cases_done = 0, cases = 0;  ///< of kBound and kSearch
-  std::uint64_t boxes = 0;                ///< bounded so far, of kSplit
+  std::uint64_t boxes = 0;                ///< or nodes of neuron splits, bounded so far, of kSplit
   double proven = 0;                      ///< the part of all cases, 0 to 1, of kSplit
 };
 
@@ -248,9 +249,10 @@ struct VerifyOptions {
   int row_tile = 0;                ///< as in Options
   std::int64_t memory_budget = 0;  ///< as in Options
   double search_seconds = 5;       ///< most, to search for a counterexample
-  double branch_seconds = 20;      ///< most, to split boxes, where at most 16 inputs vary
-  double timeout_seconds = 0;      ///< after which verify() stops, as by `stop`; 0: never
-  int jobs = 1;  ///< threads that split boxes, at most 256; 0: as many as there are cores
+  double branch_seconds =
+      20;  ///< most, to split boxes of at most 16 inputs that vary, else neurons
+  double timeout_seconds = 0;  ///< after which verify() stops, as by `stop`; 0: never
+  int jobs = 1;                ///< threads that split, at most 256; 0: as many as there are cores
 
   /// Called now and then, on the thread that called verify(). What it throws is error BF3505.
   std::function<void(const Progress&)> progress;
@@ -276,7 +278,8 @@ struct VerifyResult {
   std::optional<Counterexample> counterexample;  ///< when falsified
   std::size_t cases = 0, verified_cases = 0;     ///< boxes of the property
   std::vector<Method> methods;                   ///< that were run, in order
-  std::uint64_t boxes = 0, points = 0;           ///< bounded and tried while splitting
+  std::uint64_t boxes = 0, points = 0;           ///< bounded and tried while splitting boxes
+  std::uint64_t nodes = 0;                       ///< bounded while splitting neurons
   double seconds = 0;                            ///< in all
   double plan_seconds = 0;                       ///< of which to plan verifiers
 };

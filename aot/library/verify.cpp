@@ -43,7 +43,7 @@ std::size_t every_core() {
 void report(const VerifyOptions& options, const cli::DecisionProgress& progress) {
   tell([&] {
     options.progress(
-        {to_phase(progress.phase), progress.done, progress.count, progress.boxes, progress.proven});
+        {to_phase(progress.phase), progress.done, progress.count, progress.nodes, progress.proven});
   });
 }
 
@@ -73,6 +73,7 @@ VerifyResult to_result(const cli::Outcome& outcome) {
     result.methods.push_back(to_method(each.method));
   result.boxes = outcome.branched.boxes;
   result.points = outcome.branched.points;
+  result.nodes = outcome.neurons.nodes;
   result.plan_seconds = outcome.make_seconds;
   return result;
 }

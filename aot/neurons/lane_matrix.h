@@ -31,8 +31,25 @@ class LaneMatrix {
   void add_product(const float* x, float* y) const;
   void add_product(const double* x, double* y) const;
 
-  // Of one element of y.
+  // Of one element of y, and of all.
   std::size_t most_products() const { return most_products_; }
+  std::size_t products() const { return full_ ? rows_ * columns_ : weight_.size(); }
+
+  // visit(row, column, weight) for all that are not 0.
+  template <class Visit>
+  void for_each_product(const Visit& visit) const {
+    for (std::size_t r = 0; r < rows_; ++r) {
+      if (full_) {
+        const float* const panel = weight_.data() + r / kPanel * kPanel * columns_;
+        for (std::size_t k = 0; k < columns_; ++k)
+          if (const float weight = panel[k * kPanel + r % kPanel]; weight != 0) visit(r, k, weight);
+      } else {
+        for (std::int32_t k = row_start_[r]; k < row_start_[r + 1]; ++k)
+          visit(r, static_cast<std::size_t>(column_[static_cast<std::size_t>(k)]),
+                weight_[static_cast<std::size_t>(k)]);
+      }
+    }
+  }
 
  private:
   static constexpr std::size_t kPanel = 8;  // rows of full matrices that are summed together

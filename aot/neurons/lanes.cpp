@@ -67,7 +67,8 @@ inline void line_value(const OpenNeuron& n, const Floats& a, const Floats& z, co
   value = p == 0 ? free : (p > 0 ? z : zero);
 }
 
-BF_CLONES void step_open(const OpenNeuron& n, float rate, float unbias, const float* over_a,
+// rates: of each lane.
+BF_CLONES void step_open(const OpenNeuron& n, const float* rates, const float* over_a,
                          const float* z_at, const std::int32_t* phase, float* choice, float* mean,
                          float* largest, float* a_at) {
   const auto a = *reinterpret_cast<const Floats*>(over_a);
@@ -85,7 +86,7 @@ BF_CLONES void step_open(const OpenNeuron& n, float rate, float unbias, const fl
   const Floats v = size > faded ? size : faded;
   *reinterpret_cast<Floats*>(mean) = m;
   *reinterpret_cast<Floats*>(largest) = v;
-  c += v > 0 ? (rate * unbias) * m / v : zero;
+  c += v > 0 ? *reinterpret_cast<const Floats*>(rates) * m / v : zero;
   // NaN too becomes 0.
   c = c > 0 ? c : zero;
   c = (p == 0) & (c > 1) ? zero + 1 : c;
@@ -149,6 +150,7 @@ std::vector<float> NodeLanes::mean_coefficients() const {
 }
 
 void NodeLanes::load(std::size_t lane, const SplitNode& node, const NeuronSplit* another) {
+  frozen_[lane] = false;
   for (std::size_t i = 0; i < network_.open(); ++i) {
     const std::size_t at = at_lanes(i) + lane;
     choice_[at] = static_cast<float>(node.slopes[i]) * kSlopeUnit;
@@ -216,10 +218,18 @@ const NodeLanes::Lane& NodeLanes::bound() {
   return bounds_;
 }
 
+NodeLanes::Lane NodeLanes::rates_of(int step) const {
+  Lane rates;
+  for (std::size_t p = 0; p < kLanes; ++p)
+    rates[p] = frozen_[p] ? 0 : kRate * std::pow(kDecay, static_cast<float>(step));
+  return rates;
+}
+
 void NodeLanes::forward(Pass pass, int step) {
   const auto& layers = network_.layers();
-  const float rate = kRate * std::pow(kDecay, static_cast<float>(step));
   const float unbias = 1 / (1 - std::pow(kMean, static_cast<float>(step + 1)));
+  Lane rates = rates_of(step);
+  for (float& each : rates) each *= unbias;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto& layer = layers[i];
     float* const z = z_[i].data();
@@ -240,7 +250,7 @@ void NodeLanes::forward(Pass pass, int step) {
       const std::size_t own = at_lanes(open++);
       const float* const over_a = over_a_[i].data() + at;
       if (pass == Pass::kAscend)
-        step_open(neuron, rate, unbias, over_a, z + at, phase_.data() + own, choice_.data() + own,
+        step_open(neuron, rates.data(), over_a, z + at, phase_.data() + own, choice_.data() + own,
                   mean_.data() + own, largest_.data() + own, a + at);
       else if (pass == Pass::kMeasure)
         measure_open(neuron, over_a, z + at, phase_.data() + own, choice_.data() + own, a + at,
@@ -255,8 +265,9 @@ void NodeLanes::ascend(int step) {
   forward(Pass::kAscend, step);
   if (terms_.size() < 2) return;
   // Weights of terms that hold by less at the point grow; their sum stays 1.
-  const float rate = kRate * std::pow(kDecay, static_cast<float>(step));
+  const Lane rates = rates_of(step);
   for (std::size_t p = 0; p < kLanes; ++p) {
+    if (frozen_[p]) continue;
     std::vector<float> lack;
     float most = 0, sum = 0;
     for (const SplitTerm& term : terms_) {
@@ -269,7 +280,7 @@ void NodeLanes::ascend(int step) {
     if (!(most > 0)) continue;
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       float& weight = weights_[at_lanes(t) + p];
-      weight = std::max(0.0F, weight + rate * lack[t] / most);
+      weight = std::max(0.0F, weight + rates[p] * lack[t] / most);
       sum += weight;
     }
     for (std::size_t t = 0; t < terms_.size(); ++t) {

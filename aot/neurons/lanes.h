@@ -48,6 +48,7 @@ class NodeLanes {
 
   // Units of multipliers by layer. 1 at first.
   void set_scales(std::vector<float> scales) { scales_ = std::move(scales); }
+  const std::vector<float>& scales() const { return scales_; }
   // Mean |coefficient| of the layers' open neurons in lane 0 after bound(): what scales should be.
   std::vector<float> mean_coefficients() const;
 
@@ -60,6 +61,8 @@ class NodeLanes {
   const Lane& bound();
   // One step of all choices along the gradient of the last bound(). step: from 0.
   void ascend(int step);
+  // A lane whose choices stay until the next load().
+  void freeze(std::size_t lane) { frozen_[lane] = true; }
   // What neurons' relaxations lose at the points of the last bound(), in place of a step.
   void measure_gaps();
   // The lanes whose bound is proven to be >= 0.
@@ -81,6 +84,7 @@ class NodeLanes {
  private:
   enum class Pass : std::uint8_t { kAscend, kMeasure, kTrue };
 
+  Lane rates_of(int step) const;
   void forward(Pass pass, int step);
   std::vector<float>& coefficients(int layer) {
     return layer < 0 ? input_coefficients_ : over_a_[static_cast<std::size_t>(layer)];
@@ -102,6 +106,7 @@ class NodeLanes {
   std::vector<std::vector<float>> over_a_, over_z_, z_, a_;
   std::vector<float> input_coefficients_, input_;
   Lane bounds_ = {};
+  std::array<bool, kLanes> frozen_ = {};
 
   // Of prove().
   std::vector<std::vector<double>> proven_over_a_;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "aot/neurons/leaf.h"
+
 namespace bf_aot::cli {
 
 NodeSplitter::NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
@@ -80,47 +82,44 @@ void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
   }
 }
 
-void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results,
-                          std::vector<std::vector<float>>& points) {
+// By what its linear program proposes. Takes all lanes.
+void NodeSplitter::decide_leaf(const SplitNode& leaf, SplitResult& result) {
+  const auto proposed = solve_leaf(network_, terms_, lanes_.scales(), leaf);
+  if (!proposed) return;
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, proposed->node);
+  result.closed = lanes_.prove().front();
+  if (!result.closed && proposed->point) result.point = proposed->point;
+}
+
+void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   results.assign(nodes.size(), {});
-  bool has_root = false, has_leaf = false;
-  for (std::size_t p = 0; p < kLanes; ++p) {
-    const SplitNode& node = nodes[std::min(p, nodes.size() - 1)];
-    lanes_.load(p, node);
-    has_root = has_root || node.depth == 0;
-    has_leaf = has_leaf || node.splits.size() == network_.open();
-  }
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, nodes[std::min(p, nodes.size() - 1)]);
   const auto steps_of = [&](const SplitNode& node) {
-    return node.depth == 0                         ? settings_.root_steps
-           : node.splits.size() == network_.open() ? settings_.leaf_steps
-                                                   : settings_.node_steps;
+    return node.depth == 0 ? settings_.root_steps : settings_.node_steps;
   };
-  const int steps = has_leaf   ? settings_.leaf_steps
-                    : has_root ? settings_.root_steps
-                               : settings_.node_steps;
   NodeLanes::Lane bounds = {};
-  std::vector<bool> done(nodes.size());
+  std::vector<bool> claimed(nodes.size()), done(nodes.size());
   for (int step = 0;; ++step) {
     const NodeLanes::Lane& now = lanes_.bound();
-    bool any = false;
     for (std::size_t p = 0; p < nodes.size(); ++p) {
-      if (done[p]) continue;
-      bounds[p] = now[p];
-      any = any || now[p] >= 0;
+      if (done[p] || claimed[p]) continue;
+      // A node ends after its own steps, whatever the others need.
+      claimed[p] = now[p] >= 0;
+      done[p] = !claimed[p] && step == steps_of(nodes[p]);
+      if (done[p]) lanes_.store(p, nodes[p]);
+      if (claimed[p] || done[p]) lanes_.freeze(p);
     }
-    if (any) {
-      const auto proven = lanes_.prove();
-      for (std::size_t p = 0; p < nodes.size(); ++p)
-        if (!done[p] && proven[p]) results[p].closed = done[p] = true;
-    }
-    // A node ends after its own steps, whatever the others need.
-    for (std::size_t p = 0; p < nodes.size(); ++p)
-      if (!done[p] && step == steps_of(nodes[p])) {
-        lanes_.store(p, nodes[p]);
-        done[p] = true;
-      }
-    if (step == steps || std::ranges::all_of(done, [](bool each) { return each; })) break;
+    bool all = true;
+    for (std::size_t p = 0; p < nodes.size(); ++p) all = all && (done[p] || claimed[p]);
+    if (all) break;
     lanes_.ascend(step);
+  }
+  if (std::ranges::find(claimed, true) != claimed.end()) {
+    const auto proven = lanes_.prove();
+    for (std::size_t p = 0; p < nodes.size(); ++p) {
+      results[p].closed = claimed[p] && proven[p];
+      if (claimed[p] && !proven[p]) lanes_.store(p, nodes[p]);
+    }
   }
   // Of those that are left, the choices they were stored with.
   std::vector<std::size_t> left;
@@ -136,7 +135,7 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
       candidates.push_back({p, {static_cast<std::uint32_t>(open), false, 0}});
   const auto violated = lanes_.violated();
   for (const std::size_t p : left)
-    if (violated[p]) points.push_back(lanes_.point(p));
+    if (violated[p]) results[p].point = lanes_.point(p);
   look_ahead(nodes, candidates);
   for (const std::size_t p : left) {
     const Candidate* best = nullptr;
@@ -152,7 +151,10 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
         most = score;
       }
     }
-    if (best == nullptr) continue;  // a leaf
+    if (best == nullptr) {  // every neuron is split
+      decide_leaf(nodes[p], results[p]);
+      continue;
+    }
     SplitNode first = nodes[p];
     ++first.depth;
     first.splits.push_back(best->split);

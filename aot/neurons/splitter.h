@@ -15,11 +15,12 @@ struct SplitResult {
   bool closed = false;                                    // proven: no violation in it
   std::optional<std::pair<SplitNode, SplitNode>> halves;  // which cover it; first, what is less
   // Otherwise every neuron is split, and its bound is not proven.
+  std::optional<std::vector<float>> point;  // where float32 violates the clause; not proven
 };
 
 // How a node is bounded and split.
 struct SplitSettings {
-  int root_steps = 50, node_steps = 8, leaf_steps = 200;
+  int root_steps = 50, node_steps = 3;
   int by_gain = 3, by_gap = 3;  // candidates that are looked at, by either measure
 };
 
@@ -33,9 +34,10 @@ class NodeSplitter {
   // The whole box.
   const SplitNode& root() const { return root_; }
 
-  // At most kLanes nodes. points: where float32 violates the clause, not proven; added to.
-  void expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results,
-              std::vector<std::vector<float>>& points);
+  const std::vector<SplitTerm>& terms() const { return terms_; }
+
+  // At most kLanes nodes, whose choices become those that were found.
+  void expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
 
  private:
   struct Candidate {
@@ -46,6 +48,7 @@ class NodeSplitter {
   };
 
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
+  void decide_leaf(const SplitNode& leaf, SplitResult& result);
   void look_ahead(std::span<const SplitNode> nodes, std::vector<Candidate>& candidates);
 
   SplitNode make_root();  // and the scales

@@ -208,6 +208,7 @@ nb::dict to_python(const api::VerifyResult& result) {
   made["verified_cases"] = result.verified_cases;
   made["methods"] = methods;
   made["boxes"] = result.boxes;
+  made["nodes"] = result.nodes;
   made["points"] = result.points;
   made["seconds"] = result.seconds;
   made["plan_seconds"] = result.plan_seconds;

@@ -6,6 +6,8 @@
 #include <array>
 #include <random>
 
+#include "aot/decide/neurons.h"
+#include "aot/verifier/engine_verifier.h"
 #include "tests/cli/decided.h"
 
 namespace bf_aot::cli {
@@ -195,6 +197,48 @@ TEST_P(DecideRandom, AgreesWithSamples) {
   }
   EXPECT_GT(verified, one.margin > 0 ? 59 : 10);
   EXPECT_GT(falsified, one.margin > 0 ? -1 : 5);
+}
+
+// Neuron splits of the whole property: what they verify is complete, and the tree is the same for
+// any number of threads.
+TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
+  const Question& question = *random_.question;
+  CompileOptions options;
+  options.name = "net";
+  options.planner.method = Method::kCrown;
+  options.planner.lowering = Lowering::kPrebuilt;
+  options.planner.target = find_target("host");
+  options.spec = to_spec(question.property);
+  const auto plan = std::make_shared<const Plan>(plan_model(question.model, options));
+  ASSERT_TRUE(has_neuron_splits(*plan));
+  const EngineVerifier verifier(plan, false);
+  const Sampler network(question.model);
+  const WitnessCheck check(question.property, network);
+  std::vector<std::uint64_t> nodes;
+  for (const std::size_t threads : {1U, 3U}) {
+    Cases cases(question.property);
+    NeuronSearch search(verifier, *plan, cases, threads);
+    BranchCalls calls;
+    calls.prove = [&](std::size_t index, const std::vector<double>& x) {
+      return check.prove(index, x);
+    };
+    const auto witness = search.run(cases, 60, calls);
+    EXPECT_EQ(search.totals().leaves, 0U);
+    if (GetParam().margin > 0) {
+      EXPECT_FALSE(witness);
+      EXPECT_EQ(cases.verified_count(), cases.count());
+      nodes.push_back(search.totals().nodes);
+    } else {
+      ASSERT_TRUE(witness);
+      std::vector<double> x;
+      for (const mpq_class& each : witness->x) x.push_back(each.get_d());
+      EXPECT_TRUE(question.is_violated_at(x));
+      EXPECT_LT(cases.verified_count(), cases.count());
+    }
+  }
+  if (GetParam().margin > 0) {
+    EXPECT_EQ(nodes.front(), nodes.back());
+  }
 }
 
 // Compiled code is tried on two of them: a compiler takes longer than all of the rest.

@@ -73,7 +73,8 @@ class Verify(PropertyCase):
     def test_json(self):
         found = self.run_json("verify", TINY, VIOLATED, code=3)
         self.assertEqual(list(found), ["model", "property", "semantics", "verdict", "methods", "cases",
-                                       "verified_cases", "boxes", "points", "branch_seconds",
+                                       "verified_cases", "boxes", "points", "branch_seconds", "neuron_nodes",
+                                       "neuron_seconds",
                                        "decide_seconds", "counterexample", "seconds",
                                        "compile_seconds"])
         self.assert_violates(found["counterexample"]["x"], found["counterexample"]["y"])

@@ -352,8 +352,8 @@ class Model:
             semantics: as in bounds(); a VNN-LIB 2.0 query about float32 is decided so in any case.
             timeout: seconds after which the verdict is unknown, as by `stop`; 0 is never.
             search_seconds: most, to search for a counterexample.
-            branch_seconds: most, to split boxes, where at most 16 inputs vary.
-            jobs: threads that split boxes; 0 is as many as there are cores.
+            branch_seconds: most, to split boxes of at most 16 inputs that vary, else neurons.
+            jobs: threads that split; 0 is as many as there are cores.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
             stop: a threading.Event, or what has is_set(); ends the call with an unknown verdict.

@@ -25,10 +25,10 @@ class Verdict(str, enum.Enum):
 class Progress(NamedTuple):
     """What verify() is doing."""
 
-    phase: str  #: "bound" (of cases), "search" (for a counterexample), "split" (of boxes)
+    phase: str  #: "bound" (of cases), "search" (for a counterexample), "split" (boxes or neurons)
     cases_done: int  #: of "bound" and "search"
     cases: int
-    boxes: int  #: bounded so far, of "split"
+    boxes: int  #: or nodes of neuron splits, bounded so far, of "split"
     proven: float  #: the part of the case, 0 to 1, of "split"
 
 
@@ -50,6 +50,7 @@ class VerifyResult:
         cases, verified_cases: boxes of the property, and those that are proven.
         methods: that were run, in order.
         boxes, points: bounded and tried while boxes were split.
+        nodes: bounded while neurons were split.
         seconds, plan_seconds: in all, and of that to plan verifiers.
     """
 
@@ -66,6 +67,7 @@ class VerifyResult:
     methods: List[str] = field(default_factory=list)
     boxes: int = 0
     points: int = 0
+    nodes: int = 0
     seconds: float = 0.0
     plan_seconds: float = 0.0
 
@@ -84,4 +86,6 @@ class VerifyResult:
         text = f"<{self.verdict}: {self.verified_cases} of {self.cases} cases proven"
         if self.boxes:
             text += f", {self.boxes} boxes"
+        if self.nodes:
+            text += f", {self.nodes} nodes"
         return text + f", {self.seconds:.3g} s>"
