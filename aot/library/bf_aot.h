@@ -88,7 +88,8 @@ class Model {
 
   /// The same from memory; external weights are refused. `name` stands in messages.
   static Result<Model> from_bytes(std::span<const std::byte> bytes,
-                                  std::string_view name = "model.onnx");
+                                  std::string_view name = "model.onnx",
+                                  const std::vector<std::string>& outputs = {});
 
   /// The network of partial derivatives on the same inputs: for each of `inputs`, elements counted
   /// over all input tensors, one output for each output y with all dy/dx_i. Bounds [l, u] of such
@@ -309,6 +310,7 @@ struct CodeOptions {
   std::optional<std::filesystem::path> property_file;  ///< the same in a file
   bool decide = false;                                 ///< with a property: NAME_decide, too
   bool single_file = false;  ///< the source and its header hold what they need of the runtime
+  bool dispatch = false;     ///< code for each x86-64 level up to the target, chosen at run time
 
   // Of compile_to_files alone.
   bool library = false;                ///< also lib<stem>.a, by a C++ compiler
@@ -323,7 +325,8 @@ struct File {
 
 /// The files of a verifier: <stem>.cpp, <stem>.h, its manifest <stem>.json and, of large networks,
 /// tables. The same model and options give the same bytes on every machine, `target` "host" aside.
-/// Errors: BF3501, BF20xx, BF21xx as Verifier::make; BF31xx names; BF34xx the property.
+/// Errors: BF3501, BF20xx, BF21xx as Verifier::make; BF31xx names, BF3104 no level of x86-64;
+/// BF34xx the property.
 Result<std::vector<File>> compile(const Model& model, std::string_view stem,
                                   const CodeOptions& options = {},
                                   const Specification& specification = {});

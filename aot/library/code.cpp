@@ -1,6 +1,7 @@
 // compile() and compile_to_files().
 #include <algorithm>
 
+#include "aot/compile/dispatch.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
 #include "aot/host/library.h"
@@ -36,6 +37,16 @@ void take_property(const CodeOptions& from, bf_aot::CompileOptions& options) {
   if (is_float32(*options.property)) options.planner.semantics = bf_aot::Semantics::kFloat32;
 }
 
+std::vector<Target> levels_of(const Target& target, const CodeOptions& options) {
+  if (options.single_file)
+    refuse("BF3501", "dispatch", "a single file cannot hold code for several levels");
+  std::vector<Target> levels = dispatch_levels(target);
+  if (levels.empty())
+    refuse("BF3104", "dispatch", fmt::format("'{}' is no level of x86-64", target.name),
+           "choose x86-64-v4 or x86-64-v3");
+  return levels;
+}
+
 bf_aot::CompileOptions code_options(const Model& model, const CodeOptions& options,
                                     const Specification& specification) {
   bf_aot::CompileOptions compiling = compile_options(model, options.plan, specification);
@@ -52,6 +63,7 @@ bf_aot::CompileOptions code_options(const Model& model, const CodeOptions& optio
     refuse("BF3302", "name", "'" + options.name + "' is no lower-case C identifier",
            "use '" + identifier_from(options.name) + "'");
   compiling.name = options.name;
+  if (options.dispatch) compiling.levels = levels_of(compiling.planner.target, options);
   take_property(options, compiling);
   return compiling;
 }
@@ -85,9 +97,13 @@ std::vector<fs::path> write(const Model& model, const fs::path& source, const Co
     refuse("BF3501", "source", fmt::format("'{}' does not end in .cpp", source.string()));
   const std::string stem = source.stem().string();
   std::optional<cli::Toolchain> toolchain;
-  if (options.library)
+  if (options.library) {
+    const Target target = find_target(options.target);
+    const std::vector<Target> levels =
+        options.dispatch ? levels_of(target, options) : std::vector<Target>();
     toolchain = cli::find_toolchain({options.cxx, options.cxx_flags, cli::JitMode::kOff},
-                                    find_target(options.target));
+                                    levels.empty() ? target : levels.back());
+  }
   const bf_aot::Verifier verifier = verifier_of(model, stem, options, specification);
 
   cli::Staging staging(source.parent_path());

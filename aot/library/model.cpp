@@ -38,10 +38,11 @@ Result<Model> Model::load(const std::filesystem::path& path,
   return guarded<Model>(kReading, [&] { return model_of(import_model(path, {}, {}, outputs)); });
 }
 
-Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_view name) {
+Result<Model> Model::from_bytes(std::span<const std::byte> bytes, std::string_view name,
+                                const std::vector<std::string>& outputs) {
   return guarded<Model>(kReading, [&] {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return model_of(import_model_bytes(text, std::string(name), {}));
+    return model_of(import_model_bytes(text, std::string(name), {}, {}, {}, outputs));
   });
 }
 

@@ -270,6 +270,7 @@ Code code_of(const api::Options& plan, const std::optional<Doubles>& rows,
   take("property_file", code.options.property_file);
   take("decide", code.options.decide);
   take("single_file", code.options.single_file);
+  take("dispatch", code.options.dispatch);
   take("library", code.options.library);
   take("cxx", code.options.cxx);
   take("cxx_flags", code.options.cxx_flags);
@@ -332,15 +333,22 @@ NB_MODULE(_native, m) {
 
   nb::class_<api::Model>(m, "Model")
       .def_static("load",
-                  [](const std::filesystem::path& path) {
-                    return unlocked([&] { return api::Model::load(path); });
+                  [](const std::filesystem::path& path, const std::vector<std::string>& outputs) {
+                    return unlocked([&] { return api::Model::load(path, outputs); });
                   })
-      .def_static(
-          "from_bytes",
-          [](const nb::bytes& bytes, const std::string& name) {
-            const std::span<const char> all(bytes.c_str(), bytes.size());
-            return unlocked([&] { return api::Model::from_bytes(std::as_bytes(all), name); });
-          })
+      .def_static("from_bytes",
+                  [](const nb::bytes& bytes, const std::string& name,
+                     const std::vector<std::string>& outputs) {
+                    const std::span<const char> all(bytes.c_str(), bytes.size());
+                    return unlocked(
+                        [&] { return api::Model::from_bytes(std::as_bytes(all), name, outputs); });
+                  })
+      .def(
+          "derivative",
+          [](const api::Model& model, const std::vector<std::size_t>& inputs) {
+            return unlocked([&] { return model.derivative(inputs); });
+          },
+          "inputs"_a)
       .def_prop_ro("inputs", [](const api::Model& model) { return tensors(model.inputs()); })
       .def_prop_ro("outputs", [](const api::Model& model) { return tensors(model.outputs()); })
       .def_prop_ro("input_count", &api::Model::input_count)

@@ -25,6 +25,7 @@ def program_files(program, folder, model, *options):
      {"target": "x86-64-v3", "batch": 4, "name": "avoid"}),
     ("tiny", ["--target", "generic", "--semantics", "float32", "--single-file"],
      {"target": "generic", "semantics": "float32", "single_file": True}),
+    ("tiny", ["--target", "x86-64-v4", "--dispatch"], {"target": "x86-64-v4", "dispatch": True}),
 ])
 def test_one_answer_of_program_and_package(program, models, tmp_path, name, options, arguments):
     path = models / f"{name}.onnx"

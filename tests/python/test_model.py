@@ -85,6 +85,42 @@ def test_a_model_is_pickled_with_its_bytes(models, tmp_path, tiny):
         pickle.loads(pickle.dumps(model))
 
 
+def test_tensors_that_are_to_be_outputs(models):
+    path = models / "collision_avoidance_6x50.onnx"
+    whole = bf_aot.load(path)
+    inner = "relu_3"
+    cut = bf_aot.load(path, output_tensor=inner)
+    assert [name for name, _ in cut.outputs] == [inner] and cut.output_count == 50
+    both = bf_aot.load(path.read_bytes(), output_tensor=[inner, whole.outputs[0][0]])
+    assert both.output_count == 55
+    x = np.full((3, 5), 0.1)
+    assert np.array_equal(both.evaluate(x)[:, 50:], whole.evaluate(x))
+    assert np.array_equal(pickle.loads(pickle.dumps(cut)).evaluate(x), cut.evaluate(x))
+    with pytest.raises(bf_aot.Error, match="BF1017"):
+        bf_aot.load(path, output_tensor="none")
+
+
+def test_derivatives(tiny):
+    slopes = tiny.derivative([0, 1])
+    # Both neurons are on; then the first alone.
+    lower, upper = slopes.bounds([[2.5, -0.1], [3, -2]], [[3, 0.1], [3.5, -1.9]])
+    expected = [[0.5, -0.375, -5, 1.75], [1, -0.5, -2, 1]]
+    assert np.allclose(lower, expected, atol=1e-5) and np.allclose(upper, expected, atol=1e-5)
+    assert np.all(lower <= expected) and np.all(upper >= expected)
+    one = pickle.loads(pickle.dumps(tiny.derivative(1)))
+    assert [name for name, _ in one.outputs] == ["d(y)/d(x[1])"]
+    point = [3, -2]
+    assert np.array_equal(one.bounds(point, point).lower, slopes.bounds(point, point).lower[2:])
+    for inputs, code in [([2], "BF2121"), ([], "BF2121")]:
+        with pytest.raises(bf_aot.Error, match=code):
+            tiny.derivative(inputs)
+    for inputs in [-1, 0.5]:
+        with pytest.raises(ValueError):
+            tiny.derivative(inputs)
+    with pytest.raises(bf_aot.Error, match="BF3501"):
+        slopes.bounds([0, 0], [1, 1], semantics="float32")
+
+
 def test_several_inputs(tiny):
     """The joining of tensors, on a model whose native part is not asked."""
     model = bf_aot.Model.__new__(bf_aot.Model)

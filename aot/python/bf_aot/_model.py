@@ -174,8 +174,11 @@ class Model:
     can be pickled, as for worker processes: the other side reads the same bytes.
     """
 
-    def __init__(self, native: "_native.Model", name: str, source: Union[bytes, str]) -> None:
+    def __init__(self, native: "_native.Model", name: str, source: Union[bytes, str],
+                 outputs: Sequence[str] = (), derived: Tuple[Tuple[int, ...], ...] = ()) -> None:
         self._native, self._name, self._source = native, name, source
+        # How it was made of the source: tensors of load(), then arguments of derivative().
+        self._tensors, self._derived = list(outputs), derived
         self._inputs: List[Tuple[str, Tuple[int, ...]]] = native.inputs
         self._outputs: List[Tuple[str, Tuple[int, ...]]] = native.outputs
         self._count: int = native.input_count
@@ -236,6 +239,30 @@ class Model:
                    f"SHA-256 {self.sha256[:12]}…")
         return (f"<table><caption>{caption}</caption>"
                 f"<tr><th></th><th>name</th><th>shape</th></tr>{cells}</table>")
+
+    # ---- its derivatives
+
+    def derivative(self, inputs: Union[int, Sequence[int]]) -> "Model":
+        """The network of partial derivatives, on the same inputs.
+
+        It has for each of `inputs` one output for each output y of this network: all dy/dx_i. Let
+        their bounds on a box be [l, u]. Then l t <= y(x + t e_i) - y(x) <= u t for all points x
+        and x + t e_i of the box, t >= 0, kinks of ReLU and the like included; l >= 0 proves that y
+        does not fall with x_i.
+
+        Args:
+            inputs: numbers of elements of the flat input, up to 64.
+
+        Raises:
+            Error: BF2120 operators that jump, such as Floor; BF2121 inputs that there are not. Its
+                bounds are of real arithmetic alone (BF3501).
+        """
+        chosen: Tuple[Any, ...] = tuple(np.atleast_1d(inputs).tolist())
+        numbers = tuple(int(each) for each in chosen)
+        if any(number != each or number < 0 for number, each in zip(numbers, chosen)):
+            raise ValueError("inputs are numbers of elements, counted from 0")
+        return Model(self._native.derivative(list(numbers)), self._name, self._source,
+                     self._tensors, (*self._derived, numbers))
 
     # ---- bounds
 
@@ -478,8 +505,8 @@ class Model:
                 semantics: str = "real", iterations: int = 20, row_tile: int = 0,
                 memory_budget: int = 0, batch: int = 1, workers: int = 1,
                 arithmetic: str = "float", name: Optional[str] = None, decide: bool = False,
-                single_file: bool = False, library: bool = False, cxx: str = "",
-                cxx_flags: Sequence[str] = ()) -> List[Path]:
+                single_file: bool = False, dispatch: bool = False, library: bool = False,
+                cxx: str = "", cxx_flags: Sequence[str] = ()) -> List[Path]:
         """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
 
         The code has no heap and no dependency but the headers in include(), unless `single_file`.
@@ -494,6 +521,8 @@ class Model:
             name: prefix of the symbols; by default from the model's name.
             decide: with a property, NAME_decide() as well, which splits boxes.
             single_file: the source and its header hold what they need of the runtime.
+            dispatch: code for each x86-64 level up to the target; calls go to the highest that the
+                processor offers. Not with single_file.
             library: also libNAME.a, by a C++ compiler.
             cxx, cxx_flags: that compiler and further flags; by default $CXX or the first found.
 
@@ -506,7 +535,7 @@ class Model:
         source = Path(path)
         plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
                                       workers, C, d, target, arithmetic, name, property, decide,
-                                      single_file, library, cxx, cxx_flags)
+                                      single_file, dispatch, library, cxx, cxx_flags)
         return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
 
     def code(self, stem: str = "verifier", *, target: str = "host", method: str = "crown",
@@ -514,12 +543,12 @@ class Model:
              property: Union[None, str, "os.PathLike[str]", Property] = None,
              semantics: str = "real", iterations: int = 20, row_tile: int = 0,
              memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
-             name: Optional[str] = None, decide: bool = False,
-             single_file: bool = False) -> Dict[str, bytes]:
+             name: Optional[str] = None, decide: bool = False, single_file: bool = False,
+             dispatch: bool = False) -> Dict[str, bytes]:
         """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
         plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
                                       workers, C, d, target, arithmetic, name, property, decide,
-                                      single_file, False, "", ())
+                                      single_file, dispatch, False, "", ())
         return self._native.compile(stem, plan, rows.rows, rows.offsets, more)
 
     def _property(self, property: Union[str, "os.PathLike[str]", Property]
@@ -535,12 +564,12 @@ class Model:
               batch: int, workers: int, C: Optional[npt.ArrayLike], d: Optional[npt.ArrayLike],
               target: str, arithmetic: str, name: Optional[str],
               property: Union[None, str, "os.PathLike[str]", Property], decide: bool,
-              single_file: bool, library: bool, cxx: str,
+              single_file: bool, dispatch: bool, library: bool, cxx: str,
               cxx_flags: Sequence[str]) -> Tuple["_native.Options", _Rows, Dict[str, Any]]:
         text, file = ("", None) if property is None else self._property(property)
         more = {"target": target, "arithmetic": _number(_ARITHMETIC, arithmetic, "arithmetic"),
                 "name": name or "", "property": text, "property_file": file, "decide": decide,
-                "single_file": single_file, "library": library, "cxx": cxx,
+                "single_file": single_file, "dispatch": dispatch, "library": library, "cxx": cxx,
                 "cxx_flags": list(cxx_flags)}
         plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, workers)
         return plan, _Rows(C, d, self.output_count), more
@@ -634,7 +663,7 @@ class Model:
         data = self._source
         if isinstance(data, str):
             data = Path(data).read_bytes()
-        return _again, (data, self._name, self.sha256)
+        return _again, (data, self._name, self.sha256, self._tensors, self._derived)
 
 
 def _features(shape: Tuple[int, ...]) -> Tuple[int, ...]:
@@ -653,12 +682,15 @@ def _options(method: str, semantics: str, iterations: int, row_tile: int, memory
                            memory_budget, batch, threads)
 
 
-def _again(data: bytes, name: str, sha256: str) -> Model:
-    native = _native.Model.from_bytes(data, name)
+def _again(data: bytes, name: str, sha256: str, outputs: Sequence[str],
+           derived: Tuple[Tuple[int, ...], ...]) -> Model:
+    native = _native.Model.from_bytes(data, name, list(outputs))
     if native.sha256 != sha256:
         raise Error("BF1001", name, "the file has changed since the model was read",
                     "load it again")
-    return Model(native, name, data)
+    for inputs in derived:
+        native = native.derivative(list(inputs))
+    return Model(native, name, data, outputs, derived)
 
 
 def _exported(module: Any, example: Any) -> bytes:
@@ -686,7 +718,8 @@ def _exported(module: Any, example: Any) -> bytes:
     return buffer.getvalue()
 
 
-def load(source: Any, *, name: Optional[str] = None, example: Any = None) -> Model:
+def load(source: Any, *, name: Optional[str] = None, example: Any = None,
+         output_tensor: Union[None, str, Sequence[str]] = None) -> Model:
     """Reads a network.
 
     Args:
@@ -694,14 +727,18 @@ def load(source: Any, *, name: Optional[str] = None, example: Any = None) -> Mod
             onnx.ModelProto; or a torch.nn.Module, which is exported in memory.
         name: in messages and of symbols; by default the file's name.
         example: of a torch.nn.Module: an input, with a leading axis of 1, or a tuple of inputs.
+        output_tensor: tensors of the network that are to be its outputs instead of its own, in this
+            order; what none of them depends on is not read.
 
     Raises:
         Error: BF10xx, all problems of the model together.
         TypeError: the source is none of these.
     """
+    tensors = [output_tensor] if isinstance(output_tensor, str) else list(output_tensor or ())
     if isinstance(source, (str, os.PathLike)):
         path = os.path.abspath(os.fspath(source))
-        return Model(_native.Model.load(Path(path)), name or os.path.basename(path), path)
+        return Model(_native.Model.load(Path(path), tensors), name or os.path.basename(path), path,
+                     tensors)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(source, torch.nn.Module):
         data = _exported(source, example)
@@ -714,7 +751,7 @@ def load(source: Any, *, name: Optional[str] = None, example: Any = None) -> Mod
         raise TypeError(f"a model is a path, bytes, an onnx.ModelProto or a torch.nn.Module, "
                         f"not {type(source).__name__}")
     name = name or "model.onnx"
-    return Model(_native.Model.from_bytes(data, name), name, data)
+    return Model(_native.Model.from_bytes(data, name, tensors), name, data, tensors)
 
 
 def include() -> Path:

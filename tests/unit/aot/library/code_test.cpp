@@ -98,6 +98,23 @@ TEST(LibraryCode, errors) {
   EXPECT_EQ(code_of(options).substr(0, 4), "BF34");
 }
 
+TEST(LibraryCode, levels_of_x86_are_dispatched) {
+  CodeOptions options;
+  options.target = "x86-64-v3";
+  options.dispatch = true;
+  const auto files = compile(load("tiny.onnx"), "a", options);
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  std::vector<std::string> names;
+  for (const File& file : *files) names.push_back(file.name);
+  for (const char* const name : {"a.cpp", "a.h", "a_x86_64.cpp", "a_x86_64_v3.cpp"})
+    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
+  options.single_file = true;
+  EXPECT_EQ(code_of(options), "BF3501 dispatch");
+  options = for_board();
+  options.dispatch = true;
+  EXPECT_EQ(code_of(options), "BF3104 dispatch");
+}
+
 TEST(LibraryCode, files_are_written_with_a_library_where_asked_for) {
   const fs::path folder = fs::path(testing::TempDir()) / "library_code";
   fs::remove_all(folder);
@@ -116,6 +133,12 @@ TEST(LibraryCode, files_are_written_with_a_library_where_asked_for) {
   ASSERT_TRUE(with_library.ok()) << with_library.error().text();
   EXPECT_TRUE(std::ranges::count(*with_library, folder / "libb.a") == 1);
   EXPECT_TRUE(fs::exists(folder / "libb.a"));
+
+  options.target = "x86-64-v4";
+  options.dispatch = true;
+  const auto dispatched = compile_to_files(model, folder / "d.cpp", options);
+  ASSERT_TRUE(dispatched.ok()) << dispatched.error().text();
+  EXPECT_TRUE(fs::exists(folder / "libd.a"));
 
   options.cxx = "no-such-compiler";
   const auto refused = compile_to_files(model, folder / "c.cpp", options);
