@@ -61,6 +61,8 @@ class BranchSearch {
   // Throws: BF3306 when the verifier refuses a box, and what `calls` throw; the state stays whole.
   std::optional<Witness> run(Cases& cases, double seconds, const BranchCalls& calls);
 
+  // Whether nothing is left to be split.
+  bool is_over() const { return state.open.empty(); }
   BranchTotals totals() const { return {state.nodes, state.points, seconds_}; }
 
   // A worker of its own on this thread.

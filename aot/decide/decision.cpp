@@ -19,10 +19,7 @@ constexpr std::int64_t kManyElements = 20'000;
 
 // Seconds of the search that comes before tighter bounds.
 constexpr double kFirstSearch = 0.2;
-// Seconds that boxes are split first, and of the search between that and splitting them to the end.
-constexpr double kFirstBranching = 1;
-constexpr double kSearchBetween = 5;
-// Seconds that neurons are split first, and of the search behind it as a share of that.
+// Seconds that boxes or neurons are split first, and of the search behind it as a share of that.
 constexpr double kFirstTurn = 1;
 constexpr double kSearchShare = 0.5;
 
@@ -73,14 +70,7 @@ class Decision {
       if (!branches && outcome_.methods.size() == 1)
         search(std::min(settings_.search_seconds, kFirstSearch));
     }
-    if (branches && settings_.search_seconds > 0)
-      branch(std::min(settings_.branch_seconds, kFirstBranching));
-    if (branches) {
-      search(std::min(settings_.search_seconds - searched_, kSearchBetween));
-      branch(settings_.branch_seconds - outcome_.branched.seconds);
-    } else {
-      split_and_search();
-    }
+    split_and_search(branches);
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
     if (outcome_.witness) outcome_.answer = Answer::kFalsified;
@@ -167,22 +157,27 @@ class Decision {
     outcome_.decide_seconds += deciding.seconds();
   }
 
-  // By turns, each longer than the one before: what holds is proven by splits, and what does not is
-  // found by either.
-  void split_and_search() {
-    const bool splits = has_neuron_splits(*made_.plan);
+  // By turns, each longer than the one before: what holds is proven by splits, of boxes or of
+  // neurons, and what does not is found by either.
+  void split_and_search(bool branches) {
+    const bool splits = branches || has_neuron_splits(*made_.plan);
     for (double turn = kFirstTurn; !is_over(); turn *= 2) {
-      if (splits) split(std::min(turn, settings_.branch_seconds - outcome_.neurons.seconds));
-      const bool split_more =
-          splits && !neurons_->is_over() && outcome_.neurons.seconds < settings_.branch_seconds;
+      if (branches)
+        branch(std::min(turn, settings_.branch_seconds - outcome_.branched.seconds));
+      else if (splits)
+        split(std::min(turn, settings_.branch_seconds - outcome_.neurons.seconds));
+      const double spent = outcome_.branched.seconds + outcome_.neurons.seconds;
+      const bool split_more = splits && spent < settings_.branch_seconds && !is_split_up();
       const double left = settings_.search_seconds - searched_;
-      if (left <= 0 && !split_more) {
-        search(0);  // at least once
-        return;
-      }
+      // At least once, and no longer than a share where there is more to split.
       search(split_more ? std::min(left, turn * kSearchShare) : left);
       if (!split_more) return;
     }
+  }
+
+  // No box or neuron is left to be split.
+  bool is_split_up() const {
+    return (branches_ && branches_->is_over()) || (neurons_ && neurons_->is_over());
   }
 
   void split(double seconds) {

@@ -76,9 +76,9 @@ struct Outcome {
 };
 
 // Decides a property of a network: bounds by the methods in order, with a short search for a
-// counterexample behind the first where boxes are not split; where they are, they are for a short
-// time. The search then takes what is left of its time, and boxes are split for theirs. Verified is
-// proven by bounds, falsified by a witness whose rounding is counted; a stop leaves unknown.
+// counterexample behind the first where boxes are not split. Then boxes or neurons are split and a
+// counterexample is searched for by turns, each for its time. Verified is proven by bounds,
+// falsified by a witness whose rounding is counted; a stop leaves unknown.
 // Throws: BF3408 when the property is about another network, BF3306, and what the caller's
 // functions throw.
 Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,
