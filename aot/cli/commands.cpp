@@ -15,6 +15,7 @@ constexpr Command kCommands[] = {
      compile_command},
     {"run", "bf-aot run", "bound the outputs on a box, here and now", run_command},
     {"verify", "bf-aot verify", "decide a property in VNN-LIB", verify_command},
+    {"merge", "bf-aot merge", "join the parts of a search into a verdict", merge_command},
     {"certify", "bf-aot certify", "certified accuracy of a classifier on a data set",
      certify_command},
     {"check", "bf-aot check", "compare bounds with reference bounds", check_command},

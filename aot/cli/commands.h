@@ -5,13 +5,14 @@
 #include "aot/options/options.h"
 
 // The commands of bf-aot, one file each. The result is the exit code: 0, 1 when something was found
-// wrong, 2 for wrong usage; verify has more. Throw: CompileError, Interrupted.
+// wrong, 2 for wrong usage; verify and merge have more. Throw: CompileError, Interrupted.
 
 namespace bf_aot::cli {
 
 int compile_command(const Call& call);
 int run_command(const Call& call);
 int verify_command(const Call& call);
+int merge_command(const Call& call);
 int certify_command(const Call& call);
 int supports_command(const Call& call);
 int check_command(const Call& call);

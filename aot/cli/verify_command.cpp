@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -21,10 +22,11 @@
 #include "aot/options/help.h"
 #include "aot/options/library_options.h"
 #include "aot/options/options.h"
+#include "aot/parts/question.h"
+#include "aot/parts/tree_keeper.h"
 #include "aot/terminal/terminal.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
 #include "frontend/model.h"
 #include "frontend/vnnlib/vnnlib.h"
 
@@ -55,6 +57,7 @@ struct VerifyArguments {
   std::optional<double> search, branch;  // seconds
   std::string instances, results, counterexamples, junit;
   std::optional<std::size_t> index;
+  std::string checkpoint, part, save_part;
   int jobs = 0;
   bool competition = false;
   bool json = false;
@@ -95,6 +98,32 @@ void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
       ->needs(instances)
       ->type_name("FILE")
       ->group(kInstances);
+}
+
+constexpr char kTree[] = "Long searches";
+
+void add_tree_options(CLI::App& app, VerifyArguments& arguments) {
+  CLI::Option* const checkpoint =
+      app.add_option("--checkpoint", arguments.checkpoint,
+                     "keeps the tree of boxes in this file, written every minute and when the "
+                     "search ends or is interrupted; a search whose file is there goes on from it")
+          ->type_name("FILE")
+          ->group(kTree);
+  CLI::Option* const part =
+      app.add_option("--part", arguments.part,
+                     "searches part I of N alone, from 0; 'bf-aot merge' joins the files of all")
+          ->excludes(checkpoint)
+          ->check([](const std::string& text) {
+            return parse_part(text) ? std::string() : "expected I/N, I from 0 to N - 1: " + text;
+          })
+          ->type_name("I/N")
+          ->group(kTree);
+  CLI::Option* const saved =
+      app.add_option("--save-part", arguments.save_part, "the part's file, as of --checkpoint")
+          ->needs(part)
+          ->type_name("FILE")
+          ->group(kTree);
+  part->needs(saved);
 }
 
 void add_options(CLI::App& app, VerifyArguments& arguments) {
@@ -140,6 +169,7 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
   app.add_flag("--vnncomp", arguments.competition,
                "answer in the words of VNN-COMP: sat, unsat, unknown, timeout");
   app.add_flag("--json", arguments.json, "print one JSON object");
+  add_tree_options(app, arguments);
   add_instance_options(app, arguments);
   set_help(app, {kVerifyExamples, kVerifyNotes, "reference/properties.md"});
 }
@@ -212,7 +242,8 @@ constexpr double kEver = 1e6;
 
 double branch_seconds(const VerifyArguments& arguments) {
   constexpr double kSeconds = 20;
-  return arguments.branch.value_or(arguments.timeout > 0 ? kEver : kSeconds);
+  const bool keeps = !arguments.checkpoint.empty() || !arguments.part.empty();
+  return arguments.branch.value_or(arguments.timeout > 0 || keeps ? kEver : kSeconds);
 }
 
 int jobs_of(const VerifyArguments& arguments) {
@@ -225,24 +256,24 @@ double search_seconds(const VerifyArguments& arguments) {
   return arguments.search.value_or(arguments.timeout > 0 ? kEver : kSeconds);
 }
 
-// As the query says, or the option.
-Semantics semantics_of(const VerifyArguments& arguments, const Property& property) {
-  if (is_float32(property)) return Semantics::kFloat32;
-  return compile_options(arguments.model).planner.semantics;
-}
-
-Sampler network_of(const VerifyArguments& arguments, const Property& property) {
-  if (semantics_of(arguments, property) != Semantics::kFloat32)
-    return Sampler(arguments.model.model, arguments.model.outputs);
-  ImportedModel imported = import_model(arguments.model.model, {}, {}, arguments.model.outputs);
-  check_float32(imported.info);
-  return Sampler(std::move(imported.graph), compile_options(arguments.model).float32);
+// Lets the search begin where the keeper says, and keep its state there.
+void keep_tree(TreeKeeper& keeper, DecisionSettings& settings, DecisionCalls& calls) {
+  settings.tree_only = keeper.is_part() || keeper.goes_on();
+  calls.begin_tree = [&keeper](const Plan& plan, const Cases& cases, BranchSearch& search) {
+    keeper.begin(plan, cases, search);
+  };
+  calls.save_tree = [&keeper](const tree::TreeState& state) { keeper.save(state); };
+  calls.stop = [] {
+    throw_if_interrupted();
+    return false;
+  };
 }
 
 // Decides with counters on a terminal, and verifiers as the options ask for.
-Outcome decide_with(const VerifyArguments& arguments, const Property& property) {
+Outcome decide_with(const VerifyArguments& arguments, const Property& property,
+                    TreeKeeper* keeper) {
   const Stopwatch stopwatch;
-  const Sampler network = network_of(arguments, property);
+  const Sampler network = network_of(arguments.model, property);
   DecisionSettings settings;
   if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
   settings.search_seconds = search_seconds(arguments);
@@ -253,7 +284,7 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
   model.method = "crown";  // until each method is set
   CompileOptions options = compile_options(model);
   options.spec = to_spec(property);
-  options.planner.semantics = semantics_of(arguments, property);
+  options.planner.semantics = semantics_of(arguments.model, property);
 
   std::optional<Counter> counter;
   std::optional<DecisionPhase> phase;
@@ -284,7 +315,9 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property) 
     else
       counter->cases(progress.done, progress.count);
   };
+  if (keeper != nullptr) keep_tree(*keeper, settings, calls);
   Outcome outcome = decide(network, property, settings, calls);
+  if (keeper != nullptr) keeper->finish(outcome.witness);
   outcome.seconds = stopwatch.seconds();
   return outcome;
 }
@@ -300,7 +333,7 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
   nlohmann::ordered_json json;
   json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
   json["property"] = property.file_name;
-  json["semantics"] = to_string(semantics_of(arguments, property));
+  json["semantics"] = to_string(semantics_of(arguments.model, property));
   json["verdict"] = word(outcome.answer, Wording::kPlain);
   json["methods"] = names_of(outcome.methods);
   json["cases"] = outcome.cases;
@@ -369,13 +402,55 @@ const char* timeout_text(const VerifyArguments& arguments) {
   return text.c_str();
 }
 
+// Null where no file is asked for. Throws: BF3020 where no boxes would be split.
+std::unique_ptr<TreeKeeper> make_keeper(const VerifyArguments& arguments,
+                                        const Property& property) {
+  const bool is_part = !arguments.part.empty();
+  if (!is_part && arguments.checkpoint.empty()) return nullptr;
+  const char* const option = is_part ? "--part" : "--checkpoint";
+  if (!is_branchable(property) || branch_seconds(arguments) <= 0)
+    fail("BF3020", option,
+         fmt::format("boxes are not split: with --branch 0, or where more than {} inputs vary",
+                     kMostBranchedInputs));
+  if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
+    fail("BF3020", option, "a counterexample of float32-exact cannot be checked when parts meet",
+         "use --semantics float32");
+  return std::make_unique<TreeKeeper>(is_part ? arguments.save_part : arguments.checkpoint,
+                                      is_part ? *parse_part(arguments.part) : TreePart{},
+                                      question_of(arguments.model, arguments.property, property));
+}
+
+// A part by itself verifies nothing.
+int print_part(const VerifyArguments& arguments, const TreeKeeper& keeper, const Property& property,
+               const Outcome& outcome) {
+  const TreeFile& file = keeper.file();
+  const bool closed = keeper.is_closed();
+  const std::string verdict = closed ? "closed" : word(outcome.answer, Wording::kPlain);
+  if (arguments.json) {
+    nlohmann::ordered_json json = to_json(arguments, property, outcome);
+    json["verdict"] = verdict;
+    json["part"] = file.part.index;
+    json["parts"] = file.part.count;
+    json["open_nodes"] = file.state.open.size();
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}\n\npart     {} of {}: {} boxes, {} open\ntime     {}\n", verdict,
+               file.part.index, file.part.count, outcome.branched.boxes, file.state.open.size(),
+               duration(outcome.seconds));
+  }
+  return closed ? 0 : exit_code(outcome.answer, Wording::kPlain);
+}
+
 int run(const VerifyArguments& arguments) {
   const Property property = read_property(arguments.property);
   check_network_name(arguments, property);
-  const Outcome outcome = decide_with(arguments, property);
+  const std::unique_ptr<TreeKeeper> keeper = make_keeper(arguments, property);
+  const Outcome outcome = decide_with(arguments, property, keeper.get());
   set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
     write_file(arguments.counterexample, competition_text(*outcome.witness));
+  if (keeper != nullptr && keeper->is_part() && !outcome.witness)
+    return print_part(arguments, *keeper, property, outcome);
   print(arguments, property, outcome);
   return exit_code(outcome.answer, arguments.wording());
 }
@@ -455,6 +530,8 @@ int verify_command(const Call& call) {
       return usage_error(app, other + " does not go with --instances");
     return run_many(arguments);
   }
+  // A part's frontier is the same in all processes, whatever is compiled meanwhile.
+  if (!arguments.part.empty()) arguments.model.jit = "off";
   if (!assign_files(arguments)) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }

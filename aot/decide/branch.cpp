@@ -11,6 +11,8 @@
 namespace bf_aot::cli {
 namespace {
 
+constexpr double kSaveSeconds = 60;
+
 BoxQuestion question_of(const Plan& plan, const Cases& cases) {
   return {plan, cases.tables(), cases.boxes()};
 }
@@ -54,21 +56,48 @@ std::optional<Witness> BranchSearch::run(Cases& cases, double seconds, const Bra
     witness = calls.prove(proposal.root, proposal.x);
     return witness.has_value();
   };
+  if (first_proposal && tree_calls.prove(*std::exchange(first_proposal, {}))) return witness;
   tree_calls.stop = calls.stop;
   tree_calls.progress = [&](const tree::TreeProgress& progress) {
     seconds_ = before + stopwatch.seconds();
     calls.progress(progress.nodes, progress.closed);
   };
+  tree_calls.share = calls.share;
   close_verified(cases);
-  const std::vector<std::size_t> open = cases.open();
-  for (std::size_t k = 0; k < open.size() && !witness && !calls.stop(); ++k) {
-    // What is left, shared by the cases that are left.
-    const double share =
-        std::max(0.0, seconds - stopwatch.seconds()) / static_cast<double>(open.size() - k);
-    if (run_case(open[k], share, tree_calls)) cases.mark_verified(open[k]);
+  try {
+    if (calls.share)
+      search_.run(state, {}, tree_calls);
+    else
+      run_cases(cases.open(), seconds, calls, tree_calls);
+  } catch (...) {
+    calls.save(state);
+    throw;
   }
+  calls.save(state);
+  for (const std::size_t k : cases.open())
+    if (tree::is_verified(state, static_cast<std::uint32_t>(k))) cases.mark_verified(k);
   seconds_ = before + stopwatch.seconds();
   return witness;
+}
+
+void BranchSearch::run_cases(const std::vector<std::size_t>& open, double seconds,
+                             const BranchCalls& calls, const tree::TreeCalls& tree_calls) {
+  const Stopwatch stopwatch;
+  double next_save = kSaveSeconds;
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    // What is left, shared by the cases that are left.
+    const double end = stopwatch.seconds() + std::max(0.0, seconds - stopwatch.seconds()) /
+                                                 static_cast<double>(open.size() - k);
+    for (;;) {
+      const double now = stopwatch.seconds();
+      const tree::TreeEnd how =
+          run_case(open[k], std::max(0.0, std::min(end, next_save) - now), tree_calls);
+      if (how == tree::TreeEnd::kFound || how == tree::TreeEnd::kStopped) return;
+      if (how != tree::TreeEnd::kTime || stopwatch.seconds() >= end) break;
+      calls.save(state);
+      next_save = stopwatch.seconds() + kSaveSeconds;
+    }
+  }
 }
 
 // Cases that were verified without splits are leaves.
@@ -77,11 +106,10 @@ void BranchSearch::close_verified(const Cases& cases) {
     if (cases.is_verified(k)) tree::close_root(state, k);
 }
 
-// Whether the case is verified.
-bool BranchSearch::run_case(std::size_t index, double seconds, const tree::TreeCalls& calls) {
+tree::TreeEnd BranchSearch::run_case(std::size_t index, double seconds,
+                                     const tree::TreeCalls& calls) {
   const tree::OneRoot one(state, index);
-  search_.run(state, {.seconds = seconds}, calls);
-  return tree::is_verified(state, static_cast<std::uint32_t>(index));
+  return search_.run(state, {.seconds = seconds}, calls);
 }
 
 }  // namespace bf_aot::cli

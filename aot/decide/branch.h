@@ -40,6 +40,10 @@ struct BranchCalls {
   // Called now and then with the boxes that were bounded, and the part of all cases that is
   // verified.
   std::function<void(std::uint64_t boxes, double proven)> progress = [](std::uint64_t, double) {};
+  // Called with the whole state about every minute, and at the end, however that comes.
+  std::function<void(const tree::TreeState&)> save = [](const tree::TreeState&) {};
+  // As of tree::TreeCalls, for the trees of all cases together. Null: nobody shares them.
+  std::function<bool(tree::SharedNodes&)> share = {};
 };
 
 // Splits the boxes of the property's cases until they are verified or a case is violated; see
@@ -56,8 +60,11 @@ class BranchSearch {
 
   // Where the search is: root k is case k. May be replaced by another of the same property.
   tree::TreeState state;
+  // An input that is tried before anything else.
+  std::optional<tree::Proposal> first_proposal;
 
-  // Goes on for at most `seconds`, which the open cases share. Marks cases as verified.
+  // Goes on for at most `seconds`, which the open cases share; where others share them, until these
+  // say that it is over. Marks cases as verified.
   // Throws: BF3306 when the verifier refuses a box, and what `calls` throw; the state stays whole.
   std::optional<Witness> run(Cases& cases, double seconds, const BranchCalls& calls);
 
@@ -67,11 +74,12 @@ class BranchSearch {
 
   // A worker of its own on this thread.
   std::unique_ptr<tree::TreeWorker> worker() const;
-  tree::TreeSearch& search() { return search_; }
 
  private:
   void close_verified(const Cases& cases);
-  bool run_case(std::size_t index, double seconds, const tree::TreeCalls& calls);
+  void run_cases(const std::vector<std::size_t>& open, double seconds, const BranchCalls& calls,
+                 const tree::TreeCalls& tree_calls);
+  tree::TreeEnd run_case(std::size_t index, double seconds, const tree::TreeCalls& calls);
 
   const HostVerifier& verifier_;
   const Plan& plan_;

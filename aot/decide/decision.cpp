@@ -60,6 +60,25 @@ class Decision {
 
   Outcome run() {
     outcome_.cases = cases_.count();
+    if (settings_.tree_only)
+      decide_by_tree();
+    else
+      decide_by_all();
+    outcome_.verified_cases = cases_.verified_count();
+    if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
+    if (outcome_.witness) outcome_.answer = Answer::kFalsified;
+    outcome_.stopped = !is_decided() && calls_.stop();
+    outcome_.seconds = stopwatch_.seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  void decide_by_tree() {
+    make({settings_.method.value_or(Method::kCrown), AlphaRows::kOutputs, true});
+    branch(settings_.branch_seconds);
+  }
+
+  void decide_by_all() {
     const bool branches = is_branchable(property_) && settings_.branch_seconds > 0;
     const auto methods = methods_of(settings_, network_.graph(), cases_.count(), branches);
     for (const DecisionMethod& method : methods) {
@@ -71,15 +90,8 @@ class Decision {
         search(std::min(settings_.search_seconds, kFirstSearch));
     }
     split_and_search(branches);
-    outcome_.verified_cases = cases_.verified_count();
-    if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
-    if (outcome_.witness) outcome_.answer = Answer::kFalsified;
-    outcome_.stopped = !is_decided() && calls_.stop();
-    outcome_.seconds = stopwatch_.seconds();
-    return std::move(outcome_);
   }
 
- private:
   bool is_decided() const {
     return outcome_.witness.has_value() || cases_.verified_count() == cases_.count();
   }
@@ -95,8 +107,8 @@ class Decision {
     };
   }
 
-  // Bounds the open cases by a method, whose verifier stays the one that is called.
-  void bound(const DecisionMethod& method) {
+  // The verifier of the method is the one that is called from now on.
+  void make(const DecisionMethod& method) {
     const Stopwatch making;
     network_.release();
     gradients_.reset();
@@ -108,6 +120,11 @@ class Decision {
       check_.use_evaluation(made_.host.get());
     outcome_.make_seconds += making.seconds();
     outcome_.methods.push_back(method);
+  }
+
+  // Bounds the open cases by a method.
+  void bound(const DecisionMethod& method) {
+    make(method);
     const Stopwatch deciding;
     verify_cases(*made_.host, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
     bounding_ = deciding.seconds();
@@ -144,13 +161,18 @@ class Decision {
       of.proven = proven;
       calls_.progress(of);
     };
+    calls.save = calls_.save_tree;
+    calls.share = calls_.share_tree;
     return calls;
   }
 
   void branch(double seconds) {
     if (is_over() || seconds <= 0) return;
     const Stopwatch deciding;
-    if (!branches_) branches_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
+    if (!branches_) {
+      branches_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
+      calls_.begin_tree(*made_.plan, cases_, *branches_);
+    }
     // Of functions without rational values the check may leave open what bounds prove.
     outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
     outcome_.branched = branches_->totals();

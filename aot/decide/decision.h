@@ -29,6 +29,9 @@ struct DecisionSettings {
   double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
   std::size_t jobs = 1;        // threads that split
+  // Boxes are split at once, without other bounds and searches before: the same for all parts of a
+  // tree.
+  bool tree_only = false;
 };
 
 enum class DecisionPhase : std::uint8_t { kBound, kSearch, kSplit, kNeurons };
@@ -61,6 +64,12 @@ struct DecisionCalls {
   std::function<DecisionVerifier(const DecisionMethod& asked)> make_verifier;
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
+  // Called with the search that splits boxes, where there is one, before it begins.
+  std::function<void(const Plan&, const Cases&, BranchSearch&)> begin_tree =
+      [](const Plan&, const Cases&, BranchSearch&) {};
+  // As of BranchCalls.
+  std::function<void(const tree::TreeState&)> save_tree = [](const tree::TreeState&) {};
+  std::function<bool(tree::SharedNodes&)> share_tree = {};
 };
 
 struct Outcome {

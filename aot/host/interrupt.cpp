@@ -16,6 +16,8 @@ volatile std::sig_atomic_t caught_signal = 0;
 volatile std::sig_atomic_t cleanups = 0;
 volatile std::sig_atomic_t child_group = 0;
 
+int held = 0;  // of the thread that asks for interrupts
+
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
 
 // What a deadline prints; set before it can arrive.
@@ -67,7 +69,15 @@ void set_deadline(double seconds, const char* text, int code) {
 }
 
 void throw_if_interrupted() {
-  if (caught_signal != 0) throw Interrupted{caught_signal};
+  if (caught_signal != 0 && held == 0) throw Interrupted{caught_signal};
+}
+
+InterruptsHeld::InterruptsHeld() {
+  ++held;
+}
+
+InterruptsHeld::~InterruptsHeld() {
+  --held;
 }
 
 CleanupPending::CleanupPending() {

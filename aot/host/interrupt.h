@@ -28,6 +28,15 @@ class CleanupPending {
   CleanupPending& operator=(const CleanupPending&) = delete;
 };
 
+// While one lives, throw_if_interrupted() does not throw: what must be kept is written first.
+class InterruptsHeld {
+ public:
+  InterruptsHeld();
+  ~InterruptsHeld();
+  InterruptsHeld(const InterruptsHeld&) = delete;
+  InterruptsHeld& operator=(const InterruptsHeld&) = delete;
+};
+
 // The process group that a signal also ends; 0: none.
 void set_child_group(int group);
 

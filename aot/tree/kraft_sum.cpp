@@ -23,10 +23,14 @@ void KraftSum::add(const KraftSum& other) {
 // In units of the deepest leaf, which are then divided once.
 mpq_class KraftSum::value() const {
   if (counts_.empty()) return 0;
+  static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
   mpz_class units = 0;
-  for (const std::uint64_t count : counts_) {
-    static_assert(sizeof(unsigned long) == sizeof(std::uint64_t));
-    units = 2 * units + static_cast<unsigned long>(count);
+  std::size_t unit = 0;  // the depth of the leaves that units counts in
+  for (std::size_t depth = 0; depth < counts_.size(); ++depth) {
+    if (counts_[depth] == 0) continue;
+    units <<= depth - unit;
+    units += static_cast<unsigned long>(counts_[depth]);
+    unit = depth;
   }
   mpq_class sum(units, mpz_class(1) << (counts_.size() - 1));
   sum.canonicalize();

@@ -1,8 +1,11 @@
 """A hard property, searched by threads, in parts, by processes, and further after an interruption."""
 
+import json
+import signal
+import time
 import unittest
 
-from harness import CONTROLLER, Case
+from harness import CONTROLLER, MODELS, Case
 
 # Code that a compiler fuses otherwise bounds otherwise.
 SAME_CODE = ("--jit", "off", "--search", "0")
@@ -37,6 +40,124 @@ class Jobs(TreeCase):
                                   jobs, code=3)
             self.assertEqual(found["verdict"], "falsified")
             self.assertTrue(all(abs(float(x)) <= 0.2 for x in found["counterexample"]["x"]))
+
+
+class Parts(TreeCase):
+    def part(self, i, n, name=None, limit=1, code=0, **more):
+        path = self.work / (name or f"part-{i}.json")
+        found = self.run_json("verify", CONTROLLER, self.question(limit, **more), "--part",
+                              f"{i}/{n}", "--save-part", path, code=code)
+        return path, found
+
+    def test_parts_make_the_tree_of_one_process(self):
+        whole = self.search(1)
+        made = [self.part(i, 3) for i in range(3)]
+        for path, found in made:
+            self.assertEqual((found["verdict"], found["open_nodes"]), ("closed", 0))
+            self.assertEqual(json.loads(path.read_text())["summary"]["verdict"], "closed")
+        self.assertLess(max(found["boxes"] for _, found in made), whole["boxes"])
+        merged = self.run_json("merge", *(path for path, _ in made))
+        self.assertEqual((merged["verdict"], merged["boxes"]), ("verified", whole["boxes"]))
+        output, _ = self.run_tool("merge", *(path for path, _ in made))
+        self.assertTrue(output.startswith("verified\n"))
+
+    def test_no_part_verifies_alone(self):
+        path, _ = self.part(0, 3)
+        self.assert_refused("BF3019", "merge", path, says=["part 1 of 3 is missing"])
+        other, _ = self.part(0, 2, "other.json")
+        self.assert_refused("BF3019", "merge", path, other, says=["divided otherwise"])
+        self.assert_refused("BF3019", "merge", path, path, says=["part 0 is in"])
+
+    def test_a_violation_of_a_part_is_proven_again(self):
+        # Which part finds one is not fixed.
+        made = [self.part(i, 2, limit=0.6, radius=0.2, code=None)[0] for i in range(2)]
+        merged = self.run_json("merge", *made, code=3)
+        self.assertEqual(merged["verdict"], "falsified")
+        self.assertTrue(all(abs(float(x)) <= 0.2 for x in merged["counterexample"]["x"]))
+        # A point that violates nothing is no proof.
+        for path in made:
+            file = json.loads(path.read_text())
+            if file["witness"]:
+                file["witness"]["x"] = [0, 0, 0, 0, 0]
+                path.write_text(json.dumps(file))
+        merged = self.run_json("merge", *made, code=4)
+        self.assertEqual(merged["verdict"], "unknown")
+        # The property has changed meanwhile.
+        self.question(0.6, 0.1)
+        self.assert_refused("BF3018", "merge", *made, says=["the property differs"])
+
+    def test_refusals(self):
+        many = self.write("many.vnnlib", "".join(
+            f"(declare-const X_{i} Real)(assert (>= X_{i} 0))(assert (<= X_{i} 1))"
+            for i in range(64)) + "".join(f"(declare-const Y_{i} Real)" for i in range(10))
+            + "(assert (>= Y_0 Y_1))")
+        self.assert_refused("BF3020", "verify", MODELS / "digits_64x2.onnx", many, "--part", "0/2",
+                            "--save-part", "p.json", says=["more than 16 inputs vary"])
+        for part in ("2/2", "x", "1"):
+            _, errors = self.run_tool("verify", CONTROLLER, self.question(1), "--part", part,
+                                      "--save-part", "p.json", code=2)
+            self.assertIn("expected I/N", errors)
+        self.run_tool("verify", CONTROLLER, self.question(1), "--part", "0/2", code=2)
+
+
+class Checkpoint(TreeCase):
+    def keep(self, limit, *more, code=0):
+        return self.search(limit, "--checkpoint", self.work / "tree.json", *more, code=code)
+
+    def test_goes_on_to_the_same_tree(self):
+        whole = self.search(0.7)
+        self.assertEqual(whole["verdict"], "verified")
+        rounds = 1
+        found = self.keep(0.7, "--branch", "0.02", code=None)
+        while found["verdict"] == "unknown":
+            self.assertGreater(len(json.loads((self.work / "tree.json").read_text())
+                                   ["state"]["open"]), 0)
+            found = self.keep(0.7, "--branch", "0.02", code=None)
+            rounds += 1
+        self.assertEqual((found["verdict"], found["boxes"]), ("verified", whole["boxes"]))
+        self.assertGreater(rounds, 1)
+        # What has ended stays so.
+        self.assertEqual(self.keep(0.7)["boxes"], whole["boxes"])
+
+    def test_a_signal_leaves_the_tree(self):
+        path = self.work / "tree.json"
+        process = self.start("verify", CONTROLLER, self.question(1.0, 0.5), *SAME_CODE,
+                             "--checkpoint", path)
+        time.sleep(1.5)
+        process.terminate()
+        self.assertEqual(process.wait(60), 128 + signal.SIGTERM)
+        process.communicate()
+        state = json.loads(path.read_text())["state"]
+        self.assertGreater(len(state["open"]), 0)
+        self.assertGreater(state["nodes"], 0)
+        self.assertEqual(self.names(), ["p1.0.vnnlib", "tree.json"])
+
+    def test_the_time_is_over(self):
+        path = self.work / "tree.json"
+        output, _ = self.run_tool("verify", CONTROLLER, self.question(1.0, 0.5), *SAME_CODE,
+                                  "--checkpoint", path, "--timeout", "1", code=5)
+        self.assertEqual(output, "timeout\n")
+        self.assertGreater(len(json.loads(path.read_text())["state"]["open"]), 0)
+
+    def test_other_files_are_refused(self):
+        path = self.work / "tree.json"
+        self.keep(0.7, "--branch", "0.02", code=None)
+        ask = ("verify", CONTROLLER, self.question(1), *SAME_CODE, "--checkpoint", path)
+        self.assert_refused("BF3018", *ask, says=["tree.json", "the property differs"])
+        self.assert_refused("BF3018", *ask[:2], self.question(0.7), "--part", "0/2", "--save-part",
+                            path, says=["not part 0 of 2"])
+        path.write_text("{}")
+        self.assert_refused("BF3004", *ask)
+        self.search(1, "--checkpoint", self.work / "done.json")
+        file = json.loads((self.work / "done.json").read_text())
+        if file["state"]["nodes"] > 0:
+            file["state"]["roots"][0]["closed"] = []
+            file["state"]["open"] = [{"root": 0, "depth": 0, "state": "ff" * 40}]
+            path.write_text(json.dumps(file))
+            self.assert_refused("BF3017", *ask, says=["state.open[0]: a box beyond its case"])
+            file["state"]["open"][0]["state"] = "00"
+            path.write_text(json.dumps(file))
+            self.assert_refused("BF3017", *ask, says=["state.open[0]: a box of another size"])
 
 
 if __name__ == "__main__":
