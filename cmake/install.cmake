@@ -15,6 +15,9 @@ set_target_properties(bf_runtime PROPERTIES EXPORT_NAME runtime)
 
 install(TARGETS bf-aot bf_headers EXPORT bf_aot-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Apart: it is of this machine.
+if(TARGET bf-aot-mpi)
+  install(TARGETS bf-aot-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
+endif()
 install(TARGETS bf_runtime EXPORT bf_aot-runtime-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # bf-aot looks for these in ../include/bf_aot beside its own folder; bf.cpp goes into projects.

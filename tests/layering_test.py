@@ -70,6 +70,8 @@ ALLOWED = {
     "aot/decide/": HOST + EMITTER + ["aot/boxes/", "aot/neurons/", "aot/tree/"],
     "aot/parts/": ["frontend/", "planner/plan/plan.h", "aot/boxes/", "aot/decide/", "aot/host/", "aot/json/",
                    "aot/options/", "aot/tree/"],
+    "aot/mpi/": ["frontend/diagnostic.h", "aot/cli/commands.h", "aot/decide/company.h", "aot/host/",
+                 "aot/parts/tree_file.h"],
     "aot/library/": ["frontend/", "planner/", "aot/compile/", "aot/decide/", "aot/engine/", "aot/host/",
                      "aot/interface/emit_verify.h", "aot/project/single_file.h", "aot/report/", "runtime/bf.h",
                      "aot/verifier/engine_verifier.h", "aot/data/directed.h"],

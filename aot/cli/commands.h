@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "aot/decide/company.h"
 #include "aot/options/options.h"
 
 // The commands of bf-aot, one file each. The result is the exit code: 0, 1 when something was found
@@ -12,6 +13,8 @@ namespace bf_aot::cli {
 int compile_command(const Call& call);
 int run_command(const Call& call);
 int verify_command(const Call& call);
+// The same by several processes, of which the first prints the answer. Code 0 for every verdict.
+int verify_together(const Call& call, TreeCompany& company);
 int merge_command(const Call& call);
 int certify_command(const Call& call);
 int supports_command(const Call& call);

@@ -270,8 +270,8 @@ void keep_tree(TreeKeeper& keeper, DecisionSettings& settings, DecisionCalls& ca
 }
 
 // Decides with counters on a terminal, and verifiers as the options ask for.
-Outcome decide_with(const VerifyArguments& arguments, const Property& property,
-                    TreeKeeper* keeper) {
+Outcome decide_with(const VerifyArguments& arguments, const Property& property, TreeKeeper* keeper,
+                    TreeCompany* company = nullptr) {
   const Stopwatch stopwatch;
   const Sampler network = network_of(arguments.model, property);
   DecisionSettings settings;
@@ -316,6 +316,8 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property,
       counter->cases(progress.done, progress.count);
   };
   if (keeper != nullptr) keep_tree(*keeper, settings, calls);
+  if (company != nullptr) settings.tree_only = true;
+  calls.company = company;
   Outcome outcome = decide(network, property, settings, calls);
   if (keeper != nullptr) keeper->finish(outcome.witness);
   outcome.seconds = stopwatch.seconds();
@@ -402,16 +404,21 @@ const char* timeout_text(const VerifyArguments& arguments) {
   return text.c_str();
 }
 
-// Null where no file is asked for. Throws: BF3020 where no boxes would be split.
+// Throws: BF3020 where no boxes would be split.
+void expect_splits(const char* option, const VerifyArguments& arguments, const Property& property) {
+  if (!is_branchable(property) || branch_seconds(arguments) <= 0)
+    fail("BF3020", option,
+         fmt::format("boxes are not split: with --branch 0, or where more than {} inputs vary",
+                     kMostBranchedInputs));
+}
+
+// Null where no file is asked for. Throws: BF3020.
 std::unique_ptr<TreeKeeper> make_keeper(const VerifyArguments& arguments,
                                         const Property& property) {
   const bool is_part = !arguments.part.empty();
   if (!is_part && arguments.checkpoint.empty()) return nullptr;
   const char* const option = is_part ? "--part" : "--checkpoint";
-  if (!is_branchable(property) || branch_seconds(arguments) <= 0)
-    fail("BF3020", option,
-         fmt::format("boxes are not split: with --branch 0, or where more than {} inputs vary",
-                     kMostBranchedInputs));
+  expect_splits(option, arguments, property);
   if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
     fail("BF3020", option, "a counterexample of float32-exact cannot be checked when parts meet",
          "use --semantics float32");
@@ -515,7 +522,36 @@ int run_many(const VerifyArguments& arguments) {
   return totals.error > 0 ? 1 : 0;
 }
 
+int run_together(VerifyArguments& arguments, TreeCompany& company) {
+  if (arguments.timeout > 0) arguments.branch = arguments.timeout;
+  if (arguments.jobs == 0) arguments.jobs = 1;
+  const Property property = read_property(arguments.property);
+  check_network_name(arguments, property);
+  expect_splits("MPI", arguments, property);
+  const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
+  Outcome outcome = decide_with(arguments, property, keeper.get(), &company);
+  if (!company.is_first()) return 0;
+  if (outcome.answer == Answer::kUnknown && arguments.timeout > 0)
+    outcome.answer = Answer::kTimeout;
+  if (outcome.witness && !arguments.counterexample.empty())
+    write_file(arguments.counterexample, competition_text(*outcome.witness));
+  print(arguments, property, outcome);
+  return 0;
+}
+
 }  // namespace
+
+int verify_together(const Call& call, TreeCompany& company) {
+  VerifyArguments arguments;
+  CLI::App app("Decides a property by several processes, which search one tree together.",
+               "bf-aot-mpi");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+  if (!arguments.instances.empty() || !arguments.part.empty())
+    return usage_error(app, "the processes search one tree: no --instances, no --part");
+  if (!assign_files(arguments)) return usage_error(app, "MODEL and PROPERTY are required");
+  return run_together(arguments, company);
+}
 
 int verify_command(const Call& call) {
   VerifyArguments arguments;

@@ -1,6 +1,8 @@
 #include "aot/decide/branch.h"
 
 #include <algorithm>
+#include <exception>
+#include <limits>
 #include <utility>
 
 #include "aot/boxes/box_node.h"
@@ -54,26 +56,28 @@ std::optional<Witness> BranchSearch::run(Cases& cases, double seconds, const Bra
   tree::TreeCalls tree_calls;
   tree_calls.prove = [&](const tree::Proposal& proposal) {
     witness = calls.prove(proposal.root, proposal.x);
+    if (witness && calls.company != nullptr) calls.company->tell(proposal);
     return witness.has_value();
   };
-  if (first_proposal && tree_calls.prove(*std::exchange(first_proposal, {}))) return witness;
+  if (first_proposal && calls.company == nullptr &&
+      tree_calls.prove(*std::exchange(first_proposal, {})))
+    return witness;
   tree_calls.stop = calls.stop;
   tree_calls.progress = [&](const tree::TreeProgress& progress) {
     seconds_ = before + stopwatch.seconds();
     calls.progress(progress.nodes, progress.closed);
   };
-  tree_calls.share = calls.share;
   close_verified(cases);
   try {
-    if (calls.share)
-      search_.run(state, {}, tree_calls);
+    if (calls.company != nullptr)
+      run_together(seconds, calls, tree_calls, witness);
     else
       run_cases(cases.open(), seconds, calls, tree_calls);
   } catch (...) {
-    calls.save(state);
+    if (calls.company == nullptr) calls.save(state);
     throw;
   }
-  calls.save(state);
+  if (calls.company == nullptr) calls.save(state);
   for (const std::size_t k : cases.open())
     if (tree::is_verified(state, static_cast<std::uint32_t>(k))) cases.mark_verified(k);
   seconds_ = before + stopwatch.seconds();
@@ -98,6 +102,45 @@ void BranchSearch::run_cases(const std::vector<std::size_t>& open, double second
       next_save = stopwatch.seconds() + kSaveSeconds;
     }
   }
+}
+
+void BranchSearch::run_together(double seconds, const BranchCalls& calls,
+                                tree::TreeCalls tree_calls, const std::optional<Witness>& witness) {
+  TreeCompany& company = *calls.company;
+  const Stopwatch stopwatch;
+  // What others have begun is ended with them before anything is thrown.
+  std::exception_ptr thrown;
+  double next_save = kSaveSeconds;
+  const auto is_over = [&] {
+    try {
+      if (calls.stop()) return true;
+    } catch (...) {
+      thrown = std::current_exception();
+      return true;
+    }
+    return stopwatch.seconds() >= seconds;
+  };
+  const auto prove = std::exchange(tree_calls.prove, {});
+  tree_calls.prove = [&prove](const tree::Proposal& proposal) { return prove(proposal), false; };
+  tree_calls.stop = [] { return false; };
+  tree_calls.share = [&](tree::SharedNodes& nodes) {
+    const bool end =
+        company.is_first() && (witness || is_over() || stopwatch.seconds() >= next_save);
+    return company.share(nodes, prove, end);
+  };
+  constexpr auto kAllMemory = std::numeric_limits<std::size_t>::max();
+  if (first_proposal) prove(*std::exchange(first_proposal, {}));
+  company.begin(state);
+  for (;;) {
+    search_.run(state, {.open_bytes = kAllMemory}, tree_calls);
+    tree::TreeState whole = company.gather(state, prove);
+    if (company.is_first()) calls.save(whole);
+    next_save = stopwatch.seconds() + kSaveSeconds;
+    if (company.go_on(!witness && !thrown && !whole.open.empty() && !is_over())) continue;
+    if (company.is_first()) state = std::move(whole);
+    break;
+  }
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 // Cases that were verified without splits are leaves.

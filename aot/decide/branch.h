@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/decide/cases.h"
+#include "aot/decide/company.h"
 #include "aot/decide/stop.h"
 #include "aot/decide/witness.h"
 #include "aot/tree/tree_search.h"
@@ -42,8 +43,8 @@ struct BranchCalls {
   std::function<void(std::uint64_t boxes, double proven)> progress = [](std::uint64_t, double) {};
   // Called with the whole state about every minute, and at the end, however that comes.
   std::function<void(const tree::TreeState&)> save = [](const tree::TreeState&) {};
-  // As of tree::TreeCalls, for the trees of all cases together. Null: nobody shares them.
-  std::function<bool(tree::SharedNodes&)> share = {};
+  // Those who search the trees of all cases together; null: this process alone.
+  TreeCompany* company = nullptr;
 };
 
 // Splits the boxes of the property's cases until they are verified or a case is violated; see
@@ -63,9 +64,9 @@ class BranchSearch {
   // An input that is tried before anything else.
   std::optional<tree::Proposal> first_proposal;
 
-  // Goes on for at most `seconds`, which the open cases share; where others share them, until these
-  // say that it is over. Marks cases as verified.
-  // Throws: BF3306 when the verifier refuses a box, and what `calls` throw; the state stays whole.
+  // Goes on for at most `seconds`, which the open cases share; of a company the first's. Marks
+  // cases as verified: of a company in the first, whose state then is that of all. Throws: BF3306
+  // when the verifier refuses a box, and what `calls` throw; the state stays whole.
   std::optional<Witness> run(Cases& cases, double seconds, const BranchCalls& calls);
 
   // Whether nothing is left to be split.
@@ -79,6 +80,8 @@ class BranchSearch {
   void close_verified(const Cases& cases);
   void run_cases(const std::vector<std::size_t>& open, double seconds, const BranchCalls& calls,
                  const tree::TreeCalls& tree_calls);
+  void run_together(double seconds, const BranchCalls& calls, tree::TreeCalls tree_calls,
+                    const std::optional<Witness>& witness);
   tree::TreeEnd run_case(std::size_t index, double seconds, const tree::TreeCalls& calls);
 
   const HostVerifier& verifier_;

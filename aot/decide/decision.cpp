@@ -162,7 +162,7 @@ class Decision {
       calls_.progress(of);
     };
     calls.save = calls_.save_tree;
-    calls.share = calls_.share_tree;
+    calls.company = calls_.company;
     return calls;
   }
 

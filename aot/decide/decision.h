@@ -69,7 +69,7 @@ struct DecisionCalls {
       [](const Plan&, const Cases&, BranchSearch&) {};
   // As of BranchCalls.
   std::function<void(const tree::TreeState&)> save_tree = [](const tree::TreeState&) {};
-  std::function<bool(tree::SharedNodes&)> share_tree = {};
+  TreeCompany* company = nullptr;
 };
 
 struct Outcome {

@@ -1,11 +1,21 @@
 """A hard property, searched by threads, in parts, by processes, and further after an interruption."""
 
 import json
+import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
 import unittest
 
 from harness import CONTROLLER, MODELS, Case
+
+MPIRUN = shutil.which("mpirun")
+BF_AOT_MPI = os.environ.get("BF_AOT_MPI", "")
+if "Mpi" in sys.argv and (not MPIRUN or not BF_AOT_MPI):
+    print("skipped: no MPI")
+    sys.exit()
 
 # Code that a compiler fuses otherwise bounds otherwise.
 SAME_CODE = ("--jit", "off", "--search", "0")
@@ -158,6 +168,43 @@ class Checkpoint(TreeCase):
             file["state"]["open"][0]["state"] = "00"
             path.write_text(json.dumps(file))
             self.assert_refused("BF3017", *ask, says=["state.open[0]: a box of another size"])
+
+
+class Mpi(TreeCase):
+    def setUp(self):
+        super().setUp()
+        # Also as root, and with more ranks than cores.
+        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                OMPI_MCA_rmaps_base_oversubscribe="1",
+                                OMPI_MCA_plm_rsh_agent="false")
+
+    def ranks(self, count, *arguments):
+        made = subprocess.run(
+            [MPIRUN, "-np", str(count), BF_AOT_MPI, CONTROLLER, *map(str, arguments), "--jit",
+             "off", "--json"], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=120)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return json.loads(made.stdout)
+
+    def test_ranks_make_the_tree_of_one_process(self):
+        found = self.ranks(4, self.question(1))
+        self.assertEqual((found["verdict"], found["boxes"]), ("verified", self.search(1)["boxes"]))
+
+    def test_a_violation_is_proven(self):
+        found = self.ranks(3, self.question(0.6, 0.2))
+        self.assertEqual(found["verdict"], "falsified")
+        self.assertTrue(all(abs(float(x)) <= 0.2 for x in found["counterexample"]["x"]))
+
+    def test_goes_on_with_any_number_of_ranks(self):
+        path = self.work / "tree.json"
+        found, rounds = {"verdict": "timeout"}, 0
+        while found["verdict"] == "timeout":
+            found = self.ranks(2 + rounds % 2, self.question(0.7), "--checkpoint", path,
+                               "--timeout", "0.05")
+            rounds += 1
+        self.assertGreater(rounds, 1)
+        self.assertEqual((found["verdict"], found["boxes"]),
+                         ("verified", self.search(0.7)["boxes"]))
 
 
 if __name__ == "__main__":
