@@ -100,11 +100,11 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   NodeLanes::Lane bounds = {};
   std::vector<bool> claimed(nodes.size()), done(nodes.size());
   for (int step = 0;; ++step) {
-    const NodeLanes::Lane& now = lanes_.bound();
+    bounds = lanes_.bound();
     for (std::size_t p = 0; p < nodes.size(); ++p) {
       if (done[p] || claimed[p]) continue;
       // A node ends after its own steps, whatever the others need.
-      claimed[p] = now[p] >= 0;
+      claimed[p] = bounds[p] >= 0;
       done[p] = !claimed[p] && step == steps_of(nodes[p]);
       if (done[p]) lanes_.store(p, nodes[p]);
       if (claimed[p] || done[p]) lanes_.freeze(p);
@@ -121,13 +121,11 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
       if (claimed[p] && !proven[p]) lanes_.store(p, nodes[p]);
     }
   }
-  // Of those that are left, the choices they were stored with.
+  // Lanes still hold the last bounds: their choices were frozen.
   std::vector<std::size_t> left;
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!results[p].closed) left.push_back(p);
   if (left.empty()) return;
-  for (const std::size_t p : left) lanes_.load(p, nodes[p]);
-  bounds = lanes_.bound();
   lanes_.measure_gaps();
   std::vector<Candidate> candidates;
   for (const std::size_t p : left)
