@@ -35,7 +35,7 @@ std::optional<Witness> proven(const NamedTreeFile& part) {
   const ModelArguments arguments = arguments_of(asked);
   const Property property = read_property(asked.property);
   TreeQuestion now = question_of(arguments, asked.property, property);
-  now.weights_sha256 = asked.weights_sha256;
+  now.nodes_sha256 = asked.nodes_sha256;
   expect_same_question(part.file, part.name, now);
   const Sampler network = network_of(arguments, property);
   check_interface(property, network.graph());
@@ -72,7 +72,7 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
     nlohmann::ordered_json json;
     json["verdict"] = word(merged.answer, Wording::kPlain);
     json["parts"] = parts;
-    json["boxes"] = merged.state.nodes;
+    json["nodes"] = merged.state.nodes;
     json["points"] = merged.state.points;
     json["open_nodes"] = merged.state.open.size();
     json["closed"] = tree::closed_part(merged.state);
@@ -85,7 +85,7 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
   if (merged.witness)
     fmt::print("\n{}\n", plain_text(*merged.witness));
   else
-    fmt::print("\nparts    {}\nsplit    {} boxes and {} points, {} open\n", parts,
+    fmt::print("\nparts    {}\nsplit    {} nodes and {} points, {} open\n", parts,
                merged.state.nodes, merged.state.points, merged.state.open.size());
 }
 

@@ -105,7 +105,7 @@ constexpr char kTree[] = "Long searches";
 void add_tree_options(CLI::App& app, VerifyArguments& arguments) {
   CLI::Option* const checkpoint =
       app.add_option("--checkpoint", arguments.checkpoint,
-                     "keeps the tree of boxes in this file, written every minute and when the "
+                     "keeps the tree of a search in this file, written every minute and when the "
                      "search ends or is interrupted; a search whose file is there goes on from it")
           ->type_name("FILE")
           ->group(kTree);
@@ -258,10 +258,9 @@ double search_seconds(const VerifyArguments& arguments) {
 
 // Lets the search begin where the keeper says, and keep its state there.
 void keep_tree(TreeKeeper& keeper, DecisionSettings& settings, DecisionCalls& calls) {
-  settings.tree_only = keeper.is_part() || keeper.goes_on();
-  calls.begin_tree = [&keeper](const Plan& plan, const Cases& cases, BranchSearch& search) {
-    keeper.begin(plan, cases, search);
-  };
+  settings.tree_only = true;
+  if (keeper.file().part.index > 0 || keeper.goes_on()) settings.search_seconds = 0;
+  calls.begin_tree = [&keeper](SplitSearch& search) { keeper.begin(search); };
   calls.save_tree = [&keeper](const tree::TreeState& state) { keeper.save(state); };
   calls.stop = [] {
     throw_if_interrupted();
@@ -316,7 +315,10 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
       counter->cases(progress.done, progress.count);
   };
   if (keeper != nullptr) keep_tree(*keeper, settings, calls);
-  if (company != nullptr) settings.tree_only = true;
+  if (company != nullptr) {
+    settings.tree_only = true;
+    settings.search_seconds = 0;
+  }
   calls.company = company;
   Outcome outcome = decide(network, property, settings, calls);
   if (keeper != nullptr) keeper->finish(outcome.witness);
@@ -404,12 +406,10 @@ const char* timeout_text(const VerifyArguments& arguments) {
   return text.c_str();
 }
 
-// Throws: BF3020 where no boxes would be split.
-void expect_splits(const char* option, const VerifyArguments& arguments, const Property& property) {
-  if (!is_branchable(property) || branch_seconds(arguments) <= 0)
-    fail("BF3020", option,
-         fmt::format("boxes are not split: with --branch 0, or where more than {} inputs vary",
-                     kMostBranchedInputs));
+// Throws: BF3020 where nothing would be split.
+void expect_splits(const VerifyArguments& arguments) {
+  if (branch_seconds(arguments) <= 0)
+    fail("BF3020", "--branch", "with 0 nothing is split, so there is no tree to search");
 }
 
 // Null where no file is asked for. Throws: BF3020.
@@ -417,10 +417,9 @@ std::unique_ptr<TreeKeeper> make_keeper(const VerifyArguments& arguments,
                                         const Property& property) {
   const bool is_part = !arguments.part.empty();
   if (!is_part && arguments.checkpoint.empty()) return nullptr;
-  const char* const option = is_part ? "--part" : "--checkpoint";
-  expect_splits(option, arguments, property);
+  expect_splits(arguments);
   if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
-    fail("BF3020", option, "a counterexample of float32-exact cannot be checked when parts meet",
+    fail("BF3020", "--part", "a counterexample of float32-exact cannot be checked when parts meet",
          "use --semantics float32");
   return std::make_unique<TreeKeeper>(is_part ? arguments.save_part : arguments.checkpoint,
                                       is_part ? *parse_part(arguments.part) : TreePart{},
@@ -441,8 +440,8 @@ int print_part(const VerifyArguments& arguments, const TreeKeeper& keeper, const
     json["open_nodes"] = file.state.open.size();
     fmt::print("{}\n", json.dump());
   } else {
-    fmt::print("{}\n\npart     {} of {}: {} boxes, {} open\ntime     {}\n", verdict,
-               file.part.index, file.part.count, outcome.branched.boxes, file.state.open.size(),
+    fmt::print("{}\n\npart     {} of {}: {} nodes, {} open\ntime     {}\n", verdict,
+               file.part.index, file.part.count, file.state.nodes, file.state.open.size(),
                duration(outcome.seconds));
   }
   return closed ? 0 : exit_code(outcome.answer, Wording::kPlain);
@@ -527,7 +526,7 @@ int run_together(VerifyArguments& arguments, TreeCompany& company) {
   if (arguments.jobs == 0) arguments.jobs = 1;
   const Property property = read_property(arguments.property);
   check_network_name(arguments, property);
-  expect_splits("MPI", arguments, property);
+  expect_splits(arguments);
   const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
   Outcome outcome = decide_with(arguments, property, keeper.get(), &company);
   if (!company.is_first()) return 0;

@@ -1,5 +1,7 @@
 #include "aot/decide/decision.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,6 +10,7 @@
 #include "aot/decide/cases.h"
 #include "aot/decide/decide.h"
 #include "aot/host/progress.h"
+#include "frontend/diagnostic.h"
 #include "frontend/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
@@ -73,9 +76,29 @@ class Decision {
   }
 
  private:
+  // Throws: BF3020.
   void decide_by_tree() {
-    make({settings_.method.value_or(Method::kCrown), AlphaRows::kOutputs, true});
-    branch(settings_.branch_seconds);
+    const bool branches = is_branchable(property_);
+    DecisionMethod method = {Method::kCrown, AlphaRows::kOutputs, branches};
+    if (settings_.method)
+      method.method = *settings_.method;
+    else if (!branches)
+      method = {Method::kAlphaCrown, AlphaRows::kAll};
+    make(method);
+    if (!branches && !has_neuron_splits(*made_.plan))
+      fail("BF3020", property_.file_name,
+           fmt::format("nothing is split: more than {} inputs vary, and the network is not made of "
+                       "affine layers and ReLUs",
+                       kMostBranchedInputs));
+    if (branches)
+      begin(branches_);
+    else
+      begin(neurons_);
+    if (settings_.search_seconds > 0) search(std::min(settings_.search_seconds, kFirstTurn));
+    if (branches)
+      branch(settings_.branch_seconds);
+    else
+      split(settings_.branch_seconds);
   }
 
   void decide_by_all() {
@@ -148,8 +171,8 @@ class Decision {
     return stopwatch_.seconds() + expected <= settings_.bound_seconds;
   }
 
-  BranchCalls branch_calls(DecisionPhase phase) {
-    BranchCalls calls;
+  SplitCalls branch_calls(DecisionPhase phase) {
+    SplitCalls calls;
     calls.prove = [this](std::size_t property_case, const std::vector<double>& x) {
       return check_.prove(property_case, x);
     };
@@ -166,13 +189,16 @@ class Decision {
     return calls;
   }
 
+  template <class Search>
+  void begin(std::optional<Search>& search) {
+    search.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
+    calls_.begin_tree(*search);
+  }
+
   void branch(double seconds) {
     if (is_over() || seconds <= 0) return;
     const Stopwatch deciding;
-    if (!branches_) {
-      branches_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
-      calls_.begin_tree(*made_.plan, cases_, *branches_);
-    }
+    if (!branches_) begin(branches_);
     // Of functions without rational values the check may leave open what bounds prove.
     outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
     outcome_.branched = branches_->totals();
@@ -205,7 +231,7 @@ class Decision {
   void split(double seconds) {
     if (is_over()) return;
     const Stopwatch deciding;
-    if (!neurons_) neurons_.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
+    if (!neurons_) begin(neurons_);
     if (seconds > 0)
       outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
     outcome_.neurons = neurons_->totals();

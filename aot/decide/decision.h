@@ -29,8 +29,8 @@ struct DecisionSettings {
   double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
   std::size_t jobs = 1;        // threads that split
-  // Boxes are split at once, without other bounds and searches before: the same for all parts of a
-  // tree.
+  // Boxes or neurons are split at once, by the bounds of one method, whatever the time: the same
+  // for all parts of a tree.
   bool tree_only = false;
 };
 
@@ -64,10 +64,9 @@ struct DecisionCalls {
   std::function<DecisionVerifier(const DecisionMethod& asked)> make_verifier;
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
-  // Called with the search that splits boxes, where there is one, before it begins.
-  std::function<void(const Plan&, const Cases&, BranchSearch&)> begin_tree =
-      [](const Plan&, const Cases&, BranchSearch&) {};
-  // As of BranchCalls.
+  // Called with the search that splits, where there is one, before it begins.
+  std::function<void(SplitSearch&)> begin_tree = [](SplitSearch&) {};
+  // As of SplitCalls.
   std::function<void(const tree::TreeState&)> save_tree = [](const tree::TreeState&) {};
   TreeCompany* company = nullptr;
 };

@@ -1,23 +1,21 @@
 #include "aot/decide/neurons.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "aot/host/progress.h"
 #include "aot/neurons/node_state.h"
 #include "aot/neurons/splitter.h"
-#include "aot/tree/one_root.h"
+#include "frontend/sha256.h"
 #include "runtime/bf/search/verdict.h"
 
 namespace bf_aot::cli {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // of a network's products
-
-// Seconds of a clause's first turn, and how much longer each other turn is.
-constexpr double kClauseTurn = 0.25, kLonger = 4;
 
 // What a clause's violation needs; see VerdictTerm: a real row above the threshold t of a condition
 // from above violates it only below the next float.
@@ -32,11 +30,6 @@ std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t claus
     terms.push_back({term.row, term.at_least ? -1.0F : 1.0F, static_cast<double>(threshold)});
   }
   return terms;
-}
-
-std::size_t case_of(const VerdictTables& tables, std::uint32_t clause) {
-  const auto after = std::ranges::upper_bound(tables.case_clauses, clause);
-  return static_cast<std::size_t>(after - tables.case_clauses.begin()) - 1;
 }
 
 std::size_t clauses_of(const VerdictTables& tables) {
@@ -59,7 +52,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
       network_ = search_.network_;
       root_ = root;
       splitter_ =
-          std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases_.tables(), root));
+          std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root));
     }
     nodes_.clear();
     for (const tree::Node& node : nodes)
@@ -102,20 +95,27 @@ bool has_neuron_splits(const Plan& plan) {
 
 NeuronSearch::NeuronSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
                            std::size_t threads)
-    : state(tree::start_of(std::vector<std::vector<std::byte>>(clauses_of(cases.tables())))),
+    : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
       verifier_(verifier),
       plan_(plan),
-      cases_(cases),
-      network_case_(cases.count()),
-      search_(threads, [this](std::size_t) { return std::make_unique<Worker>(*this); }) {}
+      network_case_(cases.count()) {}
 
 NeuronSearch::~NeuronSearch() = default;
 
-// The network of the clause's case. False where it would be too large.
-bool NeuronSearch::prepare(std::uint32_t clause) {
-  const std::size_t index = case_of(cases_.tables(), clause);
+std::unique_ptr<tree::TreeWorker> NeuronSearch::make_worker(std::size_t) {
+  return std::make_unique<Worker>(*this);
+}
+
+std::size_t NeuronSearch::case_of(std::uint32_t root) const {
+  const auto after = std::ranges::upper_bound(cases().tables().case_clauses, root);
+  return static_cast<std::size_t>(after - cases().tables().case_clauses.begin()) - 1;
+}
+
+// The network of the clause's case.
+bool NeuronSearch::prepare(std::uint32_t root) {
+  const std::size_t index = case_of(root);
   if (network_case_ == index && network_ != nullptr) return true;
-  const FloatBox box = cases_.box(index);
+  const FloatBox box = cases().box(index);
   const auto ranges = verifier_.spec_ranges(box);
   network_ = nullptr;
   if (!ranges.empty())
@@ -124,65 +124,31 @@ bool NeuronSearch::prepare(std::uint32_t clause) {
   return network_ != nullptr;
 }
 
-// Cases all of whose clauses are excluded are verified.
-void NeuronSearch::mark(Cases& cases) const {
-  const auto& first = cases.tables().case_clauses;
-  for (const std::size_t index : cases.open()) {
-    bool all = true;
-    for (std::uint32_t clause = first[index]; clause < first[index + 1]; ++clause)
-      all = all && tree::is_verified(state, clause);
-    if (all) cases.mark_verified(index);
-  }
-}
-
-bool NeuronSearch::is_over() const {
-  return state.open.empty() || too_large_;
-}
-
-std::optional<Witness> NeuronSearch::run(Cases& cases, double seconds, const BranchCalls& calls) {
-  const Stopwatch stopwatch;
-  const double before = seconds_;
-  const VerdictTables& tables = cases.tables();
-  std::optional<Witness> witness;
-  tree::TreeCalls tree_calls;
-  tree_calls.prove = [&](const tree::Proposal& proposal) {
-    witness = calls.prove(case_of(tables, proposal.root), proposal.x);
-    return witness.has_value();
-  };
-  tree_calls.stop = calls.stop;
-  tree_calls.progress = [&](const tree::TreeProgress& progress) {
-    seconds_ = before + stopwatch.seconds();
-    calls.progress(progress.nodes, progress.closed);
-  };
-  for (std::size_t k = 0; k < cases.count(); ++k)
-    if (cases.is_verified(k))
-      for (std::uint32_t clause = tables.case_clauses[k]; clause < tables.case_clauses[k + 1];
-           ++clause)
-        tree::close_root(state, clause);
-  for (double turn = kClauseTurn; !is_over() && !witness; turn *= kLonger) {
-    std::vector<std::uint32_t> open;
-    for (const tree::Node& node : state.open) open.push_back(node.root);
-    std::ranges::sort(open);
-    open.erase(std::ranges::unique(open).begin(), open.end());
-    for (std::size_t k = 0; k < open.size() && !witness; ++k) {
-      const double left = seconds - stopwatch.seconds();
-      if (left <= 0 || calls.stop()) break;
-      if (!prepare(open[k])) {
-        too_large_ = true;
-        break;
-      }
-      const tree::OneRoot one(state, open[k]);
-      search_.run(state, {.seconds = std::min(left, turn)}, tree_calls);
+std::string NeuronSearch::identity() {
+  std::string text = "neurons";
+  for (std::size_t index = 0; index < cases().count(); ++index) {
+    const std::uint32_t first = cases().tables().case_clauses[index];
+    if (first == cases().tables().case_clauses[index + 1]) continue;
+    text += fmt::format(" case {}", index);
+    if (!prepare(first)) continue;
+    for (std::size_t open = 0; open < network_->open(); ++open) {
+      const auto [layer, place] = network_->place_of(open);
+      text += fmt::format(" {}:{}", layer, place);
     }
-    if (stopwatch.seconds() >= seconds || calls.stop()) break;
+    for (const SplitNetwork::SplitLayer& layer : network_->layers())
+      for (const double bias : layer.bias) text += fmt::format(" {:a}", bias);
   }
-  mark(cases);
-  seconds_ = before + stopwatch.seconds();
-  return witness;
+  return sha256(text);
+}
+
+const char* NeuronSearch::fault_of(const tree::Node& node) {
+  if (node.root >= clauses_of(cases().tables())) return "a clause that the property does not have";
+  if (!prepare(node.root)) return "a node of a network that is too large";
+  return node_fault(node, network_->open(), terms_of(cases().tables(), node.root).size());
 }
 
 NeuronTotals NeuronSearch::totals() const {
-  NeuronTotals totals = {state.nodes, 0, seconds_};
+  NeuronTotals totals = {state.nodes, 0, seconds()};
   for (const tree::RootLeaves& root : state.roots) totals.leaves += root.stuck.leaves();
   return totals;
 }

@@ -1,6 +1,5 @@
 #include "aot/mpi/mpi_company.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -66,7 +65,12 @@ MpiCompany::MpiCompany() {
   next_ = static_cast<unsigned>(rank_);
 }
 
-void MpiCompany::begin(tree::TreeState& state) {
+void MpiCompany::begin(tree::TreeState& state, const std::string& identity) {
+  std::string first = identity;
+  MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
+  if (first != identity)
+    fail("BF3018", "MPI", "ranks 0 and this one do not bound alike, so nodes mean something else",
+         "run on machines of one kind, or with --target of the oldest");
   const std::size_t roots = state.roots.size();
   if (!is_first()) {
     state = {};
@@ -98,12 +102,19 @@ bool MpiCompany::receive(Received& received) {
   return true;
 }
 
-bool MpiCompany::share(tree::SharedNodes& nodes, const Proof& prove, bool ask_for_end) {
+std::optional<std::uint32_t> MpiCompany::agree(std::optional<std::uint32_t> root) {
+  std::int64_t answer = root ? std::int64_t{*root} : -1;
+  MPI_Bcast(&answer, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  return answer < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(answer));
+}
+
+bool MpiCompany::share(tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
+                       bool ask_for_end) {
   receive_all(nodes, prove);
   note_leaves(nodes);
   is_sent();
   if (over_) return true;
-  if (is_first() && (ask_for_end || all_are_leaves())) return end();
+  if (is_first() && (ask_for_end || all_are_leaves(root))) return end();
   if (size_ > 1 && nodes.is_idle()) ask_for_nodes();
   return false;
 }
@@ -154,12 +165,10 @@ void MpiCompany::ask_for_nodes() {
   next_ask_ = stopwatch_.seconds() + kAskSeconds;
 }
 
-bool MpiCompany::all_are_leaves() const {
-  return std::ranges::all_of(leaves_, [](const tree::RootLeaves& root) {
-    tree::KraftSum sum = root.closed;
-    sum.add(root.stuck);
-    return sum.is_one();
-  });
+bool MpiCompany::all_are_leaves(std::uint32_t root) const {
+  tree::KraftSum sum = leaves_[root].closed;
+  sum.add(leaves_[root].stuck);
+  return sum.is_one();
 }
 
 bool MpiCompany::end() {
@@ -236,12 +245,6 @@ tree::TreeState MpiCompany::gather(tree::TreeState& state, const Proof& prove) {
   has_leaves_ = false;
   over_ = false;
   return whole;
-}
-
-bool MpiCompany::go_on(bool wanted) {
-  int answer = wanted ? 1 : 0;
-  MPI_Bcast(&answer, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  return answer != 0;
 }
 
 }  // namespace bf_aot::cli

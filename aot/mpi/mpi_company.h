@@ -2,7 +2,9 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,19 +14,20 @@
 namespace bf_aot::cli {
 
 // The processes of MPI_COMM_WORLD; rank 0 is the first. A rank without nodes asks another, which
-// answers with its oldest. All ranks send rank 0 the leaves that they make: the search is over when
-// the leaves of each root, closed and stuck, have the sum 1. So no message has to be counted: a
+// answers with its oldest. All ranks send rank 0 the leaves that they make: a turn is over when
+// the leaves of its root, closed and stuck, have the sum 1. So no message has to be counted: a
 // node that is under way is no leaf yet. Called on the thread that initialised MPI.
 class MpiCompany final : public TreeCompany {
  public:
   MpiCompany();
 
   bool is_first() const override { return rank_ == 0; }
-  void begin(tree::TreeState& state) override;
-  bool share(tree::SharedNodes& nodes, const Proof& prove, bool ask_for_end) override;
+  void begin(tree::TreeState& state, const std::string& identity) override;
+  std::optional<std::uint32_t> agree(std::optional<std::uint32_t> root) override;
+  bool share(tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
+             bool ask_for_end) override;
   void tell(const tree::Proposal& proposal) override;
   tree::TreeState gather(tree::TreeState& state, const Proof& prove) override;
-  bool go_on(bool wanted) override;
 
  private:
   enum Tag : int { kAsk, kNodes, kLeaves, kFound, kEnd };
@@ -44,7 +47,7 @@ class MpiCompany final : public TreeCompany {
   void receive_all(tree::SharedNodes& nodes, const Proof& prove);
   void note_leaves(tree::SharedNodes& nodes);
   void ask_for_nodes();
-  bool all_are_leaves() const;
+  bool all_are_leaves(std::uint32_t root) const;
   bool end();
   bool is_sent();
   void drain(tree::TreeState& state, const Proof& prove);

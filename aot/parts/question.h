@@ -13,7 +13,7 @@ Semantics semantics_of(const ModelArguments& arguments, const Property& property
 // The network that counterexamples are checked on.
 Sampler network_of(const ModelArguments& arguments, const Property& property);
 
-// What is searched, but for the sums of the weights, which a plan has. Reads the files.
+// What is searched, but for what nodes speak of, which a search says. Reads the files.
 TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
                          const Property& property);
 

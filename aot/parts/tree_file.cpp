@@ -44,10 +44,9 @@ ordered_json to_json(const tree::TreeState& state) {
 }
 
 ordered_json identity_of(const TreeQuestion& question) {
-  return {
-      {"model_sha256", question.model_sha256},     {"property_sha256", question.property_sha256},
-      {"weights_sha256", question.weights_sha256}, {"outputs", question.outputs},
-      {"semantics", question.semantics},           {"flush_to_zero", question.flush_to_zero}};
+  return {{"model_sha256", question.model_sha256}, {"property_sha256", question.property_sha256},
+          {"nodes_sha256", question.nodes_sha256}, {"outputs", question.outputs},
+          {"semantics", question.semantics},       {"flush_to_zero", question.flush_to_zero}};
 }
 
 // For people; not read again.
@@ -143,14 +142,14 @@ tree::TreeState state_at(const JsonAt& at) {
 }
 
 TreeQuestion question_at(const JsonAt& at) {
-  at.allow_keys({"model", "property", "model_sha256", "property_sha256", "weights_sha256",
-                 "outputs", "semantics", "flush_to_zero"});
+  at.allow_keys({"model", "property", "model_sha256", "property_sha256", "nodes_sha256", "outputs",
+                 "semantics", "flush_to_zero"});
   TreeQuestion question;
   question.model = text_at(at.key("model"));
   question.property = text_at(at.key("property"));
   question.model_sha256 = digest_at(at.key("model_sha256"));
   question.property_sha256 = digest_at(at.key("property_sha256"));
-  question.weights_sha256 = digest_at(at.key("weights_sha256"));
+  question.nodes_sha256 = digest_at(at.key("nodes_sha256"));
   const JsonAt outputs = at.key("outputs");
   for (std::size_t i = 0; i < outputs.expect_array(); ++i)
     question.outputs.push_back(text_at(outputs.at(i)));
@@ -184,10 +183,11 @@ void expect_sums(const TreeFile& file, const std::string& where) {
 const char* name_of_difference(const TreeQuestion& one, const TreeQuestion& other) {
   return one.model_sha256 != other.model_sha256         ? "the model"
          : one.property_sha256 != other.property_sha256 ? "the property"
-         : one.weights_sha256 != other.weights_sha256   ? "the model's data"
-         : one.outputs != other.outputs                 ? "--output-tensor"
-         : one.semantics != other.semantics             ? "--semantics"
-                                                        : "--flush-to-zero";
+         : one.nodes_sha256 != other.nodes_sha256
+             ? "the model's data, or what is known of its neurons,"
+         : one.outputs != other.outputs     ? "--output-tensor"
+         : one.semantics != other.semantics ? "--semantics"
+                                            : "--flush-to-zero";
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace bf_aot::cli {
 struct TreeQuestion {
   std::string model, property;                // paths
   std::string model_sha256, property_sha256;  // of the files' bytes
-  std::string weights_sha256;        // of sums of the weights, which may lie in other files
-  std::vector<std::string> outputs;  // tensors, instead of the model's own
+  std::string nodes_sha256;                   // what nodes speak of: SplitSearch::identity()
+  std::vector<std::string> outputs;           // tensors, instead of the model's own
   std::string semantics;
   bool flush_to_zero = false;
 

@@ -3,32 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
-#include "aot/boxes/box_node.h"
 #include "aot/host/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
-#include "frontend/sha256.h"
 #include "frontend/vnnlib/numbers.h"
 
 namespace bf_aot::cli {
-namespace {
-
-// Sums of all weights: of another network, even where its numbers lie in a file of their own, some
-// are others.
-std::string digest_of_weights(const Plan& plan) {
-  std::string bytes;
-  for (const float weight : plan.split_weights)
-    for (int i = 0; i < 4; ++i)
-      bytes.push_back(static_cast<char>(std::bit_cast<std::uint32_t>(weight) >> (8 * i)));
-  return sha256(bytes);
-}
-
-}  // namespace
 
 std::optional<TreePart> parse_part(const std::string& text) {
   TreePart part;
@@ -53,8 +37,8 @@ TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion q
   }
   file_ = read_tree_file(path_);
   const std::string where = printable(path_.string());
-  // The sums of the weights are known later.
-  question.weights_sha256 = file_.question.weights_sha256;
+  // What nodes speak of is known later.
+  question.nodes_sha256 = file_.question.nodes_sha256;
   expect_same_question(file_, where, question);
   if (file_.part.index != part.index || file_.part.count != part.count)
     fail("BF3018", where,
@@ -63,38 +47,36 @@ TreeKeeper::TreeKeeper(std::filesystem::path path, TreePart part, TreeQuestion q
          "give each part a file of its own");
 }
 
-void TreeKeeper::begin(const Plan& plan, const Cases& cases, BranchSearch& search) {
+void TreeKeeper::begin(SplitSearch& search) {
   pending_.emplace();
   TreeQuestion question = file_.question;
-  question.weights_sha256 = digest_of_weights(plan);
+  question.nodes_sha256 = search.identity();
   if (goes_on_) {
     expect_same_question(file_, printable(path_.string()), question);
-    resume(cases, static_cast<std::size_t>(plan.input_count), search);
+    resume(search);
     return;
   }
   file_.question = std::move(question);
-  if (!is_part()) return;
-  tree::expand_in_breadth(search.state, kNodesPerPart * file_.part.count, *search.worker());
-  file_.part.frontier = digest_of(search.state);
-  take_part(search.state, file_.part);
+  if (is_part()) {
+    search.expand_in_breadth(kNodesPerPart * file_.part.count);
+    file_.part.frontier = digest_of(search.state);
+    take_part(search.state, file_.part);
+  }
+  file_.state = search.state;
 }
 
-void TreeKeeper::resume(const Cases& cases, std::size_t inputs, BranchSearch& search) {
+void TreeKeeper::resume(SplitSearch& search) {
   const std::string where = printable(path_.string());
   if (file_.state.roots.size() != search.state.roots.size())
     fail("BF3017", where + ": state.roots",
-         fmt::format("{} cases, but the property has {}", file_.state.roots.size(),
+         fmt::format("{} roots, but the property has {}", file_.state.roots.size(),
                      search.state.roots.size()));
   for (std::size_t i = 0; i < file_.state.open.size(); ++i)
-    if (const char* const fault = box_fault(file_.state.open[i], cases.boxes(), inputs))
+    if (const char* const fault = search.fault_of(file_.state.open[i]))
       fail("BF3017", fmt::format("{}: state.open[{}]", where, i), fault);
   search.state = file_.state;
-  if (!file_.witness) return;
-  if (file_.witness->x.size() != inputs)
-    fail("BF3017", where + ": witness.x",
-         fmt::format("{} numbers, but the network has {} inputs", file_.witness->x.size(), inputs));
-  search.first_proposal =
-      tree::Proposal{static_cast<std::uint32_t>(file_.witness->property_case), file_.witness->x};
+  if (file_.witness && !search.propose_first(file_.witness->property_case, file_.witness->x))
+    fail("BF3017", where + ": witness", "no input of this network, or no case of the property");
 }
 
 void TreeKeeper::write() const {

@@ -4,18 +4,17 @@
 #include <optional>
 #include <string>
 
-#include "aot/decide/branch.h"
-#include "aot/decide/decision.h"
+#include "aot/decide/split_search.h"
+#include "aot/decide/witness.h"
 #include "aot/host/interrupt.h"
 #include "aot/parts/tree_file.h"
-#include "planner/plan/plan.h"
 
 namespace bf_aot::cli {
 
 // "2/8": part 2 of 8, from 0. Nothing when it is none.
 std::optional<TreePart> parse_part(const std::string& text);
 
-// The open nodes of each part before parts differ.
+// The open nodes of each root for each part before parts differ.
 constexpr std::size_t kNodesPerPart = 8;
 
 // Keeps a search's tree in a file: reads it when the file is there, else begins a part.
@@ -30,7 +29,7 @@ class TreeKeeper {
 
   // Sets where the search begins. From now on signals wait for throw_if_interrupted(). Throws:
   // BF3017, BF3018; BF3306.
-  void begin(const Plan& plan, const Cases& cases, BranchSearch& search);
+  void begin(SplitSearch& search);
 
   // Throws: BF3101 to BF3103.
   void save(const tree::TreeState& state);
@@ -43,7 +42,7 @@ class TreeKeeper {
 
  private:
   void write() const;
-  void resume(const Cases& cases, std::size_t inputs, BranchSearch& search);
+  void resume(SplitSearch& search);
 
   std::filesystem::path path_;
   TreeFile file_;

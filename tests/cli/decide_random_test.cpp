@@ -218,7 +218,7 @@ TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
   for (const std::size_t threads : {1U, 3U}) {
     Cases cases(question.property);
     NeuronSearch search(verifier, *plan, cases, threads);
-    BranchCalls calls;
+    SplitCalls calls;
     calls.prove = [&](std::size_t index, const std::vector<double>& x) {
       return check.prove(index, x);
     };

@@ -25,6 +25,16 @@ def names(letter):
     return "".join(f"(declare-const {letter}_{i} Real)" for i in range(5))
 
 
+def digits(radius, limit):
+    """All 64 inputs about 1/2 vary: neurons are split, in three clauses."""
+    return ("".join(f"(declare-const X_{i} Real)(assert (>= X_{i} {0.5 - radius}))"
+                    f"(assert (<= X_{i} {0.5 + radius}))" for i in range(64))
+            + "".join(f"(declare-const Y_{i} Real)" for i in range(10))
+            + "(assert (or "
+            + "".join(f"(and (>= (- Y_{i} Y_{j}) {limit}))" for i, j in ((0, 2), (3, 2), (4, 2)))
+            + "))")
+
+
 class TreeCase(Case):
     def question(self, limit, radius=0.1):
         box = "".join(f"(assert (>= X_{i} -{radius}))(assert (<= X_{i} {radius}))"
@@ -34,6 +44,11 @@ class TreeCase(Case):
 
     def search(self, limit, *more, code=0):
         return self.run_json("verify", CONTROLLER, self.question(limit), *SAME_CODE, *more, code=code)
+
+
+    def neurons(self, limit):
+        return (MODELS / "digits_64x2.onnx", self.write("digits.vnnlib", digits(0.1, limit)),
+                "--method", "crown", *SAME_CODE)
 
 
 class Jobs(TreeCase):
@@ -67,9 +82,21 @@ class Parts(TreeCase):
             self.assertEqual(json.loads(path.read_text())["summary"]["verdict"], "closed")
         self.assertLess(max(found["boxes"] for _, found in made), whole["boxes"])
         merged = self.run_json("merge", *(path for path, _ in made))
-        self.assertEqual((merged["verdict"], merged["boxes"]), ("verified", whole["boxes"]))
+        self.assertEqual((merged["verdict"], merged["nodes"]), ("verified", whole["boxes"]))
         output, _ = self.run_tool("merge", *(path for path, _ in made))
         self.assertTrue(output.startswith("verified\n"))
+
+    def test_parts_of_neurons(self):
+        asked = self.neurons(20)
+        whole = self.run_json("verify", *asked, "--jobs", "2")
+        self.assertEqual(whole["verdict"], "verified")
+        self.assertGreater(whole["neuron_nodes"], 500)
+        made = [self.work / f"part-{i}.json" for i in range(2)]
+        for i, path in enumerate(made):
+            found = self.run_json("verify", *asked, "--part", f"{i}/2", "--save-part", path)
+            self.assertEqual(found["verdict"], "closed")
+        merged = self.run_json("merge", *made)
+        self.assertEqual((merged["verdict"], merged["nodes"]), ("verified", whole["neuron_nodes"]))
 
     def test_no_part_verifies_alone(self):
         path, _ = self.part(0, 3)
@@ -97,12 +124,8 @@ class Parts(TreeCase):
         self.assert_refused("BF3018", "merge", *made, says=["the property differs"])
 
     def test_refusals(self):
-        many = self.write("many.vnnlib", "".join(
-            f"(declare-const X_{i} Real)(assert (>= X_{i} 0))(assert (<= X_{i} 1))"
-            for i in range(64)) + "".join(f"(declare-const Y_{i} Real)" for i in range(10))
-            + "(assert (>= Y_0 Y_1))")
-        self.assert_refused("BF3020", "verify", MODELS / "digits_64x2.onnx", many, "--part", "0/2",
-                            "--save-part", "p.json", says=["more than 16 inputs vary"])
+        self.assert_refused("BF3020", "verify", CONTROLLER, self.question(1), "--part", "0/2",
+                            "--save-part", "p.json", "--branch", "0", says=["nothing is split"])
         for part in ("2/2", "x", "1"):
             _, errors = self.run_tool("verify", CONTROLLER, self.question(1), "--part", part,
                                       "--save-part", "p.json", code=2)
@@ -128,6 +151,22 @@ class Checkpoint(TreeCase):
         self.assertGreater(rounds, 1)
         # What has ended stays so.
         self.assertEqual(self.keep(0.7)["boxes"], whole["boxes"])
+
+    def test_neurons_go_on(self):
+        asked = (*self.neurons(20), "--checkpoint", self.work / "tree.json")
+        found = self.run_json("verify", *asked, "--branch", "0.05", code=None)
+        rounds = 1
+        while found["verdict"] == "unknown":
+            found = self.run_json("verify", *asked, "--branch", "0.05", code=None)
+            rounds += 1
+        self.assertEqual(found["verdict"], "verified")
+        self.assertGreater(rounds, 1)
+        path = self.work / "tree.json"
+        file = json.loads(path.read_text())
+        file["state"]["roots"][0]["closed"] = []
+        file["state"]["open"] = [{"root": 0, "depth": 0, "state": "ffffffff"}]
+        path.write_text(json.dumps(file))
+        self.assert_refused("BF3017", "verify", *asked, says=["state.open[0]"])
 
     def test_a_signal_leaves_the_tree(self):
         path = self.work / "tree.json"
@@ -178,9 +217,9 @@ class Mpi(TreeCase):
                                 OMPI_MCA_rmaps_base_oversubscribe="1",
                                 OMPI_MCA_plm_rsh_agent="false")
 
-    def ranks(self, count, *arguments):
+    def ranks(self, count, *arguments, model=CONTROLLER):
         made = subprocess.run(
-            [MPIRUN, "-np", str(count), BF_AOT_MPI, CONTROLLER, *map(str, arguments), "--jit",
+            [MPIRUN, "-np", str(count), BF_AOT_MPI, model, *map(str, arguments), "--jit",
              "off", "--json"], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=120)
         self.assertEqual(made.returncode, 0, made.stderr)
@@ -189,6 +228,13 @@ class Mpi(TreeCase):
     def test_ranks_make_the_tree_of_one_process(self):
         found = self.ranks(4, self.question(1))
         self.assertEqual((found["verdict"], found["boxes"]), ("verified", self.search(1)["boxes"]))
+
+    def test_ranks_split_neurons(self):
+        model, question, *more = self.neurons(20)
+        found = self.ranks(3, question, *more[:2], model=model)
+        self.assertEqual(found["verdict"], "verified")
+        whole = self.run_json("verify", model, question, *more)
+        self.assertEqual(found["neuron_nodes"], whole["neuron_nodes"])
 
     def test_a_violation_is_proven(self):
         found = self.ranks(3, self.question(0.6, 0.2))

@@ -108,7 +108,7 @@ class Slurm(TreeCase):
         self.submit("0-3", f"{BF_AOT} verify {CONTROLLER} {self.question(1)} --jobs 1 --part "
                            "$SLURM_ARRAY_TASK_ID/4 --save-part part-$SLURM_ARRAY_TASK_ID.json")
         merged = self.run_json("merge", *(self.work / f"part-{i}.json" for i in range(4)))
-        self.assertEqual((merged["verdict"], merged["boxes"]),
+        self.assertEqual((merged["verdict"], merged["nodes"]),
                          ("verified", self.search(1)["boxes"]))
 
     def test_instances_as_an_array(self):

@@ -116,9 +116,11 @@ TEST(TreeFile, OfAnotherQuestionSaysWhatDiffers) {
   EXPECT_EQ(complaint([&] { expect_same_question(file, "F", other); }),
             "BF3018 F: the file is about another question: the property differs");
   other = file.question;
-  other.weights_sha256[0] = 'f';
-  EXPECT_EQ(complaint([&] { expect_same_question(file, "F", other); }),
-            "BF3018 F: the file is about another question: the model's data differs");
+  other.nodes_sha256[0] = 'f';
+  EXPECT_EQ(
+      complaint([&] { expect_same_question(file, "F", other); }),
+      "BF3018 F: the file is about another question: the model's data, or what is known of its "
+      "neurons, differs");
 }
 
 std::vector<NamedTreeFile> parts_of(std::size_t count) {
