@@ -38,6 +38,7 @@ std::string obstacle(const Plan& plan) {
   const PlannerConfig& config = plan.config;
   const int lanes = lanes_of(config);
   if (lanes == 1) return "scalar code has no lanes";
+  if (config.norm != Norm::kLargest) return "rows of balls end one box at a time";
   if (2 * config.batch < lanes)
     return fmt::format("{} boxes leave most of {} lanes empty", config.batch, lanes);
   for (const Layer& layer : plan.layers)

@@ -220,6 +220,22 @@ void check_disabled(const PlannerConfig& config) {
   }
 }
 
+// Parts of a box have balls of their own, which do not cover the box's; a ball in a box within
+// another need not lie in the other's.
+void check_norm(const PlannerConfig& config, bool has_property) {
+  if (config.norm == Norm::kLargest) return;
+  const std::string where = fmt::format("--norm {}", to_string(config.norm));
+  if (config.method != Method::kCrownIbp && config.method != Method::kCrown &&
+      config.method != Method::kAlphaCrown)
+    fail("BF2117", where, fmt::format("method {} bounds boxes alone", to_string(config.method)),
+         "--method crown-ibp, crown or alpha-crown ends its rows in the ball");
+  if (has_property || config.decide)
+    fail("BF2117", where, "a property is about boxes", "leave --norm or the property out");
+  if (config.reuse.bounds)
+    fail("BF2117", where, "--cache cache-bounds keeps bounds of boxes for boxes inside",
+         "leave cache-bounds out");
+}
+
 }  // namespace
 
 std::span<const PlannerPass> planner_passes() {
@@ -245,6 +261,7 @@ bool is_enabled(const PlannerConfig& config, std::string_view pass) {
 Plan plan(const Graph& graph, const ModelInfo& model, const std::string& name, bool has_spec,
           const PlannerConfig& config, const PlanOptions& options) {
   check_disabled(config);
+  check_norm(config, options.property);
   Plan plan;
   plan.name = name;
   plan.model = model;

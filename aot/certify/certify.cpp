@@ -8,6 +8,7 @@
 #include <set>
 
 #include "aot/data/array.h"
+#include "aot/data/balls.h"
 #include "aot/data/directed.h"
 #include "aot/host/interrupt.h"
 #include "aot/host/progress.h"
@@ -304,14 +305,14 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
   const api::Options& bounds = question.options.bounds;
   std::string text = fmt::format(
       "{} {} first {} layout {} {} eps {} within {} scale {} mean {} std {} range {} {} method {} "
-      "{} {} decide {} {}",
+      "{} {} norm {} decide {} {}",
       BF_VERSION_STRING, sha256(read_data_file(model)), question.first, question.channels_first,
       question.channels_last, numbers_text(question.eps),
       question.within ? question.within->text : "", n.scale ? n.scale->text : "",
       numbers_text(n.mean), numbers_text(n.deviation), n.range ? n.range->first.text : "",
       n.range ? n.range->second.text : "", api::to_string(bounds.method),
-      static_cast<int>(bounds.semantics), bounds.iterations, question.options.decide,
-      question.options.decide_seconds);
+      static_cast<int>(bounds.semantics), bounds.iterations, static_cast<int>(bounds.norm),
+      question.options.decide, question.options.decide_seconds);
   const auto add = [&](const std::vector<double>& values) {
     text += fmt::format(" {}:", values.size());
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
@@ -330,6 +331,19 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
   for (const std::string& tensor : question.output_tensors)
     text += fmt::format(" output {}:{}", tensor.size(), tensor);
   return sha256(text);
+}
+
+// A ball is not cut at the range, which its bounds may leave.
+SampleBox around(const ModelSamples& samples, std::size_t index, const vnnlib::Number& eps,
+                 const CertifyQuestion& question, const std::string& where) {
+  SampleBox box = perturb(samples, index, eps, question.normalisation, where);
+  const api::Norm norm = question.options.bounds.norm;
+  if (norm == api::Norm::kLinf) return box;
+  Normalisation uncut = question.normalisation;
+  uncut.range.reset();
+  box = perturb(samples, index, eps, uncut, where);
+  widen_for_ball(box.lower, box.upper, norm == api::Norm::kL1);
+  return box;
 }
 
 std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion& question,
@@ -423,7 +437,7 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
         const std::string where = sample_place(data, next);
         boxes.add(question.eps.empty()
                       ? own_box(samples, next, normalisation, where)
-                      : perturb(samples, next, question.eps[radius], normalisation, where));
+                      : around(samples, next, question.eps[radius], question, where));
         indices.push_back(next);
       }
       if (indices.empty()) continue;

@@ -52,7 +52,7 @@ struct CertifyArguments {
   std::string scale, layout = "auto", within, rows, min_slope;
   std::vector<std::size_t> increasing, decreasing;
   std::vector<double> thresholds;
-  std::string method = "crown", semantics = "real";
+  std::string method = "crown", semantics = "real", norm = "linf";
   int iterations = 20;
   int jobs = 0;
   int batch = 8;
@@ -119,6 +119,11 @@ void add_options(CLI::App& app, CertifyArguments& a) {
                  "radii of the boxes, in units of scaled numbers before --mean and --std")
       ->delimiter(',')
       ->type_name("LIST")
+      ->group("Question");
+  app.add_option("--norm", a.norm,
+                 "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)")
+      ->check(CLI::IsMember({"linf", "l2", "l1"}))
+      ->capture_default_str()
       ->group("Question");
   app.add_option("--within", a.within,
                  "regression: outputs must stay within this distance of the label")
@@ -263,6 +268,11 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   question.first = a.first;
   question.count = a.count;
   question.options.bounds.method = library_method(a.method);
+  if (a.norm != "linf") {
+    question.options.bounds.norm = a.norm == "l2" ? api::Norm::kL2 : api::Norm::kL1;
+    if (a.eps.empty())
+      fail("BF3013", "--norm", "boxes of the data are no balls", "give --eps LIST");
+  }
   question.options.bounds.semantics = library_semantics(a.semantics, a.flush_to_zero);
   question.options.bounds.iterations = a.iterations;
   question.options.bounds.batch = a.batch;

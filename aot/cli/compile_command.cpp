@@ -85,6 +85,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
   add_model_options(app, arguments.model, false);
   add_name_option(app, arguments.model);
   add_method_option(app, arguments.model);
+  add_norm_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   add_property_option(app, arguments.model);
   add_arithmetic_option(app, arguments.model);
@@ -116,6 +117,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
       ->excludes("--dispatch")
       ->excludes("--project");
   app.get_option("--trace")->excludes("--dispatch");
+  app.get_option("--norm")->excludes("--project");  // its monitor is about boxes
   set_help(app, {kCompileExamples, kCompileNotes, "start/monitor.md"});
 }
 

@@ -47,6 +47,7 @@ void add_options(CLI::App& app, InspectArguments& arguments) {
   add_model_options(app, arguments.model, true);
   app.get_option("MODEL")->required(false);
   add_method_option(app, arguments.model);
+  add_norm_option(app, arguments.model);
   add_arithmetic_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   app.add_option("--property", arguments.model.property,

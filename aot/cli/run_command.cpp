@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "aot/cli/commands.h"
+#include "aot/data/balls.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
 #include "aot/json/json_io.h"
@@ -54,6 +55,7 @@ void add_options(CLI::App& app, RunArguments& arguments) {
   arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_method_option(app, arguments.model);
+  add_norm_option(app, arguments.model);
   add_spec_option(app, arguments.model);
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
@@ -76,7 +78,10 @@ std::vector<int> count_unstable(const Plan& plan, const HostVerifier& host, cons
 }
 
 FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
-  return round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
+  FloatBox box = round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
+  if (plan.config.norm != Norm::kLargest)
+    widen_for_ball(box.lower, box.upper, plan.config.norm == Norm::kSum);
+  return box;
 }
 
 RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {

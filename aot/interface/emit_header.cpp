@@ -24,6 +24,17 @@ std::string section(const Plan& plan, const Signature& signature, const Property
   return {};
 }
 
+// The set of inputs that bounds hold for.
+std::string inputs_text(Norm norm) {
+  if (norm == Norm::kLargest) return "the box lower <= x <= upper";
+  return fmt::format(
+      "the {} that touches each face of the box\n"
+      " * lower <= x <= upper in its middle, that is all x whose {} at\n"
+      " * most 1, where c = (lower + upper) / 2 and r = (upper - lower) / 2",
+      norm == Norm::kEuclid ? "ellipsoid" : "cross-polytope",
+      norm == Norm::kEuclid ? "sum of ((x_k - c_k) / r_k)^2 is" : "sum of |x_k - c_k| / r_k is");
+}
+
 std::string bounds_comment(const Plan& plan, const Signature& s) {
   const std::string upper = upper_case(plan.name);
   if (s.cached) return context_comment(plan, s);
@@ -53,7 +64,7 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
           ? "every float32 x in it, however y is evaluated in float32"
           : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
   return fmt::format(
-      R"(/* Bounds of every output over the box lower <= x <= upper:
+      R"(/* Bounds of every output over {4}:
  *   out_lower[i] <= y_i(x) <= out_upper[i] for {1}.
  * lower, upper: {0}_INPUTS numbers, {2}, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
  * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
@@ -61,7 +72,7 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
  * Reentrant. {3}_status_text says in words what was refused. */
 )",
       upper, what, real ? "finite" : fmt::format("of magnitude {}_FLOAT32_REACH at most", upper),
-      plan.name);
+      plan.name, inputs_text(plan.config.norm));
 }
 
 std::string verify_comment(const Plan& plan, const ExportedFunction& function) {

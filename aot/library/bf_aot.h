@@ -149,9 +149,16 @@ enum class Semantics {
                     ///< (BF2110)
 };
 
+/// The part of a box { x : lower <= x <= upper } that bounds hold for. With its centre c and half
+/// widths r: all of it; the ellipsoid sum_k ((x_k - c_k) / r_k)^2 <= 1; the cross-polytope sum_k
+/// |x_k - c_k| / r_k <= 1. Of a cube these are balls of the three norms. Inputs with r_k = 0 stay
+/// at c_k.
+enum class Norm : std::uint8_t { kLinf, kL2, kL1 };
+
 struct Options {
   Method method = Method::kCrown;
   Semantics semantics = Semantics::kReal;
+  Norm norm = Norm::kLinf;                ///< others: of kCrownIbp, kCrown and kAlphaCrown (BF2117)
   int iterations = 20;                    ///< of kAlphaCrown: 1 to 1000
   AlphaRows alpha = AlphaRows::kOutputs;  ///< of kAlphaCrown
   int row_tile = 0;                ///< rows of backward bounds made together, 2 to 2^20; 0 chooses
@@ -204,7 +211,8 @@ class Verifier {
   Result<Bounds> bounds(std::span<const float> lower, std::span<const float> upper,
                         const Call& call = {}) const;
 
-  /// The same on the least boxes of float32 numbers around boxes of double ones.
+  /// The same on the least boxes of float32 numbers around boxes of double ones; with a norm that
+  /// has other balls, on boxes whose balls hold theirs.
   Result<Bounds> bounds(std::span<const double> lower, std::span<const double> upper,
                         const Call& call = {}) const;
 

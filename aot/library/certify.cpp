@@ -323,6 +323,8 @@ const char* to_string(Robustness robustness) noexcept {
 
 Result<Certifier> Certifier::make(const Model& model, const CertifyOptions& options) {
   return guarded<Certifier>(kCertifying, [&] {
+    if (options.decide && options.bounds.norm != Norm::kLinf)
+      refuse("BF3501", "decide", "splitting and search are in boxes, not in balls");
     if (!(options.decide_seconds > 0) || std::isinf(options.decide_seconds))
       refuse("BF3501", "decide_seconds",
              fmt::format("{} is no time in seconds", options.decide_seconds));

@@ -97,6 +97,8 @@ CompileOptions compile_options(const PlanSettings& settings) {
   options.planner.target = find_target("host");
   options.planner.profile = host_profile();
   options.planner.iterations = settings.iterations;
+  if (settings.norm != Norm::kLinf)
+    options.planner.norm = settings.norm == Norm::kL2 ? bf_aot::Norm::kEuclid : bf_aot::Norm::kSum;
   if (settings.alpha == AlphaRows::kAll) options.planner.alpha = bf_aot::AlphaRows::kAll;
   options.planner.row_tile = settings.row_tile;
   options.planner.memory_budget = settings.memory_budget;
@@ -112,9 +114,9 @@ CompileOptions compile_options(const PlanSettings& settings) {
 CompileOptions compile_options(const Model& model, const Options& options,
                                const Specification& specification) {
   check_semantics(model, options.semantics);
-  CompileOptions compiling =
-      compile_options(PlanSettings{options.method, options.iterations, options.row_tile,
-                                   options.memory_budget, options.semantics, options.alpha});
+  CompileOptions compiling = compile_options(
+      PlanSettings{options.method, options.iterations, options.row_tile, options.memory_budget,
+                   options.semantics, options.alpha, options.norm});
   if (options.batch < 1 || options.batch > kMostBatch)
     refuse("BF3501", "batch", fmt::format("{} is not in 1 to {}", options.batch, kMostBatch));
   if (options.threads < 1 || options.threads > kMostThreads)

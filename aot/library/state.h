@@ -61,6 +61,7 @@ struct PlanSettings {
   std::int64_t memory_budget = 0;
   Semantics semantics = Semantics::kReal;
   AlphaRows alpha = AlphaRows::kOutputs;
+  Norm norm = Norm::kLinf;
 };
 void check(const PlanSettings& settings);
 CompileOptions compile_options(const PlanSettings& settings);

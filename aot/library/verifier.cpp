@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "aot/data/balls.h"
 #include "aot/data/directed.h"
 #include "aot/engine/engine.h"
 #include "aot/library/state.h"
@@ -75,7 +76,7 @@ class Workspace {
 
 // The least boxes of float32 around others. NaN stays NaN, and an end above the other one so.
 struct FloatBoxes {
-  FloatBoxes(std::span<const double> of_lower, std::span<const double> of_upper)
+  FloatBoxes(std::span<const double> of_lower, std::span<const double> of_upper, const Plan& plan)
       : lower(of_lower.size()), upper(of_upper.size()) {
     std::ranges::transform(of_lower, lower.begin(), [](double x) { return to_float(x, false); });
     std::ranges::transform(of_upper, upper.begin(), [](double x) { return to_float(x, true); });
@@ -84,6 +85,12 @@ struct FloatBoxes {
         lower[i] = to_float(of_lower[i], true);
         upper[i] = to_float(of_upper[i], false);
       }
+    const auto inputs = static_cast<std::size_t>(plan.input_count);
+    const bf_aot::Norm norm = plan.config.norm;
+    if (norm == bf_aot::Norm::kLargest || lower.size() != upper.size()) return;
+    for (std::size_t i = 0; i + inputs <= lower.size(); i += inputs)
+      widen_for_ball(std::span(lower).subspan(i, inputs), std::span(upper).subspan(i, inputs),
+                     norm == bf_aot::Norm::kSum);
   }
 
   std::vector<float> lower, upper;
@@ -274,7 +281,7 @@ Result<Bounds> Verifier::spec_bounds(std::span<const float> lower, std::span<con
 Result<Bounds> Verifier::bounds(std::span<const double> lower, std::span<const double> upper,
                                 const Call& call) const {
   return guarded<Bounds>(kBounding, [&] {
-    const FloatBoxes boxes(lower, upper);
+    const FloatBoxes boxes(lower, upper, state_->engine.plan());
     return state_->bound(false, boxes.lower, boxes.upper, call);
   });
 }
@@ -282,7 +289,7 @@ Result<Bounds> Verifier::bounds(std::span<const double> lower, std::span<const d
 Result<Bounds> Verifier::spec_bounds(std::span<const double> lower, std::span<const double> upper,
                                      const Call& call) const {
   return guarded<Bounds>(kBounding, [&] {
-    const FloatBoxes boxes(lower, upper);
+    const FloatBoxes boxes(lower, upper, state_->engine.plan());
     return state_->bound(true, boxes.lower, boxes.upper, call);
   });
 }

@@ -32,6 +32,17 @@ void add_method_option(CLI::App& app, ModelArguments& arguments) {
   add_search_options(app, arguments.search);
 }
 
+void add_norm_option(CLI::App& app, ModelArguments& arguments) {
+  app.add_option(
+         "--norm", arguments.norm,
+         "linf: bounds hold for the box; l2, l1: for the ellipsoid or the cross-polytope in it "
+         "that touches its faces, which is a ball where the box is a cube (crown-ibp, crown, "
+         "alpha-crown)")
+      ->check(CLI::IsMember({"linf", "l2", "l1"}))
+      ->capture_default_str()
+      ->group(kMethodGroup);
+}
+
 void add_spec_option(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--spec", arguments.spec,
                  "JSON file {\"C\": [[..], ..]}: bound the rows of C y besides the outputs y")
@@ -265,6 +276,8 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.workers = arguments.workers;
   options.planner.iterations = arguments.iterations;
   if (arguments.alpha == to_string(AlphaRows::kAll)) options.planner.alpha = AlphaRows::kAll;
+  for (const Norm each : {Norm::kEuclid, Norm::kSum})
+    if (arguments.norm == to_string(each)) options.planner.norm = each;
   options.planner.decide = arguments.decide;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",

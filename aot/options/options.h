@@ -52,6 +52,7 @@ struct ModelArguments {
   std::string profile;  // a name or a file; empty: of the target
   int iterations = 20;
   std::string alpha = "outputs";
+  std::string norm = "linf";                 // where add_norm_option() is not called
   std::vector<std::string> disabled_passes;  // of the graph and of the planner
   SearchArguments search;
   std::string config;  // read by parse()
@@ -62,6 +63,7 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
 void add_name_option(CLI::App& app, ModelArguments& arguments);
 void add_output_tensor_option(CLI::App& app, std::vector<std::string>& outputs);
 void add_method_option(CLI::App& app, ModelArguments& arguments);
+void add_norm_option(CLI::App& app, ModelArguments& arguments);
 void add_spec_option(CLI::App& app, ModelArguments& arguments);
 void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
 void add_arithmetic_option(CLI::App& app, ModelArguments& arguments);

@@ -35,6 +35,8 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
       plan.config.flush_to_zero ? "float32 flushed to zero" : to_string(plan.config.semantics),
       plan.integer ? to_string(plan.config.arithmetic) : to_string(plan.config.lowering),
       plan.config.target.name);
+  if (plan.config.norm != Norm::kLargest)
+    text += fmt::format("  norm       {}, of the balls in boxes\n", to_string(plan.config.norm));
   text += fmt::format("  inputs     {}\n", shapes(plan.inputs));
   text += fmt::format("  outputs    {}\n", shapes(plan.outputs));
   if (plan.spec_rows > 0) text += fmt::format("  spec       {} rows\n", plan.spec_rows);

@@ -15,10 +15,19 @@ bool feeds_nonlinear(const Plan& plan, LayerId index) {
   });
 }
 
-// Over the box itself, each input once: the interval is the range.
-bool is_exact(const Layer& layer) {
+bool reads_inputs_once(const Layer& layer) {
   const std::vector<LayerId> inputs = inputs_of(layer);
   return inputs.size() == 1 && inputs[0] < 0;
+}
+
+// Over the box itself, each input once: the interval is the range.
+bool is_exact(const Plan& plan, const Layer& layer) {
+  return plan.config.norm == Norm::kLargest && reads_inputs_once(layer);
+}
+
+// Affine in the inputs, of which only a row's end knows that they are a part of the box.
+bool is_of_ball(const Plan& plan, const Layer& layer) {
+  return plan.config.norm != Norm::kLargest && reads_inputs_once(layer);
 }
 
 DomainChoice interval(LayerId index, const char* reason) {
@@ -41,7 +50,7 @@ DomainChoice choose(const Plan& plan, LayerId index) {
   const Layer& layer = plan.layer(index);
   if (plan.config.method == Method::kForward) {
     check_forward(layer);
-    if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+    if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
     return {index, Domain::kForward, false, "lines that go forward, and intervals", 0};
   }
   const bool head = plan.is_head(index);
@@ -52,7 +61,8 @@ DomainChoice choose(const Plan& plan, LayerId index) {
     case Method::kIbp:
       return interval(index, "ibp keeps intervals everywhere");
     case Method::kCrownIbp:
-      if (!head) return interval(index, "crown-ibp: hidden layer");
+      if (!head && !is_of_ball(plan, layer)) return interval(index, "crown-ibp: hidden layer");
+      if (!head && !active && !factor) return interval(index, "nothing relaxes on its bounds");
       break;
     case Method::kCrown:
     case Method::kAlphaCrown:
@@ -62,7 +72,7 @@ DomainChoice choose(const Plan& plan, LayerId index) {
     case Method::kForward:
       break;
   }
-  if (is_exact(layer)) return interval(index, "affine in the box: the interval is exact");
+  if (is_exact(plan, layer)) return interval(index, "affine in the box: the interval is exact");
   const bool optimised = plan.config.method == Method::kAlphaCrown && has_slopes(plan, index);
   if (optimised && head)
     return {index, Domain::kOptimised, false, "slopes chosen for each of its rows", 0};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "frontend/diagnostic.h"
@@ -125,11 +126,26 @@ BackwardLink BackwardSteps::link(LayerId index, CoefficientSlots& slots) {
   return made;
 }
 
+// Of the computed end of rows over the input's set: docs/proofs/balls.md for other sets than the
+// box.
+double BackwardSteps::concretize_inflate(bool wide) const {
+  const double inputs = plan_.input_count;
+  // A sum of |A_k| r_k is at most so many times the dual norm of (A_k r_k).
+  const double norms = config_.norm == Norm::kLargest  ? 1
+                       : config_.norm == Norm::kEuclid ? std::sqrt(inputs) * (1 + 0x1p-50)
+                                                       : inputs;
+  const double chain = config_.norm == Norm::kLargest  ? inflate_float(plan_.input_count + 2) - 1
+                       : config_.norm == Norm::kEuclid ? inflate_float(plan_.input_count + 8) - 1
+                                                       : inflate_float(4) - 1;
+  const double centre = config_.norm == Norm::kLargest ? 0 : 0x1p-51 * norms;
+  const double stored = wide ? 2 * kUnitFloat * norms : 0;
+  return (1 + drop(ErrorTerm::kConcretize, chain)) * (1 + drop(ErrorTerm::kConcretize, centre)) *
+         (1 + drop(ErrorTerm::kCoefficient, stored));
+}
+
 void BackwardSteps::add_row_errors(LayerId index, BackwardRows& step) {
   const Layer& region = layer(index);
-  step.concretize_inflate =
-      (1 + drop(ErrorTerm::kConcretize, inflate_float(plan_.input_count + 2) - 1)) *
-      (1 + (step.wide ? drop(ErrorTerm::kCoefficient, 2 * kUnitFloat) : 0));
+  step.concretize_inflate = concretize_inflate(step.wide);
   step.underflow = drop(ErrorTerm::kUnderflow, 0x1p-147);
   step.weight_relative = drop(ErrorTerm::kWeightRounding, region.errors.weight_relative);
   // The rows' own weights are rounded when other readers' coefficients are added to them: once for
@@ -285,7 +301,8 @@ void BackwardSteps::tighten(LayerId index, const Relaxed& state) {
   BackwardRows step = begin_rows(index, state, name);
   CoefficientSlots slots(*this, name, step.tile);
   pass_back(index, step, slots);
-  step.images = row_images(plan_, step);
+  // A ball has no windows: they end in sums of their own.
+  if (config_.norm == Norm::kLargest) step.images = row_images(plan_, step);
   fuse_spread(step);
   remake_tables(name, step);
   add_row_errors(index, step);

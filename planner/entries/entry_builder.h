@@ -116,6 +116,7 @@ class BackwardSteps : protected EntryState {
   void use_lists(BackwardRows& step);
   void choose_kernels(BackwardRows& step);
   void end_smaller(BackwardRows& step);
+  double concretize_inflate(bool wide) const;
   void add_row_errors(LayerId index, BackwardRows& step);
   void remake_tables(const std::string& name, BackwardRows& step);  // remade_tables.cpp
 };

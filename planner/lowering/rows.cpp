@@ -118,9 +118,16 @@ void all_links(Lowering& l, const BackwardRows& step) {
   }
 }
 
-// The rows' sums over the box, from their coefficients.
+// The rows' sums over the input's set, from their coefficients.
 void concretize(Lowering& l, const BackwardRows& step) {
   l.part(step.concretize);
+  if (const Norm norm = l.plan().config.norm; norm != Norm::kLargest) {
+    BF_CHECK(step.images.empty() && l.entry().boxes == 1);
+    return l.call(norm == Norm::kEuclid ? Routine::kConcretizeEuclid : Routine::kConcretizeSum,
+                  rows_of(step),
+                  {at(step.input_coefficients), at(step.input_radius), number(l.plan().input_count),
+                   at(step.sums, step.tile)});
+  }
   Arguments arguments = window_of(step, -1);
   const bool window = !arguments.empty();
   append(arguments, {at(step.input_coefficients), at(step.input_radius)});

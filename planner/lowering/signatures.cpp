@@ -164,6 +164,12 @@ const std::vector<Signature>& signatures() {
       {Routine::kConcretizeWindow, "concretize_window", "bf/sums/row_windows.h", "rows",
        "image image, window window, in float coefficients[image.size rows], in float "
        "radius[image.size], out float spread[rows]"},
+      {Routine::kConcretizeEuclid, "concretize_euclid", "bf/sums/balls.h", "rows",
+       "in float coefficients[inputs rows], in float radius[inputs], int inputs, out float "
+       "spread[rows]"},
+      {Routine::kConcretizeSum, "concretize_sum", "bf/sums/balls.h", "rows",
+       "in float coefficients[inputs rows], in float radius[inputs], int inputs, out float "
+       "spread[rows]"},
       {Routine::kAddWindow, "add_window", "bf/sums/row_windows.h", "rows",
        "image image, window window, in float from[image.size rows], inout float to[image.size "
        "rows]"},

@@ -357,6 +357,7 @@ Json options_json(const PlannerConfig& config) {
   if (config.workers > 1) json["workers"] = config.workers;
   if (config.decide) json["decide"] = true;
   if (config.alpha != AlphaRows::kOutputs) json["alpha"] = to_string(config.alpha);
+  if (config.norm != Norm::kLargest) json["norm"] = to_string(config.norm);
   // Present only in a deliberately unsound plan, so that none can pass for a sound one.
   if (!config.dropped_error_terms.empty()) json["dropped_error_terms"] = config.dropped_error_terms;
   return json;

@@ -49,6 +49,13 @@ enum class Domain : std::uint8_t {
 // of unstable hidden neurons, too.
 enum class AlphaRows : std::uint8_t { kOutputs, kAll };
 
+// Which inputs bounds hold for. With the box's centre c and half widths r, those with
+//   max_k |x_k - c_k| / r_k <= 1, the box itself; the sum of their squares, or of their magnitudes,
+//   <= 1:
+// the ellipsoid or the cross-polytope that touches each face of the box in its middle. Inputs of
+// width 0 stay at c. See docs/proofs/balls.md.
+enum class Norm : std::uint8_t { kLargest, kEuclid, kSum };
+
 // What one task of a plan covers.
 enum class Granularity : std::uint8_t {
   kStep,    // a step: a kernel or a routine with its checks
@@ -79,6 +86,7 @@ struct PlannerConfig {
   int row_tile = 0;     // rows of a backward tile; 0: chosen by the planner
   int iterations = 20;  // of optimised slopes: backward passes of each row, 1 to 1000
   AlphaRows alpha = AlphaRows::kOutputs;
+  Norm norm = Norm::kLargest;
 
   Granularity granularity = Granularity::kRegion;
   std::optional<MachineProfile> profile;  // to predict times with; none: the target's
@@ -101,6 +109,7 @@ struct PlannerConfig {
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
 std::string_view to_string(AlphaRows rows);
+std::string_view to_string(Norm norm);  // "linf", "l2", "l1"
 std::string_view to_string(Lowering lowering);
 std::string_view to_string(Arithmetic arithmetic);
 std::string_view to_string(Semantics semantics);

@@ -111,6 +111,19 @@ std::string_view to_string(AlphaRows rows) {
   return "?";
 }
 
+std::string_view to_string(Norm norm) {
+  switch (norm) {
+    case Norm::kLargest:
+      return "linf";
+    case Norm::kEuclid:
+      return "l2";
+    case Norm::kSum:
+      return "l1";
+  }
+  BF_CHECK(!"a Norm");
+  return {};
+}
+
 std::string_view to_string(Domain domain) {
   switch (domain) {
     case Domain::kInterval:

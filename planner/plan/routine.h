@@ -61,6 +61,8 @@ enum class Routine : std::uint8_t {
   kIdentityStart,
   kRelaxWindow,
   kConcretizeWindow,
+  kConcretizeEuclid,
+  kConcretizeSum,
   kAddWindow,
   kSpreadWindow,
   kClearWindow,

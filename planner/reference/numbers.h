@@ -1,6 +1,9 @@
 #pragma once
 
+#include <gmpxx.h>
+
 #include <Eigen/Core>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
@@ -21,6 +24,23 @@ Vector<Scalar> zeros(Eigen::Index count) {
 template <typename Scalar>
 Matrix<Scalar> zeros(Eigen::Index rows, Eigen::Index columns) {
   return Matrix<Scalar>::Constant(rows, columns, Scalar(0));
+}
+
+// sqrt(x): in double to the nearest, of a rational rounded up by less than 2^-200.
+template <typename Scalar>
+Scalar root_above(const Scalar& x) {
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    return std::sqrt(x);
+  } else {
+    mpz_class square = x.get_num() * x.get_den();
+    square <<= 400;
+    mpz_class root = sqrt(square) + 1;
+    mpz_class scale = x.get_den();
+    scale <<= 200;
+    mpq_class above(root, scale);
+    above.canonicalize();
+    return above;
+  }
 }
 
 // Bounds per element. Where nothing is known, both ends are infinite (in double alone).

@@ -175,11 +175,32 @@ class RowSet {
   Vector<Scalar> constant_;
 };
 
-// Least values of rows over the input box.
+// Over the ball in the box, row by row: A c less the dual norm of (A_k r_k).
 template <typename Scalar>
-Vector<Scalar> concretize(RowSet<Scalar>& rows, const Interval<Scalar>& box) {
+Vector<Scalar> concretize_ball(Vector<Scalar> least, const Matrix<Scalar>& coefficients,
+                               const Interval<Scalar>& box, Norm norm) {
+  const Vector<Scalar> centre = box.centre(), radius = box.radius();
+  for (Eigen::Index i = 0; i < coefficients.cols(); ++i) {
+    Scalar squares(0), largest(0);
+    for (Eigen::Index k = 0; k < coefficients.rows(); ++k) {
+      const Scalar& a = coefficients(k, i);
+      if (a == 0) continue;
+      least(i) += a * centre(k);
+      const Scalar part = Scalar((a > 0 ? a : Scalar(-a)) * radius(k));
+      squares += part * part;
+      if (part > largest) largest = part;
+    }
+    least(i) -= norm == Norm::kEuclid ? root_above(squares) : largest;
+  }
+  return least;
+}
+
+// Least values of rows over the inputs.
+template <typename Scalar>
+Vector<Scalar> concretize(RowSet<Scalar>& rows, const Interval<Scalar>& box, Norm norm) {
   Vector<Scalar> least = rows.constant();
   const Matrix<Scalar>& coefficients = rows.of(-1);
+  if (norm != Norm::kLargest) return concretize_ball(std::move(least), coefficients, box, norm);
   for (Eigen::Index k = 0; k < coefficients.rows(); ++k)
     for (Eigen::Index i = 0; i < coefficients.cols(); ++i) {
       const Scalar& a = coefficients(k, i);

@@ -139,6 +139,17 @@ class Certify(CertifyCase):
                              model=CONTROLLER)
         self.assertEqual(found["radii"][0]["wrong"], 3)
 
+    def test_balls(self):
+        def certified(norm, *more):
+            return self.certify("--scale", "16", "--eps", "0.1", "--count", "100", "--norm", norm,
+                                *more)["radii"][0]["certified"]
+
+        found = [certified(norm) for norm in ("linf", "l2", "l1")]
+        self.assertEqual(found, sorted(found))
+        self.assertLess(found[0] + 20, found[1])
+        # A ball is not cut at the range.
+        self.assertEqual(certified("l2", "--clip", "0,1"), found[1])
+
     def slopes_model(self):
         # y = relu(x_0 - 2 x_1) - relu(2 x_1 - x_0) / 2 + 3 relu(x_2): slopes by x_0 are 1 and 1/2.
         nodes = [node("Gemm", ["x", "w", "b"], "h"), node("Relu", ["h"], "r"),
@@ -281,6 +292,9 @@ class CertifyBadInput(CertifyCase):
         self.refused("BF3013", "--eps", "0.1", "--min-slope", "1", says=["--increasing"])
         self.refused("BF3013", "--eps", "0.1", "--increasing", "0", "--min-slope", "x")
         self.refused("BF2121", "--eps", "0.1", "--increasing", "64", says=["0 to 63"])
+        self.refused("BF2117", "--eps", "0.1", "--norm", "l2", "--method", "ibp")
+        self.refused("BF3501", "--eps", "0.1", "--norm", "l2", "--decide")
+        self.refused("BF3013", "--box-columns", "x,x", "--norm", "l2", says=["--norm"])
         self.refused("BF3501", "--eps", "0.1", "--increasing", "0", "--semantics", "float32",
                      says=["real arithmetic"])
         for other in (["--within", "1"], ["--decide"]):

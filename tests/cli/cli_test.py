@@ -211,6 +211,31 @@ class Run(Case):
         self.assertEqual(len(kernels), 3)
         self.assertIn("_evaluate makes", (self.work / "v.h").read_text())
 
+    def test_balls(self):
+        box = MODELS / "boxes" / "collision_avoidance_6x50.json"
+        widths = []
+        for norm in ("linf", "l2", "l1"):
+            found = self.run_json("run", CONTROLLER, "--box", box, "--norm", norm)["outputs"]
+            widths.append(sum(found["upper"]) - sum(found["lower"]))
+            # A compiled verifier answers as the engine, but for the order of sums.
+            built = self.run_json("run", CONTROLLER, "--box", box, "--norm", norm, "--lowering",
+                                  "generic")["outputs"]
+            for side in ("lower", "upper"):
+                for a, b in zip(found[side], built[side]):
+                    self.assertAlmostEqual(a, b, delta=1e-4)
+        self.assertGreater(widths[0], 1.2 * widths[1])
+        self.assertGreater(widths[1], 1.2 * widths[2])
+        self.run_tool(CONTROLLER, "-o", "v.cpp", "--norm", "l2", "--no-library")
+        self.assertEqual(json.loads((self.work / "v.json").read_text())["options"]["norm"], "l2")
+        self.assertIn("ellipsoid that touches each face", (self.work / "v.h").read_text())
+        self.assertIn("norm       l2", (self.work / "v.cpp").read_text())
+        refused = "BF2117", CONTROLLER, "-o", "e.cpp", "--norm", "l1"
+        self.assert_refused(*refused, "--method", "ibp", says=["boxes alone"])
+        self.assert_refused(*refused, "--cache", "cache-bounds")
+        self.assert_refused(*refused, "--property",
+                            MODELS / "properties" / "collision_avoidance_6x50.vnnlib")
+        self.run_tool(CONTROLLER, "--project", "p", "--norm", "l2", code=2)
+
     def test_float32_semantics_of_every_function(self):
         """What checks boxes takes the reach: of batches, workers, contexts and properties."""
         for options in (("--batch", "16", "--parallel", "2"),

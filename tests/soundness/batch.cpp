@@ -157,6 +157,7 @@ void Batch::build(const Build& how) {
             "#include \"bf/dense/lines.h\"\n"
             "#include \"bf/functions/functions.h\"\n"
             "#include \"bf/integer/layers.h\"\n"
+            "#include \"bf/sums/balls.h\"\n"
             "#include \"bf/sums/planes.h\"\n"
             "#include \"bf/sums/slopes.h\"\n" +
             (verdicts_ ? "#include \"bf/search/branch_and_bound.h\"\n" : "") + unit_);

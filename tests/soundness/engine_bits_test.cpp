@@ -260,6 +260,21 @@ class EngineBits : public ::testing::Test {
     }
   }
 
+  // Rows that end in balls.
+  void add_balls(int way) {
+    const Method methods[] = {Method::kCrown, Method::kAlphaCrown, Method::kCrownIbp};
+    PlannerConfig config = configured(methods[way % 3], way);
+    config.norm = way % 2 == 0 ? Norm::kEuclid : Norm::kSum;
+    config.reuse.bounds = false;
+    const Net net = random_net(random_, static_cast<Family>(way % kFamilies));
+    add_graph(to_graph(net), net.outputs(), config, "a ball, dense");
+    const std::vector<ImageNet> images = image_nets();
+    const ImageNet& image = images.at(static_cast<std::size_t>(way) % images.size());
+    const Graph graph = image.make();
+    const auto outputs = element_count(graph.value(graph.outputs.front()).shape);
+    add_graph(graph, static_cast<int>(outputs), config, "a ball, images");
+  }
+
   // Chains of evaluations that bounds hold for.
   void add_own_evaluation(int way) {
     PlannerConfig config = configured(Method::kCrown, way);
@@ -440,6 +455,7 @@ TEST_F(EngineBits, AreThoseOfGeneratedCode) {
   }
   add_images(0, {Method::kIbp, Method::kCrown, Method::kAlphaCrown});
   for (int way = 0; way < kWays; ++way) add_own_evaluation(way);
+  for (int way = 0; way < kWays; ++way) add_balls(way);
   batch_.build({"g++", {"-O0", "-ffp-contract=off"}});
   for (std::size_t i = 0; i < batch_.size() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("BF_SEED={}, plan {}: {}", seed(), i, labels_[i]));

@@ -22,4 +22,4 @@ bf_add_test(unit_tree aot/boxes/box_node_test.cpp aot/neurons/bounded_simplex_te
 bf_add_test(unit_parts aot/parts/tree_file_test.cpp LINK bf_aot_cli LABELS unit)
 
 # Files of samples and what becomes of them.
-bf_add_test(unit_data aot/data/array_test.cpp aot/data/dataset_test.cpp aot/data/normalise_test.cpp LINK bf_aot_cli PkgConfig::GMP LABELS unit)
+bf_add_test(unit_data aot/data/array_test.cpp aot/data/balls_test.cpp aot/data/dataset_test.cpp aot/data/normalise_test.cpp LINK bf_aot_cli PkgConfig::GMP LABELS unit)

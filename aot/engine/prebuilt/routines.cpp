@@ -12,6 +12,7 @@
 #include "bf/dense/lines.h"
 #include "bf/functions/functions.h"
 #include "bf/sums/backward.h"
+#include "bf/sums/balls.h"
 #include "bf/sums/intervals.h"
 #include "bf/sums/planes.h"
 #include "bf/sums/row_windows.h"
@@ -96,6 +97,8 @@ struct OfRows {
       {Routine::kIdentityStart, {kRows}, thunk<bf::identity_start<kRows>>},
       {Routine::kRelaxWindow, {kRows}, thunk<bf::relax_window<kRows>>},
       {Routine::kConcretizeWindow, {kRows}, thunk<bf::concretize_window<kRows>>},
+      {Routine::kConcretizeEuclid, {kRows}, thunk<bf::concretize_euclid<kRows>>},
+      {Routine::kConcretizeSum, {kRows}, thunk<bf::concretize_sum<kRows>>},
       {Routine::kAddWindow, {kRows}, thunk<bf::add_window<kRows>>},
       {Routine::kSpreadWindow, {kRows}, thunk<bf::spread_window<kRows>>},
       {Routine::kClearWindow, {kRows}, thunk<bf::clear_window<kRows>>},

@@ -1,0 +1,232 @@
+// Bounds over the ellipsoid and the cross-polytope in a box against exact values of random networks
+// at points of them: vertices, points of the surface, and inner ones. BF_SEED=n repeats a run.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "frontend/diagnostic.h"
+#include "frontend/passes/pipeline.h"
+#include "planner/planner.h"
+#include "tests/seed.h"
+#include "tests/soundness/engine_call.h"
+#include "tests/soundness/executors.h"
+#include "tests/soundness/general.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+using testing::pick;
+using Asked = std::tuple<Method, Norm>;
+constexpr Method kMethods[] = {Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown};
+constexpr Norm kNorms[] = {Norm::kEuclid, Norm::kSum};
+
+PlannerConfig configured(const Asked& asked, Random& random) {
+  PlannerConfig config =
+      planner_config(std::get<Method>(asked), Lowering::kPrebuilt, engine_targets().back());
+  config.norm = std::get<Norm>(asked);
+  config.iterations = 3;
+  if (pick(random, 0, 1) == 0) config.batch = 8;
+  if (pick(random, 0, 3) == 0) config.alpha = AlphaRows::kAll;
+  return config;
+}
+
+// Directions of norm 1 at most: an axis; a random one, scaled by a number that is hardly less than
+// one over its norm; the same again, shorter.
+Point direction(std::size_t inputs, Norm norm, Random& random) {
+  Point d(inputs);
+  const int kind = pick(random, 0, 3);
+  if (kind == 0) {
+    d[random() % inputs] = pick(random, 0, 1) == 0 ? 1 : -1;
+    return d;
+  }
+  mpq_class size;
+  for (mpq_class& each : d) {
+    each = pick(random, -16, 16);
+    size += norm == Norm::kEuclid ? mpq_class(each * each) : mpq_class(abs(each));
+  }
+  if (size == 0) return d;
+  const double length = norm == Norm::kEuclid ? std::sqrt(size.get_d()) : size.get_d();
+  const mpq_class scale =
+      mpq_class((1 - 0x1p-50) / length) * (kind == 3 ? mpq_class(1, 2) : mpq_class(1));
+  for (mpq_class& each : d) each *= scale;
+  return d;
+}
+
+Point point_of_ball(const FloatBox& box, Norm norm, Random& random) {
+  Point x = direction(box.lower.size(), norm, random);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const mpq_class lower = box.lower[k], upper = box.upper[k];
+    x[k] = (lower + upper) / 2 + x[k] * (upper - lower) / 2;
+  }
+  return x;
+}
+
+class Balls : public ::testing::TestWithParam<Asked> {
+ protected:
+  std::vector<Outcome> bounds(const engine::Engine& engine, const std::vector<FloatBox>& boxes) {
+    const SerialExecutor executor(Habit::kRandom, 2);
+    Signature signature;
+    signature.batch = engine.plan().config.batch > 1;
+    if (signature.batch)
+      return call_bounds(engine.plan(), callee_of(engine), signature, boxes,
+                         {nullptr, executor.get()})
+          .boxes;
+    std::vector<Outcome> all;
+    for (const FloatBox& box : boxes)
+      all.push_back(
+          call_bounds(engine.plan(), callee_of(engine), signature, {box}, {nullptr, executor.get()})
+              .boxes.front());
+    return all;
+  }
+
+  Random random_;
+};
+
+TEST_P(Balls, BoundsHold) {
+  const std::uint64_t seed = testing::seed_from_environment(20261126);
+  std::printf("BF_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  random_.seed(seed);
+  const Norm norm = std::get<Norm>(GetParam());
+  int networks = 0, finite = 0, all = 0, tighter = 0;
+  while (networks < 30) {
+    const auto numbers =
+        networks % 3 == 0 ? testing::Numbers::kSmallIntegers : testing::Numbers::kFloats;
+    const Example example = random_example(random_, numbers);
+    if (example.divides) continue;
+    PlannerConfig config = configured(GetParam(), random_);
+    std::unique_ptr<engine::Engine> engine, whole;
+    try {
+      Graph graph = example.graph;
+      normalise(graph);
+      engine = std::make_unique<engine::Engine>(plan_for_engine(graph, false, config));
+      config.norm = Norm::kLargest;
+      whole = std::make_unique<engine::Engine>(plan_for_engine(graph, false, config));
+    } catch (const CompileError&) {
+      continue;
+    }
+    ++networks;
+    std::vector<FloatBox> boxes;
+    for (int i = 0; i < 8; ++i)
+      boxes.push_back(random_general_box(random_, engine->plan().input_count));
+    const std::vector<Outcome> found = bounds(*engine, boxes), of_box = bounds(*whole, boxes);
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      SCOPED_TRACE(fmt::format("network {}, box {}", networks, i));
+      ASSERT_EQ(found[i].status, BF_OK);
+      ASSERT_NO_FATAL_FAILURE(check_order(found[i]));
+      for (int p = 0; p < 6; ++p) {
+        const Point x = point_of_ball(boxes[i], norm, random_);
+        check_values(example, evaluate_at(example, x), found[i]);
+        if (HasFatalFailure()) {
+          std::printf("%s\n", to_string(example.graph).c_str());
+          return;
+        }
+      }
+      for (std::size_t j = 0; j < found[i].lower.size(); ++j, ++all) {
+        if (!std::isfinite(found[i].lower[j]) || !std::isfinite(found[i].upper[j])) continue;
+        ++finite;
+        const float width = found[i].upper[j] - found[i].lower[j];
+        if (width < 0.9F * (of_box[i].upper[j] - of_box[i].lower[j])) ++tighter;
+      }
+    }
+  }
+  std::printf("%d bounds, %d finite, %d tighter than those of the box\n", all, finite, tighter);
+  EXPECT_GT(finite, all * 3 / 4);
+  EXPECT_GT(tighter, all / 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Balls, ::testing::Combine(::testing::ValuesIn(kMethods), ::testing::ValuesIn(kNorms)),
+    [](const auto& test) {
+      return fmt::format("{}_{}", test_name(to_string(std::get<Method>(test.param))),
+                         to_string(std::get<Norm>(test.param)));
+    });
+
+// One layer: the least and the greatest value are the centre's less and plus the dual norm.
+TEST(LinearBalls, BoundsAreTheRange) {
+  testing::Random random(5);
+  for (const Norm norm : kNorms)
+    for (int round = 0; round < 30; ++round) {
+      const int inputs = testing::pick(random, 1, 40);
+      Graph graph;
+      graph.inputs = {graph.add_value("x", {inputs})};
+      const std::vector<double> weight =
+          testing::random_numbers(random, testing::Numbers::kFloats, inputs);
+      graph.nodes.push_back({Affine{{{1, inputs}, weight, {}}, {{1}, {0.5}, {}}},
+                             {graph.inputs[0]},
+                             graph.add_value("y", {1}),
+                             "y"});
+      graph.outputs = {graph.nodes.back().output};
+      normalise(graph);
+      PlannerConfig config =
+          planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+      config.norm = norm;
+      const engine::Engine engine(plan_for_engine(graph, false, config));
+      const FloatBox box = random_general_box(random, inputs);
+      const Outcome found = call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
+      mpq_class centre(0.5), squares, largest;
+      for (std::size_t k = 0; k < weight.size(); ++k) {
+        const mpq_class lower = box.lower[k], upper = box.upper[k], w = weight[k];
+        centre += w * (lower + upper) / 2;
+        const mpq_class part = abs(w) * (upper - lower) / 2;
+        squares += part * part;
+        if (part > largest) largest = part;
+      }
+      const mpq_class down = centre - mpq_class(found.lower[0]);
+      const mpq_class up = mpq_class(found.upper[0]) - centre;
+      const mpq_class slack = (abs(centre) + 1 + down + up) * mpq_class(0x1p-17);
+      for (const mpq_class& reach : {down, up}) {
+        ASSERT_GE(reach, 0);
+        const mpq_class wide = reach + slack;
+        if (norm == Norm::kEuclid) {
+          EXPECT_GE(reach * reach, squares);
+          EXPECT_LE(reach * reach, squares + 2 * wide * slack);
+        } else {
+          EXPECT_GE(reach, largest);
+          EXPECT_LE(reach, largest + slack);
+        }
+      }
+    }
+}
+
+std::string refusal_of(PlannerConfig config, bool property = false) {
+  Graph graph;
+  graph.inputs = {graph.add_value("x", {1})};
+  graph.nodes.push_back({Affine{{{1, 1}, {1}, {}}, {{1}, {0}, {}}},
+                         {graph.inputs[0]},
+                         graph.add_value("y", {1}),
+                         "y"});
+  graph.outputs = {graph.nodes.back().output};
+  PlanOptions options;
+  options.property = property;
+  try {
+    plan(graph, {}, "net", property, config, options);
+  } catch (const CompileError& error) {
+    return error.diagnostics().front().code;
+  }
+  return "";
+}
+
+TEST(BallsRefused, WhatIsAboutBoxes) {
+  PlannerConfig config =
+      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+  config.norm = Norm::kEuclid;
+  EXPECT_EQ(refusal_of(config), "");
+  EXPECT_EQ(refusal_of(config, true), "BF2117");
+  for (const Method method : {Method::kIbp, Method::kForward, Method::kAuto}) {
+    config.method = method;
+    EXPECT_EQ(refusal_of(config), "BF2117") << to_string(method);
+  }
+  config.method = Method::kAlphaCrown;
+  config.reuse.ibp = true;
+  EXPECT_EQ(refusal_of(config), "");
+  config.reuse.bounds = true;
+  EXPECT_EQ(refusal_of(config), "BF2117");
+  config.reuse = {};
+  config.decide = true;
+  EXPECT_EQ(refusal_of(config), "BF2117");
+}
+
+}  // namespace
+}  // namespace bf_aot::soundness
