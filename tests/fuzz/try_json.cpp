@@ -4,6 +4,7 @@
 
 #include "aot/json/json_io.h"
 #include "aot/options/config_file.h"
+#include "aot/parts/tree_file.h"
 #include "frontend/diagnostic.h"
 #include "tests/fuzz/fuzz_json.h"
 #include "tests/support/model_text.h"
@@ -39,6 +40,14 @@ void read_options(const std::filesystem::path& path) {
   cli::apply_config(app);
 }
 
+void check_tree(const cli::TreeFile& file, const std::string& name) {
+  BF_CHECK(file.part.count > 1 || tree::is_whole(file.state));
+  const std::string text = cli::to_text(file);
+  BF_CHECK(cli::to_text(cli::parse_tree_file(text, name)) == text);
+  const tree::TreeState joined = cli::join_parts({{name, file}});
+  BF_CHECK(joined.open.size() == file.state.open.size());
+}
+
 // Whether the reader accepted the file.
 template <typename Read>
 bool accepts(const Read& read) {
@@ -70,7 +79,8 @@ bool try_json(std::string_view text) {
   });
   const bool golden = accepts([&] { cli::read_golden(path, 2, 2); });
   const bool options = accepts([&] { read_options(path); });
-  return boxes || spec || golden || options;
+  const bool trees = accepts([&] { check_tree(cli::read_tree_file(path), "tree"); });
+  return boxes || spec || golden || options || trees;
 }
 
 }  // namespace bf_aot::test
