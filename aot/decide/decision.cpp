@@ -20,8 +20,9 @@ namespace {
 constexpr std::size_t kManyCases = 32;
 constexpr std::int64_t kManyElements = 20'000;
 
-// Seconds of the search that comes before tighter bounds.
+// Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long.
 constexpr double kFirstSearch = 0.2;
+constexpr double kCheapBounds = 0.05;
 // Seconds that boxes or neurons are split first, and of the search behind it as a share of that.
 constexpr double kFirstTurn = 1;
 constexpr double kSearchShare = 0.5;
@@ -107,9 +108,10 @@ class Decision {
     for (const DecisionMethod& method : methods) {
       if (is_over() || (method.alpha == AlphaRows::kAll && !has_time_for_all())) break;
       bound(method);
-      // What is easily found needs no tighter bounds. Where boxes are split, points of them are
-      // tried, too, and most properties need no more.
-      if (!branches && outcome_.methods.size() == 1)
+      // What is easily found needs no bounds that take longer. Where boxes are split, points of
+      // them are tried, too, and most properties need no more.
+      const bool cheap = outcome_.decide_seconds < kCheapBounds;
+      if (!branches && searches_ == 0 && (!cheap || &method == &methods.back()))
         search(std::min(settings_.search_seconds, kFirstSearch));
     }
     split_and_search(branches);

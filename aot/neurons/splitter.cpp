@@ -140,10 +140,8 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
     float most = -std::numeric_limits<float>::infinity();
     for (const Candidate& each : candidates) {
       if (each.lane != p) continue;
-      // What the worse half gains counts most; beyond 0 nothing does.
-      const float worse = std::min(each.worse, 0.0F) - bounds[p];
-      const float better = std::min(each.better, 0.0F) - bounds[p];
-      const float score = worse + 0.1F * better;
+      // What both halves gain; beyond 0 nothing is gained.
+      const float score = std::min(each.worse, 0.0F) + std::min(each.better, 0.0F);
       if (best == nullptr || score > most) {
         best = &each;
         most = score;

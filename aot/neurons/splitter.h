@@ -21,7 +21,7 @@ struct SplitResult {
 // How a node is bounded and split.
 struct SplitSettings {
   int root_steps = 50, node_steps = 3;
-  int by_gain = 2, by_gap = 2;  // candidates that are looked at, by either measure
+  int by_gain = 5, by_gap = 1;  // candidates that are looked at, by either measure
 };
 
 // Bounds and splits nodes of one clause. A node's result depends on the node alone. Not for several
