@@ -141,7 +141,7 @@ bool is_float32(const Array& array) {
 }
 
 api::Options options_of(int method, int semantics, int iterations, int row_tile,
-                        std::int64_t memory_budget, int batch, int threads) {
+                        std::int64_t memory_budget, int batch, int threads, int norm) {
   api::Options options;
   options.method = static_cast<api::Method>(method);
   options.semantics = static_cast<api::Semantics>(semantics);
@@ -150,6 +150,7 @@ api::Options options_of(int method, int semantics, int iterations, int row_tile,
   options.memory_budget = memory_budget;
   options.batch = batch;
   options.threads = threads;
+  options.norm = static_cast<api::Norm>(norm);
   return options;
 }
 
@@ -312,11 +313,12 @@ NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // of objects that live until the interpreter ends
 
   nb::class_<api::Options>(m, "Options")
-      .def("__init__", [](api::Options* self, int method, int semantics, int iterations,
-                          int row_tile, std::int64_t memory_budget, int batch, int threads) {
-        new (self) api::Options(
-            options_of(method, semantics, iterations, row_tile, memory_budget, batch, threads));
-      });
+      .def("__init__",
+           [](api::Options* self, int method, int semantics, int iterations, int row_tile,
+              std::int64_t memory_budget, int batch, int threads, int norm) {
+             new (self) api::Options(options_of(method, semantics, iterations, row_tile,
+                                                memory_budget, batch, threads, norm));
+           });
 
   nb::class_<api::Verifier>(m, "Verifier")
       .def_prop_ro("input_count", &api::Verifier::input_count)

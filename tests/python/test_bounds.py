@@ -248,6 +248,26 @@ def test_what_progress_raises_ends_the_call(avoid):
     assert time.monotonic() - start < 2
 
 
+def test_balls(avoid):
+    x = np.array([0.234, -0.007, 0.496, 0.545, 0.5])
+    radius = np.array([0.004, 0.002, 0.003, 0.009, 0.008])
+    box, l2, l1 = (avoid.bounds(x - radius, x + radius, norm=norm) for norm in ("linf", "l2", "l1"))
+    for wide, narrow in ((box, l2), (l2, l1)):
+        assert np.all(wide.upper - wide.lower > 1.2 * (narrow.upper - narrow.lower))
+    d = np.random.default_rng(3).normal(size=(500, 5))
+    y = avoid.evaluate(x + radius * d / np.linalg.norm(d, axis=1, keepdims=True))
+    assert np.all(l2.lower <= y + 1e-5) and np.all(y - 1e-5 <= l2.upper)
+    y = avoid.evaluate(x + radius * d / np.abs(d).sum(axis=1, keepdims=True))
+    assert np.all(l1.lower <= y + 1e-5) and np.all(y - 1e-5 <= l1.upper)
+    with pytest.raises(bf_aot.Error, match="BF2117"):
+        avoid.bounds(x, x, method="ibp", norm="l2")
+    with pytest.raises(ValueError, match="norm"):
+        avoid.bounds(x, x, norm="l0")
+    header = avoid.code("v", norm="l1")["v.h"]
+    assert b"cross-polytope" in header
+
+
+
 def test_an_interrupt_ends_the_call(avoid):
     x = np.zeros((200000, 5), FLOAT)
     avoid.bounds(x[:20], x[:20])  # planned

@@ -27,6 +27,7 @@ Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike
 _METHODS: Dict[str, int] = {name: i for i, name in enumerate(_native.METHODS)}
 _METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
 _SEMANTICS = {"real": 0, "float32": 1, "float32-exact": 2}
+_NORMS = {"linf": 0, "l2": 1, "l1": 2}
 _ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
 _MOST_VERIFIERS = 16  # that a model keeps
 
@@ -270,6 +271,7 @@ class Model:
                C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
                semantics: str = "real", iterations: int = 20, row_tile: int = 0,
                memory_budget: int = 0, batch: Optional[int] = None, threads: int = 1,
+               norm: str = "linf",
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
         """Bounds of the outputs y, or of the rows C y - d, on boxes { x : lower <= x <= upper }.
 
@@ -298,6 +300,9 @@ class Model:
             batch: boxes that are bounded together, 1 to 65536; by default 16 for "ibp", "crown-ibp"
                 and "forward", else 1, as for one box.
             threads: most that share the boxes of a call, 1 to 256; with the same bits.
+            norm: "linf": bounds hold for the box. "l2", "l1": for the ball in it, that is with its
+                centre c and half widths r for all x of which ((x - c) / r)**2, or |x - c| / r, sum
+                up to 1 at most; by "crown-ibp", "crown" and "alpha-crown".
             progress: called as progress(done, boxes) now and then, on this thread. What it raises
                 ends the call.
 
@@ -319,26 +324,28 @@ class Model:
             batch = 1 if low.size == self._count else _batch_of(method)
         verifier = self.verifier(method=method, C=C, d=d, semantics=semantics,
                                  iterations=iterations, row_tile=row_tile,
-                                 memory_budget=memory_budget, batch=batch, threads=threads)
+                                 memory_budget=memory_budget, batch=batch, threads=threads,
+                                 norm=norm)
         return Bounds(*verifier._native.bounds(verifier._rows, low, high, shape, progress))
 
     def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
                  d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
-                 row_tile: int = 0, memory_budget: int = 0, batch: int = 1,
-                 threads: int = 1) -> Verifier:
+                 row_tile: int = 0, memory_budget: int = 0, batch: int = 1, threads: int = 1,
+                 norm: str = "linf") -> Verifier:
         """The verifier that bounds() uses with these options; it is made when it is not there.
 
         The model keeps the last 16. Arguments and errors as in bounds().
         """
         rows = _Rows(C, d, self.output_count) if C is not None or d is not None else None
         key = (_number(_METHODS, method, "method"), semantics, iterations, row_tile, memory_budget,
-               batch, threads, rows.key if rows else None)
+               batch, threads, norm, rows.key if rows else None)
         with self._lock:
             found = self._verifiers.get(key)
             if found is not None:
                 self._verifiers.move_to_end(key)
                 return found
-        options = _options(method, semantics, iterations, row_tile, memory_budget, batch, threads)
+        options = _options(method, semantics, iterations, row_tile, memory_budget, batch, threads,
+                           norm)
         native = self._native.verifier(options, rows.rows if rows else None,
                                        rows.offsets if rows else None)
         made = Verifier(self, native, rows is not None)
@@ -506,7 +513,7 @@ class Model:
                 memory_budget: int = 0, batch: int = 1, workers: int = 1,
                 arithmetic: str = "float", name: Optional[str] = None, decide: bool = False,
                 single_file: bool = False, dispatch: bool = False, library: bool = False,
-                cxx: str = "", cxx_flags: Sequence[str] = ()) -> List[Path]:
+                cxx: str = "", cxx_flags: Sequence[str] = (), norm: str = "linf") -> List[Path]:
         """Writes a verifier in C++: PATH.cpp, its header, its manifest, tables of large networks.
 
         The code has no heap and no dependency but the headers in include(), unless `single_file`.
@@ -514,7 +521,8 @@ class Model:
         Args:
             path: of the source; ends in ".cpp".
             target: "host", "cortex-m4", "x86-64-v3", ... (docs/reference/targets.md).
-            method, C, d, semantics, iterations, row_tile, memory_budget, batch: as in bounds().
+            method, C, d, semantics, iterations, row_tile, memory_budget, batch, norm: as in
+                bounds().
             property: as in verify(); instead of C. The code gets NAME_verify().
             workers: that may share the work of a call.
             arithmetic: "float"; "integer" for quantised networks on their grids; "auto".
@@ -535,7 +543,7 @@ class Model:
         source = Path(path)
         plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
                                       workers, C, d, target, arithmetic, name, property, decide,
-                                      single_file, dispatch, library, cxx, cxx_flags)
+                                      single_file, dispatch, library, cxx, cxx_flags, norm)
         return list(self._native.compile_to_files(source, plan, rows.rows, rows.offsets, more))
 
     def code(self, stem: str = "verifier", *, target: str = "host", method: str = "crown",
@@ -544,11 +552,11 @@ class Model:
              semantics: str = "real", iterations: int = 20, row_tile: int = 0,
              memory_budget: int = 0, batch: int = 1, workers: int = 1, arithmetic: str = "float",
              name: Optional[str] = None, decide: bool = False, single_file: bool = False,
-             dispatch: bool = False) -> Dict[str, bytes]:
+             dispatch: bool = False, norm: str = "linf") -> Dict[str, bytes]:
         """What compile() writes, as {"STEM.cpp": bytes, "STEM.h": ..., "STEM.json": ...}."""
         plan, rows, more = self._code(method, semantics, iterations, row_tile, memory_budget, batch,
                                       workers, C, d, target, arithmetic, name, property, decide,
-                                      single_file, dispatch, False, "", ())
+                                      single_file, dispatch, False, "", (), norm)
         return self._native.compile(stem, plan, rows.rows, rows.offsets, more)
 
     def _property(self, property: Union[str, "os.PathLike[str]", Property]
@@ -565,13 +573,15 @@ class Model:
               target: str, arithmetic: str, name: Optional[str],
               property: Union[None, str, "os.PathLike[str]", Property], decide: bool,
               single_file: bool, dispatch: bool, library: bool, cxx: str,
-              cxx_flags: Sequence[str]) -> Tuple["_native.Options", _Rows, Dict[str, Any]]:
+              cxx_flags: Sequence[str], norm: str
+              ) -> Tuple["_native.Options", _Rows, Dict[str, Any]]:
         text, file = ("", None) if property is None else self._property(property)
         more = {"target": target, "arithmetic": _number(_ARITHMETIC, arithmetic, "arithmetic"),
                 "name": name or "", "property": text, "property_file": file, "decide": decide,
                 "single_file": single_file, "dispatch": dispatch, "library": library, "cxx": cxx,
                 "cxx_flags": list(cxx_flags)}
-        plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, workers)
+        plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, workers,
+                        norm)
         return plan, _Rows(C, d, self.output_count), more
 
     def report(self, lower: Optional[Boxes] = None, upper: Optional[Boxes] = None, *,
@@ -676,10 +686,10 @@ def _batch_of(method: str) -> int:
 
 
 def _options(method: str, semantics: str, iterations: int, row_tile: int, memory_budget: int,
-             batch: int, threads: int) -> "_native.Options":
+             batch: int, threads: int, norm: str = "linf") -> "_native.Options":
     return _native.Options(_number(_METHODS, method, "method"),
                            _number(_SEMANTICS, semantics, "semantics"), iterations, row_tile,
-                           memory_budget, batch, threads)
+                           memory_budget, batch, threads, _number(_NORMS, norm, "norm"))
 
 
 def _again(data: bytes, name: str, sha256: str, outputs: Sequence[str],

@@ -11,7 +11,7 @@ __version__: str
 
 class Options:
     def __init__(self, method: int, semantics: int, iterations: int, row_tile: int,
-                 memory_budget: int, batch: int, threads: int) -> None: ...
+                 memory_budget: int, batch: int, threads: int, norm: int) -> None: ...
 
 class Verifier:
     @property

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -81,6 +83,66 @@ TEST(LibraryDerivative, Errors) {
   EXPECT_EQ(code(tiny.derivative(std::vector<std::size_t>{2})), "BF2121");
   // Slopes of a network with ReLU go in steps.
   EXPECT_EQ(code(tiny_derivative(kBoth).derivative(kBoth)), "BF2120");
+}
+
+// ---- balls
+
+Bounds bounds_of(const Model& model, Norm norm, const std::vector<double>& lower,
+                 const std::vector<double>& upper) {
+  Options options;
+  options.norm = norm;
+  return Verifier::make(model, options).value().bounds(lower, upper).value();
+}
+
+// The range of a linear network over a ball; boxes of doubles are a little wider.
+TEST(LibraryBalls, LinearNetworksHaveTheirRange) {
+  const Model model = Model::load(kModels + "tiny_linear.onnx").value();
+  const std::vector<double> centre = {0.3, -0.1}, radius = {0.1, 0.7};
+  std::vector<double> lower, upper;
+  for (std::size_t k = 0; k < 2; ++k) {
+    lower.push_back(centre[k] - radius[k]);
+    upper.push_back(centre[k] + radius[k]);
+  }
+  const Verifier network = Verifier::make(model).value();
+  const auto value = [&](double x0, double x1, std::size_t j) {
+    const std::vector<float> x = {static_cast<float>(x0), static_cast<float>(x1)};
+    return static_cast<double>(network.evaluate(x).value()[j]);
+  };
+  const Bounds l2 = bounds_of(model, Norm::kL2, lower, upper);
+  const Bounds l1 = bounds_of(model, Norm::kL1, lower, upper);
+  for (std::size_t j = 0; j < 2; ++j) {
+    const double middle = value(centre[0], centre[1], j);
+    const double first = value(centre[0] + radius[0], centre[1], j) - middle;
+    const double second = value(centre[0], centre[1] + radius[1], j) - middle;
+    const double euclid = std::hypot(first, second);
+    const double largest = std::max(std::abs(first), std::abs(second));
+    EXPECT_NEAR(l2.lower[j], middle - euclid, 1e-4);
+    EXPECT_NEAR(l2.upper[j], middle + euclid, 1e-4);
+    EXPECT_NEAR(l1.lower[j], middle - largest, 1e-4);
+    EXPECT_NEAR(l1.upper[j], middle + largest, 1e-4);
+  }
+}
+
+TEST(LibraryBalls, WhatIsAboutBoxesIsRefused) {
+  const Model model = Model::load(kModels + "tiny.onnx").value();
+  Options options;
+  options.norm = Norm::kL1;
+  options.method = Method::kIbp;
+  EXPECT_EQ(Verifier::make(model, options).error().code, "BF2117");
+  CertifyOptions certify;
+  certify.bounds.norm = Norm::kL2;
+  certify.decide = true;
+  EXPECT_EQ(Certifier::make(model, certify).error().code, "BF3501");
+  CodeOptions code;
+  code.plan.norm = Norm::kL2;
+  code.property =
+      "(declare-const X_0 Real)(declare-const X_1 Real)"
+      "(declare-const Y_0 Real)(declare-const Y_1 Real)"
+      "(assert (>= X_0 0))(assert (<= X_0 1))(assert (>= X_1 0))(assert (<= X_1 1))"
+      "(assert (<= Y_0 0))";
+  EXPECT_EQ(compile(model, "monitor", code).error().code, "BF2117");
+  code.property.clear();
+  EXPECT_TRUE(compile(model, "monitor", code));
 }
 
 }  // namespace
