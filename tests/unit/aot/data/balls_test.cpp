@@ -83,7 +83,10 @@ TEST(BallBoxes, HoldPointsOfTheEllipsoid) {
     for (int p = 0; p < 10; ++p) {
       std::vector<double> direction(ball.centre.size());
       double squares = 0;
-      for (double& each : direction) squares += (each = normal(random)) * each;
+      for (double& each : direction) {
+        each = normal(random);
+        squares += each * each;
+      }
       const mpq_class scale((1 - 0x1p-45) / std::sqrt(squares));
       std::vector<mpq_class> x(ball.centre.begin(), ball.centre.end());
       for (std::size_t k = 0; k < x.size(); ++k)
