@@ -26,6 +26,17 @@ def test_verdicts(avoid, tiny, models):
     assert "verified" in repr(result)
 
 
+def test_the_tree_is_the_same_for_any_number_of_threads(avoid):
+    y = bf_aot.outputs(5)
+    question = bf_aot.Property([-0.1] * 5, [0.1] * 5, [[y[0] - y[1] >= 1]])
+    one = avoid.verify(question)
+    assert one.verified and one.boxes > 1000
+    for jobs in (0, 3):
+        assert avoid.verify(question, jobs=jobs).boxes == one.boxes
+    with pytest.raises(bf_aot.Error, match="BF3501"):
+        avoid.verify(question, jobs=-1)
+
+
 def test_a_witness_is_exact(tiny, models):
     result = tiny.verify(models / "properties/tiny_violated.vnnlib")
     assert result.falsified and result.witness.shape == tuple(tiny.inputs[0][1])

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -323,6 +324,30 @@ TEST(LibraryVerify, a_stop_ends_it_and_progress_is_told) {
   EXPECT_TRUE(bound);
   EXPECT_TRUE(later);
   EXPECT_LT(result->seconds, 500);
+}
+
+TEST(LibraryVerify, threads_make_the_same_tree) {
+  const Model model = load("collision_avoidance_6x50.onnx");
+  std::string text;
+  for (int i = 0; i < 5; ++i)
+    text += fmt::format(
+        "(declare-const X_{0} Real)(declare-const Y_{0} Real)(assert (>= X_{0} -0.1))"
+        "(assert (<= X_{0} 0.1))",
+        i);
+  text += "(assert (>= (- Y_0 Y_1) 1))";
+  VerifyOptions options;
+  const auto one = verify_text(model, text, options);
+  ASSERT_TRUE(one.ok()) << one.error().text();
+  EXPECT_EQ(one->verdict, Verdict::kVerified);
+  EXPECT_GT(one->boxes, 1000u);
+  for (const int jobs : {0, 4}) {
+    options.jobs = jobs;
+    const auto many = verify_text(model, text, options);
+    ASSERT_TRUE(many.ok()) << many.error().text();
+    EXPECT_EQ(many->boxes, one->boxes);
+  }
+  options.jobs = 257;
+  EXPECT_EQ(verify_text(model, text, options).error().code, "BF3501");
 }
 
 TEST(LibraryVerify, a_stop_before_the_start_decides_nothing) {
