@@ -391,6 +391,8 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   run.model = printable(model_path.filename().string());
   run.data = printable(std::filesystem::path(question.files.data).filename().string());
   run.method = api::to_string(question.options.bounds.method);
+  const api::Norm norm = question.options.bounds.norm;
+  if (norm != api::Norm::kLinf) run.norm = norm == api::Norm::kL2 ? "l2" : "l1";
   run.task = question.slopes   ? CertifyTask::kSlopes
              : question.within ? CertifyTask::kWithin
              : question.rows   ? CertifyTask::kRows

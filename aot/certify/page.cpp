@@ -276,9 +276,10 @@ std::string certify_page(const CertifyRun& run, const Dataset& data,
       "<title>{} · certified</title>\n<style>{}{}</style>\n</head>\n<body>\n",
       escape(run.model), report::kStyle, kOwnStyle);
   text += fmt::format(
-      "<header><div><h1>{}</h1>\n<p class=\"sub\">{} samples of {}, {}{}</p>\n<div "
+      "<header><div><h1>{}</h1>\n<p class=\"sub\">{} samples of {}, {}{}{}</p>\n<div "
       "class=\"cards\">\n",
       escape(run.model), run.names.size(), escape(run.data), escape(run.method),
+      run.norm.empty() ? "" : ", balls in " + escape(run.norm),
       run.decide ? ", then splitting and search" : "");
   text += card(percent(all[0].clean_accuracy()), "right at the samples");
   for (std::size_t i = 0; i < all.size() && i < 6; ++i)
@@ -290,10 +291,13 @@ std::string certify_page(const CertifyRun& run, const Dataset& data,
     text += card(report::seconds_text(run.seconds / static_cast<double>(run.results.size())),
                  "for each sample and radius");
   text += "</div></div></header>\n<main>\n";
-  const std::string lead =
-      "A sample is certified when bounds prove the answer for every input of its box, in real "
-      "arithmetic or in the semantics that was asked for. Unknown is not wrong: the bounds of this "
-      "method do not decide it.";
+  const std::string lead = fmt::format(
+      "A sample is certified when bounds prove {} of its {}, in real arithmetic or in the "
+      "semantics "
+      "that was asked for. Unknown is not wrong: the bounds of this method do not decide it.",
+      run.task == CertifyTask::kSlopes ? "how outputs rise and fall with the named inputs, in all"
+                                       : "the answer for every input",
+      run.norm.empty() ? "box" : "ball");
   std::string radii = radii_table(run, all);
   if (all.size() > 1) radii = curve(run, all) + radii;
   text += report::section("radii", "Certified accuracy", lead, radii);

@@ -73,7 +73,10 @@ std::string junit_text(const CertifyRun& run) {
   std::string cases;
   for (std::size_t radius = 0; radius < all.size(); ++radius) {
     const Tally& tally = all[radius];
-    const std::string name = run.radii[radius].empty() ? "boxes" : "eps " + run.radii[radius];
+    const std::string name =
+        run.radii[radius].empty()
+            ? "boxes"
+            : "eps " + run.radii[radius] + (run.norm.empty() ? "" : " in " + run.norm);
     const std::string said = fmt::format(
         "certified accuracy {:.4f}: {} of {} samples certified, {} falsified, {} unknown, {} wrong",
         tally.certified_accuracy(), tally.certified, tally.count(), tally.falsified, tally.unknown,

@@ -32,6 +32,7 @@ struct SampleResult {
 struct CertifyRun {
   std::string model, data;  // file names
   std::string method;
+  std::string norm;  // of the balls, "l2"; empty: boxes
   CertifyTask task = CertifyTask::kClasses;
   bool decide = false;
   std::size_t outputs = 0;            // of the model: classes of kClasses

@@ -289,6 +289,7 @@ nlohmann::ordered_json to_json(const CertifyRun& run) {
   json["model"] = run.model;
   json["data"] = run.data;
   json["method"] = run.method;
+  if (!run.norm.empty()) json["norm"] = run.norm;
   json["samples"] = run.names.size();
   json["radii"] = nlohmann::ordered_json::array();
   const std::vector<Tally> all = tallies(run);
@@ -323,7 +324,8 @@ void print(const CertifyRun& run) {
                    : fmt::format("  failed: at least {:.2f} % is asked for",
                                  100 * run.thresholds[run.thresholds.size() == 1 ? 0 : i]));
   }
-  fmt::print("\nmodel    {}, {}{}\n", run.model, run.method,
+  fmt::print("\nmodel    {}, {}{}{}\n", run.model, run.method,
+             run.norm.empty() ? "" : ", balls in " + run.norm,
              run.decide ? ", then splitting and search" : "");
   fmt::print("data     {}, {} samples, {:.2f} % answered rightly\n", run.data, run.names.size(),
              100 * all[0].clean_accuracy());

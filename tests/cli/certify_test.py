@@ -149,6 +149,12 @@ class Certify(CertifyCase):
         self.assertLess(found[0] + 20, found[1])
         # A ball is not cut at the range.
         self.assertEqual(certified("l2", "--clip", "0,1"), found[1])
+        output, _ = self.run_tool("certify", DIGITS, "--data", DATA, "--scale", "16", "--eps", "0.1", "--norm",
+                                  "l2", "--count", "5", "--html", "b.html", "--junit", "b.xml")
+        self.assertIn("crown, balls in l2", output)
+        self.assertIn("crown, balls in l2", (self.work / "b.html").read_text())
+        self.assertIn("every input of its ball", (self.work / "b.html").read_text())
+        self.assertIn("eps 0.1 in l2", (self.work / "b.xml").read_text())
 
     def slopes_model(self):
         # y = relu(x_0 - 2 x_1) - relu(2 x_1 - x_0) / 2 + 3 relu(x_2): slopes by x_0 are 1 and 1/2.
