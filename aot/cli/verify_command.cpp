@@ -15,6 +15,7 @@
 #include "aot/decide/decision.h"
 #include "aot/decide/verdict_report.h"
 #include "aot/host/files.h"
+#include "aot/host/interrupt.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
 #include "aot/instances/instances.h"
@@ -320,7 +321,13 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
     settings.search_seconds = 0;
   }
   calls.company = company;
-  Outcome outcome = decide(network, property, settings, calls);
+  Outcome outcome;
+  try {
+    outcome = decide(network, property, settings, calls);
+  } catch (const Interrupted&) {
+    if (keeper != nullptr) keeper->finish(std::nullopt);
+    throw;
+  }
   if (keeper != nullptr) keeper->finish(outcome.witness);
   outcome.seconds = stopwatch.seconds();
   return outcome;

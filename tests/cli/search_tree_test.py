@@ -182,11 +182,14 @@ class Checkpoint(TreeCase):
         self.assertEqual(self.names(), ["p1.0.vnnlib", "tree.json"])
 
     def test_the_time_is_over(self):
-        path = self.work / "tree.json"
-        output, _ = self.run_tool("verify", CONTROLLER, self.question(1.0, 0.5), *SAME_CODE,
-                                  "--checkpoint", path, "--timeout", "1", code=5)
-        self.assertEqual(output, "timeout\n")
-        self.assertGreater(len(json.loads(path.read_text())["state"]["open"]), 0)
+        # While boxes are split, and in the search before that.
+        for i, search in enumerate(("0", "1e6")):
+            path = self.work / f"tree-{i}.json"
+            output, _ = self.run_tool("verify", CONTROLLER, self.question(1.0, 0.5), "--jit", "off",
+                                      "--search", search, "--checkpoint", path, "--timeout", "1",
+                                      code=5)
+            self.assertEqual(output, "timeout\n")
+            self.assertGreater(len(json.loads(path.read_text())["state"]["open"]), 0)
 
     def test_other_files_are_refused(self):
         path = self.work / "tree.json"
