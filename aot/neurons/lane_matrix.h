@@ -27,7 +27,7 @@ class LaneMatrix {
   LaneMatrix(std::size_t rows, std::size_t columns, const std::vector<Product>& products);
 
   // y += M x: [columns][kLanes] and [rows][kLanes]. Each element of y is y + the sum of its
-  // products, in some order, each rounded or fused: at most most_products() + 1 roundings.
+  // products, in some order, each rounded or fused: at most most_products() + 4 roundings.
   void add_product(const float* x, float* y) const;
   void add_product(const double* x, double* y) const;
 

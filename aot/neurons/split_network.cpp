@@ -190,7 +190,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       for (const Product& each : list) turned.push_back({each.column, each.row, each.weight});
       part.forward = LaneMatrix(split.size(), from.live, list);
       part.backward = LaneMatrix(from.live, split.size(), turned);
-      most_products += part.backward.most_products();
+      // Its products, and the additions of partial sums to each other and to what is there.
+      most_products += part.backward.most_products() + 4;
       split.parts.push_back(std::move(part));
     });
   }
