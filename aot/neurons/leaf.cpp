@@ -9,7 +9,7 @@ namespace bf_aot::cli {
 namespace {
 
 // Entries of the program, and products of the neurons' affine functions.
-constexpr double kMostEntries = 4e5, kMostProducts = 2e8;
+constexpr double kMostEntries = 4e5, kMostProducts = 5e7;
 
 // The neurons' functions of the inputs on the leaf, [inputs] coefficients and a constant each.
 class LeafFunctions {

@@ -57,9 +57,9 @@ void for_each_source(const Layer& layer, const Visit& visit) {
     visit(term.input, [&](const auto& each) { for_each_product_of(term, layer.out, each); });
 }
 
-// Of all products, forward and backward, while they are listed.
+// Of all products, forward and backward, while they are listed, and of what a thread's lanes hold.
 double estimated_bytes(const Plan& plan) {
-  double products = 0;
+  double products = 0, numbers = 0;
   const auto count_term = [&](const Term& term, int rows) {
     if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
       const ConvGeometry& g = conv->geometry;
@@ -75,8 +75,11 @@ double estimated_bytes(const Plan& plan) {
   for (const Layer& layer : plan.layers) {
     products += static_cast<double>(layer.weight.size());
     for (const Term& term : layer.terms) count_term(term, layer.out);
+    numbers += layer.out;
   }
-  return products * static_cast<double>(2 * sizeof(Product) + 16);
+  constexpr double kInLanes = 4 * sizeof(float) + sizeof(double);
+  return products * static_cast<double>(2 * sizeof(Product) + 16) +
+         numbers * static_cast<double>(kLanes) * kInLanes;
 }
 
 // What is known of a tensor while layers are read: the place of each live element, and the largest
