@@ -1,4 +1,4 @@
-"""Verdicts of bf-aot verify on the competitions' properties of fully connected networks.
+"""Verdicts of bf-aot verify on the competitions' properties.
 
     BF_AOT=.. BF_SOURCE_DIR=.. python3 verdicts_test.py [FAMILY ..]
 
@@ -20,7 +20,8 @@ SOURCE = pathlib.Path(os.environ["BF_SOURCE_DIR"])
 CORPUS = pathlib.Path(os.environ.get("BF_SHARED", SOURCE / ".." / "shared")) / "corpus"
 
 # Family -> verdicts that bounds, splitting and search reach; they are limited by time, so a few less count.
-DECIDED = {"test": 5, "rl_benchmarks": 46, "reach_prob_density": 11, "tllverifybench": 2, "acasxu": 2}
+DECIDED = {"test": 5, "rl_benchmarks": 46, "reach_prob_density": 11, "tllverifybench": 2, "acasxu": 2,
+           "mnist_fc": 14, "oval21_2021": 5, "cifar10_resnet": 9, "verivital": 20}
 # Of families that take long to compile one instance that is violated and one that holds, both decided
 # by splitting.
 ONLY = {"acasxu": ("run2a_1_5_batch_2000.onnx,vnnlib/prop_2", "run2a_5_1_batch_2000.onnx,vnnlib/prop_3"),
