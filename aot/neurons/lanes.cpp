@@ -333,13 +333,16 @@ std::array<bool, kLanes> NodeLanes::prove() {
     const auto& layer = layers[static_cast<std::size_t>(at)];
     double* const to = proven_over_a_[static_cast<std::size_t>(at)].data() + at_lanes(row);
     const double most = std::max(std::fabs(layer.lower[row]), std::fabs(layer.upper[row]));
+    // The first term of a row that no layer reads is exact: nothing is added to it.
+    bool added = layer.is_read;
+    for (std::size_t other = 0; other < t; ++other) added = added || terms_[other].row == term.row;
     for (std::size_t p = 0; p < kLanes; ++p) {
       const double weight = static_cast<double>(weights_[at_lanes(t) + p]);
       if (weight > 0) proven[p] = true;  // so far: a sum without terms says nothing
       const double signed_weight = static_cast<double>(term.sign) * weight;
+      if (added) paid[p] += unit * weight * most;
       to[p] += signed_weight;
       add(p, -(signed_weight * term.threshold));
-      paid[p] += unit * weight * most;
     }
   }
   for (std::size_t i = layers.size(); i-- > 0;) {
@@ -354,7 +357,7 @@ std::array<bool, kLanes> NodeLanes::prove() {
         std::copy_n(over_a, kLanes, over_z);
       } else {
         const double lower = layer.lower[j], upper = layer.upper[j];
-        const double slope = upper / (upper - lower), most = std::max(-lower, upper);
+        const double slope = upper / (upper - lower);
         const std::size_t own = at_lanes(open++);
         for (std::size_t p = 0; p < kLanes; ++p) {
           const double a = over_a[p];
@@ -369,7 +372,6 @@ std::array<bool, kLanes> NodeLanes::prove() {
             over_z[p] = z;
             // Least of a relu(z) - lambda z at the ends and at 0.
             add(p, std::min({-z * lower, (a - z) * upper, 0.0}));
-            paid[p] += unit * (std::fabs(a) + std::fabs(z)) * most;
           }
         }
       }
@@ -388,11 +390,9 @@ std::array<bool, kLanes> NodeLanes::prove() {
   for (std::size_t k = 0; k < network_.inputs(); ++k) {
     const auto lower = static_cast<double>(network_.lower()[k]);
     const auto upper = static_cast<double>(network_.upper()[k]);
-    const double most = std::max(std::fabs(lower), std::fabs(upper));
     for (std::size_t p = 0; p < kLanes; ++p) {
       const double a = proven_over_input_[at_lanes(k) + p];
       add(p, a >= 0 ? a * lower : a * upper);
-      paid[p] += unit * std::fabs(a) * most;
     }
   }
   for (std::size_t p = 0; p < kLanes; ++p) {

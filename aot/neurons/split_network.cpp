@@ -182,6 +182,8 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       const Tensor& from = tensor(source);
       Part part;
       part.source = source.number();
+      if (source.is_layer())
+        made->layers_[static_cast<std::size_t>(source.number())].is_read = true;
       list.clear();
       products_of([&](std::int64_t r, float weight, std::int64_t k) {
         const int row = own.place[static_cast<std::size_t>(r)];

@@ -37,6 +37,7 @@ class SplitNetwork {
     std::vector<Part> parts;
     std::vector<int> open;       // places in `neurons` of open ones
     std::size_t first_open = 0;  // the number of the first, counted over all layers
+    bool is_read = false;        // by a layer
 
     // Of the proof, all rounded up. |z*_j - (sum w a + b)_j| <= weight_error reach_j + bias_error,
     // with reach_j = sum |w_jk| max |a_k|, z* of the exact network.

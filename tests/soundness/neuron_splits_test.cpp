@@ -342,5 +342,97 @@ TEST_F(NeuronSplits, NothingIsProvenWithoutATerm) {
   });
 }
 
+// A network that is a chain of these layers, of one input in [1, 2], whose first layer has an open
+// neuron besides.
+std::optional<Subject> subject_of(std::vector<NetLayer> layers) {
+  Net net;
+  net.layers = std::move(layers);
+  return make_subject(net, {{1}, {2}}, Form::kDense,
+                      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back()));
+}
+
+NetLayer with_bias(NetLayer layer, std::vector<double> bias) {
+  layer.bias = std::move(bias);
+  return layer;
+}
+
+std::vector<float> ones(const SplitNetwork& network) {
+  return std::vector<float>(network.layers().size(), 1.0F);
+}
+
+// Two paths of the same four factors in another order: the row is 0, and its coefficient is a
+// rounding of either sign.
+TEST_F(NeuronSplits, CoefficientsThatCancelProveNothingButThat) {
+  const auto factor = [&] {
+    return static_cast<double>(
+        1 + std::ldexp(static_cast<float>(pick(random_, 1, (1 << 23) - 1)), -23));
+  };
+  for (int n = 0; n < 100; ++n) {
+    const double a = factor(), b = factor(), c = factor(), d = factor();
+    const auto subject =
+        subject_of({with_bias(dense_layer(1, 3, {d, b, 1}, true), {0, 0, -1.5}),
+                    dense_layer(3, 2, {c, 0, 0, 0, a, 0}, true),
+                    dense_layer(2, 2, {b, 0, 0, d}, true), dense_layer(2, 1, {a, -c})});
+    ASSERT_TRUE(subject);
+    const SplitNetwork& network = *subject->network;
+    SplitNode node = random_node(network, 1, 0);
+    node.weights = {1};
+    for (const float sign : {1.0F, -1.0F}) {
+      std::vector<SplitTerm> terms = {{0, sign, 0}};
+      EXPECT_FALSE(
+          is_proven(network, terms, ones(network), node, static_cast<double>(sign) * 0x1p-100));
+      EXPECT_TRUE(
+          is_proven(network, terms, ones(network), node, -static_cast<double>(sign) * 0x1p-30));
+    }
+  }
+}
+
+// 1 + 2^-60 - 1: the sum in double is 0, and the row is below 0 somewhere.
+TEST_F(NeuronSplits, WeightsThatCancelInRoundingProveNothing) {
+  const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
+                                   with_bias(dense_layer(2, 1, {1, 0}), {-1.5})});
+  ASSERT_TRUE(subject);
+  const SplitNetwork& network = *subject->network;
+  std::vector<SplitTerm> terms = {{0, 1, 0}, {0, 1, 0}, {0, -1, 0}};
+  SplitNode node = random_node(network, 3, 0);
+  node.weights = {1, 0x1p-60F, 1};
+  // F is 2^-60 row + 2^-200, below 0 at 1; the sum in double leaves 2^-200, which no other loss
+  // covers.
+  EXPECT_FALSE(is_proven(network, terms, ones(network), node, -0x1p-200));
+}
+
+// The bias is known up to 2^-20, and is that much less.
+TEST_F(NeuronSplits, BiasesThatAreNotKnownExactlyAreCounted) {
+  NetLayer last = with_bias(dense_layer(2, 1, {1, 0}), {0});
+  last.bias_shift = {-0x1p-20};
+  last.bias_error = {0x1p-20};
+  const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}), last});
+  ASSERT_TRUE(subject);
+  const SplitNetwork& network = *subject->network;
+  std::vector<SplitTerm> terms = {{0, 1, 0}};
+  SplitNode node = random_node(network, 1, 0);
+  node.weights = {1};
+  EXPECT_FALSE(is_proven(network, terms, ones(network), node, 1 - 0x1p-21));
+  EXPECT_TRUE(is_proven(network, terms, ones(network), node, 1 - 0x1p-19));
+}
+
+// The row is 2^-1120 x, which no double is.
+TEST_F(NeuronSplits, ProductsBelowTheRangeOfDoubleAreCounted) {
+  std::vector<NetLayer> layers = {with_bias(dense_layer(1, 2, {0x1p-140, 1}, true), {0, -1.5}),
+                                  dense_layer(2, 1, {0x1p-140, 0}, true)};
+  for (int k = 0; k < 5; ++k) layers.push_back(dense_layer(1, 1, {0x1p-140}, true));
+  layers.push_back(dense_layer(1, 1, {0x1p-140}));
+  const auto subject = subject_of(std::move(layers));
+  ASSERT_TRUE(subject);
+  const SplitNetwork& network = *subject->network;
+  std::vector<SplitTerm> terms = {{0, -1, 0}};
+  SplitNode node = random_node(network, 1, 0);
+  node.weights = {1};
+  // Neurons on the side where they are, so that no line stands for them.
+  for (std::size_t open = 0; open < network.open(); ++open)
+    node.splits.push_back({static_cast<std::uint32_t>(open), true, 0});
+  EXPECT_FALSE(is_proven(network, terms, ones(network), node, 0));
+}
+
 }  // namespace
 }  // namespace bf_aot::soundness
