@@ -10,7 +10,6 @@
 #include "aot/neurons/node_state.h"
 #include "aot/neurons/splitter.h"
 #include "frontend/sha256.h"
-#include "runtime/bf/search/verdict.h"
 
 namespace bf_aot::cli {
 namespace {

@@ -7,6 +7,8 @@
 namespace bf_aot::cli {
 namespace {
 
+// What is taken for 0, of a pivot and of a violation: what is proposed is proven elsewhere, and a
+// proposal that these spoil is one that does not succeed.
 constexpr double kPivot = 1e-9, kViolation = 1e-9;
 
 // Variables are the program's, then the rows' slacks b - A x >= 0. Each basic one is
