@@ -190,6 +190,32 @@ TEST(LinearBalls, BoundsAreTheRange) {
     }
 }
 
+// Squares that are each less than half a unit of the sum before them: float32 loses them all.
+TEST(LinearBalls, SquaresThatRoundingLosesAreCounted) {
+  constexpr int kInputs = 2000;
+  Graph graph;
+  graph.inputs = {graph.add_value("x", {kInputs})};
+  std::vector<double> weight(kInputs, 0x1.fcp-13);
+  weight[0] = 1;
+  graph.nodes.push_back({Affine{{{1, kInputs}, weight, {}}, {{1}, {0}, {}}},
+                         {graph.inputs[0]},
+                         graph.add_value("y", {1}),
+                         "y"});
+  graph.outputs = {graph.nodes.back().output};
+  normalise(graph);
+  PlannerConfig config =
+      planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back());
+  config.norm = Norm::kEuclid;
+  const engine::Engine engine(plan_for_engine(graph, false, config));
+  const FloatBox box = {std::vector<float>(kInputs, -1), std::vector<float>(kInputs, 1)};
+  const Outcome found = call_bounds(engine.plan(), callee_of(engine), {}, {box}).boxes.front();
+  mpq_class squares;
+  for (const double each : weight) squares += mpq_class(each) * mpq_class(each);
+  const mpq_class down(found.lower[0]), up(found.upper[0]);
+  EXPECT_GE(down * down, squares);
+  EXPECT_GE(up * up, squares);
+}
+
 std::string refusal_of(PlannerConfig config, bool property = false) {
   Graph graph;
   graph.inputs = {graph.add_value("x", {1})};
