@@ -8,6 +8,7 @@
 
 #include "aot/engine/find_prebuilt.h"
 #include "aot/engine/property.h"
+#include "bf/contract/workspace.h"
 #include "bf/core/blob.h"
 #include "bf/dense/boxes.h"
 #include "frontend/diagnostic.h"
@@ -238,7 +239,8 @@ Arguments Engine::box_of(const Signature& s, const Arguments& a, std::size_t i) 
   }
   one.out_lower = a.out_lower + i * rows;
   one.out_upper = a.out_upper + i * rows;
-  if (a.coefficients != nullptr) one.coefficients = a.coefficients + i * rows * inputs;
+  if (a.coefficients != nullptr)
+    one.coefficients = a.coefficients + i * rows * bf::lines_of_row(inputs);
   return one;
 }
 

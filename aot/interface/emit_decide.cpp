@@ -57,9 +57,12 @@ constexpr const char* kOne =
 
 // {0} upper-case name, {1} name, {2} batch suffix.
 constexpr const char* kCoefficients =
-    R"(/* {1}_spec_bounds{2}, and what each input does to the rows: coefficients[(i {0}_SPEC_ROWS + j)
- * {0}_INPUTS + k] = |a_k| + |b_k| where lines a x + .. and b x + .. bound row j below and above on
- * box i. Not rounded outward, may be infinite or NaN; null: not wanted. */
+    R"(/* {1}_spec_bounds{2}, and the lines that bound row y of box i, from below (s = 0: q = y) and
+ * above (s = 1: q = -y): {0}_INPUTS + 1 numbers from
+ * coefficients[((i {0}_SPEC_ROWS + row) 2 + s) ({0}_INPUTS + 1)] on, a_k and then l, with
+ *     q >= l + sum |a_k| d_k,
+ * d_k the distance of x_k from that end of the box at which a_k x_k is least; proven as the bounds
+ * are. a_k may be infinite or NaN, l is -inf then. null: not wanted. */
 )";
 
 const char* bounds_workspace(const Plan& plan) {

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "planner/entries/row_images.h"
+#include "runtime/bf/contract/workspace.h"
 
 namespace bf_aot {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
 
 // The entry whose calls NAME_decide makes, or null where another one calls it in turn.
 Entry* deciding_entry(Plan& plan) {
@@ -19,21 +20,27 @@ Entry* deciding_entry(Plan& plan) {
   return found == plan.entries.end() ? nullptr : &*found;
 }
 
-bool gives_all(const BackwardRows& rows) {
-  return !rows.unstable_only && rows.iterations == 0 && find_image(rows, -1) == nullptr;
+// Lines speak of z: a head whose values are functions of it has none of its own.
+bool gives_all(const Plan& plan, const BackwardRows& rows) {
+  const Layer& layer = plan.layer(rows.layer);
+  return !layer.relu && !layer.function && !rows.unstable_only && rows.iterations == 0 &&
+         find_image(rows, -1) == nullptr;
 }
 
 }  // namespace
 
 void keep_coefficients(Plan& plan) {
   if (!plan.config.decide || plan.spec_rows == 0 || plan.config.workers > 1) return;
-  if (std::int64_t{4} * plan.config.batch * plan.spec_rows * plan.input_count > kMostBytes) return;
+  const auto lines =
+      static_cast<std::int64_t>(bf::lines_of_row(static_cast<std::size_t>(plan.input_count)));
+  if (std::int64_t{4} * plan.config.batch * plan.spec_rows * lines > kMostBytes) return;
   Entry* const entry = deciding_entry(plan);
   if (entry == nullptr) return;
   std::vector<BackwardRows*> kept;
   for (Step& step : entry->steps)
     if (auto* const rows = std::get_if<BackwardRows>(&step);
-        rows != nullptr && std::ranges::count(plan.spec_heads, rows->layer) > 0 && gives_all(*rows))
+        rows != nullptr && std::ranges::count(plan.spec_heads, rows->layer) > 0 &&
+        gives_all(plan, *rows))
       kept.push_back(rows);
   if (kept.size() != plan.spec_heads.size()) return;
   int position = 0;

@@ -155,6 +155,7 @@ void box_rows_once(Lowering& l, const BackwardRows& step) {
   if (step.kept_position >= 0)
     l.call(Routine::kKeepCoefficientsOfBoxes,
            {Local::kGroup, neurons, number(l.plan().input_count), at(step.input_coefficients),
+            at(step.sums), Local::kErrors, Local::kAbsolute, at(step.radius), at(step.centre),
             number(step.kept_position),
             OutputStride{spec, spec ? l.plan().spec_rows : l.plan().output_count},
             given(Array::kCoefficients)});
@@ -200,7 +201,8 @@ void rows_once(Lowering& l, const BackwardRows& step) {
   if (step.kept_position >= 0)
     l.call(Routine::kKeepCoefficients,
            {neurons, Left{pairs}, number(pairs), number(l.plan().input_count),
-            at(step.input_coefficients), number(step.kept_position), given(Array::kCoefficients)});
+            at(step.input_coefficients), at(step.sums), Local::kErrors, at(step.radius),
+            at(step.centre), number(step.kept_position), given(Array::kCoefficients)});
   l.part("tighten_rows");
   l.call(Routine::kTightenRows, {neurons, Left{pairs}, number(pairs), at(step.sums), Local::kErrors,
                                  at(step.radius), at(step.below), at(step.above)});

@@ -42,7 +42,8 @@ const std::vector<Signature>& signatures() {
        " in float radius[1], inout float below[1], inout float above[1]"},
       {Routine::kKeepCoefficients, "keep_coefficients", "bf/core/bounds.h", "",
        "in int32 neurons[pairs], left count, int pairs, int inputs, in float over_inputs[inputs 2 "
-       "pairs], int position, out float kept[inputs]"},
+       "pairs], in float sums[4 pairs], row_errors errors, in float radius[1], in double centre[1]"
+       ", int position, out float kept[2 + 2 inputs]"},
       {Routine::kListLive, "list_live", "bf/core/live_neurons.h", "",
        "in any centre[n], in float radius[n], int n, out int32 live[2 + n + n / 8]"},
       {Routine::kRelax, "relax", "bf/core/relax.h", "",
@@ -97,8 +98,9 @@ const std::vector<Signature>& signatures() {
        "errors, absolute absolute, in float radius[boxes], inout float below[boxes], inout float "
        "above[boxes]"},
       {Routine::kKeepCoefficientsOfBoxes, "keep_coefficients_of_boxes", "bf/dense/boxes.h", "",
-       "group boxes, in int32 neurons[boxes], int inputs, in float over_inputs[inputs 2 boxes], "
-       "int position, stride stride, out float kept[inputs]"},
+       "group boxes, in int32 neurons[boxes], int inputs, in float over_inputs[inputs 2 boxes], in "
+       "float sums[4 boxes], row_errors errors, absolute absolute, in float radius[boxes], in "
+       "double centre[boxes], int position, stride stride, out float kept[2 + 2 inputs]"},
       {Routine::kWriteBoxes, "write_boxes", "bf/dense/boxes.h", "",
        "group boxes, int n, bool relu, in double centre[n boxes], in float below[n boxes], in "
        "float above[n boxes], stride stride, out float lower[n], out float upper[n]"},

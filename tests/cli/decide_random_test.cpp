@@ -199,6 +199,49 @@ TEST_P(DecideRandom, AgreesWithSamples) {
   EXPECT_GT(falsified, one.margin > 0 ? -1 : 5);
 }
 
+// q >= least + sum |a_k| d_k, exactly, for the lines that boxes are clipped by.
+void expect_below(const float* line, const Floats& lower, const Floats& upper,
+                  const std::vector<double>& x, const mpq_class& q) {
+  mpq_class claim = line[lower.size()];
+  for (std::size_t k = 0; k < lower.size(); ++k) {
+    const mpq_class a = line[k];
+    claim += a > 0 ? mpq_class(a * (x[k] - mpq_class(lower[k])))
+                   : mpq_class(a * (x[k] - mpq_class(upper[k])));
+  }
+  EXPECT_GE(q, claim);
+}
+
+TEST_P(DecideRandom, LinesBoundTheRows) {
+  const Question& question = *random_.question;
+  const auto inputs = static_cast<std::size_t>(GetParam().widths.front());
+  const std::size_t rows = question.property.rows.size(), line = inputs + 1;
+  Random random(GetParam().seed + 2000);
+  for (int round = 0; round < 40; ++round) {
+    Floats lower(inputs), upper(inputs);
+    for (std::size_t i = 0; i < inputs; ++i) {
+      lower[i] = std::uniform_real_distribution<float>(-1, 1)(random);
+      upper[i] = lower[i] + std::ldexp(1.0F, -static_cast<int>(random() % 12));
+    }
+    for (const auto& decider : deciders_) {
+      if (decider->engine() == nullptr) continue;
+      ASSERT_TRUE(decider->keeps);
+      Floats low(rows), high(rows), lines(2 * rows * line);
+      ASSERT_EQ(decider->engine()->coefficients(lower.data(), upper.data(), low.data(), high.data(),
+                                                lines.data(), decider->workspace,
+                                                decider->workspace_bytes),
+                BF_OK);
+      for (int k = 0; k < 10; ++k) {
+        const std::vector<double> x = random_point(random, lower, upper);
+        const std::vector<mpq_class> q = question.rows_at(x);
+        for (std::size_t row = 0; row < rows; ++row) {
+          expect_below(&lines[2 * row * line], lower, upper, x, q[row]);
+          expect_below(&lines[(2 * row + 1) * line], lower, upper, x, -q[row]);
+        }
+      }
+    }
+  }
+}
+
 // Neuron splits of the whole property: what they verify is complete, and the tree is the same for
 // any number of threads.
 TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {

@@ -43,6 +43,17 @@ struct Question {
     return test::violates(property, x, evaluate_exact(graph_, {x})[0]);
   }
 
+  // The property's rows at a point.
+  std::vector<mpq_class> rows_at(const std::vector<double>& x) const {
+    const auto y = evaluate_exact(graph_, {x})[0];
+    std::vector<mpq_class> rows;
+    for (const LinearForm& form : property.rows) {
+      mpq_class& sum = rows.emplace_back();
+      for (const auto& [k, factor] : form) sum += factor * y[k];
+    }
+    return rows;
+  }
+
  private:
   Graph graph_;
 };

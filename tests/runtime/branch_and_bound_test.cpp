@@ -73,14 +73,28 @@ struct Decision {
   std::vector<Floats> boxes;  // that were bounded: lower, then upper
 };
 
+// Writes the lines of one row in a box: [2][inputs + 1].
+using Lines = std::function<void(const float* lower, const float* upper, float* lines)>;
+
+// Lines with these coefficients that bound nothing.
+Lines idle_lines(const float* coefficients, std::size_t inputs) {
+  return [coefficients, inputs](const float*, const float*, float* lines) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      std::copy_n(coefficients, inputs, lines + side * (inputs + 1));
+      lines[side * (inputs + 1) + inputs] = -std::numeric_limits<float>::infinity();
+    }
+  };
+}
+
 struct Search {
   std::size_t batch = 4;
   std::size_t room = 256;  // open boxes
   const float* split_weights = nullptr;
-  const float* coefficients = nullptr;  // of the row in every box
+  const float* coefficients = nullptr;  // of both lines of the row in every box; they claim nothing
   const bf_budget* budget = nullptr;
   int fails_at = -1;  // the call of the bounds that fails
   bool wants_point = true;
+  Lines lines = {};  // in place of coefficients
 };
 
 constexpr float kCanary = -12345.5F;
@@ -90,11 +104,14 @@ Decision decide(const Tables& property, const Floats& lower, const Floats& upper
   const PropertyTables& tables = property.tables;
   const auto inputs = static_cast<std::size_t>(tables.inputs);
   const auto rows = static_cast<std::size_t>(tables.rows);
+  const Lines lines =
+      how.coefficients != nullptr ? idle_lines(how.coefficients, inputs) : how.lines;
+  const bool kept = lines != nullptr;
   Decision d;
   d.counterexample.assign(inputs, kCanary);
   d.result = {BF_BUDGET, 77, 77, how.wants_point ? d.counterexample.data() : nullptr};
-  const std::size_t bytes = round_bytes(inputs, rows, how.batch, how.coefficients != nullptr) +
-                            how.room * open_box_bytes(inputs);
+  const std::size_t bytes =
+      round_bytes(inputs, rows, how.batch, kept) + how.room * open_box_bytes(inputs);
   Floats memory(bytes / sizeof(float) + 8, kCanary);
   int calls = 0;
   const auto together = [&](std::size_t count, const float* low, const float* high, float* row_low,
@@ -116,15 +133,13 @@ Decision decide(const Tables& property, const Floats& lower, const Floats& upper
         box.insert(box.end(), b, b + inputs);
         d.boxes.push_back(box);
       }
-      if (how.coefficients != nullptr && low != high)
-        std::copy_n(how.coefficients, rows * inputs, coefficients + i * rows * inputs);
+      if (kept && low != high) lines(a, b, coefficients + i * rows * lines_of_row(inputs));
       row(a, b, row_low + i * rows, row_high + i * rows);
     }
     return BF_OK;
   };
-  d.status = decide_property(tables, how.split_weights, how.coefficients != nullptr, lower.data(),
-                             upper.data(), how.batch, how.budget, &d.result, &d.search,
-                             memory.data(), bytes, together);
+  d.status = decide_property(tables, how.split_weights, kept, lower.data(), upper.data(), how.batch,
+                             how.budget, &d.result, &d.search, memory.data(), bytes, together);
   for (std::size_t i = bytes / sizeof(float); i < memory.size(); ++i)
     EXPECT_EQ(memory[i], kCanary) << "written behind the memory";
   return d;
@@ -452,6 +467,108 @@ TEST(BranchAndBound, CoefficientsSayWhereToSplit) {
   EXPECT_EQ(d.search.boxes, 15U);
 }
 
+// ---- boxes that are clipped
+
+// (x_0 - 0.3)^2 + (x_1 + 0.6)^2 by intervals from 0 up, and its tangent in the middle, which lies
+// below it; -1e-6 pays for the roundings here. Of -row nothing is known.
+constexpr double kAt[] = {0.3, -0.6};
+
+double bowl_at(double x0, double x1) {
+  return (x0 - kAt[0]) * (x0 - kAt[0]) + (x1 - kAt[1]) * (x1 - kAt[1]);
+}
+
+void tangent(const float* lower, const float* upper, float* lines) {
+  double least = -1e-6, middle[2];
+  for (std::size_t k = 0; k < 2; ++k) middle[k] = 0.5 * (static_cast<double>(lower[k]) + upper[k]);
+  least += bowl_at(middle[0], middle[1]);
+  for (std::size_t k = 0; k < 2; ++k) {
+    lines[k] = static_cast<float>(2 * (middle[k] - kAt[k]));
+    least -= std::fabs(static_cast<double>(lines[k])) * (upper[k] - middle[k]);
+  }
+  lines[2] = static_cast<float>(least);
+  lines[3] = lines[4] = 0;
+  lines[5] = -std::numeric_limits<float>::infinity();
+}
+
+void bowl(const float* lower, const float* upper, float* low, float* high) {
+  float lines[6];
+  tangent(lower, upper, lines);
+  *low = lines[2];
+  *high = std::numeric_limits<float>::infinity();
+}
+
+TEST(BranchAndBound, ClippedBoxesVerifyWithFewer) {
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(-0.0001F)}}}});
+  const Decision with = decide(property, {-1, -1}, {1, 1}, bowl, {.lines = tangent});
+  const Decision without = decide(property, {-1, -1}, {1, 1}, bowl);
+  EXPECT_EQ(with.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(with.search.proven, 1);
+  EXPECT_EQ(without.result.verdict, BF_VERIFIED);
+  EXPECT_LT(2 * with.search.boxes, without.search.boxes);
+}
+
+// The row is at most 0.01 in a disc, of which every point must lie in a box that is still open:
+// those that were bounded last, as nothing is ever excluded there.
+TEST(BranchAndBound, ClippingLosesNoViolation) {
+  constexpr float kMost = 0.01F;
+  const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(kMost)}}, true}});
+  for (const std::uint64_t most : {1, 2, 3, 9, 40, 300}) {
+    const bf_budget budget = {most, nullptr, nullptr};
+    const Decision d =
+        decide(property, {-1, -1}, {1, 1}, bowl, {.batch = 1, .budget = &budget, .lines = tangent});
+    ASSERT_EQ(d.result.verdict, BF_BUDGET) << most;
+    EXPECT_LT(d.search.proven, 1);
+  }
+  // In depth: a box that was bounded has all of the disc that its parent had on that side.
+  const bf_budget budget = {300, nullptr, nullptr};
+  const Decision d =
+      decide(property, {-1, -1}, {1, 1}, bowl, {.batch = 64, .budget = &budget, .lines = tangent});
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    const double angle = std::uniform_real_distribution<double>(0, 6.2831853)(random);
+    const double r = 0.0999 * std::uniform_real_distribution<double>(0.9, 1)(random);
+    const double x[] = {kAt[0] + r * std::cos(angle), kAt[1] + r * std::sin(angle)};
+    std::size_t around = 0;
+    for (const Floats& box : d.boxes)
+      around += box[0] <= x[0] && x[0] <= box[2] && box[1] <= x[1] && x[1] <= box[3] ? 1 : 0;
+    EXPECT_GE(around, 4U) << "boxes in breadth around " << x[0] << ", " << x[1];
+  }
+}
+
+TEST(BranchAndBound, ABoxOfWhichNothingIsLeftIsClosed) {
+  const Tables property(2, {{{0}, {8}, {{{0, false, 2}, {1, true, 6}}}}});
+  // Rows x and x, whose lines are exact.
+  const Row both = [](const float* a, const float* b, float* low, float* high) {
+    low[0] = low[1] = *a;
+    high[0] = high[1] = *b;
+  };
+  const Lines exact = [](const float* a, const float* b, float* lines) {
+    for (std::size_t row = 0; row < 2; ++row) {
+      float* const to = lines + 4 * row;
+      to[0] = 1, to[1] = *a, to[2] = -1, to[3] = -*b;
+    }
+  };
+  const Decision d = decide(property, {0}, {8}, both, {.lines = exact});
+  EXPECT_EQ(d.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(d.search.boxes, 1U);
+  EXPECT_EQ(d.search.proven, 1);
+}
+
+// Lines leave the point 0 alone, where bounds of smaller boxes show that nothing is violated.
+TEST(BranchAndBound, WhatIsLeftWithoutAFloatInsideIsSplitAsItWas) {
+  const Tables property(1, {{{0}, {8}, {{at_most(1)}}}});
+  const Row row = [](const float* a, const float* b, float* low, float* high) {
+    *low = *b - *a > 2 ? 1.0F : 1.5F;
+    *high = 9;
+  };
+  const Lines lines = [](const float* a, const float* b, float* to) {
+    to[0] = 1, to[1] = *b - *a > 2 ? 1.0F : 1.5F, to[2] = -1, to[3] = -9;
+  };
+  const Decision d = decide(property, {0}, {8}, row, {.lines = lines});
+  EXPECT_EQ(d.result.verdict, BF_VERIFIED);
+  EXPECT_EQ(d.search.boxes, 7U);
+}
+
 TEST(BranchAndBound, TheSameOnEveryRun) {
   const Tables property(1, {{{-1, -1}, {1, 1}, {{at_most(0.0005F)}}}});
   const Decision a = decide(property, {-1, -1}, {1, 1}, distance(0.7F, 2));
@@ -480,16 +597,16 @@ TEST(Split, TheLargestProductOfWidthAndWeight) {
   EXPECT_EQ(split({0, 0}, {1, 2}, weights), std::pair(std::size_t{0}, 0.5F));
 }
 
-TEST(Split, TheShareOfTheLinesAndHalfThatOfTheWeights) {
-  const float first[] = {1, 0}, second[] = {0, 1}, both[] = {1, 1}, wide[] = {1, 4};
-  EXPECT_EQ(split({0, 0}, {1, 1}, second, first).first, 0U);
-  EXPECT_EQ(split({0, 0}, {1, 1}, first, second).first, 1U);
-  EXPECT_EQ(split({0, 0}, {1, 1}, second, both).first, 1U) << "1/2 and 1/2 + 1/2";
-  EXPECT_EQ(split({0, 0}, {1, 0.125F}, both, wide).first, 0U);
+TEST(Split, TheShareOfTheLinesAndThatOfTheWeights) {
+  const float first[] = {1, 0}, second[] = {0, 1}, mixed[] = {0.75F, 0.25F}, wide[] = {1, 4};
+  EXPECT_EQ(split({0, 0}, {1, 1}, mixed, second).first, 1U) << "3/4 and 1/4 + 1";
+  EXPECT_EQ(split({0, 0}, {1, 1}, first, mixed).first, 0U) << "1 + 3/4 and 1/4";
+  const float one[] = {1, 1};
+  EXPECT_EQ(split({0, 0}, {1, 0.125F}, one, wide).first, 0U);
   EXPECT_EQ(split({0, 0}, {1, 0.5F}, nullptr, wide).first, 1U);
   // The scale of neither matters.
-  const float huge[] = {1e30F, 0};
-  EXPECT_EQ(split({0, 0}, {1, 1}, huge, second).first, 1U);
+  const float huge[] = {1e30F, 2e30F};
+  EXPECT_EQ(split({0, 0}, {1, 1}, huge, first).first, 0U);
 }
 
 TEST(Split, CoefficientsThatAreNoNumbersDoNotCount) {
@@ -504,19 +621,28 @@ TEST(Split, CoefficientsThatAreNoNumbersDoNotCount) {
   EXPECT_EQ(split({0, 0}, {4, 5}, zeros, zeros).first, 1U);
 }
 
-// A clause is out when one of its rows is: the closest of it counts, of the clause that is
-// furthest.
-TEST(Split, TheRowThatDecides) {
+// A clause is out when one of its rows is: the closest counts, of each clause that is not out.
+TEST(Split, TheRowsThatDecide) {
   const VerdictTerm a = {0, false, 0}, b = {1, false, 0}, c = {2, true, 10};
   const Tables property(3, {{{0}, {1}, {{a, b}, {c}, {a}}}});
-  const auto row = [&](const Floats& lower, const Floats& upper) {
-    return deciding_row(property.tables, 0, 3, lower.data(), upper.data());
+  // Of rows 0, 1 and 2: inputs 0, 1 and 2; the scale of a row does not matter.
+  Floats lines(3 * lines_of_row(3), 0.0F);
+  for (std::size_t row = 0; row < 3; ++row) {
+    lines[row * lines_of_row(3) + row] = -std::ldexp(1.0F, static_cast<int>(9 * row));
+    lines[row * lines_of_row(3) + 4 + row] = std::ldexp(3.0F, static_cast<int>(9 * row));
+  }
+  const Floats zeros(3, 0.0F), ones(3, 2.0F);
+  const auto weights = [&](const Floats& lower, const Floats& upper) {
+    Floats one(3), made(3, kCanary);
+    weigh_lines(property.tables, 0, 3, lower.data(), upper.data(), lines.data(), 3, zeros.data(),
+                ones.data(), one.data(), made.data());
+    return made;
   };
-  EXPECT_EQ(row({-3, -2, 0}, {1, 1, 9}), 0) << "{a} lacks 3, {a, b} 2, {c} is excluded";
-  EXPECT_EQ(row({-3, -2, 0}, {1, 1, 15}), 2) << "{c} lacks 5";
-  EXPECT_EQ(row({1, -2, 0}, {2, 1, 9}), -1) << "all are excluded";
-  const Tables none(1, {{{0}, {1}, {{}}, true}});
-  EXPECT_EQ(deciding_row(none.tables, 0, 1, nullptr, nullptr), -1);
+  EXPECT_EQ(weights({-3, -2, 0}, {1, 1, 9}), Floats({1, 1, 0})) << "{c} is excluded";
+  EXPECT_EQ(weights({-3, -4, 0}, {1, 1, 15}), Floats({2, 0, 1})) << "a of both clauses, and c";
+  EXPECT_EQ(weights({1, -2, 0}, {2, 1, 9}), zeros) << "all are excluded";
+  lines[0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(weights({-3, -2, 0}, {1, 1, 9}), Floats({0, 1, 0})) << "nothing is known of a";
 }
 
 TEST(Split, InputsWithoutAFloatBetweenAreLeft) {

@@ -210,7 +210,8 @@ Called call_bounds(const Plan& plan, const Callee& callee, const Signature& sign
   std::vector<float> out_upper(boxes.size() * rows, kUpperBefore);
   std::vector<bf_status> statuses(boxes.size(), static_cast<bf_status>(-1));
   Called called;
-  if (signature.coefficients) called.coefficients.resize(boxes.size() * rows * inputs, 7777.0F);
+  if (signature.coefficients)
+    called.coefficients.resize(boxes.size() * rows * bf::lines_of_row(inputs), 7777.0F);
   engine::Arguments a;
   Arena arena = workspace_for(plan, signature, with, a.workspace_bytes);
   a.count = boxes.size();

@@ -31,11 +31,17 @@ static constexpr std::size_t open_box_bytes(std::size_t inputs) {
   return sizeof(float) * (2 * inputs + 2);
 }
 
-// What everything else takes; `kept`: with the rows' coefficients over the inputs.
+// Numbers of the two lines of a row over the inputs: core/bounds.h, keep_line.
+static constexpr std::size_t lines_of_row(std::size_t inputs) {
+  return 2 * (inputs + 1);
+}
+
+// What everything else takes; `kept`: with the rows' lines over the inputs.
 static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, std::size_t batch,
                                          bool kept) {
   return sizeof(float) *
-         (batch * (2 * inputs + 2 * rows + (kept ? rows * inputs : 0) + 3) + 3 * inputs);
+         (batch * (2 * inputs + 2 * rows + (kept ? rows * lines_of_row(inputs) : 0) + 3) +
+          (kept ? 8 : 3) * inputs);
 }
 
 }  // namespace bf

@@ -448,6 +448,18 @@ static inline int tighten_vectors(const std::int32_t* neurons, int count, int pa
   return r;
 }
 
+// What a row loses besides the terms of its sums.
+static inline double own_loss(const RowErrors& errors, float radius, double absolute) {
+  return errors.weight_relative * static_cast<double>(radius) * errors.inflate + absolute;
+}
+
+// How far below the centre a row says that its neuron, or the negative, may be.
+static inline float reach_of_row(float offset, float spread, double own, const RowErrors& errors) {
+  const double loss =
+      (static_cast<double>(spread) * errors.concretize_inflate + own) * kDoubleSlack;
+  return float_up(sub_up(loss, static_cast<double>(offset)));
+}
+
 // Turns row sums into bounds and keeps what is tighter. Row r (of +z_i) says
 //   z_i - centre_i >= offset_r - spread_r - absolute,
 // row pairs + r the same of -z_i. sums: [2][2 pairs]: offsets, spreads.
@@ -461,30 +473,43 @@ static inline void tighten_rows(const std::int32_t* neurons, int count, int pair
   int r = tighten_vectors<kNeuronLanes>(neurons, count, pairs, sums, errors, radius, below, above);
   for (; r < count; ++r) {
     const int i = neurons[r];
-    const double own =
-        errors.weight_relative * static_cast<double>(radius[i]) * errors.inflate + errors.absolute;
+    const double own = own_loss(errors, radius[i], errors.absolute);
     const auto reach = [&](int row) {
-      const double loss =
-          (static_cast<double>(sums[rows + row]) * errors.concretize_inflate + own) * kDoubleSlack;
-      return float_up(sub_up(loss, static_cast<double>(sums[row])));
+      return reach_of_row(sums[row], sums[rows + row], own, errors);
     };
     tighten_neuron(i, reach(r), reach(pairs + r), below, above);
   }
 }
 
-// For branch and bound, no bound depends on it: |a| + |a'| for the coefficients a, a' over each
-// input of the two lines that bound a row, of all neurons in the rows' list. over_inputs:
-// [inputs][2 pairs], rows as for tighten_rows. kept: null, or [neuron][inputs] from neuron
-// `position` on.
+// What branch and bound is told of a row of q = z_i or -z_i: its coefficients over the inputs, and
+// behind them a float `least` with
+//     q(x) >= least + |a_k| d_k   for every k, and for the sum over all,
+// d_k >= 0 the distance of x_k from that end of the box at which a_k x_k is least. Clipping rests
+// on it: docs/proofs/branch-and-bound.md. centre: of q. Coefficients may be infinite or NaN, least
+// is -inf then.
+static inline void keep_line(const float* over_inputs, int stride, int inputs, double centre,
+                             float reach, float* line) {
+  for (int k = 0; k < inputs; ++k) line[k] = over_inputs[std::ptrdiff_t{k} * stride];
+  line[inputs] = float_down(sub_down(centre, static_cast<double>(reach)));
+}
+
+// The lines of both rows of all neurons in the rows' list. over_inputs: [inputs][2 pairs], other
+// arguments as of tighten_rows. kept: null, or [neuron][2][inputs + 1] from neuron `position` on.
 static inline void keep_coefficients(const std::int32_t* neurons, int count, int pairs, int inputs,
-                                     const float* over_inputs, int position, float* kept) {
+                                     const float* over_inputs, const float* sums,
+                                     const RowErrors& errors, const float* radius,
+                                     const double* centre, int position, float* kept) {
   if (kept == nullptr) return;
+  const int rows = 2 * pairs;
   for (int r = 0; r < count; ++r) {
-    float* const to = kept + std::ptrdiff_t{position + neurons[r]} * inputs;
-    for (int k = 0; k < inputs; ++k) {
-      const float* const row = over_inputs + std::ptrdiff_t{k} * 2 * pairs + r;
-      to[k] = __builtin_fabsf(row[0]) + __builtin_fabsf(row[pairs]);
-    }
+    const int i = neurons[r];
+    float* const to = kept + std::ptrdiff_t{position + i} * 2 * (inputs + 1);
+    const double own = own_loss(errors, radius[i], errors.absolute);
+    const auto reach = [&](int row) {
+      return reach_of_row(sums[row], sums[rows + row], own, errors);
+    };
+    keep_line(over_inputs + r, rows, inputs, centre[i], reach(r), to);
+    keep_line(over_inputs + pairs + r, rows, inputs, -centre[i], reach(pairs + r), to + inputs + 1);
   }
 }
 

@@ -300,17 +300,30 @@ BF_ROUTINE tighten_boxes(const BoxRows<kBoxes>& rows, int round, const std::int3
   }
 }
 
-// keep_coefficients of a round: its `neurons`, one per box. kept: null, or of each box `stride`
-// neurons.
+// keep_coefficients of a round: its `neurons`, one per box; errors and absolute as of
+// tighten_boxes. kept: null, or of each box `stride` neurons.
 template <int kBoxes>
 static inline void keep_coefficients_of_boxes(const BoxGroup<kBoxes>& group,
                                               const std::int32_t* neurons, int inputs,
-                                              const float* over_inputs, int position,
-                                              std::size_t stride, float* kept) {
+                                              const float* over_inputs, const float* sums,
+                                              const RowErrors& errors, const double* absolute,
+                                              const float* radius, const double* centre,
+                                              int position, std::size_t stride, float* kept) {
   if (kept == nullptr) return;
-  for (int b = 0; b < group.used; ++b)
-    keep_coefficients(neurons + b, 1, kBoxes, inputs, over_inputs + b, position,
-                      kept + group.box[b] * stride * static_cast<std::size_t>(inputs));
+  constexpr int kRows = 2 * kBoxes;
+  const std::ptrdiff_t line = inputs + 1;
+  for (int b = 0; b < group.used; ++b) {
+    const std::ptrdiff_t at = std::ptrdiff_t{neurons[b]} * kBoxes + b;
+    float* const to =
+        kept +
+        (static_cast<std::ptrdiff_t>(group.box[b] * stride) + position + neurons[b]) * 2 * line;
+    const double own = own_loss(errors, radius[at], absolute[b]);
+    const auto reach = [&](int row) {
+      return reach_of_row(sums[row], sums[kRows + row], own, errors);
+    };
+    keep_line(over_inputs + b, kRows, inputs, centre[at], reach(b), to);
+    keep_line(over_inputs + kBoxes + b, kRows, inputs, -centre[at], reach(kBoxes + b), to + line);
+  }
 }
 
 // ---- to the caller: arrays of `stride` numbers per box, from the position of the head in them

@@ -3,6 +3,7 @@
 #include "bf.h"
 #include "bf/contract/integers.h"
 #include "bf/contract/workspace.h"
+#include "bf/search/clip.h"
 #include "bf/search/splits.h"
 #include "bf/search/verdict.h"
 
@@ -57,10 +58,16 @@ struct Branches {
   float* round_upper;
   float* row_lower;  // [batch][rows]
   float* row_upper;
-  float* coefficients;         // [batch][rows][inputs], or null
+  float* coefficients;         // [batch][rows][2][inputs + 1], the rows' lines, or null
   float* round_shares;         // [batch]
   std::uint32_t* round_cases;  // [batch]
   bf_status* statuses;         // [batch]
+
+  // Of the box that is judged, each [inputs]; null without lines.
+  float* clip_lower;
+  float* clip_upper;
+  float* line_weights;
+  ClipMemory clip;
 
   std::int32_t next_case;  // the first whose box has not been looked at
   bool unsplittable;       // there was an open box with no float inside
@@ -73,7 +80,7 @@ static inline void copy_numbers(const float* from, std::size_t count, float* to)
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-// Puts the two halves of box i of the round on the stack. A real number of the box lies in one of
+// Puts the two halves of box i of the round on the stack. A real point of the box lies in one of
 // them: both are closed, and share the middle.
 static inline void push_halves(Branches& b, std::size_t i, std::uint32_t clause, std::size_t input,
                                float middle) {
@@ -110,7 +117,34 @@ static inline bool begin_run(Branches& b, std::uint32_t index, const float* lowe
   return true;
 }
 
-// Drops box i of the round when its rows exclude all clauses of its case, else splits it.
+// What becomes of a box that rows do not exclude.
+enum class Leaves : unsigned char { kNothing, kHalves, kAll };
+
+// Shrinks box i of the round to what its rows' lines leave of the clauses, and says where that is
+// to be split. kNothing: they leave nothing. kAll: no float lies inside of what they leave, and the
+// box is as it was.
+static inline Leaves clip_and_choose(Branches& b, std::size_t i, std::uint32_t clause,
+                                     std::uint32_t end, std::size_t* input, float* middle) {
+  float* const lower = b.round_lower + i * b.inputs;
+  float* const upper = b.round_upper + i * b.inputs;
+  const float* const row_lower = b.row_lower + i * b.rows;
+  const float* const row_upper = b.row_upper + i * b.rows;
+  const float* const lines = b.coefficients + i * b.rows * lines_of_row(b.inputs);
+  if (!clip_box(*b.property, clause, end, row_lower, row_upper, lines, b.inputs, lower, upper,
+                b.clip, b.clip_lower, b.clip_upper))
+    return Leaves::kNothing;
+  weigh_lines(*b.property, clause, end, row_lower, row_upper, lines, b.inputs, b.clip_lower,
+              b.clip_upper, b.clip.lower, b.line_weights);
+  if (!choose_split(b.inputs, b.line_weights, b.split_weights, b.clip_lower, b.clip_upper, input,
+                    middle))
+    return Leaves::kAll;
+  copy_numbers(b.clip_lower, b.inputs, lower);
+  copy_numbers(b.clip_upper, b.inputs, upper);
+  return Leaves::kHalves;
+}
+
+// Drops box i of the round when its rows exclude all clauses of its case, else splits what lines
+// leave of it.
 static inline void judge_box(Branches& b, std::size_t i) {
   const PropertyTables& property = *b.property;
   const std::uint32_t index = b.round_cases[i];
@@ -131,11 +165,13 @@ static inline void judge_box(Branches& b, std::size_t i) {
       b.points.urgent = begin_run(b, index, lower, upper);
   std::size_t input = 0;
   float middle = 0;
-  const std::int32_t row = b.kept ? deciding_row(property, clause, end, row_lower, row_upper) : -1;
-  const float* const coefficients =
-      row < 0 ? nullptr : b.coefficients + (i * b.rows + static_cast<std::size_t>(row)) * b.inputs;
-  const bool split =
-      choose_split(b.inputs, coefficients, b.split_weights, lower, upper, &input, &middle);
+  const Leaves left = b.kept ? clip_and_choose(b, i, clause, end, &input, &middle) : Leaves::kAll;
+  if (left == Leaves::kNothing) {
+    b.search.proven += b.round_shares[i];
+    return;
+  }
+  const bool split = left == Leaves::kHalves || choose_split(b.inputs, nullptr, b.split_weights,
+                                                             lower, upper, &input, &middle);
   if (split) {
     push_halves(b, i, clause, input, middle);
   } else if (!b.unsplittable) {
@@ -268,7 +304,13 @@ static inline bool share_out(Branches& b, void* memory, std::size_t bytes) {
   b.round_upper = take(b.batch * b.inputs);
   b.row_lower = take(b.batch * b.rows);
   b.row_upper = take(b.batch * b.rows);
-  b.coefficients = b.kept ? take(b.batch * b.rows * b.inputs) : nullptr;
+  b.coefficients = b.kept ? take(b.batch * b.rows * lines_of_row(b.inputs)) : nullptr;
+  if (b.kept) {
+    b.clip_lower = take(b.inputs);
+    b.clip_upper = take(b.inputs);
+    b.line_weights = take(b.inputs);
+    b.clip = {take(b.inputs), take(b.inputs)};
+  }
   b.round_shares = take(b.batch);
   b.round_cases = reinterpret_cast<std::uint32_t*>(take(b.batch));
   b.statuses = reinterpret_cast<bf_status*>(take(b.batch));
@@ -324,8 +366,8 @@ static inline void name_open_box(Branches& b) {
 // BF_UNKNOWN (a box with no float inside was left undecided) and BF_BUDGET (no more boxes allowed,
 // or no room for more). together(count, lower, upper, row_lower, row_upper, coefficients, statuses)
 // bounds C y on at most `batch` boxes and, where not null, writes coefficients
-// [count][rows][inputs], see keep_coefficients(); never null for boxes when `kept`. memory: at
-// least round_bytes + 2 open_box_bytes, aligned for float; the rest is for more open boxes.
+// [count][rows][2][inputs + 1], see keep_coefficients(); never null for boxes when `kept`. memory:
+// at least round_bytes + 2 open_box_bytes, aligned for float; the rest is for more open boxes.
 //
 // Verified is a proof: the boxes of all cases have been replaced by halves that cover them, over
 // and over, until each was excluded. Falsified is one as in verify_property.

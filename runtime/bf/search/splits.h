@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bf/contract/integers.h"
+#include "bf/contract/workspace.h"
 #include "bf/search/verdict.h"
 
 // Where branch and bound splits a box: docs/proofs/branch-and-bound.md. No verdict depends on
@@ -26,24 +27,6 @@ static inline std::int32_t closest_row(const PropertyTables& property, std::uint
   return closest;
 }
 
-// The row that decides where a box is split: of the clause that is not excluded and furthest from
-// it. -1 when no such clause has conditions on rows.
-static inline std::int32_t deciding_row(const PropertyTables& property, std::uint32_t begin,
-                                        std::uint32_t end, const float* row_lower,
-                                        const float* row_upper) {
-  std::int32_t row = -1;
-  float most = 0;
-  for (std::uint32_t j = begin; j < end; ++j) {
-    if (is_excluded(property, j, row_lower, row_upper)) continue;
-    float lack = 0;
-    const std::int32_t one = closest_row(property, j, row_lower, row_upper, &lack);
-    if (one < 0 || (row >= 0 && !(lack > most))) continue;
-    row = one;
-    most = lack;
-  }
-  return row;
-}
-
 // 1 over the sum of factor times half the width; 0 when that is no number, or infinite.
 static inline float inverse_of_sum(std::size_t inputs, const float* factor, const float* lower,
                                    const float* upper) {
@@ -53,19 +36,42 @@ static inline float inverse_of_sum(std::size_t inputs, const float* factor, cons
   return inverse > 0 && inverse < __builtin_inff() ? inverse : 0;
 }
 
+// What each input does to the rows that decide whether the box is excluded: of each clause
+// begin .. end that is not, the row that comes closest to excluding it; of that row the magnitudes
+// of both lines' coefficients, in shares of what all inputs do in [lower, upper], so that no clause
+// counts for more than another. lines: as of clip.h. Writes 0 where nothing is known.
+static inline void weigh_lines(const PropertyTables& property, std::uint32_t begin,
+                               std::uint32_t end, const float* row_lower, const float* row_upper,
+                               const float* lines, std::size_t inputs, const float* lower,
+                               const float* upper, float* one, float* weights) {
+  for (std::size_t i = 0; i < inputs; ++i) weights[i] = 0;
+  for (std::uint32_t j = begin; j < end; ++j) {
+    if (is_excluded(property, j, row_lower, row_upper)) continue;
+    float lack = 0;
+    const std::int32_t row = closest_row(property, j, row_lower, row_upper, &lack);
+    if (row < 0) continue;
+    const float* const below = lines + static_cast<std::size_t>(row) * lines_of_row(inputs);
+    const float* const above = below + inputs + 1;
+    for (std::size_t i = 0; i < inputs; ++i)
+      one[i] = __builtin_fabsf(below[i]) + __builtin_fabsf(above[i]);
+    const float inverse = inverse_of_sum(inputs, one, lower, upper);
+    if (inverse > 0)
+      for (std::size_t i = 0; i < inputs; ++i) weights[i] += one[i] * inverse;
+  }
+}
+
 // The input to split a box at, and the float there; false when no input has one between its ends.
 //
-// Taken is the largest share of what the inputs do to a row: of the coefficients of its lines times
-// widths, plus half of the share of weights times widths. The first is what matters in this box,
-// the second keeps every input in view. coefficients, weights: [inputs], not negative, or null;
-// without both the largest width counts.
+// Taken is the largest share of what the inputs do to the rows: of the coefficients of lines times
+// widths, plus the share of weights times widths. The first is what matters in this box, the second
+// keeps every input in view. coefficients, weights: [inputs], not negative, or null; without both
+// the largest width counts.
 static inline bool choose_split(std::size_t inputs, const float* coefficients, const float* weights,
                                 const float* lower, const float* upper, std::size_t* input,
                                 float* middle) {
   const float of_lines =
       coefficients != nullptr ? inverse_of_sum(inputs, coefficients, lower, upper) : 0;
-  const float of_weights =
-      weights != nullptr ? 0.5f * inverse_of_sum(inputs, weights, lower, upper) : 0;
+  const float of_weights = weights != nullptr ? inverse_of_sum(inputs, weights, lower, upper) : 0;
   float largest = -1;
   for (std::size_t i = 0; i < inputs; ++i) {
     const float x = 0.5f * lower[i] + 0.5f * upper[i];

@@ -58,7 +58,7 @@ TEST(Coefficients, OnlyWhereThereAreSuchRows) {
       << "of the rows before slopes are optimised";
   EXPECT_FALSE(keeps([](PlannerConfig& c) { c.method = Method::kForward; }));
   EXPECT_FALSE(keeps([](PlannerConfig& c) { c.workers = 2; }));
-  EXPECT_FALSE(keeps([](PlannerConfig& c) { c.batch = 1 << 16; })) << "2.5 MiB";
+  EXPECT_FALSE(keeps([](PlannerConfig& c) { c.batch = 1 << 19; })) << "48 MiB";
   EXPECT_FALSE(keeps([](PlannerConfig& c) { c.disabled_passes = {"keep-coefficients"}; }));
   EXPECT_FALSE(keeps([](PlannerConfig& c) {
     c.batch = 64;
