@@ -31,6 +31,10 @@ std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t claus
   return terms;
 }
 
+NodeShape shape_of(const SplitNetwork& network, std::size_t terms) {
+  return {network.is_function(), network.functions(), terms};
+}
+
 std::size_t clauses_of(const VerdictTables& tables) {
   return tables.clause_terms.size() - 1;
 }
@@ -57,7 +61,7 @@ class NeuronSearch::Worker final : public tree::TreeWorker {
     for (const tree::Node& node : nodes)
       nodes_.push_back(node.state.empty()
                            ? splitter_->root()
-                           : read_node(node, network_->open(), splitter_->terms().size()));
+                           : read_node(node, shape_of(*network_, splitter_->terms().size())));
     splitter_->expand(nodes_, results_);
     out.assign(nodes.size(), {});
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -124,7 +128,7 @@ bool NeuronSearch::prepare(std::uint32_t root) {
 }
 
 std::string NeuronSearch::identity() {
-  std::string text = "neurons";
+  std::string text = "neurons and ranges";
   for (std::size_t index = 0; index < cases().count(); ++index) {
     const std::uint32_t first = cases().tables().case_clauses[index];
     if (first == cases().tables().case_clauses[index + 1]) continue;
@@ -143,7 +147,7 @@ std::string NeuronSearch::identity() {
 const char* NeuronSearch::fault_of(const tree::Node& node) {
   if (node.root >= clauses_of(cases().tables())) return "a clause that the property does not have";
   if (!prepare(node.root)) return "a node of a network that is too large";
-  return node_fault(node, network_->open(), terms_of(cases().tables(), node.root).size());
+  return node_fault(node, shape_of(*network_, terms_of(cases().tables(), node.root).size()));
 }
 
 NeuronTotals NeuronSearch::totals() const {

@@ -20,7 +20,8 @@ struct NeuronTotals {
   double seconds = 0;
 };
 
-// Whether the plan's network is one whose neurons can be split: affine layers and ReLUs.
+// Whether the plan's network is one whose neurons can be split: affine layers, ReLUs and
+// functions.
 bool has_neuron_splits(const Plan& plan);
 
 // Keeps neurons on one side of 0: root k is clause k of the cases' tables. See

@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "aot/engine/function_views.h"
 #include "bf/sums/row_windows.h"
-#include "planner/functions/function_table.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
-#include "runtime/bf/functions/function_table.h"
 
 namespace bf_aot::engine {
 
@@ -28,17 +27,12 @@ class Constants {
   explicit Constants(const Plan& plan);
 
   const void* table(const calls::Table& table) const;
-  const bf::FunctionView* function(const Function& function);
+  const bf::FunctionView* function(const Function& function) { return functions_.of(function); }
   // Element i of the view is element table[i] of what it views.
   const std::int32_t* sources(const StridedView& view);
   std::int64_t bytes() const { return static_cast<std::int64_t>(blob_bytes_); }
 
  private:
-  struct FunctionMemory {
-    FunctionTable table;
-    std::vector<bf::FunctionRun> runs;
-    bf::FunctionView view;
-  };
   struct Free {
     void operator()(std::byte* memory) const;
   };
@@ -46,7 +40,7 @@ class Constants {
   std::unique_ptr<std::byte, Free> blob_;
   std::size_t blob_bytes_ = 0;
   std::map<std::tuple<LayerId, int, TableKind>, std::int64_t> tables_;  // offsets
-  std::vector<std::pair<Function, std::unique_ptr<FunctionMemory>>> functions_;
+  FunctionViews functions_;
   std::vector<std::pair<StridedView, std::unique_ptr<std::vector<std::int32_t>>>> sources_;
 };
 

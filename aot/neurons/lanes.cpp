@@ -3,112 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aot/neurons/clones.h"
+#include "aot/neurons/relu_lanes.h"
 
 namespace bf_aot::cli {
 namespace {
 
 using Phase = SplitNetwork::Phase;
 
-// One number of all lanes, and what comparisons of them give.
-using Floats = float __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-using Ints = std::int32_t __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-
-// Adam with the largest gradient in place of the root of a mean square (AdaMax; Kingma and Ba,
-// 2015).
+// Rates of steps, see Ascent.
 constexpr float kRate = 0.1F, kDecay = 0.97F;
-constexpr float kMean = 0.9F, kFade = 0.999F;
-
-constexpr float kSlopeUnit = 1.0F / 255;
-
-struct OpenNeuron {
-  float lower, upper, bias, scale;
-};
-
-// Coefficients over a -> over z, and what the bound gains, of one open neuron.
-BF_CLONES void pass_open(const OpenNeuron& n, const float* over_a, const float* choice,
-                         const std::int32_t* phase, float* over_z, float* bounds) {
-  const auto a = *reinterpret_cast<const Floats*>(over_a);
-  const auto c = *reinterpret_cast<const Floats*>(choice);
-  const auto p = *reinterpret_cast<const Ints*>(phase);
-  const float slope = n.upper / (n.upper - n.lower);
-  const Floats multiplier = c * n.scale;
-  const Floats free = a >= 0 ? a * c : a * slope;
-  const Floats split = p > 0 ? a - multiplier : multiplier;
-  const Floats z = p == 0 ? free : split;
-  const Floats zero = {};
-  const Floats offset = (p == 0) & (a < 0) ? a * (-slope * n.lower) : zero;
-  *reinterpret_cast<Floats*>(over_z) = z;
-  *reinterpret_cast<Floats*>(bounds) += z * n.bias + offset;
-}
-
-BF_CLONES void pass_linear(float bias, const float* over_a, float* over_z, float* bounds) {
-  const auto a = *reinterpret_cast<const Floats*>(over_a);
-  *reinterpret_cast<Floats*>(over_z) = a;
-  *reinterpret_cast<Floats*>(bounds) += a * bias;
-}
-
-// x where a lane's bound is least, and what the bound is there.
-BF_CLONES void to_corner(float lower, float upper, const float* coefficient, float* x,
-                         float* bounds) {
-  const auto a = *reinterpret_cast<const Floats*>(coefficient);
-  const Floats zero = {};
-  const Floats at = a >= 0 ? zero + lower : zero + upper;
-  *reinterpret_cast<Floats*>(x) = at;
-  *reinterpret_cast<Floats*>(bounds) += a * at;
-}
-
-// The activation that a lane's own lines make of z.
-inline void line_value(const OpenNeuron& n, const Floats& a, const Floats& z, const Floats& c,
-                       const Ints& p, Floats& value) {
-  const float slope = n.upper / (n.upper - n.lower);
-  const Floats zero = {};
-  const Floats free = a >= 0 ? z * c : (z - n.lower) * slope;
-  value = p == 0 ? free : (p > 0 ? z : zero);
-}
-
-// rates: of each lane.
-BF_CLONES void step_open(const OpenNeuron& n, const float* rates, const float* over_a,
-                         const float* z_at, const std::int32_t* phase, float* choice, float* mean,
-                         float* largest, float* a_at) {
-  const auto a = *reinterpret_cast<const Floats*>(over_a);
-  const auto z = *reinterpret_cast<const Floats*>(z_at);
-  auto c = *reinterpret_cast<const Floats*>(choice);
-  const auto p = *reinterpret_cast<const Ints*>(phase);
-  line_value(n, a, z, c, p, *reinterpret_cast<Floats*>(a_at));
-  const Floats zero = {};
-  const Floats scaled = z * n.scale;
-  const Floats of_slope = a > 0 ? a * z : zero;
-  const Floats gradient = p == 0 ? of_slope : (p > 0 ? -scaled : scaled);
-  const Floats m = kMean * *reinterpret_cast<const Floats*>(mean) + (1 - kMean) * gradient;
-  const Floats faded = kFade * *reinterpret_cast<const Floats*>(largest);
-  const Floats size = gradient < 0 ? -gradient : gradient;
-  const Floats v = size > faded ? size : faded;
-  *reinterpret_cast<Floats*>(mean) = m;
-  *reinterpret_cast<Floats*>(largest) = v;
-  c += v > 0 ? *reinterpret_cast<const Floats*>(rates) * m / v : zero;
-  // NaN too becomes 0.
-  c = c > 0 ? c : zero;
-  c = (p == 0) & (c > 1) ? zero + 1 : c;
-  *reinterpret_cast<Floats*>(choice) = c;
-}
-
-BF_CLONES void measure_open(const OpenNeuron& n, const float* over_a, const float* z_at,
-                            const std::int32_t* phase, const float* choice, float* a_at,
-                            float* gain, float* gap) {
-  const auto a = *reinterpret_cast<const Floats*>(over_a);
-  const auto z = *reinterpret_cast<const Floats*>(z_at);
-  const auto p = *reinterpret_cast<const Ints*>(phase);
-  Floats value;
-  line_value(n, a, z, *reinterpret_cast<const Floats*>(choice), p, value);
-  *reinterpret_cast<Floats*>(a_at) = value;
-  const float slope = n.upper / (n.upper - n.lower);
-  const Floats zero = {};
-  const Floats offset = a < 0 ? a * (slope * n.lower) : zero;
-  *reinterpret_cast<Floats*>(gain) = p == 0 ? offset : zero;
-  const Floats loss = a * ((z > 0 ? z : zero) - value);
-  *reinterpret_cast<Floats*>(gap) = p == 0 ? (loss > 0 ? loss : zero) : zero;
-}
+// Of rows, which begin near their best choices and have few steps.
+constexpr float kRowRate = 0.05F, kRowDecay = 0.7F;
 
 void fill_lanes(float value, float* to) {
   std::fill_n(to, kLanes, value);
@@ -124,8 +29,21 @@ NodeLanes::NodeLanes(const SplitNetwork& network, const std::vector<SplitTerm>& 
       input_coefficients_(at_lanes(network.inputs())),
       input_(at_lanes(network.inputs())) {
   const std::size_t open = at_lanes(network.open());
-  for (auto* each : {&choice_, &mean_, &largest_, &gains_, &gaps_}) each->resize(open);
+  for (auto* each : {&choice_, &mean_, &largest_, &gains_, &gaps_, &lower_, &ratio_})
+    each->resize(open);
+  low_.resize(open);
+  high_.resize(open);
   phase_.resize(open);
+  functions_.resize(at_lanes(network.functions()));
+  for (std::size_t i = 0; i < network.open(); ++i) {
+    const auto& layer = network.layer_of(i);
+    if (layer.function != nullptr) {
+      const auto j = static_cast<std::size_t>(network.place_of(i).second);
+      slopes_on_box_.push_back(slopes_on(*layer.function, layer.lower[j], layer.upper[j]));
+      on_box_.push_back(interval_of(*layer.function, layer.lower[j], layer.upper[j]));
+    }
+    for (std::size_t p = 0; p < kLanes; ++p) clear(p, i);
+  }
   std::size_t widest = 0;
   for (const auto& layer : network.layers()) {
     const std::size_t size = at_lanes(layer.size());
@@ -149,30 +67,33 @@ std::vector<float> NodeLanes::mean_coefficients() const {
   return means;
 }
 
-void NodeLanes::load(std::size_t lane, const SplitNode& node, const NeuronSplit* another) {
-  frozen_[lane] = false;
-  for (std::size_t i = 0; i < network_.open(); ++i) {
-    const std::size_t at = at_lanes(i) + lane;
-    choice_[at] = static_cast<float>(node.slopes[i]) * kSlopeUnit;
-    phase_[at] = 0;
-    mean_[at] = largest_[at] = 0;
-  }
-  const auto split = [&](const NeuronSplit& each) {
-    const std::size_t at = at_lanes(each.open) + lane;
-    phase_[at] = each.positive ? 1 : -1;
-    choice_[at] = each.multiplier;
-  };
-  for (const NeuronSplit& each : node.splits) split(each);
-  if (another != nullptr) split(*another);
-  for (std::size_t t = 0; t < terms_.size(); ++t) weights_[at_lanes(t) + lane] = node.weights[t];
+OpenNeuron NodeLanes::open_neuron(std::size_t i, std::size_t j, std::size_t own) const {
+  return {static_cast<float>(network_.layers()[i].bias[j]), scales_[i], lower_.data() + own,
+          ratio_.data() + own, phase_.data() + own};
 }
 
-void NodeLanes::store(std::size_t lane, SplitNode& node) const {
-  for (std::size_t i = 0; i < network_.open(); ++i)
-    if (const std::size_t at = at_lanes(i) + lane; phase_[at] == 0)
-      node.slopes[i] = static_cast<std::uint8_t>(std::lround(choice_[at] / kSlopeUnit));
-  for (NeuronSplit& each : node.splits) each.multiplier = choice_[at_lanes(each.open) + lane];
-  for (std::size_t t = 0; t < terms_.size(); ++t) node.weights[t] = weights_[at_lanes(t) + lane];
+std::pair<double, double> NodeLanes::range_of(std::size_t open, std::size_t lane) const {
+  const std::size_t at = at_lanes(open) + lane;
+  return {low_[at], high_[at]};
+}
+
+std::optional<double> NodeLanes::point_of(std::size_t open, std::size_t lane) const {
+  const auto& layer = network_.layer_of(open);
+  if (layer.function == nullptr) {
+    if (is_split(open, lane)) return std::nullopt;
+    return 0;
+  }
+  return functions_[at_lanes(network_.function_of(open)) + lane].of_z.point;
+}
+
+std::optional<FunctionPiece> NodeLanes::piece_of(std::size_t open, std::size_t lane) const {
+  const auto& layer = network_.layer_of(open);
+  if (layer.function == nullptr) {
+    if (!is_split(open, lane)) return std::nullopt;
+    return FunctionPiece{is_positive(open, lane) ? 1.0 : 0.0, 0};
+  }
+  const auto [low, high] = range_of(open, lane);
+  return piece_on(*layer.function, low, high);
 }
 
 const NodeLanes::Lane& NodeLanes::bound() {
@@ -198,17 +119,25 @@ const NodeLanes::Lane& NodeLanes::bound() {
     std::size_t open = layer.first_open;
     for (std::size_t j = 0; j < layer.size(); ++j) {
       const std::size_t at = at_lanes(j);
+      const auto bias = static_cast<float>(layer.bias[j]);
       if (layer.phase[j] == Phase::kLinear) {
-        pass_linear(static_cast<float>(layer.bias[j]), over_a + at, over_z + at, bounds_.data());
+        pass_linear(bias, over_a + at, over_z + at, bounds_.data());
         continue;
       }
-      const OpenNeuron neuron = {static_cast<float>(layer.lower[j]),
-                                 static_cast<float>(layer.upper[j]),
-                                 static_cast<float>(layer.bias[j]), scales_[i]};
-      const std::size_t own = at_lanes(open++);
-      pass_open(neuron, over_a + at, choice_.data() + own, phase_.data() + own, over_z + at,
-                bounds_.data());
+      const std::size_t number = open++, own = at_lanes(number);
+      if (layer.function != nullptr)
+        FunctionLanes(*layer.function, &function(network_.function_of(number), 0), lanes_in_use_)
+            .pass(bias, scales_[i], over_a + at, over_z + at, bounds_.data());
+      else
+        pass_open(open_neuron(i, j, own), over_a + at, choice_.data() + own, over_z + at,
+                  bounds_.data());
     }
+    for (std::size_t p = 0; p < kLanes; ++p)
+      if (objectives_[p] && objectives_[p]->layer == i) {
+        over_z[at_lanes(objectives_[p]->place) + p] += objectives_[p]->factor;
+        bounds_[p] +=
+            objectives_[p]->factor * static_cast<float>(layer.bias[objectives_[p]->place]);
+      }
     for (const auto& part : layer.parts)
       part.backward.add_product(over_z, coefficients(part.source).data());
   }
@@ -218,16 +147,29 @@ const NodeLanes::Lane& NodeLanes::bound() {
   return bounds_;
 }
 
+InputPlane NodeLanes::plane(std::size_t lane) const {
+  InputPlane made;
+  made.constant = bounds_[lane];
+  for (std::size_t k = 0; k < network_.inputs(); ++k) {
+    const std::size_t at = at_lanes(k) + lane;
+    made.coefficients.push_back(input_coefficients_[at]);
+    made.constant -= input_coefficients_[at] * input_[at];
+  }
+  return made;
+}
+
 NodeLanes::Lane NodeLanes::rates_of(int step) const {
   Lane rates;
   for (std::size_t p = 0; p < kLanes; ++p)
-    rates[p] = frozen_[p] ? 0 : kRate * std::pow(kDecay, static_cast<float>(step));
+    rates[p] = frozen_[p]       ? 0
+               : objectives_[p] ? kRowRate * std::pow(kRowDecay, static_cast<float>(step))
+                                : kRate * std::pow(kDecay, static_cast<float>(step));
   return rates;
 }
 
 void NodeLanes::forward(Pass pass, int step) {
   const auto& layers = network_.layers();
-  const float unbias = 1 / (1 - std::pow(kMean, static_cast<float>(step + 1)));
+  const float unbias = 1 / (1 - std::pow(Ascent::kMean, static_cast<float>(step + 1)));
   Lane rates = rates_of(step);
   for (float& each : rates) each *= unbias;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -244,30 +186,65 @@ void NodeLanes::forward(Pass pass, int step) {
         std::copy_n(z + at, kLanes, a + at);
         continue;
       }
-      const OpenNeuron neuron = {static_cast<float>(layer.lower[j]),
-                                 static_cast<float>(layer.upper[j]),
-                                 static_cast<float>(layer.bias[j]), scales_[i]};
-      const std::size_t own = at_lanes(open++);
-      const float* const over_a = over_a_[i].data() + at;
-      if (pass == Pass::kAscend)
-        step_open(neuron, rates.data(), over_a, z + at, phase_.data() + own, choice_.data() + own,
-                  mean_.data() + own, largest_.data() + own, a + at);
-      else if (pass == Pass::kMeasure)
-        measure_open(neuron, over_a, z + at, phase_.data() + own, choice_.data() + own, a + at,
-                     gains_.data() + own, gaps_.data() + own);
+      const std::size_t number = open++;
+      if (layer.function != nullptr)
+        forward_function(i, j, number, pass, rates);
       else
-        for (std::size_t p = 0; p < kLanes; ++p) a[at + p] = std::max(z[at + p], 0.0F);
+        forward_open(i, j, number, pass, rates);
     }
+  }
+}
+
+void NodeLanes::forward_open(std::size_t i, std::size_t j, std::size_t number, Pass pass,
+                             const Lane& rates) {
+  const std::size_t at = at_lanes(j), own = at_lanes(number);
+  const float* const over_a = over_a_[i].data() + at;
+  const float* const z = z_[i].data() + at;
+  float* const a = a_[i].data() + at;
+  switch (pass) {
+    case Pass::kAscend:
+      step_open(open_neuron(i, j, own), rates.data(), over_a, z, choice_.data() + own,
+                mean_.data() + own, largest_.data() + own, a);
+      break;
+    case Pass::kMeasure:
+      measure_open(open_neuron(i, j, own), over_a, z, choice_.data() + own, a, gains_.data() + own,
+                   gaps_.data() + own);
+      break;
+    case Pass::kTrue:
+      for (std::size_t p = 0; p < kLanes; ++p) a[p] = std::max(z[p], 0.0F);
+      break;
+  }
+}
+
+void NodeLanes::forward_function(std::size_t i, std::size_t j, std::size_t number, Pass pass,
+                                 const Lane& rates) {
+  const std::size_t at = at_lanes(j), own = at_lanes(number);
+  const float* const over_a = over_a_[i].data() + at;
+  const float* const z = z_[i].data() + at;
+  float* const a = a_[i].data() + at;
+  FunctionLanes lanes(*network_.layers()[i].function, &function(network_.function_of(number), 0),
+                      lanes_in_use_);
+  switch (pass) {
+    case Pass::kAscend:
+      lanes.step(scales_[i], rates, over_a, z, a);
+      break;
+    case Pass::kMeasure:
+      lanes.measure(over_a, z, a, gains_.data() + own, gaps_.data() + own);
+      break;
+    case Pass::kTrue:
+      lanes.evaluate(z, a);
+      break;
   }
 }
 
 void NodeLanes::ascend(int step) {
   forward(Pass::kAscend, step);
-  if (terms_.size() < 2) return;
+  const bool rows = std::ranges::any_of(objectives_, [](const auto& of) { return of.has_value(); });
+  if (terms_.size() < 2 && !rows) return;
   // Weights of terms that hold by less at the point grow; their sum stays 1.
   const Lane rates = rates_of(step);
   for (std::size_t p = 0; p < kLanes; ++p) {
-    if (frozen_[p]) continue;
+    if (frozen_[p] || (terms_.size() < 2 && !objectives_[p])) continue;
     std::vector<float> lack;
     float most = 0, sum = 0;
     for (const SplitTerm& term : terms_) {
@@ -283,6 +260,7 @@ void NodeLanes::ascend(int step) {
       weight = std::max(0.0F, weight + rates[p] * lack[t] / most);
       sum += weight;
     }
+    if (objectives_[p]) continue;
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       float& weight = weights_[at_lanes(t) + p];
       weight = sum > 0 ? weight / sum : 1 / static_cast<float>(terms_.size());
@@ -312,95 +290,6 @@ std::array<bool, kLanes> NodeLanes::violated() {
       all[p] = all[p] && term.sign * (row[p] - static_cast<float>(term.threshold)) < 0;
   }
   return all;
-}
-
-// Proof: docs/proofs/neuron-splits.md, whose names these are.
-std::array<bool, kLanes> NodeLanes::prove() {
-  const auto& layers = network_.layers();
-  const double unit = 0x1p-52 * network_.roundings();  // gamma, twice
-  std::array<double, kLanes> bound = {}, size = {}, paid = {};
-  std::array<bool, kLanes> proven = {};
-  for (auto& each : proven_over_a_) std::fill(each.begin(), each.end(), 0.0);
-  std::fill(proven_over_input_.begin(), proven_over_input_.end(), 0.0);
-  const auto add = [&](std::size_t lane, double number) {
-    bound[lane] += number;
-    size[lane] += std::fabs(number);
-  };
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const SplitTerm& term = terms_[t];
-    const auto [at, place] = network_.rows()[static_cast<std::size_t>(term.row)];
-    const auto row = static_cast<std::size_t>(place);
-    const auto& layer = layers[static_cast<std::size_t>(at)];
-    double* const to = proven_over_a_[static_cast<std::size_t>(at)].data() + at_lanes(row);
-    const double most = std::max(std::fabs(layer.lower[row]), std::fabs(layer.upper[row]));
-    // The first term of a row that no layer reads is exact: nothing is added to it.
-    bool added = layer.is_read;
-    for (std::size_t other = 0; other < t; ++other) added = added || terms_[other].row == term.row;
-    for (std::size_t p = 0; p < kLanes; ++p) {
-      const double weight = static_cast<double>(weights_[at_lanes(t) + p]);
-      if (weight > 0) proven[p] = true;  // so far: a sum without terms says nothing
-      const double signed_weight = static_cast<double>(term.sign) * weight;
-      if (added) paid[p] += unit * weight * most;
-      to[p] += signed_weight;
-      add(p, -(signed_weight * term.threshold));
-    }
-  }
-  for (std::size_t i = layers.size(); i-- > 0;) {
-    const auto& layer = layers[i];
-    std::size_t open = layer.first_open;
-    for (std::size_t j = 0; j < layer.size(); ++j) {
-      const double* const over_a = proven_over_a_[i].data() + at_lanes(j);
-      double* const over_z = proven_over_z_.data() + at_lanes(j);
-      const double price =
-          unit * layer.reach[j] + layer.weight_error * layer.reach[j] + layer.bias_error;
-      if (layer.phase[j] == Phase::kLinear) {
-        std::copy_n(over_a, kLanes, over_z);
-      } else {
-        const double lower = layer.lower[j], upper = layer.upper[j];
-        const double slope = upper / (upper - lower);
-        const std::size_t own = at_lanes(open++);
-        for (std::size_t p = 0; p < kLanes; ++p) {
-          const double a = over_a[p];
-          const double choice = std::max(0.0, static_cast<double>(choice_[own + p]));
-          const double multiplier = choice * std::max(0.0, static_cast<double>(scales_[i]));
-          if (phase_[own + p] != 0) {
-            over_z[p] = phase_[own + p] > 0 ? a - multiplier : multiplier;
-          } else if (a >= 0) {
-            over_z[p] = a * std::min(choice, 1.0);
-          } else {
-            const double z = a * slope;
-            over_z[p] = z;
-            // Least of a relu(z) - lambda z at the ends and at 0.
-            add(p, std::min({-z * lower, (a - z) * upper, 0.0}));
-          }
-        }
-      }
-      for (std::size_t p = 0; p < kLanes; ++p) {
-        add(p, over_z[p] * layer.bias[j]);
-        paid[p] += std::fabs(over_z[p]) * price;
-      }
-    }
-    for (const auto& part : layer.parts)
-      part.backward.add_product(
-          proven_over_z_.data(),
-          (part.source < 0 ? proven_over_input_
-                           : proven_over_a_[static_cast<std::size_t>(part.source)])
-              .data());
-  }
-  for (std::size_t k = 0; k < network_.inputs(); ++k) {
-    const auto lower = static_cast<double>(network_.lower()[k]);
-    const auto upper = static_cast<double>(network_.upper()[k]);
-    for (std::size_t p = 0; p < kLanes; ++p) {
-      const double a = proven_over_input_[at_lanes(k) + p];
-      add(p, a >= 0 ? a * lower : a * upper);
-    }
-  }
-  for (std::size_t p = 0; p < kLanes; ++p) {
-    const double lost = (unit * size[p] + paid[p]) * (1 + 0x1p-20) + network_.underflow();
-    // False for NaN.
-    proven[p] = proven[p] && bound[p] >= lost && std::isfinite(bound[p]);
-  }
-  return proven;
 }
 
 }  // namespace bf_aot::cli

@@ -14,10 +14,8 @@ constexpr double kMostEntries = 4e5, kMostProducts = 5e7;
 // The neurons' functions of the inputs on the leaf, [inputs] coefficients and a constant each.
 class LeafFunctions {
  public:
-  LeafFunctions(const SplitNetwork& network, const SplitNode& leaf)
-      : network_(network), width_(network.inputs() + 1) {
-    std::vector<bool> positive(network.open());
-    for (const NeuronSplit& split : leaf.splits) positive[split.open] = split.positive;
+  LeafFunctions(const SplitNetwork& network, const std::vector<FunctionPiece>& pieces)
+      : width_(network.inputs() + 1) {
     for (const auto& layer : network.layers()) {
       std::vector<double>& z = before_.emplace_back(layer.size() * width_);
       for (std::size_t j = 0; j < layer.size(); ++j) z[j * width_ + width_ - 1] = layer.bias[j];
@@ -34,11 +32,12 @@ class LeafFunctions {
         });
       std::vector<double>& a = after_.emplace_back(z);
       std::size_t open = layer.first_open;
-      for (const int place : layer.open)
-        if (!positive[open++])
-          std::fill_n(
-              a.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(place) * width_),
-              width_, 0.0);
+      for (const int place : layer.open) {
+        const FunctionPiece& piece = pieces[open++];
+        double* const own = a.data() + static_cast<std::size_t>(place) * width_;
+        for (std::size_t k = 0; k < width_; ++k) own[k] *= piece.slope;
+        own[width_ - 1] += piece.intercept;
+      }
     }
   }
 
@@ -48,7 +47,6 @@ class LeafFunctions {
   }
 
  private:
-  const SplitNetwork& network_;
   const std::size_t width_;
   std::vector<std::vector<double>> before_, after_;  // the activation, by layer
 };
@@ -64,13 +62,14 @@ double products_of(const SplitNetwork& network) {
 
 std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
                                        const std::vector<SplitTerm>& terms,
-                                       const std::vector<float>& scales, const SplitNode& leaf) {
+                                       const std::vector<float>& scales, const SplitNode& leaf,
+                                       const std::vector<FunctionPiece>& pieces) {
   const std::size_t inputs = network.inputs(), splits = leaf.splits.size();
   const double rows = static_cast<double>(splits + terms.size());
   if (rows * static_cast<double>(inputs + 1) > kMostEntries ||
       products_of(network) * static_cast<double>(inputs + 1) > kMostProducts)
     return std::nullopt;
-  const LeafFunctions functions(network, leaf);
+  const LeafFunctions functions(network, pieces);
 
   // Variables: the inputs, and v. Rows: the splits, then the terms.
   LinearProgram program;
@@ -86,7 +85,7 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
   };
   for (const NeuronSplit& split : leaf.splits) {
     const auto [layer, place] = network.place_of(split.open);
-    add(functions.of(layer, place), split.positive ? -1 : 1, 0, 0);
+    add(functions.of(layer, place), split.positive ? -1 : 1, split.point, 0);
   }
   double most = 1;
   for (const SplitTerm& term : terms) {
@@ -132,6 +131,12 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
     made.node.splits[r].multiplier =
         static_cast<float>(multipliers[r] / static_cast<double>(scales[layer]));
   }
+  for (std::size_t open = 0; open < network.open(); ++open)
+    if (network.is_function()[open]) {
+      const auto slope = static_cast<float>(pieces[open].slope);
+      const std::size_t number = 2 * network.function_of(open);
+      made.node.lines[number] = made.node.lines[number + 1] = slope;
+    }
   for (std::size_t t = 0; t < terms.size(); ++t)
     made.node.weights[t] = static_cast<float>(multipliers[splits + t]);
   return made;

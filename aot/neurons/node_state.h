@@ -8,16 +8,26 @@
 
 namespace bf_aot::cli {
 
-// The state of a node of neuron splits: numbers in four bytes, the lowest first. So many splits,
-// for each 2 open + positive and its multiplier; the terms' weights; slopes in a byte each. The
-// root's is empty.
+// What the nodes of a clause have in common.
+struct NodeShape {
+  const std::vector<bool>& is_function;  // by open neuron; the others are ReLUs
+  std::size_t functions = 0;             // of them
+  std::size_t terms = 0;
+
+  std::size_t open() const { return is_function.size(); }
+};
+
+// The state of a node of neuron splits: numbers in four bytes, the lowest first. So many splits and
+// ranges; for each split 2 open + positive, its multiplier and its point in eight bytes; for each
+// range its neuron and ends; the bound, both gains and `tightened`; the terms' weights; two slopes
+// of each function; slopes in a byte each. The root's is empty.
 std::vector<std::byte> state_of(const SplitNode& node);
 
 // The node of a state that state_of() made, or that passes node_fault(); not of a root's.
-SplitNode read_node(const tree::Node& node, std::size_t open, std::size_t terms);
+SplitNode read_node(const tree::Node& node, const NodeShape& shape);
 
-// Null, or what keeps a state from being that of a node of so many open neurons and terms. Of what
-// comes from files and other processes.
-const char* node_fault(const tree::Node& node, std::size_t open, std::size_t terms);
+// Null, or what keeps a state from being that of a node of this shape. Of what comes from files and
+// other processes.
+const char* node_fault(const tree::Node& node, const NodeShape& shape);
 
 }  // namespace bf_aot::cli

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "aot/neurons/function_lines.h"
 #include "frontend/conv_loops.h"
 
 namespace bf_aot::cli {
@@ -82,6 +83,11 @@ double estimated_bytes(const Plan& plan) {
          numbers * static_cast<double>(kLanes) * kInLanes;
 }
 
+bool is_staircase(FunctionKind kind) {
+  return kind == FunctionKind::kFloor || kind == FunctionKind::kCeil ||
+         kind == FunctionKind::kRound;
+}
+
 // What is known of a tensor while layers are read: the place of each live element, and the largest
 // |a| of it.
 struct Tensor {
@@ -93,13 +99,15 @@ struct Tensor {
 }  // namespace
 
 bool SplitNetwork::covers(const Plan& plan) {
-  bool has_relu = false;
+  bool bends = false;
   for (const Layer& layer : plan.layers) {
-    if (!layer.is_affine() || layer.function) return false;
-    has_relu = has_relu || layer.relu;
+    if (!layer.is_affine()) return false;
+    if (layer.function && is_staircase(layer.function->kind)) return false;
+    bends = bends || layer.relu || layer.function;
   }
-  return has_relu && plan.spec_rows > 0 &&
-         std::ranges::none_of(plan.spec_heads, [&](LayerId id) { return plan.layer(id).relu; });
+  return bends && plan.spec_rows > 0 && std::ranges::none_of(plan.spec_heads, [&](LayerId id) {
+           return plan.layer(id).relu || plan.layer(id).function;
+         });
 }
 
 std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
@@ -141,6 +149,7 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     });
     split.weight_error = layer.errors.weight_relative;
     split.bias_error = layer.errors.bias_double;
+    if (layer.function) split.function = made->views_.of(*layer.function);
     const engine::Ranges& known = ranges[static_cast<std::size_t>(id.number())];
     Tensor& own = tensor(id);
     own.place.assign(out, -1);
@@ -158,15 +167,23 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       if (layer.relu && greatest <= 0) continue;
       const auto place = static_cast<int>(split.neurons.size());
       own.place[j] = place;
-      own.magnitude[j] = layer.relu ? greatest : std::max(std::fabs(least), std::fabs(greatest));
-      largest = std::max(largest, own.magnitude[j]);
-      const bool open = layer.relu && !(least >= 0);
-      if (open) {
+      const double of_z = std::max(std::fabs(least), std::fabs(greatest));
+      own.magnitude[j] = layer.relu ? greatest : of_z;
+      largest = std::max(largest, of_z);
+      Phase phase = layer.relu && !(least >= 0) ? Phase::kOpen : Phase::kLinear;
+      if (split.function != nullptr) {
+        phase = Phase::kFunction;
+        const FunctionValues values = values_on(*split.function, least, greatest);
+        own.magnitude[j] = std::max(std::fabs(values.low), std::fabs(values.high));
+        largest = std::max(largest, own.magnitude[j]);
+      }
+      if (phase != Phase::kLinear) {
         split.open.push_back(place);
         made->places_.emplace_back(id.number(), place);
+        made->is_function_.push_back(phase == Phase::kFunction);
       }
       split.neurons.push_back(static_cast<int>(j));
-      split.phase.push_back(open ? Phase::kOpen : Phase::kLinear);
+      split.phase.push_back(phase);
       split.lower.push_back(least);
       split.upper.push_back(greatest);
       split.bias.push_back(bias);
@@ -175,7 +192,10 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     own.live = split.size();
     split.first_open = made->open_;
     made->open_ += split.open.size();
-    numbers += 3 * split.size();
+    split.first_function = made->functions_;
+    if (split.function != nullptr) made->functions_ += split.size();
+    // What a coefficient meets, and what is added up: an offset, of a function three.
+    numbers += (split.function != nullptr ? 8 : 3) * split.size();
 
     std::vector<Product> list, turned;
     for_each_source(layer, [&](LayerId source, const auto& products_of) {

@@ -6,20 +6,23 @@
 #include <utility>
 #include <vector>
 
+#include "aot/engine/function_views.h"
 #include "aot/engine/ranges.h"
 #include "aot/neurons/lane_matrix.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::cli {
 
-// A network of affine layers and ReLUs on one box, without the neurons that are 0 on all of it:
-// what nodes of a tree of neuron splits are bounded on. Proofs: docs/proofs/neuron-splits.md.
+// A network of affine layers, ReLUs and functions on one box, without the ReLUs that are 0 on all
+// of it: what nodes of a tree of neuron splits are bounded on. Proofs:
+// docs/proofs/neuron-splits.md.
 class SplitNetwork {
  public:
   // What a neuron's activation is on the box.
   enum class Phase : std::uint8_t {
-    kLinear,  // a = z: no ReLU, or z >= 0
-    kOpen,    // a = relu(z), of either sign
+    kLinear,    // a = z: no ReLU, or z >= 0
+    kOpen,      // a = relu(z), of either sign
+    kFunction,  // a = f(z)
   };
 
   // Products with the activations of a layer, or the inputs: z += M a, and coefficients over a +=
@@ -35,9 +38,11 @@ class SplitNetwork {
     std::vector<double> lower, upper;  // where z lies
     std::vector<double> bias;
     std::vector<Part> parts;
-    std::vector<int> open;       // places in `neurons` of open ones
+    std::vector<int> open;       // places in `neurons` of open ones and of functions
     std::size_t first_open = 0;  // the number of the first, counted over all layers
-    bool is_read = false;        // by a layer
+    const bf::FunctionView* function = nullptr;  // of a layer all of whose neurons have it
+    std::size_t first_function = 0;              // its first neuron's number among these
+    bool is_read = false;                        // by a layer
 
     // Of the proof, all rounded up. |z*_j - (sum w a + b)_j| <= weight_error reach_j + bias_error,
     // with reach_j = sum |w_jk| max |a_k|, z* of the exact network.
@@ -52,7 +57,8 @@ class SplitNetwork {
     int layer = 0, place = 0;
   };
 
-  // Whether a plan is made of such layers. Its specification's rows are what is bounded.
+  // Whether a plan is made of such layers, and of functions other than floor, ceiling and rounding.
+  // Its specification's rows are what is bounded.
   static bool covers(const Plan& plan);
 
   // lower, upper: the box. ranges: of the relaxed layers on it; others are made here. Null when it
@@ -67,9 +73,19 @@ class SplitNetwork {
   std::size_t inputs() const { return lower_.size(); }
   const std::vector<float>& lower() const { return lower_; }  // of the box
   const std::vector<float>& upper() const { return upper_; }
-  std::size_t open() const { return open_; }  // neurons
+  std::size_t open() const { return open_; }            // neurons
+  std::size_t functions() const { return functions_; }  // among them
   // The layer of an open neuron, and its place there.
   std::pair<int, int> place_of(std::size_t open) const { return places_[open]; }
+  const std::vector<bool>& is_function() const { return is_function_; }  // by open neuron
+  const SplitLayer& layer_of(std::size_t open) const {
+    return layers_[static_cast<std::size_t>(places_[open].first)];
+  }
+  // The number of an open neuron among functions. It is one.
+  std::size_t function_of(std::size_t open) const {
+    const SplitLayer& layer = layer_of(open);
+    return layer.first_function + (open - layer.first_open);
+  }
 
   // Roundings that a number meets on its way backward through the network, at most, and how much
   // all products may lose where they are below the normal range.
@@ -82,8 +98,10 @@ class SplitNetwork {
   std::vector<SplitLayer> layers_;
   std::vector<Row> rows_;
   std::vector<float> lower_, upper_;
-  std::size_t open_ = 0;
+  engine::FunctionViews views_;
+  std::size_t open_ = 0, functions_ = 0;
   std::vector<std::pair<int, int>> places_;
+  std::vector<bool> is_function_;
   double roundings_ = 0, underflow_ = 0;
 };
 

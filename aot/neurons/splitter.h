@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aot/neurons/lanes.h"
+#include "aot/neurons/tighten.h"
 
 namespace bf_aot::cli {
 
@@ -22,6 +23,10 @@ struct SplitResult {
 struct SplitSettings {
   int root_steps = 50, node_steps = 3;
   int by_gain = 5, by_gap = 1;  // candidates that are looked at, by either measure
+  TightenSettings tighten = {32, 3};
+  // Of the root where there are functions, whose slopes the ranges of the box were not made with.
+  TightenSettings first_tighten = {512, 10};
+  std::uint32_t tighten_levels = 6;  // at least once in so many
 };
 
 // Bounds and splits nodes of one clause. A node's result depends on the node alone. Not for several
@@ -43,15 +48,25 @@ class NodeSplitter {
   struct Candidate {
     std::size_t lane;  // of the node
     NeuronSplit split;
+    double low = 0, high = 0;     // where the neuron lies
     float worse = 0, better = 0;  // bounds of both halves
     bool positive_first = false;
   };
 
-  std::vector<std::size_t> choose_candidates(std::size_t lane) const;
-  void decide_leaf(const SplitNode& leaf, SplitResult& result);
-  void look_ahead(std::span<const SplitNode> nodes, std::vector<Candidate>& candidates);
-
   SplitNode make_root();  // and the scales
+  void load_all(std::span<const SplitNode> nodes);
+  void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
+              std::vector<SplitResult>& results);
+  bool pays_to_tighten(const SplitNode& node) const;
+  void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+  bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
+  std::vector<std::size_t> choose_candidates(std::size_t lane) const;
+  std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
+  void look_ahead(std::span<const SplitNode> nodes, std::vector<Candidate>& candidates);
+  void split(const SplitNode& node, const std::vector<Candidate>& candidates, std::size_t lane,
+             SplitResult& result);
+  SplitNode half_of(const SplitNode& node, const Candidate& candidate, bool positive) const;
+  void decide_leaf(const SplitNode& leaf, SplitResult& result);
 
   const SplitNetwork& network_;
   const std::vector<SplitTerm> terms_;

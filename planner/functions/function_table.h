@@ -68,6 +68,7 @@ struct FunctionTable {
   std::int64_t bytes() const;
 };
 
+// Keeps some that it made: may be called by several threads.
 FunctionTable make_function_table(const Function& function);
 
 }  // namespace bf_aot

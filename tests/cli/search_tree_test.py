@@ -89,7 +89,7 @@ class Parts(TreeCase):
         asked = self.neurons(20)
         whole = self.run_json("verify", *asked, "--jobs", "2")
         self.assertEqual(whole["verdict"], "verified")
-        self.assertGreater(whole["neuron_nodes"], 500)
+        self.assertGreater(whole["neuron_nodes"], 50)
         made = [self.work / f"part-{i}.json" for i in range(2)]
         for i, path in enumerate(made):
             found = self.run_json("verify", *asked, "--part", f"{i}/2", "--save-part", path)

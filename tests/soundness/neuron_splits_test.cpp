@@ -15,6 +15,7 @@
 #include "tests/seed.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/random_net.h"
+#include "tests/soundness/split_proofs.h"
 
 namespace bf_aot::soundness {
 namespace {
@@ -207,39 +208,6 @@ class NeuronSplits : public ::testing::Test {
       terms.push_back({pick(random_, 0, static_cast<int>(network.rows().size()) - 1),
                        pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
     return terms;
-  }
-
-  // Whether the first lane of `lanes` proves the node with this threshold in its first term.
-  static bool is_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
-                        const std::vector<float>& scales, const SplitNode& node, double threshold) {
-    terms.front().threshold = threshold;
-    NodeLanes lanes(network, terms);
-    lanes.set_scales(scales);
-    for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
-    const auto proven = lanes.prove();
-    for (const bool each : proven) EXPECT_EQ(each, proven.front()) << "lanes differ";
-    return proven.front();
-  }
-
-  // The threshold of the first term farthest on its way to a bound of 0 that is proven; nothing
-  // where none is.
-  static std::optional<double> last_proven(const SplitNetwork& network,
-                                           std::vector<SplitTerm>& terms,
-                                           const std::vector<float>& scales, const SplitNode& node,
-                                           double near) {
-    const double away = terms.front().sign > 0 ? -1 : 1;
-    const double size = std::max(1e-30, std::fabs(near));
-    double yes = near + away * size, no = near - away * size;
-    for (int k = 0; k < 60 && !is_proven(network, terms, scales, node, yes); ++k)
-      yes += away * std::ldexp(size, k);
-    if (!std::isfinite(yes) || !is_proven(network, terms, scales, node, yes)) return std::nullopt;
-    for (int k = 0; k < 1100 && is_proven(network, terms, scales, node, no); ++k)
-      no -= away * std::ldexp(size, k);
-    while (true) {
-      const double middle = yes / 2 + no / 2;
-      if (middle == yes || middle == no || !std::isfinite(middle)) return yes;
-      (is_proven(network, terms, scales, node, middle) ? yes : no) = middle;
-    }
   }
 
   std::vector<float> random_scales(const SplitNetwork& network) {

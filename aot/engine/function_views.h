@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "planner/functions/function_table.h"
+#include "runtime/bf/functions/function_table.h"
+
+namespace bf_aot::engine {
+
+// Tables of functions, as the runtime sees them. What it returns stays where it is.
+class FunctionViews {
+ public:
+  const bf::FunctionView* of(const Function& function);
+
+ private:
+  struct Memory {
+    FunctionTable table;
+    std::vector<bf::FunctionRun> runs;
+    bf::FunctionView view;
+  };
+  std::vector<std::pair<Function, std::unique_ptr<Memory>>> known_;
+};
+
+}  // namespace bf_aot::engine

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "aot/neurons/lanes.h"
+
+namespace bf_aot::cli {
+
+struct TightenSettings {
+  std::size_t neurons = 0;  // at most, those by which the bound loses most
+  int steps = 0;            // of each neuron's own choices
+};
+
+// Where open neurons lie at every violation of the clause in a node, with the conditions of its
+// splits and of the clause. Writes what is tighter into the node's ranges. False when there is
+// none. Takes all lanes; depends on the node alone.
+bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
+                    const TightenSettings& settings);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,324 @@
+// Bounds of nodes whose neurons are functions, and of where neurons lie, at exact points: random
+// networks, boxes, splits and choices. BF_SEED=n repeats a run, BF_ROUNDS=n takes n times as many.
+
+#include <fmt/format.h>
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "aot/neurons/tighten.h"
+#include "aot/verifier/engine_verifier.h"
+#include "frontend/evaluate_exact.h"
+#include "tests/seed.h"
+#include "tests/soundness/engine_call.h"
+#include "tests/soundness/random_net.h"
+#include "tests/soundness/split_proofs.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+using cli::kLanes;
+using cli::NeuronRange;
+using cli::NeuronSplit;
+using cli::NodeLanes;
+using cli::RowObjective;
+using cli::SplitNetwork;
+using cli::SplitNode;
+using cli::SplitTerm;
+using Values = std::vector<std::vector<mpq_class>>;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+mpq_class exact(double x) {
+  return mpq_class(x);
+}
+
+// Defined everywhere, but for floor, ceiling and rounding.
+std::vector<Function> functions() {
+  using enum FunctionKind;
+  std::vector<Function> all = {{kLeakyRelu, 0.01, 0},
+                               {kLeakyRelu, -0.25, 0},
+                               {kClip, -0.5, 0.75},
+                               {kClip, 0, 6},
+                               {kHardSigmoid, 0.25, 0.5},
+                               {kShrink, 0.5, 0},
+                               {kElu, 1, 0},
+                               {kPower, 2, 0},
+                               {kPower, 3, 0}};
+  for (const FunctionKind kind :
+       {kAbs, kThresholdedRelu, kSign, kStep, kSigmoid, kTanh, kSoftplus, kSoftsign, kHardSwish,
+        kGelu, kMish, kErf, kExp, kSin, kCos, kAtan})
+    all.push_back({kind, 0, 0});
+  return all;
+}
+
+// Dense layers on a box, whose neurons are ReLUs or functions.
+struct Subject {
+  Graph values;  // whose outputs are what the layers are before them, in order
+  std::shared_ptr<const Plan> plan;
+  FloatBox box;
+  std::unique_ptr<const SplitNetwork> network;
+
+  Values at(const std::vector<mpq_class>& x) const { return evaluate_exact(values, {x}); }
+};
+
+class FunctionSplits : public ::testing::Test {
+ protected:
+  FunctionSplits() {
+    const std::string name =
+        fmt::format("{}{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
+                    testing::seed_from_environment(20261125));
+    std::seed_seq sequence(name.begin(), name.end());
+    random_.seed(sequence);
+  }
+
+  float number() { return std::ldexp(static_cast<float>(pick(random_, -64, 64)), -5); }
+
+  void add_dense(Graph& graph, ValueId& last, int in, int out, int number_of_layer) {
+    std::vector<double> weight, bias;
+    for (int i = 0; i < in * out; ++i) weight.push_back(static_cast<double>(number()) / 2);
+    for (int i = 0; i < out; ++i) bias.push_back(static_cast<double>(number()) / 2);
+    NetLayer layer = dense_layer(in, out, std::move(weight));
+    layer.bias = std::move(bias);
+    Net net;
+    net.layers = {layer};
+    const Graph one = to_graph(net);
+    const ValueId z = graph.add_value(fmt::format("z{}", number_of_layer), {out});
+    Node node = one.nodes.front();
+    node.inputs = {last};
+    node.output = z;
+    graph.nodes.push_back(std::move(node));
+    last = z;
+    graph.outputs.push_back(z);
+  }
+
+  std::optional<Subject> random_subject(int n) {
+    const std::vector<Function> all = functions();
+    Subject made;
+    const int inputs = pick(random_, 1, 4), hidden = pick(random_, 1, 2);
+    ValueId last = made.values.add_value("x", {inputs});
+    made.values.inputs = {last};
+    int width = inputs;
+    for (int i = 0; i < hidden; ++i) {
+      const int out = pick(random_, 1, 6);
+      add_dense(made.values, last, width, out, i);
+      const ValueId a = made.values.add_value(fmt::format("a{}", i), {out});
+      if (pick(random_, 0, 3) == 0)
+        made.values.nodes.push_back({Relu{}, {last}, a, "Relu"});
+      else
+        made.values.nodes.push_back(
+            {Unary{all[static_cast<std::size_t>(n + i) % all.size()]}, {last}, a, "Unary"});
+      last = a;
+      width = out;
+    }
+    add_dense(made.values, last, width, 2, hidden);
+    Graph graph = made.values;
+    graph.outputs = {last, last};
+    const std::vector<std::string> targets = engine_targets();
+    made.plan =
+        plan_for_engine(graph, true,
+                        planner_config(Method::kCrown, Lowering::kPrebuilt,
+                                       targets[static_cast<std::size_t>(n) % targets.size()]));
+    if (!SplitNetwork::covers(*made.plan) || made.plan->layers.size() < made.values.outputs.size())
+      return std::nullopt;
+    made.box = random_box(random_, inputs, pick(random_, 4, 8));
+    const cli::EngineVerifier verifier(made.plan, false);
+    made.network =
+        SplitNetwork::make(*made.plan, made.box.lower, made.box.upper,
+                           verifier.spec_ranges({made.box.lower, made.box.upper}), kMostBytes);
+    if (made.network == nullptr || made.network->open() == 0) return std::nullopt;
+    return made;
+  }
+
+  // visit(subject, values at a point of its box), values of a size that the oracle has.
+  template <class Visit>
+  void for_each_subject(int count, const Visit& visit) {
+    for (int n = 0, made = 0; made < count * testing::rounds_from_environment(); ++n) {
+      ASSERT_LT(n, 100 * count * testing::rounds_from_environment());
+      const auto subject = random_subject(n);
+      if (!subject) continue;
+      const Values values = subject->at(random_point(subject->box));
+      if (oracle_error(values) > 1) continue;
+      SCOPED_TRACE(fmt::format("number {}", n));
+      ++made;
+      visit(*subject, values);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  std::vector<mpq_class> random_point(const FloatBox& box) {
+    std::vector<mpq_class> x;
+    for (std::size_t i = 0; i < box.lower.size(); ++i) {
+      const mpq_class lower = exact(static_cast<double>(box.lower[i]));
+      const mpq_class upper = exact(static_cast<double>(box.upper[i]));
+      x.push_back(lower + (upper - lower) * pick(random_, 0, 8) / 8);
+    }
+    return x;
+  }
+
+  static const mpq_class& z_of(const SplitNetwork& network, const Values& values,
+                               std::size_t open) {
+    const auto [layer, place] = network.place_of(open);
+    const auto at = static_cast<std::size_t>(layer);
+    return values[at][static_cast<std::size_t>(
+        network.layers()[at].neurons[static_cast<std::size_t>(place)])];
+  }
+
+  // With splits and ranges that hold at a point, and any choices.
+  SplitNode random_node(const SplitNetwork& network, const Values& values, std::size_t terms) {
+    SplitNode node;
+    const int share = pick(random_, 0, 2) * 40;
+    for (std::size_t open = 0; open < network.open(); ++open) {
+      const double z = z_of(network, values, open).get_d();
+      const bool function = network.is_function()[open];
+      node.slopes.push_back(static_cast<std::uint8_t>(pick(random_, 0, 255)));
+      const auto id = static_cast<std::uint32_t>(open);
+      const float multiplier = pick(random_, 0, 3) == 0 ? 0 : std::fabs(number());
+      for (int side = 0; side < 2; ++side) {
+        if (pick(random_, 0, 99) >= share) continue;
+        // Less than the oracle's error away is no side.
+        const double away = (side == 0 ? -1 : 1) * std::fabs(static_cast<double>(number()));
+        if (function && std::fabs(away) > 0)
+          node.splits.push_back({id, side == 0, multiplier, z + away});
+        else if (!function && side == 0 && std::fabs(z) > 1e-9)
+          node.splits.push_back({id, z > 0, multiplier, 0});
+      }
+      if (!function && pick(random_, 0, 99) < share)
+        node.ranges.push_back(
+            {id, std::min(-0.01F, static_cast<float>(z) - std::fabs(number())) - 0.01F,
+             std::max(0.01F, static_cast<float>(z) + std::fabs(number())) + 0.01F});
+    }
+    const NodeLanes lanes(network, {});
+    for (const cli::SlopeRange& best : lanes.slopes_on_box())
+      for (const float slope : {best.lower, best.upper})
+        node.lines.push_back(pick(random_, 0, 2) == 0 ? number() : slope);
+    for (std::size_t t = 0; t < terms; ++t)
+      node.weights.push_back(std::ldexp(static_cast<float>(pick(random_, 0, 1 << 10)), -10));
+    node.weights.front() += 0.125F;
+    return node;
+  }
+
+  std::vector<SplitTerm> random_terms(const SplitNetwork& network) {
+    std::vector<SplitTerm> terms;
+    for (int t = pick(random_, 1, 3); t > 0; --t)
+      terms.push_back({pick(random_, 0, static_cast<int>(network.rows().size()) - 1),
+                       pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
+    return terms;
+  }
+
+  std::vector<float> random_scales(const SplitNetwork& network) {
+    std::vector<float> scales;
+    for (std::size_t i = 0; i < network.layers().size(); ++i)
+      scales.push_back(std::ldexp(1.0F, pick(random_, -4, 4)));
+    return scales;
+  }
+
+  // sign (row - threshold) of a term at a point.
+  static mpq_class height_of(const SplitTerm& term, const Values& values) {
+    return exact(static_cast<double>(term.sign)) *
+           (values.back()[static_cast<std::size_t>(term.row)] - exact(term.threshold));
+  }
+
+  // What the oracle's values may be off by.
+  static mpq_class oracle_error(const Values& values) {
+    mpq_class most = 1;
+    for (const auto& layer : values)
+      for (const mpq_class& each : layer) most = std::max<mpq_class>(most, abs(each));
+    return most * exact(0x1p-120);
+  }
+
+  Random random_;
+};
+
+TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
+  int checked = 0;
+  for_each_subject(400, [&](const Subject& subject, const Values& values) {
+    const SplitNetwork& network = *subject.network;
+    std::vector<SplitTerm> terms = random_terms(network);
+    const SplitNode node = random_node(network, values, terms.size());
+    const auto last =
+        last_proven(network, terms, random_scales(network), node, values.back().front().get_d());
+    if (!last) return;
+    ++checked;
+    terms.front().threshold = *last;
+    mpq_class sum = oracle_error(values);
+    for (std::size_t t = 0; t < terms.size(); ++t)
+      sum += exact(static_cast<double>(node.weights[t])) * height_of(terms[t], values);
+    EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point: " << sum.get_d();
+  });
+  EXPECT_GT(checked, 300 * testing::rounds_from_environment());
+}
+
+TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
+  int checked = 0;
+  for_each_subject(200, [&](const Subject& subject, const Values& values) {
+    const SplitNetwork& network = *subject.network;
+    const std::vector<SplitTerm> terms = random_terms(network);
+    const SplitNode node = random_node(network, values, terms.size());
+    NodeLanes lanes(network, terms);
+    lanes.set_scales(random_scales(network));
+    std::array<std::size_t, kLanes> neurons;
+    std::array<float, kLanes> factors, times;
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      neurons[p] = static_cast<std::size_t>(pick(random_, 0, static_cast<int>(network.open()) - 1));
+      factors[p] = std::ldexp(pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, pick(random_, -3, 3));
+      times[p] = pick(random_, 0, 1) == 0 ? 0 : std::fabs(number());
+      const auto [layer, place] = network.place_of(neurons[p]);
+      lanes.load_row(
+          p, node, {static_cast<std::size_t>(layer), static_cast<std::size_t>(place), factors[p]});
+      lanes.add_clause(p, node, times[p]);
+    }
+    const auto bounds = lanes.proven_bounds();
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      if (!std::isfinite(bounds[p])) continue;
+      ++checked;
+      mpq_class sum = oracle_error(values) - exact(bounds[p]) +
+                      exact(static_cast<double>(factors[p])) * z_of(network, values, neurons[p]);
+      for (std::size_t t = 0; t < terms.size(); ++t)
+        sum += exact(static_cast<double>(times[p] * node.weights[t])) * height_of(terms[t], values);
+      EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point: " << sum.get_d();
+    }
+  });
+  EXPECT_GT(checked, 1000 * testing::rounds_from_environment());
+}
+
+// Thresholds are such that a point of the node is a violation.
+TEST_F(FunctionSplits, RangesHoldAtViolations) {
+  int tightened = 0;
+  for_each_subject(300, [&](const Subject& subject, const Values& values) {
+    const SplitNetwork& network = *subject.network;
+    std::vector<SplitTerm> terms = random_terms(network);
+    for (SplitTerm& term : terms)
+      term.threshold = values.back()[static_cast<std::size_t>(term.row)].get_d() +
+                       static_cast<double>(term.sign) * std::ldexp(1, pick(random_, -20, 0));
+    SplitNode node = random_node(network, values, terms.size());
+    NodeLanes lanes(network, terms);
+    lanes.set_scales(random_scales(network));
+    const bool some =
+        cli::tighten_ranges(network, lanes, node,
+                            {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)});
+    EXPECT_TRUE(some) << "a node with a violation is said to have none";
+    const mpq_class error = oracle_error(values);
+    for (const NeuronRange& range : node.ranges) {
+      ++tightened;
+      const mpq_class& z = z_of(network, values, range.open);
+      EXPECT_TRUE(std::isinf(range.lower) || exact(static_cast<double>(range.lower)) <= z + error);
+      EXPECT_TRUE(std::isinf(range.upper) || exact(static_cast<double>(range.upper)) >= z - error);
+    }
+    for (const NeuronSplit& split : node.splits) {
+      ++tightened;
+      const mpq_class& z = z_of(network, values, split.open);
+      EXPECT_TRUE(split.positive ? z + error >= exact(split.point)
+                                 : z - error <= exact(split.point));
+    }
+  });
+  EXPECT_GT(tightened, 500 * testing::rounds_from_environment());
+}
+
+}  // namespace
+}  // namespace bf_aot::soundness

@@ -1,0 +1,45 @@
+#include "tests/soundness/split_proofs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace bf_aot::soundness {
+
+using cli::kLanes;
+using cli::NodeLanes;
+using cli::SplitNetwork;
+using cli::SplitNode;
+using cli::SplitTerm;
+
+bool is_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
+               const std::vector<float>& scales, const SplitNode& node, double threshold) {
+  terms.front().threshold = threshold;
+  NodeLanes lanes(network, terms);
+  lanes.set_scales(scales);
+  for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
+  const auto proven = lanes.prove();
+  for (const bool each : proven) EXPECT_EQ(each, proven.front()) << "lanes differ";
+  return proven.front();
+}
+
+std::optional<double> last_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
+                                  const std::vector<float>& scales, const SplitNode& node,
+                                  double near) {
+  const double away = terms.front().sign > 0 ? -1 : 1;
+  const double size = std::max(1e-30, std::fabs(near));
+  double yes = near + away * size, no = near - away * size;
+  for (int k = 0; k < 60 && !is_proven(network, terms, scales, node, yes); ++k)
+    yes += away * std::ldexp(size, k);
+  if (!std::isfinite(yes) || !is_proven(network, terms, scales, node, yes)) return std::nullopt;
+  for (int k = 0; k < 1100 && is_proven(network, terms, scales, node, no); ++k)
+    no -= away * std::ldexp(size, k);
+  while (true) {
+    const double middle = yes / 2 + no / 2;
+    if (middle == yes || middle == no || !std::isfinite(middle)) return yes;
+    (is_proven(network, terms, scales, node, middle) ? yes : no) = middle;
+  }
+}
+
+}  // namespace bf_aot::soundness

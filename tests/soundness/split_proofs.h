@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "aot/neurons/lanes.h"
+
+// What nodes of neuron splits prove.
+namespace bf_aot::soundness {
+
+// Whether every lane proves the node with this threshold in its first term.
+bool is_proven(const cli::SplitNetwork& network, std::vector<cli::SplitTerm>& terms,
+               const std::vector<float>& scales, const cli::SplitNode& node, double threshold);
+
+// The threshold of the first term farthest on its way to a bound of 0 that is proven; nothing where
+// none is. near: where it is looked for first.
+std::optional<double> last_proven(const cli::SplitNetwork& network,
+                                  std::vector<cli::SplitTerm>& terms,
+                                  const std::vector<float>& scales, const cli::SplitNode& node,
+                                  double near);
+
+}  // namespace bf_aot::soundness
