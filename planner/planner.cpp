@@ -27,6 +27,7 @@
 #include "planner/network/stride_gathers.h"
 #include "planner/plan_batch.h"
 #include "planner/search/search_domains.h"
+#include "planner/split_neurons.h"
 #include "planner/storage/storage.h"
 #include "planner/verify/verify.h"
 
@@ -82,6 +83,10 @@ void run_plan_cache(PlanState& state) {
 
 void run_keep_coefficients(PlanState& state) {
   keep_coefficients(state.plan);
+}
+
+void run_split_neurons(PlanState& state) {
+  split_neurons(state.plan);
 }
 
 void run_reuse_in_place(PlanState& state) {
@@ -160,6 +165,8 @@ constexpr PlannerPass kPasses[] = {
     {"keep-coefficients", "branching",
      "give the rows' coefficients over the inputs to branch and bound", true, PlanStage::kEntries,
      run_keep_coefficients},
+    {"split-neurons", "branching", "give the intervals of neurons to branch and bound over neurons",
+     false, PlanStage::kEntries, run_split_neurons},
     {"reuse-in-place", "storage", "let steps overwrite inputs that nothing reads afterwards", true,
      PlanStage::kEntries, run_reuse_in_place},
     {"share-rows", "parallel",

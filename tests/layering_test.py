@@ -98,7 +98,7 @@ ALLOWED = {
     "runtime/bf/dense/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/"],
     "runtime/bf/functions/": ["bf.h", "bf/contract/", "bf/core/"],
     "runtime/bf/integer/": ["bf.h", "bf/contract/", "bf/integer/"],
-    "runtime/bf/search/": ["bf.h", "bf/contract/", "bf/core/"],
+    "runtime/bf/search/": ["bf.h", "bf/contract/", "bf/core/", "bf/sums/terms.h"],
 }
 # Folders that those outside enter by one header.
 FACES = {

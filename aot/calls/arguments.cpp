@@ -31,9 +31,11 @@ const char* array_name(Array array) {
     case Array::kY:
       return "y";
     case Array::kCoefficients:
+      return "coefficients";
+    case Array::kRanges:
       break;
   }
-  return "coefficients";
+  return "ranges";
 }
 
 const char* local_name(Local local) {

@@ -69,6 +69,7 @@ CallMemory memory_of(const Signature& s, const Arguments& a) {
   memory.x = a.x;
   memory.y = a.y;
   memory.coefficients = s.coefficients ? a.coefficients : nullptr;
+  memory.kept_ranges = s.ranges ? a.kept_ranges : nullptr;
   memory.workspace = a.workspace;
   memory.context = s.cached ? a.context : nullptr;
   memory.count = a.count;

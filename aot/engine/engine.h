@@ -32,6 +32,7 @@ struct Arguments {
   const float *lower = nullptr, *upper = nullptr;      // [count, inputs]
   float *out_lower = nullptr, *out_upper = nullptr;    // [count, outputs or spec rows]
   float* coefficients = nullptr;                       // [count, spec rows, inputs]; may be null
+  float* kept_ranges = nullptr;                        // [2, neurons]; may be null
   const float* x = nullptr;                            // [inputs]
   float* y = nullptr;                                  // [outputs]
   std::size_t index = 0;                               // of a case of the property
@@ -110,6 +111,7 @@ class Engine {
                             const bf::Team& team) const;
   bf_status property_box(const Arguments& a) const;
   bf_status decide(const Arguments& a) const;
+  bf_status decide_by_neurons(const Arguments& a) const;
   Arguments box_of(const Signature& signature, const Arguments& a, std::size_t i) const;
 
   std::shared_ptr<const Plan> plan_;

@@ -59,6 +59,7 @@ class Runner {
     given_[static_cast<std::size_t>(calls::Array::kX)] = memory.x;
     given_[static_cast<std::size_t>(calls::Array::kY)] = memory.y;
     given_[static_cast<std::size_t>(calls::Array::kCoefficients)] = memory.coefficients;
+    given_[static_cast<std::size_t>(calls::Array::kRanges)] = memory.kept_ranges;
     windows_.resize(static_cast<std::size_t>(entry.windows));
   }
 
@@ -92,7 +93,7 @@ class Runner {
   int task_ = 0;
 
   std::byte* regions_[kRegions] = {};
-  const void* given_[7] = {};
+  const void* given_[8] = {};
   GroupMemory group_ = {};
   int rows_[kMostBoxes + 1] = {};  // BoxRows
   int count_ = 0, first_ = 0, round_ = 0, rounds_ = 0;

@@ -15,7 +15,7 @@ struct CallMemory {
   const float *lower = nullptr, *upper = nullptr;
   float *out_lower = nullptr, *out_upper = nullptr;
   const float* x = nullptr;
-  float *y = nullptr, *coefficients = nullptr;
+  float *y = nullptr, *coefficients = nullptr, *kept_ranges = nullptr;
   void *workspace = nullptr, *context = nullptr;
   bf::Team team = {nullptr, 1};
   // Of entries of several boxes: how many, and what was found wrong with each.

@@ -4,8 +4,10 @@
 
 #include "aot/engine/engine.h"
 #include "aot/engine/property.h"
+#include "aot/engine/split_tables.h"
 #include "bf/core/bounds.h"
 #include "bf/search/branch_and_bound.h"
+#include "bf/search/neuron_splits.h"
 #include "bf/search/verdict.h"
 
 // The functions of a property: the runtime's searches, as the generated functions call them, over
@@ -87,8 +89,23 @@ bf_status Engine::property_box(const Arguments& a) const {
   return BF_OK;
 }
 
+bf_status Engine::decide_by_neurons(const Arguments& a) const {
+  const SplitTables tables(*plan_, constants_);
+  const auto bytes = static_cast<std::size_t>(plan_->arena_bytes());
+  const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
+                          float* ranges) {
+    Arguments of = bounds_in(a, bytes, low, high, row_low, row_high);
+    of.kept_ranges = ranges;
+    return call({.spec = true, .ranges = true}, of);
+  };
+  return bf::decide_by_neurons(property(), tables.network(), a.lower, a.upper, a.budget, a.results,
+                               a.search, float_at(a.workspace, bytes), a.workspace_bytes - bytes,
+                               bounds);
+}
+
 bf_status Engine::decide(const Arguments& a) const {
   if (const bf_status status = check_box(a.lower, a.upper)) return status;
+  if (plan_->config.splits == Splits::kNeurons) return decide_by_neurons(a);
   const bool batch = plan_->config.batch > 1;
   const bool kept = std::ranges::any_of(
       plan_->functions, [](const ExportedFunction& each) { return each.signature.coefficients; });

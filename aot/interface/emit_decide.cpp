@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "aot/interface/emit.h"
+#include "aot/interface/emit_neurons.h"
 #include "aot/interface/signature.h"
 #include "aot/text/banner.h"
 #include "aot/text/literals.h"
@@ -72,6 +73,7 @@ const char* bounds_workspace(const Plan& plan) {
 }  // namespace
 
 std::string decide_comment(const Plan& plan, const Property& property) {
+  if (plan.config.splits == Splits::kNeurons) return neurons_comment(plan, property);
   return fmt::format(fmt::runtime(kDeclarations), upper_case(plan.name), plan.name,
                      property.file_name, bounds_workspace(plan), plan.decide.bytes,
                      plan.decide.open_boxes, plan.decide.open_box_bytes);
@@ -83,7 +85,9 @@ std::string coefficients_comment(const Plan& plan) {
 }
 
 std::string decide_includes(const Plan& plan) {
-  return plan.config.decide ? "#include \"bf/search/branch_and_bound.h\"\n" : "";
+  if (!plan.config.decide) return {};
+  return plan.config.splits == Splits::kNeurons ? "#include \"bf/search/neuron_splits.h\"\n"
+                                                : "#include \"bf/search/branch_and_bound.h\"\n";
 }
 
 std::string emit_split_weights(const Plan& plan) {
@@ -98,6 +102,7 @@ std::string emit_split_weights(const Plan& plan) {
 }
 
 FunctionBody decide_body(const Plan& plan) {
+  if (plan.config.splits == Splits::kNeurons) return neurons_body(plan);
   const std::string upper = upper_case(plan.name);
   const bool kept = keeps_coefficients(plan);
   const std::string together =

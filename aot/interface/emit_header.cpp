@@ -4,6 +4,7 @@
 #include "aot/interface/emit_batch.h"
 #include "aot/interface/emit_context.h"
 #include "aot/interface/emit_decide.h"
+#include "aot/interface/emit_neurons.h"
 #include "aot/interface/emit_parallel.h"
 #include "aot/interface/emit_verify.h"
 #include "aot/text/banner.h"
@@ -39,6 +40,7 @@ std::string bounds_comment(const Plan& plan, const Signature& s) {
   const std::string upper = upper_case(plan.name);
   if (s.cached) return context_comment(plan, s);
   if (s.coefficients) return coefficients_comment(plan);
+  if (s.ranges) return ranges_comment(plan);
   if (s.batch && s.parallel)
     return s.spec ? fmt::format("/* {}_spec_bounds_batch. */\n", plan.name)
                   : fmt::format(

@@ -157,9 +157,12 @@ const ExportedFunction* does_more(const Plan& plan, Signature signature) {
     return find_function(plan, signature);
   }
   if (signature.purpose != Purpose::kBounds || !signature.spec || signature.coefficients ||
-      signature.parallel)
+      signature.ranges || signature.parallel)
     return nullptr;
   signature.coefficients = true;
+  if (const ExportedFunction* const found = find_function(plan, signature)) return found;
+  signature.coefficients = false;
+  signature.ranges = true;
   return find_function(plan, signature);
 }
 

@@ -54,9 +54,11 @@ void add_property_option(CLI::App& app, ModelArguments& arguments) {
                  "VNN-LIB file: also emit NAME_verify, which decides the property on a box")
       ->type_name("FILE")
       ->excludes("--spec");
-  app.add_flag("--decide", arguments.decide,
-               "also emit NAME_decide, which splits the box until the property is decided")
-      ->needs("--property");
+  app.add_flag("--decide{inputs}", arguments.decide,
+               "also emit NAME_decide, which splits until the property is decided: boxes at an "
+               "input, or with --decide=neurons at the sign of a neuron before its ReLU")
+      ->needs("--property")
+      ->check(CLI::IsMember({"inputs", "neurons"}));
 }
 
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
@@ -278,7 +280,8 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   if (arguments.alpha == to_string(AlphaRows::kAll)) options.planner.alpha = AlphaRows::kAll;
   for (const Norm each : {Norm::kEuclid, Norm::kSum})
     if (arguments.norm == to_string(each)) options.planner.norm = each;
-  options.planner.decide = arguments.decide;
+  options.planner.decide = !arguments.decide.empty();
+  if (arguments.decide == to_string(Splits::kNeurons)) options.planner.splits = Splits::kNeurons;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

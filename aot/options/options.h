@@ -46,7 +46,7 @@ struct ModelArguments {
   std::vector<std::string> cache;
   int batch = 1;
   int workers = 1;
-  bool decide = false;
+  std::string decide;  // what NAME_decide splits; empty: there is none
   std::string granularity = "region";
   std::string tuning_log;
   std::string profile;  // a name or a file; empty: of the target

@@ -30,7 +30,8 @@ bool gives_all(const Plan& plan, const BackwardRows& rows) {
 }  // namespace
 
 void keep_coefficients(Plan& plan) {
-  if (!plan.config.decide || plan.spec_rows == 0 || plan.config.workers > 1) return;
+  if (!plan.config.decide || plan.config.splits != Splits::kInputs) return;
+  if (plan.spec_rows == 0 || plan.config.workers > 1) return;
   const auto lines =
       static_cast<std::int64_t>(bf::lines_of_row(static_cast<std::size_t>(plan.input_count)));
   if (std::int64_t{4} * plan.config.batch * plan.spec_rows * lines > kMostBytes) return;

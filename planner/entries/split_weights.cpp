@@ -39,7 +39,7 @@ void pass_on(const Layer& layer, const Term& term, const Magnitudes& from, Magni
 }  // namespace
 
 void weigh_splits(Plan& plan) {
-  if (!plan.config.decide) return;
+  if (!plan.config.decide || plan.config.splits != Splits::kInputs) return;
   const std::vector<LayerId>& heads = plan.spec_rows > 0 ? plan.spec_heads : plan.output_heads;
   PerLayer<Magnitudes> sums;  // of each layer's outputs
   for (const Layer& layer : plan.layers) sums.push_back(reference::zeros<double>(layer.out, 1));

@@ -155,6 +155,11 @@ void lower(Lowering& l, const CentreAffine& step) {
 void lower(Lowering& l, const Relax& step) {
   const Layer& layer = l.layer(step.layer);
   l.part(step.kernel);
+  // Before the relaxation, which may write its boxes over them.
+  if (step.kept_position >= 0)
+    l.call(Routine::kKeepRanges,
+           {number(layer.out), at(step.centre), at(step.below), at(step.above),
+            number(step.kept_position), number(l.plan().decide.neurons), given(Array::kRanges)});
   if (l.entry().boxes > 1) {
     BF_CHECK(!layer.function && step.slopes == BufferId::kNone);
     return l.call(Routine::kRelaxBoxes, boxes_of(l), relax_arguments(l, step));

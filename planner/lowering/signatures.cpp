@@ -44,6 +44,9 @@ const std::vector<Signature>& signatures() {
        "in int32 neurons[pairs], left count, int pairs, int inputs, in float over_inputs[inputs 2 "
        "pairs], in float sums[4 pairs], row_errors errors, in float radius[1], in double centre[1]"
        ", int position, out float kept[2 + 2 inputs]"},
+      {Routine::kKeepRanges, "keep_ranges", "bf/core/bounds.h", "",
+       "int n, in double centre[n], in float below[n], in float above[n], int position, int "
+       "neurons, out float kept[n]"},
       {Routine::kListLive, "list_live", "bf/core/live_neurons.h", "",
        "in any centre[n], in float radius[n], int n, out int32 live[2 + n + n / 8]"},
       {Routine::kRelax, "relax", "bf/core/relax.h", "",

@@ -44,6 +44,8 @@ Json count_of(const Plan& plan, Count count) {
       return plan.spec_rows;
     case Count::kCoefficients:
       return std::int64_t{plan.spec_rows} * plan.input_count;
+    case Count::kRanges:
+      return std::int64_t{2} * plan.decide.neurons;
     case Count::kBytes:
       break;
   }

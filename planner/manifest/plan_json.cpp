@@ -295,6 +295,25 @@ Json reuse_json(const Reuse& reuse) {
   return list;
 }
 
+Json decide_json(const Plan& plan) {
+  const DecidePlan& decide = plan.decide;
+  Json json = {{"splits", to_string(plan.config.splits)},
+               {"reason", decide.reason},
+               {"open", decide.open_boxes},
+               {"open_bytes", decide.open_box_bytes},
+               {"bytes", decide.bytes}};
+  if (plan.config.splits == Splits::kNeurons) {
+    json["layers"] = Json::array();
+    for (const SplitLayerPlan& each : decide.layers)
+      json["layers"].push_back({{"layer", plan.layer(each.layer).name}, {"first", each.first}});
+    json["neurons"] = decide.neurons;
+    json["terms"] = decide.terms;
+    json["roundings"] = decide.roundings;
+    json["products"] = decide.products;
+  }
+  return json;
+}
+
 Json choices_json(const Plan& plan) {
   const auto layer = [&](LayerId id) { return plan.layer(id).name; };
   Json json;
@@ -326,6 +345,7 @@ Json choices_json(const Plan& plan) {
                      {"reason", plan.batch.reason},
                      {"workspace_bytes", plan.batch_bytes()}};
   if (plan.config.decide) json["split_weights"] = plan.split_weights;
+  if (plan.decide.open_boxes > 0) json["decide"] = decide_json(plan);
   if (plan.config.workers > 1)
     json["parallel"] = {{"workers", plan.parallel.workers},
                         {"reason", plan.parallel.reason},
@@ -355,7 +375,7 @@ Json options_json(const PlannerConfig& config) {
                  {"align", config.target.align},
                  {"flags", config.target.flags}}}};
   if (config.workers > 1) json["workers"] = config.workers;
-  if (config.decide) json["decide"] = true;
+  if (config.decide) json["decide"] = to_string(config.splits);
   if (config.alpha != AlphaRows::kOutputs) json["alpha"] = to_string(config.alpha);
   if (config.norm != Norm::kLargest) json["norm"] = to_string(config.norm);
   // Present only in a deliberately unsound plan, so that none can pass for a sound one.

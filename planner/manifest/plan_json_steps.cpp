@@ -145,25 +145,27 @@ Json fields(const Names& names, const CentreSum& step) {
 }
 
 Json fields(const Names& names, const Relax& step) {
-  return {{"layer", names.layer(step.layer)},
-          {"centre", names.buffer(step.centre)},
-          {"below", names.buffer(step.below)},
-          {"above", names.buffer(step.above)},
-          {"radius", names.buffer(step.radius)},
-          {"slack", names.buffer(step.slack)},
-          {"table", names.buffer(step.table)},
-          {"slopes", names.buffer(step.slopes)},
-          {"live", names.buffer(step.live)},
-          {"centre_out", names.buffer(step.centre_out)},
-          {"radius_out", names.buffer(step.radius_out)},
-          {"product", step.product},
-          {"wide_product", step.wide_product},
-          {"stored", step.stored},
-          {"slope", step.slope},
-          {"offset", step.offset},
-          {"free_offset", step.free_offset},
-          {"inflate", step.inflate},
-          {"kernel", names.kernel(step.kernel)}};
+  Json json = {{"layer", names.layer(step.layer)},
+               {"centre", names.buffer(step.centre)},
+               {"below", names.buffer(step.below)},
+               {"above", names.buffer(step.above)},
+               {"radius", names.buffer(step.radius)},
+               {"slack", names.buffer(step.slack)},
+               {"table", names.buffer(step.table)},
+               {"slopes", names.buffer(step.slopes)},
+               {"live", names.buffer(step.live)},
+               {"centre_out", names.buffer(step.centre_out)},
+               {"radius_out", names.buffer(step.radius_out)},
+               {"product", step.product},
+               {"wide_product", step.wide_product},
+               {"stored", step.stored},
+               {"slope", step.slope},
+               {"offset", step.offset},
+               {"free_offset", step.free_offset},
+               {"inflate", step.inflate},
+               {"kernel", names.kernel(step.kernel)}};
+  if (step.kept_position >= 0) json["kept_position"] = step.kept_position;
+  return json;
 }
 
 Json fields(const Names& names, const StartLines& step) {

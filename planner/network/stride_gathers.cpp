@@ -65,6 +65,8 @@ std::vector<std::int32_t> elements_of(const StridedView& view) {
 }
 
 void stride_gathers(Plan& plan) {
+  // Nodes of neuron splits read tables alone.
+  if (plan.config.decide && plan.config.splits == Splits::kNeurons) return;
   for (Layer& layer : plan.layers)
     for (Term& term : layer.terms) {
       auto* const gather = std::get_if<GatherMap>(&term.map);

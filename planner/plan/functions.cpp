@@ -30,7 +30,12 @@ class FunctionList {
       add({.purpose = Purpose::kBounds, .spec = true, .coefficients = true, .batch = batch},
           batch ? EntryKind::kSpecBoundsBatch : EntryKind::kSpecBounds, batch ? several() : one());
     }
-    if (property_ && plan_.config.decide) add({.purpose = Purpose::kDecide}, {}, decide());
+    if (plan_.decide.neurons > 0)
+      add({.purpose = Purpose::kBounds, .spec = true, .ranges = true}, EntryKind::kSpecBounds,
+          one());
+    if (property_ && plan_.config.decide)
+      add({.purpose = Purpose::kDecide}, {},
+          plan_.config.splits == Splits::kNeurons ? decide_by_neurons() : decide());
     if (plan_.context.bytes > 0) contexts();
     add({.purpose = Purpose::kEvaluate}, EntryKind::kEvaluate, one());
     add({.purpose = Purpose::kStatusText}, {}, {});
@@ -128,6 +133,7 @@ class FunctionList {
     constexpr int kLevels = 64;
     constexpr int kLeastOpen = 128;
     DecidePlan& decide = plan_.decide;
+    decide.reason = "asked for";
     decide.open_boxes = std::max(kLeastOpen, kLevels * plan_.config.batch);
     decide.open_box_bytes = static_cast<std::int64_t>(bf::open_box_bytes(inputs()));
     const auto round =
@@ -135,6 +141,20 @@ class FunctionList {
     decide.bytes = round + decide.open_boxes * decide.open_box_bytes;
     const Workspace below = plan_.config.batch > 1 ? several() : one();
     return {"DECIDE_WORKSPACE_BYTES", below.bytes + decide.bytes, {}, 0};
+  }
+
+  // Depth first, a level leaves a node open: room for a tree as deep as most are. Where neurons are
+  // stable on a box nodes are smaller, and more fit.
+  Workspace decide_by_neurons() {
+    constexpr int kLevels = 64;
+    DecidePlan& decide = plan_.decide;
+    decide.open_boxes = kLevels;
+    const bf::SplitExtents extents = split_extents(plan_);
+    decide.open_box_bytes =
+        static_cast<std::int64_t>(bf::open_node_bytes(extents.neurons, extents.terms));
+    decide.bytes = static_cast<std::int64_t>(bf::split_bytes(extents)) +
+                   decide.open_boxes * decide.open_box_bytes;
+    return {"DECIDE_WORKSPACE_BYTES", one().bytes + decide.bytes, {}, 0};
   }
 
   bool keeps_coefficients() const {
@@ -179,8 +199,19 @@ std::string_view name_of(Purpose purpose) {
 
 }  // namespace
 
+bf::SplitExtents split_extents(const Plan& plan) {
+  bf::SplitExtents extents = {};
+  extents.inputs = static_cast<std::size_t>(plan.input_count);
+  extents.rows = static_cast<std::size_t>(plan.spec_rows);
+  extents.neurons = static_cast<std::size_t>(plan.decide.neurons);
+  extents.widest = static_cast<std::size_t>(plan.decide.widest);
+  extents.layers = plan.decide.layers.size();
+  extents.terms = static_cast<std::size_t>(plan.decide.terms);
+  return extents;
+}
+
 std::string suffix_of(const Signature& s) {
-  std::string suffix(s.coefficients ? "coefficients" : name_of(s.purpose));
+  std::string suffix(s.coefficients ? "coefficients" : s.ranges ? "ranges" : name_of(s.purpose));
   if (s.spec) suffix.insert(0, "spec_");
   if (s.cached) suffix += "_cached";
   if (s.batch) suffix += "_batch";

@@ -7,6 +7,10 @@
 #include <string>
 #include <string_view>
 
+namespace bf {
+struct SplitExtents;
+}
+
 namespace bf_aot {
 
 // The functions that a verifier exports, as data: header, definitions, forwarders and the host's
@@ -36,6 +40,7 @@ struct Signature {
   bool cached = false;        // with a context
   bool batch = false;         // several boxes
   bool parallel = false;      // several workers
+  bool ranges = false;        // bounds: and the intervals of neurons before their ReLUs
   bool operator==(const Signature&) const = default;
 };
 
@@ -53,7 +58,15 @@ enum class ParameterType : std::uint8_t {
 };
 
 // How many elements a pointer is to, for one box.
-enum class Count : std::uint8_t { kOne, kInputs, kOutputs, kSpecRows, kCoefficients, kBytes };
+enum class Count : std::uint8_t {
+  kOne,
+  kInputs,
+  kOutputs,
+  kSpecRows,
+  kCoefficients,
+  kRanges,
+  kBytes,
+};
 
 struct Parameter {
   std::string_view name;
@@ -102,6 +115,7 @@ constexpr void add_operands(const Signature& s, ParameterList& list) {
       list.add({"out_upper", kFloats, true, rows, s.batch});
       if (s.coefficients)
         list.add({"coefficients", kFloats, true, Count::kCoefficients, s.batch, true});
+      if (s.ranges) list.add({"ranges", kFloats, true, Count::kRanges, s.batch, true});
       return;
     }
     case Purpose::kVerify:
@@ -177,6 +191,9 @@ struct ExportedFunction {
 };
 
 struct Plan;
+
+// Of the nodes of a plan that splits neurons.
+bf::SplitExtents split_extents(const Plan& plan);
 
 // In the order of the header. property: there are functions that decide one.
 void list_functions(Plan& plan, bool property);

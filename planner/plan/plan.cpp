@@ -111,6 +111,17 @@ std::string_view to_string(AlphaRows rows) {
   return "?";
 }
 
+std::string_view to_string(Splits splits) {
+  switch (splits) {
+    case Splits::kInputs:
+      return "inputs";
+    case Splits::kNeurons:
+      return "neurons";
+  }
+  BF_CHECK(!"Splits");
+  return {};
+}
+
 std::string_view to_string(Norm norm) {
   switch (norm) {
     case Norm::kLargest:

@@ -192,11 +192,30 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
-// Memory of NAME_decide beyond what bounds need.
+// A layer whose neurons are split, or that rows of the specification depend on.
+struct SplitLayerPlan {
+  LayerId layer = 0;
+  std::vector<int> sources;  // of what it reads, places in DecidePlan::layers; -1: the inputs
+  int first = 0;             // the number of its first neuron, counted over all of them
+  bool operator==(const SplitLayerPlan&) const = default;
+};
+
+// NAME_decide: its memory beyond what bounds need, and what splits of neurons read.
 struct DecidePlan {
-  int open_boxes = 0;  // that its workspace has room for; 0: there is no such function
+  std::string reason;  // of what it splits; empty: there is no such function
+  int open_boxes = 0;  // or nodes, that its workspace has room for; 0: there is no such function
   std::int64_t open_box_bytes = 0;
   std::int64_t bytes = 0;
+
+  // Of splits of neurons.
+  std::vector<SplitLayerPlan> layers;  // in order
+  int neurons = 0;
+  int relus = 0;   // of them
+  int widest = 0;  // neurons of a layer
+  int terms = 0;   // of a clause, that a node weighs
+  // Roundings that a number meets on its way backward at most, and products of a whole pass, both
+  // rounded up: docs/proofs/neuron-splits.md.
+  double roundings = 0, products = 0;
   bool operator==(const DecidePlan&) const = default;
 };
 

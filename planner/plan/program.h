@@ -56,6 +56,7 @@ enum class Array : std::uint8_t {
   kX,
   kY,
   kCoefficients,
+  kRanges,
 };
 
 // The caller's array, from an element on.

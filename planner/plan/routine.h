@@ -22,6 +22,7 @@ enum class Routine : std::uint8_t {
   kStartRows,
   kTightenRows,
   kKeepCoefficients,
+  kKeepRanges,
   kListLive,
   kRelax,
   kRelaxFunction,

@@ -102,6 +102,8 @@ struct Relax {
   double free_offset = 0;   // `offset` of rows with slopes of their own, whose sums are in double
   double inflate = 0;       // on the stored interval radius
   KernelId kernel = 0;
+  // Where the caller gets the intervals of z, see keep_ranges(); -1: it does not.
+  int kept_position = -1;
   bool operator==(const Relax&) const = default;
 };
 

@@ -39,6 +39,7 @@ class EntryVerifier {
     check_outputs();
     check_own_evaluation();
     check_kept();
+    check_kept_ranges();
     if (has(PlanStage::kTasks)) check_tasks();
   }
 
@@ -239,6 +240,25 @@ class EntryVerifier {
     if (const auto* values = std::get_if<WriteValues>(&step))
       return std::pair(values->position, values->layer);
     return std::nullopt;
+  }
+
+  // Intervals are kept of the layers that rows depend on, each in a place of its own.
+  void check_kept_ranges() const {
+    std::vector<bool> taken(static_cast<std::size_t>(plan_.decide.neurons), false);
+    for (const Step& step : entry_.steps) {
+      const auto* const relax = std::get_if<Relax>(&step);
+      if (relax == nullptr || relax->kept_position < 0) continue;
+      const int out = plan_.layer(relax->layer).out;
+      require(entry_.kind == EntryKind::kSpecBounds && entry_.workers == 1 &&
+                  relax->kept_position + out <= plan_.decide.neurons,
+              "intervals of {} neurons are kept at {} of {}", out, relax->kept_position,
+              plan_.decide.neurons);
+      for (int j = 0; j < out; ++j) {
+        const auto at = static_cast<std::size_t>(relax->kept_position + j);
+        require(!taken[at], "the intervals of two neurons are kept at {}", at);
+        taken[at] = true;
+      }
+    }
   }
 
   // Kept coefficients lie where the bounds of their rows do.

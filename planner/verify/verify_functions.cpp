@@ -1,6 +1,7 @@
 #include "planner/verify/verify_functions.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 
@@ -18,6 +19,51 @@ std::int64_t bytes_of_entries(const Plan& plan, bool batch) {
   return bytes;
 }
 
+// The proof's constants are counted anew: of neurons, and of products.
+std::int64_t bytes_of_nodes(const Plan& plan) {
+  const DecidePlan& decide = plan.decide;
+  bf::SplitExtents extents = {};
+  double products = 0;
+  std::size_t coefficients = 0;
+  std::set<LayerId> layers(plan.spec_heads.begin(), plan.spec_heads.end());
+  for (std::size_t i = plan.layers.size(); i-- > 0;) {
+    const LayerId id(static_cast<int>(i));
+    const Layer& layer = plan.layer(id);
+    if (!layers.contains(id)) continue;
+    require(layer.is_affine() && !layer.function, "neurons of layer {} are split", layer.name);
+    for (const LayerId source : inputs_of(layer))
+      if (source.is_layer()) layers.insert(source);
+    const auto out = static_cast<std::size_t>(layer.out);
+    extents.neurons += out;
+    extents.widest = std::max(extents.widest, out);
+    ++extents.layers;
+    if (layer.kind == LayerKind::kDense) {
+      products += static_cast<double>(layer.weight.size());
+      coefficients += out + 4;
+    }
+    for (const Term& term : layer.terms) {
+      products += static_cast<double>(layer.out) * term.row_entries;
+      coefficients += static_cast<std::size_t>(term.column_entries) + 4;
+    }
+  }
+  extents.inputs = static_cast<std::size_t>(plan.input_count);
+  extents.rows = static_cast<std::size_t>(plan.spec_rows);
+  extents.terms = static_cast<std::size_t>(decide.terms);
+  const double roundings = static_cast<double>(64 + 3 * extents.neurons + 3 * extents.inputs +
+                                               extents.rows + coefficients);
+  require(decide.roundings >= roundings && decide.products >= products,
+          "proofs of nodes pay for {} roundings and {} products, not {} and {}", decide.roundings,
+          decide.products, roundings, products);
+  const std::size_t node = bf::open_node_bytes(extents.neurons, extents.terms);
+  require(decide.terms > 0 && decide.open_boxes >= 2 &&
+              decide.open_box_bytes == static_cast<std::int64_t>(node),
+          "decide: {} open nodes of {} bytes", decide.open_boxes, decide.open_box_bytes);
+  const auto bytes = static_cast<std::int64_t>(bf::split_bytes(extents) +
+                                               static_cast<std::size_t>(decide.open_boxes) * node);
+  require(decide.bytes == bytes, "decide: {} bytes, not {}", decide.bytes, bytes);
+  return bytes;
+}
+
 std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
   const auto inputs = static_cast<std::size_t>(plan.input_count);
   const auto rows = static_cast<std::size_t>(std::max(plan.spec_rows, 1));
@@ -27,6 +73,8 @@ std::int64_t bytes_on_top(const Plan& plan, const Signature& signature) {
     bytes = signature.batch && plan.batch.side_by_side > 1
                 ? bf::verify_boxes_bytes(inputs, rows, boxes)
                 : bf::verify_bytes(inputs, rows);
+  if (signature.purpose == Purpose::kDecide && plan.config.splits == Splits::kNeurons)
+    return bytes_of_nodes(plan);
   if (signature.purpose == Purpose::kDecide) {
     const bool kept = std::ranges::any_of(
         plan.functions, [](const ExportedFunction& each) { return each.signature.coefficients; });
@@ -48,7 +96,8 @@ void verify_function(const Plan& plan, const ExportedFunction& function) {
   require(has_workspace(s) == !function.workspace.macro.empty(), "{}: a workspace or none", name);
   require(s.parallel == !function.workspace.worker_macro.empty(), "{}: workers or none", name);
   if (!has_workspace(s)) return;
-  const bool batch = s.batch || (s.purpose == Purpose::kDecide && plan.config.batch > 1);
+  const bool batch = s.batch || (s.purpose == Purpose::kDecide && plan.config.batch > 1 &&
+                                 plan.config.splits == Splits::kInputs);
   const std::int64_t least = bytes_of_entries(plan, batch) + bytes_on_top(plan, s);
   const std::int64_t most = least + plan.config.target.align;
   require(function.workspace.bytes >= least && function.workspace.bytes < most,

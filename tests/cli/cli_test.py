@@ -236,6 +236,22 @@ class Run(Case):
                             MODELS / "properties" / "collision_avoidance_6x50.vnnlib")
         self.run_tool(CONTROLLER, "--project", "p", "--norm", "l2", code=2)
 
+    def test_what_decide_splits(self):
+        given = ("--property", MODELS / "properties" / "collision_avoidance_6x50.vnnlib",
+                 "--no-library")
+        for options, splits in ((["--decide"], "inputs"), (["--decide=inputs"], "inputs"),
+                                (["--decide=neurons"], "neurons")):
+            self.run_tool(CONTROLLER, "-o", "v.cpp", *given, *options)
+            manifest = json.loads((self.work / "v.json").read_text())
+            self.assertEqual(manifest["options"]["decide"], splits)
+            self.assertEqual(manifest["decide"]["splits"], splits)
+            self.assertIn(f"by {'splits of neurons' if splits == 'neurons' else 'branch and bound'}",
+                          (self.work / "v.h").read_text())
+        refused = "BF2118", CONTROLLER, "-o", "e.cpp", *given, "--decide=neurons"
+        self.assert_refused(*refused, "--method", "ibp", says=["keeps no intervals of layer"])
+        self.assert_refused(*refused, "--parallel", "2", says=["leave --parallel out"])
+        self.run_tool(CONTROLLER, "-o", "e.cpp", *given, "--decide=outputs", code=2)
+
     def test_float32_semantics_of_every_function(self):
         """What checks boxes takes the reach: of batches, workers, contexts and properties."""
         for options in (("--batch", "16", "--parallel", "2"),

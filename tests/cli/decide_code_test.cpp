@@ -63,7 +63,8 @@ TEST_P(DecideCode, DecidesWhatOneBoxLeavesOpen) {
   EXPECT_GE(no.search.points, 1U);
   EXPECT_TRUE(question.is_violated_at({no.point[0], no.point[1]}));
 
-  const bool weighed = way.name != std::string("no_split_weights");
+  const bool weighed =
+      way.name != std::string("no_split_weights") && way.name != std::string("of_neurons");
   EXPECT_EQ(d.split_weights.size(), weighed ? 2U : 0U);
 }
 
@@ -130,6 +131,7 @@ const Way kWays[] = {
     {"plain", kNothing},
     {"no_split_weights",
      [](CompileOptions& o) { o.planner.disabled_passes.emplace_back("weigh-splits"); }},
+    {"of_neurons", [](CompileOptions& o) { o.planner.splits = Splits::kNeurons; }},
     {"for_workers", [](CompileOptions& o) { o.planner.workers = 3; }},
     {"with_a_context",
      [](CompileOptions& o) {
@@ -157,13 +159,14 @@ INSTANTIATE_TEST_SUITE_P(Ways, DecideCode,
 
 // ---- the contract
 
-// A compiled verifier and one of the engine's for all of them.
+// A compiled verifier and one of the engine's for all of them, by either kind of splits.
 class DecideCodeContract : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    for (const By by : {By::kCompiler, By::kEngine})
-      deciders_.push_back(std::make_unique<Decider>(
-          tiny(kSum), [](CompileOptions&) {}, by));
+    for (const Splits splits : {Splits::kInputs, Splits::kNeurons})
+      for (const By by : {By::kCompiler, By::kEngine})
+        deciders_.push_back(std::make_unique<Decider>(
+            tiny(kSum), [splits](CompileOptions& o) { o.planner.splits = splits; }, by));
   }
   static void TearDownTestSuite() { deciders_.clear(); }
 

@@ -130,12 +130,17 @@ class DecideRandom : public testing::TestWithParam<Case> {
     deciders_.push_back(std::make_unique<Decider>(*random_.question, change, by));
   }
 
-  // The engine on all of them, one by one and side by side; compiled code where the case says so.
+  // The engine on all of them, one by one and side by side, and by splits of neurons; compiled code
+  // where the case says so.
   void SetUp() override {
     for (const int batch : {1, 16})
       add([batch](CompileOptions& o) { o.planner.batch = batch; }, By::kEngine);
+    const auto neurons = [](CompileOptions& o) { o.planner.splits = Splits::kNeurons; };
+    const bool relu = GetParam().activation == std::string("Relu");
+    if (relu) add(neurons, By::kEngine);
     if (!GetParam().compiled) return;
     add([](CompileOptions&) {}, By::kCompiler);
+    if (relu) add(neurons, By::kCompiler);
 #if defined(__x86_64__)
     for (const int batch : {1, 16})
       add(
@@ -230,6 +235,7 @@ TEST_P(DecideRandom, LinesBoundTheRows) {
     }
     for (const auto& decider : deciders_) {
       if (decider->engine() == nullptr) continue;
+      if (decider->engine()->plan().config.splits == Splits::kNeurons) continue;
       ASSERT_TRUE(decider->keeps || GetParam().activation != std::string("Relu"));
       if (!decider->keeps) continue;
       Floats low(rows), high(rows), lines(2 * rows * line);

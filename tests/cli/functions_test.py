@@ -19,6 +19,7 @@ OPTIONS = {
     "plain": [],
     "several": ["--batch", "16", "--parallel", "3", "--spec", str(SPEC)],
     "decide": ["--batch", "16", "--property", str(PROPERTY), "--decide"],
+    "neurons": ["--property", str(PROPERTY), "--decide=neurons"],
     "shared": ["--batch", "8", "--parallel", "2", "--property", str(PROPERTY), "--decide"],
     "cached": ["--cache", "reuse-ibp,cache-bounds,reuse-alpha", "--property", str(PROPERTY)],
 }
@@ -34,6 +35,8 @@ def without_comments(text):
 class Functions(Case):
     def generated(self):
         for method, (name, options) in itertools.product(METHODS, OPTIONS.items()):
+            if (method, name) == ("ibp", "neurons"):  # it knows no intervals before ReLUs
+                continue
             folder = self.work / f"{method}_{name}"
             folder.mkdir()
             if method != "alpha-crown":
@@ -57,7 +60,7 @@ class Functions(Case):
                 self.assertEqual(printed, set(KERNEL.findall(source)))
                 for each in manifest["kernels"]:
                     self.assertEqual(each["code"] == "routine", each["function"] is None)
-        self.assertGreaterEqual(len(seen), 23)
+        self.assertGreaterEqual(len(seen), 24)
 
     def test_statuses_are_a_closed_set(self):
         """What code may return is listed, and NAME_status_text has a text for it: that of bf.h."""

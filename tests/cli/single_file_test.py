@@ -27,6 +27,7 @@ OPTIONS = {
     "cache": ["--cache", "reuse-ibp,cache-bounds"],
     "parallel": ["--parallel", "2"],
     "decide": ["--property", PROPERTY, "--decide", "--batch", "16"],
+    "neurons": ["--property", PROPERTY, "--decide=neurons"],
 }
 
 PROGRAM = r"""

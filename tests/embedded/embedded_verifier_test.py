@@ -8,6 +8,7 @@
   faults     a wrong bound, other bits, too much code or memory are noticed
   verdict    with a property: the host's verdicts, on given boxes and on the property's own
   decide     the same by branch and bound, with as many boxes and points as on the host
+  neurons    the same by splits of neurons
   context    calls with a context give the same bits, the second without work
   evaluate   plain inference gives the host's bits and lies within the bounds
   integer    --arithmetic integer: the host's bits, no function of floating point, and where there is
@@ -427,6 +428,14 @@ def test_decide(case):
         check(boxes > 1 and points > 1, "no box was split")
 
 
+def test_neurons(case):
+    """By splits of neurons; the property's own box is verified by them alone."""
+    for row in measure_verdicts(case, CALLS_THAT_DECIDE, "--decide=neurons"):
+        verdict, nodes = row["upper"][0], row["upper"][3]
+        print(f"  verdict {verdict:.0f} on the property's box: {nodes:.0f} nodes")
+        check(verdict == 1 and nodes > 10, "no neuron was split")
+
+
 def test_context(case):
     plain, _, _, same = case.on_target_and_host()
     check(same, "bits are compared on targets without vectors")
@@ -484,7 +493,7 @@ def test_faults(case):
 
 
 TESTS = {"bounds": test_bounds, "library": test_library, "spec": test_spec, "faults": test_faults,
-         "context": test_context, "verdict": test_verdict, "decide": test_decide,
+         "context": test_context, "verdict": test_verdict, "decide": test_decide, "neurons": test_neurons,
          "evaluate": test_evaluate, "integer": test_integer}
 
 

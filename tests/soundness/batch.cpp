@@ -160,7 +160,10 @@ void Batch::build(const Build& how) {
             "#include \"bf/sums/balls.h\"\n"
             "#include \"bf/sums/planes.h\"\n"
             "#include \"bf/sums/slopes.h\"\n" +
-            (verdicts_ ? "#include \"bf/search/branch_and_bound.h\"\n" : "") + unit_);
+            (verdicts_ ? "#include \"bf/search/branch_and_bound.h\"\n"
+                         "#include \"bf/search/neuron_splits.h\"\n"
+                       : "") +
+            unit_);
   const Target& target = plans_.front().config.target;
   // The same source has been compiled before where neither compiler nor runtime has changed.
   const std::string cached = cli::find_program("ccache") ? "ccache " : "";

@@ -36,6 +36,8 @@ auto argument(const engine::Arguments& a) {
     return a.out_upper;
   else if constexpr (name == "coefficients")
     return a.coefficients;
+  else if constexpr (name == "ranges")
+    return a.kept_ranges;
   else if constexpr (name == "x")
     return a.x;
   else if constexpr (name == "y")
@@ -77,7 +79,7 @@ bf_status call_symbol(void* symbol, const engine::Arguments& a,
 constexpr float kLowerBefore = 12345, kUpperBefore = 54321;
 
 // Bounds and verdicts of all kinds, evaluation, and what contexts need.
-constexpr std::size_t kSignatures = 26;
+constexpr std::size_t kSignatures = 27;
 constexpr std::array<Signature, kSignatures> all_signatures() {
   std::array<Signature, kSignatures> all = {};
   std::size_t n = 0;
@@ -85,6 +87,7 @@ constexpr std::array<Signature, kSignatures> all_signatures() {
     for (const bool parallel : {false, true})
       for (int rows = 0; rows < 3; ++rows)
         all[n++] = {Purpose::kBounds, rows > 0, rows > 1, false, batch, parallel};
+  all[n++] = {.spec = true, .ranges = true};
   all[n++] = {Purpose::kBounds, false, false, true};
   all[n++] = {Purpose::kBounds, true, false, true};
   all[n++] = {Purpose::kContextInit};
@@ -212,6 +215,8 @@ Called call_bounds(const Plan& plan, const Callee& callee, const Signature& sign
   Called called;
   if (signature.coefficients)
     called.coefficients.resize(boxes.size() * rows * bf::lines_of_row(inputs), 7777.0F);
+  if (signature.ranges)
+    called.ranges.resize(2 * static_cast<std::size_t>(plan.decide.neurons), 7777.0F);
   engine::Arguments a;
   Arena arena = workspace_for(plan, signature, with, a.workspace_bytes);
   a.count = boxes.size();
@@ -220,6 +225,7 @@ Called call_bounds(const Plan& plan, const Callee& callee, const Signature& sign
   a.out_lower = out_lower.data();
   a.out_upper = out_upper.data();
   a.coefficients = signature.coefficients ? called.coefficients.data() : nullptr;
+  a.kept_ranges = signature.ranges ? called.ranges.data() : nullptr;
   a.statuses = statuses.data();
   a.workspace = arena.data();
   a.executor = with.executor;

@@ -30,6 +30,7 @@ struct Called {
   bf_status status = BF_OK;
   std::vector<Outcome> boxes;
   std::vector<float> coefficients;  // of all boxes; of signatures that have them
+  std::vector<float> ranges;        // of signatures that have them
 };
 
 struct CallWith {

@@ -63,6 +63,7 @@ class EngineVerdicts : public ::testing::TestWithParam<Method> {
     if (pick(random_, 0, 3) == 0) config.workers = 2;
     if (config.batch == 1 && config.workers == 1 && pick(random_, 0, 1) == 0)
       config.reuse.ibp = config.reuse.bounds = true;
+    if (config.workers == 1 && pick(random_, 0, 1) == 0) config.splits = Splits::kNeurons;
     return config;
   }
 
@@ -74,6 +75,7 @@ class EngineVerdicts : public ::testing::TestWithParam<Method> {
       made = plan_for_property(graph, config);
     } catch (const CompileError&) {
       config.workers = 1;  // there is nothing that workers could share
+      config.splits = Splits::kInputs;
       try {
         made = plan_for_property(graph, config);
       } catch (const CompileError&) {
@@ -82,6 +84,7 @@ class EngineVerdicts : public ::testing::TestWithParam<Method> {
     }
     engine::EngineOptions options;
     options.property = &property;
+    by_neurons_ += made->config.splits == Splits::kNeurons ? 1 : 0;
     engine_ = std::make_unique<engine::Engine>(std::move(made), options);
     ++networks_;
     return true;
@@ -156,9 +159,11 @@ class EngineVerdicts : public ::testing::TestWithParam<Method> {
   }
 
   void expect_variety() const {
-    std::printf("%d verdicts of %d networks: %d verified, %d falsified, %d unknown, %d budget\n",
-                cases_, networks_, verdicts_[BF_VERIFIED], verdicts_[BF_FALSIFIED],
-                verdicts_[BF_UNKNOWN], verdicts_[BF_BUDGET]);
+    std::printf(
+        "%d verdicts of %d networks, %d by neurons: %d verified, %d falsified, %d unknown, "
+        "%d budget\n",
+        cases_, networks_, by_neurons_, verdicts_[BF_VERIFIED], verdicts_[BF_FALSIFIED],
+        verdicts_[BF_UNKNOWN], verdicts_[BF_BUDGET]);
     if (networks_ < 40) return;
     EXPECT_GT(verdicts_[BF_VERIFIED], cases_ / 20);
     EXPECT_GT(verdicts_[BF_FALSIFIED], cases_ / 20);
@@ -168,7 +173,7 @@ class EngineVerdicts : public ::testing::TestWithParam<Method> {
   const std::vector<std::string> targets_ = engine_targets();
   Random random_;
   std::unique_ptr<engine::Engine> engine_;
-  int cases_ = 0, networks_ = 0;
+  int cases_ = 0, networks_ = 0, by_neurons_ = 0;
   std::array<int, 4> verdicts_ = {};
   std::set<std::string> functions_;
 };

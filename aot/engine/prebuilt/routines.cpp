@@ -50,6 +50,7 @@ constexpr PrebuiltRoutine kPlain[] = {
     {Routine::kPadList, {}, thunk<bf::pad_list>},
     {Routine::kTightenRows, {}, thunk<bf::tighten_rows>},
     {Routine::kKeepCoefficients, {}, thunk<bf::keep_coefficients>},
+    {Routine::kKeepRanges, {}, thunk<bf::keep_ranges>},
     {Routine::kMeetAnchor, {}, thunk<bf::meet_anchor>},
     {Routine::kKeepAnchor, {}, thunk<bf::keep_anchor>},
     {Routine::kMeetOutputs, {}, thunk<bf::meet_outputs>},

@@ -44,4 +44,26 @@ static constexpr std::size_t round_bytes(std::size_t inputs, std::size_t rows, s
           (kept ? 8 : 3) * inputs);
 }
 
+// ---- splits of neurons: search/neuron_splits.h
+
+// Splits of inputs that follow splits of all neurons, at most.
+constexpr std::size_t kMostHalvings = 128;
+
+struct SplitExtents {
+  std::size_t inputs, rows, neurons, widest, layers, terms;
+};
+
+// What an open node takes at most: its depth, its split, weights of terms, and a number of two
+// bytes for each neuron.
+static constexpr std::size_t open_node_bytes(std::size_t neurons, std::size_t terms) {
+  return sizeof(float) * (2 + terms + (neurons + 1) / 2);
+}
+
+// What everything else takes.
+static constexpr std::size_t split_bytes(const SplitExtents& e) {
+  return sizeof(double) * (2 * e.neurons + e.widest + e.inputs) +
+         sizeof(float) * (11 * e.neurons + (e.neurons + 3) / 4 + 9 * e.inputs + 4 * e.rows +
+                          e.layers + 4 * e.terms + kMostHalvings);
+}
+
 }  // namespace bf

@@ -513,6 +513,19 @@ static inline void keep_coefficients(const std::int32_t* neurons, int count, int
   }
 }
 
+// Where z of n neurons lies, rounded outward: the lower ends go to kept[position] on, the upper
+// ends `neurons` behind them. Nothing where kept is null.
+static inline void keep_ranges(int n, const double* centre, const float* below, const float* above,
+                               int position, int neurons, float* kept) {
+  if (kept == nullptr) return;
+  float* const lower = kept + position;
+  float* const upper = lower + neurons;
+  for (int j = 0; j < n; ++j) {
+    lower[j] = float_down(sub_down(centre[j], static_cast<double>(below[j])));
+    upper[j] = float_up(add_up(centre[j], static_cast<double>(above[j])));
+  }
+}
+
 // The caller's bounds of n head neurons, after ReLU when `relu`.
 static inline void write_bounds(int n, bool relu, const double* centre, const float* below,
                                 const float* above, float* lower, float* upper) {

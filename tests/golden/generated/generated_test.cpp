@@ -33,6 +33,7 @@ struct Case {
   std::vector<std::string> kept;  // suffixes of the files that are compared
   int batch = 1;
   bool decide = false;  // with a property
+  Splits splits = Splits::kInputs;
 };
 
 void PrintTo(const Case& golden, std::ostream* out) {
@@ -47,6 +48,14 @@ const Case kCases[] = {
     {"tiny_boxes_generic", Method::kIbp, Lowering::kGeneric, "generic", {".h"}, 8},
     {"tiny_boxes_vector", Method::kCrown, Lowering::kVector, "x86-64", {".cpp"}, 8},
     {"tiny_decide_generic", Method::kIbp, Lowering::kGeneric, "generic", {".cpp", ".h"}, 1, true},
+    {"tiny_neurons_generic",
+     Method::kCrown,
+     Lowering::kGeneric,
+     "generic",
+     {".cpp", ".h"},
+     1,
+     true,
+     Splits::kNeurons},
 };
 
 CompileOptions options_of(const Case& golden) {
@@ -56,6 +65,7 @@ CompileOptions options_of(const Case& golden) {
   options.planner.target = find_target(golden.target);
   options.planner.batch = golden.batch;
   options.planner.decide = golden.decide;
+  options.planner.splits = golden.splits;
   if (golden.decide)
     options.property = read_property(BF_SOURCE_DIR "/models/properties/tiny_cases.vnnlib");
   return options;

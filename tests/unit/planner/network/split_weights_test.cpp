@@ -175,7 +175,7 @@ TEST(SplitWeights, AreMadeForDecisionsAlone) {
 TEST(SplitWeights, AreInTheManifest) {
   const nlohmann::ordered_json json = to_json(planned(true));
   EXPECT_EQ(json.at("split_weights"), (nlohmann::ordered_json{0.25, 1.0}));
-  EXPECT_EQ(json.at("options").at("decide"), true);
+  EXPECT_EQ(json.at("options").at("decide"), "inputs");
   EXPECT_TRUE(to_json(planned(true, {"weigh-splits"})).at("split_weights").empty());
   EXPECT_FALSE(to_json(planned(false)).contains("split_weights"));
   EXPECT_FALSE(to_json(planned(false)).at("options").contains("decide"));

@@ -1,0 +1,461 @@
+// Proofs of nodes by the runtime, as generated verifiers make them, against exact arithmetic:
+// random networks, boxes, splits and choices. BF_SEED=n repeats a run, BF_ROUNDS=n takes n times as
+// many.
+
+#include <fmt/format.h>
+#include <gmpxx.h>
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "aot/engine/engine.h"
+#include "aot/engine/split_tables.h"
+#include "bf/search/neuron_splits.h"
+#include "frontend/conv_loops.h"
+#include "frontend/diagnostic.h"
+#include "planner/plan/functions.h"
+#include "tests/seed.h"
+#include "tests/soundness/engine_call.h"
+#include "tests/soundness/random_net.h"
+
+namespace bf_aot::soundness {
+namespace {
+
+using bf::SplitPhase;
+
+mpq_class exact(double x) {
+  return mpq_class(x);
+}
+
+// A network on a box, as far as NAME_decide comes before its first node.
+class Subject {
+ public:
+  Subject(std::shared_ptr<const Plan> plan, FloatBox given)
+      : plan_(std::move(plan)),
+        box_(std::move(given)),
+        constants_(*plan_),
+        tables_(*plan_, constants_) {
+    const std::size_t inputs = box_.lower.size();
+    inside_.assign(inputs, 3);
+    property_.inputs = static_cast<std::int32_t>(inputs);
+    property_.rows = plan_->spec_rows;
+    property_.lower = box_.lower.data();
+    property_.upper = box_.upper.data();
+    property_.inside = inside_.data();
+    search.property = &property_;
+    search.bounds.network = &tables_.network();
+    search.inputs = inputs;
+    search.rows = static_cast<std::size_t>(plan_->spec_rows);
+    const bf::SplitExtents extents = split_extents(*plan_);
+    const std::size_t bytes =
+        bf::split_bytes(extents) + 2 * bf::open_node_bytes(extents.neurons, extents.terms);
+    memory_.resize(bytes / sizeof(double) + 1);
+    if (!bf::share_out(search, memory_.data(), bytes)) throw std::logic_error("no room");
+    std::ranges::copy(box_.lower, search.case_lower);
+    std::ranges::copy(box_.upper, search.case_upper);
+    const engine::Engine engine(plan_);
+    std::vector<unsigned char> workspace(static_cast<std::size_t>(plan_->arena_bytes()) + 64);
+    const auto bounds = [&](const float* low, const float* high, float* row_low, float* row_high,
+                            float* ranges) {
+      engine::Arguments a;
+      a.lower = low;
+      a.upper = high;
+      a.out_lower = row_low;
+      a.out_upper = row_high;
+      a.kept_ranges = ranges;
+      a.workspace =
+          workspace.data() + (64 - reinterpret_cast<std::uintptr_t>(workspace.data()) % 64) % 64;
+      a.workspace_bytes = static_cast<std::size_t>(plan_->arena_bytes());
+      return engine.call({.spec = true, .ranges = true}, a);
+    };
+    is_ready = bf::begin_case(search, bounds) == BF_OK;
+  }
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
+  const Plan& plan() const { return *plan_; }
+  bf::SplitBounds& bounds() { return search.bounds; }
+  const FloatBox& box() const { return box_; }
+
+  // Whether the node is proven with this threshold in its first term.
+  bool is_proven(float threshold) {
+    bounds().terms[0].threshold = threshold;
+    return bf::prove_node(bounds());
+  }
+
+  void set_terms(const std::vector<bf::SplitTerm>& terms, const std::vector<float>& weights) {
+    bounds().term_count = static_cast<std::uint32_t>(terms.size());
+    std::ranges::copy(terms, bounds().terms);
+    std::ranges::copy(weights, bounds().weights);
+  }
+
+  std::uint32_t neuron_of_row(int row) {
+    return static_cast<std::uint32_t>(bf::neuron_of_row(tables_.network(), row));
+  }
+
+  bf::NodeSearch search = {};
+  bool is_ready = false;
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+  FloatBox box_;
+  engine::Constants constants_;
+  engine::SplitTables tables_;
+  std::vector<unsigned char> inside_;
+  bf::PropertyTables property_ = {};
+  std::vector<double> memory_;
+};
+
+// Null where neurons cannot be split, or none is open.
+std::unique_ptr<Subject> make_subject(const Net& net, const FloatBox& box, Form form,
+                                      PlannerConfig config) {
+  Graph graph = to_graph(net, form);
+  graph.outputs.push_back(graph.outputs.front());  // the rows that conditions speak of
+  config.decide = true;
+  config.splits = Splits::kNeurons;
+  std::shared_ptr<const Plan> plan;
+  try {
+    plan = plan_for_engine(graph, true, config);
+  } catch (const CompileError&) {
+    return nullptr;
+  }
+  auto made = std::make_unique<Subject>(plan, box);
+  return made->is_ready && made->search.open_count > 0 ? std::move(made) : nullptr;
+}
+
+// What the layers of a net are before their ReLUs, in order.
+std::vector<std::vector<mpq_class>> values_of(const Net& net, const Numbers& x) {
+  std::vector<std::vector<mpq_class>> all;
+  Net part;
+  for (const NetLayer& layer : net.layers) {
+    part.layers.push_back(layer);
+    const bool relu = part.layers.back().relu;
+    part.layers.back().relu = false;
+    const Numbers z = ExactNet(part).evaluate(x);
+    std::vector<mpq_class>& values = all.emplace_back();
+    for (std::size_t j = 0; j < z.values.size(); ++j) values.push_back(z.rational(j));
+    part.layers.back().relu = relu;
+  }
+  return all;
+}
+
+// visit(part, weight, k) for what row j of a layer is the sum of.
+template <class Visit>
+void for_each_product_of_row(const Layer& layer, int j, const Visit& visit) {
+  if (layer.kind == LayerKind::kDense)
+    for (int k = 0; k < layer.in; ++k) visit(0, layer.weight_at(j, k), static_cast<std::size_t>(k));
+  for (std::size_t part = 0; part < layer.terms.size(); ++part) {
+    const Term& term = layer.terms[part];
+    const auto row = static_cast<std::size_t>(j);
+    if (const auto* const sparse = std::get_if<SparseMap>(&term.map)) {
+      for (std::int32_t i = sparse->row_start[row]; i < sparse->row_start[row + 1]; ++i)
+        visit(part, term.weight[static_cast<std::size_t>(i)],
+              static_cast<std::size_t>(sparse->column[static_cast<std::size_t>(i)]));
+    } else if (const auto* const gather = std::get_if<GatherMap>(&term.map)) {
+      const std::int32_t k = gather->source.empty() ? j : gather->source[row];
+      if (k >= 0) visit(part, 1.0F, static_cast<std::size_t>(k));
+    } else {
+      for_each_product(std::get<ConvMap>(term.map).geometry, [&](std::int64_t o, std::int64_t w,
+                                                                 std::int64_t i) {
+        if (o == j)
+          visit(part, term.weight[static_cast<std::size_t>(w)], static_cast<std::size_t>(i));
+      });
+    }
+  }
+}
+
+// The bound of the node by its choices, without rounding.
+mpq_class exact_bound(Subject& subject) {
+  const bf::SplitBounds& b = subject.bounds();
+  const Plan& plan = subject.plan();
+  std::vector<mpq_class> over_a(static_cast<std::size_t>(b.network->neurons));
+  std::vector<mpq_class> over_x(subject.box().lower.size());
+  mpq_class bound = 0;
+  for (std::uint32_t t = 0; t < b.term_count; ++t) {
+    const mpq_class weight = exact(b.weights[t]) * exact(b.terms[t].sign);
+    over_a[b.terms[t].neuron] += weight;
+    bound -= weight * exact(b.terms[t].threshold);
+  }
+  for (std::size_t i = plan.decide.layers.size(); i-- > 0;) {
+    const SplitLayerPlan& split = plan.decide.layers[i];
+    const Layer& layer = plan.layer(split.layer);
+    for (int j = 0; j < layer.out; ++j) {
+      const auto n = static_cast<std::size_t>(split.first + j);
+      const mpq_class a = over_a[n], choice = exact(b.choice[n]);
+      mpq_class z = a;
+      switch (b.phase[n]) {
+        case SplitPhase::kLinear:
+          break;
+        case SplitPhase::kOff:
+          z = 0;
+          break;
+        case SplitPhase::kPositive:
+          z = a - choice * exact(b.scale[i]);
+          break;
+        case SplitPhase::kNegative:
+          z = choice * exact(b.scale[i]);
+          break;
+        case SplitPhase::kOpen:
+          if (a >= 0) {
+            z = a * choice;
+          } else {
+            z = a * exact(b.high[n]) / (exact(b.high[n]) - exact(b.low[n]));
+            bound -= z * exact(b.low[n]);
+          }
+      }
+      if (!layer.bias.empty()) bound += z * exact(layer.bias[static_cast<std::size_t>(j)]);
+      if (z == 0) continue;
+      for_each_product_of_row(layer, j, [&](std::size_t part, float weight, std::size_t k) {
+        const int source = split.sources[part];
+        const int first =
+            source < 0 ? 0 : plan.decide.layers[static_cast<std::size_t>(source)].first;
+        (source < 0 ? over_x : over_a)[static_cast<std::size_t>(first) + k] += z * exact(weight);
+      });
+    }
+  }
+  for (std::size_t k = 0; k < over_x.size(); ++k)
+    bound += over_x[k] * exact(over_x[k] >= 0 ? subject.box().lower[k] : subject.box().upper[k]);
+  return bound;
+}
+
+// Floats in order, as integers.
+float float_at(std::int64_t order) {
+  const auto bits = static_cast<std::uint32_t>(order >= 0 ? order : -order);
+  float x = 0;
+  std::memcpy(&x, &bits, sizeof x);
+  return order >= 0 ? x : -x;
+}
+
+// The threshold of the first term, the last on its way to a bound of 0 that is proven; NaN where
+// none is.
+float last_proven(Subject& subject) {
+  const float sign = subject.bounds().terms[0].sign;
+  std::int64_t yes = -0x7f7fffff, no = 0x7f7fffff;
+  const auto at = [&](std::int64_t order) { return sign * float_at(order); };
+  if (!subject.is_proven(at(yes))) return std::numeric_limits<float>::quiet_NaN();
+  if (subject.is_proven(at(no))) return at(no);
+  while (no - yes > 1) {
+    const std::int64_t middle = yes + (no - yes) / 2;
+    (subject.is_proven(at(middle)) ? yes : no) = middle;
+  }
+  return at(yes);
+}
+
+class EmittedSplits : public ::testing::Test {
+ protected:
+  EmittedSplits() {
+    const std::string name =
+        fmt::format("{}{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
+                    testing::seed_from_environment(20261125));
+    std::seed_seq sequence(name.begin(), name.end());
+    random_.seed(sequence);
+  }
+
+  // calls visit(net, subject) for random ones.
+  template <class Visit>
+  void for_each_subject(int count, const Visit& visit) {
+    const std::vector<std::string> targets = engine_targets();
+    for (int n = 0, made = 0; made < count * testing::rounds_from_environment(); ++n) {
+      ASSERT_LT(n, 1000 * count * testing::rounds_from_environment());
+      const auto family = static_cast<Family>(n % kFamilies);
+      const Net net = random_net(random_, family);
+      const FloatBox box = random_box(random_, net.inputs(), pick(random_, 0, kBoxKinds - 1));
+      PlannerConfig config =
+          planner_config(n % 3 == 0 ? Method::kCrownIbp : Method::kCrown, Lowering::kPrebuilt,
+                         targets[static_cast<std::size_t>(n) % targets.size()]);
+      const auto subject = make_subject(net, box, static_cast<Form>(n / kFamilies % 3), config);
+      if (subject == nullptr) continue;
+      SCOPED_TRACE(fmt::format("number {}, family {}", n, static_cast<int>(family)));
+      ++made;
+      visit(net, *subject);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  // Random choices, weights and scales; splits of about `share` of the open neurons.
+  void choose(Subject& subject, int share) {
+    bf::SplitBounds& b = subject.bounds();
+    std::vector<bf::SplitTerm> terms;
+    std::vector<float> weights;
+    for (int t = pick(random_, 1, 2); t > 0; --t) {
+      const int row = pick(random_, 0, subject.plan().spec_rows - 1);
+      terms.push_back({subject.neuron_of_row(row), pick(random_, 0, 1) == 1 ? 1.0F : -1.0F, 0});
+      weights.push_back(std::ldexp(static_cast<float>(pick(random_, 0, 1 << 10)), -10));
+    }
+    weights.front() += 0.125F;
+    subject.set_terms(terms, weights);
+    for (std::int32_t i = 0; i < b.network->count; ++i)
+      b.scale[i] = std::ldexp(1.0F, pick(random_, -6, 6));
+    for (std::uint32_t i = 0; i < subject.search.open_count; ++i) {
+      const std::uint32_t n = subject.search.open[i];
+      b.choice[n] = std::ldexp(static_cast<float>(pick(random_, 0, 1 << 20)), -20);
+      if (pick(random_, 0, 99) >= share) continue;
+      b.phase[n] = pick(random_, 0, 1) == 1 ? SplitPhase::kPositive : SplitPhase::kNegative;
+      if (pick(random_, 0, 3) == 0) b.choice[n] = 0;
+    }
+  }
+
+  Random random_;
+};
+
+TEST_F(EmittedSplits, ProveNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess) {
+  int near = 0, all = 0;
+  for_each_subject(150, [&](const Net&, Subject& subject) {
+    choose(subject, pick(random_, 0, 1) * 50);
+    const float last = last_proven(subject);
+    if (!std::isfinite(last)) return;
+    ++all;
+    const bf::SplitBounds& b = subject.bounds();
+    subject.bounds().terms[0].threshold = last;
+    EXPECT_TRUE(exact_bound(subject) >= 0) << "proves more than is true";
+    // One float in a million farther it is not true, but for thresholds that floats leave out.
+    subject.bounds().terms[0].threshold =
+        last + b.terms[0].sign * (std::fabs(last) * 1e-6F + FLT_MIN);
+    near += exact_bound(subject) < 0 ? 1 : 0;
+  });
+  EXPECT_GT(all, 100 * testing::rounds_from_environment());
+  EXPECT_GT(near, all / 3);
+}
+
+TEST_F(EmittedSplits, HoldAtExactPointsOfTheNode) {
+  int checked = 0;
+  for_each_subject(150, [&](const Net& net, Subject& subject) {
+    const std::vector<SplitLayerPlan>& layers = subject.plan().decide.layers;
+    if (layers.size() != net.layers.size() + 1) return;  // the last one copies outputs
+    bf::SplitBounds& b = subject.bounds();
+    std::vector<Numbers> points = {centre_of(subject.box())};
+    for (int k = 0; k < 8; ++k) points.push_back(point_of(subject.box(), random_));
+    std::vector<std::vector<mpq_class>> values;  // by point and neuron
+    for (const Numbers& x : points) {
+      std::vector<mpq_class>& all = values.emplace_back();
+      for (const auto& layer : values_of(net, x)) all.insert(all.end(), layer.begin(), layer.end());
+      const auto outputs = static_cast<std::ptrdiff_t>(net.outputs());
+      std::vector<mpq_class> rows(all.end() - outputs, all.end());
+      for (mpq_class& row : rows)
+        if (net.layers.back().relu && row < 0) row = 0;
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    for (const auto& value : values)
+      for (std::size_t n = 0; n < value.size(); ++n) {
+        EXPECT_TRUE(b.low[n] == -INFINITY || exact(b.low[n]) <= value[n]);
+        EXPECT_TRUE(b.high[n] == INFINITY || exact(b.high[n]) >= value[n]);
+      }
+    choose(subject, 50);
+    // Splits that the first point satisfies.
+    for (std::uint32_t i = 0; i < subject.search.open_count; ++i) {
+      const std::uint32_t n = subject.search.open[i];
+      if (b.phase[n] != SplitPhase::kOpen)
+        b.phase[n] = values[0][n] >= 0 ? SplitPhase::kPositive : SplitPhase::kNegative;
+    }
+    const float last = last_proven(subject);
+    if (!std::isfinite(last)) return;
+    b.terms[0].threshold = last;
+    for (const auto& value : values) {
+      bool inside = true;
+      for (std::uint32_t i = 0; i < subject.search.open_count; ++i) {
+        const std::uint32_t n = subject.search.open[i];
+        inside = inside && (b.phase[n] != SplitPhase::kPositive || value[n] >= 0) &&
+                 (b.phase[n] != SplitPhase::kNegative || value[n] <= 0);
+      }
+      if (!inside) continue;
+      ++checked;
+      mpq_class sum = 0;
+      for (std::uint32_t t = 0; t < b.term_count; ++t)
+        sum += exact(b.weights[t]) * exact(b.terms[t].sign) *
+               (value[b.terms[t].neuron] - exact(b.terms[t].threshold));
+      EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point";
+    }
+  });
+  EXPECT_GT(checked, 150 * testing::rounds_from_environment());
+}
+
+// ---- what each part of the price is for
+
+// A chain of layers of one input in [1, 2], whose first layer has an open neuron besides.
+std::unique_ptr<Subject> subject_of(std::vector<NetLayer> layers) {
+  Net net;
+  net.layers = std::move(layers);
+  auto made =
+      make_subject(net, {{1}, {2}}, Form::kDense,
+                   planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back()));
+  if (made == nullptr) throw std::logic_error("no neuron is open");
+  for (std::int32_t i = 0; i < made->bounds().network->count; ++i) made->bounds().scale[i] = 1;
+  return made;
+}
+
+NetLayer with_bias(NetLayer layer, std::vector<double> bias) {
+  layer.bias = std::move(bias);
+  return layer;
+}
+
+// Two paths of the same four factors in another order: the row is 0, and its coefficient is a
+// rounding of either sign.
+TEST_F(EmittedSplits, CoefficientsThatCancelProveNothingButThat) {
+  const auto factor = [&] {
+    return static_cast<double>(
+        1 + std::ldexp(static_cast<float>(pick(random_, 1, (1 << 23) - 1)), -23));
+  };
+  for (int n = 0; n < 100; ++n) {
+    const double a = factor(), b = factor(), c = factor(), d = factor();
+    const auto subject =
+        subject_of({with_bias(dense_layer(1, 3, {d, b, 1}, true), {0, 0, -1.5}),
+                    dense_layer(3, 2, {c, 0, 0, 0, a, 0}, true),
+                    dense_layer(2, 2, {b, 0, 0, d}, true), dense_layer(2, 1, {a, -c})});
+    for (const float sign : {1.0F, -1.0F}) {
+      subject->set_terms({{subject->neuron_of_row(0), sign, 0}}, {1});
+      EXPECT_FALSE(subject->is_proven(sign * 0x1p-100F));
+      EXPECT_TRUE(subject->is_proven(-sign * 0x1p-30F));
+    }
+  }
+}
+
+// 1 + 2^-60 - 1: the sum in double is 0, and the row is below 0 somewhere.
+TEST_F(EmittedSplits, WeightsThatCancelInRoundingProveNothing) {
+  // A second row makes room for a third term.
+  const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}),
+                                   with_bias(dense_layer(2, 2, {1, 0, 1, 1}), {-1.5, 0})});
+  const std::uint32_t row = subject->neuron_of_row(0);
+  subject->set_terms({{row, 1, 0}, {row, 1, 0}, {row, -1, 0}}, {1, 0x1p-60F, 1});
+  EXPECT_FALSE(subject->is_proven(-0x1p-140F));
+}
+
+// The bias is known up to 2^-20, and is that much less.
+TEST_F(EmittedSplits, BiasesThatAreNotKnownExactlyAreCounted) {
+  NetLayer last = with_bias(dense_layer(2, 1, {1, 0}), {0});
+  last.bias_shift = {-0x1p-20};
+  last.bias_error = {0x1p-20};
+  const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}), last});
+  subject->set_terms({{subject->neuron_of_row(0), 1, 0}}, {1});
+  EXPECT_FALSE(subject->is_proven(1 - 0x1p-21F));
+  EXPECT_TRUE(subject->is_proven(1 - 0x1p-19F));
+}
+
+// The row is 2^-1120 x, which no double is.
+TEST_F(EmittedSplits, ProductsBelowTheRangeOfDoubleAreCounted) {
+  std::vector<NetLayer> layers = {with_bias(dense_layer(1, 2, {0x1p-140, 1}, true), {0, -1.5}),
+                                  dense_layer(2, 1, {0x1p-140, 0}, true)};
+  for (int k = 0; k < 5; ++k) layers.push_back(dense_layer(1, 1, {0x1p-140}, true));
+  layers.push_back(dense_layer(1, 1, {0x1p-140}));
+  const auto subject = subject_of(std::move(layers));
+  subject->set_terms({{subject->neuron_of_row(0), -1, 0}}, {1});
+  // Neurons on the side where they are, so that no line stands for them.
+  for (std::uint32_t i = 0; i < subject->search.open_count; ++i) {
+    subject->bounds().phase[subject->search.open[i]] = SplitPhase::kPositive;
+    subject->bounds().choice[subject->search.open[i]] = 0;
+  }
+  EXPECT_FALSE(subject->is_proven(0));
+}
+
+TEST_F(EmittedSplits, NothingIsProvenWithoutATerm) {
+  for_each_subject(5, [&](const Net&, Subject& subject) {
+    choose(subject, 0);
+    subject.set_terms({{subject.neuron_of_row(0), 1, -1e30F}}, {0});
+    EXPECT_FALSE(subject.is_proven(-1e30F));
+  });
+}
+
+}  // namespace
+}  // namespace bf_aot::soundness

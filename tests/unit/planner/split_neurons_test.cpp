@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+#include "frontend/import/importer.h"
+#include "frontend/passes/pipeline.h"
+#include "planner/manifest/plan_json.h"
+#include "planner/planner.h"
+#include "planner/verify/verify.h"
+#include "tests/paths.h"
+
+// What the plan of a verifier that splits neurons says.
+namespace bf_aot {
+namespace {
+
+using Change = std::function<void(PlannerConfig&)>;
+
+constexpr const char* kSplitModel = "collision_avoidance_6x50";
+
+Plan plan_of_splits(
+    const std::string& model, const Change& change = [](PlannerConfig&) {}) {
+  LinearSpec spec;
+  spec.rows.resize(2);
+  ImportedModel imported = import_model(BF_SOURCE_DIR "/models/" + model + ".onnx");
+  const auto outputs = element_count(imported.graph.value(imported.graph.outputs.front()).shape);
+  for (std::size_t row = 0; row < 2; ++row) {
+    spec.rows[row].resize(static_cast<std::size_t>(outputs));
+    spec.rows[row][row] = 1;
+  }
+  PassOptions passes;
+  passes.spec = &spec;
+  normalise(imported.graph, passes);
+  PlannerConfig config;
+  config.target = find_target("x86-64-v3");
+  config.decide = true;
+  config.splits = Splits::kNeurons;
+  change(config);
+  PlanOptions options;
+  options.property = true;
+  return plan(imported.graph, imported.info, "net", true, config, options);
+}
+
+std::string refusal_of(const std::string& model, const Change& change) {
+  try {
+    plan_of_splits(model, change);
+  } catch (const CompileError& error) {
+    return error.diagnostics().front().code;
+  }
+  return "none";
+}
+
+std::vector<Relax*> kept(Plan& plan) {
+  std::vector<Relax*> steps;
+  for (Entry& entry : plan.entries)
+    for (Step& step : entry.steps)
+      if (auto* const relax = std::get_if<Relax>(&step);
+          relax != nullptr && relax->kept_position >= 0)
+        steps.push_back(relax);
+  return steps;
+}
+
+TEST(SplitNeurons, IntervalsOfEachReluAreKeptOnce) {
+  for (const Method method : {Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown}) {
+    Plan plan = plan_of_splits(kSplitModel, [&](PlannerConfig& c) { c.method = method; });
+    const std::vector<Relax*> steps = kept(plan);
+    ASSERT_EQ(steps.size(), 6U) << to_string(method);
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      EXPECT_EQ(steps[i]->kept_position, 50 * static_cast<int>(i));
+  }
+}
+
+TEST(SplitNeurons, TheLayersThatRowsDependOnAreNumbered) {
+  const Plan plan = plan_of_splits(kSplitModel);
+  const DecidePlan& decide = plan.decide;
+  ASSERT_EQ(decide.layers.size(), 7U);
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(decide.layers[i].sources, std::vector{static_cast<int>(i) - 1});
+    EXPECT_EQ(decide.layers[i].first, 50 * static_cast<int>(i));
+  }
+  EXPECT_EQ(decide.neurons, 302);
+  EXPECT_EQ(decide.relus, 300);
+  EXPECT_EQ(decide.widest, 50);
+  EXPECT_EQ(decide.terms, 4);
+  EXPECT_EQ(decide.products, 5 * 50 + 5 * 50 * 50 + 50 * 2);
+  EXPECT_EQ(decide.open_boxes, 64);
+  EXPECT_TRUE(plan.split_weights.empty());
+}
+
+TEST(SplitNeurons, OtherNetworksAndMethodsAreRefused) {
+  const Change nothing = [](PlannerConfig&) {};
+  EXPECT_EQ(refusal_of(kSplitModel, nothing), "none");
+  EXPECT_EQ(refusal_of("digits_64x2", nothing), "none");
+  EXPECT_EQ(refusal_of("tiny_linear", nothing), "BF2118") << "no ReLU";
+  for (const Method method : {Method::kIbp, Method::kForward})
+    EXPECT_EQ(refusal_of(kSplitModel, [&](PlannerConfig& c) { c.method = method; }), "BF2118");
+  EXPECT_EQ(refusal_of(kSplitModel, [](PlannerConfig& c) { c.workers = 2; }), "BF2118");
+}
+
+TEST(SplitNeurons, BatchesAndContextsStayAsTheyAre) {
+  EXPECT_EQ(refusal_of(kSplitModel, [](PlannerConfig& c) { c.batch = 16; }), "none");
+  EXPECT_EQ(refusal_of(kSplitModel, [](PlannerConfig& c) { c.reuse.ibp = true; }), "none");
+}
+
+TEST(SplitNeurons, TheManifestSaysWhatIsSplit) {
+  const auto json = to_json(plan_of_splits(kSplitModel));
+  EXPECT_EQ(json.at("options").at("decide"), "neurons");
+  const auto& decide = json.at("decide");
+  EXPECT_EQ(decide.at("splits"), "neurons");
+  EXPECT_EQ(decide.at("neurons"), 302);
+  EXPECT_EQ(decide.at("layers").size(), 7U);
+}
+
+TEST(SplitNeuronsDeathTest, TheVerifierFindsWrongPlans) {
+  Plan plan = plan_of_splits(kSplitModel);
+  verify(plan);
+  kept(plan)[1]->kept_position = 0;
+  EXPECT_DEATH(verify(plan), "the intervals of two neurons are kept at 0");
+  plan = plan_of_splits(kSplitModel);
+  kept(plan)[5]->kept_position = 260;
+  EXPECT_DEATH(verify(plan), "intervals of 50 neurons are kept at 260 of 302");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.roundings -= 1;
+  EXPECT_DEATH(verify(plan), "proofs of nodes pay for");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.products -= 1;
+  EXPECT_DEATH(verify(plan), "proofs of nodes pay for");
+  plan = plan_of_splits(kSplitModel);
+  plan.decide.bytes -= 8;
+  EXPECT_DEATH(verify(plan), "decide: ");
+}
+
+}  // namespace
+}  // namespace bf_aot
