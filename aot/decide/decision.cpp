@@ -26,6 +26,8 @@ constexpr double kCheapBounds = 0.05;
 // Seconds that boxes or neurons are split first, and of the search behind it as a share of that.
 constexpr double kFirstTurn = 1;
 constexpr double kSearchShare = 0.5;
+// Seconds that neurons are split behind boxes, as a share of the latter's.
+constexpr double kNeuronShare = 0.5;
 
 // Elements of all layers up to which points follow gradients: each takes 200 bytes.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
@@ -208,16 +210,22 @@ class Decision {
   }
 
   // By turns, each longer than the one before: what holds is proven by splits, of boxes or of
-  // neurons, and what does not is found by either.
+  // neurons, and what does not is found by either. Where boxes are split, neurons are, too, from
+  // the second turn on: which of them ends is not known before.
   void split_and_search(bool branches) {
-    const bool splits = branches || has_neuron_splits(*made_.plan);
+    if (is_over()) return;
+    const bool neurons = has_neuron_splits(*made_.plan);
+    const bool splits = branches || neurons;
+    const auto left_to_split = [&] {
+      return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds;
+    };
     for (double turn = kFirstTurn; !is_over(); turn *= 2) {
-      if (branches)
-        branch(std::min(turn, settings_.branch_seconds - outcome_.branched.seconds));
-      else if (splits)
-        split(std::min(turn, settings_.branch_seconds - outcome_.neurons.seconds));
-      const double spent = outcome_.branched.seconds + outcome_.neurons.seconds;
-      const bool split_more = splits && spent < settings_.branch_seconds && !is_split_up();
+      if (branches) branch(std::min(turn, left_to_split()));
+      if (neurons && !branches)
+        split(std::min(turn, left_to_split()));
+      else if (neurons && turn > kFirstTurn)
+        split(std::min(turn * kNeuronShare, left_to_split()));
+      const bool split_more = splits && left_to_split() > 0 && !is_split_up();
       const double left = settings_.search_seconds - searched_;
       // At least once, and no longer than a share where there is more to split.
       search(split_more ? std::min(left, turn * kSearchShare) : left);
@@ -225,17 +233,30 @@ class Decision {
     }
   }
 
-  // No box or neuron is left to be split.
+  // No box and no neuron is left to be split.
   bool is_split_up() const {
-    return (branches_ && branches_->is_over()) || (neurons_ && neurons_->is_over());
+    return (!branches_ || branches_->is_over()) && (!neurons_ || neurons_->is_over());
+  }
+
+  // Intervals of neurons are worth optimised slopes, which those of boxes are not.
+  void begin_neurons() {
+    if (!branches_ || settings_.method) {
+      begin(neurons_);
+      return;
+    }
+    const Stopwatch making;
+    const DecisionMethod method = {Method::kAlphaCrown, AlphaRows::kAll};
+    of_neurons_ = calls_.make_verifier(method);
+    outcome_.make_seconds += making.seconds();
+    outcome_.methods.push_back(method);
+    neurons_.emplace(*of_neurons_.host, *of_neurons_.plan, cases_, settings_.jobs);
   }
 
   void split(double seconds) {
-    if (is_over()) return;
+    if (is_over() || seconds <= 0) return;
     const Stopwatch deciding;
-    if (!neurons_) begin(neurons_);
-    if (seconds > 0)
-      outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
+    if (!neurons_) begin_neurons();
+    outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
     outcome_.neurons = neurons_->totals();
     outcome_.decide_seconds += deciding.seconds();
   }
@@ -269,8 +290,9 @@ class Decision {
   Outcome outcome_;
   DecisionVerifier made_;                  // of the last method
   std::optional<RowGradients> gradients_;  // of its plan
-  std::optional<BranchSearch> branches_;   // by it
-  std::optional<NeuronSearch> neurons_;    // the same
+  DecisionVerifier of_neurons_;            // where boxes are split, too
+  std::optional<BranchSearch> branches_;   // by the last method's
+  std::optional<NeuronSearch> neurons_;    // by it, or by of_neurons_
   unsigned searches_ = 0;
   double searched_ = 0;  // seconds
   double bounding_ = 0;  // seconds of the last method's bounds
