@@ -285,14 +285,16 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
   CompileOptions options = compile_options(model);
   options.spec = to_spec(property);
   options.planner.semantics = semantics_of(arguments.model, property);
+  settings.fix_inputs = options.planner.semantics == Semantics::kReal;
 
   std::optional<Counter> counter;
   std::optional<DecisionPhase> phase;
   DecisionCalls calls;
-  calls.make_verifier = [&](const DecisionMethod& asked) {
+  calls.make_verifier = [&](const DecisionMethod& asked, const FixedInputs* fixed) {
     counter.reset();
     phase.reset();
     options.planner.method = asked.method;
+    options.fixed = fixed != nullptr ? std::optional(*fixed) : std::nullopt;
     if (!settings.method) options.planner.alpha = asked.alpha;
     options.planner.decide = asked.branches;
     if (asked.branches && model.batch == 1) options.planner.batch = kBranchBatch;

@@ -98,6 +98,11 @@ FrontendResult run_frontend(const std::filesystem::path& model, const CompileOpt
 FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
   if (options.property) check_interface(*options.property, imported.graph);
   const std::optional<LinearSpec> spec = spec_of(options);
+  if (options.fixed) {
+    BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
+    join_inputs(imported.graph);
+    fix_inputs(imported.graph, *options.fixed);
+  }
   PassOptions passes;
   imported.arithmetic = choose_arithmetic(imported.graph, imported.info, options);
   passes.grids = imported.arithmetic == Arithmetic::kInteger;

@@ -18,10 +18,11 @@ namespace bf_aot {
 /// What to compile a model into.
 struct CompileOptions {
   PlannerConfig planner;
-  std::string name;                          ///< symbol prefix; empty: made from the file name
-  std::vector<std::string> outputs;          ///< tensors that are the outputs instead of its own
-  std::optional<LinearSpec> spec;            ///< rows to bound besides the outputs
-  std::optional<Property> property;          ///< instead of spec: its rows, and NAME_verify
+  std::string name;                  ///< symbol prefix; empty: made from the file name
+  std::vector<std::string> outputs;  ///< tensors that are the outputs instead of its own
+  std::optional<LinearSpec> spec;    ///< rows to bound besides the outputs
+  std::optional<Property> property;  ///< instead of spec: its rows, and NAME_verify
+  std::optional<FixedInputs> fixed;  ///< the verifier takes the free inputs alone; no property
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
   /// Of planner.semantics float32: see round_float32().
   Float32Semantics float32;

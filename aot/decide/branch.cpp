@@ -13,7 +13,7 @@ bool is_branchable(const Property& property) {
   return std::ranges::all_of(property.cases, [](const PropertyCase& one) {
     std::size_t varying = 0;
     for (std::size_t i = 0; i < one.box.lower.size(); ++i)
-      varying += one.box.lower[i] < one.box.upper[i] ? 1 : 0;
+      varying += one.inner.lower[i] < one.inner.upper[i] ? 1 : 0;
     return varying <= kMostBranchedInputs;
   });
 }

@@ -4,8 +4,9 @@
 
 namespace bf_aot::cli {
 
-Cases::Cases(const Property& property)
+Cases::Cases(const Property& property, std::size_t whole_inputs)
     : inputs_(static_cast<std::size_t>(property.input_count)),
+      whole_inputs_(whole_inputs),
       tables_(verdict_tables(property)),
       boxes_(float_boxes(property)),
       verified_(property.cases.size()) {}

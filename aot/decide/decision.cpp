@@ -39,6 +39,13 @@ std::int64_t tensor_elements(const Graph& graph) {
   return count;
 }
 
+// Where boxes are split, inputs that do not vary only cost.
+std::optional<FixedInputs> inputs_to_fix(const Property& property,
+                                         const DecisionSettings& settings) {
+  if (!settings.fix_inputs || !is_branchable(property)) return std::nullopt;
+  return find_fixed_inputs(property);
+}
+
 // From fast to tight. Where boxes are split, that is worth more than optimised slopes.
 std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
                                        std::size_t cases, bool branches) {
@@ -59,10 +66,12 @@ class Decision {
   Decision(const Sampler& network, const Property& property, const DecisionSettings& settings,
            const DecisionCalls& calls)
       : network_(network),
-        property_(property),
+        whole_(property),
         settings_(settings),
         calls_(calls),
-        cases_(property) {}
+        fixed_(inputs_to_fix(property, settings)) {
+    if (fixed_) check_.place_by(&*fixed_);
+  }
 
   Outcome run() {
     outcome_.cases = cases_.count();
@@ -142,7 +151,8 @@ class Decision {
     check_.use_evaluation(nullptr);
     branches_.reset();
     neurons_.reset();
-    made_ = calls_.make_verifier(method);
+    made_ = calls_.make_verifier(method, fixed_ ? &*fixed_ : nullptr);
+    BF_CHECK(made_.plan->input_count == property_.input_count);
     if (made_.plan->config.semantics == Semantics::kFloat32Exact)
       check_.use_evaluation(made_.host.get());
     outcome_.make_seconds += making.seconds();
@@ -282,11 +292,15 @@ class Decision {
 
   const Stopwatch stopwatch_;
   const Sampler& network_;
-  const Property& property_;
+  const Property& whole_;
   const DecisionSettings& settings_;
   const DecisionCalls& calls_;
-  WitnessCheck check_{property_, network_};
-  Cases cases_;
+  const std::optional<FixedInputs> fixed_;
+  const std::optional<Property> reduced_ =
+      fixed_ ? std::optional(with_free_inputs(whole_, *fixed_)) : std::nullopt;
+  const Property& property_ = reduced_ ? *reduced_ : whole_;  // that verifiers are asked about
+  WitnessCheck check_{whole_, network_};
+  Cases cases_{property_, static_cast<std::size_t>(whole_.input_count)};
   Outcome outcome_;
   DecisionVerifier made_;                  // of the last method
   std::optional<RowGradients> gradients_;  // of its plan

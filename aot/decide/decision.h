@@ -14,6 +14,7 @@
 #include "aot/decide/stop.h"
 #include "aot/decide/witness.h"
 #include "aot/verifier/verifier.h"
+#include "frontend/fixed_inputs.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
@@ -29,6 +30,8 @@ struct DecisionSettings {
   double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
   std::size_t jobs = 1;        // threads that split
+  // Where few inputs vary, verifiers may be made for these alone: of real arithmetic.
+  bool fix_inputs = false;
   // Boxes or neurons are split at once, by the bounds of one method, whatever the time: the same
   // for all parts of a tree.
   bool tree_only = false;
@@ -61,7 +64,9 @@ struct DecisionMethod {
 
 // What a decision asks of its caller, on the thread that decides.
 struct DecisionCalls {
-  std::function<DecisionVerifier(const DecisionMethod& asked)> make_verifier;
+  // fixed: not null: with CompileOptions::fixed.
+  std::function<DecisionVerifier(const DecisionMethod& asked, const FixedInputs* fixed)>
+      make_verifier;
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
   // Called with the search that splits, where there is one, before it begins.

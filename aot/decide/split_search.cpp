@@ -196,7 +196,7 @@ void SplitSearch::mark(Cases& cases) const {
 bool SplitSearch::propose_first(std::size_t property_case, const std::vector<double>& x) {
   for (std::uint32_t root = 0; root < state.roots.size(); ++root) {
     if (case_of(root) != property_case) continue;
-    if (x.size() != cases_.box(property_case).lower.size()) return false;
+    if (!cases_.fits(x.size())) return false;
     first_proposal_ = tree::Proposal{root, x};
     return true;
   }

@@ -122,6 +122,12 @@ std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
 
 std::optional<Witness> WitnessCheck::prove(std::size_t index,
                                            const std::vector<double>& point) const {
+  const bool of_free = fixed_ != nullptr && point.size() == fixed_->free.size();
+  return prove_whole(index, of_free ? fixed_->whole(point) : point);
+}
+
+std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
+                                                 const std::vector<double>& point) const {
   if (own_ != nullptr) return prove_by_evaluation(index, point);
   const PropertyCase& one = property_.cases[index];
   Witness witness;

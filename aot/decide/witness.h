@@ -8,6 +8,7 @@
 
 #include "aot/decide/sample.h"
 #include "aot/verifier/verifier.h"
+#include "frontend/fixed_inputs.h"
 #include "frontend/property.h"
 
 namespace bf_aot::cli {
@@ -33,11 +34,16 @@ class WitnessCheck {
   // From now on points are evaluated so, until null. Not owned.
   void use_evaluation(const HostVerifier* own) { own_ = own; }
 
+  // From now on points may be of the free inputs alone. Not owned.
+  void place_by(const FixedInputs* fixed) { fixed_ = fixed; }
+
   // A proof that the point of the case's exact box next to `point` satisfies one of its clauses.
   std::optional<Witness> prove(std::size_t index, const std::vector<double>& point) const;
 
  private:
   const Property& property_;
+  const FixedInputs* fixed_ = nullptr;
+  std::optional<Witness> prove_whole(std::size_t index, const std::vector<double>& point) const;
   std::optional<Witness> prove_by_evaluation(std::size_t index,
                                              const std::vector<double>& point) const;
 

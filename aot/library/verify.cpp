@@ -101,10 +101,12 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   CompileOptions compiling = compile_options(PlanSettings{
       Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);
+  settings.fix_inputs = compiling.planner.semantics == bf_aot::Semantics::kReal;
 
   cli::DecisionCalls calls;
-  calls.make_verifier = [&](const cli::DecisionMethod& asked) {
+  calls.make_verifier = [&](const cli::DecisionMethod& asked, const FixedInputs* fixed) {
     compiling.planner.method = asked.method;
+    compiling.fixed = fixed != nullptr ? std::optional(*fixed) : std::nullopt;
     compiling.planner.alpha = asked.alpha;
     compiling.planner.decide = asked.branches;
     compiling.planner.batch = asked.branches ? cli::kBranchBatch : 1;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
+#include "frontend/fixed_inputs.h"
 #include "frontend/graph.h"
 #include "frontend/property.h"
 
@@ -136,6 +137,13 @@ void remove_duplicates(Graph& graph);
 //     ->   input inputs [5];  a = index_map inputs [0, 1];  b = index_map inputs [2, 3, 4]
 // Rounding: none.
 void join_inputs(Graph& graph);
+
+// The network's one input, as join_inputs leaves it, becomes a function of the free inputs alone,
+// which other passes fold into its readers. No row of the pipeline: of imported graphs, before it.
+//   input x [3]; x_0 = 5 and x_2 = 1/10 are fixed
+//     ->   input free [1];  x = sparse_affine free {rows {}, {0: 1}, {}, bias 5, 0, 1/10 +- error}
+// Rounding: the fixed values, to double.
+void fix_inputs(Graph& graph, const FixedInputs& fixed);
 
 // Literals that are outputs, or that no pass folded into their readers, become affine maps of the
 // input that do not depend on it.

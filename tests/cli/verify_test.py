@@ -271,6 +271,35 @@ class Branch(PropertyCase):
                               "--method", "ibp", code=4)
         self.assert_not_split(found)
 
+    def few_vary(self, limit, *more, code):
+        """Of 64 inputs 4 vary; the others are 3/10, which is no float."""
+        names = "".join(f"(declare-const X_{i} Real)" for i in range(64))
+        names += "".join(f"(declare-const Y_{i} Real)" for i in range(10))
+        box = "".join("(assert (<= {1} X_{0} {2}))".format(
+            i, *((0, 1) if i % 16 == 5 else (0.3, 0.3))) for i in range(64))
+        path = self.write("p.vnnlib", names + box + f"(assert (>= (- Y_0 Y_1) {limit}))")
+        return self.run_json("verify", MODELS / "digits_64x2.onnx", path, "--search", "0",
+                             "--jit", "off", *more, code=code)
+
+    def test_fixed_inputs_are_not_counted(self):
+        found = self.few_vary(-2.5, code=0)
+        self.assertEqual((found["verdict"], found["neuron_nodes"]), ("verified", 0))
+        self.assertGreater(found["boxes"], 10)
+        # The order of float32 operations is that of all inputs.
+        for semantics in ("float32", "float32-exact"):
+            found = self.few_vary(-2.25, "--semantics", semantics, code=0)
+            self.assertEqual((found["verdict"], found["neuron_nodes"]), ("verified", 0))
+        for options in (("--branch", "0"), ("--method", "ibp", "--branch", "0.2")):
+            self.assertIn(self.few_vary(-2.5, *options, code=None)["verdict"],
+                          ("verified", "unknown"))
+
+    def test_fixed_inputs_stay_in_counterexamples(self):
+        for options in ((), ("--checkpoint", self.work / "tree.json"),
+                        ("--checkpoint", self.work / "tree.json")):
+            x = self.few_vary(-20, *options, code=3)["counterexample"]["x"]
+            self.assertEqual(len(x), 64)
+            self.assertEqual({x[i] for i in range(64) if i % 16 != 5}, {"0.3"})
+
     def test_usage(self):
         self.run_tool("verify", TINY, HOLDS, "--branch", "-1", code=2)
         self.run_tool("verify", TINY, HOLDS, "--branch", "x", code=2)
