@@ -143,6 +143,13 @@ class Decision {
     };
   }
 
+  // Of the inputs that vary, where others are fixed.
+  DecisionVerifier verifier_of(const DecisionMethod& method) const {
+    DecisionVerifier made = calls_.make_verifier(method, fixed_ ? &*fixed_ : nullptr);
+    BF_CHECK(made.plan->input_count == property_.input_count);
+    return made;
+  }
+
   // The verifier of the method is the one that is called from now on.
   void make(const DecisionMethod& method) {
     const Stopwatch making;
@@ -151,8 +158,7 @@ class Decision {
     check_.use_evaluation(nullptr);
     branches_.reset();
     neurons_.reset();
-    made_ = calls_.make_verifier(method, fixed_ ? &*fixed_ : nullptr);
-    BF_CHECK(made_.plan->input_count == property_.input_count);
+    made_ = verifier_of(method);
     if (made_.plan->config.semantics == Semantics::kFloat32Exact)
       check_.use_evaluation(made_.host.get());
     outcome_.make_seconds += making.seconds();
@@ -256,7 +262,7 @@ class Decision {
     }
     const Stopwatch making;
     const DecisionMethod method = {Method::kAlphaCrown, AlphaRows::kAll};
-    of_neurons_ = calls_.make_verifier(method);
+    of_neurons_ = verifier_of(method);
     outcome_.make_seconds += making.seconds();
     outcome_.methods.push_back(method);
     neurons_.emplace(*of_neurons_.host, *of_neurons_.plan, cases_, settings_.jobs);
