@@ -83,7 +83,7 @@ std::string emit_context_constants(const Plan& plan) {
   return fmt::format(
       R"(// ---- the context
 
-constexpr std::uint64_t kFingerprint = 0x{:016x};
+constexpr std::uint64_t kFingerprint = 0x{:016x}u;
 static_assert(sizeof(bf::Context) <= {}, "the context's header has its room");
 
 inline bf_status open_context(const void* context, std::size_t bytes) {{

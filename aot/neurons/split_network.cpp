@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "aot/neurons/function_lines.h"
+#include "aot/neurons/function_lanes.h"
 #include "frontend/conv_loops.h"
 
 namespace bf_aot::cli {
@@ -60,7 +60,7 @@ void for_each_source(const Layer& layer, const Visit& visit) {
 
 // Of all products, forward and backward, while they are listed, and of what a thread's lanes hold.
 double estimated_bytes(const Plan& plan) {
-  double products = 0, numbers = 0;
+  double products = 0, numbers = 0, functions = 0;
   const auto count_term = [&](const Term& term, int rows) {
     if (const auto* const conv = std::get_if<ConvMap>(&term.map)) {
       const ConvGeometry& g = conv->geometry;
@@ -77,10 +77,12 @@ double estimated_bytes(const Plan& plan) {
     products += static_cast<double>(layer.weight.size());
     for (const Term& term : layer.terms) count_term(term, layer.out);
     numbers += layer.out;
+    if (layer.function) functions += layer.out;
   }
   constexpr double kInLanes = 4 * sizeof(float) + sizeof(double);
   return products * static_cast<double>(2 * sizeof(Product) + 16) +
-         numbers * static_cast<double>(kLanes) * kInLanes;
+         static_cast<double>(kLanes) *
+             (numbers * kInLanes + functions * static_cast<double>(2 * sizeof(FunctionState)));
 }
 
 bool is_staircase(FunctionKind kind) {

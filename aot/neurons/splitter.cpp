@@ -158,14 +158,22 @@ bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
   return saved * static_cast<float>(2 * settings_.node_steps + 3) > rows;
 }
 
+// The slopes of functions were not optimised when the ranges of the box were made: at the root that
+// is made up for, of as many neurons as take no more than seconds.
+TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
+  if (node.depth > 0 || network_.functions() == 0) return settings_.tighten;
+  constexpr std::size_t kMostLines = 600'000;  // of functions, times neurons
+  TightenSettings made = settings_.first_tighten;
+  made.neurons = std::clamp(kMostLines / network_.functions(), std::size_t{16}, made.neurons);
+  return made;
+}
+
 // Where neurons lie in open nodes for which that is expected to pay, and their bounds after it.
 void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<bool> done(nodes.size(), true);
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
-    const bool first = nodes[p].depth == 0 && network_.functions() > 0;
-    results[p].closed = !tighten_ranges(network_, lanes_, nodes[p],
-                                        first ? settings_.first_tighten : settings_.tighten);
+    results[p].closed = !tighten_ranges(network_, lanes_, nodes[p], tighten_settings(nodes[p]));
     nodes[p].tightened = nodes[p].depth;
     done[p] = results[p].closed;
   }

@@ -58,6 +58,7 @@ class NodeSplitter {
   void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
               std::vector<SplitResult>& results);
   bool pays_to_tighten(const SplitNode& node) const;
+  TightenSettings tighten_settings(const SplitNode& node) const;
   void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
   bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
