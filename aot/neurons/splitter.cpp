@@ -148,6 +148,9 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
 // deeper they are, by half on the way, and tighter ranges more: they are tried now and then
 // whatever they gained.
 bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
+  // A few of many neurons gain less than as many nodes do: images.
+  constexpr std::size_t kMostShares = 8;
+  if (node.depth > 0 && network_.open() > kMostShares * settings_.tighten.neurons) return false;
   if (node.depth == 0 || node.depth >= node.tightened + settings_.tighten_levels) return true;
   const float unit = std::max(node.split_gain, 1e-3F * std::fabs(node.bound));
   const float levels = std::clamp(-2 * node.bound / unit, 0.0F, 60.0F);
@@ -169,20 +172,24 @@ TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
 }
 
 // Where neurons lie in open nodes for which that is expected to pay, and their bounds after it.
-void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+// Whether there were any: lanes hold others then.
+bool NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<bool> done(nodes.size(), true);
+  bool some = false;
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
+    some = true;
     results[p].closed = !tighten_ranges(network_, lanes_, nodes[p], tighten_settings(nodes[p]));
     nodes[p].tightened = nodes[p].depth;
     done[p] = results[p].closed;
   }
-  if (std::ranges::find(done, false) == done.end()) return;
+  if (std::ranges::find(done, false) == done.end()) return some;
   std::vector<float> before;
   for (const SplitNode& node : nodes) before.push_back(node.bound);
   ascend(nodes, done, results);
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
+  return some;
 }
 
 void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
@@ -193,13 +200,16 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (nodes[p].depth > 0)
       nodes[p].split_gain = (nodes[p].split_gain + std::max(0.0F, nodes[p].bound - before[p])) / 2;
-  tighten(nodes, results);
+  const bool tightened = tighten(nodes, results);
   std::vector<std::size_t> left;
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!results[p].closed) left.push_back(p);
   if (left.empty()) return;
-  load_all(nodes);
-  lanes_.bound();
+  // Otherwise lanes still hold the last bounds: their choices were frozen.
+  if (tightened) {
+    load_all(nodes);
+    lanes_.bound();
+  }
   lanes_.measure_gaps();
   std::vector<Candidate> candidates = candidates_of(left);
   const auto violated = lanes_.violated();

@@ -59,7 +59,7 @@ class NodeSplitter {
               std::vector<SplitResult>& results);
   bool pays_to_tighten(const SplitNode& node) const;
   TightenSettings tighten_settings(const SplitNode& node) const;
-  void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+  bool tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
   bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
   std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
