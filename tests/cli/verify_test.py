@@ -10,6 +10,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from harness import CONTROLLER, MODELS, TINY, Case  # noqa: E402
+from small_models import model, node, tensor, write_model  # noqa: E402
 
 PROPERTIES = MODELS / "properties"
 HOLDS = PROPERTIES / "tiny_holds.vnnlib"
@@ -238,6 +239,23 @@ class Branch(PropertyCase):
         self.assertLessEqual(max(map(abs, x)), 1)
         outputs = tiny_outputs(*x)
         self.assertGreaterEqual(3 * outputs[0] + 8 * outputs[1], -6.501)
+
+    def test_violations_between_a_limit_and_the_float_below_it_are_not_clipped(self):
+        # Y_0 = 1 + X_0 / 1024, Y_1 = X_0. The limit of Y_0 is above 1 and below the next float, so
+        # violations are 8.5e-5 <= X_0 <= 9.155e-5; Y_0 <= 1 has none where X_0 >= 7e-5.
+        network = model("limits", [node("Gemm", ["x", "w", "b"], "z", "fc1"),
+                                   node("Relu", ["z"], "h", "relu"),
+                                   node("Gemm", ["h", "v", "c"], "y", "fc2")],
+                        [tensor("w", [1, 1], [1]), tensor("b", [1], [0]),
+                         tensor("v", [1, 2], [1 / 1024, 1]), tensor("c", [2], [1, 0])],
+                        [1, 1], [1, 2])
+        path = write_model(self.work / "limits.onnx", network)
+        question = self.write(
+            "limits.vnnlib", "(declare-const X_0 Real)(declare-const Y_0 Real)"
+            "(declare-const Y_1 Real)(assert (<= 0.00007 X_0 1))"
+            "(assert (<= Y_0 1.00000008940696716))(assert (>= Y_1 0.000085))")
+        found = self.run_json("verify", path, question, "--jit", "off", code=None)
+        self.assertEqual(found["verdict"], "falsified")
 
     def test_every_method(self):
         for method in ("ibp", "crown-ibp", "alpha-crown", "forward"):

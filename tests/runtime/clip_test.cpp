@@ -156,29 +156,33 @@ TEST(KeptLines, ClaimNothingWhereRowsAreNoNumbers) {
 
 // ---- clip_by_term
 
-// The box of one input after clipping by a row <= most.
-std::pair<float, float> clipped(float a, float least, float most, float lower, float upper) {
-  const float lines[] = {a, least, 0, 0};
-  const bf::VerdictTerm term = {0, false, most};
+// The box of one input after clipping by a row whose violations are below `limit`: those of a
+// threshold that is the float below it, and of any real number between the two.
+std::pair<float, float> clipped(float a, float least, float limit, float lower, float upper,
+                                bool at_least = false) {
+  const float lines[] = {a, least, a, least};
+  const float threshold = std::nextafter(limit, -kInfinity);
+  const bf::VerdictTerm term = {0, at_least, at_least ? -threshold : threshold};
   float to_lower = lower, to_upper = upper;
   bf::clip_by_term(term, lines, 1, &lower, &upper, &to_lower, &to_upper);
   return {to_lower, to_upper};
 }
 
-// |a| d <= most - least for no point beyond the ends that are left.
-void expect_none_lost(float a, float least, float most, float lower, float upper) {
-  const auto [low, high] = clipped(a, least, most, lower, upper);
+// Beyond the ends that are left |a| d >= limit - least, so that no violation is there.
+void expect_none_lost(float a, float least, float limit, float lower, float upper,
+                      bool at_least = false) {
+  const auto [low, high] = clipped(a, least, limit, lower, upper, at_least);
   const auto number = [](float x) { return exact(static_cast<double>(x)); };
-  const mpq_class room = number(most) - number(least);
+  const mpq_class room = number(limit) - number(least);
   EXPECT_LE(lower, low);
   EXPECT_LE(high, upper);
   if (high < upper) {
     EXPECT_GE((number(high) - number(lower)) * number(std::fabs(a)), room)
-        << a << " " << least << " " << most << " " << lower;
+        << a << " " << least << " " << limit << " " << lower;
   }
   if (low > lower) {
     EXPECT_GE((number(upper) - number(low)) * number(std::fabs(a)), room)
-        << a << " " << least << " " << most << " " << upper;
+        << a << " " << least << " " << limit << " " << upper;
   }
 }
 
@@ -195,9 +199,9 @@ TEST(Clip, LosesNoPoint) {
     Random random(seed);
     const Numbers kind = kAllNumbers[seed % 5];
     const float x = random.number(kind), y = random.number(kind);
-    const float least = random.number(kind), most = random.number(kind);
-    expect_none_lost(random.number(Numbers::kSpread), std::min(least, most), std::max(least, most),
-                     std::min(x, y), std::max(x, y));
+    const float least = random.number(kind), limit = random.number(kind);
+    expect_none_lost(random.number(Numbers::kSpread), std::min(least, limit),
+                     std::max(least, limit), std::min(x, y), std::max(x, y), seed % 2 == 1);
   }
 }
 
@@ -210,6 +214,20 @@ TEST(Clip, CountsEachRounding) {
   expect_none_lost(-1, -0x1p-60F, 0, -2048, -1024);
   expect_none_lost(3, 0, 1, 0, 8);
   expect_none_lost(-3, 0, 1, -8, 0);
+}
+
+// Y <= 1 + 2^-24 has the threshold 1, and is true at 1 + 2^-24.
+TEST(Clip, ViolationsBetweenTheThresholdAndTheNextFloatStay) {
+  for (const bool at_least : {false, true}) {
+    const float lines[] = {0x1p-10F, 1, 0x1p-10F, 1};
+    const bf::VerdictTerm term = {0, at_least, at_least ? -1.0F : 1.0F};
+    const float lower = 0, upper = 1;
+    float to_lower = lower, to_upper = upper;
+    bf::clip_by_term(term, lines, 1, &lower, &upper, &to_lower, &to_upper);
+    EXPECT_EQ(to_lower, 0);
+    EXPECT_GE(to_upper, 0x1p-14F);
+    EXPECT_LT(to_upper, 0x1p-12F) << "still clipped";
+  }
 }
 
 TEST(Clip, DoesNothingWhereNothingIsKnown) {

@@ -19,18 +19,23 @@ static inline const float* line_of(const VerdictTerm& term, const float* lines,
   return lines + row * lines_of_row(inputs) + (term.at_least ? inputs + 1 : 0);
 }
 
-// For the roundings of most - least and of the quotient by |a_k|: (1 - 2^-53)^3 (1 + 2^-50) > 1.
+// For the roundings of limit - least and of the quotient by |a_k|: (1 - 2^-53)^3 (1 + 2^-50) > 1.
 constexpr double kClipSlack = 1 + 0x1p-50;
 
+// What q is below wherever the term holds: its limit is a real number, and lies between the
+// threshold and the float beyond it (VerdictTerm).
+static inline double limit_of(const VerdictTerm& term) {
+  return static_cast<double>(term.at_least ? -next_down(term.threshold) : next_up(term.threshold));
+}
+
 // Moves the ends of a box [to_lower, to_upper] inward, to what of the box [lower, upper] that the
-// lines are of the term may hold in. The line claims q >= least + |a_k| d_k, the term q <= most;
-// so d_k <= (most - least) / |a_k|, and rounding only makes that larger.
+// lines are of the term may hold in. The line claims q >= least + |a_k| d_k, the term q < limit;
+// so d_k < (limit - least) / |a_k|, and rounding only makes that larger.
 static inline void clip_by_term(const VerdictTerm& term, const float* lines, std::size_t inputs,
                                 const float* lower, const float* upper, float* to_lower,
                                 float* to_upper) {
   const float* const line = line_of(term, lines, inputs);
-  const double most = static_cast<double>(term.at_least ? -term.threshold : term.threshold);
-  const double room = most - static_cast<double>(line[inputs]);
+  const double room = limit_of(term) - static_cast<double>(line[inputs]);
   if (!(room >= 0 && room < __builtin_inf())) return;
   for (std::size_t k = 0; k < inputs; ++k) {
     const double a = static_cast<double>(line[k] < 0 ? -line[k] : line[k]);
