@@ -148,9 +148,10 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
 // deeper they are, by half on the way, and tighter ranges more: they are tried now and then
 // whatever they gained.
 bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
+  if (node.depth == 0 && network_.functions() > 0) return true;
   // A few of many neurons gain less than as many nodes do: images.
   constexpr std::size_t kMostShares = 8;
-  if (node.depth > 0 && network_.open() > kMostShares * settings_.tighten.neurons) return false;
+  if (network_.open() > kMostShares * settings_.tighten.neurons) return false;
   if (node.depth == 0 || node.depth >= node.tightened + settings_.tighten_levels) return true;
   const float unit = std::max(node.split_gain, 1e-3F * std::fabs(node.bound));
   const float levels = std::clamp(-2 * node.bound / unit, 0.0F, 60.0F);
