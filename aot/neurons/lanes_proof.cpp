@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "aot/neurons/lanes.h"
+#include "runtime/bf/search/relu_line.h"
 
 // Proof: docs/proofs/neuron-splits.md, whose names these are.
 
@@ -72,20 +73,12 @@ void NodeLanes::prove_layer(std::size_t i, Sum& sum) {
     } else {
       const std::size_t own = at_lanes(open++);
       for (std::size_t p = 0; p < kLanes; ++p) {
-        const double a = over_a[p];
+        const int split = phase_[own + p];
         const double choice = std::max(0.0, static_cast<double>(choice_[own + p]));
-        const double multiplier = choice * scale;
-        if (phase_[own + p] != 0) {
-          over_z[p] = phase_[own + p] > 0 ? a - multiplier : multiplier;
-        } else if (a >= 0) {
-          over_z[p] = a * std::min(choice, 1.0);
-        } else {
-          const double lower = low_[own + p], upper = high_[own + p];
-          const double z = a * (upper / (upper - lower));
-          over_z[p] = z;
-          // Least of a relu(z) - lambda z at the ends and at 0.
-          sum.add(p, std::min({-z * lower, (a - z) * upper, 0.0}));
-        }
+        const bf::ReluLine line = bf::relu_line(
+            over_a[p], split, split != 0 ? choice * scale : choice, low_[own + p], high_[own + p]);
+        over_z[p] = line.over_z;
+        sum.add(p, line.offset);
       }
     }
     for (std::size_t p = 0; p < kLanes; ++p) {

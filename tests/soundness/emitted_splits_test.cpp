@@ -17,18 +17,13 @@
 #include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
 #include "planner/plan/functions.h"
-#include "tests/seed.h"
 #include "tests/soundness/engine_call.h"
-#include "tests/soundness/random_net.h"
+#include "tests/soundness/split_nets.h"
 
 namespace bf_aot::soundness {
 namespace {
 
 using bf::SplitPhase;
-
-mpq_class exact(double x) {
-  return mpq_class(x);
-}
 
 // A network on a box, as far as NAME_decide comes before its first node.
 class Subject {
@@ -124,22 +119,6 @@ std::unique_ptr<Subject> make_subject(const Net& net, const FloatBox& box, Form 
   }
   auto made = std::make_unique<Subject>(plan, box);
   return made->is_ready && made->search.open_count > 0 ? std::move(made) : nullptr;
-}
-
-// What the layers of a net are before their ReLUs, in order.
-std::vector<std::vector<mpq_class>> values_of(const Net& net, const Numbers& x) {
-  std::vector<std::vector<mpq_class>> all;
-  Net part;
-  for (const NetLayer& layer : net.layers) {
-    part.layers.push_back(layer);
-    const bool relu = part.layers.back().relu;
-    part.layers.back().relu = false;
-    const Numbers z = ExactNet(part).evaluate(x);
-    std::vector<mpq_class>& values = all.emplace_back();
-    for (std::size_t j = 0; j < z.values.size(); ++j) values.push_back(z.rational(j));
-    part.layers.back().relu = relu;
-  }
-  return all;
 }
 
 // visit(part, weight, k) for what row j of a layer is the sum of.
@@ -244,35 +223,19 @@ float last_proven(Subject& subject) {
   return at(yes);
 }
 
-class EmittedSplits : public ::testing::Test {
+class EmittedSplits : public SplitTest {
  protected:
-  EmittedSplits() {
-    const std::string name =
-        fmt::format("{}{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
-                    testing::seed_from_environment(20261125));
-    std::seed_seq sequence(name.begin(), name.end());
-    random_.seed(sequence);
-  }
-
   // calls visit(net, subject) for random ones.
   template <class Visit>
   void for_each_subject(int count, const Visit& visit) {
-    const std::vector<std::string> targets = engine_targets();
-    for (int n = 0, made = 0; made < count * testing::rounds_from_environment(); ++n) {
-      ASSERT_LT(n, 1000 * count * testing::rounds_from_environment());
-      const auto family = static_cast<Family>(n % kFamilies);
-      const Net net = random_net(random_, family);
-      const FloatBox box = random_box(random_, net.inputs(), pick(random_, 0, kBoxKinds - 1));
-      PlannerConfig config =
-          planner_config(n % 3 == 0 ? Method::kCrownIbp : Method::kCrown, Lowering::kPrebuilt,
-                         targets[static_cast<std::size_t>(n) % targets.size()]);
-      const auto subject = make_subject(net, box, static_cast<Form>(n / kFamilies % 3), config);
-      if (subject == nullptr) continue;
-      SCOPED_TRACE(fmt::format("number {}, family {}", n, static_cast<int>(family)));
-      ++made;
-      visit(net, *subject);
-      if (HasFatalFailure()) return;
-    }
+    for_each_case(count, [&](const SplitCase& one) {
+      const PlannerConfig config =
+          planner_config(one.number % 3 == 0 ? Method::kCrownIbp : Method::kCrown,
+                         Lowering::kPrebuilt, one.target);
+      const auto subject = make_subject(one.net, one.box, one.form, config);
+      if (subject != nullptr) visit(one.net, *subject);
+      return subject != nullptr;
+    });
   }
 
   // Random choices, weights and scales; splits of about `share` of the open neurons.
@@ -297,8 +260,6 @@ class EmittedSplits : public ::testing::Test {
       if (pick(random_, 0, 3) == 0) b.choice[n] = 0;
     }
   }
-
-  Random random_;
 };
 
 TEST_F(EmittedSplits, ProveNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess) {
@@ -316,7 +277,7 @@ TEST_F(EmittedSplits, ProveNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess)
         last + b.terms[0].sign * (std::fabs(last) * 1e-6F + FLT_MIN);
     near += exact_bound(subject) < 0 ? 1 : 0;
   });
-  EXPECT_GT(all, 100 * testing::rounds_from_environment());
+  EXPECT_GT(all, 100 * rounds());
   EXPECT_GT(near, all / 3);
 }
 
@@ -369,7 +330,7 @@ TEST_F(EmittedSplits, HoldAtExactPointsOfTheNode) {
       EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point";
     }
   });
-  EXPECT_GT(checked, 150 * testing::rounds_from_environment());
+  EXPECT_GT(checked, 150 * rounds());
 }
 
 // ---- what each part of the price is for
@@ -386,24 +347,9 @@ std::unique_ptr<Subject> subject_of(std::vector<NetLayer> layers) {
   return made;
 }
 
-NetLayer with_bias(NetLayer layer, std::vector<double> bias) {
-  layer.bias = std::move(bias);
-  return layer;
-}
-
-// Two paths of the same four factors in another order: the row is 0, and its coefficient is a
-// rounding of either sign.
 TEST_F(EmittedSplits, CoefficientsThatCancelProveNothingButThat) {
-  const auto factor = [&] {
-    return static_cast<double>(
-        1 + std::ldexp(static_cast<float>(pick(random_, 1, (1 << 23) - 1)), -23));
-  };
   for (int n = 0; n < 100; ++n) {
-    const double a = factor(), b = factor(), c = factor(), d = factor();
-    const auto subject =
-        subject_of({with_bias(dense_layer(1, 3, {d, b, 1}, true), {0, 0, -1.5}),
-                    dense_layer(3, 2, {c, 0, 0, 0, a, 0}, true),
-                    dense_layer(2, 2, {b, 0, 0, d}, true), dense_layer(2, 1, {a, -c})});
+    const auto subject = subject_of(layers_that_cancel(random_));
     for (const float sign : {1.0F, -1.0F}) {
       subject->set_terms({{subject->neuron_of_row(0), sign, 0}}, {1});
       EXPECT_FALSE(subject->is_proven(sign * 0x1p-100F));
@@ -422,24 +368,15 @@ TEST_F(EmittedSplits, WeightsThatCancelInRoundingProveNothing) {
   EXPECT_FALSE(subject->is_proven(-0x1p-140F));
 }
 
-// The bias is known up to 2^-20, and is that much less.
 TEST_F(EmittedSplits, BiasesThatAreNotKnownExactlyAreCounted) {
-  NetLayer last = with_bias(dense_layer(2, 1, {1, 0}), {0});
-  last.bias_shift = {-0x1p-20};
-  last.bias_error = {0x1p-20};
-  const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}), last});
+  const auto subject = subject_of(layers_of_inexact_bias());
   subject->set_terms({{subject->neuron_of_row(0), 1, 0}}, {1});
   EXPECT_FALSE(subject->is_proven(1 - 0x1p-21F));
   EXPECT_TRUE(subject->is_proven(1 - 0x1p-19F));
 }
 
-// The row is 2^-1120 x, which no double is.
 TEST_F(EmittedSplits, ProductsBelowTheRangeOfDoubleAreCounted) {
-  std::vector<NetLayer> layers = {with_bias(dense_layer(1, 2, {0x1p-140, 1}, true), {0, -1.5}),
-                                  dense_layer(2, 1, {0x1p-140, 0}, true)};
-  for (int k = 0; k < 5; ++k) layers.push_back(dense_layer(1, 1, {0x1p-140}, true));
-  layers.push_back(dense_layer(1, 1, {0x1p-140}));
-  const auto subject = subject_of(std::move(layers));
+  const auto subject = subject_of(layers_below_the_range());
   subject->set_terms({{subject->neuron_of_row(0), -1, 0}}, {1});
   // Neurons on the side where they are, so that no line stands for them.
   for (std::uint32_t i = 0; i < subject->search.open_count; ++i) {

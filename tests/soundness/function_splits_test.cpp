@@ -14,9 +14,8 @@
 #include "aot/neurons/tighten.h"
 #include "aot/verifier/engine_verifier.h"
 #include "frontend/evaluate_exact.h"
-#include "tests/seed.h"
 #include "tests/soundness/engine_call.h"
-#include "tests/soundness/random_net.h"
+#include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"
 
 namespace bf_aot::soundness {
@@ -33,10 +32,6 @@ using cli::SplitTerm;
 using Values = std::vector<std::vector<mpq_class>>;
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-
-mpq_class exact(double x) {
-  return mpq_class(x);
-}
 
 // Defined everywhere, but for floor, ceiling and rounding.
 std::vector<Function> functions() {
@@ -67,16 +62,8 @@ struct Subject {
   Values at(const std::vector<mpq_class>& x) const { return evaluate_exact(values, {x}); }
 };
 
-class FunctionSplits : public ::testing::Test {
+class FunctionSplits : public SplitTest {
  protected:
-  FunctionSplits() {
-    const std::string name =
-        fmt::format("{}{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
-                    testing::seed_from_environment(20261125));
-    std::seed_seq sequence(name.begin(), name.end());
-    random_.seed(sequence);
-  }
-
   float number() { return std::ldexp(static_cast<float>(pick(random_, -64, 64)), -5); }
 
   void add_dense(Graph& graph, ValueId& last, int in, int out, int number_of_layer) {
@@ -138,8 +125,8 @@ class FunctionSplits : public ::testing::Test {
   // visit(subject, values at a point of its box), values of a size that the oracle has.
   template <class Visit>
   void for_each_subject(int count, const Visit& visit) {
-    for (int n = 0, made = 0; made < count * testing::rounds_from_environment(); ++n) {
-      ASSERT_LT(n, 100 * count * testing::rounds_from_environment());
+    for (int n = 0, made = 0; made < count * rounds(); ++n) {
+      ASSERT_LT(n, 100 * count * rounds());
       const auto subject = random_subject(n);
       if (!subject) continue;
       const Values values = subject->at(random_point(subject->box));
@@ -231,8 +218,6 @@ class FunctionSplits : public ::testing::Test {
       for (const mpq_class& each : layer) most = std::max<mpq_class>(most, abs(each));
     return most * exact(0x1p-120);
   }
-
-  Random random_;
 };
 
 TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
@@ -251,7 +236,7 @@ TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
       sum += exact(static_cast<double>(node.weights[t])) * height_of(terms[t], values);
     EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point: " << sum.get_d();
   });
-  EXPECT_GT(checked, 300 * testing::rounds_from_environment());
+  EXPECT_GT(checked, 300 * rounds());
 }
 
 TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
@@ -284,7 +269,7 @@ TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {
       EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point: " << sum.get_d();
     }
   });
-  EXPECT_GT(checked, 1000 * testing::rounds_from_environment());
+  EXPECT_GT(checked, 1000 * rounds());
 }
 
 // Thresholds are such that a point of the node is a violation.
@@ -317,7 +302,7 @@ TEST_F(FunctionSplits, RangesHoldAtViolations) {
                                  : z - error <= exact(split.point));
     }
   });
-  EXPECT_GT(tightened, 500 * testing::rounds_from_environment());
+  EXPECT_GT(tightened, 500 * rounds());
 }
 
 }  // namespace

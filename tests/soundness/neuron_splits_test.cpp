@@ -12,9 +12,8 @@
 
 #include "aot/neurons/splitter.h"
 #include "aot/verifier/engine_verifier.h"
-#include "tests/seed.h"
 #include "tests/soundness/engine_call.h"
-#include "tests/soundness/random_net.h"
+#include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"
 
 namespace bf_aot::soundness {
@@ -30,10 +29,6 @@ using Layers = std::vector<SplitNetwork::SplitLayer>;
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-mpq_class exact(double x) {
-  return mpq_class(x);
-}
 
 // A network and a box whose neurons can be split, or nothing where none is open.
 struct Subject {
@@ -56,22 +51,6 @@ std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form fo
   made.network = SplitNetwork::make(*made.plan, box.lower, box.upper, made.ranges, kMostBytes);
   if (made.network == nullptr || made.network->open() == 0) return std::nullopt;
   return made;
-}
-
-// What the hidden layers of a net are before their ReLUs, in order, and then its outputs.
-std::vector<std::vector<mpq_class>> values_of(const Net& net, const Numbers& x) {
-  std::vector<std::vector<mpq_class>> all;
-  Net part;
-  for (const NetLayer& layer : net.layers) {
-    part.layers.push_back(layer);
-    const bool relu = part.layers.back().relu;
-    part.layers.back().relu = false;
-    const Numbers z = ExactNet(part).evaluate(x);
-    std::vector<mpq_class>& values = all.emplace_back();
-    for (std::size_t j = 0; j < z.values.size(); ++j) values.push_back(z.rational(j));
-    part.layers.back().relu = relu;
-  }
-  return all;
 }
 
 // The bound of a node by its choices, without rounding: docs/proofs/neuron-splits.md.
@@ -150,36 +129,20 @@ mpq_class exact_bound(const Plan& plan, const SplitNetwork& network, const Split
   return bound;
 }
 
-class NeuronSplits : public ::testing::Test {
+class NeuronSplits : public SplitTest {
  protected:
-  NeuronSplits() {
-    const std::string name =
-        fmt::format("{}{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
-                    testing::seed_from_environment(20261125));
-    std::seed_seq sequence(name.begin(), name.end());
-    random_.seed(sequence);
-  }
-
   // calls visit(net, subject) for random ones.
   template <class Visit>
   void for_each_subject(int count, const Visit& visit) {
-    const std::vector<std::string> targets = engine_targets();
-    for (int n = 0, made = 0; made < count * testing::rounds_from_environment(); ++n) {
-      ASSERT_LT(n, 1000 * count * testing::rounds_from_environment());
-      const Family family = static_cast<Family>(n % kFamilies);
-      const Net net = random_net(random_, family);
-      const FloatBox box = random_box(random_, net.inputs(), pick(random_, 0, kBoxKinds - 1));
+    for_each_case(count, [&](const SplitCase& one) {
       PlannerConfig config =
-          planner_config(n % 3 == 0 ? Method::kAlphaCrown : Method::kCrown, Lowering::kPrebuilt,
-                         targets[static_cast<std::size_t>(n) % targets.size()]);
+          planner_config(one.number % 3 == 0 ? Method::kAlphaCrown : Method::kCrown,
+                         Lowering::kPrebuilt, one.target);
       config.iterations = 2;
-      const auto subject = make_subject(net, box, static_cast<Form>(n / kFamilies % 3), config);
-      if (!subject) continue;
-      SCOPED_TRACE(fmt::format("number {}, family {}", n, static_cast<int>(family)));
-      ++made;
-      visit(net, *subject);
-      if (HasFatalFailure()) return;
-    }
+      const auto subject = make_subject(one.net, one.box, one.form, config);
+      if (subject) visit(one.net, *subject);
+      return subject.has_value();
+    });
   }
 
   // Splits of about `share` of the open neurons, by signs or at random.
@@ -216,8 +179,6 @@ class NeuronSplits : public ::testing::Test {
       scales.push_back(std::ldexp(1.0F, pick(random_, -6, 6)));
     return scales;
   }
-
-  Random random_;
 };
 
 TEST_F(NeuronSplits, ProvesNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess) {
@@ -237,8 +198,35 @@ TEST_F(NeuronSplits, ProvesNoMoreThanTheExactBoundOfTheSameChoicesAndHardlyLess)
     EXPECT_TRUE(missed >= 0) << "proves more than is true";
     near += abs(missed) <= abs(limit) * exact(1e-6) ? 1 : 0;
   });
-  EXPECT_GT(all, 100 * testing::rounds_from_environment());
+  EXPECT_GT(all, 100 * rounds());
   EXPECT_GT(near, all / 3);
+}
+
+// What is said to be a bound is one where prove() says so, and nowhere else.
+TEST_F(NeuronSplits, ProvenBoundsAreAtLeastZeroWhereThatIsProven) {
+  int checked = 0;
+  for_each_subject(200, [&](const Net&, const Subject& subject) {
+    const SplitNetwork& network = *subject.network;
+    std::vector<SplitTerm> terms = random_terms(network);
+    const SplitNode node = random_node(network, terms.size(), 50);
+    const std::vector<float> scales = random_scales(network);
+    const auto last = last_proven(network, terms, scales, node, 0);
+    if (!last) return;
+    const double towards = terms.front().sign > 0 ? kInfinity : -kInfinity;
+    const auto bound_at = [&](double threshold) {
+      terms.front().threshold = threshold;
+      NodeLanes lanes(network, terms);
+      lanes.set_scales(scales);
+      for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
+      return lanes.proven_bounds().front();
+    };
+    const double next = std::nextafter(*last, towards);
+    if (is_proven(network, terms, scales, node, next)) return;  // all thresholds are
+    ++checked;
+    EXPECT_LT(bound_at(next), 0);
+    EXPECT_GE(bound_at(*last), -0x1p-1074) << "0, one double lower";
+  });
+  EXPECT_GT(checked, 30 * rounds());
 }
 
 TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
@@ -296,7 +284,7 @@ TEST_F(NeuronSplits, HoldsAtExactPointsOfTheNode) {
       EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point";
     }
   });
-  EXPECT_GT(checked, 150 * testing::rounds_from_environment());
+  EXPECT_GT(checked, 150 * rounds());
 }
 
 TEST_F(NeuronSplits, NothingIsProvenWithoutATerm) {
@@ -319,28 +307,13 @@ std::optional<Subject> subject_of(std::vector<NetLayer> layers) {
                       planner_config(Method::kCrown, Lowering::kPrebuilt, engine_targets().back()));
 }
 
-NetLayer with_bias(NetLayer layer, std::vector<double> bias) {
-  layer.bias = std::move(bias);
-  return layer;
-}
-
 std::vector<float> ones(const SplitNetwork& network) {
   return std::vector<float>(network.layers().size(), 1.0F);
 }
 
-// Two paths of the same four factors in another order: the row is 0, and its coefficient is a
-// rounding of either sign.
 TEST_F(NeuronSplits, CoefficientsThatCancelProveNothingButThat) {
-  const auto factor = [&] {
-    return static_cast<double>(
-        1 + std::ldexp(static_cast<float>(pick(random_, 1, (1 << 23) - 1)), -23));
-  };
   for (int n = 0; n < 100; ++n) {
-    const double a = factor(), b = factor(), c = factor(), d = factor();
-    const auto subject =
-        subject_of({with_bias(dense_layer(1, 3, {d, b, 1}, true), {0, 0, -1.5}),
-                    dense_layer(3, 2, {c, 0, 0, 0, a, 0}, true),
-                    dense_layer(2, 2, {b, 0, 0, d}, true), dense_layer(2, 1, {a, -c})});
+    const auto subject = subject_of(layers_that_cancel(random_));
     ASSERT_TRUE(subject);
     const SplitNetwork& network = *subject->network;
     SplitNode node = random_node(network, 1, 0);
@@ -369,12 +342,8 @@ TEST_F(NeuronSplits, WeightsThatCancelInRoundingProveNothing) {
   EXPECT_FALSE(is_proven(network, terms, ones(network), node, -0x1p-200));
 }
 
-// The bias is known up to 2^-20, and is that much less.
 TEST_F(NeuronSplits, BiasesThatAreNotKnownExactlyAreCounted) {
-  NetLayer last = with_bias(dense_layer(2, 1, {1, 0}), {0});
-  last.bias_shift = {-0x1p-20};
-  last.bias_error = {0x1p-20};
-  const auto subject = subject_of({with_bias(dense_layer(1, 2, {1, 1}, true), {0, -1.5}), last});
+  const auto subject = subject_of(layers_of_inexact_bias());
   ASSERT_TRUE(subject);
   const SplitNetwork& network = *subject->network;
   std::vector<SplitTerm> terms = {{0, 1, 0}};
@@ -384,13 +353,8 @@ TEST_F(NeuronSplits, BiasesThatAreNotKnownExactlyAreCounted) {
   EXPECT_TRUE(is_proven(network, terms, ones(network), node, 1 - 0x1p-19));
 }
 
-// The row is 2^-1120 x, which no double is.
 TEST_F(NeuronSplits, ProductsBelowTheRangeOfDoubleAreCounted) {
-  std::vector<NetLayer> layers = {with_bias(dense_layer(1, 2, {0x1p-140, 1}, true), {0, -1.5}),
-                                  dense_layer(2, 1, {0x1p-140, 0}, true)};
-  for (int k = 0; k < 5; ++k) layers.push_back(dense_layer(1, 1, {0x1p-140}, true));
-  layers.push_back(dense_layer(1, 1, {0x1p-140}));
-  const auto subject = subject_of(std::move(layers));
+  const auto subject = subject_of(layers_below_the_range());
   ASSERT_TRUE(subject);
   const SplitNetwork& network = *subject->network;
   std::vector<SplitTerm> terms = {{0, -1, 0}};
