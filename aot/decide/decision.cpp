@@ -241,7 +241,7 @@ class Decision {
         split(std::min(turn, left_to_split()));
       else if (neurons && turn > kFirstTurn)
         split(std::min(turn * kNeuronShare, left_to_split()));
-      const bool split_more = splits && left_to_split() > 0 && !is_split_up();
+      const bool split_more = splits && left_to_split() > 0 && !is_split_up(neurons);
       const double left = settings_.search_seconds - searched_;
       // At least once, and no longer than a share where there is more to split.
       search(split_more ? std::min(left, turn * kSearchShare) : left);
@@ -249,9 +249,9 @@ class Decision {
     }
   }
 
-  // No box and no neuron is left to be split.
-  bool is_split_up() const {
-    return (!branches_ || branches_->is_over()) && (!neurons_ || neurons_->is_over());
+  // No box and no neuron is left to be split. neurons: whether they can be.
+  bool is_split_up(bool neurons) const {
+    return (!branches_ || branches_->is_over()) && (neurons_ ? neurons_->is_over() : !neurons);
   }
 
   // Intervals of neurons are worth optimised slopes, which those of boxes are not.

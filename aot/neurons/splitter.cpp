@@ -143,10 +143,10 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
   for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.store(p, nodes[p]);
 }
 
-// A split is expected to raise the bound by split_gain, and tighter ranges by tighten_gain: with
-// them 2^(tighten_gain / split_gain) times fewer nodes are below a node. Splits gain less the
-// deeper they are, by half on the way, and tighter ranges more: they are tried now and then
-// whatever they gained.
+// A split is expected to raise the bound by split_gain, and new ranges by tighten_gain, which
+// leaves 2^(tighten_gain / split_gain) times fewer nodes below. The deeper a node, the less a split
+// gains, so that twice as many levels are expected; and the more ranges gain, so that they are made
+// now and then whatever they gained before.
 bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
   if (node.depth == 0 && network_.functions() > 0) return true;
   // A few of many neurons gain less than as many nodes do: images.
@@ -225,8 +225,8 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   }
 }
 
-// Whether a node with functions lacks its multipliers more than what their lines lose: functions
-// are never lines, so that no number of splits would make it a leaf.
+// Whether what a node's bound lacks is due to its multipliers rather than to what functions' lines
+// lose. Functions never are lines, so that no number of splits would make it a leaf.
 bool NodeSplitter::is_nearly_affine(const SplitNode& node, std::size_t lane) const {
   if (network_.functions() == 0) return false;
   float lost = 0;

@@ -49,7 +49,7 @@ void narrow_relu(SplitNode& node, std::uint32_t open, double lower, double upper
   *at = {open, std::max(at->lower, float_below(lower)), std::min(at->upper, float_above(upper))};
 }
 
-// A power of two near x > 0, by which divisions are exact.
+// A power of two near x > 0.
 float power_near(float x) {
   return std::isnormal(x) && x > 0 ? std::ldexp(1.0F, std::clamp(std::ilogb(x), -60, 60)) : 1.0F;
 }
@@ -82,6 +82,11 @@ float best_multiplier(const SplitNetwork& network, const InputPlane& row,
 
 }  // namespace
 
+double divided_down(double bound, float factor) {
+  return std::nextafter(bound / static_cast<double>(factor),
+                        -std::numeric_limits<double>::infinity());
+}
+
 bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings) {
   lanes.use(1);
@@ -112,8 +117,8 @@ bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& no
     }
     const auto bounds = lanes.proven_bounds();
     for (std::size_t p = 0; p < 2 * count; p += 2) {
-      const double lower = bounds[p] / static_cast<double>(factors[p]);
-      const double upper = bounds[p + 1] / static_cast<double>(factors[p + 1]);
+      const double lower = divided_down(bounds[p], factors[p]);
+      const double upper = -divided_down(bounds[p + 1], -factors[p + 1]);
       const auto [low, high] = lanes.range_of(neuron(p), p);
       // False for NaN.
       if (lower > high || upper < low || lower > upper) return false;

@@ -9,6 +9,10 @@ struct TightenSettings {
   int steps = 0;            // of each neuron's own choices
 };
 
+// At most bound / factor: also where that is below the normal range, which rounds -2^-1074 / 4 to
+// 0.
+double divided_down(double bound, float factor);
+
 // Where open neurons lie at every violation of the clause in a node, with the conditions of its
 // splits and of the clause. Writes what is tighter into the node's ranges. False when there is
 // none. Takes all lanes; depends on the node alone.
