@@ -554,17 +554,20 @@ TEST(BranchAndBound, ABoxOfWhichNothingIsLeftIsClosed) {
   EXPECT_EQ(d.search.proven, 1);
 }
 
-// Lines leave the point 0 alone, where bounds of smaller boxes show that nothing is violated.
+// Lines leave the least input and the float beyond it, where bounds of smaller boxes show that
+// nothing is violated. Floats are 2 apart there, and a limit is less than that beyond its
+// threshold.
 TEST(BranchAndBound, WhatIsLeftWithoutAFloatInsideIsSplitAsItWas) {
-  const Tables property(1, {{{0}, {8}, {{at_most(1)}}}});
+  constexpr float kLeast = 0x1p24F;
+  const Tables property(1, {{{kLeast}, {kLeast + 16}, {{at_most(1)}}}});
   const Row row = [](const float* a, const float* b, float* low, float* high) {
-    *low = *b - *a > 2 ? 1.0F : 1.5F;
+    *low = *b - *a > 4 ? 1.0F : 1.5F;
     *high = 9;
   };
   const Lines lines = [](const float* a, const float* b, float* to) {
-    to[0] = 1, to[1] = *b - *a > 2 ? 1.0F : 1.5F, to[2] = -1, to[3] = -9;
+    to[0] = 1, to[1] = *b - *a > 4 ? 1.0F : 1.5F, to[2] = -1, to[3] = -9;
   };
-  const Decision d = decide(property, {0}, {8}, row, {.lines = lines});
+  const Decision d = decide(property, {kLeast}, {kLeast + 16}, row, {.lines = lines});
   EXPECT_EQ(d.result.verdict, BF_VERIFIED);
   EXPECT_EQ(d.search.boxes, 7U);
 }
