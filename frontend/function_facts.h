@@ -70,6 +70,8 @@ struct FunctionFacts {
 
   FunctionDomain (*domain)(const Function&) = nullptr;
   Monotony (*monotony)(const Function&) = nullptr;
+  // f(x) < f(y) for x < y of the domain, where monotony() is kRises and no parameter is 0.
+  bool strict = false;
   Breaks breaks = Breaks::kNone;
   bool integers = false;  // all its values are
   bool wave = false;      // it has the period 2 pi and goes from -1 to 1

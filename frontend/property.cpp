@@ -1,5 +1,6 @@
 #include "frontend/property.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/diagnostic.h"
@@ -9,6 +10,18 @@ namespace bf_aot {
 
 bool is_float32(const Property& property) {
   return !property.inputs.empty() && property.inputs.front().element_type == "float32";
+}
+
+bool compares_outputs(const Property& property) {
+  const auto compares = [&](const Condition& condition) {
+    if (condition.row < 0 || !condition.inputs.empty() || condition.limit != 0) return false;
+    const LinearForm& row = property.rows[static_cast<std::size_t>(condition.row)];
+    return row.size() == 2 && row[0].second == 1 && row[1].second == -1;
+  };
+  return std::ranges::all_of(property.cases, [&](const PropertyCase& one) {
+    return std::ranges::all_of(
+        one.clauses, [&](const Clause& clause) { return std::ranges::all_of(clause, compares); });
+  });
 }
 
 LinearSpec to_spec(const Property& property) {

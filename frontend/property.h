@@ -97,6 +97,9 @@ struct Property {
 // Whether the property is about evaluation in float32: its tensors have one element type.
 bool is_float32(const Property& property);
 
+// Whether all its conditions compare one output with another, whatever they are: y_i <= y_j or <.
+bool compares_outputs(const Property& property);
+
 // The rows of a property as C, in the same order; no offsets, as each condition has its own limit.
 // A factor that is no double is rounded, with the distance as error. One row y_0 when there is
 // none.

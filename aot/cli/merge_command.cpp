@@ -43,7 +43,10 @@ std::optional<Witness> proven(const NamedTreeFile& part) {
   if (witness.property_case >= property.cases.size() ||
       witness.x.size() != static_cast<std::size_t>(property.input_count))
     fail("BF3017", part.name + ": witness", "no input of this network, or no case of the property");
-  return WitnessCheck(property, network).prove(witness.property_case, witness.x);
+  const std::optional<Sampler> ordered =
+      ordered_network(network, property, semantics_of(arguments, property) == Semantics::kReal);
+  const WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
+  return check.prove(witness.property_case, witness.x);
 }
 
 struct Merged {

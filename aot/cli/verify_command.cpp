@@ -285,16 +285,17 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
   CompileOptions options = compile_options(model);
   options.spec = to_spec(property);
   options.planner.semantics = semantics_of(arguments.model, property);
-  settings.fix_inputs = options.planner.semantics == Semantics::kReal;
+  settings.real = options.planner.semantics == Semantics::kReal;
 
   std::optional<Counter> counter;
   std::optional<DecisionPhase> phase;
   DecisionCalls calls;
-  calls.make_verifier = [&](const DecisionMethod& asked, const FixedInputs* fixed) {
+  calls.make_verifier = [&](const DecisionMethod& asked, const NetworkForm& form) {
     counter.reset();
     phase.reset();
     options.planner.method = asked.method;
-    options.fixed = fixed != nullptr ? std::optional(*fixed) : std::nullopt;
+    options.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
+    options.ordered = form.ordered;
     if (!settings.method) options.planner.alpha = asked.alpha;
     options.planner.decide = asked.branches;
     if (asked.branches && model.batch == 1) options.planner.batch = kBranchBatch;

@@ -103,6 +103,10 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
     join_inputs(imported.graph);
     fix_inputs(imported.graph, *options.fixed);
   }
+  if (options.ordered) {
+    BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
+    order_outputs(imported.graph);
+  }
   PassOptions passes;
   imported.arithmetic = choose_arithmetic(imported.graph, imported.info, options);
   passes.grids = imported.arithmetic == Arithmetic::kInteger;

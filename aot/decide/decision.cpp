@@ -42,7 +42,7 @@ std::int64_t tensor_elements(const Graph& graph) {
 // Where boxes are split, inputs that do not vary only cost.
 std::optional<FixedInputs> inputs_to_fix(const Property& property,
                                          const DecisionSettings& settings) {
-  if (!settings.fix_inputs || !is_branchable(property)) return std::nullopt;
+  if (!settings.real || !is_branchable(property)) return std::nullopt;
   return find_fixed_inputs(property);
 }
 
@@ -145,7 +145,10 @@ class Decision {
 
   // Of the inputs that vary, where others are fixed.
   DecisionVerifier verifier_of(const DecisionMethod& method) const {
-    DecisionVerifier made = calls_.make_verifier(method, fixed_ ? &*fixed_ : nullptr);
+    NetworkForm form;
+    if (fixed_) form.fixed = &*fixed_;
+    form.ordered = ordered_.has_value();
+    DecisionVerifier made = calls_.make_verifier(method, form);
     BF_CHECK(made.plan->input_count == property_.input_count);
     return made;
   }
@@ -305,7 +308,8 @@ class Decision {
   const std::optional<Property> reduced_ =
       fixed_ ? std::optional(with_free_inputs(whole_, *fixed_)) : std::nullopt;
   const Property& property_ = reduced_ ? *reduced_ : whole_;  // that verifiers are asked about
-  WitnessCheck check_{whole_, network_};
+  const std::optional<Sampler> ordered_ = ordered_network(network_, whole_, settings_.real);
+  WitnessCheck check_{whole_, network_, ordered_ ? &*ordered_ : nullptr};
   Cases cases_{property_, static_cast<std::size_t>(whole_.input_count)};
   Outcome outcome_;
   DecisionVerifier made_;                  // of the last method

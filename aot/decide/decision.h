@@ -30,8 +30,8 @@ struct DecisionSettings {
   double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
   std::size_t jobs = 1;        // threads that split
-  // Where few inputs vary, verifiers may be made for these alone: of real arithmetic.
-  bool fix_inputs = false;
+  // Of real arithmetic: verifiers may be made of other networks, see NetworkForm.
+  bool real = false;
   // Boxes or neurons are split at once, by the bounds of one method, whatever the time: the same
   // for all parts of a tree.
   bool tree_only = false;
@@ -62,10 +62,15 @@ struct DecisionMethod {
   std::string name() const;  // "alpha-crown", "alpha-crown all"
 };
 
+// What a verifier is made of in place of the network.
+struct NetworkForm {
+  const FixedInputs* fixed = nullptr;  // not null: CompileOptions::fixed
+  bool ordered = false;                // CompileOptions::ordered
+};
+
 // What a decision asks of its caller, on the thread that decides.
 struct DecisionCalls {
-  // fixed: not null: with CompileOptions::fixed.
-  std::function<DecisionVerifier(const DecisionMethod& asked, const FixedInputs* fixed)>
+  std::function<DecisionVerifier(const DecisionMethod& asked, const NetworkForm& form)>
       make_verifier;
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};

@@ -7,6 +7,7 @@
 #include "aot/neurons/clones.h"
 #include "frontend/conv_loops.h"
 #include "frontend/function.h"
+#include "frontend/function_facts.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -80,12 +81,31 @@ BF_CLONES void term_backward(const Term& term, int outputs, const float* out, fl
   });
 }
 
-float slope(const Function& function, float z) {
+// Between z - reach and z + reach.
+float slope(const Function& function, float z, double reach) {
   const double x = static_cast<double>(z);
-  const double step = 1e-3 * std::max(1.0, std::fabs(x));
   const double rise =
-      (bf_aot::evaluate(function, x + step) - bf_aot::evaluate(function, x - step)) / (2 * step);
+      (bf_aot::evaluate(function, x + reach) - bf_aot::evaluate(function, x - reach)) / (2 * reach);
   return std::isfinite(rise) ? static_cast<float>(rise) : 0.0F;
+}
+
+// How far steps are seen from: most elements z of a layer see a step in the middle of these, as
+// with straight-through estimators (Bengio et al. 2013).
+double reach_of_steps(const std::vector<float>& z) {
+  double squares = 0;
+  for (const float each : z) squares += static_cast<double>(each) * static_cast<double>(each);
+  const double reach = 2 * std::sqrt(squares / static_cast<double>(z.size()));
+  return reach > 0 && std::isfinite(reach) ? reach : 1;
+}
+
+// d times the slopes of the function at z.
+void multiply_slopes(const Function& function, const std::vector<float>& z, std::vector<float>& d) {
+  const bool steps = facts_of(function.kind).integers;
+  const double wide = steps ? reach_of_steps(z) : 0;
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (d[i] != 0)
+      d[i] *= slope(function, z[i],
+                    steps ? wide : 1e-3 * std::max(1.0, std::fabs(static_cast<double>(z[i]))));
 }
 
 // Candidates of element i of a max layer.
@@ -168,8 +188,7 @@ void RowGradients::pull_back(LayerId id) {
   if (layer.relu)
     for (std::size_t i = 0; i < d.size(); ++i) d[i] = z[i] > 0 ? d[i] : 0.0F;
   else if (layer.function)
-    for (std::size_t i = 0; i < d.size(); ++i)
-      if (d[i] != 0) d[i] *= slope(*layer.function, z[i]);
+    multiply_slopes(*layer.function, z, d);
   switch (layer.kind) {
     case LayerKind::kDense:
       dense_backward(layer.weight.data(), layer.out, layer.in, d.data(),

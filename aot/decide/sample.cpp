@@ -89,8 +89,25 @@ Sampler::Sampler(std::filesystem::path model, std::vector<std::string> outputs)
 }
 
 const Graph& Sampler::graph() const {
-  if (!graph_) graph_ = import_model(model_, {}, {}, outputs_).graph;
+  if (!graph_) {
+    graph_ = import_model(model_, {}, {}, outputs_).graph;
+    if (ordered_) BF_CHECK(order_outputs(*graph_));
+  }
   return *graph_;
+}
+
+Sampler Sampler::ordered() const {
+  BF_CHECK(!float32_ && !ordered_);
+  if (model_.empty()) {
+    Graph made = *graph_;
+    BF_CHECK(order_outputs(made));
+    return Sampler(std::move(made));
+  }
+  Sampler made;
+  made.model_ = model_;
+  made.outputs_ = outputs_;
+  made.ordered_ = true;
+  return made;
 }
 
 void Sampler::release() const {

@@ -28,6 +28,8 @@ class Sampler {
  public:
   explicit Sampler(std::filesystem::path model, std::vector<std::string> outputs = {});
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
+  // The same network with other outputs, see order_outputs(): has_ordered_outputs() is true of it.
+  Sampler ordered() const;
   // Of evaluation in float32: errors hold whatever it makes of the network, see round_float32().
   // Throws: BF2110, BF2111.
   Sampler(Graph imported, const Float32Semantics& semantics);
@@ -61,6 +63,8 @@ class Sampler {
               std::size_t i, double lower, double upper) const;
 
  private:
+  Sampler() = default;
+
   template <class Number>
   std::vector<std::vector<Number>> split(const std::vector<Number>& input) const;
   bool inside_exactly(const SampledPoint& point, const std::vector<std::vector<double>>& rows,
@@ -70,6 +74,7 @@ class Sampler {
   std::vector<std::string> outputs_;
   mutable std::optional<Graph> graph_;
   bool float32_ = false;
+  bool ordered_ = false;
 };
 
 }  // namespace bf_aot::cli

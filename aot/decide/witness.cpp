@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/passes/passes.h"
 #include "frontend/vnnlib/numbers.h"
 
 namespace bf_aot::cli {
@@ -97,6 +98,13 @@ std::optional<std::size_t> holding_clause(const PropertyCase& one, const Propert
 
 }  // namespace
 
+std::optional<Sampler> ordered_network(const Sampler& network, const Property& property,
+                                       bool real) {
+  if (!real || !compares_outputs(property) || !has_ordered_outputs(network.graph()))
+    return std::nullopt;
+  return network.ordered();
+}
+
 std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
                                                          const std::vector<double>& point) const {
   const PropertyCase& one = property_.cases[index];
@@ -141,29 +149,35 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
   }
   std::vector<Bounded> input;
   for (const mpq_class& x : witness.x) input.push_back(enclose(x));
-  const std::vector<Bounded> y = network_.outputs(input);
-  for (const Bounded& value : y) witness.y.push_back(value.value);
+  const std::vector<Bounded> y = judged_.outputs(input);
+
+  const auto found = [&](std::size_t clause) {
+    witness.clause = clause;
+    // Not a number: outside of the range of doubles.
+    for (const Bounded& value : &judged_ == &network_ ? y : network_.outputs(input))
+      witness.y.push_back(std::isfinite(value.error) ? value.value : std::nan(""));
+    return std::move(witness);
+  };
 
   std::vector<std::size_t> open;
   for (std::size_t j = 0; j < one.clauses.size(); ++j) {
     Proof proof = Proof::kYes;
     for (const Condition& condition : one.clauses[j])
       proof = std::min(proof, judge(condition, property_, witness.x, y));
-    witness.clause = j;
-    if (proof == Proof::kYes) return witness;
+    if (proof == Proof::kYes) return found(j);
     if (proof == Proof::kOpen) open.push_back(j);
   }
   if (open.empty()) return std::nullopt;
-  const auto exact = network_.exact_outputs(witness.x);
+  const auto exact = judged_.exact_outputs(witness.x);
   if (!exact) return std::nullopt;
   for (const std::size_t j : open) {
     const Clause& clause = one.clauses[j];
-    witness.clause = j;
-    witness.rational = true;
-    if (std::all_of(clause.begin(), clause.end(), [&](const Condition& condition) {
+    if (!std::all_of(clause.begin(), clause.end(), [&](const Condition& condition) {
           return judge_exactly(condition, property_, witness.x, *exact);
         }))
-      return witness;
+      continue;
+    witness.rational = true;
+    return found(j);
   }
   return std::nullopt;
 }

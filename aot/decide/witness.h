@@ -22,14 +22,20 @@ struct Witness {
   bool emitted = false;      // y is what NAME_evaluate makes of x, and violates
 };
 
+// network.ordered(), where the property is about the order of outputs alone, and of real
+// arithmetic: of a classifier what its Softmax is of.
+std::optional<Sampler> ordered_network(const Sampler& network, const Property& property, bool real);
+
 // Proves counterexamples on the network as it was imported, in arithmetic that counts every
 // rounding: independent of the compiled verifier and of the passes. Of a network in float32 the
 // point is one of float32 numbers, and every evaluation there violates the property. Of what a
 // verifier's own evaluation makes of the network (float32-exact) that evaluation violates it.
 class WitnessCheck {
  public:
-  WitnessCheck(const Property& property, const Sampler& network)
-      : property_(property), network_(network) {}
+  // ordered: of ordered_network(), or null. Points are judged by its outputs: those of a Softmax
+  // may be too near to each other, or have no exact values.
+  WitnessCheck(const Property& property, const Sampler& network, const Sampler* ordered = nullptr)
+      : property_(property), network_(network), judged_(ordered != nullptr ? *ordered : network) {}
 
   // From now on points are evaluated so, until null. Not owned.
   void use_evaluation(const HostVerifier* own) { own_ = own; }
@@ -48,6 +54,7 @@ class WitnessCheck {
                                              const std::vector<double>& point) const;
 
   const Sampler& network_;
+  const Sampler& judged_;
   const HostVerifier* own_ = nullptr;
 };
 

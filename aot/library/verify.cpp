@@ -101,12 +101,13 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   CompileOptions compiling = compile_options(PlanSettings{
       Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);
-  settings.fix_inputs = compiling.planner.semantics == bf_aot::Semantics::kReal;
+  settings.real = compiling.planner.semantics == bf_aot::Semantics::kReal;
 
   cli::DecisionCalls calls;
-  calls.make_verifier = [&](const cli::DecisionMethod& asked, const FixedInputs* fixed) {
+  calls.make_verifier = [&](const cli::DecisionMethod& asked, const cli::NetworkForm& form) {
     compiling.planner.method = asked.method;
-    compiling.fixed = fixed != nullptr ? std::optional(*fixed) : std::nullopt;
+    compiling.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
+    compiling.ordered = form.ordered;
     compiling.planner.alpha = asked.alpha;
     compiling.planner.decide = asked.branches;
     compiling.planner.batch = asked.branches ? cli::kBranchBatch : 1;

@@ -145,6 +145,15 @@ void join_inputs(Graph& graph);
 // Rounding: the fixed values, to double.
 void fix_inputs(Graph& graph, const FixedInputs& fixed);
 
+// The network's one output becomes a tensor of as many elements that compare as its own do, where
+// functions that rise or fall strictly, Softmax or LogSoftmax of all elements end the network: what
+// these are of. Another function, for properties of which compares_outputs() is true. Whether there
+// is such a tensor; else nothing changes. No row of the pipeline: of imported graphs, before it.
+//   t = gemm x, W, b;  y = softmax t;  output y   ->   ordered = index_map t;  output ordered
+// Rounding: none.
+bool order_outputs(Graph& graph);
+bool has_ordered_outputs(const Graph& graph);  // whether it succeeds
+
 // Literals that are outputs, or that no pass folded into their readers, become affine maps of the
 // input that do not depend on it.
 //   c = literal {1, 2};  y = log c   ->   c = sparse_affine inputs {no entries, bias 1, 2};  y =

@@ -140,5 +140,33 @@ TEST(RowGradientsTest, EveryKindOfLayer) {
   expect_gradients_of(import_model_bytes(bytes, "mixed.onnx", {}), -1, 1);
 }
 
+// A step has the slope of a chord that most elements of its layer see.
+TEST(RowGradientsTest, Steps) {
+  constexpr char kSteps[] = R"(
+ir_version: 6
+graph {
+  node { input: "x" output: "s" op_type: "Sign" }
+  node { input: "s" input: "c" output: "t" op_type: "Add" }
+  node { input: "t" output: "y" op_type: "Sign" }
+  name: "steps"
+  initializer { dims: [1, 3] data_type: 1 float_data: [0.1, 0.1, 0.1] name: "c" }
+  input { name: "x" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } dim { dim_value: 3 } } } } }
+  output { name: "y" type { tensor_type { elem_type: 1 shape { dim { dim_value: 1 } dim { dim_value: 3 } } } } }
+}
+opset_import { version: 11 })";
+  ImportedModel model = import_model_bytes(test::encode_model(kSteps), "steps.onnx", {});
+  CompileOptions options = options_for(3, 5);
+  options.spec->rows = {{1, 0, -2}};
+  const Plan plan = run_planner(run_frontend({model.graph, model.info}, options), "net", options);
+  RowGradients gradients(plan);
+  std::vector<float> x(3 * kPoints, 0.5F);
+  for (std::size_t p = 0; p < kPoints; ++p) x[kPoints + p] = x[2 * kPoints + p] = -0.75F;
+  EXPECT_EQ(gradients.rows(x)[0], 3);
+  const std::vector<float>& slopes = gradients.gradient(std::vector<float>(kPoints, 1.0F));
+  EXPECT_GT(slopes[0], 0);
+  EXPECT_EQ(slopes[kPoints], 0);
+  EXPECT_LT(slopes[2 * kPoints], 0);
+}
+
 }  // namespace
 }  // namespace bf_aot::cli
