@@ -20,8 +20,10 @@ namespace {
 constexpr std::size_t kManyCases = 32;
 constexpr std::int64_t kManyElements = 20'000;
 
-// Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long.
+// Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long; or
+// this share of all seconds before it.
 constexpr double kFirstSearch = 0.2;
+constexpr double kFirstShare = 0.25;
 constexpr double kCheapBounds = 0.05;
 // Seconds that boxes or neurons are split first, and of the search behind it as a share of that.
 constexpr double kFirstTurn = 1;
@@ -123,7 +125,8 @@ class Decision {
       // them are tried, too, and most properties need no more.
       const bool cheap = outcome_.decide_seconds < kCheapBounds;
       if (!branches && searches_ == 0 && (!cheap || &method == &methods.back()))
-        search(std::min(settings_.search_seconds, kFirstSearch));
+        search(std::min(settings_.search_seconds,
+                        std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
     }
     split_and_search(branches);
   }

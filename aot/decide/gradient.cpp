@@ -89,12 +89,27 @@ float slope(const Function& function, float z, double reach) {
   return std::isfinite(rise) ? static_cast<float>(rise) : 0.0F;
 }
 
-// How far steps are seen from: most elements z of a layer see a step in the middle of these, as
-// with straight-through estimators (Bengio et al. 2013).
+// How far steps are seen from: about as far as the elements z of a layer move between the points,
+// as nothing else tells how far they can move in the box. Most of them, and they alone, see steps
+// that other points pass, as in straight-through estimators (Bengio et al. 2013).
 double reach_of_steps(const std::vector<float>& z) {
-  double squares = 0;
-  for (const float each : z) squares += static_cast<double>(each) * static_cast<double>(each);
-  const double reach = 2 * std::sqrt(squares / static_cast<double>(z.size()));
+  const auto mean_square = [&](const auto& centre_of) {
+    double squares = 0;
+    for (std::size_t i = 0; i < z.size(); i += kPoints)
+      for (std::size_t p = 0; p < kPoints; ++p) {
+        const double from = static_cast<double>(z[i + p]) - centre_of(i);
+        squares += from * from;
+      }
+    return squares / static_cast<double>(z.size());
+  };
+  const auto mean = [&](std::size_t i) {
+    double sum = 0;
+    for (std::size_t p = 0; p < kPoints; ++p) sum += static_cast<double>(z[i + p]);
+    return sum / static_cast<double>(kPoints);
+  };
+  double square = mean_square(mean);
+  if (!(square > 0)) square = mean_square([](std::size_t) { return 0.0; });
+  const double reach = 2 * std::sqrt(square);
   return reach > 0 && std::isfinite(reach) ? reach : 1;
 }
 

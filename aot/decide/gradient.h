@@ -21,8 +21,8 @@ class RowGradients {
   const std::vector<float>& rows(const std::vector<float>& x);
 
   // Of sum_r weights_r rows_r at the points of the last rows(): [inputs][kPoints]. weights: as
-  // rows(). Functions of steps have the slopes of chords as long as four times what their layer
-  // reads is on average, the others of short ones.
+  // rows(). Functions of steps have the slopes of chords as long as four times how far what their
+  // layer reads differs between the points, the others of short ones.
   const std::vector<float>& gradient(const std::vector<float>& weights);
 
  private:

@@ -125,6 +125,12 @@ bool merge_affine(Graph& graph);
 // Rounding: none; rows and columns must be opposite in all bits but those of zeros.
 bool fold_relu_pairs(Graph& graph);
 
+// Functions of the sign of a scaled sign become one function, sign, step or step_at, scaled: as
+// training of binary networks exports them.
+//   s = sign x;  t = scale s {1, 0.1};  y = sign t   ->   s = step_at x;  y = scale s {2, -1}
+// Rounding: none; values are -1, 0 and 1, scales exact.
+void fold_steps(Graph& graph);
+
 // Nodes of equal operators and operands become one; so what a network holds twice is bounded once.
 //   t = relu x;  u = relu x;  y = add t, u   ->   t = relu x;  y = scale t {2, 0}
 //   t = relu x;  y = relu t   ->   y = relu x          y = mul x, x   ->   y = power(2) x

@@ -114,6 +114,8 @@ constexpr Pass kPasses[] = {
      Pass::Of::kReal},
     {"fold-relu-pairs", "replace relu(z) - relu(-z) by z",
      [](Graph& graph, const PassOptions&) { fold_relu_pairs(graph); }, true, Pass::Of::kReal},
+    {"fold-steps", "make one function of a sign of a sign", without_options<fold_steps>, true,
+     Pass::Of::kReal},
     // Where operators read what they need themselves.
     {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},
     // Before the specification gives the last layers a second reader, so that the folded graph is
