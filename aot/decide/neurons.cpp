@@ -32,7 +32,7 @@ std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t claus
 }
 
 NodeShape shape_of(const SplitNetwork& network, std::size_t terms) {
-  return {network.is_function(), network.functions(), terms};
+  return {network.is_function(), network.functions(), terms, network.products()};
 }
 
 std::size_t clauses_of(const VerdictTables& tables) {

@@ -361,6 +361,15 @@ Operation Assembler::call(const calls::Call& call) {
     made.relaxed = relax->layer.number();
     made.relaxes_relu = plan_.layer(relax->layer).relu;
   }
+  if (const auto* const product = std::get_if<RelaxProduct>(&entry_.step(step_));
+      product != nullptr && std::holds_alternative<Routine>(call.callee) &&
+      std::get<Routine>(call.callee) == Routine::kRelaxProduct)
+    for (std::size_t k = 0; k < 2; ++k) {
+      const LayerId factor = plan_.layer(product->layer).terms[k].input;
+      if (!factor.is_layer() || is_bent(plan_.layer(factor))) continue;
+      made.factors.at(k) = factor.number();
+      made.factor_sizes.at(k) = plan_.layer(factor).out;
+    }
   made.first_operand = static_cast<std::uint32_t>(made_.operands.size());
   made.operands = static_cast<std::uint32_t>(operands.size());
   BF_CHECK(operands.size() <= kMostOperands);

@@ -96,6 +96,8 @@ struct Operation {
   std::uint32_t first_operand = 0, operands = 0;
   int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
   bool relaxes_relu = false;
+  // kCall: layers without activation whose elements the call multiplies, and their sizes; -1: none.
+  std::array<int, 2> factors = {-1, -1}, factor_sizes = {};
 
   // kWhenInside: inside; kTiles: workers; kDefineRows, kDefineRowErrors, kRounds: several boxes
   bool flag = false;

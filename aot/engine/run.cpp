@@ -150,13 +150,13 @@ int count_open(const Value* values, bool relu) {
   return count;
 }
 
-// Of the same arguments: the tightest that any of its calls knew, rounded outward.
-void note_ranges(const Value* values, Ranges& ranges) {
+// The tightest that any call knew, rounded outward.
+void note_ranges(std::size_t n, const void* centres, const void* belows, const void* aboves,
+                 Ranges& ranges) {
   constexpr double kAll = std::numeric_limits<double>::infinity();
-  const auto n = static_cast<std::size_t>(values[0].integer);
-  const auto* const centre = static_cast<const double*>(values[2].pointer);
-  const auto* const below = static_cast<const float*>(values[3].pointer);
-  const auto* const above = static_cast<const float*>(values[4].pointer);
+  const auto* const centre = static_cast<const double*>(centres);
+  const auto* const below = static_cast<const float*>(belows);
+  const auto* const above = static_cast<const float*>(aboves);
   ranges.lower.resize(n, -kAll);
   ranges.upper.resize(n, kAll);
   for (std::size_t j = 0; j < n; ++j) {
@@ -231,8 +231,17 @@ void Runner::call(const Operation& operation, void* result) {
   if (memory_.open != nullptr && operation.relaxed >= 0)
     (*memory_.open)[static_cast<std::size_t>(operation.relaxed)] =
         count_open(values, operation.relaxes_relu);
-  if (memory_.ranges != nullptr && operation.relaxed >= 0)
-    note_ranges(values, (*memory_.ranges)[static_cast<std::size_t>(operation.relaxed)]);
+  if (memory_.ranges != nullptr) {
+    if (operation.relaxed >= 0)
+      note_ranges(static_cast<std::size_t>(values[0].integer), values[2].pointer, values[3].pointer,
+                  values[4].pointer,
+                  (*memory_.ranges)[static_cast<std::size_t>(operation.relaxed)]);
+    for (std::size_t k = 0; k < 2; ++k)  // of relax_product()
+      if (const int factor = operation.factors.at(k); factor >= 0)
+        note_ranges(static_cast<std::size_t>(operation.factor_sizes.at(k)),
+                    values[3 + 2 * k].pointer, values[4 + 2 * k].pointer, values[4 + 2 * k].pointer,
+                    (*memory_.ranges)[static_cast<std::size_t>(factor)]);
+  }
   const Thunk code = entry_.code[operation.call].load(std::memory_order_relaxed);
   if (memory_.seconds == nullptr) return code(values, result);
   const auto start = std::chrono::steady_clock::now();

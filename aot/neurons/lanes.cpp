@@ -35,6 +35,8 @@ NodeLanes::NodeLanes(const SplitNetwork& network, const std::vector<SplitTerm>& 
   high_.resize(open);
   phase_.resize(open);
   functions_.resize(at_lanes(network.functions()));
+  for (auto* each : {&planes_, &plane_mean_, &plane_largest_})
+    each->resize(2 * at_lanes(network.products()));
   for (std::size_t i = 0; i < network.open(); ++i) {
     const auto& layer = network.layer_of(i);
     if (layer.function != nullptr) {
@@ -140,11 +142,65 @@ const NodeLanes::Lane& NodeLanes::bound() {
       }
     for (const auto& part : layer.parts)
       part.backward.add_product(over_z, coefficients(part.source).data());
+    pass_products(i);
   }
   for (std::size_t k = 0; k < network_.inputs(); ++k)
     to_corner(network_.lower()[k], network_.upper()[k], input_coefficients_.data() + at_lanes(k),
               input_.data() + at_lanes(k), bounds_.data());
   return bounds_;
+}
+
+ProductChoices NodeLanes::planes_of(std::size_t product) {
+  float* const below = planes_.data() + 2 * at_lanes(product);
+  return {below, below + kLanes};
+}
+
+namespace {
+
+ProductNeuron neuron_of(const std::array<SplitNetwork::Factor, 2>& factors) {
+  const auto& [x, y] = factors;
+  return {static_cast<float>(x.lower), static_cast<float>(x.upper), static_cast<float>(y.lower),
+          static_cast<float>(y.upper)};
+}
+
+}  // namespace
+
+void NodeLanes::pass_products(std::size_t i) {
+  const auto& layer = network_.layers()[i];
+  for (std::size_t j = 0; j < layer.factors.size(); ++j) {
+    const auto& [x, y] = layer.factors[j];
+    pass_product(neuron_of(layer.factors[j]), over_z_[i].data() + at_lanes(j),
+                 planes_of(layer.first_product + j),
+                 coefficients(layer.factor_sources[0]).data() + at_lanes(x.place),
+                 coefficients(layer.factor_sources[1]).data() + at_lanes(y.place), bounds_.data());
+  }
+}
+
+// z of products.
+void NodeLanes::forward_products(std::size_t i, Pass pass, const Lane& rates) {
+  const auto& layer = network_.layers()[i];
+  for (std::size_t j = 0; j < layer.factors.size(); ++j) {
+    const float* const x =
+        values(layer.factor_sources[0]).data() + at_lanes(layer.factors[j][0].place);
+    const float* const y =
+        values(layer.factor_sources[1]).data() + at_lanes(layer.factors[j][1].place);
+    const float* const over_z = over_z_[i].data() + at_lanes(j);
+    float* const z = z_[i].data() + at_lanes(j);
+    const std::size_t product = layer.first_product + j, own = 2 * at_lanes(product);
+    const ProductNeuron neuron = neuron_of(layer.factors[j]);
+    switch (pass) {
+      case Pass::kAscend:
+        step_product(neuron, rates.data(), over_z, x, y, planes_of(product),
+                     plane_mean_.data() + own, plane_largest_.data() + own, z);
+        break;
+      case Pass::kMeasure:
+        apply_product(neuron, over_z, x, y, planes_of(product), z);
+        break;
+      case Pass::kTrue:
+        for (std::size_t p = 0; p < kLanes; ++p) z[p] = x[p] * y[p];
+        break;
+    }
+  }
 }
 
 InputPlane NodeLanes::plane(std::size_t lane) const {
@@ -179,6 +235,7 @@ void NodeLanes::forward(Pass pass, int step) {
     for (std::size_t j = 0; j < layer.size(); ++j)
       fill_lanes(static_cast<float>(layer.bias[j]), z + at_lanes(j));
     for (const auto& part : layer.parts) part.forward.add_product(values(part.source).data(), z);
+    forward_products(i, pass, rates);
     std::size_t open = layer.first_open;
     for (std::size_t j = 0; j < layer.size(); ++j) {
       const std::size_t at = at_lanes(j);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot/neurons/function_lanes.h"
+#include "aot/neurons/product_lanes.h"
 #include "aot/neurons/relu_lanes.h"
 #include "aot/neurons/split_network.h"
 
@@ -43,6 +44,7 @@ struct SplitNode {
   std::vector<float> weights;        // of the terms, >= 0, not all 0
   std::vector<std::uint8_t> slopes;  // of all open neurons, in units of 1 / 255
   std::vector<float> lines;          // of functions: slopes of the line below and of that above
+  std::vector<std::uint8_t> planes;  // of products: below and above it, in units of 1 / 255
   std::vector<NeuronRange> ranges;   // that are tighter than the box's, by rising numbers
   // What was found of it, or of those above: the bound, what a split gains and what tighter ranges
   // gain, and at which depth these were looked for.
@@ -155,6 +157,9 @@ class NodeLanes {
   void forward_open(std::size_t i, std::size_t j, std::size_t number, Pass pass, const Lane& rates);
   void forward_function(std::size_t i, std::size_t j, std::size_t number, Pass pass,
                         const Lane& rates);
+  void pass_products(std::size_t i);
+  void forward_products(std::size_t i, Pass pass, const Lane& rates);
+  ProductChoices planes_of(std::size_t product);
   OpenNeuron open_neuron(std::size_t i, std::size_t j, std::size_t own) const;
   void load_choices(std::size_t lane, const SplitNode& node);
   void load_functions(std::size_t lane, const SplitNode& node);
@@ -167,9 +172,13 @@ class NodeLanes {
   }
   void begin_proof(Sum& sum);
   void prove_layer(std::size_t i, Sum& sum);
+  void prove_products(std::size_t i, Sum& sum);
   Sum prove_sum();
   std::vector<float>& coefficients(int layer) {
     return layer < 0 ? input_coefficients_ : over_a_[static_cast<std::size_t>(layer)];
+  }
+  std::vector<double>& proven_coefficients(int layer) {
+    return layer < 0 ? proven_over_input_ : proven_over_a_[static_cast<std::size_t>(layer)];
   }
   const std::vector<float>& values(int layer) const {
     return layer < 0 ? input_ : a_[static_cast<std::size_t>(layer)];
@@ -191,6 +200,8 @@ class NodeLanes {
   std::vector<SlopeRange> slopes_on_box_;                   // [functions]
   std::vector<FunctionInterval> on_box_;                    // the same
   std::vector<FunctionState> kept_;                         // [functions][kLanes]
+  // [products][2][kLanes]: below and above.
+  std::vector<float> planes_, plane_mean_, plane_largest_;
   std::size_t lanes_in_use_ = kLanes;
   std::array<std::optional<RowObjective>, kLanes> objectives_;
 

@@ -57,6 +57,11 @@ void NodeLanes::load_choices(std::size_t lane, const SplitNode& node) {
     phase_[at] = 0;
     mean_[at] = largest_[at] = 0;
   }
+  for (std::size_t k = 0; k < node.planes.size(); ++k) {
+    const std::size_t at = at_lanes(k) + lane;
+    planes_[at] = static_cast<float>(node.planes[k]) * kSlopeUnit;
+    plane_mean_[at] = plane_largest_[at] = 0;
+  }
   for (std::size_t t = 0; t < terms_.size(); ++t) weights_[at_lanes(t) + lane] = node.weights[t];
   for (const std::uint32_t open : changed_[lane]) clear(lane, open);
   changed_[lane].clear();
@@ -105,6 +110,7 @@ void NodeLanes::load_row(std::size_t lane, const SplitNode& node, const RowObjec
     // The usual choice; no multiplier.
     choice_[at] = phase_[at] == 0 && high_[at] > -low_[at] ? 1.0F : 0.0F;
   }
+  for (std::size_t k = 0; k < node.planes.size(); ++k) planes_[at_lanes(k) + lane] = 0.5F;
   for (std::size_t number = 0; number < network_.functions(); ++number)
     function(number, lane).multipliers = {};
   for (std::size_t t = 0; t < terms_.size(); ++t) weights_[at_lanes(t) + lane] = 0;
@@ -160,6 +166,9 @@ void NodeLanes::store(std::size_t lane, SplitNode& node) const {
   for (std::size_t number = 0; number < network_.functions(); ++number)
     std::ranges::copy(functions_[at_lanes(number) + lane].slopes,
                       node.lines.begin() + static_cast<std::ptrdiff_t>(2 * number));
+  for (std::size_t k = 0; k < node.planes.size(); ++k)
+    node.planes[k] =
+        static_cast<std::uint8_t>(std::lround(planes_[at_lanes(k) + lane] / kSlopeUnit));
   for (std::size_t t = 0; t < terms_.size(); ++t) node.weights[t] = weights_[at_lanes(t) + lane];
 }
 

@@ -90,11 +90,31 @@ void NodeLanes::prove_layer(std::size_t i, Sum& sum) {
     }
   }
   for (const auto& part : layer.parts)
-    part.backward.add_product(
-        proven_over_z_.data(),
-        (part.source < 0 ? proven_over_input_
-                         : proven_over_a_[static_cast<std::size_t>(part.source)])
-            .data());
+    part.backward.add_product(proven_over_z_.data(), proven_coefficients(part.source).data());
+  prove_products(i, sum);
+}
+
+// From coefficients over products to those over their factors. Roundings are paid by their reach.
+void NodeLanes::prove_products(std::size_t i, Sum& sum) {
+  const auto& layer = network_.layers()[i];
+  for (std::size_t j = 0; j < layer.factors.size(); ++j) {
+    const auto& [x, y] = layer.factors[j];
+    double* const over_x = proven_coefficients(layer.factor_sources[0]).data() + at_lanes(x.place);
+    double* const over_y = proven_coefficients(layer.factor_sources[1]).data() + at_lanes(y.place);
+    const double magnitudes = (1 + std::max(std::fabs(x.lower), std::fabs(x.upper))) *
+                              (1 + std::max(std::fabs(y.lower), std::fabs(y.upper)));
+    const float* const planes = planes_.data() + 2 * at_lanes(layer.first_product + j);
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      const double over_z = proven_over_z_[at_lanes(j) + p];
+      const ProductProof made = prove_product(over_z, planes[(over_z < 0 ? kLanes : 0) + p],
+                                              x.lower, x.upper, y.lower, y.upper);
+      over_x[p] += made.over_x;
+      over_y[p] += made.over_y;
+      sum.add(p, made.offset);
+      // What products below the normal range lose, times what they meet.
+      sum.paid[p] += 0x1p-1060 * (1 + std::fabs(over_z)) * magnitudes;
+    }
+  }
 }
 
 NodeLanes::Sum NodeLanes::prove_sum() {

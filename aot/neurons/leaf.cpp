@@ -64,6 +64,7 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
                                        const std::vector<SplitTerm>& terms,
                                        const std::vector<float>& scales, const SplitNode& leaf,
                                        const std::vector<FunctionPiece>& pieces) {
+  if (network.products() > 0) return std::nullopt;  // no linear program
   const std::size_t inputs = network.inputs(), splits = leaf.splits.size();
   const double rows = static_cast<double>(splits + terms.size());
   if (rows * static_cast<double>(inputs + 1) > kMostEntries ||

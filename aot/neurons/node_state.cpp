@@ -50,6 +50,7 @@ std::vector<std::byte> state_of(const SplitNode& node) {
   for (const float weight : node.weights) append(weight);
   for (const float slope : node.lines) append(slope);
   for (const std::uint8_t slope : node.slopes) state.push_back(std::byte{slope});
+  for (const std::uint8_t plane : node.planes) state.push_back(std::byte{plane});
   return state;
 }
 
@@ -80,6 +81,8 @@ SplitNode read_node(const tree::Node& node, const NodeShape& shape) {
     made.lines.push_back(number_at(node.state, at++));
   for (std::size_t i = 0; i < shape.open(); ++i)
     made.slopes.push_back(std::to_integer<std::uint8_t>(node.state[kWord * at + i]));
+  for (std::size_t i = shape.open(); i < shape.open() + 2 * shape.products; ++i)
+    made.planes.push_back(std::to_integer<std::uint8_t>(node.state[kWord * at + i]));
   return made;
 }
 
@@ -121,8 +124,8 @@ const char* node_fault(const tree::Node& node, const NodeShape& shape) {
   const std::size_t splits = word_at(state, 0), ranges = word_at(state, 1);
   const std::size_t open = shape.open();
   if (splits > 2 * open || ranges > open ||
-      state.size() !=
-          kWord * (6 + 4 * splits + 3 * ranges + shape.terms + 2 * shape.functions) + open)
+      state.size() != kWord * (6 + 4 * splits + 3 * ranges + shape.terms + 2 * shape.functions) +
+                          open + 2 * shape.products)
     return "a node of another size";
   const SplitNode made = read_node(node, shape);
   if (const char* const fault = fault_of_splits(made, shape)) return fault;

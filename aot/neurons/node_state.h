@@ -13,6 +13,7 @@ struct NodeShape {
   const std::vector<bool>& is_function;  // by open neuron; the others are ReLUs
   std::size_t functions = 0;             // of them
   std::size_t terms = 0;
+  std::size_t products = 0;
 
   std::size_t open() const { return is_function.size(); }
 };
@@ -20,7 +21,7 @@ struct NodeShape {
 // The state of a node of neuron splits: numbers in four bytes, the lowest first. So many splits and
 // ranges; for each split 2 open + positive, its multiplier and its point in eight bytes; for each
 // range its neuron and ends; the bound, both gains and `tightened`; the terms' weights; two slopes
-// of each function; slopes in a byte each. The root's is empty.
+// of each function; slopes, and two planes of each product, in a byte each. The root's is empty.
 std::vector<std::byte> state_of(const SplitNode& node);
 
 // The node of a state that state_of() made, or that passes node_fault(); not of a root's.

@@ -1,8 +1,10 @@
 #include "aot/neurons/split_network.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "aot/neurons/function_lanes.h"
@@ -76,6 +78,7 @@ double estimated_bytes(const Plan& plan) {
   for (const Layer& layer : plan.layers) {
     products += static_cast<double>(layer.weight.size());
     for (const Term& term : layer.terms) count_term(term, layer.out);
+    if (layer.kind == LayerKind::kProduct) numbers += layer.out;  // two choices more
     numbers += layer.out;
     if (layer.function) functions += layer.out;
   }
@@ -90,20 +93,75 @@ bool is_staircase(FunctionKind kind) {
          kind == FunctionKind::kRound;
 }
 
-// What is known of a tensor while layers are read: the place of each live element, and the largest
-// |a| of it.
+// What is known of a tensor while layers are read: the place of each live element, where a lies,
+// and the largest |a|.
 struct Tensor {
   std::vector<int> place;  // -1: it is 0
-  std::vector<double> magnitude;
+  std::vector<double> lower, upper, magnitude;
   std::size_t live = 0;
+
+  explicit Tensor(std::size_t size = 0)
+      : place(size, -1), lower(size), upper(size), magnitude(size) {}
+
+  void set(std::size_t element, double low, double high) {
+    lower[element] = low;
+    upper[element] = high;
+    magnitude[element] = std::max(std::fabs(low), std::fabs(high));
+  }
 };
+
+// The elements that a factor of a layer's products is made of.
+std::size_t source_of(const Layer& layer, int factor, std::size_t row) {
+  const auto& gather = std::get<GatherMap>(layer.term(factor).map);
+  return gather.source.empty() ? row : static_cast<std::size_t>(gather.source[row]);
+}
+
+using Factor = SplitNetwork::Factor;
+
+double magnitude_of(const Factor& factor) {
+  return std::max(std::fabs(factor.lower), std::fabs(factor.upper));
+}
+
+// The factors of an element of a layer of products; nothing where one of them is 0.
+std::optional<std::array<Factor, 2>> factors_of(const Layer& layer, const Tensor& first,
+                                                const Tensor& second, std::size_t row) {
+  std::array<Factor, 2> made;
+  for (const int k : {0, 1}) {
+    const Tensor& from = k == 0 ? first : second;
+    const std::size_t element = source_of(layer, k, row);
+    if (from.place[element] < 0) return std::nullopt;
+    made.at(static_cast<std::size_t>(k)) = {static_cast<std::size_t>(from.place[element]),
+                                            from.lower[element], from.upper[element]};
+  }
+  return made;
+}
+
+// Products that read one element of a factor's tensor, at most.
+std::size_t most_reads(const std::vector<std::array<Factor, 2>>& factors, int factor,
+                       std::size_t elements) {
+  std::vector<std::size_t> reads(elements);
+  for (const auto& each : factors) ++reads[each.at(static_cast<std::size_t>(factor)).place];
+  return reads.empty() ? 0 : std::ranges::max(reads);
+}
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+// Around x y.
+Interval product_of(const Factor& x, const Factor& y) {
+  const std::array<double, 4> ends = {x.lower * y.lower, x.lower * y.upper, x.upper * y.lower,
+                                      x.upper * y.upper};
+  const double room = raised(magnitude_of(x) * magnitude_of(y)) * 0x1p-40 + 0x1p-1000;
+  return {std::ranges::min(ends) - room, std::ranges::max(ends) + room};
+}
 
 }  // namespace
 
 bool SplitNetwork::covers(const Plan& plan) {
   bool bends = false;
   for (const Layer& layer : plan.layers) {
-    if (!layer.is_affine()) return false;
+    if (layer.kind == LayerKind::kMax) return false;
     if (layer.function && is_staircase(layer.function->kind)) return false;
     bends = bends || layer.relu || layer.function;
   }
@@ -125,10 +183,10 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     return tensors[static_cast<std::size_t>(id.number() + 1)];
   };
   Tensor& inputs = tensor(kNetworkInput);
+  inputs = Tensor(lower.size());
   for (std::size_t i = 0; i < lower.size(); ++i) {
-    inputs.place.push_back(static_cast<int>(i));
-    inputs.magnitude.push_back(std::max(std::fabs(static_cast<double>(lower[i])),
-                                        std::fabs(static_cast<double>(upper[i]))));
+    inputs.place[i] = static_cast<int>(i);
+    inputs.set(i, static_cast<double>(lower[i]), static_cast<double>(upper[i]));
   }
   inputs.live = lower.size();
   if (estimated_bytes(plan) > static_cast<double>(most_bytes)) return nullptr;
@@ -142,26 +200,39 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     const auto out = static_cast<std::size_t>(layer.out);
     // Intervals of z from those of what it reads: the only ones of layers that are not relaxed.
     std::vector<double> reach(out);
-    for_each_source(layer, [&](LayerId source, const auto& products_of) {
-      const Tensor& from = tensor(source);
-      products_of([&](std::int64_t r, float weight, std::int64_t k) {
-        reach[static_cast<std::size_t>(r)] +=
-            std::fabs(static_cast<double>(weight)) * from.magnitude[static_cast<std::size_t>(k)];
+    const bool multiplies = layer.kind == LayerKind::kProduct;
+    if (!multiplies)
+      for_each_source(layer, [&](LayerId source, const auto& products_of) {
+        const Tensor& from = tensor(source);
+        products_of([&](std::int64_t r, float weight, std::int64_t k) {
+          reach[static_cast<std::size_t>(r)] +=
+              std::fabs(static_cast<double>(weight)) * from.magnitude[static_cast<std::size_t>(k)];
+        });
       });
-    });
     split.weight_error = layer.errors.weight_relative;
     split.bias_error = layer.errors.bias_double;
     if (layer.function) split.function = made->views_.of(*layer.function);
     const engine::Ranges& known = ranges[static_cast<std::size_t>(id.number())];
     Tensor& own = tensor(id);
-    own.place.assign(out, -1);
-    own.magnitude.assign(out, 0);
+    own = Tensor(out);
     for (std::size_t j = 0; j < out; ++j) {
       const double bias = layer.bias.empty() ? 0 : layer.bias[j];
+      Interval of_product;
+      if (multiplies) {
+        const auto factors =
+            factors_of(layer, tensor(layer.term(0).input), tensor(layer.term(1).input), j);
+        if (!factors) continue;
+        const auto& [x, y] = *factors;
+        reach[j] = 4 * magnitude_of(x) * magnitude_of(y);
+        if (!std::isfinite(reach[j])) return nullptr;
+        of_product = product_of(x, y);
+        split.factors.push_back(*factors);
+      }
       reach[j] = raised(reach[j]);
       const double most =
           raised(reach[j] * (1 + split.weight_error) + std::fabs(bias) + split.bias_error);
-      double least = -most, greatest = most;
+      double least = multiplies ? of_product.low : -most;
+      double greatest = multiplies ? of_product.high : most;
       if (!known.lower.empty()) {
         least = std::max(least, known.lower[j]);
         greatest = std::min(greatest, known.upper[j]);
@@ -169,14 +240,13 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       if (layer.relu && greatest <= 0) continue;
       const auto place = static_cast<int>(split.neurons.size());
       own.place[j] = place;
-      const double of_z = std::max(std::fabs(least), std::fabs(greatest));
-      own.magnitude[j] = layer.relu ? greatest : of_z;
-      largest = std::max(largest, of_z);
+      own.set(j, layer.relu ? std::max(least, 0.0) : least, greatest);
+      largest = std::max(largest, std::max(std::fabs(least), std::fabs(greatest)));
       Phase phase = layer.relu && !(least >= 0) ? Phase::kOpen : Phase::kLinear;
       if (split.function != nullptr) {
         phase = Phase::kFunction;
         const FunctionValues values = values_on(*split.function, least, greatest);
-        own.magnitude[j] = std::max(std::fabs(values.low), std::fabs(values.high));
+        own.set(j, values.low, values.high);
         largest = std::max(largest, own.magnitude[j]);
       }
       if (phase != Phase::kLinear) {
@@ -197,7 +267,19 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
     split.first_function = made->functions_;
     if (split.function != nullptr) made->functions_ += split.size();
     // What a coefficient meets, and what is added up: an offset, of a function three.
-    numbers += (split.function != nullptr ? 8 : 3) * split.size();
+    numbers += (multiplies ? 12 : split.function != nullptr ? 8 : 3) * split.size();
+    if (multiplies) {
+      split.first_product = made->products_;
+      made->products_ += split.size();
+      for (const int factor : {0, 1}) {
+        const LayerId source = layer.term(factor).input;
+        split.factor_sources.at(static_cast<std::size_t>(factor)) = source.number();
+        if (source.is_layer())
+          made->layers_[static_cast<std::size_t>(source.number())].is_read = true;
+        most_products += most_reads(split.factors, factor, tensor(source).live);
+      }
+      continue;
+    }
 
     std::vector<Product> list, turned;
     for_each_source(layer, [&](LayerId source, const auto& products_of) {

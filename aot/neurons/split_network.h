@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace bf_aot::cli {
 
-// A network of affine layers, ReLUs and functions on one box, without the ReLUs that are 0 on all
-// of it: what nodes of a tree of neuron splits are bounded on. Proofs:
+// A network of affine layers, products, ReLUs and functions on one box, without the ReLUs that are
+// 0 on all of it: what nodes of a tree of neuron splits are bounded on. Proofs:
 // docs/proofs/neuron-splits.md.
 class SplitNetwork {
  public:
@@ -32,20 +33,31 @@ class SplitNetwork {
     LaneMatrix forward, backward;
   };
 
+  // One of the two numbers that a neuron multiplies: an activation of a layer, and where it lies.
+  struct Factor {
+    std::size_t place = 0;
+    double lower = 0, upper = 0;
+  };
+
   struct SplitLayer {
     std::vector<int> neurons;          // of the plan's layer
     std::vector<Phase> phase;          // of each of them
     std::vector<double> lower, upper;  // where z lies
     std::vector<double> bias;
-    std::vector<Part> parts;
-    std::vector<int> open;       // places in `neurons` of open ones and of functions
-    std::size_t first_open = 0;  // the number of the first, counted over all layers
+    std::vector<Part> parts;  // none of products
+    // Of a layer of products z = x y: the factors of each neuron, whose layers are as of Part.
+    std::vector<std::array<Factor, 2>> factors;
+    std::array<int, 2> factor_sources = {-1, -1};
+    std::size_t first_product = 0;  // the number of the first, counted over all layers
+    std::vector<int> open;          // places in `neurons` of open ones and of functions
+    std::size_t first_open = 0;     // the number of the first, counted over all layers
     const bf::FunctionView* function = nullptr;  // of a layer all of whose neurons have it
     std::size_t first_function = 0;              // its first neuron's number among these
     bool is_read = false;                        // by a layer
 
     // Of the proof, all rounded up. |z*_j - (sum w a + b)_j| <= weight_error reach_j + bias_error,
-    // with reach_j = sum |w_jk| max |a_k|, z* of the exact network.
+    // with reach_j = sum |w_jk| max |a_k|, z* of the exact network. Of products reach_j is 4 max
+    // |x| max |y|.
     std::vector<double> reach;
     double weight_error = 0, bias_error = 0;
 
@@ -57,7 +69,7 @@ class SplitNetwork {
     int layer = 0, place = 0;
   };
 
-  // Whether a plan is made of such layers, and of functions other than floor, ceiling and rounding.
+  // Whether a plan is made of such layers, of functions other than floor, ceiling and rounding.
   // Its specification's rows are what is bounded.
   static bool covers(const Plan& plan);
 
@@ -75,6 +87,7 @@ class SplitNetwork {
   const std::vector<float>& upper() const { return upper_; }
   std::size_t open() const { return open_; }            // neurons
   std::size_t functions() const { return functions_; }  // among them
+  std::size_t products() const { return products_; }
   // The layer of an open neuron, and its place there.
   std::pair<int, int> place_of(std::size_t open) const { return places_[open]; }
   const std::vector<bool>& is_function() const { return is_function_; }  // by open neuron
@@ -99,7 +112,7 @@ class SplitNetwork {
   std::vector<Row> rows_;
   std::vector<float> lower_, upper_;
   engine::FunctionViews views_;
-  std::size_t open_ = 0, functions_ = 0;
+  std::size_t open_ = 0, functions_ = 0, products_ = 0;
   std::vector<std::pair<int, int>> places_;
   std::vector<bool> is_function_;
   double roundings_ = 0, underflow_ = 0;

@@ -21,6 +21,7 @@ SplitNode NodeSplitter::make_root() {
   SplitNode root;
   root.weights.assign(terms_.size(), 1.0F / static_cast<float>(terms_.size()));
   root.slopes.assign(network_.open(), 0);
+  root.planes.assign(2 * network_.products(), 128);  // about the middle
   // The usual choice: the lower line that leaves out the smaller triangle.
   std::size_t open = 0;
   for (const auto& layer : network_.layers())
