@@ -102,7 +102,7 @@ class Decision {
     if (!branches && !has_neuron_splits(*made_.plan))
       fail("BF3020", property_.file_name,
            fmt::format("nothing is split: more than {} inputs vary, and the network is not made of "
-                       "affine layers, ReLUs and functions",
+                       "affine layers, products, ReLUs and functions",
                        kMostBranchedInputs));
     if (branches)
       begin(branches_);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "aot/neurons/clones.h"
+#include "aot/neurons/lanes/clones.h"
 #include "frontend/conv_loops.h"
 #include "frontend/function.h"
 #include "frontend/function_facts.h"

@@ -20,7 +20,7 @@ struct NeuronTotals {
   double seconds = 0;
 };
 
-// Whether the plan's network is one whose neurons can be split: affine layers, ReLUs and
+// Whether the plan's network is one whose neurons can be split: affine layers, products, ReLUs and
 // functions.
 bool has_neuron_splits(const Plan& plan);
 

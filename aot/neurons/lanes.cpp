@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aot/neurons/relu_lanes.h"
+#include "aot/neurons/lanes/relu_lanes.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -42,7 +42,7 @@ NodeLanes::NodeLanes(const SplitNetwork& network, const std::vector<SplitTerm>& 
     if (layer.function != nullptr) {
       const auto j = static_cast<std::size_t>(network.place_of(i).second);
       slopes_on_box_.push_back(slopes_on(*layer.function, layer.lower[j], layer.upper[j]));
-      on_box_.push_back(interval_of(*layer.function, layer.lower[j], layer.upper[j]));
+      on_box_.push_back(layer.interval(layer.lower[j], layer.upper[j]));
     }
     for (std::size_t p = 0; p < kLanes; ++p) clear(p, i);
   }
@@ -155,21 +155,32 @@ ProductChoices NodeLanes::planes_of(std::size_t product) {
   return {below, below + kLanes};
 }
 
-namespace {
-
-ProductNeuron neuron_of(const std::array<SplitNetwork::Factor, 2>& factors) {
-  const auto& [x, y] = factors;
-  return {static_cast<float>(x.lower), static_cast<float>(x.upper), static_cast<float>(y.lower),
-          static_cast<float>(y.upper)};
+// Where the factors lie in each lane, of `memory`.
+ProductNeuron NodeLanes::product_neuron(const std::array<SplitNetwork::Factor, 2>& factors,
+                                        std::array<Lane, 4>& memory) const {
+  for (std::size_t k = 0; k < 2; ++k) {
+    const SplitNetwork::Factor& factor = factors.at(k);
+    Lane& low = memory.at(2 * k);
+    Lane& high = memory.at(2 * k + 1);
+    if (!factor.open) {
+      low.fill(static_cast<float>(factor.lower));
+      high.fill(static_cast<float>(factor.upper));
+      continue;
+    }
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      low[p] = static_cast<float>(low_[at_lanes(*factor.open) + p]);
+      high[p] = static_cast<float>(high_[at_lanes(*factor.open) + p]);
+    }
+  }
+  return {memory[0].data(), memory[1].data(), memory[2].data(), memory[3].data()};
 }
-
-}  // namespace
 
 void NodeLanes::pass_products(std::size_t i) {
   const auto& layer = network_.layers()[i];
+  std::array<Lane, 4> ends;
   for (std::size_t j = 0; j < layer.factors.size(); ++j) {
     const auto& [x, y] = layer.factors[j];
-    pass_product(neuron_of(layer.factors[j]), over_z_[i].data() + at_lanes(j),
+    pass_product(product_neuron(layer.factors[j], ends), over_z_[i].data() + at_lanes(j),
                  planes_of(layer.first_product + j),
                  coefficients(layer.factor_sources[0]).data() + at_lanes(x.place),
                  coefficients(layer.factor_sources[1]).data() + at_lanes(y.place), bounds_.data());
@@ -179,15 +190,15 @@ void NodeLanes::pass_products(std::size_t i) {
 // z of products.
 void NodeLanes::forward_products(std::size_t i, Pass pass, const Lane& rates) {
   const auto& layer = network_.layers()[i];
+  std::array<Lane, 4> ends;
   for (std::size_t j = 0; j < layer.factors.size(); ++j) {
-    const float* const x =
-        values(layer.factor_sources[0]).data() + at_lanes(layer.factors[j][0].place);
-    const float* const y =
-        values(layer.factor_sources[1]).data() + at_lanes(layer.factors[j][1].place);
+    const auto& [of_x, of_y] = layer.factors[j];
+    const float* const x = values(layer.factor_sources[0]).data() + at_lanes(of_x.place);
+    const float* const y = values(layer.factor_sources[1]).data() + at_lanes(of_y.place);
     const float* const over_z = over_z_[i].data() + at_lanes(j);
     float* const z = z_[i].data() + at_lanes(j);
     const std::size_t product = layer.first_product + j, own = 2 * at_lanes(product);
-    const ProductNeuron neuron = neuron_of(layer.factors[j]);
+    const ProductNeuron neuron = product_neuron(layer.factors[j], ends);
     switch (pass) {
       case Pass::kAscend:
         step_product(neuron, rates.data(), over_z, x, y, planes_of(product),
@@ -195,6 +206,10 @@ void NodeLanes::forward_products(std::size_t i, Pass pass, const Lane& rates) {
         break;
       case Pass::kMeasure:
         apply_product(neuron, over_z, x, y, planes_of(product), z);
+        for (const auto& factor : {of_x, of_y})
+          if (factor.open)
+            measure_product(neuron, over_z, x, y, z, gains_.data() + at_lanes(*factor.open),
+                            gaps_.data() + at_lanes(*factor.open));
         break;
       case Pass::kTrue:
         for (std::size_t p = 0; p < kLanes; ++p) z[p] = x[p] * y[p];

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "aot/neurons/function_lanes.h"
-#include "aot/neurons/product_lanes.h"
-#include "aot/neurons/relu_lanes.h"
+#include "aot/neurons/lanes/function_lanes.h"
+#include "aot/neurons/lanes/product_lanes.h"
+#include "aot/neurons/lanes/relu_lanes.h"
 #include "aot/neurons/split_network.h"
 
 namespace bf_aot::cli {
@@ -160,6 +160,8 @@ class NodeLanes {
   void pass_products(std::size_t i);
   void forward_products(std::size_t i, Pass pass, const Lane& rates);
   ProductChoices planes_of(std::size_t product);
+  ProductNeuron product_neuron(const std::array<SplitNetwork::Factor, 2>& factors,
+                               std::array<Lane, 4>& memory) const;
   OpenNeuron open_neuron(std::size_t i, std::size_t j, std::size_t own) const;
   void load_choices(std::size_t lane, const SplitNode& node);
   void load_functions(std::size_t lane, const SplitNode& node);

@@ -82,7 +82,7 @@ void NodeLanes::load_functions(std::size_t lane, const SplitNode& node) {
     const std::size_t at = at_lanes(open) + lane;
     FunctionState& state = function(network_.function_of(open), lane);
     if (state.of_z.low != low_[at] || state.of_z.high != high_[at])
-      state.set_interval(interval_of(*layer.function, low_[at], high_[at]));
+      state.set_interval(layer.interval(low_[at], high_[at]));
     state.begin(
         slopes_around(*layer.function, low_[at], high_[at], state.slopes[0], state.slopes[1]));
   }
@@ -98,7 +98,7 @@ void NodeLanes::load_half(std::size_t lane, const SplitNode& node, std::size_t f
   if (layer.function == nullptr) return;
   const std::size_t at = at_lanes(split.open) + lane;
   FunctionState& state = function(network_.function_of(split.open), lane);
-  state.set_interval(interval_of(*layer.function, low_[at], high_[at]));
+  state.set_interval(layer.interval(low_[at], high_[at]));
   state.begin(slopes_on(*layer.function, low_[at], high_[at]));
 }
 

@@ -104,10 +104,15 @@ void NodeLanes::prove_products(std::size_t i, Sum& sum) {
     const double magnitudes = (1 + std::max(std::fabs(x.lower), std::fabs(x.upper))) *
                               (1 + std::max(std::fabs(y.lower), std::fabs(y.upper)));
     const float* const planes = planes_.data() + 2 * at_lanes(layer.first_product + j);
+    const auto end = [&](const SplitNetwork::Factor& factor, bool upper, std::size_t p) {
+      if (!factor.open) return upper ? factor.upper : factor.lower;
+      return (upper ? high_ : low_)[at_lanes(*factor.open) + p];
+    };
     for (std::size_t p = 0; p < kLanes; ++p) {
       const double over_z = proven_over_z_[at_lanes(j) + p];
-      const ProductProof made = prove_product(over_z, planes[(over_z < 0 ? kLanes : 0) + p],
-                                              x.lower, x.upper, y.lower, y.upper);
+      const ProductProof made =
+          prove_product(over_z, planes[(over_z < 0 ? kLanes : 0) + p], end(x, false, p),
+                        end(x, true, p), end(y, false, p), end(y, true, p));
       over_x[p] += made.over_x;
       over_y[p] += made.over_y;
       sum.add(p, made.offset);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "aot/neurons/function_lanes.h"
+#include "aot/neurons/lanes/function_lanes.h"
 #include "frontend/conv_loops.h"
 
 namespace bf_aot::cli {
@@ -60,6 +60,24 @@ void for_each_source(const Layer& layer, const Visit& visit) {
     visit(term.input, [&](const auto& each) { for_each_product_of(term, layer.out, each); });
 }
 
+// z as one of the functions.
+constexpr Function kItself = {FunctionKind::kLeakyRelu, 1, 0};
+
+// Affine layers without activation that products read; rows are none.
+std::vector<bool> factor_layers(const Plan& plan) {
+  std::vector<bool> found(plan.layers.size());
+  for (const Layer& layer : plan.layers) {
+    if (layer.kind != LayerKind::kProduct) continue;
+    for (const Term& term : layer.terms) {
+      if (!term.input.is_layer()) continue;
+      const Layer& factor = plan.layer(term.input);
+      found[static_cast<std::size_t>(term.input.number())] =
+          factor.is_affine() && !factor.relu && !factor.function && !plan.is_head(term.input);
+    }
+  }
+  return found;
+}
+
 // Of all products, forward and backward, while they are listed, and of what a thread's lanes hold.
 double estimated_bytes(const Plan& plan) {
   double products = 0, numbers = 0, functions = 0;
@@ -75,12 +93,14 @@ double estimated_bytes(const Plan& plan) {
       products += rows;
     }
   };
-  for (const Layer& layer : plan.layers) {
+  const std::vector<bool> is_factor = factor_layers(plan);
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    const Layer& layer = plan.layers[LayerId(static_cast<int>(i))];
     products += static_cast<double>(layer.weight.size());
     for (const Term& term : layer.terms) count_term(term, layer.out);
     if (layer.kind == LayerKind::kProduct) numbers += layer.out;  // two choices more
     numbers += layer.out;
-    if (layer.function) functions += layer.out;
+    if (layer.function || is_factor[i]) functions += layer.out;
   }
   constexpr double kInLanes = 4 * sizeof(float) + sizeof(double);
   return products * static_cast<double>(2 * sizeof(Product) + 16) +
@@ -158,6 +178,15 @@ Interval product_of(const Factor& x, const Factor& y) {
 
 }  // namespace
 
+FunctionInterval SplitNetwork::SplitLayer::interval(double low, double high) const {
+  FunctionInterval made = interval_of(*function, low, high);
+  if (!is_factor) return made;
+  const double middle = low / 2 + high / 2;
+  made.point = low < middle && middle < high ? std::optional(middle) : std::nullopt;
+  made.value = middle;
+  return made;
+}
+
 bool SplitNetwork::covers(const Plan& plan) {
   bool bends = false;
   for (const Layer& layer : plan.layers) {
@@ -191,6 +220,7 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
   inputs.live = lower.size();
   if (estimated_bytes(plan) > static_cast<double>(most_bytes)) return nullptr;
 
+  const std::vector<bool> is_factor = factor_layers(plan);
   std::size_t numbers = 64, most_products = 0;
   double products = 0, largest = 1;
   for (const double each : inputs.magnitude) largest = std::max(largest, each);
@@ -211,7 +241,9 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
       });
     split.weight_error = layer.errors.weight_relative;
     split.bias_error = layer.errors.bias_double;
-    if (layer.function) split.function = made->views_.of(*layer.function);
+    split.is_factor = is_factor[static_cast<std::size_t>(id.number())];
+    if (layer.function || split.is_factor)
+      split.function = made->views_.of(split.is_factor ? kItself : *layer.function);
     const engine::Ranges& known = ranges[static_cast<std::size_t>(id.number())];
     Tensor& own = tensor(id);
     own = Tensor(out);
@@ -227,6 +259,13 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
         if (!std::isfinite(reach[j])) return nullptr;
         of_product = product_of(x, y);
         split.factors.push_back(*factors);
+        for (const int k : {0, 1}) {
+          const LayerId source = layer.term(k).input;
+          if (!source.is_layer()) continue;
+          const SplitLayer& from = made->layers_[static_cast<std::size_t>(source.number())];
+          Factor& factor = split.factors.back().at(static_cast<std::size_t>(k));
+          if (from.is_factor) factor.open = from.first_open + factor.place;
+        }
       }
       reach[j] = raised(reach[j]);
       const double most =

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "aot/engine/function_views.h"
 #include "aot/engine/ranges.h"
-#include "aot/neurons/lane_matrix.h"
+#include "aot/neurons/lanes/function_lines.h"
+#include "aot/neurons/lanes/lane_matrix.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::cli {
@@ -23,7 +25,7 @@ class SplitNetwork {
   enum class Phase : std::uint8_t {
     kLinear,    // a = z: no ReLU, or z >= 0
     kOpen,      // a = relu(z), of either sign
-    kFunction,  // a = f(z)
+    kFunction,  // a = f(z); also a = z of an affine layer's neurons that are factors of products
   };
 
   // Products with the activations of a layer, or the inputs: z += M a, and coefficients over a +=
@@ -33,10 +35,12 @@ class SplitNetwork {
     LaneMatrix forward, backward;
   };
 
-  // One of the two numbers that a neuron multiplies: an activation of a layer, and where it lies.
+  // One of the two numbers that a neuron multiplies: an activation of a layer, and where it lies on
+  // the box; and that neuron's number among open ones if it is z and may be split.
   struct Factor {
     std::size_t place = 0;
     double lower = 0, upper = 0;
+    std::optional<std::size_t> open = {};
   };
 
   struct SplitLayer {
@@ -53,6 +57,7 @@ class SplitNetwork {
     std::size_t first_open = 0;     // the number of the first, counted over all layers
     const bf::FunctionView* function = nullptr;  // of a layer all of whose neurons have it
     std::size_t first_function = 0;              // its first neuron's number among these
+    bool is_factor = false;                      // the function is z itself
     bool is_read = false;                        // by a layer
 
     // Of the proof, all rounded up. |z*_j - (sum w a + b)_j| <= weight_error reach_j + bias_error,
@@ -62,6 +67,8 @@ class SplitNetwork {
     double weight_error = 0, bias_error = 0;
 
     std::size_t size() const { return neurons.size(); }
+    // Of the function where z lies in [low, high]. Factors are split in the middle.
+    FunctionInterval interval(double low, double high) const;
   };
 
   // One of the rows that conditions speak of: a neuron of a layer without activation.

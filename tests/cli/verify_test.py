@@ -411,6 +411,57 @@ class Classifier(Case):
         self.assertNotEqual(found["verdict"], "verified")
 
 
+class Products(Case):
+    """y = v relu(w (a x + b)(c x + d)), which no bound of one box decides."""
+
+    INPUTS, HIDDEN = 20, 8
+
+    def setUp(self):
+        super().setUp()
+        rng = random.Random(3)
+        self.a, self.c = ([[rng.randint(-8, 8) / 16 for _ in range(self.HIDDEN)]
+                           for _ in range(self.INPUTS)] for _ in range(2))
+        self.w = [[rng.randint(-8, 8) / 8 for _ in range(4)] for _ in range(self.HIDDEN)]
+        self.v = [1, -1, 0.5, -0.5]
+
+    def network(self):
+        nodes = [node("MatMul", ["x", "a"], "h"), node("MatMul", ["x", "c"], "g"),
+                 node("Mul", ["h", "g"], "p"), node("MatMul", ["p", "w"], "z"),
+                 node("Relu", ["z"], "r"), node("MatMul", ["r", "v"], "y")]
+        initializers = [tensor("a", (self.INPUTS, self.HIDDEN), sum(self.a, [])),
+                        tensor("c", (self.INPUTS, self.HIDDEN), sum(self.c, [])),
+                        tensor("w", (self.HIDDEN, 4), sum(self.w, [])), tensor("v", (4, 1), self.v)]
+        text = model("products", nodes, initializers, (1, self.INPUTS), (1, 1))
+        return write_model(self.work / "products.onnx", text)
+
+    def output(self, x):
+        exact = fractions.Fraction
+        h, g = ([sum(a * exact(m[k]) for a, m in zip(x, matrix)) for k in range(self.HIDDEN)]
+                for matrix in (self.a, self.c))
+        z = [sum(a * b * exact(w[k]) for a, b, w in zip(h, g, self.w)) for k in range(4)]
+        return sum(max(0, each) * exact(v) for each, v in zip(z, self.v))
+
+    def verdict(self, limit, *more, code):
+        names = "".join(f"(declare-const X_{i} Real)(assert (<= {0.5 if i % 2 else -0.25} X_{i} "
+                        f"{0.75 if i % 2 else 0}))" for i in range(self.INPUTS))
+        path = self.write("p.vnnlib", names + f"(declare-const Y_0 Real)(assert (>= Y_0 {limit}))")
+        return self.run_json("verify", self.network(), path, "--search", "0", "--jit", "off",
+                             *more, code=code)
+
+    def test_neurons_are_split(self):
+        # Of thousands of corners none is above 0.05, but some points are above 0.125.
+        found = self.verdict(0.75, "--branch", "0", code=4)
+        self.assertEqual(found["neuron_nodes"], 0)
+        found = self.verdict(0.75, code=0)
+        self.assertEqual(found["verdict"], "verified")
+        self.assertGreater(found["neuron_nodes"], 50)
+
+    def test_counterexamples_are_exact(self):
+        found = self.verdict(0.125, code=3)
+        x = [fractions.Fraction(each) for each in found["counterexample"]["x"]]
+        self.assertGreaterEqual(self.output(x), 0.125)
+
+
 class Steps(Case):
     def test_counterexamples_behind_steps(self):
         # Two layers of signs, whose slopes are 0; all 64 inputs must lie on the right side.

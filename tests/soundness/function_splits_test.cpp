@@ -52,7 +52,7 @@ std::vector<Function> functions() {
   return all;
 }
 
-// Dense layers on a box, whose neurons are ReLUs or functions.
+// Dense layers and products on a box, whose neurons are ReLUs or functions.
 struct Subject {
   Graph values;  // whose outputs are what the layers are before them, in order
   std::shared_ptr<const Plan> plan;
@@ -84,6 +84,31 @@ class FunctionSplits : public SplitTest {
     graph.outputs.push_back(z);
   }
 
+  // a times a dense layer of what its own layer reads.
+  ValueId add_product(Graph& graph, ValueId before, ValueId a, int in, int out,
+                      int number_of_layer) {
+    add_dense(graph, before, in, out, 10 + number_of_layer);
+    const ValueId p = graph.add_value(fmt::format("p{}", number_of_layer), {out});
+    graph.nodes.push_back({Binary{Binary::Kind::kMul}, {a, before}, p, "Mul"});
+    graph.outputs.push_back(p);
+    return p;
+  }
+
+  // Whether the plan's layers are what the outputs of `values` are, one by one.
+  static bool is_layer_by_layer(const Plan& plan, const Graph& values) {
+    if (plan.layers.size() < values.outputs.size()) return false;
+    const auto makers = producers(values);
+    for (std::size_t i = 0; i < values.outputs.size(); ++i) {
+      const Layer& layer = plan.layers[LayerId(static_cast<int>(i))];
+      const auto maker = static_cast<std::size_t>(makers[index_of(values.outputs[i])]);
+      if (layer.out != element_count(values.value(values.outputs[i]).shape) ||
+          std::holds_alternative<Binary>(values.nodes[maker].op) !=
+              (layer.kind == LayerKind::kProduct))
+        return false;
+    }
+    return true;
+  }
+
   std::optional<Subject> random_subject(int n) {
     const std::vector<Function> all = functions();
     Subject made;
@@ -93,6 +118,7 @@ class FunctionSplits : public SplitTest {
     int width = inputs;
     for (int i = 0; i < hidden; ++i) {
       const int out = pick(random_, 1, 6);
+      const ValueId before = last;
       add_dense(made.values, last, width, out, i);
       const ValueId a = made.values.add_value(fmt::format("a{}", i), {out});
       if (pick(random_, 0, 3) == 0)
@@ -101,6 +127,7 @@ class FunctionSplits : public SplitTest {
         made.values.nodes.push_back(
             {Unary{all[static_cast<std::size_t>(n + i) % all.size()]}, {last}, a, "Unary"});
       last = a;
+      if (pick(random_, 0, 1) == 0) last = add_product(made.values, before, a, width, out, i);
       width = out;
     }
     add_dense(made.values, last, width, 2, hidden);
@@ -111,7 +138,7 @@ class FunctionSplits : public SplitTest {
         plan_for_engine(graph, true,
                         planner_config(Method::kCrown, Lowering::kPrebuilt,
                                        targets[static_cast<std::size_t>(n) % targets.size()]));
-    if (!SplitNetwork::covers(*made.plan) || made.plan->layers.size() < made.values.outputs.size())
+    if (!SplitNetwork::covers(*made.plan) || !is_layer_by_layer(*made.plan, made.values))
       return std::nullopt;
     made.box = random_box(random_, inputs, pick(random_, 4, 8));
     const cli::EngineVerifier verifier(made.plan, false);
@@ -184,6 +211,8 @@ class FunctionSplits : public SplitTest {
     for (const cli::SlopeRange& best : lanes.slopes_on_box())
       for (const float slope : {best.lower, best.upper})
         node.lines.push_back(pick(random_, 0, 2) == 0 ? number() : slope);
+    for (std::size_t k = 0; k < 2 * network.products(); ++k)
+      node.planes.push_back(static_cast<std::uint8_t>(51 * pick(random_, 0, 5)));
     for (std::size_t t = 0; t < terms; ++t)
       node.weights.push_back(std::ldexp(static_cast<float>(pick(random_, 0, 1 << 10)), -10));
     node.weights.front() += 0.125F;
@@ -221,7 +250,7 @@ class FunctionSplits : public SplitTest {
 };
 
 TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
-  int checked = 0;
+  int checked = 0, of_products = 0;
   for_each_subject(400, [&](const Subject& subject, const Values& values) {
     const SplitNetwork& network = *subject.network;
     std::vector<SplitTerm> terms = random_terms(network);
@@ -230,6 +259,7 @@ TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
         last_proven(network, terms, random_scales(network), node, values.back().front().get_d());
     if (!last) return;
     ++checked;
+    of_products += network.products() > 0 ? 1 : 0;
     terms.front().threshold = *last;
     mpq_class sum = oracle_error(values);
     for (std::size_t t = 0; t < terms.size(); ++t)
@@ -237,6 +267,7 @@ TEST_F(FunctionSplits, WhatIsProvenHoldsAtExactPointsOfTheNode) {
     EXPECT_TRUE(sum >= 0) << "the bound does not hold at a point: " << sum.get_d();
   });
   EXPECT_GT(checked, 300 * rounds());
+  EXPECT_GT(of_products, 100 * rounds());
 }
 
 TEST_F(FunctionSplits, BoundsOfRowsHoldAtExactPointsOfTheNode) {

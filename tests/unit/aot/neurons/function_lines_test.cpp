@@ -1,4 +1,4 @@
-#include "aot/neurons/function_lines.h"
+#include "aot/neurons/lanes/function_lines.h"
 
 #include <gtest/gtest.h>
 

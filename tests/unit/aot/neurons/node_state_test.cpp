@@ -13,7 +13,7 @@ namespace {
 const std::vector<bool> kFunctions = {false, false, true, false};
 
 NodeShape shape_of(std::size_t terms) {
-  return {kFunctions, 1, terms};
+  return {kFunctions, 1, terms, 1};
 }
 
 SplitNode example() {
@@ -24,6 +24,7 @@ SplitNode example() {
   node.lines = {0.25F, -0.5F};
   node.weights = {1, 0};
   node.slopes = {0, 1, 128, 255};
+  node.planes = {7, 254};
   return node;
 }
 
@@ -49,6 +50,7 @@ TEST(NodeState, IsReadAsItWasMade) {
   EXPECT_EQ(read.weights, node.weights);
   EXPECT_EQ(read.lines, node.lines);
   EXPECT_EQ(read.slopes, node.slopes);
+  EXPECT_EQ(read.planes, node.planes);
 }
 
 TEST(NodeState, HasTheSameBytesOnEveryMachine) {
@@ -61,9 +63,10 @@ TEST(NodeState, HasTheSameBytesOnEveryMachine) {
   node.tightened = 6;
   node.weights = {2.5F};
   node.slopes = {9};
+  node.planes = {10};
   const std::string expected =
       "01000000 01000000 05000000 0000803f 000000000000e03f 01000000 000080bf 00000040 "
-      "000080bf 00000040 0000003f 06000000 00002040 09";
+      "000080bf 00000040 0000003f 06000000 00002040 09 0a";
   std::string written;
   for (const std::byte each : state_of(node))
     written += fmt::format("{:02x}", std::to_integer<unsigned>(each));
@@ -83,6 +86,8 @@ TEST(NodeState, WhatIsOfAnotherSizeIsNamed) {
   const std::vector<bool> more(5);
   EXPECT_STREQ(node_fault({0, 1, state_of(example())}, {more, 1, 2}), "a node of another size");
   EXPECT_STREQ(node_fault({0, 1, state_of(example())}, {kFunctions, 2, 2}),
+               "a node of another size");
+  EXPECT_STREQ(node_fault({0, 1, state_of(example())}, {kFunctions, 1, 2, 2}),
                "a node of another size");
   EXPECT_STREQ(node_fault({0, 1, {}}, shape_of(2)), "a node without its splits");
   EXPECT_EQ(node_fault({0, 0, {}}, shape_of(2)), nullptr);

@@ -1,4 +1,4 @@
-#include "aot/neurons/function_lanes.h"
+#include "aot/neurons/lanes/function_lanes.h"
 
 #include <algorithm>
 #include <cmath>

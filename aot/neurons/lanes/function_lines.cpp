@@ -1,6 +1,6 @@
 // Compiled without contraction: proofs rest on what the runtime's routines compute.
 
-#include "aot/neurons/function_lines.h"
+#include "aot/neurons/lanes/function_lines.h"
 
 #include <algorithm>
 #include <cmath>

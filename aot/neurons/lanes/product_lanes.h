@@ -1,14 +1,14 @@
 #pragma once
 
-#include "aot/neurons/lane_matrix.h"
+#include "aot/neurons/lanes/lane_matrix.h"
 
 // A product p = x y in all lanes, between planes below and above it on the rectangle of x and y.
 // Arrays are [kLanes].
 namespace bf_aot::cli {
 
-// Where the factors lie on the box, rounded to float.
+// Where the factors lie in each lane, rounded to float.
 struct ProductNeuron {
-  float x_low, x_high, y_low, y_high;
+  const float *x_low, *x_high, *y_low, *y_high;
 };
 
 // What is chosen: how much of the second plane of a pair is mixed into the first, in [0, 1]. Below
@@ -29,6 +29,11 @@ void step_product(const ProductNeuron& n, const float* rates, const float* over_
 // The same without a step.
 void apply_product(const ProductNeuron& n, const float* over_p, const float* x, const float* y,
                    const ProductChoices& choices, float* p);
+
+// After apply_product(), whose result is p: what a bound may gain when a factor is halved, and what
+// it loses at x and y, added to those of the factor. See NodeLanes.
+void measure_product(const ProductNeuron& n, const float* over_p, const float* x, const float* y,
+                     const float* p, float* gain, float* gap);
 
 // What a proof makes of one lane: coefficients over x and y, and what is added to the bound.
 // choice: any number. Proof: docs/proofs/neuron-splits.md.

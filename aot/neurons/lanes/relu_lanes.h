@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "aot/neurons/lane_matrix.h"
+#include "aot/neurons/lanes/lane_matrix.h"
 
 // A neuron in all lanes. Arrays are [kLanes].
 namespace bf_aot::cli {

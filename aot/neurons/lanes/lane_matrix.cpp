@@ -1,8 +1,8 @@
-#include "aot/neurons/lane_matrix.h"
+#include "aot/neurons/lanes/lane_matrix.h"
 
 #include <algorithm>
 
-#include "aot/neurons/clones.h"
+#include "aot/neurons/lanes/clones.h"
 
 namespace bf_aot::cli {
 namespace {

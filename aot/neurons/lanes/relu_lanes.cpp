@@ -1,7 +1,7 @@
-#include "aot/neurons/relu_lanes.h"
+#include "aot/neurons/lanes/relu_lanes.h"
 
-#include "aot/neurons/clones.h"
-#include "aot/neurons/function_lanes.h"
+#include "aot/neurons/lanes/clones.h"
+#include "aot/neurons/lanes/function_lanes.h"
 
 namespace bf_aot::cli {
 namespace {

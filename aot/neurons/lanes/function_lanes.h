@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "aot/neurons/function_lines.h"
-#include "aot/neurons/lane_matrix.h"
+#include "aot/neurons/lanes/function_lines.h"
+#include "aot/neurons/lanes/lane_matrix.h"
 
 namespace bf_aot::cli {
 

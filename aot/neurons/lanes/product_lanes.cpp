@@ -1,9 +1,9 @@
-#include "aot/neurons/product_lanes.h"
+#include "aot/neurons/lanes/product_lanes.h"
 
 #include <cstdint>
 
-#include "aot/neurons/clones.h"
-#include "aot/neurons/function_lanes.h"
+#include "aot/neurons/lanes/clones.h"
+#include "aot/neurons/lanes/function_lanes.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -26,10 +26,8 @@ struct ProductSide {
 
 inline void find_side(const ProductNeuron& n, const LaneFloats& a, const ProductChoices& choices,
                       ProductSide& side) {
-  const LaneFloats zero = {};
-  const LaneFloats low = zero + n.y_low, high = zero + n.y_high;
-  side.y_first = a >= 0 ? low : high;
-  side.y_second = a >= 0 ? high : low;
+  side.y_first = a >= 0 ? lanes_at(n.y_low) : lanes_at(n.y_high);
+  side.y_second = a >= 0 ? lanes_at(n.y_high) : lanes_at(n.y_low);
   side.choice = a >= 0 ? lanes_at(choices.below) : lanes_at(choices.above);
 }
 
@@ -40,8 +38,8 @@ struct ProductPlanes {
 
 inline void find_planes(const ProductNeuron& n, const ProductSide& side, const LaneFloats& x,
                         const LaneFloats& y, ProductPlanes& planes) {
-  planes.first = side.y_first * (x - n.x_low) + n.x_low * y;
-  planes.second = side.y_second * (x - n.x_high) + n.x_high * y;
+  planes.first = side.y_first * (x - lanes_at(n.x_low)) + lanes_at(n.x_low) * y;
+  planes.second = side.y_second * (x - lanes_at(n.x_high)) + lanes_at(n.x_high) * y;
 }
 
 }  // namespace
@@ -53,9 +51,10 @@ BF_CLONES void pass_product(const ProductNeuron& n, const float* over_p,
   ProductSide side;
   find_side(n, a, choices, side);
   const LaneFloats second = a * side.choice, first = a - second;
+  const LaneFloats of_low = first * lanes_at(n.x_low), of_high = second * lanes_at(n.x_high);
   lanes_at(over_x) += first * side.y_first + second * side.y_second;
-  lanes_at(over_y) += first * n.x_low + second * n.x_high;
-  lanes_at(bounds) -= first * n.x_low * side.y_first + second * n.x_high * side.y_second;
+  lanes_at(over_y) += of_low + of_high;
+  lanes_at(bounds) -= of_low * side.y_first + of_high * side.y_second;
 }
 
 BF_CLONES void apply_product(const ProductNeuron& n, const float* over_p, const float* x,
@@ -95,6 +94,18 @@ BF_CLONES void step_product(const ProductNeuron& n, const float* rates, const fl
     own_mean = m;
     own_largest = most;
   }
+}
+
+BF_CLONES void measure_product(const ProductNeuron& n, const float* over_p, const float* x,
+                               const float* y, const float* p, float* gain, float* gap) {
+  const LaneFloats a = lanes_at(over_p), zero = {};
+  const LaneFloats size = a < 0 ? -a : a;
+  // Planes lie no farther from the product than a quarter of the rectangle's area: half as far in
+  // halves of it.
+  lanes_at(gain) += size * (lanes_at(n.x_high) - lanes_at(n.x_low)) *
+                    (lanes_at(n.y_high) - lanes_at(n.y_low)) * 0.125F;
+  const LaneFloats lost = a * (lanes_at(x) * lanes_at(y) - lanes_at(p));
+  lanes_at(gap) += lost > 0 ? lost : zero;
 }
 
 ProductProof prove_product(double over_p, float choice, double x_low, double x_high, double y_low,
