@@ -112,6 +112,8 @@ FrontendResult run_frontend(FrontendResult imported, const CompileOptions& optio
   passes.grids = imported.arithmetic == Arithmetic::kInteger;
   if (spec) passes.spec = &*spec;
   passes.disabled = options.disabled_passes;
+  BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
+  passes.max_as_relu = options.max_as_relu;
   if (options.planner.semantics == Semantics::kFloat32) {
     check_float32(imported.info);
     passes.float32 = options.float32;

@@ -24,6 +24,7 @@ struct CompileOptions {
   std::optional<Property> property;  ///< instead of spec: its rows, and NAME_verify
   std::optional<FixedInputs> fixed;  ///< the verifier takes the free inputs alone; no property
   bool ordered = false;              ///< of order_outputs() where it succeeds; no property
+  bool max_as_relu = false;          ///< see PassOptions; of real arithmetic alone
   std::vector<std::string> disabled_passes;  ///< names of graph passes to leave out
   /// Of planner.semantics float32: see round_float32().
   Float32Semantics float32;

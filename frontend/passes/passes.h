@@ -175,6 +175,16 @@ void expand_constants(Graph& graph);
 // Rounding: none.
 bool drop_unread(Graph& graph);
 
+// Each GroupMax becomes sums with ReLUs, by max(a, b) = b + relu(a - b): trees of as many levels as
+// the candidates of a window's line, and then its lines, can be halved. Pairs that several groups
+// have are compared once. A ReLU that alone reads a maximum goes before it.
+//   m = group_max x;  y = relu m   ->   r = relu x;  y = group_max r
+//   y = group_max x {{0, 1, 2}}
+//     ->   d = sparse_affine x {x_0 - x_1};  r = relu d;  p = sparse_affine r {r_0, 0}
+//          k = index_map x [1, 2];  m = add k, p;  and the same of m
+// Rounding: none. The real function is the same; an evaluation's roundings are not.
+void max_as_relu(Graph& graph);
+
 // Drops nodes whose results nobody reads. Values stay in the table, so that ids do not change.
 // Rounding: none.
 void remove_dead_nodes(Graph& graph);

@@ -24,6 +24,10 @@ void fold_spec_if_given(Graph& graph, const PassOptions& options) {
     fold_output_spec(graph, *options.spec, !options.float32 && !options.own_evaluation);
 }
 
+void maxima_as_asked(Graph& graph, const PassOptions& options) {
+  if (options.max_as_relu) max_as_relu(graph);
+}
+
 void round_as_given(Graph& graph, const PassOptions& options) {
   round_float32(graph, *options.float32);
 }
@@ -118,6 +122,8 @@ constexpr Pass kPasses[] = {
      Pass::Of::kReal},
     // Where operators read what they need themselves.
     {"drop-unread", "leave out elements that nobody reads", without_options<drop_unread>},
+    {"max-as-relu", "write maxima as sums with ReLUs, where neurons of such networks are split",
+     maxima_as_asked, true, Pass::Of::kReal},
     // Before the specification gives the last layers a second reader, so that the folded graph is
     // as tight as the other.
     {"settle", "repeat those that enable each other until nothing changes", settle},

@@ -23,6 +23,9 @@ struct PassOptions {
   // The graph is to bound what the verifier's own evaluation makes of it: outputs are what that
   // rounds, so that no specification is folded into their layers. Not with float32.
   bool own_evaluation = false;
+  // Maxima become sums with ReLUs, see max_as_relu(): for neurons that are split. Of real
+  // arithmetic alone.
+  bool max_as_relu = false;
   // The graph is for integers: only passes that keep each tensor's grid and its constants' exact
   // values run, and the result need not be normal.
   bool grids = false;

@@ -125,6 +125,7 @@ TEST_F(Passes, KeepIntegerGraphsExactly) {
     const auto point = testing::random_point(random_, Numbers::kSmallIntegers, original);
     const Rationals expected = evaluate_at(original, point);
     PassOptions options;
+    options.max_as_relu = i % 2 == 0;
     options.after_pass = [&](std::string_view pass, const Graph& graph, double) {
       ASSERT_TRUE(is_exact(graph)) << pass;
       ASSERT_EQ(expected, evaluate_at(graph, point)) << pass << "\n"
@@ -147,7 +148,9 @@ TEST_F(Passes, EachAloneKeepsIntegerGraphs) {
       // What makes another function of the graph, or none of it, is about evaluation in float32.
       if (pass.of == Pass::Of::kFloat32 || pass.of == Pass::Of::kOwn) continue;
       Graph graph = original;
-      pass.run(graph, {});
+      PassOptions options;
+      options.max_as_relu = true;
+      pass.run(graph, options);
       verify(graph);
       ASSERT_EQ(expected, evaluate_at(graph, point)) << pass.name << "\n"
                                                      << to_string(original) << to_string(graph);
