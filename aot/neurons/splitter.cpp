@@ -8,6 +8,12 @@
 #include "aot/neurons/leaf.h"
 
 namespace bf_aot::cli {
+namespace {
+
+// Steps beyond the usual ones after which it is seen whether as many as are left would do.
+constexpr int kMoreSteps = 20;
+
+}  // namespace
 
 NodeSplitter::NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
                            const SplitSettings& settings)
@@ -113,11 +119,12 @@ void NodeSplitter::load_all(std::span<const SplitNode> nodes) {
 }
 
 // Bounds the nodes that are not done, each by its own steps, whatever the others need; those that
-// are proven are closed. Their choices and bounds are stored, and stay in the lanes.
+// are proven are closed. Their choices and bounds are stored.
 void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
                           std::vector<SplitResult>& results) {
   load_all(nodes);
   std::vector<bool> claimed(nodes.size());
+  std::vector<float> reached(nodes.size());  // before the last kMoreSteps
   const auto end = [&](std::size_t p) {
     done[p] = true;
     lanes_.freeze(p);
@@ -126,12 +133,24 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
     if (done[p]) end(p);
   for (int step = 0;; ++step) {
     const NodeLanes::Lane& bounds = lanes_.bound();
+    bool measured = false;
     for (std::size_t p = 0; p < nodes.size(); ++p) {
       if (done[p]) continue;
       nodes[p].bound = bounds[p];
       claimed[p] = bounds[p] >= 0;
       const int steps = nodes[p].depth == 0 ? settings_.root_steps : settings_.node_steps;
-      if (claimed[p] || step == steps) end(p);
+      if (claimed[p]) {
+        end(p);
+        continue;
+      }
+      if (step < steps || (step - steps) % kMoreSteps != 0) continue;
+      if (!measured) lanes_.measure_gaps();
+      measured = true;
+      const auto left = static_cast<float>(settings_.most_steps - step);
+      const float expected =
+          step == steps ? -bounds[p] : (bounds[p] - reached[p]) * left / kMoreSteps;
+      if (expected < -bounds[p] || left <= 0 || !lacks_choices(nodes[p], p)) end(p);
+      reached[p] = bounds[p];
     }
     if (std::ranges::find(done, false) == done.end()) break;
     lanes_.ascend(step);
@@ -142,6 +161,15 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
       results[p].closed = results[p].closed || (claimed[p] && proven[p]);
   }
   for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.store(p, nodes[p]);
+}
+
+// Whether splits would hardly prove the node with its choices: all lines together lose little more
+// than its bound lacks. After measure_gaps().
+bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const {
+  float lost = 0;
+  for (std::size_t open = 0; open < network_.open(); ++open) lost += lanes_.gain(open, lane);
+  constexpr float kLittleMore = 1.5F;
+  return lost < -kLittleMore * node.bound;
 }
 
 // A split is expected to raise the bound by split_gain, and new ranges by tighten_gain, which
@@ -174,24 +202,20 @@ TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
 }
 
 // Where neurons lie in open nodes for which that is expected to pay, and their bounds after it.
-// Whether there were any: lanes hold others then.
-bool NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
   std::vector<bool> done(nodes.size(), true);
-  bool some = false;
   for (std::size_t p = 0; p < nodes.size(); ++p) {
     if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
-    some = true;
     results[p].closed = !tighten_ranges(network_, lanes_, nodes[p], tighten_settings(nodes[p]));
     nodes[p].tightened = nodes[p].depth;
     done[p] = results[p].closed;
   }
-  if (std::ranges::find(done, false) == done.end()) return some;
+  if (std::ranges::find(done, false) == done.end()) return;
   std::vector<float> before;
   for (const SplitNode& node : nodes) before.push_back(node.bound);
   ascend(nodes, done, results);
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
-  return some;
 }
 
 void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
@@ -202,16 +226,14 @@ void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& 
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (nodes[p].depth > 0)
       nodes[p].split_gain = (nodes[p].split_gain + std::max(0.0F, nodes[p].bound - before[p])) / 2;
-  const bool tightened = tighten(nodes, results);
+  tighten(nodes, results);
   std::vector<std::size_t> left;
   for (std::size_t p = 0; p < nodes.size(); ++p)
     if (!results[p].closed) left.push_back(p);
   if (left.empty()) return;
-  // Otherwise lanes still hold the last bounds: their choices were frozen.
-  if (tightened) {
-    load_all(nodes);
-    lanes_.bound();
-  }
+  // Of the choices as they are stored, whichever lanes others took meanwhile.
+  load_all(nodes);
+  lanes_.bound();
   lanes_.measure_gaps();
   std::vector<Candidate> candidates = candidates_of(left);
   const auto violated = lanes_.violated();

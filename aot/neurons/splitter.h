@@ -22,6 +22,7 @@ struct SplitResult {
 // How a node is bounded and split.
 struct SplitSettings {
   int root_steps = 50, node_steps = 3;
+  int most_steps = 200;  // about, of nodes that better choices may prove, and splits hardly would
   int by_gain = 5, by_gap = 1;  // candidates that are looked at, by either measure
   TightenSettings tighten = {32, 3};
   // Of the root where there are functions, whose slopes the ranges of the box were not made with.
@@ -57,9 +58,10 @@ class NodeSplitter {
   void load_all(std::span<const SplitNode> nodes);
   void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
               std::vector<SplitResult>& results);
+  bool lacks_choices(const SplitNode& node, std::size_t lane) const;
   bool pays_to_tighten(const SplitNode& node) const;
   TightenSettings tighten_settings(const SplitNode& node) const;
-  bool tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+  void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
   bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
   std::vector<std::size_t> choose_candidates(std::size_t lane) const;
   std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
