@@ -298,6 +298,7 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
     options.ordered = form.ordered;
     if (!settings.method) options.planner.alpha = asked.alpha;
     options.planner.decide = asked.branches;
+    options.max_as_relu = asked.max_as_relu;
     if (asked.branches && model.batch == 1) options.planner.batch = kBranchBatch;
     auto plan = std::make_shared<const Plan>(plan_model(model.model, options));
     MadeVerifier made = make_verifier(plan, options, compiler_options(model));

@@ -16,10 +16,6 @@
 namespace bf_aot::cli {
 namespace {
 
-// From where on the interval method pays for its own verifier: cases, elements of tensors.
-constexpr std::size_t kManyCases = 32;
-constexpr std::int64_t kManyElements = 20'000;
-
 // Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long; or
 // this share of all seconds before it.
 constexpr double kFirstSearch = 0.2;
@@ -30,38 +26,11 @@ constexpr double kFirstTurn = 1;
 constexpr double kSearchShare = 0.5;
 // Seconds that neurons are split behind boxes, as a share of the latter's.
 constexpr double kNeuronShare = 0.5;
+// Of the time to split, for optimised bounds of neurons that maxima are written as.
+constexpr double kOptimisedShare = 0.25;
 
 // Elements of all layers up to which points follow gradients: each takes 200 bytes.
 constexpr std::int64_t kMostGradientElements = 4'000'000;
-
-// Elements of all tensors: what decides whether the backward method is a matter of seconds.
-std::int64_t tensor_elements(const Graph& graph) {
-  std::int64_t count = 0;
-  for (const Value& value : graph.values) count += element_count(value.shape);
-  return count;
-}
-
-// Where boxes are split, inputs that do not vary only cost.
-std::optional<FixedInputs> inputs_to_fix(const Property& property,
-                                         const DecisionSettings& settings) {
-  if (!settings.real || !is_branchable(property)) return std::nullopt;
-  return find_fixed_inputs(property);
-}
-
-// From fast to tight. Where boxes are split, that is worth more than optimised slopes.
-std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
-                                       std::size_t cases, bool branches) {
-  if (settings.method) return {{*settings.method, AlphaRows::kOutputs, branches}};
-  std::vector<DecisionMethod> methods;
-  if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
-    methods.push_back({Method::kIbp});
-  methods.push_back({Method::kCrown, AlphaRows::kOutputs, branches});
-  if (!branches) {
-    methods.push_back({Method::kAlphaCrown});
-    methods.push_back({Method::kAlphaCrown, AlphaRows::kAll});
-  }
-  return methods;
-}
 
 class Decision {
  public:
@@ -99,15 +68,13 @@ class Decision {
     else if (!branches)
       method = {Method::kAlphaCrown, AlphaRows::kAll};
     make(method);
-    if (!branches && !has_neuron_splits(*made_.plan))
+    if (branches)
+      begin(branches_, made_);
+    else if (!begin_neurons())
       fail("BF3020", property_.file_name,
            fmt::format("nothing is split: more than {} inputs vary, and the network is not made of "
-                       "affine layers, products, ReLUs and functions",
+                       "affine layers, products, ReLUs, functions and, in real arithmetic, maxima",
                        kMostBranchedInputs));
-    if (branches)
-      begin(branches_);
-    else
-      begin(neurons_);
     if (settings_.search_seconds > 0) search(std::min(settings_.search_seconds, kFirstTurn));
     if (branches)
       branch(settings_.branch_seconds);
@@ -216,19 +183,23 @@ class Decision {
   }
 
   template <class Search>
-  void begin(std::optional<Search>& search) {
-    search.emplace(*made_.host, *made_.plan, cases_, settings_.jobs);
+  void begin(std::optional<Search>& search, const DecisionVerifier& verifier) {
+    search.emplace(*verifier.host, *verifier.plan, cases_, settings_.jobs);
     calls_.begin_tree(*search);
   }
 
   void branch(double seconds) {
     if (is_over() || seconds <= 0) return;
     const Stopwatch deciding;
-    if (!branches_) begin(branches_);
+    if (!branches_) begin(branches_, made_);
     // Of functions without rational values the check may leave open what bounds prove.
     outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
     outcome_.branched = branches_->totals();
     outcome_.decide_seconds += deciding.seconds();
+  }
+
+  double left_to_split() const {
+    return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds;
   }
 
   // By turns, each longer than the one before: what holds is proven by splits, of boxes or of
@@ -236,18 +207,15 @@ class Decision {
   // the second turn on: which of them ends is not known before.
   void split_and_search(bool branches) {
     if (is_over()) return;
-    const bool neurons = has_neuron_splits(*made_.plan);
-    const bool splits = branches || neurons;
-    const auto left_to_split = [&] {
-      return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds;
-    };
+    splits_neurons_ = has_neuron_splits(*made_.plan) || has_maxima_to_split(*made_.plan);
     for (double turn = kFirstTurn; !is_over(); turn *= 2) {
       if (branches) branch(std::min(turn, left_to_split()));
-      if (neurons && !branches)
+      if (!branches)
         split(std::min(turn, left_to_split()));
-      else if (neurons && turn > kFirstTurn)
+      else if (turn > kFirstTurn)
         split(std::min(turn * kNeuronShare, left_to_split()));
-      const bool split_more = splits && left_to_split() > 0 && !is_split_up(neurons);
+      const bool split_more =
+          (branches || splits_neurons_) && left_to_split() > 0 && !is_split_up();
       const double left = settings_.search_seconds - searched_;
       // At least once, and no longer than a share where there is more to split.
       search(split_more ? std::min(left, turn * kSearchShare) : left);
@@ -255,29 +223,65 @@ class Decision {
     }
   }
 
-  // No box and no neuron is left to be split. neurons: whether they can be.
-  bool is_split_up(bool neurons) const {
-    return (!branches_ || branches_->is_over()) && (neurons_ ? neurons_->is_over() : !neurons);
+  // No box and no neuron is left to be split.
+  bool is_split_up() const {
+    return (!branches_ || branches_->is_over()) &&
+           (neurons_ ? neurons_->is_over() : !splits_neurons_);
   }
 
-  // Intervals of neurons are worth optimised slopes, which those of boxes are not.
-  void begin_neurons() {
-    if (!branches_ || settings_.method) {
-      begin(neurons_);
-      return;
-    }
-    const Stopwatch making;
-    const DecisionMethod method = {Method::kAlphaCrown, AlphaRows::kAll};
-    of_neurons_ = verifier_of(method);
-    outcome_.make_seconds += making.seconds();
+  // The verifier whose neurons are split; where it is not the last method's, one of its own is
+  // made. Intervals of neurons are worth optimised slopes, which those of boxes are not, and maxima
+  // are split as ReLUs.
+  const DecisionVerifier& verifier_of_neurons() {
+    const bool maxima = has_maxima_to_split(*made_.plan);
+    const bool of_boxes = branches_.has_value() && !settings_.method;
+    if (!maxima && !of_boxes) return made_;
+    DecisionMethod method = outcome_.methods.back();
+    if (of_boxes) method = {Method::kAlphaCrown, AlphaRows::kAll};
+    method.branches = false;
+    method.max_as_relu = maxima;
+    make_of_neurons(method);
     outcome_.methods.push_back(method);
-    neurons_.emplace(*of_neurons_.host, *of_neurons_.plan, cases_, settings_.jobs);
+    return of_neurons_;
+  }
+
+  // Without maxima a network has more neurons, whose rows take longer to optimise: that is left out
+  // where it would take much of the time to split.
+  void make_of_neurons(DecisionMethod& method) {
+    const bool timed = method.max_as_relu && method.alpha == AlphaRows::kAll && !settings_.method &&
+                       !settings_.tree_only;
+    const Stopwatch making;
+    if (timed) method.alpha = AlphaRows::kOutputs;
+    of_neurons_ = verifier_of(method);
+    if (timed && optimising_seconds(of_neurons_) <=
+                     kOptimisedShare * std::min(left_to_split(), settings_.bound_seconds)) {
+      method.alpha = AlphaRows::kAll;
+      of_neurons_ = verifier_of(method);
+    }
+    outcome_.make_seconds += making.seconds();
+  }
+
+  // What optimised slopes of all rows will take on one box, about: of each iteration two passes of
+  // what bounds without them take.
+  double optimising_seconds(const DecisionVerifier& outputs_alone) const {
+    const Stopwatch bounding;
+    outputs_alone.host->spec_ranges(cases_.box(0));
+    return bounding.seconds() * 2 * outputs_alone.plan->config.iterations;
+  }
+
+  // False where there are none to split: maxima remain where the pass that writes them as ReLUs is
+  // left out.
+  bool begin_neurons() {
+    const DecisionVerifier& verifier = verifier_of_neurons();
+    splits_neurons_ = has_neuron_splits(*verifier.plan);
+    if (splits_neurons_) begin(neurons_, verifier);
+    return splits_neurons_;
   }
 
   void split(double seconds) {
-    if (is_over() || seconds <= 0) return;
+    if (is_over() || seconds <= 0 || (!neurons_ && !splits_neurons_)) return;
     const Stopwatch deciding;
-    if (!neurons_) begin_neurons();
+    if (!neurons_ && !begin_neurons()) return;
     outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
     outcome_.neurons = neurons_->totals();
     outcome_.decide_seconds += deciding.seconds();
@@ -317,7 +321,8 @@ class Decision {
   Outcome outcome_;
   DecisionVerifier made_;                  // of the last method
   std::optional<RowGradients> gradients_;  // of its plan
-  DecisionVerifier of_neurons_;            // where boxes are split, too
+  DecisionVerifier of_neurons_;            // where it is not made_; see verifier_of_neurons()
+  bool splits_neurons_ = false;            // as far as is known
   std::optional<BranchSearch> branches_;   // by the last method's
   std::optional<NeuronSearch> neurons_;    // by it, or by of_neurons_
   unsigned searches_ = 0;
@@ -326,12 +331,6 @@ class Decision {
 };
 
 }  // namespace
-
-std::string DecisionMethod::name() const {
-  std::string text(to_string(method));
-  if (alpha == AlphaRows::kAll) text += " all";
-  return text;
-}
 
 Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,
                const DecisionCalls& calls) {

@@ -15,6 +15,7 @@
 #include "aot/decide/witness.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/fixed_inputs.h"
+#include "frontend/graph.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
@@ -58,8 +59,10 @@ struct DecisionMethod {
   Method method = Method::kCrown;
   AlphaRows alpha = AlphaRows::kOutputs;
   bool branches = false;  // for branch_and_bound, too
+  // With CompileOptions::max_as_relu: asked for under real semantics alone.
+  bool max_as_relu = false;
 
-  std::string name() const;  // "alpha-crown", "alpha-crown all"
+  std::string name() const;  // "alpha-crown", "alpha-crown all", "crown without maxima"
 };
 
 // What a verifier is made of in place of the network.
@@ -92,6 +95,16 @@ struct Outcome {
   double seconds = 0, make_seconds = 0;
   double decide_seconds = 0;  // with verifiers that are made
 };
+
+// The inputs that decide() has verifiers without: where boxes are split, those that do not vary
+// only cost.
+std::optional<FixedInputs> inputs_to_fix(const Property& property,
+                                         const DecisionSettings& settings);
+
+// What decide() bounds by, from fast to tight. branches: boxes are split, which is worth more than
+// optimised slopes.
+std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
+                                       std::size_t cases, bool branches);
 
 // Decides a property of a network: bounds by the methods in order, with a short search for a
 // counterexample behind the first where boxes are not split. Then boxes or neurons are split and a

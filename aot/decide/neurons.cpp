@@ -96,6 +96,11 @@ bool has_neuron_splits(const Plan& plan) {
   return SplitNetwork::covers(plan);
 }
 
+bool has_maxima_to_split(const Plan& plan) {
+  return plan.config.semantics == Semantics::kReal && SplitNetwork::covers_but_for_maxima(plan) &&
+         !SplitNetwork::covers(plan);
+}
+
 NeuronSearch::NeuronSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
                            std::size_t threads)
     : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
@@ -136,7 +141,8 @@ std::string NeuronSearch::identity() {
     if (!prepare(first)) continue;
     for (std::size_t open = 0; open < network_->open(); ++open) {
       const auto [layer, place] = network_->place_of(open);
-      text += fmt::format(" {}:{}", layer, place);
+      const auto& neurons = network_->layers()[static_cast<std::size_t>(layer)].neurons;
+      text += fmt::format(" {}:{}", layer, neurons[static_cast<std::size_t>(place)]);
     }
     for (const SplitNetwork::SplitLayer& layer : network_->layers())
       for (const double bias : layer.bias) text += fmt::format(" {:a}", bias);

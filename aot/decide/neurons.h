@@ -23,6 +23,8 @@ struct NeuronTotals {
 // Whether the plan's network is one whose neurons can be split: affine layers, products, ReLUs and
 // functions.
 bool has_neuron_splits(const Plan& plan);
+// Whether it has maxima besides, and a plan with CompileOptions::max_as_relu could be split.
+bool has_maxima_to_split(const Plan& plan);
 
 // Keeps neurons on one side of 0: root k is clause k of the cases' tables. See
 // docs/proofs/neuron-splits.md.

@@ -110,6 +110,7 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
     compiling.ordered = form.ordered;
     compiling.planner.alpha = asked.alpha;
     compiling.planner.decide = asked.branches;
+    compiling.max_as_relu = asked.max_as_relu;
     compiling.planner.batch = asked.branches ? cli::kBranchBatch : 1;
     auto plan = plan_for(model, compiling);
     auto host = std::make_unique<const cli::EngineVerifier>(plan, false);

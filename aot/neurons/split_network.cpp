@@ -188,11 +188,17 @@ FunctionInterval SplitNetwork::SplitLayer::interval(double low, double high) con
 }
 
 bool SplitNetwork::covers(const Plan& plan) {
+  return covers_but_for_maxima(plan) && std::ranges::all_of(plan.layers, [](const Layer& layer) {
+           return layer.kind != LayerKind::kMax;
+         });
+}
+
+bool SplitNetwork::covers_but_for_maxima(const Plan& plan) {
   bool bends = false;
   for (const Layer& layer : plan.layers) {
-    if (layer.kind == LayerKind::kMax) return false;
+    const bool maxima = layer.kind == LayerKind::kMax;
     if (layer.function && is_staircase(layer.function->kind)) return false;
-    bends = bends || layer.relu || layer.function;
+    bends = bends || layer.relu || layer.function || maxima;
   }
   return bends && plan.spec_rows > 0 && std::ranges::none_of(plan.spec_heads, [&](LayerId id) {
            return plan.layer(id).relu || plan.layer(id).function;

@@ -79,6 +79,8 @@ class SplitNetwork {
   // Whether a plan is made of such layers, of functions other than floor, ceiling and rounding.
   // Its specification's rows are what is bounded.
   static bool covers(const Plan& plan);
+  // The same where maxima may be among the layers.
+  static bool covers_but_for_maxima(const Plan& plan);
 
   // lower, upper: the box. ranges: of the relaxed layers on it; others are made here. Null when it
   // would take more than `most_bytes`. The plan is covered.

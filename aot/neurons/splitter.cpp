@@ -164,8 +164,10 @@ void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
 }
 
 // Whether splits would hardly prove the node with its choices: all lines together lose little more
-// than its bound lacks. After measure_gaps().
+// than its bound lacks. Of ReLUs, since lines of halves of functions lose again. After
+// measure_gaps().
 bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const {
+  if (network_.functions() > 0) return false;
   float lost = 0;
   for (std::size_t open = 0; open < network_.open(); ++open) lost += lanes_.gain(open, lane);
   constexpr float kLittleMore = 1.5F;

@@ -42,12 +42,19 @@ std::string random_model(Random& random, const std::vector<int>& widths,
         "node {{ op_type: 'Gemm' input: ['a{0}', 'w{1}', 'b{1}'] output: '{2}' "
         "attribute {{ name: 'transB' i: 1 type: INT }} }}\n",
         i - 1, i, last ? "y" : fmt::format("z{}", i));
+    const bool two = activation == "Max" && !last;  // the larger of this layer and another
+    if (two)
+      text += fmt::format(
+          "node {{ op_type: 'Gemm' input: ['a{0}', 'u{1}', 'b{1}'] output: 'q{1}' "
+          "attribute {{ name: 'transB' i: 1 type: INT }} }}\n",
+          i - 1, i);
     if (!last)
-      text +=
-          fmt::format("node {{ op_type: '{1}' input: 'z{0}' output: 'a{0}' }}\n", i, activation);
-    text +=
-        fmt::format("initializer {{ name: 'w{}' dims: [{}, {}] data_type: 1 float_data: [{}] }}\n",
-                    i, out, in, random_numbers(random, in * out));
+      text += fmt::format("node {{ op_type: '{1}' input: ['z{0}'{2}] output: 'a{0}' }}\n", i,
+                          activation, two ? fmt::format(", 'q{}'", i) : "");
+    for (const char* const name : two ? std::vector{"w", "u"} : std::vector{"w"})
+      text += fmt::format(
+          "initializer {{ name: '{}{}' dims: [{}, {}] data_type: 1 float_data: [{}] }}\n", name, i,
+          out, in, random_numbers(random, in * out));
     text += fmt::format("initializer {{ name: 'b{}' dims: [{}] data_type: 1 float_data: [{}] }}\n",
                         i, out, random_numbers(random, out));
   }
@@ -265,6 +272,7 @@ TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
   options.planner.lowering = Lowering::kPrebuilt;
   options.planner.target = find_target("host");
   options.spec = to_spec(question.property);
+  options.max_as_relu = GetParam().activation == std::string("Max");
   const auto plan = std::make_shared<const Plan>(plan_model(question.model, options));
   ASSERT_TRUE(has_neuron_splits(*plan));
   const EngineVerifier verifier(plan, false);
@@ -311,7 +319,9 @@ const Case kCases[] = {{"narrow_holds", 1, {2, 6, 2}, 0.02, true},
                        {"abs_holds", 23, {2, 6, 4, 2}, 0.1, false, "Abs"},
                        {"sigmoid_holds", 25, {3, 8, 6, 2}, 0.05, false, "Sigmoid"},
                        {"tanh_holds", 27, {3, 6, 2}, 0.05, false, "Tanh"},
-                       {"tanh_violated", 29, {3, 6, 2}, -0.2, false, "Tanh"}};
+                       {"tanh_violated", 29, {3, 6, 2}, -0.2, false, "Tanh"},
+                       {"max_holds", 31, {3, 6, 4, 2}, 0.05, false, "Max"},
+                       {"max_violated", 33, {3, 8, 2}, -0.1, false, "Max"}};
 
 INSTANTIATE_TEST_SUITE_P(Nets, DecideRandom, testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });

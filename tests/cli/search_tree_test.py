@@ -10,6 +10,7 @@ import time
 import unittest
 
 from harness import CONTROLLER, MODELS, Case
+from small_models import pooled_model, pooled_question, write_model
 
 MPIRUN = shutil.which("mpirun")
 BF_AOT_MPI = os.environ.get("BF_AOT_MPI", "")
@@ -93,6 +94,20 @@ class Parts(TreeCase):
         made = [self.work / f"part-{i}.json" for i in range(2)]
         for i, path in enumerate(made):
             found = self.run_json("verify", *asked, "--part", f"{i}/2", "--save-part", path)
+            self.assertEqual(found["verdict"], "closed")
+        merged = self.run_json("merge", *made)
+        self.assertEqual((merged["verdict"], merged["nodes"]), ("verified", whole["neuron_nodes"]))
+
+    def test_parts_of_maxima(self):
+        network = write_model(self.work / "pooled.onnx", pooled_model())
+        asked = (network, self.write("pooled.vnnlib", pooled_question(0.75)), "--method", "ibp",
+                 *SAME_CODE)
+        whole = self.run_json("verify", *asked)
+        self.assertEqual(whole["verdict"], "verified")
+        self.assertGreater(whole["neuron_nodes"], 50)
+        made = [self.work / f"part-{i}.json" for i in range(3)]
+        for i, path in enumerate(made):
+            found = self.run_json("verify", *asked, "--part", f"{i}/3", "--save-part", path)
             self.assertEqual(found["verdict"], "closed")
         merged = self.run_json("merge", *made)
         self.assertEqual((merged["verdict"], merged["nodes"]), ("verified", whole["neuron_nodes"]))

@@ -67,6 +67,34 @@ def image_model():
     return model("image", nodes, initializers, (1, 2, 8, 8), (1, 5))
 
 
+def pooled_model():
+    """36 inputs, a convolution, maxima of windows, and two dense layers: of the second rows differ."""
+    rng = random.Random(5)
+
+    def numbers(count):
+        return [round(rng.uniform(-1, 1), 2) for _ in range(count)]
+
+    nodes = [node("Conv", ["x", "k", "b"], "c", "conv"),
+             node("MaxPool", ["c"], "m", "pool",
+                  ints("kernel_shape", [2, 2]) + ints("strides", [2, 2])),
+             node("Relu", ["m"], "r", "relu"),
+             node("Flatten", ["r"], "f", "flatten"),
+             node("Gemm", ["f", "w", "v"], "h", "dense"),
+             node("Relu", ["h"], "g", "relu2"),
+             node("Gemm", ["g", "w2", "v2"], "y", "dense2")]
+    initializers = [tensor("k", (3, 1, 3, 3), numbers(27)), tensor("b", (3,), numbers(3)),
+                    tensor("w", (12, 6), numbers(72)), tensor("v", (6,), numbers(6)),
+                    tensor("w2", (6, 2), numbers(12)), tensor("v2", (2,), numbers(2))]
+    return model("pooled", nodes, initializers, (1, 1, 6, 6), (1, 2))
+
+
+def pooled_question(limit):
+    """Whether Y_0 - Y_1 of it reaches the limit, about 0."""
+    return ("".join(f"(declare-const X_{i} Real)(assert (<= -0.5 X_{i} 0.5))" for i in range(36))
+            + "(declare-const Y_0 Real)(declare-const Y_1 Real)"
+            f"(assert (>= (- Y_0 Y_1) {limit}))")
+
+
 def residual_model():
     """Blocks y = relu(x + W relu(V x)), a scale that is folded, a constant that nodes compute,
     two equal branches, a node that nobody reads and two nodes of one name."""

@@ -12,7 +12,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 from harness import CONTROLLER, MODELS, TINY, Case  # noqa: E402
-from small_models import model, node, tensor, write_model  # noqa: E402
+from small_models import (model, node, pooled_model, pooled_question, tensor,  # noqa: E402
+                          write_model)
 
 PROPERTIES = MODELS / "properties"
 HOLDS = PROPERTIES / "tiny_holds.vnnlib"
@@ -480,6 +481,50 @@ class Steps(Case):
         found = self.run_json("verify", write_model(self.work / "steps.onnx", text), path, "--jit",
                               "off", code=3)
         self.assertEqual(found["verdict"], "falsified")
+
+
+class Maxima(Case):
+    """All 36 inputs of a network with maxima vary; Y_0 - Y_1 reaches 0.7193 on the box."""
+
+    def setUp(self):
+        super().setUp()
+        self.network = write_model(self.work / "pooled.onnx", pooled_model())
+
+    def decide(self, limit, *more, code):
+        return self.run_json("verify", self.network, self.write("p.vnnlib", pooled_question(limit)),
+                             "--search", "0", "--jit", "off", *more, code=code)
+
+    def test_are_split_as_relus(self):
+        found = self.decide(1, "--branch", "0", code=4)
+        self.assertEqual((found["verdict"], found["neuron_nodes"]), ("unknown", 0))
+        found = self.decide(1, code=0)
+        self.assertEqual(found["verdict"], "verified")
+        self.assertGreater(found["neuron_nodes"], 10)
+        self.assertEqual(found["methods"][-2:], ["alpha-crown all", "alpha-crown all without maxima"])
+        # Without more steps where splits gain nothing it took over 90,000.
+        self.assertLess(self.decide(0.75, code=0)["neuron_nodes"], 1000)
+        found = self.decide(1, "--method", "crown", code=0)
+        self.assertEqual(found["methods"], ["crown", "crown without maxima"])
+
+    def test_violations_are_of_the_network_as_it_is(self):
+        found = self.decide(-1, code=3)
+        self.assertEqual(found["verdict"], "falsified")
+        self.assertGreater(found["neuron_nodes"], 0)
+        self.assertEqual(len(found["counterexample"]["x"]), 36)
+        self.assertGreaterEqual(float(found["counterexample"]["y"][0]) + 1,
+                                float(found["counterexample"]["y"][1]))
+
+    def test_of_real_arithmetic_alone(self):
+        found = self.decide(1, "--semantics", "float32", code=4)
+        self.assertEqual((found["verdict"], found["neuron_nodes"]), ("unknown", 0))
+
+    def test_without_the_pass(self):
+        found = self.decide(1, "--disable-pass", "max-as-relu", code=4)
+        self.assertEqual((found["verdict"], found["neuron_nodes"]), ("unknown", 0))
+        self.assert_refused("BF3020", "verify", self.network,
+                            self.write("p.vnnlib", pooled_question(1)), "--disable-pass",
+                            "max-as-relu", "--part", "0/2", "--save-part", "part.json",
+                            says=["nothing is split"])
 
 
 class Timeout(Case):
