@@ -38,6 +38,10 @@ void run_build_layers(PlanState& state) {
   build_layers(state.graph, state.has_spec, state.plan);
 }
 
+void run_choose_splits(PlanState& state) {
+  choose_splits(state.plan, state.options.samples);
+}
+
 void run_exact_centres(PlanState& state) {
   find_exact_centres(state.plan);
 }
@@ -132,6 +136,8 @@ void run_predict_costs(PlanState& state) {
 constexpr PlannerPass kPasses[] = {
     {"build-layers", "layers", "make layers of the graph, with the error bounds of their tables",
      false, PlanStage::kLayers, run_build_layers},
+    {"choose-splits", "branching", "choose what is split to decide a property", false,
+     PlanStage::kLayers, run_choose_splits},
     {"exact-centres", "layers", "find layers whose centres never round", true, PlanStage::kLayers,
      run_exact_centres},
     {"count-roundings", "layers",

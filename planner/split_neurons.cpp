@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 
 #include "frontend/diagnostic.h"
@@ -35,35 +37,56 @@ double column_products(const Layer& layer) {
   return products;
 }
 
-void check_layer(const Layer& layer) {
-  const auto refuse_as = [&](const std::string& what) {
-    refuse(
-        fmt::format("layer '{}' ({}) {}: neurons are split in networks of affine layers and "
-                    "ReLUs",
-                    layer.name, layer.origin.text, what));
+// Why the neurons of a network with this layer are not split, or nothing.
+std::string problem_of(const Layer& layer) {
+  const auto problem = [&](const std::string& what) {
+    return fmt::format(
+        "layer '{}' ({}) {}: neurons are split in networks of affine layers and ReLUs", layer.name,
+        layer.origin.text, what);
   };
-  if (layer.function) refuse_as("has another activation than ReLU");
-  if (!layer.is_affine()) refuse_as("is not affine");
-  for (const Term& term : layer.terms)
-    if (const auto* const gather = std::get_if<GatherMap>(&term.map)) BF_CHECK(!gather->view);
-  if (row_products(layer) > kMostProducts) refuse_as("sums more than 2^20 products");
+  if (layer.function) return problem("has another activation than ReLU");
+  if (!layer.is_affine()) return problem("is not affine");
+  if (row_products(layer) > kMostProducts) return problem("sums more than 2^20 products");
+  return {};
+}
+
+PerLayer<bool> layers_that_rows_need(const Plan& plan) {
+  PerLayer<bool> needed(plan.layers.size(), false);
+  for (const LayerId head : plan.spec_heads) needed[head] = true;
+  for (std::size_t i = plan.layers.size(); i-- > 0;)
+    if (needed[LayerId(static_cast<int>(i))])
+      for (const LayerId source : inputs_of(plan.layers[LayerId(static_cast<int>(i))]))
+        if (source.is_layer()) needed[source] = true;
+  return needed;
+}
+
+// The same of a plan, as far as its layers and options say.
+std::string problem_of(const Plan& plan) {
+  if (plan.spec_rows == 0) return "there are no rows of a property";
+  if (plan.config.workers > 1) return "workers do not share its nodes: leave --parallel out";
+  for (const LayerId head : plan.spec_heads)
+    if (plan.layer(head).relu) return "a row of the property is a ReLU";
+  const PerLayer<bool> needed = layers_that_rows_need(plan);
+  bool bends = false;
+  for (const LayerId id : plan.layer_ids()) {
+    if (!needed[id]) continue;
+    if (std::string problem = problem_of(plan.layer(id)); !problem.empty()) return problem;
+    bends = bends || plan.layer(id).relu;
+  }
+  return bends ? "" : "there is no ReLU";
 }
 
 // The layers that rows of the specification depend on.
 std::vector<SplitLayerPlan> layers_of_rows(const Plan& plan) {
-  PerLayer<bool> needed(plan.layers.size(), false);
-  for (const LayerId head : plan.spec_heads) needed[head] = true;
-  for (std::size_t i = plan.layers.size(); i-- > 0;)
-    if (needed[i])
-      for (const LayerId source : inputs_of(plan.layers[i]))
-        if (source.is_layer()) needed[source] = true;
+  const PerLayer<bool> needed = layers_that_rows_need(plan);
   std::vector<SplitLayerPlan> layers;
   PerTensor<int> places(plan.layers.size(), -1);
   int first = 0;
   for (const LayerId id : plan.layer_ids()) {
     if (!needed[id]) continue;
     const Layer& layer = plan.layer(id);
-    check_layer(layer);
+    for (const Term& term : layer.terms)
+      if (const auto* const gather = std::get_if<GatherMap>(&term.map)) BF_CHECK(!gather->view);
     const auto place = static_cast<int>(layers.size());
     SplitLayerPlan& made = layers.emplace_back(SplitLayerPlan{id, {}, first});
     for (const LayerId source : inputs_of(layer)) made.sources.push_back(places[source]);
@@ -87,19 +110,48 @@ void keep_ranges_of(Entry& entry, const Plan& plan) {
   }
 }
 
+// Inputs of a box that have more than one value. Numbers that are no doubles lie between two.
+int varying_inputs(const Box& box) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  int count = 0;
+  for (std::size_t i = 0; i < box.lower.size(); ++i)
+    count += box.upper[i] > std::nextafter(box.lower[i], kInfinity) ? 1 : 0;
+  return count;
+}
+
 }  // namespace
+
+void choose_splits(Plan& plan, const std::vector<Box>& boxes) {
+  PlannerConfig& config = plan.config;
+  if (!config.decide) return;
+  if (config.splits != Splits::kAuto) {
+    plan.decide.reason = "asked for";
+    return;
+  }
+  constexpr int kFewInputs = 16;
+  int varying = boxes.empty() ? plan.input_count : 0;
+  for (const Box& box : boxes) varying = std::max(varying, varying_inputs(box));
+  config.splits = Splits::kInputs;
+  plan.decide.reason = fmt::format("{} inputs vary", varying);
+  if (varying <= kFewInputs) return;
+  const bool has_ranges = config.method == Method::kCrown || config.method == Method::kCrownIbp ||
+                          config.method == Method::kAlphaCrown;
+  const std::string problem =
+      has_ranges ? problem_of(plan)
+                 : fmt::format("method {} keeps no intervals of neurons", to_string(config.method));
+  if (problem.empty())
+    config.splits = Splits::kNeurons;
+  else
+    plan.decide.reason += "; " + problem;
+}
 
 void split_neurons(Plan& plan) {
   const PlannerConfig& config = plan.config;
   if (!config.decide || config.splits != Splits::kNeurons) return;
-  if (plan.spec_rows == 0) refuse("there are no rows of a property");
-  if (config.workers > 1) refuse("workers do not share its nodes: leave --parallel out");
+  if (const std::string problem = problem_of(plan); !problem.empty()) refuse(problem);
   const auto entry = std::ranges::find(plan.entries, EntryKind::kSpecBounds, &Entry::kind);
   BF_CHECK(entry != plan.entries.end());
-  for (const LayerId head : plan.spec_heads)
-    if (plan.layer(head).relu) refuse("a row of the property is a ReLU");
   DecidePlan& decide = plan.decide;
-  decide.reason = "asked for";
   decide.layers = layers_of_rows(plan);
   keep_ranges_of(*entry, plan);
   double most_products = 0;
@@ -112,7 +164,6 @@ void split_neurons(Plan& plan) {
     most_products += column_products(layer);
   }
   constexpr int kMostTerms = 32;
-  if (decide.relus == 0) refuse("there is no ReLU");
   decide.terms = std::min(2 * plan.spec_rows, kMostTerms);
   // Of each neuron's line, of each input, of each row, and a few of their sum.
   decide.roundings =

@@ -1,8 +1,16 @@
 #pragma once
 
+#include <vector>
+
+#include "frontend/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot {
+
+// What NAME_decide splits, and why, of a plan whose layers are made: with config.splits auto inputs
+// where few of them vary in each box, or neurons cannot be split, else neurons. Without boxes all
+// inputs vary.
+void choose_splits(Plan& plan, const std::vector<Box>& boxes);
 
 // With config.splits neurons: lets the entry of the specification give the intervals of neurons
 // before their ReLUs to NAME_decide, and counts what its proofs pay for

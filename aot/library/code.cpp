@@ -55,6 +55,7 @@ bf_aot::CompileOptions code_options(const Model& model, const CodeOptions& optio
   if (options.target != "host") compiling.planner.profile.reset();  // the target's
   compiling.planner.workers = options.plan.threads;
   compiling.planner.decide = options.decide;
+  compiling.planner.splits = Splits::kAuto;
   compiling.planner.arithmetic =
       options.arithmetic == Arithmetic::kFloat     ? bf_aot::Arithmetic::kFloat
       : options.arithmetic == Arithmetic::kInteger ? bf_aot::Arithmetic::kInteger

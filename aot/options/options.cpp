@@ -54,11 +54,12 @@ void add_property_option(CLI::App& app, ModelArguments& arguments) {
                  "VNN-LIB file: also emit NAME_verify, which decides the property on a box")
       ->type_name("FILE")
       ->excludes("--spec");
-  app.add_flag("--decide{inputs}", arguments.decide,
+  app.add_flag("--decide{auto}", arguments.decide,
                "also emit NAME_decide, which splits until the property is decided: boxes at an "
-               "input, or with --decide=neurons at the sign of a neuron before its ReLU")
+               "input (--decide=inputs), or at the sign of a neuron before its ReLU "
+               "(--decide=neurons), which is chosen where over 16 inputs vary")
       ->needs("--property")
-      ->check(CLI::IsMember({"inputs", "neurons"}));
+      ->check(CLI::IsMember({"auto", "inputs", "neurons"}));
 }
 
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
@@ -281,7 +282,8 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   for (const Norm each : {Norm::kEuclid, Norm::kSum})
     if (arguments.norm == to_string(each)) options.planner.norm = each;
   options.planner.decide = !arguments.decide.empty();
-  if (arguments.decide == to_string(Splits::kNeurons)) options.planner.splits = Splits::kNeurons;
+  for (const Splits each : {Splits::kNeurons, Splits::kAuto})
+    if (arguments.decide == to_string(each)) options.planner.splits = each;
   if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
          "use '" + identifier_from(arguments.name) + "'");

@@ -50,7 +50,7 @@ enum class Domain : std::uint8_t {
 enum class AlphaRows : std::uint8_t { kOutputs, kAll };
 
 // What NAME_decide splits: boxes at an input, or at the sign of a neuron before its ReLU.
-enum class Splits : std::uint8_t { kInputs, kNeurons };
+enum class Splits : std::uint8_t { kInputs, kNeurons, kAuto };
 
 // Which inputs bounds hold for. With the box's centre c and half widths r, those with
 //   max_k |x_k - c_k| / r_k <= 1, the box itself; the sum of their squares, or of their magnitudes,
@@ -97,7 +97,7 @@ struct PlannerConfig {
   int batch = 1;                    // boxes per call of the batch entry points; 1: there are none
   int workers = 1;                  // most that share a call's work; 1: no entry points for several
   bool decide = false;              // also by branch and bound: needs rows of a specification
-  Splits splits = Splits::kInputs;  // of that
+  Splits splits = Splits::kInputs;  // of that; of a plan: not kAuto
 
   SearchConfig search;                       // of method auto
   std::int64_t memory_budget = 0;            // bytes of workspace; 0: none
@@ -113,7 +113,7 @@ struct PlannerConfig {
 std::string_view to_string(Method method);
 std::string_view to_string(Domain domain);
 std::string_view to_string(AlphaRows rows);
-std::string_view to_string(Splits splits);  // "inputs", "neurons"
+std::string_view to_string(Splits splits);  // "inputs", "neurons", "auto"
 std::string_view to_string(Norm norm);      // "linf", "l2", "l1"
 std::string_view to_string(Lowering lowering);
 std::string_view to_string(Arithmetic arithmetic);

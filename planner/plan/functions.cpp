@@ -133,7 +133,6 @@ class FunctionList {
     constexpr int kLevels = 64;
     constexpr int kLeastOpen = 128;
     DecidePlan& decide = plan_.decide;
-    decide.reason = "asked for";
     decide.open_boxes = std::max(kLeastOpen, kLevels * plan_.config.batch);
     decide.open_box_bytes = static_cast<std::int64_t>(bf::open_box_bytes(inputs()));
     const auto round =

@@ -117,6 +117,8 @@ std::string_view to_string(Splits splits) {
       return "inputs";
     case Splits::kNeurons:
       return "neurons";
+    case Splits::kAuto:
+      return "auto";
   }
   BF_CHECK(!"Splits");
   return {};

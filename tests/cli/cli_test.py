@@ -245,8 +245,20 @@ class Run(Case):
             manifest = json.loads((self.work / "v.json").read_text())
             self.assertEqual(manifest["options"]["decide"], splits)
             self.assertEqual(manifest["decide"]["splits"], splits)
+            self.assertEqual(manifest["decide"]["reason"],
+                             "5 inputs vary" if options == ["--decide"] else "asked for")
             self.assertIn(f"by {'splits of neurons' if splits == 'neurons' else 'branch and bound'}",
                           (self.work / "v.h").read_text())
+        for options, splits, reason in (
+                ([], "neurons", "64 inputs vary"),
+                (["--method", "ibp"], "inputs", "64 inputs vary; method ibp keeps no intervals of "
+                                                "neurons"),
+                (["--parallel", "2"], "inputs", "64 inputs vary; workers do not share its nodes: "
+                                                "leave --parallel out")):
+            self.run_tool(MODELS / "digits_64x2.onnx", "-o", "v.cpp", "--no-library", "--decide",
+                          "--property", MODELS / "properties" / "digits_64x2.vnnlib", *options)
+            chosen = json.loads((self.work / "v.json").read_text())["decide"]
+            self.assertEqual((chosen["splits"], chosen["reason"]), (splits, reason))
         refused = "BF2118", CONTROLLER, "-o", "e.cpp", *given, "--decide=neurons"
         self.assert_refused(*refused, "--method", "ibp", says=["keeps no intervals of layer"])
         self.assert_refused(*refused, "--parallel", "2", says=["leave --parallel out"])

@@ -21,7 +21,8 @@ using Change = std::function<void(PlannerConfig&)>;
 constexpr const char* kSplitModel = "collision_avoidance_6x50";
 
 Plan plan_of_splits(
-    const std::string& model, const Change& change = [](PlannerConfig&) {}) {
+    const std::string& model, const Change& change = [](PlannerConfig&) {},
+    const std::vector<Box>& boxes = {}) {
   LinearSpec spec;
   spec.rows.resize(2);
   ImportedModel imported = import_model(BF_SOURCE_DIR "/models/" + model + ".onnx");
@@ -40,6 +41,7 @@ Plan plan_of_splits(
   change(config);
   PlanOptions options;
   options.property = true;
+  options.samples = boxes;
   return plan(imported.graph, imported.info, "net", true, config, options);
 }
 
@@ -60,6 +62,43 @@ std::vector<Relax*> kept(Plan& plan) {
           relax != nullptr && relax->kept_position >= 0)
         steps.push_back(relax);
   return steps;
+}
+
+// Inputs of digits_64x2, of which so many vary.
+Box box_of(std::size_t varying, double width) {
+  Box box = {std::vector<double>(64, 0.25), std::vector<double>(64, 0.25)};
+  for (std::size_t i = 0; i < varying; ++i) box.upper[i] += width;
+  return box;
+}
+
+TEST(ChooseSplits, NeuronsWhereMoreThanSixteenInputsVary) {
+  const Change automatic = [](PlannerConfig& c) { c.splits = Splits::kAuto; };
+  const auto chosen = [&](const std::vector<Box>& boxes) {
+    return plan_of_splits("digits_64x2", automatic, boxes).config.splits;
+  };
+  EXPECT_EQ(chosen({}), Splits::kNeurons) << "without boxes all inputs vary";
+  EXPECT_EQ(chosen({box_of(16, 0.5)}), Splits::kInputs);
+  EXPECT_EQ(chosen({box_of(17, 0.5)}), Splits::kNeurons);
+  EXPECT_EQ(chosen({box_of(3, 0.5), box_of(17, 0.5)}), Splits::kNeurons);
+  EXPECT_EQ(chosen({box_of(64, 0x1p-54)}), Splits::kInputs) << "from one double to the next";
+  EXPECT_EQ(plan_of_splits("digits_64x2", automatic, {box_of(4, 1)}).decide.reason,
+            "4 inputs vary");
+}
+
+TEST(ChooseSplits, InputsWhereNeuronsCannotBeSplit) {
+  const auto reason = [](const std::string& model, const Change& change) {
+    const Plan plan = plan_of_splits(model, [&](PlannerConfig& c) {
+      c.splits = Splits::kAuto;
+      change(c);
+    });
+    EXPECT_EQ(plan.config.splits, Splits::kInputs);
+    return plan.decide.reason;
+  };
+  EXPECT_EQ(reason("digits_64x2", [](PlannerConfig& c) { c.method = Method::kIbp; }),
+            "64 inputs vary; method ibp keeps no intervals of neurons");
+  EXPECT_EQ(reason("digits_64x2", [](PlannerConfig& c) { c.workers = 2; }),
+            "64 inputs vary; workers do not share its nodes: leave --parallel out");
+  EXPECT_EQ(reason(kSplitModel, [](PlannerConfig&) {}), "5 inputs vary");
 }
 
 TEST(SplitNeurons, IntervalsOfEachReluAreKeptOnce) {
