@@ -82,13 +82,15 @@ class BoxWorker final : public tree::TreeWorker {
     for (std::size_t i = 0; i < nodes.size(); ++i) out.push_back(judged(i));
   }
 
-  // Once a box of the case was bounded 64 points, then one for 8 boxes, and at once where one is
-  // all but known to violate.
+  // Four points for each box of the case that was bounded until there are 64, then one for 8 boxes,
+  // and at once where one is all but known to violate. A point may take as long as a box.
   std::optional<tree::Proposal> try_points(const tree::OpenNodes& open) override {
     const bf::PointSearch& points = b_.points;
-    while (points.urgent ||
-           (b_.search.boxes > 0 &&
-            points.spent < bf::kFirstPoints + b_.search.boxes / bf::kBoxesPerPoint)) {
+    constexpr std::uint64_t kPointsPerBox = 4;
+    const std::uint64_t boxes = b_.search.boxes;
+    const std::uint64_t due =
+        std::min(bf::kFirstPoints, kPointsPerBox * boxes) + boxes / bf::kBoxesPerPoint;
+    while (points.urgent || points.spent < due) {
       if (!points.urgent && !place_start(open)) break;
       b_.found.verdict = BF_UNKNOWN;
       expect_ok(bf::try_points(b_, [this](auto... arguments) { return bound(arguments...); }));

@@ -89,9 +89,10 @@ class Decision {
       if (is_over() || (method.alpha == AlphaRows::kAll && !has_time_for_all())) break;
       bound(method);
       // What is easily found needs no bounds that take longer. Where boxes are split, points of
-      // them are tried, too, and most properties need no more.
+      // them are tried, too, and most properties need no more, unless each takes long.
       const bool cheap = outcome_.decide_seconds < kCheapBounds;
-      if (!branches && searches_ == 0 && (!cheap || &method == &methods.back()))
+      const bool due = branches ? bounding_ > kFirstSearch : !cheap || &method == &methods.back();
+      if (searches_ == 0 && due)
         search(std::min(settings_.search_seconds,
                         std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
     }
