@@ -29,11 +29,11 @@ SplitSearch::~SplitSearch() = default;
 class SplitSearch::Turns {
  public:
   // Nothing when no node of the state is open.
-  std::optional<std::uint32_t> next(const tree::TreeState& state) {
+  std::optional<std::uint32_t> next(const tree::TreeState& tree) {
     if (waiting_.empty()) {
-      for (const tree::Node& node : state.open) waiting_.push_back(node.root);
+      for (const tree::Node& node : tree.open) waiting_.push_back(node.root);
       std::ranges::sort(waiting_, std::greater());
-      waiting_.erase(std::ranges::unique(waiting_).begin(), waiting_.end());
+      waiting_.erase(std::unique(waiting_.begin(), waiting_.end()), waiting_.end());
       seconds_ = seconds_ > 0 ? seconds_ * kLonger : kRootTurn;
     }
     if (waiting_.empty()) return std::nullopt;

@@ -225,10 +225,11 @@ class LinkMap {
  private:
   void add_part(const std::string& bytes, const std::string& from) {
     current_ = -1;
-    auto [archive, object] = object_of(from);
+    const auto names = object_of(from);
+    const auto& [archive, object] = names;
     if (archive.empty() || archive == own_ || !is_loaded(section_)) return;
-    const auto found = std::ranges::find_if(objects_, [&](const LibraryObject& other) {
-      return other.archive == archive && other.object == object;
+    const auto found = std::ranges::find_if(objects_, [&names](const LibraryObject& other) {
+      return other.archive == names.first && other.object == names.second;
     });
     current_ = found - objects_.begin();
     if (found == objects_.end()) objects_.push_back({archive, object, 0, {}});

@@ -258,8 +258,8 @@ struct Certifier::State {
     for (std::size_t i = 0; i < labels.size(); ++i) groups[paired() ? 0 : labels[i]].push_back(i);
     for (const auto& [key, members] : groups) {
       const Verifier verifier = verifier_of(labels[members[0]]);
-      for_each_index(members.size(), options.bounds.threads, [&](std::size_t k) {
-        const std::size_t i = members[k];
+      for_each_index(members.size(), options.bounds.threads, [&, &of = members](std::size_t k) {
+        const std::size_t i = of[k];
         results[i] = answer(verifier, OneBox(boxes, i, inputs).sample, labels[i]);
       });
       const std::vector<std::size_t> open = open_of(members, results);

@@ -9,8 +9,6 @@
 
 namespace bf_aot::cli {
 
-using Phase = SplitNetwork::Phase;
-
 // Of all lanes: the bound as computed, the magnitudes of what it was added up from, and what it may
 // have lost otherwise. says: there is something that is bounded.
 struct NodeLanes::Sum {
@@ -59,9 +57,9 @@ void NodeLanes::prove_layer(std::size_t i, Sum& sum) {
     double* const over_z = proven_over_z_.data() + at_lanes(j);
     const double price =
         sum.unit * layer.reach[j] + layer.weight_error * layer.reach[j] + layer.bias_error;
-    if (layer.phase[j] == Phase::kLinear) {
+    if (layer.phase[j] == SplitNetwork::Phase::kLinear) {
       std::copy_n(over_a, kLanes, over_z);
-    } else if (layer.phase[j] == Phase::kFunction) {
+    } else if (layer.phase[j] == SplitNetwork::Phase::kFunction) {
       const FunctionState* const states = &function(network_.function_of(open++), 0);
       for (std::size_t p = 0; p < kLanes; ++p) {
         const FunctionProof made = prove_function(*layer.function, states[p], scale, over_a[p]);

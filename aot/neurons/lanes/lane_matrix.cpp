@@ -7,14 +7,24 @@
 namespace bf_aot::cli {
 namespace {
 
-// 64 bytes, whatever their alignment.
-using Floats = float __attribute__((vector_size(64), aligned(4), may_alias));
-using Doubles = double __attribute__((vector_size(64), aligned(8), may_alias));
+// 64 bytes, aligned as numbers are. A member, since alias declarations and template arguments lose
+// the alignment.
+template <class Number>
+struct Vectors;
+template <>
+struct Vectors<float> {
+  typedef float type __attribute__((vector_size(64), aligned(4), may_alias));
+};
+template <>
+struct Vectors<double> {
+  typedef double type __attribute__((vector_size(64), aligned(8), may_alias));
+};
 
-template <class Vector, class Number>
+template <class Number>
 [[gnu::always_inline]] inline void multiply_full(const float* weight, std::size_t rows,
                                                  std::size_t columns, const Number* x, Number* y) {
   constexpr std::size_t kPanel = 8;
+  using Vector = typename Vectors<Number>::type;
   constexpr std::size_t kWidth = sizeof(Vector) / sizeof(Number);
   for (std::size_t first = 0; first < rows; first += kPanel) {
     const std::size_t count = std::min(kPanel, rows - first);
@@ -32,10 +42,11 @@ template <class Vector, class Number>
   }
 }
 
-template <class Vector, class Number>
+template <class Number>
 [[gnu::always_inline]] inline void multiply_sparse(const float* weight, const std::int32_t* start,
                                                    const std::int32_t* column, std::size_t rows,
                                                    const Number* x, Number* y) {
+  using Vector = typename Vectors<Number>::type;
   constexpr std::size_t kWidth = sizeof(Vector) / sizeof(Number);
   constexpr std::int32_t kChains = 4;  // sums that do not wait for each other
   for (std::size_t r = 0; r < rows; ++r) {
@@ -59,21 +70,21 @@ template <class Vector, class Number>
 
 BF_CLONES void full_product(const float* weight, std::size_t rows, std::size_t columns,
                             const float* x, float* y) {
-  multiply_full<Floats>(weight, rows, columns, x, y);
+  multiply_full(weight, rows, columns, x, y);
 }
 BF_CLONES void full_product_double(const float* weight, std::size_t rows, std::size_t columns,
                                    const double* x, double* y) {
-  multiply_full<Doubles>(weight, rows, columns, x, y);
+  multiply_full(weight, rows, columns, x, y);
 }
 BF_CLONES void sparse_product(const float* weight, const std::int32_t* start,
                               const std::int32_t* column, std::size_t rows, const float* x,
                               float* y) {
-  multiply_sparse<Floats>(weight, start, column, rows, x, y);
+  multiply_sparse(weight, start, column, rows, x, y);
 }
 BF_CLONES void sparse_product_double(const float* weight, const std::int32_t* start,
                                      const std::int32_t* column, std::size_t rows, const double* x,
                                      double* y) {
-  multiply_sparse<Doubles>(weight, start, column, rows, x, y);
+  multiply_sparse(weight, start, column, rows, x, y);
 }
 
 }  // namespace

@@ -7,8 +7,9 @@ namespace bf_aot::cli {
 namespace {
 
 // One number of all lanes, and what comparisons of them give.
-using Floats = float __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
-using Ints = std::int32_t __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+// No alias declarations: in these Clang leaves the alignment out.
+typedef float Floats __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
+typedef std::int32_t Ints __attribute__((vector_size(4 * kLanes), aligned(4), may_alias));
 
 constexpr float kMean = Ascent::kMean, kFade = Ascent::kFade;
 
@@ -37,7 +38,7 @@ BF_CLONES void pass_open(const OpenNeuron& n, const float* over_a, const float* 
   const Floats split = p > 0 ? a - multiplier : multiplier;
   const Floats z = p == 0 ? free : split;
   const Floats zero = {};
-  const Floats offset = (p == 0) & (a < 0) ? a * (-ratio * lower) : zero;
+  const Floats offset = ((p == 0) & (a < 0)) ? a * (-ratio * lower) : zero;
   *reinterpret_cast<Floats*>(over_z) = z;
   *reinterpret_cast<Floats*>(bounds) += z * n.bias + offset;
 }
@@ -78,7 +79,7 @@ BF_CLONES void step_open(const OpenNeuron& n, const float* rates, const float* o
   c += v > 0 ? *reinterpret_cast<const Floats*>(rates) * m / v : zero;
   // NaN too becomes 0.
   c = c > 0 ? c : zero;
-  c = (p == 0) & (c > 1) ? zero + 1 : c;
+  c = ((p == 0) & (c > 1)) ? zero + 1 : c;
   *reinterpret_cast<Floats*>(choice) = c;
 }
 
