@@ -111,9 +111,9 @@ void keep_ranges_of(Entry& entry, const Plan& plan) {
 }
 
 // Inputs of a box that have more than one value. Numbers that are no doubles lie between two.
-int varying_inputs(const Box& box) {
+std::size_t varying_inputs(const Box& box) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  int count = 0;
+  std::size_t count = 0;
   for (std::size_t i = 0; i < box.lower.size(); ++i)
     count += box.upper[i] > std::nextafter(box.lower[i], kInfinity) ? 1 : 0;
   return count;
@@ -128,12 +128,11 @@ void choose_splits(Plan& plan, const std::vector<Box>& boxes) {
     plan.decide.reason = "asked for";
     return;
   }
-  constexpr int kFewInputs = 16;
-  int varying = boxes.empty() ? plan.input_count : 0;
+  std::size_t varying = boxes.empty() ? static_cast<std::size_t>(plan.input_count) : 0;
   for (const Box& box : boxes) varying = std::max(varying, varying_inputs(box));
   config.splits = Splits::kInputs;
   plan.decide.reason = fmt::format("{} inputs vary", varying);
-  if (varying <= kFewInputs) return;
+  if (varying <= kMostBranchedInputs) return;
   const bool has_ranges = config.method == Method::kCrown || config.method == Method::kCrownIbp ||
                           config.method == Method::kAlphaCrown;
   const std::string problem =

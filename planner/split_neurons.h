@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot {
+
+// Branch and bound over boxes with more inputs that vary than this hardly ever ends.
+constexpr std::size_t kMostBranchedInputs = 16;
 
 // What NAME_decide splits, and why, of a plan whose layers are made: with config.splits auto inputs
 // where few of them vary in each box, or neurons cannot be split, else neurons. Without boxes all

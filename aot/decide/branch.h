@@ -13,13 +13,11 @@
 
 namespace bf_aot::cli {
 
-// Branch and bound over boxes with more inputs that vary than this hardly ever ends.
-constexpr std::size_t kMostBranchedInputs = 16;
-
 // The boxes of a round; fills the lanes of every target several times.
 constexpr int kBranchBatch = 64;
 
-// Whether boxes of the property have so few inputs that vary that splitting them is worth a try.
+// Whether boxes of the property have so few inputs that vary that splitting them is worth a try:
+// at most kMostBranchedInputs.
 bool is_branchable(const Property& property);
 
 struct BranchTotals {

@@ -12,6 +12,7 @@
 #include "aot/host/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/vnnlib/vnnlib.h"
+#include "planner/split_neurons.h"
 
 namespace bf_aot::cli {
 namespace {

@@ -201,7 +201,8 @@ bool SplitNetwork::covers_but_for_maxima(const Plan& plan) {
     bends = bends || layer.relu || layer.function || maxima;
   }
   return bends && plan.spec_rows > 0 && std::ranges::none_of(plan.spec_heads, [&](LayerId id) {
-           return plan.layer(id).relu || plan.layer(id).function;
+           const Layer& head = plan.layer(id);
+           return !head.is_affine() || head.relu || head.function;
          });
 }
 

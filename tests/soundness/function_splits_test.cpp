@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "aot/neurons/tighten.h"
-#include "aot/verifier/engine_verifier.h"
 #include "frontend/evaluate.h"
 #include "frontend/evaluate_exact.h"
 #include "tests/soundness/engine_call.h"
@@ -31,8 +30,6 @@ using cli::SplitNetwork;
 using cli::SplitNode;
 using cli::SplitTerm;
 using Values = std::vector<std::vector<mpq_class>>;
-
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 // Defined everywhere, but for floor, ceiling and rounding.
 std::vector<Function> functions() {
@@ -139,14 +136,10 @@ class FunctionSplits : public SplitTest {
         plan_for_engine(graph, true,
                         planner_config(Method::kCrown, Lowering::kPrebuilt,
                                        targets[static_cast<std::size_t>(n) % targets.size()]));
-    if (!SplitNetwork::covers(*made.plan) || !is_layer_by_layer(*made.plan, made.values))
-      return std::nullopt;
+    if (!is_layer_by_layer(*made.plan, made.values)) return std::nullopt;
     made.box = random_box(random_, inputs, pick(random_, 4, 8));
-    const cli::EngineVerifier verifier(made.plan, false);
-    made.network =
-        SplitNetwork::make(*made.plan, made.box.lower, made.box.upper,
-                           verifier.spec_ranges({made.box.lower, made.box.upper}), kMostBytes);
-    if (made.network == nullptr || made.network->open() == 0) return std::nullopt;
+    made.network = network_on(made.plan, made.box);
+    if (made.network == nullptr) return std::nullopt;
     return made;
   }
 

@@ -16,7 +16,6 @@
 #include "aot/decide/neurons.h"
 #include "aot/neurons/splitter.h"
 #include "aot/neurons/tighten.h"
-#include "aot/verifier/engine_verifier.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/soundness/engine_call.h"
@@ -32,8 +31,6 @@ using cli::SplitNetwork;
 using cli::SplitNode;
 using cli::SplitTerm;
 using Exact = std::vector<mpq_class>;
-
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 // What a layer adds up at a point, without rounding. Its weights are exact.
 Exact layer_at(const Layer& layer, const std::vector<Exact>& tensors) {
@@ -149,13 +146,9 @@ class MaxSplits : public SplitTest {
                        targets[static_cast<std::size_t>(n) % targets.size()]);
     config.iterations = 2;
     made.plan = plan_for_engine(graph, true, config);
-    if (!SplitNetwork::covers(*made.plan)) return std::nullopt;
     made.box = random_box(random_, made.plan->input_count, pick(random_, 4, 8));
-    const cli::EngineVerifier verifier(made.plan, false);
-    made.network =
-        SplitNetwork::make(*made.plan, made.box.lower, made.box.upper,
-                           verifier.spec_ranges({made.box.lower, made.box.upper}), kMostBytes);
-    if (made.network == nullptr || made.network->open() == 0) return std::nullopt;
+    made.network = network_on(made.plan, made.box);
+    if (made.network == nullptr) return std::nullopt;
     return made;
   }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "aot/verifier/engine_verifier.h"
 
 namespace bf_aot::soundness {
 
@@ -12,6 +15,16 @@ using cli::NodeLanes;
 using cli::SplitNetwork;
 using cli::SplitNode;
 using cli::SplitTerm;
+
+std::unique_ptr<const SplitNetwork> network_on(const std::shared_ptr<const Plan>& plan,
+                                               const FloatBox& box) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  if (!SplitNetwork::covers(*plan)) return nullptr;
+  const cli::EngineVerifier verifier(plan, false);
+  auto made = SplitNetwork::make(*plan, box.lower, box.upper,
+                                 verifier.spec_ranges({box.lower, box.upper}), kMostBytes);
+  return made != nullptr && made->open() > 0 ? std::move(made) : nullptr;
+}
 
 bool is_proven(const SplitNetwork& network, std::vector<SplitTerm>& terms,
                const std::vector<float>& scales, const SplitNode& node, double threshold) {

@@ -1,12 +1,20 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "aot/neurons/lanes.h"
+#include "planner/plan/plan.h"
+#include "tests/soundness/random_net.h"
 
 // What nodes of neuron splits prove.
 namespace bf_aot::soundness {
+
+// The plan's network on a box, with the engine's ranges. Null where it is not covered, or nothing
+// is open there.
+std::unique_ptr<const cli::SplitNetwork> network_on(const std::shared_ptr<const Plan>& plan,
+                                                    const FloatBox& box);
 
 // Whether every lane proves the node with this threshold in its first term.
 bool is_proven(const cli::SplitNetwork& network, std::vector<cli::SplitTerm>& terms,
