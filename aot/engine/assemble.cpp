@@ -326,11 +326,7 @@ Thunk Assembler::routine(const calls::Call& call, Routine routine) const {
 }
 
 Thunk Assembler::kernel(const Kernel& kernel) const {
-  const bool rows =
-      kernel.kind == KernelKind::kBackwardAffine || kernel.kind == KernelKind::kConcretize;
-  const KernelVariant wanted = {
-      kernel.kind,     rows ? kernel.rows : 0, kernel.boxes, kernel.wide,     kernel.plain,
-      kernel.live_out, kernel.live_in,         kernel.relu,  kernel.residual, kernel.head};
+  const KernelVariant wanted = variant_of(kernel);
   for (std::size_t i = 0; i < code_.kernels.count; ++i)
     if (code_.kernels.first[i].variant == wanted) return code_.kernels.first[i].call;
   missing(kernel.key);

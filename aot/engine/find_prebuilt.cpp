@@ -1,14 +1,7 @@
 #include "aot/engine/find_prebuilt.h"
 
-// The tables of aot/engine/prebuilt/, which is compiled for each of these.
-#if defined(__x86_64__)
-#define BF_FOR_EACH_PREBUILT(run) \
-  run(x86_64, "x86-64") run(x86_64_v3, "x86-64-v3") run(x86_64_v4, "x86-64-v4")
-#elif defined(__aarch64__)
-#define BF_FOR_EACH_PREBUILT(run) run(aarch64, "aarch64")
-#else
-#define BF_FOR_EACH_PREBUILT(run) run(generic, "generic")
-#endif
+// The tables of aot/engine/prebuilt/, which is compiled for each instruction set of the build.
+#include "aot/prebuilt_levels.h"
 
 namespace bf_aot::engine {
 

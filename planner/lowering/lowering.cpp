@@ -20,7 +20,6 @@ constexpr int kMostListed = 8;  // columns of a product in float: each keeps a p
 constexpr int kMostFirstColumns = 12;  // two vectors of sums each
 constexpr int kElementBytes = 4;
 constexpr int kFewRegisters = 16;
-constexpr int kLeastLanes = 4;     // of vectors of floats, on all targets
 constexpr int kTilesWithLast = 8;  // of more, a smaller last one is not worth its code
 constexpr int kPrefetch = 8192;  // bytes ahead: weights from memory came 3 to 10 % faster on Zen 5
 
@@ -70,29 +69,21 @@ int LoweringPlanner::panel_of(LayerId layer) const {
   return lanes_ * std::min(kForwardVectors, ceil_div(out, lanes_));
 }
 
-// Rows that leave no lane idle: whole vectors of what is summed, with floats of no fewer than the
-// least vector's.
-int LoweringPlanner::row_unit(bool wide) const {
-  if (lanes_ == 1) return 2;  // both signs of a neuron
-  return wide ? std::max(lanes_ / 2, kLeastLanes) : lanes_;
-}
-
 // A tile that holds so many rows, if one of any size does.
 int LoweringPlanner::padded_rows(int rows, bool wide) const {
-  const int unit = row_unit(wide);
-  return is_prebuilt() ? prebuilt_rows_for(std::max(rows, unit)) : round_up(rows, unit);
+  return is_prebuilt() ? prebuilt_rows_for(lanes_, wide, rows)
+                       : round_up(rows, row_unit(lanes_, wide));
 }
 
 int LoweringPlanner::row_tile(int neurons, bool wide, int asked) const {
   if (boxes_ > 1) return 2;  // of one neuron: the boxes fill the lanes
   const int vectors = lanes_ == 1 ? 4 : 2;
-  const int unit = row_unit(wide);
   int tile = lanes_ * vectors;
   if (asked == 0) asked = plan_.config.row_tile;
   if (asked > 0)
-    tile = std::min(
-        is_prebuilt() ? prebuilt_rows_within(std::max(asked, unit)) : round_up(asked, unit),
-        4 * row_unit(false));
+    tile = std::min(is_prebuilt() ? prebuilt_rows_within(lanes_, wide, asked)
+                                  : round_up(asked, row_unit(lanes_, wide)),
+                    most_rows(lanes_));
   return std::min(tile, padded_rows(2 * neurons, wide));
 }
 

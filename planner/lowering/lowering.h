@@ -81,7 +81,6 @@ class LoweringPlanner {
   int box_columns(LayerId layer) const;
   Schedule lines_schedule(LayerId layer) const;
   bool is_prebuilt() const { return plan_.config.lowering == Lowering::kPrebuilt; }
-  int row_unit(bool wide) const;
   int padded_rows(int rows, bool wide) const;
   void use_row_lanes(Kernel& kernel, int tile, bool wide) const;
   void use_conv_tile(Kernel& kernel, bool depthwise) const;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
+
 #include "frontend/diagnostic.h"
 
 namespace bf_aot {
@@ -73,7 +75,7 @@ const std::vector<Target>& targets() {
   return table;
 }
 
-std::string_view host_name() {
+std::string_view processor_name() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -89,6 +91,21 @@ std::string_view host_name() {
 #else
   return "generic";
 #endif
+}
+
+// The processor's, or the lesser one of x86-64 that the environment names.
+std::string_view host_name() {
+  const std::string_view has = processor_name();
+  const char* const wanted = std::getenv("BF_AOT_LEVEL");
+  if (wanted == nullptr || *wanted == '\0') return has;
+  for (const std::string_view each : {"x86-64", "x86-64-v3", "x86-64-v4"}) {
+    if (has.substr(0, 6) != "x86-64") break;
+    if (each == wanted) return each;
+    if (each == has) break;
+  }
+  fail("BF2101", "BF_AOT_LEVEL",
+       fmt::format("the environment asks for '{}', and this processor is {}", wanted, has),
+       "unset BF_AOT_LEVEL, or name a lesser level of x86-64: x86-64, x86-64-v3");
 }
 
 }  // namespace

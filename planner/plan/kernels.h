@@ -6,6 +6,7 @@
 
 #include "planner/plan/config.h"
 #include "planner/plan/kernel_kind.h"
+#include "planner/plan/prebuilt.h"
 #include "planner/plan/schedule.h"
 
 namespace bf_aot {
@@ -57,6 +58,9 @@ using KernelId = std::int32_t;
 
 // Of a kind that loop nests are written for: printed.
 KernelCode code_of(KernelKind kind);
+
+// Which code of bf-aot's own serves the kernel.
+KernelVariant variant_of(const Kernel& kernel);
 
 std::string_view to_string(KernelKind kind);
 

@@ -327,6 +327,13 @@ std::string_view to_string(KernelKind kind) {
   return {};
 }
 
+KernelVariant variant_of(const Kernel& kernel) {
+  const bool rows =
+      kernel.kind == KernelKind::kBackwardAffine || kernel.kind == KernelKind::kConcretize;
+  return {kernel.kind,     rows ? kernel.rows : 0, kernel.boxes, kernel.wide,     kernel.plain,
+          kernel.live_out, kernel.live_in,         kernel.relu,  kernel.residual, kernel.head};
+}
+
 KernelCode code_of(KernelKind kind) {
   switch (kind) {
     case KernelKind::kIntervalAffine:

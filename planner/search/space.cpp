@@ -37,7 +37,8 @@ std::vector<int> tile_options(const Plan& plan) {
   if (config.lowering != Lowering::kPrebuilt) return {0, unit, 3 * unit, 4 * unit};
   std::vector<int> options = {0};
   for (const int rows : kPrebuiltRows)
-    if (rows >= unit && rows <= 4 * unit && rows != 2 * unit) options.push_back(rows);
+    if (is_prebuilt_rows(vector ? unit : 1, false, rows) && rows != 2 * unit)
+      options.push_back(rows);
   return options;
 }
 

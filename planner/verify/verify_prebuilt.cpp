@@ -14,10 +14,17 @@ namespace bf_aot {
 namespace calls {
 namespace {
 
+int lanes_of(const Plan& plan) {
+  return plan.config.target.vector_bytes / 4;
+}
+
 class PrebuiltCheck {
  public:
   PrebuiltCheck(const Plan& plan, const Call& call, Routine routine)
-      : plan_(plan), call_(call), signature_(signature_of(routine)) {}
+      : bytes_(plan.config.target.vector_bytes),
+        lanes_(lanes_of(plan)),
+        call_(call),
+        signature_(signature_of(routine)) {}
 
   void check() const {
     std::string_view names = signature_.constants;
@@ -33,47 +40,44 @@ class PrebuiltCheck {
     bool known = std::holds_alternative<Flag>(constant);
     if (const auto* const number = std::get_if<Integer>(&constant)) {
       const auto value = static_cast<int>(number->value);
-      known = (name == "rows" && is_prebuilt_rows(value)) ||
-              (name == "pairs" && is_prebuilt_rows(2 * value)) ||
-              (name == "boxes" && (value == 1 || is_prebuilt_boxes(value)));
+      known = (name == "rows" && is_prebuilt_routine_rows(lanes_, value)) ||
+              (name == "pairs" && is_prebuilt_routine_rows(lanes_, 2 * value)) ||
+              (name == "boxes" && (value == 1 || value == prebuilt_boxes(lanes_)));
       require(known, "call of {}: {} = {} is not prebuilt", signature_.name, name, value);
     } else if (const auto* const tile = std::get_if<Tile>(&constant)) {
-      known = *tile == expected_tile();
+      known = is_prebuilt_rows(lanes_, wide(), rows()) && *tile == expected_tile();
     }
     require(known, "call of {}: its {} is not prebuilt", signature_.name, name);
   }
 
   // Of the rows and the type of their sums, the constants before it.
   Tile expected_tile() const {
-    const auto rows = static_cast<int>(std::get<Integer>(call_.constants.at(0)).value);
-    const bool wide = std::get<Flag>(call_.constants.at(1)).value;
-    const int bytes = plan_.config.target.vector_bytes;
-    const int lanes = std::min(rows, bytes / (wide ? 8 : 4));
-    const bf::ConvRowTile tile = bf::prebuilt_row_tile(bytes, rows / lanes);
+    const int lanes = std::min(rows(), bytes_ / (wide() ? 8 : 4));
+    const bf::ConvRowTile tile = bf::prebuilt_row_tile(bytes_, rows() / lanes);
     return {tile.columns, tile.pixels, tile.last_columns};
   }
+  int rows() const {
+    return static_cast<int>(std::get<Integer>(call_.constants.at(0)).value);
+  }
+  bool wide() const { return std::get<Flag>(call_.constants.at(1)).value; }
 
-  const Plan& plan_;
+  const int bytes_, lanes_;
   const Call& call_;
   const Signature& signature_;
 };
-
-void check_kernel(const Kernel& kernel) {
-  require(kernel.rows == 0 || is_prebuilt_rows(kernel.rows), "kernel {}: {} rows are not prebuilt",
-          kernel.key, kernel.rows);
-  require(kernel.boxes == 1 || is_prebuilt_boxes(kernel.boxes),
-          "kernel {}: {} boxes are not prebuilt", kernel.key, kernel.boxes);
-}
 
 }  // namespace
 }  // namespace calls
 
 void verify_prebuilt(const Plan& plan, const calls::Program& program) {
   calls::for_each_call(program, [&](const calls::Call& call) {
-    if (const auto* const routine = std::get_if<calls::Routine>(&call.callee))
+    if (const auto* const routine = std::get_if<calls::Routine>(&call.callee)) {
       calls::PrebuiltCheck(plan, call, *routine).check();
-    else
-      calls::check_kernel(plan.kernel(std::get<calls::KernelCall>(call.callee).id));
+      return;
+    }
+    const Kernel& kernel = plan.kernel(std::get<calls::KernelCall>(call.callee).id);
+    require(is_prebuilt(calls::lanes_of(plan), variant_of(kernel)), "kernel {} is not prebuilt",
+            kernel.key);
   });
 }
 

@@ -1,26 +1,39 @@
 #pragma once
 
-#include <string>
+#include <stdexcept>
+#include <string_view>
 
 #include "aot/engine/prebuilt/prebuilt.h"
+#include "tests/exact_levels.h"
 
-// The engine's code for the instruction set that runs here, built without contraction.
+// The engine's code for the instruction sets that run here, built without contraction.
 namespace bf_aot::engine {
 
-Span<Span<PrebuiltRoutine>> routines_exact();
-Span<Span<PrebuiltRoutine>> conv_rows_exact();
-Span<Span<PrebuiltRoutine>> relax_exact();
-bool relax_fuses_exact();
-Span<PrebuiltKernel> kernels_exact();
+#define BF_DECLARE(name, target)                  \
+  Span<Span<PrebuiltRoutine>> routines_##name();  \
+  Span<Span<PrebuiltRoutine>> conv_rows_##name(); \
+  Span<Span<PrebuiltRoutine>> relax_##name();     \
+  bool relax_fuses_##name();                      \
+  Span<PrebuiltKernel> kernels_##name();
+BF_FOR_EACH_EXACT(BF_DECLARE)
+#undef BF_DECLARE
 
 }  // namespace bf_aot::engine
 
 namespace bf_aot::soundness {
 
-// `target` is kept by whoever calls.
-inline engine::Prebuilt exact_code(const std::string& target) {
-  return {target.c_str(),        engine::routines_exact(), engine::conv_rows_exact(),
-          engine::relax_exact(), engine::kernels_exact(),  engine::relax_fuses_exact};
+inline engine::Prebuilt exact_code(std::string_view target) {
+#define BF_TAKE(name, level)            \
+  if (target == level)                  \
+    return {level,                      \
+            engine::routines_##name(),  \
+            engine::conv_rows_##name(), \
+            engine::relax_##name(),     \
+            engine::kernels_##name(),   \
+            engine::relax_fuses_##name};
+  BF_FOR_EACH_EXACT(BF_TAKE)
+#undef BF_TAKE
+  throw std::logic_error("no code without contraction for this instruction set");
 }
 
 }  // namespace bf_aot::soundness

@@ -1,3 +1,6 @@
+#include <cstddef>
+#include <utility>
+
 #include "aot/engine/prebuilt/any.h"
 #include "aot/engine/prebuilt/tables.h"
 #include "aot/engine/prebuilt/thunk.h"
@@ -40,32 +43,22 @@ struct Rows {
   static constexpr Span<PrebuiltRoutine> span = {all, sizeof all / sizeof all[0]};
 };
 
-// Whole vectors of what is summed, up to four: see LoweringPlanner::row_tile().
-template <int kLanes>
-struct OfLanes {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      Rows<kLanes, false>::span,    Rows<2 * kLanes, false>::span, Rows<4 * kLanes, false>::span,
-      Rows<kLanes / 2, true>::span, Rows<kLanes, true>::span,      Rows<2 * kLanes, true>::span,
-      Rows<4 * kLanes, true>::span};
+constexpr PrebuiltConvSet kSet =
+    prebuilt_conv_rows(bf::kVectorBytes / static_cast<int>(sizeof(float)));
+
+template <typename Places>
+struct Table;
+template <std::size_t... kPlace>
+struct Table<std::index_sequence<kPlace...>> {
+  static constexpr Span<PrebuiltRoutine> all[] = {
+      Rows<kSet.list[kPlace].rows, kSet.list[kPlace].wide>::span...};
 };
-template <>
-struct OfLanes<16> {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      Rows<16, false>::span, Rows<32, false>::span, Rows<8, true>::span, Rows<16, true>::span,
-      Rows<32, true>::span};
-};
-template <>
-struct OfLanes<4> {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      Rows<4, false>::span, Rows<8, false>::span, Rows<16, false>::span,
-      Rows<4, true>::span,  Rows<8, true>::span,  Rows<16, true>::span};
-};
+using Own = Table<std::make_index_sequence<kSet.count>>;
 
 }  // namespace
 
 Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(conv_rows_, BF_PREBUILT)() {
-  using Own = OfLanes<bf::kVectorBytes / static_cast<int>(sizeof(float))>;
-  return {Own::all, sizeof Own::all / sizeof Own::all[0]};
+  return {Own::all, kSet.count};
 }
 
 }  // namespace bf_aot::engine

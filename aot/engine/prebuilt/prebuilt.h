@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "planner/plan/kernel_kind.h"
+#include "planner/plan/prebuilt.h"
 #include "planner/plan/routine.h"
 
 // What is built with bf-aot for each instruction set: the runtime's routines and the kernels of
@@ -38,14 +38,6 @@ struct KernelExtents {
   std::int32_t lines;  // of forward lines
 };
 
-// Which code a kernel needs.
-struct KernelVariant {
-  KernelKind kind;
-  int rows;   // backward: of all boxes
-  int boxes;  // side by side in lanes; 1: lanes are outputs or rows
-  bool wide, plain, live_out, live_in, relu, residual, head;
-  bool operator==(const KernelVariant&) const = default;
-};
 struct PrebuiltKernel {
   KernelVariant variant;
   Thunk call;

@@ -1,3 +1,6 @@
+#include <cstddef>
+#include <utility>
+
 #include "aot/engine/prebuilt/any.h"
 #include "aot/engine/prebuilt/tables.h"
 #include "aot/engine/prebuilt/thunk.h"
@@ -161,37 +164,28 @@ constexpr Span<PrebuiltRoutine> span_of(const PrebuiltRoutine (&some)[kCount]) {
   return {some, kCount};
 }
 
-// Rows are whole vectors of what is summed, up to four, and boxes fill a vector: see
-// LoweringPlanner::row_tile() and BatchPlan.
-template <int kLanes>
-struct OfLanes {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      span_of(kPlain),          span_of(OfRows<4>::all),  span_of(OfRows<8>::all),
-      span_of(OfRows<16>::all), span_of(OfRows<32>::all), span_of(OfBoxes<kLanes>::all)};
+constexpr int kLanes = bf::kVectorBytes / static_cast<int>(sizeof(float));
+constexpr PrebuiltRowSet kSet = prebuilt_routine_rows(kLanes);
+
+// Those that need nothing, those of boxes, and those of each number of rows. Scalar code has no
+// boxes side by side.
+template <int kBoxes, typename Places>
+struct Table;
+template <int kBoxes, std::size_t... kPlace>
+struct Table<kBoxes, std::index_sequence<kPlace...>> {
+  static constexpr Span<PrebuiltRoutine> all[] = {span_of(kPlain), span_of(OfBoxes<kBoxes>::all),
+                                                  span_of(OfRows<kSet.rows[kPlace]>::all)...};
 };
-template <>
-struct OfLanes<16> {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      span_of(kPlain), span_of(OfRows<8>::all), span_of(OfRows<16>::all), span_of(OfRows<32>::all),
-      span_of(OfBoxes<16>::all)};
+template <std::size_t... kPlace>
+struct Table<1, std::index_sequence<kPlace...>> {
+  static constexpr Span<PrebuiltRoutine> all[] = {span_of(kPlain),
+                                                  span_of(OfRows<kSet.rows[kPlace]>::all)...};
 };
-template <>
-struct OfLanes<4> {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      span_of(kPlain), span_of(OfRows<4>::all), span_of(OfRows<8>::all), span_of(OfRows<16>::all),
-      span_of(OfBoxes<4>::all)};
-};
-// Scalar code: both signs of a neuron or some, and no boxes side by side.
-template <>
-struct OfLanes<1> {
-  [[maybe_unused]] static constexpr Span<PrebuiltRoutine> all[] = {
-      span_of(kPlain), span_of(OfRows<4>::all), span_of(OfRows<8>::all)};
-};
+using Own = Table<prebuilt_boxes(kLanes), std::make_index_sequence<kSet.count>>;
 
 }  // namespace
 
 Span<Span<PrebuiltRoutine>> BF_PREBUILT_NAME(routines_, BF_PREBUILT)() {
-  using Own = OfLanes<bf::kVectorBytes / static_cast<int>(sizeof(float))>;
   return {Own::all, sizeof Own::all / sizeof Own::all[0]};
 }
 

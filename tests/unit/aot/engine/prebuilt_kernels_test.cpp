@@ -7,29 +7,25 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "aot/engine/prebuilt/prebuilt.h"
+#include "aot/prebuilt_levels.h"
 #include "bf/contract/tables.h"
 #include "bf/core/live_neurons.h"
 #include "tests/seed.h"
+#include "tests/soundness/exact_code.h"
 
 // The kernels of each instruction set that runs here, against sums in the documented order. What
 // contraction does not change: bits of sums of small integers. Without contraction: all bits.
 
 namespace bf_aot::engine {
 
-Span<PrebuiltKernel> kernels_exact();
-#if defined(__x86_64__)
-Span<PrebuiltKernel> kernels_x86_64();
-Span<PrebuiltKernel> kernels_x86_64_v3();
-Span<PrebuiltKernel> kernels_x86_64_v4();
-#elif defined(__aarch64__)
-Span<PrebuiltKernel> kernels_aarch64();
-#else
-Span<PrebuiltKernel> kernels_generic();
-#endif
+#define BF_DECLARE(name, target) Span<PrebuiltKernel> kernels_##name();
+BF_FOR_EACH_PREBUILT(BF_DECLARE)
+#undef BF_DECLARE
 
 namespace {
 
@@ -458,28 +454,38 @@ void check(const char* target, const Span<PrebuiltKernel>& kernels, bool integer
     }
 }
 
+bool runs_here(std::string_view level) {
+#define BF_IS(name, target) \
+  if (level == target) return true;
+  BF_FOR_EACH_EXACT(BF_IS)
+#undef BF_IS
+  return false;
+}
+
 TEST(PrebuiltKernels, SumIntegersExactly) {
-#if defined(__x86_64__)
-  check("x86-64", kernels_x86_64(), true);
-  if (__builtin_cpu_supports("x86-64-v3")) check("x86-64-v3", kernels_x86_64_v3(), true);
-  if (__builtin_cpu_supports("x86-64-v4")) check("x86-64-v4", kernels_x86_64_v4(), true);
-#elif defined(__aarch64__)
-  check("aarch64", kernels_aarch64(), true);
-#else
-  check("generic", kernels_generic(), true);
-#endif
+#define BF_CHECK_ONE(name, target) \
+  if (runs_here(target)) check(target, kernels_##name(), true);
+  BF_FOR_EACH_PREBUILT(BF_CHECK_ONE)
+#undef BF_CHECK_ONE
 }
 
 TEST(PrebuiltKernels, SumInTheOrderOfPrintedOnes) {
-  check("exact", kernels_exact(), false);
+#define BF_CHECK_ONE(name, target) check(target, kernels_##name(), false);
+  BF_FOR_EACH_EXACT(BF_CHECK_ONE)
+#undef BF_CHECK_ONE
 }
 
-TEST(PrebuiltKernels, AreListedOnce) {
-  const Span<PrebuiltKernel> kernels = kernels_exact();
+void expect_distinct(const Span<PrebuiltKernel>& kernels) {
   for (std::size_t i = 0; i < kernels.count; ++i)
     for (std::size_t k = 0; k < i; ++k)
       EXPECT_FALSE(kernels.first[i].variant == kernels.first[k].variant)
           << to_string(kernels.first[i].variant);
+}
+
+TEST(PrebuiltKernels, AreListedOnce) {
+#define BF_CHECK_ONE(name, target) expect_distinct(kernels_##name());
+  BF_FOR_EACH_PREBUILT(BF_CHECK_ONE)
+#undef BF_CHECK_ONE
 }
 
 }  // namespace
