@@ -12,10 +12,10 @@ PROPERTIES = MODELS / "properties"
 HOLDS = PROPERTIES / "tiny_holds.vnnlib"
 VIOLATED = PROPERTIES / "tiny_violated.vnnlib"
 SCHEMA = Schema(SOURCE / "docs/reference/json-schema.json")
-# Two equations: no double meets them by chance, and bounds do not exclude them.
+# (0.3, 0.1) alone violates it, which is no double: no bounds exclude it.
 SLOW = """(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)
 (assert (>= X_0 -1))(assert (<= X_0 1))(assert (>= X_1 -1))(assert (<= X_1 1))
-(assert (= Y_0 (* 3 Y_1)))(assert (= Y_1 (- 1.2345)))
+(assert (= Y_0 (- 0.85)))(assert (= Y_1 (- 0.6875)))
 """
 
 

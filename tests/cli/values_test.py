@@ -108,8 +108,7 @@ class Numbers(Case):
         self.run_tool(*verify, "--timeout", "1e6", "--search", "1/2")
 
     def test_the_gate_is_exact(self):
-        lines = ["a,b,label"] + ["0.1,0.2,0", "0.1,0.2,0", "0.1,0.2,0", "0.1,0.2,1"]
-        self.write("x.csv", "\n".join(lines) + "\n")
+        self.write("x.csv", "a,b,label\n" + "0.1,0.2,1\n" * 3 + "0.1,0.2,0\n")
         command = ("certify", TINY, "--data", "x.csv", "--eps", "0")
         self.assertEqual(self.run_json(*command)["radii"][0]["certified_accuracy"], 0.75)
         for least, code in (("0.75", 0), ("3/4", 0), ("0.7499999999999999999", 0),
