@@ -72,8 +72,8 @@ std::string name_among(std::string_view text, const std::vector<std::string>& na
 }
 
 double nearest(const vnnlib::Number& number) {
-  if (number.is_double() || !std::isfinite(number.above)) return number.below;
-  if (!std::isfinite(number.below)) return number.above;
+  if (number.is_double() || !std::isfinite(number.below)) return number.below;
+  if (!std::isfinite(number.above)) return number.above;
   const mpq_class exact = vnnlib::exact(number);
   return exact - mpq_class(number.below) <= mpq_class(number.above) - exact ? number.below
                                                                             : number.above;
