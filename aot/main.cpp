@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "aot/cli/commands.h"
 #include "aot/host/interrupt.h"
+#include "aot/options/errors.h"
 #include "aot/options/help.h"
 #include "aot/terminal/terminal.h"
 #include "frontend/diagnostic.h"
@@ -34,7 +36,10 @@ int dispatch(int argc, char** argv) {
     fmt::print("{}", first_screen());
     return 2;
   }
-  const Command* const named = find_command(argv[1]);
+  const std::string_view first = argv[1];
+  if (first == "--help" || first == "-h" || first == "--help-all")
+    fmt::print("{}\n", first_screen());
+  const Command* const named = find_command(first);
   if (named == nullptr)
     if (const std::string meant = misspelt_command(argv[1]); !meant.empty()) {
       fmt::print(stderr, "{} there is no command '{}'; did you mean {}?\n",
@@ -47,13 +52,8 @@ int dispatch(int argc, char** argv) {
   return command.run(call);
 }
 
-void print_errors(const bf_aot::CompileError& error) {
-  const Style red(Style::kError, Stream::kErrors);
-  for (const bf_aot::Diagnostic& diagnostic : error.diagnostics()) {
-    const std::string text = with_documents(bf_aot::to_string(diagnostic));
-    const std::size_t head = text.find(':') + 1;
-    fmt::print(stderr, "{}{}", red(text.substr(0, head)), text.substr(head));
-  }
+void explain_errors(const bf_aot::CompileError& error) {
+  print_errors(error.diagnostics());
   if (shows_progress())
     fmt::print(stderr, "{} explains each code\n", document("reference/diagnostics.md"));
 }
@@ -65,12 +65,12 @@ int main(int argc, char** argv) {
   try {
     return dispatch(argc, argv);
   } catch (const bf_aot::CompileError& error) {
-    print_errors(error);
+    explain_errors(error);
     return 1;
   } catch (const Interrupted& interrupted) {
     return 128 + interrupted.signal;
   } catch (const std::bad_alloc&) {
-    std::fputs("error BF3000: not enough memory\n", stderr);
+    print_errors(std::vector<bf_aot::Diagnostic>{{"BF3000", "", "not enough memory", ""}});
     return 1;
   }
 }

@@ -31,7 +31,7 @@ struct CertifyQuestion {
   std::optional<vnnlib::Number> within;                // kWithin
   std::optional<LinearSpec> rows;                      // kRows, kSlopes
   std::optional<SlopeQuestion> slopes;                 // kSlopes
-  std::vector<double> thresholds;
+  std::vector<Threshold> thresholds;
   api::CertifyOptions options;
 };
 

@@ -57,7 +57,7 @@ std::string bars(const Tally& tally) {
 constexpr char kLegend[] =
     "<ul class=\"legend\"><li><i class=\"certified\"></i>certified</li><li><i "
     "class=\"unknown\"></i>unknown</li><li><i class=\"falsified\"></i>falsified</li><li><i "
-    "class=\"wrong\"></i>wrong at the sample itself</li></ul>\n";
+    "class=\"wrong\"></i>wrong at the sample itself, or a tie</li></ul>\n";
 
 std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
   std::string text = kLegend;
@@ -74,8 +74,7 @@ std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
         escape(radius_text(run, i)), bars(all[i]), all[i].certified, all[i].unknown,
         all[i].falsified, all[i].wrong, percent(all[i].certified_accuracy()));
     if (!run.thresholds.empty())
-      text += fmt::format("<td class=\"r\">{}</td><td>{}</td>",
-                          percent(run.thresholds[run.thresholds.size() == 1 ? 0 : i]),
+      text += fmt::format("<td class=\"r\">{}</td><td>{}</td>", escape(threshold_of(run, i).text),
                           passes(run, i, all[i]) ? "<span class=\"good\">passed</span>"
                                                  : "<span class=\"bad\">failed</span>");
     text += "</tr>\n";
@@ -88,7 +87,7 @@ std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
 std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
   constexpr double kWidth = 620, kHeight = 260, kLeft = 48, kRight = 150, kTop = 14, kBottom = 40;
   std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(std::stod(run.radii[i]), i);
+  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(radius_value(run, i), i);
   std::sort(order.begin(), order.end());
   const double most = order.back().first, least = order.front().first;
   if (!(most > least)) return {};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "aot/report/html.h"
+#include "frontend/vnnlib/numbers.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -11,12 +12,19 @@ double share(std::size_t part, std::size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// Another class's output equals the label's at the sample, where it is the largest.
+bool is_tie(const CertifyRun& run, const SampleResult& result) {
+  return run.task == CertifyTask::kClasses && result.robustness == api::Robustness::kWrong &&
+         result.margin == 0;
+}
+
 std::string open_samples(const CertifyRun& run, std::size_t radius) {
   std::string text;
   for (const SampleResult& result : run.results)
     if (result.radius == radius && result.robustness != api::Robustness::kCertified)
-      text += fmt::format("sample {}: {}, margin {:.4g}\n", run.names[result.sample],
-                          to_string(result.robustness), result.margin);
+      text += fmt::format("sample {}: {}{}, margin {:.4g}\n", run.names[result.sample],
+                          to_string(result.robustness), is_tie(run, result) ? " (a tie)" : "",
+                          result.margin);
   return text;
 }
 
@@ -49,7 +57,10 @@ double Tally::clean_accuracy() const {
 
 std::vector<Tally> tallies(const CertifyRun& run) {
   std::vector<Tally> all(run.radii.size());
-  for (const SampleResult& result : run.results) all[result.radius].add(result.robustness);
+  for (const SampleResult& result : run.results) {
+    all[result.radius].add(result.robustness);
+    if (is_tie(run, result)) ++all[result.radius].ties;
+  }
   return all;
 }
 
@@ -61,10 +72,18 @@ std::vector<Tally> class_tallies(const CertifyRun& run, std::size_t radius) {
   return all;
 }
 
+double radius_value(const CertifyRun& run, std::size_t radius) {
+  const auto value = vnnlib::read_exact_text(run.radii[radius]);
+  return value ? vnnlib::round_to_double(*value).value : 0;
+}
+
+const Threshold& threshold_of(const CertifyRun& run, std::size_t radius) {
+  return run.thresholds[run.thresholds.size() == 1 ? 0 : radius];
+}
+
 bool passes(const CertifyRun& run, std::size_t radius, const Tally& tally) {
   if (run.thresholds.empty()) return true;
-  const double least = run.thresholds[run.thresholds.size() == 1 ? 0 : radius];
-  return tally.certified_accuracy() >= least;
+  return mpq_class(tally.certified) >= threshold_of(run, radius).least * tally.count();
 }
 
 std::string junit_text(const CertifyRun& run) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gmpxx.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -28,6 +30,12 @@ struct SampleResult {
   std::vector<double> counterexample;
 };
 
+// A least certified accuracy: as typed, and the number itself.
+struct Threshold {
+  std::string text;
+  mpq_class least;
+};
+
 // What the results are of; for tables and pages.
 struct CertifyRun {
   std::string model, data;  // file names
@@ -37,7 +45,7 @@ struct CertifyRun {
   bool decide = false;
   std::size_t outputs = 0;            // of the model: classes of kClasses
   std::vector<std::string> radii;     // as typed; one empty text where the data have boxes
-  std::vector<double> thresholds;     // least certified accuracy of each radius, or empty
+  std::vector<Threshold> thresholds;  // of all radii, or of each; or empty
   std::size_t first = 0;              // index in the data of the first sample
   std::vector<std::string> names;     // of the samples
   std::vector<double> labels;         // of the samples; or empty
@@ -49,6 +57,8 @@ struct CertifyRun {
 // Samples by what is known of them.
 struct Tally {
   std::size_t certified = 0, falsified = 0, unknown = 0, wrong = 0;
+  // Of the wrong: another class's output equals the label's, which is the largest, at the sample.
+  std::size_t ties = 0;
 
   void add(api::Robustness robustness);
   std::size_t count() const { return certified + falsified + unknown + wrong; }
@@ -61,6 +71,12 @@ struct Tally {
 std::vector<Tally> tallies(const CertifyRun& run);
 // By class of the label, of one radius.
 std::vector<Tally> class_tallies(const CertifyRun& run, std::size_t radius);
+
+// The radius of boxes as a double; 0 where the data have boxes.
+double radius_value(const CertifyRun& run, std::size_t radius);
+
+// What is asked of a radius, where there are thresholds.
+const Threshold& threshold_of(const CertifyRun& run, std::size_t radius);
 
 // Whether the radius has the certified accuracy that is asked for.
 bool passes(const CertifyRun& run, std::size_t radius, const Tally& tally);

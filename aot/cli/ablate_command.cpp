@@ -14,6 +14,7 @@
 #include "aot/host/progress.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
+#include "aot/options/values.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 #include "runtime/bf.h"
@@ -72,7 +73,7 @@ void add_options(CLI::App& app, AblateArguments& arguments) {
       ->excludes(property)
       ->excludes(golden);
   app.add_option("--boxes", arguments.most_boxes, "most boxes taken from a file")
-      ->check(CLI::Range(1, 100000))
+      ->transform(whole(1, 100000))
       ->capture_default_str()
       ->type_name("N");
   app.add_option("--out", arguments.out, "folder for what is found; made when it is missing")
@@ -84,10 +85,10 @@ void add_options(CLI::App& app, AblateArguments& arguments) {
       ->type_name("FILE");
   app.add_option("--repeat", arguments.run.repeat,
                  "number of time measurements per box (default: for about 0.3 seconds)")
-      ->check(CLI::Range(1, 1 << 24))
+      ->transform(whole(1, 1 << 24))
       ->type_name("N");
   app.add_option("--timeout", arguments.run.timeout, "most seconds of one run (default: no limit)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->transform(number("0", "1e6"))
       ->type_name("S");
   app.add_flag("--fresh", arguments.fresh, "run all again: keep no row of an earlier run");
   set_help(app, {kAblateExamples, kAblateNotes, "reference/ablation.md"});

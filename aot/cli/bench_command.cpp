@@ -18,6 +18,7 @@
 #include "aot/options/box_options.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
@@ -66,20 +67,20 @@ void add_options(CLI::App& app, BenchArguments& arguments) {
          "--compare", arguments.compare,
          "also time these lowerings: prebuilt, vector, tuned (needs --tuning-log), generic, "
          "reference; separated by commas (default: prebuilt, where bf-aot has code for --target)")
-      ->check(CLI::IsMember({"prebuilt", "vector", "tuned", "generic", "reference"}))
+      ->transform(one_of({"prebuilt", "vector", "tuned", "generic", "reference"}))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST");
   app.add_option("--peer", arguments.peers, "also time this program on the same box")
       ->type_name("COMMAND");
   app.add_option("--warm-up", arguments.limits.warm_up, "calls before the first measurement")
-      ->check(CLI::Range(0, 1 << 20))
+      ->transform(whole(0, 1 << 20))
       ->capture_default_str();
   app.add_option("--repeats", arguments.limits.repeats,
                  "measurements of each strategy (default: for --seconds)")
-      ->check(CLI::Range(1, 1 << 24));
+      ->transform(whole(1, 1 << 24));
   app.add_option("--seconds", arguments.limits.seconds, "of measurements of each strategy")
-      ->check(CLI::Range(0.001, 3600.0))
+      ->transform(number("0.001", "3600"))
       ->capture_default_str();
   app.add_flag("--no-kernels", arguments.no_kernels, "do not measure where the time goes");
   app.add_flag("--json", arguments.json, "print one JSON object");

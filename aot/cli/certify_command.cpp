@@ -20,6 +20,7 @@
 #include "aot/options/help.h"
 #include "aot/options/library_options.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "aot/terminal/terminal.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -51,12 +52,13 @@ struct CertifyArguments {
   std::vector<std::string> eps, box_columns, clip, mean, deviation;
   std::string scale, layout = "auto", within, rows, min_slope;
   std::vector<std::size_t> increasing, decreasing;
-  std::vector<double> thresholds;
+  std::vector<std::string> thresholds;
   std::string method = "crown", semantics = "real", norm = "linf";
   int iterations = 20;
   int jobs = 0;
   int batch = 8;
-  std::size_t first = 0, count = 0;
+  std::size_t first = 0;
+  std::optional<std::size_t> count;
   bool decide = false, flush_to_zero = false;
   double decide_seconds = 5;
   std::string csv, junit, html, counterexamples;
@@ -78,31 +80,35 @@ void add_options(CLI::App& app, CertifyArguments& a) {
                  "array or column with the labels (default: y, label)")
       ->type_name("NAME")
       ->group("Data");
-  app.add_option("--box-columns", a.box_columns,
-                 "boxes from the data in place of --eps: arrays, or prefixes of columns, with "
-                 "their lower and upper ends")
-      ->delimiter(',')
-      ->expected(2)
+  app.add_option(
+         "--sample-name", a.files.sample_name,
+         "array of an .npz with the samples (default: x, images, data, inputs, else x_test, "
+         "else x_train, with the labels of the same kind)")
+      ->type_name("NAME")
+      ->group("Data");
+  takes_pair(app.add_option("--box-columns", a.box_columns,
+                            "boxes from the data in place of --eps: arrays, or prefixes of "
+                            "columns, with their lower and upper ends"))
       ->type_name("LOWER,UPPER")
       ->group("Data");
   app.add_option("--first", a.first, "index of the first sample that is taken")
+      ->transform(whole(0))
       ->capture_default_str()
       ->type_name("N")
       ->group("Data");
   app.add_option("--count", a.count, "how many are taken (default: all)")
+      ->transform(whole(1))
       ->type_name("N")
       ->group("Data");
   app.add_option("--layout", a.layout,
                  "of samples in arrays: chw, hwc (channels last), or auto: as the model's input")
-      ->check(CLI::IsMember({"auto", "chw", "hwc"}))
+      ->transform(one_of({"auto", "chw", "hwc"}))
       ->capture_default_str()
       ->group("Data");
   app.add_option("--scale", a.scale, "numbers of the data are divided by this first")
       ->type_name("X")
       ->group("Data");
-  app.add_option("--clip", a.clip, "valid range of inputs, at which boxes are cut")
-      ->delimiter(',')
-      ->expected(2)
+  takes_pair(app.add_option("--clip", a.clip, "valid range of inputs, at which boxes are cut"))
       ->type_name("LO,HI")
       ->group("Data");
   app.add_option("--mean", a.mean,
@@ -122,7 +128,7 @@ void add_options(CLI::App& app, CertifyArguments& a) {
       ->group("Question");
   app.add_option("--norm", a.norm,
                  "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)")
-      ->check(CLI::IsMember({"linf", "l2", "l1"}))
+      ->transform(one_of({"linf", "l2", "l1"}))
       ->capture_default_str()
       ->group("Question");
   app.add_option("--within", a.within,
@@ -136,11 +142,13 @@ void add_options(CLI::App& app, CertifyArguments& a) {
       ->group("Question");
   app.add_option("--increasing", a.increasing,
                  "inputs, counted from 0, with which no output (or row C y of --rows) may fall")
+      ->transform(whole(0))
       ->delimiter(',')
       ->type_name("LIST")
       ->excludes("--within")
       ->group("Question");
   app.add_option("--decreasing", a.decreasing, "inputs with which none may rise")
+      ->transform(whole(0))
       ->delimiter(',')
       ->type_name("LIST")
       ->excludes("--within")
@@ -153,22 +161,21 @@ void add_options(CLI::App& app, CertifyArguments& a) {
   app.add_option("--min-certified", a.thresholds,
                  "least certified accuracy, 0 to 1: of all radii, or of each")
       ->delimiter(',')
-      ->check(CLI::Range(0.0, 1.0))
       ->type_name("LIST")
       ->group("Question");
 
   app.add_option("-m,--method", a.method, "ibp, crown-ibp, crown, alpha-crown, forward")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
       ->capture_default_str()
       ->group("Work");
   app.add_option("--iterations", a.iterations, "of alpha-crown")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole(1, 1000))
       ->capture_default_str()
       ->group("Work");
   app.add_option("--semantics", a.semantics,
                  "what bounds hold for: real; float32, every evaluation in float32; or "
                  "float32-exact, the evaluation of this program")
-      ->check(CLI::IsMember({"real", "float32", "float32-exact"}))
+      ->transform(one_of({"real", "float32", "float32-exact"}))
       ->capture_default_str()
       ->group("Work");
   app.add_flag("--flush-to-zero", a.flush_to_zero,
@@ -180,12 +187,12 @@ void add_options(CLI::App& app, CertifyArguments& a) {
       ->excludes("--decreasing")
       ->group("Work");
   app.add_option("--decide-seconds", a.decide_seconds, "most, for each sample and radius")
-      ->check(CLI::Range(0.001, 1e6))
+      ->transform(number("0.001", "1e6"))
       ->capture_default_str()
       ->type_name("S")
       ->group("Work");
   app.add_option("-j,--jobs", a.jobs, "threads (default: as many as there are cores)")
-      ->check(CLI::Range(1, 256))
+      ->transform(whole(1, 256))
       ->type_name("N")
       ->group("Work");
 
@@ -210,10 +217,9 @@ void add_options(CLI::App& app, CertifyArguments& a) {
 
 // A decimal of an option. Throws: BF3013.
 vnnlib::Number decimal(const std::string& text, const char* option, bool positive) {
-  vnnlib::Number number;
-  if (vnnlib::parse_number(text, number) != vnnlib::NumberError::kNone ||
-      !std::isfinite(number.below) || !std::isfinite(number.above))
-    fail("BF3013", option, fmt::format("'{}' is no decimal number", printable(text)));
+  const vnnlib::Number number = exact_number(text, option);
+  if (!std::isfinite(number.below) || !std::isfinite(number.above))
+    fail("BF3013", option, fmt::format("{} is beyond the range of doubles", printable(text)));
   if (positive && !(number.below > 0))
     fail("BF3013", option, fmt::format("{} is not positive", printable(text)));
   return number;
@@ -224,6 +230,19 @@ std::vector<vnnlib::Number> decimals(const std::vector<std::string>& texts, cons
   std::vector<vnnlib::Number> numbers;
   for (const std::string& text : texts) numbers.push_back(decimal(text, option, positive));
   return numbers;
+}
+
+// Certified accuracies as they are written. Throws: BF3013.
+std::vector<Threshold> thresholds_of(const std::vector<std::string>& texts) {
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : texts) {
+    const mpq_class least = vnnlib::exact(exact_number(text, "--min-certified"));
+    if (least < 0 || least > 1)
+      fail("BF3013", "--min-certified", fmt::format("{} is not from 0 to 1", printable(text)),
+           "write 90 % as 0.9");
+    thresholds.push_back({text, least});
+  }
+  return thresholds;
 }
 
 // The texts of `a` must stay as long as what is returned.
@@ -264,9 +283,9 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   if (a.thresholds.size() > 1 && a.thresholds.size() != a.eps.size())
     fail("BF3013", "--min-certified",
          fmt::format("{} accuracies for {} radii", a.thresholds.size(), a.eps.size()));
-  question.thresholds = a.thresholds;
+  question.thresholds = thresholds_of(a.thresholds);
   question.first = a.first;
-  question.count = a.count;
+  question.count = a.count.value_or(0);
   question.options.bounds.method = library_method(a.method);
   if (a.norm != "linf") {
     question.options.bounds.norm = a.norm == "l2" ? api::Norm::kL2 : api::Norm::kL1;
@@ -301,6 +320,7 @@ nlohmann::ordered_json to_json(const CertifyRun& run) {
     radius["falsified"] = all[i].falsified;
     radius["unknown"] = all[i].unknown;
     radius["wrong"] = all[i].wrong;
+    radius["ties"] = all[i].ties;
     radius["certified_accuracy"] = all[i].certified_accuracy();
     radius["passed"] = passes(run, i, all[i]);
     json["radii"].push_back(radius);
@@ -321,9 +341,11 @@ void print(const CertifyRun& run) {
                run.thresholds.empty() ? ""
                : passes(run, i, tally)
                    ? "  passed"
-                   : fmt::format("  failed: at least {:.2f} % is asked for",
-                                 100 * run.thresholds[run.thresholds.size() == 1 ? 0 : i]));
+                   : fmt::format("  failed: at least {} is asked for", threshold_of(run, i).text));
   }
+  if (all[0].ties > 0)
+    fmt::print("{} of the wrong are ties: another output equals the label's at the sample\n",
+               all[0].ties);
   fmt::print("\nmodel    {}, {}{}{}\n", run.model, run.method,
              run.norm.empty() ? "" : ", balls in " + run.norm,
              run.decide ? ", then splitting and search" : "");
@@ -345,8 +367,7 @@ void write_counterexamples(const std::string& path, const CertifyRun& run,
     x.values.insert(x.values.end(), result.counterexample.begin(), result.counterexample.end());
     sample.values.push_back(static_cast<double>(run.first + result.sample));
     label.values.push_back(run.labels[result.sample]);
-    eps.values.push_back(run.radii[result.radius].empty() ? 0
-                                                          : std::stod(run.radii[result.radius]));
+    eps.values.push_back(radius_value(run, result.radius));
   }
   const auto count = static_cast<std::int64_t>(sample.values.size());
   x.shape = input_shape;

@@ -14,6 +14,7 @@
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
 #include "planner/reference/executor.h"
@@ -205,23 +206,23 @@ void add_options(CLI::App& app, CheckArguments& arguments) {
       ->type_name("FILE");
   app.add_option("-m,--method", arguments.methods,
                  "ibp, crown-ibp, crown or alpha-crown; may be repeated (default: the first three)")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown"}))
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown"}))
       ->allow_extra_args(false)
       ->group(kMethodGroup);
   app.add_option("--tolerance", arguments.tolerances.max_ratio, "largest ratio of widths")
-      ->check(CLI::PositiveNumber)
+      ->transform(positive_number("1e9"))
       ->capture_default_str();
   app.add_option("--mean-tolerance", arguments.tolerances.mean_ratio,
                  "largest mean ratio over a box")
-      ->check(CLI::PositiveNumber)
+      ->transform(positive_number("1e9"))
       ->capture_default_str();
   app.add_option("--point-tolerance", arguments.tolerances.point,
                  "largest excess width where the golden width is within float32 rounding, relative "
                  "to the largest golden bound of the box")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(number("0", "1e9"))
       ->capture_default_str();
   app.add_option("--samples", arguments.samples, "sampled points per box, besides the centre")
-      ->check(CLI::Range(0, 1 << 24))
+      ->transform(whole(0, 1 << 24))
       ->capture_default_str();
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kCheckExamples, kCheckNotes, "reference/cli.md"});

@@ -16,6 +16,7 @@
 #include "aot/host/library.h"
 #include "aot/host/process.h"
 #include "aot/options/help.h"
+#include "aot/options/values.h"
 #include "aot/terminal/terminal.h"
 #include "frontend/diagnostic.h"
 #include "runtime/bf/core/rounding.h"
@@ -164,7 +165,7 @@ int doctor_command(const Call& call) {
   bool json = false;
   CLI::App app("Says what is there and what is missing on this machine.", call.arguments[0]);
   app.add_option("--target", target, "a machine that code will be made for: its tools are needed")
-      ->check(CLI::IsMember(target_names()));
+      ->transform(one_of(target_names()));
   app.add_flag("--json", json, "print one JSON object");
   set_help(app, {kDoctorExamples, kDoctorNotes, "reference/cli.md"});
   if (const auto code = parse(app, call)) return *code;

@@ -7,6 +7,7 @@
 #include "aot/cli/commands.h"
 #include "aot/cli/manual.h"
 #include "aot/options/help.h"
+#include "aot/options/values.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -24,7 +25,7 @@ int help_command(const Call& call) {
   bool all = false, manual = false;
   CLI::App app("Prints what a command does, and its options.", call.arguments[0]);
   app.add_option("COMMAND", name, "which one; none: lists them")
-      ->check(CLI::IsMember(command_names()));
+      ->transform(one_of(command_names()));
   app.add_flag("--all", all, "with the options of the planner");
   app.add_flag("--man", manual, "as a manual page, for man and mandoc");
   set_help(app,
@@ -46,7 +47,7 @@ int help_command(const Call& call) {
 int completion_command(const Call& call) {
   std::string shell;
   CLI::App app("Prints a script that completes bf-aot's commands and options.", call.arguments[0]);
-  app.add_option("SHELL", shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  app.add_option("SHELL", shell, "bash or zsh")->required()->transform(one_of({"bash", "zsh"}));
   set_help(app, {"source <(bf-aot completion bash)\n"
                  "bf-aot completion zsh > ~/.zfunc/_bf-aot",
                  "The Debian package installs both scripts.", "reference/cli.md"});

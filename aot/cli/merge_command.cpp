@@ -9,6 +9,7 @@
 #include "aot/cli/commands.h"
 #include "aot/decide/verdict_report.h"
 #include "aot/decide/witness.h"
+#include "aot/host/files.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/parts/question.h"
@@ -46,7 +47,8 @@ std::optional<Witness> proven(const NamedTreeFile& part) {
   const std::optional<Sampler> ordered =
       ordered_network(network, property, semantics_of(arguments, property) == Semantics::kReal);
   const WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
-  return check.prove(witness.property_case, witness.x);
+  const std::optional<Witness> found = check.prove(witness.property_case, witness.x);
+  return found ? std::optional(check.shortened(*found)) : std::nullopt;
 }
 
 struct Merged {
@@ -86,7 +88,7 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
   }
   fmt::print("{}\n", word(merged.answer, Wording::kPlain));
   if (merged.witness)
-    fmt::print("\n{}\n", plain_text(*merged.witness));
+    fmt::print("\n{}\n", plain_text(*merged.witness, most_lines()));
   else
     fmt::print("\nparts    {}\nsplit    {} nodes and {} points, {} open\n", parts,
                merged.state.nodes, merged.state.points, merged.state.open.size());
@@ -96,15 +98,21 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
 
 int merge_command(const Call& call) {
   std::vector<std::string> files;
+  std::string counterexample;
   bool json = false;
   CLI::App app("Joins the parts of a search into a verdict.", "bf-aot merge");
   app.add_option("PART", files, "files of 'bf-aot verify --part'")->required()->type_name("FILE");
+  app.add_option("--counterexample", counterexample,
+                 "write a counterexample to this file, in the competitions' syntax")
+      ->type_name("FILE");
   app.add_flag("--json", json, "print one JSON object");
   set_help(app, {kMergeExamples, kMergeNotes, "guide/cluster.md"});
   if (const auto code = parse(app, call)) return *code;
   std::vector<NamedTreeFile> parts;
   for (const std::string& file : files) parts.push_back({printable(file), read_tree_file(file)});
   const Merged merged = merge(parts);
+  if (merged.witness && !counterexample.empty())
+    write_file(counterexample, competition_text(*merged.witness));
   print(merged, parts.size(), json);
   return exit_code(merged.answer, Wording::kPlain);
 }

@@ -16,6 +16,7 @@
 #include "aot/measure/profile_networks.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 
@@ -228,7 +229,7 @@ int profile_command(const Call& call) {
                  "JSON files with a box each, one per model (default: every input 0.5 +- 0.01)")
       ->type_name("FILE");
   app.add_option("--method", arguments.methods, "of the models (default: all single ones)")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "auto"}));
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "auto"}));
   app.add_option("--profile", arguments.profile,
                  "to check: a name or a file (default: of this machine)")
       ->type_name("NAME|FILE")

@@ -15,6 +15,7 @@
 #include "aot/options/box_options.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
 #include "planner/reference/executor.h"
@@ -62,7 +63,7 @@ void add_options(CLI::App& app, RunArguments& arguments) {
   add_box_options(app, arguments.box);
   app.add_option("--repeat", arguments.repeat,
                  "number of time measurements (default: for a few milliseconds)")
-      ->check(CLI::Range(1, 1 << 24))
+      ->transform(whole(1, 1 << 24))
       ->type_name("N");
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kRunExamples, kRunNotes, "guide/methods.md"});
@@ -91,9 +92,12 @@ RunResult run_compiled(const RunArguments& arguments, const CompileOptions& opti
   const FloatBox box = box_here(arguments, *result.plan);
   const MadeVerifier made = make_verifier(result.plan, options, compiler_options(arguments.model));
   result.compile_seconds = stopwatch.seconds();
+  if (tells_steps()) tell_step("plan", result.compile_seconds);
 
+  const Stopwatch bounding;
   result.outputs = made.host->bounds(box);
   if (result.plan->spec_rows > 0) result.spec = made.host->spec_bounds(box);
+  if (tells_steps()) tell_step("bound", bounding.seconds());
   result.unstable = count_unstable(*result.plan, *made.host, box);
   result.timing = made.host->time(box, {arguments.repeat, kTimingSeconds, 1, 0});
   return result;

@@ -13,6 +13,7 @@
 #include "aot/options/box_options.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "aot/tune/tune_curve.h"
 #include "aot/tune/tune_log_file.h"
 #include "aot/tune/tune_measure.h"
@@ -55,17 +56,18 @@ void add_options(CLI::App& app, TuneArguments& arguments) {
   add_compiler_options(app, arguments.model);
   app.add_option("--trials", arguments.limits.trials,
                  "schedules to measure of each kernel, those of the log included")
-      ->check(CLI::Range(1, 1 << 20))
+      ->transform(whole(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--seconds", arguments.seconds, "stop after so long (default: when all is done)")
-      ->check(CLI::Range(0.001, 1e9));
+      ->transform(number("0.001", "1e9"));
   app.add_option("--strategy", arguments.strategy,
                  "random: any schedule; annealing: simulated annealing in a cost model that "
                  "learns from the trials; model: no trials, the favourite of the model that the "
                  "log teaches, against the default")
-      ->check(CLI::IsMember({"random", "annealing", "model"}))
+      ->transform(one_of({"random", "annealing", "model"}))
       ->capture_default_str();
   app.add_option("--seed", arguments.limits.seed, "of the search's random numbers")
+      ->transform(whole(0, UINT32_MAX))
       ->capture_default_str();
   app.add_option("--kernel", arguments.kernel, "tune kernels alone whose key contains this")
       ->type_name("TEXT");

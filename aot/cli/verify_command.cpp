@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "aot/options/help.h"
 #include "aot/options/library_options.h"
 #include "aot/options/options.h"
+#include "aot/options/values.h"
 #include "aot/parts/question.h"
 #include "aot/parts/tree_keeper.h"
 #include "aot/terminal/terminal.h"
@@ -87,6 +89,7 @@ void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
           ->group(kInstances);
   instances->needs(results);
   app.add_option("--index", arguments.index, "the only instance that is decided, from 0")
+      ->transform(whole(0))
       ->needs(instances)
       ->type_name("K")
       ->group(kInstances);
@@ -137,7 +140,7 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
   app.add_option("-m,--method", arguments.model.method,
                  "ibp, crown-ibp, crown, alpha-crown, forward; auto: crown, after ibp for many "
                  "cases or large networks")
-      ->check(CLI::IsMember({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
+      ->transform(one_of({"auto", "ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
       ->capture_default_str()
       ->group(kMethodGroup);
   add_compiler_options(app, arguments.model);
@@ -146,23 +149,23 @@ void add_options(CLI::App& app, VerifyArguments& arguments) {
                  "VNN-LIB 2.0: the model of a declared network; MODEL is the query then")
       ->type_name("NAME=FILE");
   app.add_option("--timeout", arguments.timeout, "seconds until the answer is 'timeout'")
-      ->check(CLI::Range(0.0, 1e6))
+      ->transform(number("0", "1e6"))
       ->type_name("S");
   app.add_option("--search", arguments.search,
                  "most seconds to search for a counterexample (default: 5, with --timeout as long "
                  "as that allows)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->transform(number("0", "1e6"))
       ->type_name("S");
   app.add_option("--branch", arguments.branch,
                  "most seconds to split boxes where few inputs vary, else neurons; 0: never "
                  "(default: 20, with "
                  "--timeout as long as that allows)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->transform(number("0", "1e6"))
       ->type_name("S");
   app.add_option("-j,--jobs", arguments.jobs,
                  "threads that split; with --instances instances at once, each in a process "
                  "of its own (default: as many as there are cores)")
-      ->check(CLI::Range(1, 256))
+      ->transform(whole(1, 256))
       ->type_name("N");
   app.add_option("--counterexample", arguments.counterexample,
                  "write a counterexample to this file, in the competitions' syntax")
@@ -202,37 +205,48 @@ void check_network_name(const VerifyArguments& arguments, const Property& proper
                                   : fmt::format("use --network {}=FILE", property.network));
 }
 
-// A line on stderr that counts, when that is a terminal.
+const char* name_of(DecisionPhase phase) {
+  return phase == DecisionPhase::kBound    ? "bound"
+         : phase == DecisionPhase::kSearch ? "search"
+         : phase == DecisionPhase::kSplit  ? "split boxes"
+                                           : "split neurons";
+}
+
+std::string text_of(const DecisionProgress& progress) {
+  const bool counts_nodes =
+      progress.phase == DecisionPhase::kSplit || progress.phase == DecisionPhase::kNeurons;
+  if (!counts_nodes) return fmt::format("{} of {} cases", progress.done, progress.count);
+  return fmt::format("{} {}, {:.4f} % of the cases", progress.nodes,
+                     progress.phase == DecisionPhase::kSplit ? "boxes" : "nodes",
+                     100 * progress.proven);
+}
+
+// A line on stderr that counts, when that is a terminal; with --verbose elsewhere what a step came
+// to, and what it took.
 class Counter {
  public:
-  explicit Counter(const char* what) : what_(what), shown_(shows_progress()) {}
+  explicit Counter(DecisionPhase phase) : what_(name_of(phase)), shown_(shows_progress()) {}
   ~Counter() {
     if (printed_) std::fputc('\n', stderr);
+    if (tells_steps())
+      tell_step(fmt::format("{}: {}", what_, text_of(last_)), stopwatch_.seconds());
   }
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
 
-  void cases(std::size_t done, std::size_t count) {
-    if (is_due()) show(fmt::format("{} of {} cases", done, count));
-  }
-  void nodes(std::uint64_t count, const char* of, double proven) {
-    if (is_due()) show(fmt::format("{} {}, {:.4f} % of the cases", count, of, 100 * proven));
-  }
-
- private:
-  bool is_due() {
+  void show(const DecisionProgress& progress) {
     constexpr double kInterval = 0.2;
-    if (!shown_ || stopwatch_.seconds() < next_) return false;
+    last_ = progress;
+    if (!shown_ || stopwatch_.seconds() < next_) return;
     next_ = stopwatch_.seconds() + kInterval;
-    return true;
-  }
-  void show(const std::string& text) {
-    fmt::print(stderr, "\r\033[K{:<12}{}", what_, text);
+    fmt::print(stderr, "\r\033[K{:<14}{}", what_, text_of(progress));
     std::fflush(stderr);
     printed_ = true;
   }
 
+ private:
   const char* what_;
+  DecisionProgress last_;
   bool shown_;
   bool printed_ = false;
   double next_ = 0.5;
@@ -269,9 +283,98 @@ void keep_tree(TreeKeeper& keeper, DecisionSettings& settings, DecisionCalls& ca
   };
 }
 
+std::vector<std::string> names_of(const std::vector<DecisionMethod>& methods) {
+  std::vector<std::string> names;
+  for (const DecisionMethod& each : methods) names.push_back(each.name());
+  return names;
+}
+
+nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::string& property,
+                               const std::string& semantics, const Outcome& outcome) {
+  nlohmann::ordered_json json;
+  json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
+  json["property"] = property;
+  json["semantics"] = semantics;
+  json["verdict"] = word(outcome.answer, Wording::kPlain);
+  json["methods"] = names_of(outcome.methods);
+  json["cases"] = outcome.cases;
+  json["verified_cases"] = outcome.verified_cases;
+  json["boxes"] = outcome.branched.boxes;
+  json["points"] = outcome.branched.points;
+  json["branch_seconds"] = outcome.branched.seconds;
+  json["neuron_nodes"] = outcome.neurons.nodes;
+  json["neuron_seconds"] = outcome.neurons.seconds;
+  json["decide_seconds"] = outcome.decide_seconds;
+  json["counterexample"] = nullptr;
+  if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
+  json["seconds"] = outcome.seconds;
+  json["compile_seconds"] = outcome.make_seconds;
+  return json;
+}
+
+nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
+                               const Outcome& outcome) {
+  return to_json(arguments, property.file_name,
+                 std::string(to_string(semantics_of(arguments.model, property))), outcome);
+}
+
+// What --timeout prints when it ends the program: the same object as at other ends, with what is
+// known so far.
+class TimeoutReport {
+ public:
+  explicit TimeoutReport(const VerifyArguments& arguments)
+      : arguments_(arguments),
+        property_(printable(std::filesystem::path(arguments.property).filename().string())),
+        semantics_(arguments.model.semantics) {
+    outcome_.answer = Answer::kTimeout;
+    outcome_.seconds = arguments.timeout;
+    write();
+  }
+
+  const char* text() const { return texts_[last_].c_str(); }
+
+  void set_property(const Property& property) {
+    property_ = property.file_name;
+    semantics_ = to_string(semantics_of(arguments_.model, property));
+    outcome_.cases = property.cases.size();
+    write();
+  }
+  void add(const DecisionMethod& method) {
+    outcome_.methods.push_back(method);
+    write();
+  }
+  void show(const DecisionProgress& progress) {
+    if (progress.phase == DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
+    if (progress.phase == DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
+    constexpr double kInterval = 0.1;
+    if (stopwatch_.seconds() < next_) return;
+    next_ = stopwatch_.seconds() + kInterval;
+    write();
+  }
+
+ private:
+  // The signal's handler may print the text before this one: texts take turns.
+  void write() {
+    if (!arguments_.json && !texts_[last_].empty()) return;
+    last_ = (last_ + 1) % texts_.size();
+    texts_[last_] = (arguments_.json ? to_json(arguments_, property_, semantics_, outcome_).dump()
+                                     : word(Answer::kTimeout, arguments_.wording())) +
+                    std::string("\n");
+    set_deadline_text(text());
+  }
+
+  const VerifyArguments& arguments_;
+  std::string property_, semantics_;
+  Outcome outcome_;
+  std::array<std::string, 16> texts_;
+  std::size_t last_ = 0;
+  double next_ = 0;
+  Stopwatch stopwatch_;
+};
+
 // Decides with counters on a terminal, and verifiers as the options ask for.
 Outcome decide_with(const VerifyArguments& arguments, const Property& property, TreeKeeper* keeper,
-                    TreeCompany* company = nullptr) {
+                    TimeoutReport* timeout, TreeCompany* company = nullptr) {
   const Stopwatch stopwatch;
   const Sampler network = network_of(arguments.model, property);
   DecisionSettings settings;
@@ -300,24 +403,21 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
     options.planner.decide = asked.branches;
     options.max_as_relu = asked.max_as_relu;
     if (asked.branches && model.batch == 1) options.planner.batch = kBranchBatch;
+    const Stopwatch planning;
     auto plan = std::make_shared<const Plan>(plan_model(model.model, options));
     MadeVerifier made = make_verifier(plan, options, compiler_options(model));
+    if (tells_steps()) tell_step("plan " + asked.name(), planning.seconds());
+    if (timeout != nullptr) timeout->add(asked);
     return DecisionVerifier{std::move(plan), std::move(made.host)};
   };
   calls.progress = [&](const DecisionProgress& progress) {
     if (phase != progress.phase) {
       counter.reset();
       phase = progress.phase;
-      counter.emplace(*phase == DecisionPhase::kBound    ? "bound"
-                      : *phase == DecisionPhase::kSearch ? "search"
-                                                         : "split");
+      counter.emplace(*phase);
     }
-    if (*phase == DecisionPhase::kSplit)
-      counter->nodes(progress.nodes, "boxes", progress.proven);
-    else if (*phase == DecisionPhase::kNeurons)
-      counter->nodes(progress.nodes, "nodes", progress.proven);
-    else
-      counter->cases(progress.done, progress.count);
+    counter->show(progress);
+    if (timeout != nullptr) timeout->show(progress);
   };
   if (keeper != nullptr) keep_tree(*keeper, settings, calls);
   if (company != nullptr) {
@@ -337,35 +437,6 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
   return outcome;
 }
 
-std::vector<std::string> names_of(const std::vector<DecisionMethod>& methods) {
-  std::vector<std::string> names;
-  for (const DecisionMethod& each : methods) names.push_back(each.name());
-  return names;
-}
-
-nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
-                               const Outcome& outcome) {
-  nlohmann::ordered_json json;
-  json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
-  json["property"] = property.file_name;
-  json["semantics"] = to_string(semantics_of(arguments.model, property));
-  json["verdict"] = word(outcome.answer, Wording::kPlain);
-  json["methods"] = names_of(outcome.methods);
-  json["cases"] = outcome.cases;
-  json["verified_cases"] = outcome.verified_cases;
-  json["boxes"] = outcome.branched.boxes;
-  json["points"] = outcome.branched.points;
-  json["branch_seconds"] = outcome.branched.seconds;
-  json["neuron_nodes"] = outcome.neurons.nodes;
-  json["neuron_seconds"] = outcome.neurons.seconds;
-  json["decide_seconds"] = outcome.decide_seconds;
-  json["counterexample"] = nullptr;
-  if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
-  json["seconds"] = outcome.seconds;
-  json["compile_seconds"] = outcome.make_seconds;
-  return json;
-}
-
 const char* proof_of(const Witness& witness) {
   if (witness.emitted) return "violated for the emitted order";
   return witness.rational ? "proven in rational arithmetic"
@@ -375,8 +446,9 @@ const char* proof_of(const Witness& witness) {
 void print_plain(const Outcome& outcome) {
   fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
   if (outcome.witness)
-    fmt::print("\n{}\nviolates case {}, clause {}: {}\n", plain_text(*outcome.witness),
-               outcome.witness->property_case, outcome.witness->clause, proof_of(*outcome.witness));
+    fmt::print("\n{}\nviolates case {}, clause {}: {}\n",
+               plain_text(*outcome.witness, most_lines()), outcome.witness->property_case,
+               outcome.witness->clause, proof_of(*outcome.witness));
   std::string methods;
   for (const std::string& method : names_of(outcome.methods))
     methods += (methods.empty() ? "" : ", ") + method;
@@ -406,15 +478,6 @@ void print(const VerifyArguments& arguments, const Property& property, const Out
   if (!outcome.witness) return;
   fmt::print("{}", wording == Wording::kStandard ? standard_text(property, *outcome.witness)
                                                  : competition_text(*outcome.witness));
-}
-
-// What a deadline prints, for as long as the program runs.
-const char* timeout_text(const VerifyArguments& arguments) {
-  static std::string text;
-  text = word(Answer::kTimeout, arguments.wording());
-  if (arguments.json) text = R"({"verdict":"timeout","counterexample":null})";
-  text += "\n";
-  return text.c_str();
 }
 
 // Throws: BF3020 where nothing would be split.
@@ -458,11 +521,14 @@ int print_part(const VerifyArguments& arguments, const TreeKeeper& keeper, const
   return closed ? 0 : exit_code(outcome.answer, Wording::kPlain);
 }
 
-int run(const VerifyArguments& arguments) {
+int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
+  const Stopwatch reading;
   const Property property = read_property(arguments.property);
+  if (tells_steps()) tell_step("read the property", reading.seconds());
+  timeout.set_property(property);
   check_network_name(arguments, property);
   const std::unique_ptr<TreeKeeper> keeper = make_keeper(arguments, property);
-  const Outcome outcome = decide_with(arguments, property, keeper.get());
+  const Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
   set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
     write_file(arguments.counterexample, competition_text(*outcome.witness));
@@ -539,7 +605,7 @@ int run_together(VerifyArguments& arguments, TreeCompany& company) {
   check_network_name(arguments, property);
   expect_splits(arguments);
   const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
-  Outcome outcome = decide_with(arguments, property, keeper.get(), &company);
+  Outcome outcome = decide_with(arguments, property, keeper.get(), nullptr, &company);
   if (!company.is_first()) return 0;
   if (outcome.answer == Answer::kUnknown && arguments.timeout > 0)
     outcome.answer = Answer::kTimeout;
@@ -582,13 +648,17 @@ int verify_command(const Call& call) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
   const int late = exit_code(Answer::kTimeout, arguments.wording());
-  const char* const text = timeout_text(arguments);
-  if (arguments.timeout > 0) set_deadline(arguments.timeout, text, late);
+  // For as long as the program: a deadline may print it while this function is left.
+  static std::optional<VerifyArguments> kept;
+  static std::optional<TimeoutReport> timeout;
+  kept.emplace(arguments);
+  timeout.emplace(*kept);
+  if (arguments.timeout > 0) set_deadline(arguments.timeout, timeout->text(), late);
   try {
-    return run(arguments);
+    return run(arguments, *timeout);
   } catch (const Interrupted& interrupted) {
     if (interrupted.signal != SIGALRM) throw;
-    std::fputs(text, stdout);
+    std::fputs(timeout->text(), stdout);
     return late;
   }
 }

@@ -69,11 +69,28 @@ const Array& array_named(const std::vector<Array>& arrays, const std::string& na
   return *found;
 }
 
+// The array of the labels of samples that are called so: "y_test" of "x_test", as Keras has them.
+const Array* labels_beside(const std::vector<Array>& arrays, const std::string& samples) {
+  if (samples.starts_with("x_") || samples.starts_with("X_"))
+    for (const std::string& each : {"y" + samples.substr(1), "Y" + samples.substr(1)})
+      if (const Array* const found = find_array(arrays, {each})) return found;
+  return find_array(arrays, {"y", "Y", "labels", "targets"});
+}
+
+const Array* samples_of(const std::vector<Array>& arrays, const DataFiles& files,
+                        const std::string& where) {
+  if (!files.sample_name.empty()) return &array_named(arrays, files.sample_name, where);
+  const Array* const found = find_array(
+      arrays, {"x", "X", "images", "data", "inputs", "x_test", "X_test", "x_train", "X_train"});
+  return found == nullptr && arrays.size() == 1 ? arrays.data() : found;
+}
+
 void read_archive(Dataset& data, const DataFiles& files) {
   const std::vector<Array> arrays = read_npz(files.data);
-  const Array* labels = files.label_name.empty()
-                            ? find_array(arrays, {"y", "Y", "labels", "targets"})
-                            : &array_named(arrays, files.label_name, data.where);
+  const Array* const samples = samples_of(arrays, files, data.where);
+  const Array* const labels = files.label_name.empty()
+                                  ? labels_beside(arrays, samples == nullptr ? "" : samples->name)
+                                  : &array_named(arrays, files.label_name, data.where);
   if (labels != nullptr) data.labels = labels_of(*labels);
   if (!files.lower_name.empty()) {
     const Array& lower = array_named(arrays, files.lower_name, data.where);
@@ -85,12 +102,10 @@ void read_archive(Dataset& data, const DataFiles& files) {
     data.upper = upper.values;
     return;
   }
-  const Array* samples = find_array(arrays, {"x", "X", "images", "data", "inputs"});
-  if (samples == nullptr && arrays.size() == 1) samples = arrays.data();
   if (samples == nullptr)
     fail("BF3016", data.where,
          fmt::format("which array has the samples? there are {}", listed(arrays)),
-         "name it x, X, images, data or inputs");
+         "name it by --sample-name, or call it x, images, data, inputs, x_test or x_train");
   set_samples(data, *samples);
 }
 
@@ -268,6 +283,8 @@ Dataset read_dataset(const DataFiles& files) {
       fail("BF3001", data.where, "there is no such file or folder");
     fail("BF3014", data.where, "data are read from .npz, .npy and .csv files, and from folders");
   }
+  if (!files.sample_name.empty() && extension != ".npz")
+    fail("BF3016", data.where, "arrays are named in .npz files alone", "leave out --sample-name");
   if (!files.lower_name.empty() && data.lower.empty())
     fail("BF3016", data.where, "boxes are read from .npz and .csv files");
   if (data.count() == 0) fail("BF3016", data.where, "there are no samples");

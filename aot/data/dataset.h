@@ -17,7 +17,7 @@ struct DataFiles {
   std::string labels;  // .npy or .csv; empty: within the data, or none
   // Arrays of an .npz or columns of a .csv: of labels, and of the ends of boxes, where a .csv has a
   // prefix of several columns. Empty: by their usual names, or none.
-  std::string label_name;
+  std::string sample_name, label_name;
   std::string lower_name, upper_name;
 };
 

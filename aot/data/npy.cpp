@@ -28,65 +28,147 @@ constexpr double kMostInteger = 0x1p53;
   fail("BF3012", where, message, hint);
 }
 
-// The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
 struct Header {
   char order = '<', kind = 'f';
   std::size_t bytes = 0;
   std::vector<std::int64_t> shape;
+  bool fortran = false;  // the first index varies fastest
 };
 
-std::string_view after_key(std::string_view header, const std::string& key,
-                           const std::string& where) {
-  const std::string quoted = "'" + key + "'";
-  const std::size_t at = header.find(quoted);
-  if (at == std::string_view::npos) damaged(where, "its header has no " + quoted);
-  std::string_view rest = header.substr(at + quoted.size());
-  const std::size_t value = rest.find_first_not_of(": ");
-  if (value == std::string_view::npos) damaged(where, "its header ends after " + quoted);
-  return rest.substr(value);
+bool is_element_type(std::string_view type) {
+  constexpr std::string_view kTypes[] = {"f2", "f4", "f8", "b1", "i1", "i2",
+                                         "i4", "i8", "u1", "u2", "u4", "u8"};
+  constexpr std::string_view kOrders = "<>=|";
+  return type.size() == 3 && kOrders.find(type[0]) != std::string_view::npos &&
+         std::ranges::find(kTypes, type.substr(1)) != std::end(kTypes);
 }
 
-std::vector<std::int64_t> parse_shape(std::string_view text, const std::string& where) {
-  const std::size_t end = text.find(')');
-  if (text.empty() || text[0] != '(' || end == std::string_view::npos)
-    damaged(where, "its header has no shape in parentheses");
-  text = text.substr(1, end - 1);
-  std::vector<std::int64_t> shape;
-  while (true) {
-    const std::size_t start = text.find_first_not_of(", ");
-    if (start == std::string_view::npos) return shape;
-    text.remove_prefix(start);
-    std::int64_t extent = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
-    if (error != std::errc() || extent < 0 || shape.size() == 32)
-      damaged(where, "its header has a shape that is no list of up to 32 extents");
-    shape.push_back(extent);
-    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+// Reads the Python dictionary of a header, {'descr': '<f4', 'fortran_order': False,
+// 'shape': (3, 4), }: each of these keys once, in any order, and no other.
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view text, const std::string& where) : rest_(text), where_(where) {}
+
+  Header read() {
+    expect('{');
+    while (!take('}')) {
+      const std::string key = quoted();
+      expect(':');
+      if (std::ranges::find(seen_, key) != seen_.end())
+        damaged(where_, fmt::format("its header has '{}' twice", printable(key)));
+      seen_.push_back(key);
+      value(key);
+      if (take('}')) break;
+      expect(',');
+    }
+    skip();
+    if (!rest_.empty()) damaged(where_, "text follows its header");
+    for (const char* const key : {"descr", "fortran_order", "shape"})
+      if (std::ranges::find(seen_, key) == seen_.end())
+        damaged(where_, fmt::format("its header has no '{}'", key));
+    return header_;
   }
-}
 
-Header parse_header(std::string_view text, const std::string& where) {
-  Header header;
-  const std::string_view descr = after_key(text, "descr", where);
-  const std::size_t end = descr.size() > 1 ? descr.find('\'', 1) : std::string_view::npos;
-  if (descr[0] != '\'' || end == std::string_view::npos)
-    refuse(where, "it has records, not plain numbers", "save one array of numbers");
-  const std::string type(descr.substr(1, end - 1));
-  int bytes = 0;
-  if (type.size() >= 3) (void)std::from_chars(type.data() + 2, type.data() + type.size(), bytes);
-  const std::string known = type.size() == 3 ? type.substr(1) : std::string();
-  if (known != "f2" && known != "f4" && known != "f8" && known != "b1" && known != "i1" &&
-      known != "i2" && known != "i4" && known != "i8" && known != "u1" && known != "u2" &&
-      known != "u4" && known != "u8")
-    refuse(where, fmt::format("elements of type '{}' are not read", printable(type)),
-           "save floats of 16, 32 or 64 bits, integers or booleans, without pickling");
-  header.order = type[0];
-  header.kind = type[1];
-  header.bytes = static_cast<std::size_t>(bytes);
-  if (after_key(text, "fortran_order", where).starts_with("True"))
-    refuse(where, "it is in Fortran's order", "save numpy.ascontiguousarray(x)");
-  header.shape = parse_shape(after_key(text, "shape", where), where);
-  return header;
+ private:
+  void skip() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size())); }
+
+  bool take(char c) {
+    skip();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    if (!take(c))
+      damaged(where_, fmt::format("its header is no dictionary: no '{}' where it is expected", c));
+  }
+
+  std::string quoted() {
+    skip();
+    const char quote = rest_.empty() ? '\0' : rest_[0];
+    const std::size_t end = rest_.find(quote, 1);
+    if ((quote != '\'' && quote != '"') || end == std::string_view::npos)
+      damaged(where_, "its header has no text in quotes where one is expected");
+    std::string text(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+
+  void value(const std::string& key) {
+    if (key == "descr")
+      type();
+    else if (key == "fortran_order")
+      header_.fortran = truth();
+    else if (key == "shape")
+      shape();
+    else
+      damaged(where_, fmt::format("its header has an unknown key '{}'", printable(key)));
+  }
+
+  void type() {
+    skip();
+    if (!rest_.starts_with('\'') && !rest_.starts_with('"'))
+      refuse(where_, "it has records, not plain numbers", "save one array of numbers");
+    const std::string type = quoted();
+    if (!is_element_type(type))
+      refuse(where_, fmt::format("elements of type '{}' are not read", printable(type)),
+             "save floats of 16, 32 or 64 bits, integers or booleans, without pickling");
+    header_.order = type[0];
+    header_.kind = type[1];
+    header_.bytes = static_cast<std::size_t>(type[2] - '0');
+  }
+
+  bool truth() {
+    skip();
+    for (const std::string_view word : {"True", "False"})
+      if (rest_.starts_with(word)) {
+        rest_.remove_prefix(word.size());
+        return word == "True";
+      }
+    damaged(where_, "its header's 'fortran_order' is neither True nor False");
+  }
+
+  void shape() {
+    expect('(');
+    while (!take(')')) {
+      std::int64_t extent = 0;
+      skip();
+      const auto [stop, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
+      if (error != std::errc() || extent < 0 || header_.shape.size() == 32)
+        damaged(where_, "its header has a shape that is no list of up to 32 extents");
+      header_.shape.push_back(extent);
+      rest_.remove_prefix(static_cast<std::size_t>(stop - rest_.data()));
+      if (take(')')) break;
+      expect(',');
+    }
+  }
+
+  std::string_view rest_;
+  const std::string& where_;
+  std::vector<std::string> seen_;
+  Header header_;
+};
+
+// Row-major from what is stored with the first index fastest.
+std::vector<double> row_major(const std::vector<double>& stored,
+                              const std::vector<std::int64_t>& shape) {
+  std::vector<double> values;
+  values.reserve(stored.size());
+  std::vector<std::size_t> index(shape.size());
+  for (std::size_t count = 0; count < stored.size(); ++count) {
+    std::size_t at = 0, stride = 1;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      at += index[axis] * stride;
+      stride *= static_cast<std::size_t>(shape[axis]);
+    }
+    values.push_back(stored[at]);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      if (++index[axis] < static_cast<std::size_t>(shape[axis])) break;
+      index[axis] = 0;
+    }
+  }
+  return values;
 }
 
 template <class Bits>
@@ -172,7 +254,7 @@ Array parse_npy(std::string_view bytes, const std::string& where) {
   std::size_t length = 0;
   for (std::size_t i = start; i-- > 8;) length = length << 8 | static_cast<unsigned char>(bytes[i]);
   if (length > bytes.size() - start) damaged(where, "it ends within its header");
-  const Header header = parse_header(bytes.substr(start, length), where);
+  const Header header = HeaderReader(bytes.substr(start, length), where).read();
   const std::string_view data = bytes.substr(start + length);
   const std::uint64_t expected = data_bytes(header, where);
   if (data.size() != expected)
@@ -192,6 +274,7 @@ Array parse_npy(std::string_view bytes, const std::string& where) {
       refuse(where, fmt::format("{} is beyond 2^53", value), "save floats");
     array.values.push_back(value);
   }
+  if (header.fortran) array.values = row_major(array.values, array.shape);
   return array;
 }
 

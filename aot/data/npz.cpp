@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "aot/data/array.h"
@@ -72,6 +73,8 @@ std::vector<Array> read_npz(const std::filesystem::path& path) {
     if (!name.ends_with(kExtension)) continue;
     const std::string stem = printable(name.substr(0, name.size() - kExtension.size()));
     const std::string where = file + ": " + stem;
+    if (std::ranges::find(arrays, stem, &Array::name) != arrays.end())
+      fail("BF3014", where, "the archive has two arrays of this name", "save it by numpy.savez");
     arrays.push_back(parse_npy(read_member(archive.get(), index, where), where));
     arrays.back().name = stem;
   }

@@ -68,6 +68,8 @@ std::string table_cell(const std::string& text) {
 std::optional<std::size_t> Table::column(const std::string& name) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) return std::nullopt;
+  if (std::find(found + 1, names.end(), name) != names.end())
+    fail("BF3015", where, fmt::format("two columns are called '{}'", name), "rename one of them");
   return static_cast<std::size_t>(found - names.begin());
 }
 

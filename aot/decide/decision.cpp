@@ -53,7 +53,10 @@ class Decision {
       decide_by_all();
     outcome_.verified_cases = cases_.verified_count();
     if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
-    if (outcome_.witness) outcome_.answer = Answer::kFalsified;
+    if (outcome_.witness) {
+      outcome_.witness = check_.shortened(*outcome_.witness);
+      outcome_.answer = Answer::kFalsified;
+    }
     outcome_.stopped = !is_decided() && calls_.stop();
     outcome_.seconds = stopwatch_.seconds();
     return std::move(outcome_);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "aot/host/report.h"
-#include "frontend/vnnlib/numbers.h"
+#include "aot/terminal/terminal.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -20,12 +20,6 @@ std::string tensor_lines(const std::vector<PropertyTensor>& tensors,
     for (std::int64_t i = 0; i < element_count(tensor.shape); ++i) text += numbers[next++] + "\n";
   }
   return text;
-}
-
-std::vector<std::string> input_numbers(const Witness& witness) {
-  std::vector<std::string> numbers;
-  for (const mpq_class& x : witness.x) numbers.push_back(vnnlib::to_decimal(x));
-  return numbers;
 }
 
 std::vector<std::string> output_numbers(const Witness& witness) {
@@ -54,23 +48,32 @@ std::string competition_text(const Witness& witness) {
     for (std::size_t i = 0; i < numbers.size(); ++i)
       text += fmt::format("{}({}_{} {})", text.size() > 1 ? "\n" : "", prefix, i, numbers[i]);
   };
-  add('X', input_numbers(witness));
+  add('X', input_texts(witness));
   add('Y', output_numbers(witness));
   return text + ")\n";
 }
 
 std::string standard_text(const Property& property, const Witness& witness) {
-  return tensor_lines(property.inputs, input_numbers(witness)) +
+  return tensor_lines(property.inputs, input_texts(witness)) +
          tensor_lines(property.outputs, output_numbers(witness));
 }
 
-std::string plain_text(const Witness& witness) {
+std::size_t most_lines() {
+  constexpr std::size_t kMost = 16;
+  return is_terminal(Stream::kOutput) && verbosity() != Verbosity::kVerbose ? kMost : SIZE_MAX;
+}
+
+std::string plain_text(const Witness& witness, std::size_t most) {
   std::string text;
   const auto add = [&](const char* what, const std::vector<std::string>& numbers) {
-    for (std::size_t i = 0; i < numbers.size(); ++i)
+    const std::size_t shown = numbers.size() <= most ? numbers.size() : most - 1;
+    for (std::size_t i = 0; i < shown; ++i)
       text += fmt::format("  {}_{:<6} {}\n", what, i, numbers[i]);
+    if (shown < numbers.size())
+      text += fmt::format("  ... {} more; --counterexample FILE writes all of them\n",
+                          numbers.size() - shown);
   };
-  add("X", input_numbers(witness));
+  add("X", input_texts(witness));
   add("Y", output_numbers(witness));
   return text;
 }
@@ -80,7 +83,7 @@ nlohmann::ordered_json to_json(const Witness& witness) {
   for (const double value : witness.y) y.push_back(number_json(value));
   return {{"case", witness.property_case},
           {"clause", witness.clause},
-          {"x", input_numbers(witness)},
+          {"x", input_texts(witness)},
           {"y", std::move(y)},
           {"proof", witness.emitted    ? "evaluation in the emitted order"
                     : witness.rational ? "rational arithmetic"

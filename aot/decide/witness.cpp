@@ -1,8 +1,10 @@
 #include "aot/decide/witness.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 
+#include "frontend/diagnostic.h"
 #include "frontend/passes/passes.h"
 #include "frontend/vnnlib/numbers.h"
 
@@ -40,6 +42,33 @@ std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
     made[i] = static_cast<double>(x);
   }
   return made;
+}
+
+double rounded_to_bits(double x, int bits) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+// The number of the fewest bits, at least so many, that lies between the ends next to x.
+double short_inside(double x, int bits, double lower, double upper) {
+  for (; bits < DBL_MANT_DIG; bits += 4) {
+    const double made = rounded_to_bits(x, bits);
+    if (lower <= made && made <= upper) return made;
+  }
+  return x;
+}
+
+bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
+  auto between = one.between.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i) {
+      if (x[i] != (between++)->second) return false;
+    } else if (x[i] < mpq_class(one.inner.lower[i]) || x[i] > mpq_class(one.inner.upper[i])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // limit - inputs x: what the outputs' part must not exceed.
@@ -131,22 +160,34 @@ std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
 std::optional<Witness> WitnessCheck::prove(std::size_t index,
                                            const std::vector<double>& point) const {
   const bool of_free = fixed_ != nullptr && point.size() == fixed_->free.size();
-  return prove_whole(index, of_free ? fixed_->whole(point) : point);
+  const std::vector<double> whole = of_free ? fixed_->whole(point) : point;
+  return prove_whole(index, whole, true);
 }
 
+// rationally: where bounds of the rounding leave it open, by rational arithmetic.
 std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
-                                                 const std::vector<double>& point) const {
-  if (own_ != nullptr) return prove_by_evaluation(index, point);
+                                                 const std::vector<double>& point,
+                                                 bool rationally) const {
+  const PropertyCase& one = property_.cases[index];
+  std::optional<Witness> witness;
+  if (own_ != nullptr)
+    witness = prove_by_evaluation(index, point);
+  else if (!network_.float32())
+    witness = prove_at(index, nearest_inside(one, point), rationally);
+  else if (auto x = nearest_float32(one, point))
+    witness = prove_at(index, std::move(*x), rationally);
+  if (!witness) return witness;
+  BF_CHECK(lies_in_box(one, witness->x));
+  witness->point = point;
+  return witness;
+}
+
+std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq_class> point,
+                                              bool rationally) const {
   const PropertyCase& one = property_.cases[index];
   Witness witness;
   witness.property_case = index;
-  if (network_.float32()) {
-    auto x = nearest_float32(one, point);
-    if (!x) return std::nullopt;
-    witness.x = std::move(*x);
-  } else {
-    witness.x = nearest_inside(one, point);
-  }
+  witness.x = std::move(point);
   std::vector<Bounded> input;
   for (const mpq_class& x : witness.x) input.push_back(enclose(x));
   const std::vector<Bounded> y = judged_.outputs(input);
@@ -167,7 +208,7 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
     if (proof == Proof::kYes) return found(j);
     if (proof == Proof::kOpen) open.push_back(j);
   }
-  if (open.empty()) return std::nullopt;
+  if (open.empty() || !rationally) return std::nullopt;
   const auto exact = judged_.exact_outputs(witness.x);
   if (!exact) return std::nullopt;
   for (const std::size_t j : open) {
@@ -180,6 +221,28 @@ std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
     return found(j);
   }
   return std::nullopt;
+}
+
+Witness WitnessCheck::shortened(const Witness& witness) const {
+  if (witness.emitted && own_ == nullptr) return witness;
+  const PropertyCase& one = property_.cases[witness.property_case];
+  for (const int bits : {8, 16}) {
+    std::vector<double> point;
+    for (std::size_t i = 0; i < witness.x.size(); ++i)
+      point.push_back(
+          short_inside(witness.x[i].get_d(), bits, one.inner.lower[i], one.inner.upper[i]));
+    if (auto made = prove_whole(witness.property_case, point, false)) return std::move(*made);
+  }
+  return witness;
+}
+
+std::vector<std::string> input_texts(const Witness& witness) {
+  std::vector<std::string> texts;
+  for (const mpq_class& x : witness.x) {
+    texts.push_back(vnnlib::exact_text(x));
+    BF_CHECK(vnnlib::read_exact_text(texts.back()) == x);
+  }
+  return texts;
 }
 
 }  // namespace bf_aot::cli

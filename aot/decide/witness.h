@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "aot/decide/sample.h"
@@ -16,11 +17,16 @@ namespace bf_aot::cli {
 // An input that provably violates a property.
 struct Witness {
   std::size_t property_case = 0, clause = 0;
-  std::vector<mpq_class> x;  // in the case's exact box
-  std::vector<double> y;     // the outputs there, rounded
-  bool rational = false;     // proven in rational arithmetic; else in double with error bounds
-  bool emitted = false;      // y is what NAME_evaluate makes of x, and violates
+  std::vector<mpq_class> x;   // in the case's exact box
+  std::vector<double> point;  // that prove() makes x of
+  std::vector<double> y;      // the outputs there, rounded
+  bool rational = false;      // proven in rational arithmetic; else in double with error bounds
+  bool emitted = false;       // y is what NAME_evaluate makes of x, and violates
 };
+
+// x as every answer prints it, see vnnlib::exact_text(). Each text is read again and compared with
+// its number: what is printed is the input whose violation is proven.
+std::vector<std::string> input_texts(const Witness& witness);
 
 // network.ordered(), where the property is about the order of outputs alone, and of real
 // arithmetic: of a classifier what its Softmax is of.
@@ -46,10 +52,17 @@ class WitnessCheck {
   // A proof that the point of the case's exact box next to `point` satisfies one of its clauses.
   std::optional<Witness> prove(std::size_t index, const std::vector<double>& point) const;
 
+  // The same case violated by doubles of few bits, whose decimals are short, where the box has room
+  // for them and the proof succeeds there, too; else the witness itself. At most two evaluations.
+  Witness shortened(const Witness& witness) const;
+
  private:
   const Property& property_;
   const FixedInputs* fixed_ = nullptr;
-  std::optional<Witness> prove_whole(std::size_t index, const std::vector<double>& point) const;
+  std::optional<Witness> prove_whole(std::size_t index, const std::vector<double>& point,
+                                     bool rationally) const;
+  std::optional<Witness> prove_at(std::size_t index, std::vector<mpq_class> x,
+                                  bool rationally) const;
   std::optional<Witness> prove_by_evaluation(std::size_t index,
                                              const std::vector<double>& point) const;
 

@@ -3,6 +3,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -21,16 +22,17 @@ int held = 0;  // of the thread that asks for interrupts
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
 
 // What a deadline prints; set before it can arrive.
-const char* deadline_text = nullptr;
-std::size_t deadline_length = 0;
+std::atomic<const char*> deadline_text = nullptr;
+static_assert(std::atomic<const char*>::is_always_lock_free);
 int deadline_code = 0;
 
 // SIGTERM, not SIGKILL: compilers remove their own temporary files then.
 void on_signal(int signal) {
   const int saved_errno = errno;
   if (child_group > 0) kill(-child_group, SIGTERM);
-  if (cleanups == 0 && signal == SIGALRM && deadline_text != nullptr) {
-    [[maybe_unused]] const ssize_t written = write(1, deadline_text, deadline_length);
+  const char* const text = deadline_text;
+  if (cleanups == 0 && signal == SIGALRM && text != nullptr) {
+    [[maybe_unused]] const ssize_t written = write(1, text, std::strlen(text));
     _exit(deadline_code);
   }
   if (cleanups == 0) _exit(128 + signal);
@@ -60,12 +62,15 @@ void install_interrupt_handlers() {
 
 void set_deadline(double seconds, const char* text, int code) {
   deadline_text = text;
-  deadline_length = std::strlen(text);
   deadline_code = code;
   itimerval timer = {};
   timer.it_value.tv_sec = static_cast<time_t>(seconds);
   timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6);
   setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+void set_deadline_text(const char* text) {
+  deadline_text = text;
 }
 
 void throw_if_interrupted() {

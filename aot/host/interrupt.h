@@ -18,6 +18,8 @@ void throw_if_interrupted();
 // and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text` must stay as long
 // as the program.
 void set_deadline(double seconds, const char* text, int code);
+// Another text for the same deadline. The one before must stay for a while: it may be printed.
+void set_deadline_text(const char* text);
 
 // While one lives, signals do not end the program at once.
 class CleanupPending {

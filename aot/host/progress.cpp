@@ -13,7 +13,17 @@ namespace {
 
 int bars = 0;  // that are alive
 
+constexpr double kTellSeconds = 5;  // between lines of a bar that is no terminal's
+
 }  // namespace
+
+bool tells_steps() {
+  return verbosity() == Verbosity::kVerbose && !is_terminal(Stream::kErrors);
+}
+
+void tell_step(const std::string& what, double seconds) {
+  fmt::print(stderr, "{:<12}{:8.2f} s\n", what, seconds);
+}
 
 Progress::Progress(const std::string& what)
     : shown_((shows_progress() || verbosity() == Verbosity::kVerbose) && bars == 0) {
@@ -37,10 +47,17 @@ ProgressBar::ProgressBar(int count) : count_(count), shown_(shows_progress()) {
 ProgressBar::~ProgressBar() {
   --bars;
   if (shown_) std::fputs("\r\033[K", stderr);
+  if (tells_steps() && std::uncaught_exceptions() == 0)
+    tell_step(fmt::format("{} done", count_), stopwatch_.seconds());
 }
 
 void ProgressBar::show(int done, const std::string& what) {
-  if (!shown_ || count_ == 0) return;
+  if (count_ == 0) return;
+  if (tells_steps() && stopwatch_.seconds() >= told_ + kTellSeconds) {
+    told_ = stopwatch_.seconds();
+    tell_step(fmt::format("{} of {}{}{}", done, count_, what.empty() ? "" : " ", what), told_);
+  }
+  if (!shown_) return;
   constexpr int kCells = 24;
   const int filled = kCells * done / count_;
   std::string text = fmt::format("\r\033[K[{:#<{}}{:.<{}}] {} of {}", "", filled, "",

@@ -16,6 +16,11 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// Whether steps are told as whole lines: with --verbose, where that is no terminal.
+bool tells_steps();
+// A line on stderr: a step that has ended, and what it took.
+void tell_step(const std::string& what, double seconds);
+
 // What the program is doing, on stderr: "compile ... 1.3 s"; on a terminal, or with --verbose.
 // The line is finished by the destructor. Quiet while there is a ProgressBar.
 class Progress {
@@ -45,6 +50,7 @@ class ProgressBar {
  private:
   int count_;
   bool shown_;
+  double told_ = 0;
   Stopwatch stopwatch_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -288,6 +289,27 @@ const char* to_string(InstanceAnswer answer) {
   return "?";
 }
 
+namespace {
+
+// A first line that names the columns says nothing else. They are in the competitions' order.
+void drop_header(Table& table) {
+  std::vector<std::string> names;
+  for (const std::string& cell : table.rows[0]) {
+    std::string& name = names.emplace_back();
+    for (const char c : cell)
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const bool named = names.size() >= 2 && (names[0] == "onnx" || names[0] == "model") &&
+                     (names[1] == "vnnlib" || names[1] == "property") &&
+                     (names.size() < 3 || names[2].starts_with("timeout"));
+  if (!named) return;
+  table.rows.erase(table.rows.begin());
+  ++table.first_line;
+  if (table.rows.empty()) fail("BF3015", table.where, "there are no instances behind the names");
+}
+
+}  // namespace
+
 fs::path InstanceFile::existing(const std::string& name) const {
   const fs::path path = folder / name;
   std::error_code error;
@@ -297,7 +319,8 @@ fs::path InstanceFile::existing(const std::string& name) const {
 }
 
 InstanceFile read_instances(const fs::path& path) {
-  const Table table = parse_table(read_data_file(path), printable(path.string()), false);
+  Table table = parse_table(read_data_file(path), printable(path.string()), false);
+  drop_header(table);
   InstanceFile file;
   file.folder = path.parent_path();
   std::error_code error;

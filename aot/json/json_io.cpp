@@ -53,11 +53,6 @@ BoxFile npy_box(std::string_view bytes, const std::string& where) {
   return file;
 }
 
-// Whether the file says that its numbers are doubles.
-bool holds_doubles(const JsonAt& root) {
-  return root.has("dtype") && *root.key("dtype").value == "float64";
-}
-
 float outward(double x, bool up, const std::string& where) {
   if (std::fabs(x) > static_cast<double>(FLT_MAX))
     fail("BF3007", where, fmt::format("{} is beyond the range of float32", x),
@@ -141,6 +136,15 @@ GoldenBox golden_box_at(const JsonAt& object, int input_count, int output_count)
 
 }  // namespace
 
+bool holds_doubles(const JsonAt& object) {
+  if (!object.has("dtype")) return false;
+  const JsonAt dtype = object.key("dtype");
+  if (*dtype.value != "float64")
+    fail("BF3004", dtype.where, "the type of the numbers is not read",
+         "\"float64\", or leave it out: numbers are decimals then, exact as they are written");
+  return true;
+}
+
 std::string golden_key(Method method) {
   if (method == Method::kAlphaCrown) return "alpha_crown_fixed";
   std::string key(to_string(method));
@@ -160,9 +164,11 @@ std::vector<BoxFile> read_boxes(const std::filesystem::path& path) {
     return {box_at(root, holds_doubles(root))};
   }
   const JsonAt boxes = root.key("boxes");
+  const bool doubles = holds_doubles(root);
   std::vector<BoxFile> list;
   const std::size_t count = boxes.expect_array();
-  for (std::size_t i = 0; i < count; ++i) list.push_back(box_at(boxes.at(i), holds_doubles(root)));
+  for (std::size_t i = 0; i < count; ++i)
+    list.push_back(box_at(boxes.at(i), holds_doubles(boxes.at(i)) || doubles));
   if (list.empty()) fail("BF3009", root.where, "the file has no boxes");
   return list;
 }
@@ -237,6 +243,7 @@ LinearSpec read_spec(const std::filesystem::path& path) {
 Golden read_golden(const std::filesystem::path& path, int input_count, int output_count) {
   const nlohmann::json json = parse_json_file(path, "golden file");
   const JsonAt root{&json, printable(path.string())};
+  (void)holds_doubles(root);  // they always are
   Golden golden;
   if (root.has("network") && root.key("network").value->is_string())
     golden.network = printable(root.key("network").value->get<std::string>());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/json/json_reader.h"
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
@@ -23,6 +24,8 @@ struct BoxFile {
   Box box;
   std::string where;  // "box.json", "golden.json: boxes[2]"; for messages
 };
+// Whether an object says that its numbers are doubles. Throws: BF3004 for another type.
+bool holds_doubles(const JsonAt& object);
 // All boxes of a file of one or several.
 std::vector<BoxFile> read_boxes(const std::filesystem::path& path);
 BoxFile read_box(const std::filesystem::path& path, std::optional<std::size_t> index);

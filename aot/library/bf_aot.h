@@ -133,6 +133,10 @@ enum class AlphaRows : std::uint8_t { kOutputs, kAll };
 /// "crown-ibp", as the program's --method.
 const char* to_string(Method method) noexcept;
 
+/// What the program's --method takes: a name in any case, with "_" for "-" ("CROWN_IBP"), or
+/// "crown-optimized", which is kAlphaCrown. Nothing for another text.
+std::optional<Method> method_named(std::string_view name);
+
 /// Rows C y - d that are bounded besides the outputs y; tighter than what follows from bounds of y.
 struct Specification {
   std::vector<double> rows;     ///< C, row-major [rows, outputs]; finite
@@ -154,6 +158,11 @@ enum class Semantics {
 /// |x_k - c_k| / r_k <= 1. Of a cube these are balls of the three norms. Inputs with r_k = 0 stay
 /// at c_k.
 enum class Norm : std::uint8_t { kLinf, kL2, kL1 };
+
+/// "linf", "L2", ... as --norm takes them, and "real", "float32", "float32-exact" as --semantics
+/// does; in any case. Nothing for another text.
+std::optional<Norm> norm_named(std::string_view name);
+std::optional<Semantics> semantics_named(std::string_view name);
 
 struct Options {
   Method method = Method::kCrown;
@@ -273,8 +282,8 @@ struct VerifyOptions {
 /// An input that violates the property, proven on the network as it was read, in arithmetic that
 /// counts every rounding.
 struct Counterexample {
-  std::vector<double> input;             ///< [inputs], the doubles nearest to exact_input
-  std::vector<std::string> exact_input;  ///< [inputs], decimals; of over 120 digits, as in `input`
+  std::vector<double> input;             ///< [inputs]; exact, or rounded where no double is inside
+  std::vector<std::string> exact_input;  ///< [inputs], exact: "0.25", "2.5e-12", or "1/3"
   std::vector<double> output;            ///< [outputs], rounded
   std::size_t property_case = 0;         ///< index among the property's cases
   std::size_t clause = 0;                ///< of the case, whose conditions all hold
@@ -358,7 +367,8 @@ enum class Robustness : std::uint8_t {
   kCertified,  ///< everywhere in the box it is the label; proven by bounds
   kFalsified,  ///< somewhere in the box it is not; proven
   kUnknown,
-  kWrong,  ///< it is not at the sample itself, evaluated in float32: nothing is proven of the box
+  kWrong,  ///< it is not at the sample itself, evaluated in float32, or ties there with another
+           ///< class (then margin is 0): nothing is proven of the box
 };
 
 const char* to_string(Robustness robustness) noexcept;

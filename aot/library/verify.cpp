@@ -49,10 +49,8 @@ void report(const VerifyOptions& options, const cli::DecisionProgress& progress)
 
 Counterexample to_counterexample(const cli::Witness& witness) {
   Counterexample example;
-  for (const mpq_class& x : witness.x) {
-    example.input.push_back(vnnlib::round_to_double(x).value);
-    example.exact_input.push_back(vnnlib::to_decimal(x));
-  }
+  for (const mpq_class& x : witness.x) example.input.push_back(vnnlib::round_to_double(x).value);
+  example.exact_input = cli::input_texts(witness);
   example.output = witness.y;
   example.property_case = witness.property_case;
   example.clause = witness.clause;

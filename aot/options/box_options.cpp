@@ -9,6 +9,7 @@
 #include "aot/data/array.h"
 #include "aot/json/json_reader.h"
 #include "aot/json/read_text.h"
+#include "aot/options/values.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
@@ -17,14 +18,12 @@ namespace {
 
 std::optional<mpq_class> number_in(const std::string& text) {
   vnnlib::Number number;
-  if (vnnlib::parse_number(text, number) != vnnlib::NumberError::kNone) return std::nullopt;
+  if (vnnlib::parse_quotient(text, number) != vnnlib::NumberError::kNone) return std::nullopt;
   return vnnlib::exact(number);
 }
 
-mpq_class number_of(const std::string& text, const std::string& option) {
-  if (const auto number = number_in(text)) return *number;
-  fail("BF3013", option, fmt::format("'{}' is no number", printable(text)),
-       "write a decimal as 0.03 or 1e-3");
+mpq_class number_of(const std::string& text, const char* option) {
+  return vnnlib::exact(exact_number(text, option));
 }
 
 // A JSON array, {"centre": [..]}, or a NumPy file; in row-major order.
@@ -43,7 +42,7 @@ std::vector<mpq_class> read_centre(const std::string& path) {
   const bool bare = json.is_array();
   if (!bare) root.allow_keys({"centre", "desc", "note", "dtype"});
   const JsonAt numbers = bare ? root : root.key("centre");
-  const bool doubles = root.has("dtype") && *root.key("dtype").value == "float64";
+  const bool doubles = holds_doubles(root);
   for (std::size_t i = 0, count = numbers.expect_array(); i < count; ++i)
     centre.push_back(doubles ? mpq_class(numbers.at(i).number())
                              : vnnlib::exact(numbers.at(i).decimal()));
@@ -86,6 +85,7 @@ void add_box_options(CLI::App& app, BoxArguments& arguments) {
                      "NumPy's .npy of shape (2, ...); -: standard input")
           ->type_name("FILE");
   app.add_option("--index", arguments.index, "which box of a file of several, from 0")
+      ->transform(whole(0))
       ->type_name("K")
       ->needs(box);
   CLI::Option* const centre =
@@ -104,9 +104,9 @@ void add_box_options(CLI::App& app, BoxArguments& arguments) {
     centre->needs(eps);
     eps->needs(centre);
   }
-  app.add_option("--clip", arguments.clip, "least and greatest value of an input in that box")
-      ->expected(2)
-      ->type_name("X")
+  takes_pair(app.add_option("--clip", arguments.clip,
+                            "least and greatest value of an input in that box: LO,HI or LO HI"))
+      ->type_name("LO,HI")
       ->excludes(box);
 }
 

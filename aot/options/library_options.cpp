@@ -7,9 +7,7 @@
 namespace bf_aot::cli {
 
 api::Method library_method(const std::string& name) {
-  for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
-                                 api::Method::kAlphaCrown, api::Method::kForward})
-    if (name == api::to_string(each)) return each;
+  if (const auto method = api::method_named(name)) return *method;
   throw std::logic_error("no method of the library: " + name);
 }
 

@@ -8,7 +8,9 @@
 #include "aot/json/json_io.h"
 #include "aot/measure/profile_file.h"
 #include "aot/options/config_file.h"
+#include "aot/options/errors.h"
 #include "aot/options/help.h"
+#include "aot/options/values.h"
 #include "aot/terminal/terminal.h"
 #include "aot/tune/tune_log_file.h"
 #include "frontend/diagnostic.h"
@@ -26,7 +28,7 @@ void add_method_option(CLI::App& app, ModelArguments& arguments) {
          "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
          "outputs' slopes optimised; forward: intervals and lines in one pass forward, for dense "
          "layers with ReLU; auto: the best mix of the others within the budgets")
-      ->check(CLI::IsMember({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
       ->capture_default_str()
       ->group(kMethodGroup);
   add_search_options(app, arguments.search);
@@ -38,7 +40,7 @@ void add_norm_option(CLI::App& app, ModelArguments& arguments) {
          "linf: bounds hold for the box; l2, l1: for the ellipsoid or the cross-polytope in it "
          "that touches its faces, which is a ball where the box is a cube (crown-ibp, crown, "
          "alpha-crown)")
-      ->check(CLI::IsMember({"linf", "l2", "l1"}))
+      ->transform(one_of({"linf", "l2", "l1"}))
       ->capture_default_str()
       ->group(kMethodGroup);
 }
@@ -59,7 +61,7 @@ void add_property_option(CLI::App& app, ModelArguments& arguments) {
                "input (--decide=inputs), or at the sign of a neuron before its ReLU "
                "(--decide=neurons), which is chosen where over 16 inputs vary")
       ->needs("--property")
-      ->check(CLI::IsMember({"auto", "inputs", "neurons"}));
+      ->transform(one_of({"auto", "inputs", "neurons"}));
 }
 
 void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
@@ -77,7 +79,7 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
                        "point)"
                      : "code: generic (portable C++17), vector (SIMD), tuned (the same with the "
                        "schedules of --tuning-log), or prebuilt (SIMD, in extents of a few sizes)")
-      ->check(CLI::IsMember(lowerings))
+      ->transform(one_of(lowerings))
       ->capture_default_str()
       ->group(kPlannerGroup);
   app.add_option("--tuning-log", arguments.tuning_log,
@@ -85,20 +87,20 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
       ->type_name("FILE")
       ->group(kPlannerGroup);
   app.add_option("--target", arguments.target, "machine that the code is made for")
-      ->check(CLI::IsMember(target_names()))
+      ->transform(one_of(target_names()))
       ->capture_default_str()
       ->group(kMethodGroup);
   app.add_option("--semantics", arguments.semantics,
                  "arithmetic of the network that the bounds hold for: real, its exact value; "
                  "float32, every evaluation in float32, in any order of its sums; or "
                  "float32-exact, what the verifier's own NAME_evaluate makes of it")
-      ->check(CLI::IsMember({"real", "float32", "float32-exact"}))
+      ->transform(one_of({"real", "float32", "float32-exact"}))
       ->capture_default_str()
       ->group(kMethodGroup);
   app.add_option("--libm-ulps", arguments.libm_ulps,
                  "of --semantics float32: largest error of the library's tanh, exp, erf, ..., in "
                  "units of the last place")
-      ->check(CLI::Range(0.5, 1e6))
+      ->transform(number("0.5", "1e6"))
       ->capture_default_str()
       ->group(kPlannerGroup);
   app.add_flag("--flush-to-zero", arguments.flush_to_zero,
@@ -108,12 +110,12 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   app.add_option("--row-tile", arguments.row_tile,
                  "rows of backward bounds made together: less needs less memory (default: chosen "
                  "by the planner)")
-      ->check(CLI::Range(2, 1 << 20))
+      ->transform(whole(2, 1 << 20))
       ->type_name("N")
       ->group(kPlannerGroup);
   app.add_option("--granularity", arguments.granularity,
                  "what a task of the plan covers: a step, a layer's region, or the whole entry")
-      ->check(CLI::IsMember({"step", "region", "entry"}))
+      ->transform(one_of({"step", "region", "entry"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
   app.add_option(
@@ -121,34 +123,34 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
          "also emit functions that keep something between calls: reuse-ibp (what was made "
          "for a box), cache-bounds (bounds on a box, for boxes inside), reuse-alpha (slopes "
          "to start from); separated by commas")
-      ->check(CLI::IsMember({"reuse-ibp", "cache-bounds", "reuse-alpha"}))
+      ->transform(one_of({"reuse-ibp", "cache-bounds", "reuse-alpha"}))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("LIST")
       ->group(kPlannerGroup);
   app.add_option("--batch", arguments.batch,
                  "also emit functions that bound up to N boxes in a call")
-      ->check(CLI::Range(1, kMostBatch))
+      ->transform(whole(1, kMostBatch))
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);
   app.add_option("--parallel", arguments.workers,
                  "also emit functions whose work up to N workers share, through an executor that "
                  "the caller supplies")
-      ->check(CLI::Range(1, bf::kMostWorkers))
+      ->transform(whole(1, bf::kMostWorkers))
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);
   app.add_option("--iterations", arguments.iterations,
                  "alpha-crown: times that each row's slopes are tried and improved")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole(1, 1000))
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);
   app.add_option("--alpha", arguments.alpha,
                  "alpha-crown: whose slopes are improved: those of the outputs' rows, or of all "
                  "unstable neurons', which is tighter and takes longer")
-      ->check(CLI::IsMember({"outputs", "all"}))
+      ->transform(one_of({"outputs", "all"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
   app.add_option("--disable-pass", arguments.disabled_passes,
@@ -182,7 +184,7 @@ void add_arithmetic_option(CLI::App& app, ModelArguments& arguments) {
                  "numbers that the verifier computes with: float; integer, for a quantised network "
                  "and method ibp; auto: integer where the target has no floating-point unit and "
                  "the network and the other options allow it")
-      ->check(CLI::IsMember({"auto", "float", "integer"}))
+      ->transform(one_of({"auto", "float", "integer"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
 }
@@ -204,7 +206,7 @@ void add_jit_option(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--jit", arguments.jit,
                  "compile the kernels that take the time for this network: auto (in the "
                  "background, once calls have taken a second), off, wait (after the first call)")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kJitModes), std::end(kJitModes))))
+      ->transform(one_of(std::vector<std::string>(std::begin(kJitModes), std::end(kJitModes))))
       ->capture_default_str()
       ->group(kCompilerGroup);
 }
@@ -342,8 +344,12 @@ static std::string suggestion(const CLI::App& app, const Call& call) {
 int usage_error(const CLI::App& app, const std::string& message) {
   std::string text = message;
   while (text.ends_with('\n')) text.pop_back();
-  fmt::print(stderr, "{} {}\n{} --help lists the options.\n",
-             Style(Style::kError, Stream::kErrors)(app.get_name() + ":"), text, app.get_name());
+  const std::string hint = app.get_name() + " --help lists the options";
+  if (json_output())
+    fmt::print("{}\n",
+               errors_json(std::vector<Diagnostic>{{"BF3300", app.get_name(), text, hint}}));
+  fmt::print(stderr, "{} {}\n{}.\n", Style(Style::kError, Stream::kErrors)(app.get_name() + ":"),
+             text, hint);
   return 2;
 }
 
@@ -363,6 +369,8 @@ std::optional<int> parse(CLI::App& app, const Call& call) {
     call.visit(app);
     return 0;
   }
+  set_json_output(app.get_option_no_throw("--json") != nullptr &&
+                  std::ranges::count(call.arguments, std::string_view("--json")) > 0);
   try {
     app.parse(static_cast<int>(call.arguments.size()), call.arguments.data());
     if (quiet || verbose) set_verbosity(quiet ? Verbosity::kQuiet : Verbosity::kVerbose);

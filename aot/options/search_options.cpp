@@ -5,25 +5,24 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <sstream>
 #include <utility>
 
 #include "aot/json/json_io.h"
 #include "aot/options/config_file.h"
+#include "aot/options/values.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
 namespace bf_aot::cli {
 namespace {
 
-// A whole text as a finite number.
+// A whole text as a finite number: the nearest double.
 bool read_number(const std::string& text, double& number) {
-  const char* const begin = text.c_str();
-  char* end = nullptr;
-  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front())) != 0) return false;
-  number = std::strtod(begin, &end);
-  return end == begin + text.size() && std::isfinite(number);
+  vnnlib::Number read;
+  if (vnnlib::parse_quotient(text, read) != vnnlib::NumberError::kNone) return false;
+  number = nearest(read);
+  return std::isfinite(number);
 }
 
 Objective parse_objective(const std::string& text) {
@@ -67,14 +66,7 @@ double parse_seconds(const std::string& text, const std::string& option) {
 }
 
 CLI::Option* takes_bytes(CLI::Option* option) {
-  return option->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(
-          [](std::string& text) {  // first: AsSizeValue makes 2^64 - 1 of -1
-            return text.starts_with('-') ? "a size is not negative" : std::string();
-          },
-          ""))
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
-      ->type_name("BYTES");
+  return option->transform(byte_count())->type_name("BYTES");
 }
 
 void add_search_options(CLI::App& app, SearchArguments& arguments) {
@@ -97,7 +89,7 @@ void add_search_options(CLI::App& app, SearchArguments& arguments) {
       ->group(kPlannerGroup);
   app.add_option("--looseness-target", arguments.looseness_target,
                  "auto: the fastest plan whose mean width is at most so many times crown's")
-      ->check(CLI::Range(0.0, 1e9))
+      ->transform(number("0", "1e9"))
       ->type_name("X")
       ->group(kPlannerGroup);
   app.add_option("--objective", arguments.objective,
@@ -107,11 +99,11 @@ void add_search_options(CLI::App& app, SearchArguments& arguments) {
       ->type_name("WEIGHTS")
       ->group(kPlannerGroup);
   app.add_option("--search", arguments.kind, "auto: how plans are searched")
-      ->check(CLI::IsMember({"greedy", "beam", "exhaustive"}))
+      ->transform(one_of({"greedy", "beam", "exhaustive"}))
       ->capture_default_str()
       ->group(kPlannerGroup);
   app.add_option("--beam-width", arguments.beam_width, "auto: candidates kept by --search beam")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole(1, 1000))
       ->capture_default_str()
       ->type_name("N")
       ->group(kPlannerGroup);

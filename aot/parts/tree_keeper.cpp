@@ -10,7 +10,6 @@
 #include "aot/host/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
-#include "frontend/vnnlib/numbers.h"
 
 namespace bf_aot::cli {
 
@@ -91,11 +90,7 @@ void TreeKeeper::save(const tree::TreeState& state) {
 
 void TreeKeeper::finish(const std::optional<Witness>& witness) {
   if (!pending_) return;
-  if (witness) {
-    file_.witness = TreeWitness{witness->property_case, {}};
-    for (const mpq_class& x : witness->x)
-      file_.witness->x.push_back(vnnlib::round_to_double(x).value);
-  }
+  if (witness) file_.witness = TreeWitness{witness->property_case, witness->point};
   write();
 }
 

@@ -132,7 +132,7 @@ void CaseBuilder::write_interval(std::size_t input, PropertyCase& to) const {
     if (known) to.between.erase(at);
     return;
   }
-  const mpq_class middle = (exact(lower.value) + exact(upper.value)) / 2;
+  const mpq_class middle = decimal_between(exact(lower.value), exact(upper.value));
   if (known)
     at->second = middle;
   else

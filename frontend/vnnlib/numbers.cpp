@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cfloat>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "frontend/diagnostic.h"
 
@@ -119,12 +121,36 @@ NumberError parse_number(std::string_view text, Number& result) {
   return NumberError::kNone;
 }
 
+NumberError parse_quotient(std::string_view text, Number& result) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return parse_number(text, result);
+  Decimal above, below;
+  for (const auto& [part, decimal] :
+       {std::pair(text.substr(0, slash), &above), std::pair(text.substr(slash + 1), &below)})
+    if (const NumberError error = take_apart(part, *decimal); error != NumberError::kNone)
+      return error;
+  const mpq_class divisor = to_rational(below);
+  if (divisor == 0) return NumberError::kSyntax;
+  result = enclose(to_rational(above) / divisor, text);
+  return NumberError::kNone;
+}
+
 mpq_class exact(const Number& number) {
   if (number.is_double()) return mpq_class(number.below);
-  if (number.text.find('/') != std::string_view::npos) return mpq_class(std::string(number.text));
-  Decimal decimal;
-  BF_CHECK(take_apart(number.text, decimal) == NumberError::kNone);
-  return to_rational(decimal);
+  const auto value = read_exact_text(number.text);
+  BF_CHECK(value.has_value());
+  return *value;
+}
+
+std::optional<mpq_class> read_exact_text(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  Decimal above, below;
+  if (take_apart(text.substr(0, slash), above) == NumberError::kSyntax) return std::nullopt;
+  if (slash == std::string_view::npos) return to_rational(above);
+  if (take_apart(text.substr(slash + 1), below) == NumberError::kSyntax) return std::nullopt;
+  const mpq_class divisor = to_rational(below);
+  if (divisor == 0) return std::nullopt;
+  return to_rational(above) / divisor;
 }
 
 Number enclose(const mpq_class& value, std::string_view text) {
@@ -175,20 +201,55 @@ std::strong_ordering compare(const Number& a, const Number& b) {
   return cmp(exact(a), exact(b)) <=> 0;
 }
 
-std::string to_decimal(const mpq_class& value) {
-  mpz_class denominator = value.get_den();
-  int twos = 0, fives = 0;
-  for (; denominator % 2 == 0; ++twos) denominator /= 2;
-  for (; denominator % 5 == 0; ++fives) denominator /= 5;
-  const int places = std::max(twos, fives);
-  if (denominator != 1 || places > 120) return fmt::format("{}", value.get_d());
-  const mpq_class scaled = value * power_of_ten(places);
-  std::string digits = mpz_class(abs(scaled.get_num())).get_str();
-  if (digits.size() > 120) return fmt::format("{}", value.get_d());
-  const auto point = static_cast<std::size_t>(places);
-  if (digits.size() <= point) digits.insert(0, point + 1 - digits.size(), '0');
-  if (point > 0) digits.insert(digits.size() - point, ".");
-  return (value < 0 ? "-" : "") + digits;
+namespace {
+
+// Its digits, and how many of them stand behind the point; nothing where none are enough.
+std::optional<std::pair<std::string, std::size_t>> decimal_digits(const mpq_class& value) {
+  mpz_class rest = value.get_den();
+  const mpz_class two = 2, five = 5;
+  const auto twos = mpz_remove(rest.get_mpz_t(), rest.get_mpz_t(), two.get_mpz_t());
+  const auto fives = mpz_remove(rest.get_mpz_t(), rest.get_mpz_t(), five.get_mpz_t());
+  const auto places = static_cast<std::size_t>(std::max(twos, fives));
+  if (rest != 1 || places > kMaxDigits) return std::nullopt;
+  const mpq_class scaled = value * power_of_ten(static_cast<int>(places));
+  return std::pair(mpz_class(abs(scaled.get_num())).get_str(), places);
+}
+
+// So many zeros behind the point are written as an exponent.
+constexpr std::size_t kMostZeros = 8;
+
+std::string with_point(std::string digits, std::size_t places) {
+  if (places > digits.size() + kMostZeros) {
+    const std::size_t exponent = places - digits.size() + 1;
+    if (digits.size() > 1) digits.insert(1, ".");
+    return fmt::format("{}e-{}", digits, exponent);
+  }
+  if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
+  if (places > 0) digits.insert(digits.size() - places, ".");
+  return digits;
+}
+
+}  // namespace
+
+std::string exact_text(const mpq_class& value) {
+  if (const auto found = decimal_digits(value)) {
+    const std::string text = (value < 0 ? "-" : "") + with_point(found->first, found->second);
+    if (text.size() <= kMaxDigits) return text;
+  }
+  return value.get_str();
+}
+
+mpq_class decimal_between(const mpq_class& lower, const mpq_class& upper) {
+  if (lower >= upper) return lower;
+  for (mpz_class scale = 1;; scale *= 10) {
+    // The least multiple of 1 / scale above the lower number.
+    const mpq_class scaled = lower * scale;
+    mpz_class whole;
+    mpz_fdiv_q(whole.get_mpz_t(), scaled.get_num_mpz_t(), scaled.get_den_mpz_t());
+    mpq_class next(whole + 1, scale);
+    next.canonicalize();
+    if (next < upper) return next;
+  }
 }
 
 }  // namespace bf_aot::vnnlib

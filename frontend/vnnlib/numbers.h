@@ -3,6 +3,8 @@
 #include <gmpxx.h>
 
 #include <compare>
+#include <optional>
+#include <string>
 #include <string_view>
 
 // Exact numbers between which doubles lie.
@@ -14,7 +16,7 @@ namespace bf_aot::vnnlib {
 struct Number {
   double below = 0;       // the greatest double <= the number
   double above = 0;       // the least double >= the number
-  std::string_view text;  // of a valid decimal or quotient "p/q", alive as long as the number
+  std::string_view text;  // of a valid decimal or a quotient of two, alive as long as the number
 
   bool is_double() const { return below == above; }
 };
@@ -27,6 +29,9 @@ enum class NumberError { kNone, kSyntax, kTooLong };
 
 // "1", "-2.5", "+.5e-3", "1e-05". Reads the number into `result`, which keeps `text`.
 NumberError parse_number(std::string_view text, Number& result);
+
+// The same of a decimal or a quotient of two decimals: "0.03", "8/255". kSyntax for a divisor of 0.
+NumberError parse_quotient(std::string_view text, Number& result);
 
 // The number itself.
 mpq_class exact(const Number& number);
@@ -45,7 +50,15 @@ Rounded round_to_double(const mpq_class& number);
 // As exact real numbers.
 std::strong_ordering compare(const Number& a, const Number& b);
 
-// A decimal of `value`: exact when it has one of at most 120 digits, else the double next to it.
-std::string to_decimal(const mpq_class& value);
+// `value` itself: a decimal, "-0.025" or "2.5e-12", where it has one of at most kMaxDigits
+// characters; else a fraction in lowest terms, "1/3".
+std::string exact_text(const mpq_class& value);
+
+// What exact_text() wrote, of any length. Nothing for another text.
+std::optional<mpq_class> read_exact_text(std::string_view text);
+
+// The decimal of fewest places between two numbers, neither of which it is; one of them where they
+// are equal.
+mpq_class decimal_between(const mpq_class& lower, const mpq_class& upper);
 
 }  // namespace bf_aot::vnnlib

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
+#include "planner/machine/repeated_key.h"
 #include "planner/machine/shipped_profiles.h"
 #include "planner/machine/target.h"
 
@@ -280,6 +281,8 @@ MachineProfile parse_profile(const std::string& text, const std::string& where) 
     fail("BF2132", where, fmt::format("this is no JSON: {}", error.what()),
          "`bf-aot profile` writes such a file");
   }
+  if (const std::string key = repeated_key(text); !key.empty())
+    fail("BF2132", where, fmt::format("key '{}' appears twice", key), "remove one of them");
   return read_profile(json, where);
 }
 

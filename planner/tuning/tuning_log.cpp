@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/diagnostic.h"
+#include "planner/machine/repeated_key.h"
 
 namespace bf_aot {
 namespace {
@@ -34,6 +35,8 @@ class LineReader {
     json_ = Json::parse(text, nullptr, false);
     if (json_.is_discarded()) refuse("no JSON");
     if (!json_.is_object()) refuse("no JSON object");
+    if (const std::string key = repeated_key(text); !key.empty())
+      refuse(fmt::format("key '{}' appears twice", key));
   }
 
   TuningRecord read() const {

@@ -41,6 +41,14 @@ class Help(Case):
         self.assertIn("docs/", screen)
         self.assertEqual(self.run_tool("help")[0], screen)
 
+    def test_help_without_a_command(self):
+        screen, _ = self.run_tool(code=2)
+        for option in ("--help", "-h", "--help-all"):
+            text, errors = self.run_tool(option)
+            self.assertTrue(text.startswith(screen))
+            self.assertEqual(errors, "")
+            self.assertIn("--output", text)  # of the command that needs no name
+
     def test_no_long_line(self):
         self.assertGreaterEqual(len(self.commands()), 12)
         for name, text in [("", self.run_tool(code=2)[0]), *self.helps().items()]:
@@ -180,6 +188,11 @@ class Boxes(Case):
         self.assertEqual(self.bounds("--box", "b.npy"),
                          self.bounds("--box", self.write("b.json", BOX)))
 
+    def test_fortran_order(self):
+        expected = self.bounds("--box", self.write("b.json", {"lower": [-1, 0], "upper": [1, 2]}))
+        self.binary("b.npy", npy([-1, 1, 0, 2], "(2, 2)", order="True"))
+        self.assertEqual(self.bounds("--box", "b.npy"), expected)
+
     def test_ends_are_exact(self):
         """0.1 + 0.2 is more than 0.3, and the box holds every point at that distance."""
         self.assertEqual(
@@ -192,7 +205,7 @@ class Boxes(Case):
         for name, data, code in (
                 ("short.npy", npy([0, 0], "(2,)")[:-1], "BF3011"),
                 ("type.npy", npy([0, 0], "(2,)").replace(b"<f4", b"<c4"), "BF3012"),
-                ("order.npy", npy([0, 0], "(2,)", order="True"), "BF3012"),
+                ("twice.npy", npy([0, 0], "(2,)").replace(b"'shape'", b"'descr'"), "BF3011"),
                 ("nan.npy", npy([0, float("nan")], "(2,)"), "BF3007"),
                 ("count.npy", npy([0, 0, 0], "(3,)"), "BF3006")):
             self.binary(name, data)

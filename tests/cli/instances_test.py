@@ -51,6 +51,17 @@ class Instances(Case):
         suite = xml.etree.ElementTree.parse(self.work / "j.xml").getroot()
         self.assertEqual((suite.get("tests"), suite.get("errors")), ("2", "0"))
 
+    def test_a_first_line_of_names(self):
+        for names in ("onnx,vnnlib,timeout", "Model,Property,Timeout_s"):
+            command = self.instances(names, "tiny.onnx,holds.vnnlib,60")
+            found = self.run_json(*command, "--index", "0")
+            self.assertEqual((found["unsat"], found["error"]), (1, 0))
+            (self.work / "results.csv").unlink()
+        # Lines that are none are instances, whose problem is named with their line.
+        self.assert_refused("BF3015", *self.instances("onnx,vnnlib,timeout", "a.onnx,b.vnnlib,x"),
+                            says=("instances.csv:2",))
+        self.assert_refused("BF3015", *self.instances("onnx,vnnlib,timeout"))
+
     def test_goes_on(self):
         command = self.instances("tiny.onnx,holds.vnnlib,60", "tiny.onnx,violated.vnnlib,60")
         self.run_json(*command, "--index", "1")

@@ -81,6 +81,35 @@ TEST(JsonIoTest, ReadsDoublesWhereTheFileSaysSo) {
   EXPECT_GT(rounded("0", "0.2304147481918335").upper[0], 0.2304147481918335F);
 }
 
+std::string refusal(const std::string& text) {
+  try {
+    (void)read_box(write(text), 0);
+  } catch (const CompileError& error) {
+    return error.diagnostics().front().code + " " + error.diagnostics().front().message;
+  }
+  return "";
+}
+
+TEST(JsonIoTest, RefusesAnotherTypeOfNumbers) {
+  for (const char* type : {"\"float32\"", "\"Float64\"", "64", "null", "[\"float64\"]"}) {
+    const std::string dtype = std::string("\"dtype\": ") + type;
+    EXPECT_EQ(refusal("{" + dtype + R"(, "lower": [0.1], "upper": [0.2]})"),
+              "BF3004 the type of the numbers is not read");
+    EXPECT_EQ(refusal("{" + dtype + R"(, "boxes": [{"lower": [0.1], "upper": [0.2]}]})"),
+              "BF3004 the type of the numbers is not read");
+    EXPECT_EQ(refusal(R"({"boxes": [{"lower": [0.1], "upper": [0.2], )" + dtype + "}]}"),
+              "BF3004 the type of the numbers is not read");
+    EXPECT_THROW((void)read_spec(write("{\"C\": [[0.1]], " + dtype + "}")), CompileError);
+  }
+  EXPECT_EQ(
+      refusal(R"({"dtype": "float64", "dtype": "x", "lower": [0], "upper": [1]})").substr(0, 6),
+      "BF3005");
+  // A box of several says it of itself.
+  const auto path =
+      write(R"({"boxes": [{"dtype": "float64", "lower": [0.2304147481918335], "upper": [0.25]}]})");
+  EXPECT_EQ(round_outward(read_box(path, 0), 1).lower[0], 0.2304147481918335F);
+}
+
 TEST(JsonIoTest, PaysForDecimalsOfASpecification) {
   const LinearSpec spec = read_spec(write(R"({"C": [[0.1, 1], [2, 1e-400]], "d": [0.1, 0.5]})"));
   ASSERT_EQ(spec.row_error.size(), 2U);

@@ -125,7 +125,7 @@ def test_types_without_a_float64_are_refused(avoid):
 
 def test_float32_is_not_copied(avoid):
     low = np.zeros((4, 5), FLOAT)
-    taken, _, _ = avoid._boxes(low, low)
+    taken, _, _ = avoid._arrays.boxes(low, low)
     assert taken is low
     lower, _ = avoid.bounds(low, low)
     assert lower.flags.owndata is False and lower.flags.writeable  # the library's own memory

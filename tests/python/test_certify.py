@@ -1,9 +1,13 @@
 """Model.certify."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import bf_aot
+from bf_aot._arrays import clip_ends, enclosing
 from bf_aot._certified import boxes_around
 
 
@@ -54,15 +58,55 @@ def test_one_answer_whatever_the_groups(digits, samples):
 def test_boxes_hold_the_exact_ones():
     generator = np.random.default_rng(6)
     x = generator.normal(0, 1, (100, 3))
-    radius = generator.uniform(0, 1e-3, 3)
-    low, high, inner_low, inner_high = boxes_around(x, np.broadcast_to(radius, x.shape), (-1, 1))
-    from fractions import Fraction as exact
+    radius = ["8/255", "0.001", Fraction(1, 3)]
+    ends = enclosing(radius, "radius")
+    assert ends[0][0] < Fraction(8, 255) < ends[1][0]
+    some = tuple(np.broadcast_to(each, x.shape) for each in ends)
+    low, high, inner_low, inner_high = boxes_around(x, some, clip_ends("-1/3,1"))
     for i, j in np.ndindex(x.shape):
-        a = max(exact(x[i, j]) - exact(radius[j]), -1)
-        b = min(exact(x[i, j]) + exact(radius[j]), 1)
-        assert exact(low[i, j].item()) <= a and b <= exact(high[i, j].item())
+        a = max(Fraction(x[i, j]) - Fraction(radius[j]), Fraction(-1, 3))
+        b = min(Fraction(x[i, j]) + Fraction(radius[j]), 1)
+        assert Fraction(low[i, j].item()) <= a and b <= Fraction(high[i, j].item())
         if inner_low[i, j] <= inner_high[i, j]:
-            assert a <= exact(inner_low[i, j]) and exact(inner_high[i, j]) <= b
+            assert a <= Fraction(inner_low[i, j]) and Fraction(inner_high[i, j]) <= b
+
+
+def test_numbers_as_the_command_line_has_them(digits, samples):
+    x, labels = samples
+    plain = digits.certify(x, labels, 1 / 512, clip=(0, 1))
+    for radius in ["1/512", Fraction(1, 512), Decimal("0.001953125"), "1.953125e-3"]:
+        for clip in ["0,1", "0 1", ("0", Fraction(1))]:
+            assert np.array_equal(digits.certify(x, labels, radius, clip=clip).margin, plain.margin)
+    for method in ["CROWN", "Crown", "crown"]:
+        assert np.array_equal(digits.certify(x, labels, 1 / 512, clip=(0, 1), method=method).margin,
+                              plain.margin)
+    for radius in ["1/0", "one", "nan", "1/3/4"]:
+        with pytest.raises(ValueError, match="radius"):
+            digits.certify(x, labels, radius)
+    with pytest.raises(ValueError, match="clip"):
+        digits.certify(x, labels, 0.1, clip="0")
+    with pytest.raises(ValueError, match="clip"):
+        digits.certify(x, labels, 0.1, clip=(1, 0))
+
+
+def test_no_samples(digits):
+    none = digits.certify(np.zeros((0, 64)), np.zeros(0, int), 0.1)
+    assert none.status == [] and none.margin.shape == (0,) and none.certified.shape == (0,)
+
+
+def test_ties_are_named(tiny):
+    """y = [0.5, -1] where both neurons are off: the second row is bounded to meet the first."""
+    import onnx
+    from onnx import helper
+    node = helper.make_node("Gemm", ["x", "w"], ["y"])
+    weights = helper.make_tensor("w", onnx.TensorProto.FLOAT, [1, 3], [1, 1, 0])
+    tensor = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, size])
+              for name, size in (("x", 1), ("y", 3))]
+    graph = helper.make_graph([node], "ties", tensor[:1], tensor[1:], [weights])
+    model = bf_aot.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    result = model.certify([[1.0], [1.0], [-1.0]], [0, 2, 2], 0.1)
+    assert result.status == ["wrong", "wrong", "certified"]
+    assert result.tied.tolist() == [True, False, False]
 
 
 def test_wrong_arguments(digits, samples):

@@ -1,13 +1,16 @@
 """load(), what a model says of itself, pickling, errors."""
 
+import gc
 import gzip
 import pickle
 import shutil
+import weakref
 
 import numpy as np
 import pytest
 
 import bf_aot
+from bf_aot._arrays import Arrays
 
 
 def bounds_of(model):
@@ -100,6 +103,27 @@ def test_tensors_that_are_to_be_outputs(models):
         bf_aot.load(path, output_tensor="none")
 
 
+def test_a_model_is_freed_with_its_last_name(models):
+    model = bf_aot.load(models / "tiny.onnx")
+    x = np.zeros((3, 2))
+    model.bounds(x, x + 1)
+    model.bounds(x, x + 1, C=[[1, -1]])
+    model.evaluate(x)
+    model.certify(x, [0, 0, 0], 0.1)
+    model.verify("(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)"
+                 "(declare-const Y_1 Real)(assert (and (<= 0 X_0 1) (<= 0 X_1 1)))"
+                 "(assert (>= Y_0 100))", progress=lambda _: None)
+    kept = model.verifier(method="ibp")
+    gone = weakref.ref(model)
+    gc.disable()
+    try:
+        del model
+        assert gone() is None
+    finally:
+        gc.enable()
+    assert np.all(kept.bounds(x, x).lower <= kept.evaluate(x))  # by itself
+
+
 def test_derivatives(tiny):
     slopes = tiny.derivative([0, 1])
     # Both neurons are on; then the first alone.
@@ -121,18 +145,16 @@ def test_derivatives(tiny):
         slopes.bounds([0, 0], [1, 1], semantics="float32")
 
 
-def test_several_inputs(tiny):
-    """The joining of tensors, on a model whose native part is not asked."""
-    model = bf_aot.Model.__new__(bf_aot.Model)
-    model._inputs = [("a", (1, 2)), ("b", (1, 3))]
-    model._features, model._count = [(2,), (3,)], 5
+def test_several_inputs():
+    """The joining of tensors."""
+    arrays = Arrays([("a", (1, 2)), ("b", (1, 3))], 5)
     a, b = np.ones((4, 2), np.float32), np.arange(3, dtype=np.float32)
     for values in ([a, b], {"b": b, "a": a}):
-        joined, batch = model._points(values, "lower")
+        joined, batch = arrays.points(values, "lower")
         assert batch == (4,) and joined.dtype == np.float32
         assert joined.tolist() == [[1, 1, 0, 1, 2]] * 4
-    assert model._points(np.zeros((7, 5)), "lower")[1] == (7,)
+    assert arrays.points(np.zeros((7, 5)), "lower")[1] == (7,)
     with pytest.raises(ValueError, match="the inputs are"):
-        model._points({"a": a}, "lower")
+        arrays.points({"a": a}, "lower")
     with pytest.raises(ValueError, match="'b'"):
-        model._points([a, a], "lower")
+        arrays.points([a, a], "lower")

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._arrays import Arrays, Boxes, clip_ends, exact_doubles
 from ._certified import Certified, boxes_around
 from ._errors import Error
-from ._property import Property
+from ._property import Number, Property
 from ._verdict import Progress, Verdict, VerifyResult
 
 Floats = npt.NDArray[np.float32]
-Boxes = Union[npt.ArrayLike, Sequence[npt.ArrayLike], Mapping[str, npt.ArrayLike]]
 
 _METHODS: Dict[str, int] = {name: i for i, name in enumerate(_native.METHODS)}
 _METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
@@ -78,7 +78,7 @@ class _Rows:
             if d is not None:
                 raise ValueError("there are offsets d, but no rows C")
             return
-        rows = np.ascontiguousarray(_exact_doubles(C, "C"))
+        rows = np.ascontiguousarray(exact_doubles(C, "C"))
         if rows.ndim == 3 and rows.shape[0] == 1:  # as auto_LiRPA has it
             rows = rows[0]
         rows = np.atleast_2d(rows)
@@ -86,33 +86,10 @@ class _Rows:
             raise ValueError(f"C has shape {list(rows.shape)}: it is [rows, {outputs}]")
         self.rows, self.count = rows, rows.shape[0]
         if d is not None:
-            self.offsets = np.ascontiguousarray(_exact_doubles(d, "d")).reshape(-1)
+            self.offsets = np.ascontiguousarray(exact_doubles(d, "d")).reshape(-1)
             if self.offsets.size != self.count:
                 raise ValueError(f"d has {self.offsets.size} elements, C has {self.count} rows")
         self.key = (rows.tobytes(), None if self.offsets is None else self.offsets.tobytes())
-
-
-def _exact_doubles(values: npt.ArrayLike, name: str) -> npt.NDArray[np.float64]:
-    """As float64, where that is the same number."""
-    array = np.asarray(values)
-    if array.dtype == np.float64:
-        return array
-    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        raise TypeError(f"{name} has type {array.dtype}: give float64")
-    doubles = array.astype(np.float64)
-    if array.dtype.itemsize == 8 and np.any(np.abs(doubles) >= 2.0**53):
-        raise ValueError(f"{name} has integers of 2**53 or more, which may be no float64")
-    return doubles
-
-
-def _ends(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """As float32, where that is the same number, or float64, which the library rounds outward."""
-    array = np.asarray(values)
-    if array.dtype == np.float32 or array.dtype == np.float64:
-        return array
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
-    return _exact_doubles(array, name)
 
 
 class Verifier:
@@ -121,18 +98,18 @@ class Verifier:
     Calls may be made from several threads at once; each takes a workspace of its own.
     """
 
-    def __init__(self, model: "Model", native: "_native.Verifier", rows: bool) -> None:
-        self._model, self._native, self._rows = model, native, rows
+    def __init__(self, arrays: Arrays, native: "_native.Verifier", rows: bool) -> None:
+        self._arrays, self._native, self._rows = arrays, native, rows
 
     def bounds(self, lower: Boxes, upper: Boxes, *,
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
         """As Model.bounds: of the outputs, or of the rows C y - d when it was made with C."""
-        low, high, batch = self._model._boxes(lower, upper)
+        low, high, batch = self._arrays.boxes(lower, upper)
         return Bounds(*self._native.bounds(self._rows, low, high, batch, progress))
 
     def evaluate(self, x: Boxes) -> Floats:
         """As Model.evaluate; with semantics "float32-exact" within the bounds of this verifier."""
-        points, batch = self._model._points(x, "x")
+        points, batch = self._arrays.points(x, "x")
         with np.errstate(over="ignore"):  # the library says which
             points = np.ascontiguousarray(points, dtype=np.float32)
         return self._native.evaluate(points, batch)
@@ -183,7 +160,7 @@ class Model:
         self._inputs: List[Tuple[str, Tuple[int, ...]]] = native.inputs
         self._outputs: List[Tuple[str, Tuple[int, ...]]] = native.outputs
         self._count: int = native.input_count
-        self._features = [_features(shape) for _, shape in self._inputs]
+        self._arrays = Arrays(self._inputs, self._count)
         self._verifiers: "OrderedDict[Any, Verifier]" = collections.OrderedDict()
         self._certified: Optional[Tuple[Any, "_native.Certifier"]] = None  # the last one
         self._lock = threading.Lock()
@@ -319,7 +296,7 @@ class Model:
         Source: Gowal et al. 2018 (IBP), Zhang et al. 2018, 2020 (CROWN, CROWN-IBP), Xu et al. 2021
         (alpha-CROWN).
         """
-        low, high, shape = self._boxes(lower, upper)
+        low, high, shape = self._arrays.boxes(lower, upper)
         if batch is None:
             batch = 1 if low.size == self._count else _batch_of(method)
         verifier = self.verifier(method=method, C=C, d=d, semantics=semantics,
@@ -348,7 +325,7 @@ class Model:
                            norm)
         native = self._native.verifier(options, rows.rows if rows else None,
                                        rows.offsets if rows else None)
-        made = Verifier(self, native, rows is not None)
+        made = Verifier(self._arrays, native, rows is not None)
         with self._lock:
             kept = self._verifiers.setdefault(key, made)  # another thread may have been faster
             if len(self._verifiers) > _MOST_VERIFIERS:
@@ -417,8 +394,8 @@ class Model:
         return VerifyResult(**found, witness=witness, exact_witness=exact,
                             output=np.array(example.pop("output")), **example)
 
-    def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: npt.ArrayLike, *,
-                clip: Optional[Tuple[float, float]] = None, method: str = "crown",
+    def certify(self, samples: Boxes, labels: npt.ArrayLike, radius: Any, *,
+                clip: Union[None, str, Tuple[Number, Number]] = None, method: str = "crown",
                 semantics: str = "real", decide: bool = False, decide_seconds: float = 5,
                 iterations: int = 20, memory_budget: int = 0, batch: Optional[int] = None,
                 threads: int = 1, progress: Optional[Callable[[int, int], None]] = None
@@ -432,8 +409,9 @@ class Model:
             samples: as `lower` of bounds(); one batch axis, or none. float64 is rounded to nearest
                 where it is evaluated; its box holds the exact one.
             labels: [samples], classes from 0.
-            radius: a number, or one for each input, or for each sample and input.
-            clip: the least and greatest value that inputs have, as (0, 1).
+            radius: a number, or one for each input, or for each sample and input. Fractions,
+                decimals and text ("8/255", "0.03") are exact.
+            clip: the least and greatest value that inputs have: (0, 1), or the text "0,1".
             decide: decide each sample that bounds leave open, by search and splitting.
             decide_seconds: most, of each.
             method, semantics, iterations, memory_budget, batch, threads: as in bounds().
@@ -447,7 +425,7 @@ class Model:
                 that is no class; those of bounds() and verify().
             KeyboardInterrupt: seen after each group of samples.
         """
-        points, shape = self._points(samples, "samples")
+        points, shape = self._arrays.points(samples, "samples")
         points = np.ascontiguousarray(points).reshape(-1, self._count)
         count = len(points)
         classes = np.atleast_1d(np.asarray(labels))
@@ -456,14 +434,7 @@ class Model:
                              f"for samples of shape {list(shape)}")
         if classes.dtype.kind not in "iu" or (count and classes.min() < 0):
             raise TypeError("labels are numbers of classes, from 0")
-        around = np.asarray(radius, dtype=np.float64)
-        if not np.all(around >= 0):
-            raise ValueError("a radius is negative, or no number")
-        if around.ndim and around.shape[-1] != self._count and around.size != 1:
-            around = around.reshape(self._batch(around.shape, self._features[0], self._count,
-                                                "radius") + (self._count,))
-        ends = boxes_around(points, np.broadcast_to(around, points.shape),
-                            (-np.inf, np.inf) if clip is None else clip)
+        ends = boxes_around(points, self._arrays.radius(radius, count), clip_ends(clip))
         with np.errstate(over="ignore"):
             rounded = points.astype(np.float32)
         if batch is None:
@@ -597,75 +568,11 @@ class Model:
         """
         low = high = None
         if lower is not None and upper is not None:
-            low, high, _ = self._boxes(lower, upper)
+            low, high, _ = self._arrays.boxes(lower, upper)
             low, high = low.astype(np.float64), high.astype(np.float64)
         rows = _Rows(C, d, self.output_count)
         plan = _options(method, semantics, iterations, row_tile, memory_budget, batch, 1)
         return Report(self._native.report(plan, rows.rows, rows.offsets, low, high))
-
-    # ---- arrays
-
-    def _boxes(self, lower: Boxes, upper: Boxes
-               ) -> Tuple[npt.NDArray[Any], npt.NDArray[Any], Tuple[int, ...]]:
-        """Contiguous, of one type and shape, and the shape of the batch."""
-        low, low_batch = self._points(lower, "lower")
-        high, high_batch = self._points(upper, "upper")
-        if low.dtype != high.dtype:
-            low, high = low.astype(np.float64), high.astype(np.float64)
-        batch = low_batch
-        if low_batch != high_batch:
-            batch = np.broadcast_shapes(low_batch, high_batch)
-            low = np.broadcast_to(low.reshape(low_batch + (self._count,)), batch + (self._count,))
-            high = np.broadcast_to(high.reshape(high_batch + (self._count,)), low.shape)
-        if not low.flags.c_contiguous:
-            low = np.ascontiguousarray(low)
-        if not high.flags.c_contiguous:
-            high = np.ascontiguousarray(high)
-        return low, high, batch
-
-    def _points(self, values: Any, name: str) -> Tuple[npt.NDArray[Any], Tuple[int, ...]]:
-        """One array of [batch, inputs], in this or the tensor's shape, and the batch's shape."""
-        if len(self._inputs) == 1:
-            if isinstance(values, Mapping):
-                values = self._in_order(values, name)[0]
-            array = _ends(values, name)
-            return array, self._batch(array.shape, self._features[0], self._count, name)
-        parts = self._in_order(values, name)
-        if parts is None:
-            array = _ends(values, name)
-            return array, self._batch(array.shape, (self._count,), self._count, name)
-        arrays, batches = [], []
-        for part, feature, (tensor, _) in zip(parts, self._features, self._inputs):
-            array = _ends(part, f"{name}[{tensor!r}]")
-            size = int(np.prod(feature))
-            batches.append(self._batch(array.shape, feature, size, f"{name}[{tensor!r}]"))
-            arrays.append(array.reshape(batches[-1] + (size,)))
-        batch = np.broadcast_shapes(*batches)
-        wide = [np.broadcast_to(array, batch + array.shape[-1:]) for array in arrays]
-        return np.concatenate(wide, axis=-1), batch
-
-    def _in_order(self, values: Any, name: str) -> Any:
-        """The arrays of the input tensors; None where `values` is one array of them all."""
-        if isinstance(values, Mapping):
-            names = [tensor for tensor, _ in self._inputs]
-            if set(values) != set(names):
-                raise ValueError(f"{name} has {sorted(values)}: the inputs are {names}")
-            return [values[tensor] for tensor in names]
-        if isinstance(values, (list, tuple)) and len(values) == len(self._inputs) and any(
-                np.ndim(value) for value in values):
-            return values
-        return None
-
-    def _batch(self, shape: Tuple[int, ...], feature: Tuple[int, ...], count: int,
-               name: str) -> Tuple[int, ...]:
-        rank = len(feature)
-        if shape[len(shape) - rank:] == feature and len(shape) >= rank:
-            return shape[:len(shape) - rank]
-        if shape and shape[-1] == count:
-            return shape[:-1]
-        wanted = f"[..., {', '.join(map(str, feature))}]"
-        flat = "" if feature == (count,) else f" or [..., {count}]"
-        raise ValueError(f"{name} has shape {list(shape)}: the network takes {wanted}{flat}")
 
     # ---- pickling
 
@@ -674,11 +581,6 @@ class Model:
         if isinstance(data, str):
             data = Path(data).read_bytes()
         return _again, (data, self._name, self.sha256, self._tensors, self._derived)
-
-
-def _features(shape: Tuple[int, ...]) -> Tuple[int, ...]:
-    """A point's shape in a batch: without the batch axis of 1. A scalar is one number."""
-    return (tuple(shape[1:]) if shape[:1] == (1,) else tuple(shape)) or (1,)
 
 
 def _batch_of(method: str) -> int:

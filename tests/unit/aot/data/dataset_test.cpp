@@ -68,6 +68,53 @@ DataFiles files(const std::string& data, const std::string& labels = {}) {
   return result;
 }
 
+// As keras.datasets names them.
+TEST_F(DatasetTest, ChoosesArraysByTheirNames) {
+  const auto array = [](const std::string& name, double value) {
+    Array made;
+    made.name = name;
+    made.shape = {1};
+    made.values = {value};
+    return made;
+  };
+  const auto save = [&](std::initializer_list<const char*> names) {
+    std::vector<Array> arrays;
+    for (const char* const name : names)
+      arrays.push_back(array(name, static_cast<double>(arrays.size())));
+    write_npz(path("d.npz"), arrays);
+    return files(path("d.npz"));
+  };
+  const auto chosen = [](const DataFiles& of) {
+    const Dataset data = read_dataset(of);
+    return std::pair(data.values[0], data.labels.empty() ? -1 : data.labels[0]);
+  };
+  using P = std::pair<double, double>;
+  const DataFiles keras = save({"x_train", "y_train", "x_test", "y_test"});
+  EXPECT_EQ(chosen(keras), P(2, 3));
+  DataFiles train = keras;
+  train.sample_name = "x_train";
+  EXPECT_EQ(chosen(train), P(0, 1));
+  train.label_name = "y_test";
+  EXPECT_EQ(chosen(train), P(0, 3));
+  EXPECT_EQ(chosen(save({"x_train", "y_train"})), P(0, 1));
+  EXPECT_EQ(chosen(save({"X_test", "y_test", "y_train"})), P(0, 1));
+  EXPECT_EQ(chosen(save({"x_test", "labels"})), P(0, 1));
+  EXPECT_EQ(chosen(save({"x_test", "y_test", "x", "y"})), P(2, 3));
+  EXPECT_EQ(chosen(save({"anything"})), P(0, -1));
+  DataFiles none = keras;
+  none.sample_name = "x_valid";
+  EXPECT_EQ(problem(none).substr(0, 6), "BF3016");
+  EXPECT_EQ(problem(save({"a", "b"})).substr(0, 6), "BF3016");
+  none = files(write("x.csv", "1,2\n"));
+  none.sample_name = "x";
+  EXPECT_EQ(problem(none), "BF3016: arrays are named in .npz files alone");
+}
+
+TEST_F(DatasetTest, RefusesDataWithoutSamples) {
+  EXPECT_EQ(problem(files(write_array("x.npy", {0, 4}, {}))), "BF3016: there are no samples");
+  EXPECT_EQ(problem(files(write("x.csv", "a,b\n"))), "BF3015: the file has no rows");
+}
+
 TEST_F(DatasetTest, ReadsRowsWithALabel) {
   const Dataset data = read_dataset(files(write("x.csv", "a,label,b\n1,2,3\n4,5,6\n")));
   EXPECT_EQ(data.values, (std::vector<double>{1, 3, 4, 6}));

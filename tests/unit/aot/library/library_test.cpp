@@ -565,5 +565,35 @@ TEST(LibraryBorder, failed_checks_throw_within_a_call_alone) {
   EXPECT_DEATH(BF_CHECK(1 == 2), "internal error");
 }
 
+// As the program and Python take them.
+TEST(LibraryNames, are_read_in_any_case) {
+  for (const Method each :
+       {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
+    EXPECT_EQ(method_named(to_string(each)), each);
+  EXPECT_EQ(method_named("CROWN_IBP"), Method::kCrownIbp);
+  EXPECT_EQ(method_named("CROWN-Optimized"), Method::kAlphaCrown);
+  EXPECT_EQ(method_named("crwn"), std::nullopt);
+  EXPECT_EQ(method_named(""), std::nullopt);
+  EXPECT_EQ(norm_named("L2"), Norm::kL2);
+  EXPECT_EQ(norm_named("l3"), std::nullopt);
+  EXPECT_EQ(semantics_named("Float32_Exact"), Semantics::kFloat32Exact);
+  EXPECT_EQ(semantics_named("float64"), std::nullopt);
+}
+
+// A witness that no double is: the text is the number, the double the nearest.
+TEST(LibraryVerify, the_exact_input_is_said) {
+  const auto result = verify_text(load("tiny.onnx"),
+                                  "(declare-const X_0 Real)(declare-const X_1 Real)"
+                                  "(declare-const Y_0 Real)(declare-const Y_1 Real)"
+                                  "(assert (= X_0 (/ 1 3)))(assert (and (<= 0 X_1 1)))"
+                                  "(assert (<= Y_0 100))");
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result->verdict, Verdict::kFalsified);
+  EXPECT_EQ(result->counterexample->exact_input[0], "1/3");
+  EXPECT_EQ(result->counterexample->input[0], 0x1.5555555555555p-2);
+  EXPECT_EQ(std::stod(result->counterexample->exact_input[1]), result->counterexample->input[1]);
+  EXPECT_LE(result->counterexample->exact_input[1].size(), 12U);
+}
+
 }  // namespace
 }  // namespace bf_aot::api

@@ -112,16 +112,63 @@ TEST(VnnlibNumbers, OrderIsExact) {
   EXPECT_TRUE(compare(parsed("0.10"), parsed("1e-1")) == std::strong_ordering::equal);
 }
 
-TEST(VnnlibNumbers, PrintsExactDecimals) {
-  EXPECT_EQ(to_decimal(mpq_class(1, 2)), "0.5");
-  EXPECT_EQ(to_decimal(mpq_class(-1, 40)), "-0.025");
-  EXPECT_EQ(to_decimal(mpq_class(12)), "12");
-  EXPECT_EQ(to_decimal(mpq_class(0)), "0");
-  EXPECT_EQ(to_decimal(mpq_class(1, 3)), "0.3333333333333333");
-  for (const float x : {0.1f, -3.75f, 1e-3f, 123456.7f}) {
-    const mpq_class value(static_cast<double>(x));
-    EXPECT_EQ(exact(parsed(to_decimal(value))), value);
+TEST(VnnlibNumbers, PrintsExactNumbers) {
+  EXPECT_EQ(exact_text(mpq_class(1, 2)), "0.5");
+  EXPECT_EQ(exact_text(mpq_class(-1, 40)), "-0.025");
+  EXPECT_EQ(exact_text(mpq_class(12)), "12");
+  EXPECT_EQ(exact_text(mpq_class(0)), "0");
+  EXPECT_EQ(exact_text(mpq_class(1, 3)), "1/3");
+  EXPECT_EQ(exact_text(mpq_class(-8, 255)), "-8/255");
+  EXPECT_EQ(exact_text(*read_exact_text("2.5e-12")), "2.5e-12");
+  EXPECT_EQ(exact_text(*read_exact_text("3e-300")), "3e-300");
+}
+
+// Every number comes back, however long it is: subnormal doubles have over 700 digits.
+TEST(VnnlibNumbers, ReadsBackWhatItPrints) {
+  std::mt19937_64 random(7);
+  std::vector<mpq_class> values = {mpq_class(0x1p-1074), mpq_class(-0x1.fffffffffffffp-1022),
+                                   mpq_class(0x1p-149), mpq_class(DBL_MAX),
+                                   *read_exact_text("1/" + std::string(3000, '7'))};
+  for (int i = 0; i < 200; ++i) {
+    values.emplace_back(
+        std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 200) - 150));
+    mpq_class& quotient = values.emplace_back(static_cast<long>(random() >> 20) - (1L << 43),
+                                              static_cast<long>(random() >> 50) + 1);
+    quotient.canonicalize();
   }
+  for (const mpq_class& value : values) {
+    const std::string text = exact_text(value);
+    const auto read = read_exact_text(text);
+    ASSERT_TRUE(read.has_value()) << text;
+    EXPECT_EQ(*read, value) << text;
+  }
+  for (const char* text : {"", "/", "1/", "/3", "1/0", "1/0.0", "a", "1/3/4", "--1", "1 "})
+    EXPECT_FALSE(read_exact_text(text).has_value()) << text;
+}
+
+TEST(VnnlibNumbers, ReadsQuotients) {
+  Number number;
+  ASSERT_EQ(parse_quotient("8/255", number), NumberError::kNone);
+  EXPECT_EQ(exact(number), mpq_class(8, 255));
+  EXPECT_LT(number.below, number.above);
+  ASSERT_EQ(parse_quotient("-0.5/2e-1", number), NumberError::kNone);
+  EXPECT_EQ(exact(number), mpq_class(-5, 2));
+  ASSERT_EQ(parse_quotient("0.1", number), NumberError::kNone);
+  EXPECT_EQ(exact(number), mpq_class(1, 10));
+  for (const char* text : {"", "1/0", "1/", "/2", "1/2/3", "1/x", "0x10", "inf", "nan", "1 /2"})
+    EXPECT_EQ(parse_quotient(text, number), NumberError::kSyntax) << text;
+  EXPECT_EQ(parse_quotient("1/1e9999", number), NumberError::kTooLong);
+}
+
+TEST(VnnlibNumbers, FindsShortDecimals) {
+  const mpq_class third(1, 3);
+  EXPECT_EQ(decimal_between(third, third), third);
+  EXPECT_EQ(decimal_between(third, mpq_class(1, 2)), mpq_class(2, 5));
+  EXPECT_EQ(decimal_between(-third, third), 0);
+  const mpq_class near = third + *read_exact_text("1e-40");
+  const mpq_class found = decimal_between(third, near);
+  EXPECT_TRUE(third < found && found < near);
+  EXPECT_EQ(exact_text(found), "0." + std::string(39, '3') + "4");
 }
 
 }  // namespace

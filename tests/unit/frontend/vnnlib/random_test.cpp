@@ -48,10 +48,10 @@ class Generator {
     const int places = below(4);
     mpq_class value(digits);
     for (int i = 0; i < places; ++i) value /= 10;
-    std::string text = vnnlib::to_decimal(value);
+    std::string text = vnnlib::exact_text(value);
     if (below(4) == 0)
       text = std::to_string(digits) + "e-" + (below(2) == 0 ? "0" : "") + std::to_string(places);
-    if (below(8) == 0 && value < 0) text = "(- " + vnnlib::to_decimal(-value) + ")";
+    if (below(8) == 0 && value < 0) text = "(- " + vnnlib::exact_text(-value) + ")";
     return {text, [value](const Point&) { return value; }};
   }
 

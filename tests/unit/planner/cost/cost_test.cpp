@@ -57,6 +57,8 @@ TEST(MachineProfile, RefusesWhatIsNoProfile) {
     changed[json::json_pointer(pointer)] = value;
     return code_of(changed.dump());
   };
+  const std::string text = good.dump();
+  EXPECT_EQ(code_of(R"({"chains": 1, )" + text.substr(1)), "BF2132");
   EXPECT_EQ(with("/colour", 1), "BF2132");
   EXPECT_EQ(with("/families/baking", json::object()), "BF2132");
   EXPECT_EQ(with("/families/relax/colour", 1), "BF2132");

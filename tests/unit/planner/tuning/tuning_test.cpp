@@ -496,6 +496,8 @@ std::string complaint(const std::string& text) {
 
 TEST(TuningLog, NamesTheLineThatIsNoRecord) {
   const std::string good = to_line(result_of("k", 0.75));
+  EXPECT_NE(complaint(R"({"key": "other", )" + good.substr(1)).find("'key' appears twice"),
+            std::string::npos);
   const auto broken = [&](const std::string& from, const std::string& to) {
     std::string line = good;
     const std::size_t at = line.find(from);

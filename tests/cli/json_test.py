@@ -1,0 +1,148 @@
+"""What --json prints, against docs/reference/json-schema.json. Run as cli_test.py is."""
+
+import json
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+from harness import CONTROLLER, MODELS, SOURCE, TINY, Case  # noqa: E402
+from schema import Schema  # noqa: E402
+
+PROPERTIES = MODELS / "properties"
+HOLDS = PROPERTIES / "tiny_holds.vnnlib"
+VIOLATED = PROPERTIES / "tiny_violated.vnnlib"
+SCHEMA = Schema(SOURCE / "docs/reference/json-schema.json")
+# (0.3, 0.1) alone violates it, which is no double: no bounds exclude it.
+SLOW = """(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)
+(assert (>= X_0 -1))(assert (<= X_0 1))(assert (>= X_1 -1))(assert (<= X_1 1))
+(assert (= Y_0 (- 0.85)))(assert (= Y_1 (- 0.6875)))
+"""
+
+
+class JsonCase(Case):
+    def expect(self, name, *arguments, code=0):
+        output, _ = self.run_tool(*arguments, "--json", code=code)
+        value = json.loads(output)
+        self.assertEqual(SCHEMA.problems(value, name), [])
+        return value
+
+    def box(self):
+        return self.write("box.json", {"lower": [-1, -1], "upper": [1, 1]})
+
+
+class Json(JsonCase):
+    def test_the_schema_can_fail(self):
+        self.assertNotEqual(SCHEMA.problems({}, "run"), [])
+        self.assertNotEqual(SCHEMA.problems({"errors": []}, "errors"), [])
+        self.assertNotEqual(SCHEMA.problems({"ok": 1, "findings": []}, "doctor"), [])
+        self.assertNotEqual(SCHEMA.problems({"ok": True, "findings": [], "more": 1}, "doctor"), [])
+        self.assertNotEqual(SCHEMA.problems("0.1e5", "exact"), [])
+
+    def test_verify(self):
+        self.assertEqual(self.expect("verify", "verify", TINY, HOLDS)["verdict"], "verified")
+        found = self.expect("verify", "verify", TINY, VIOLATED, code=3)
+        self.assertEqual(found["verdict"], "falsified")
+        for semantics in ("float32", "float32-exact"):
+            self.expect("verify", "verify", TINY, VIOLATED, "--semantics", semantics, code=3)
+        self.expect("verify", "verify", TINY, self.write("p.vnnlib", SLOW), "--search", "0.1",
+                    "--branch", "0.2", code=4)
+
+    def test_a_timeout_has_the_same_object(self):
+        usual = self.expect("verify", "verify", TINY, HOLDS)
+        found = self.expect("verify", "verify", TINY, self.write("p.vnnlib", SLOW), "--timeout", "1",
+                            code=5)
+        self.assertEqual(list(found), list(usual))
+        self.assertEqual((found["verdict"], found["property"], found["cases"]),
+                         ("timeout", "p.vnnlib", 1))
+        self.assertIn("crown", found["methods"])
+        self.assertGreater(found["boxes"] + found["neuron_nodes"], 0)
+        self.assertIsNone(found["counterexample"])
+
+    def test_instances_and_parts(self):
+        (self.work / "p.vnnlib").write_text(SLOW)
+        self.write("instances.csv", f"onnx,vnnlib,timeout\n{TINY},{HOLDS},60\n")
+        found = self.expect("verify_instances", "verify", "--instances", "instances.csv",
+                            "--results", "results.csv")
+        self.assertEqual((found["unsat"], found["error"]), (1, 0))
+        for part in ("0", "1"):
+            self.expect("verify_part", "verify", TINY, HOLDS, "--part", part + "/2", "--save-part",
+                        f"part-{part}.json", "--branch", "5", code=None)
+        self.expect("merge", "merge", "part-0.json", "part-1.json", code=None)
+        self.run_tool("verify", TINY, VIOLATED, "--part", "0/1", "--save-part", "all.json", code=3)
+        found = self.expect("merge", "merge", "all.json", "--counterexample", "found.txt", code=3)
+        text = (self.work / "found.txt").read_text()
+        for i, x in enumerate(found["counterexample"]["x"]):
+            self.assertIn(f"(X_{i} {x})", text)
+
+    def test_run_and_check(self):
+        self.expect("run", "run", TINY, "--box", self.box())
+        self.write("c.json", {"C": [[1, -1]]})
+        self.expect("run", "run", TINY, "--box", self.box(), "--spec", "c.json", "--lowering",
+                    "reference")
+        self.expect("check", "check", TINY, "--golden", MODELS / "golden/tiny.json", "--samples", "9")
+
+    def test_certify_and_doctor(self):
+        self.write("x.csv", "a,b,label\n0.1,0.2,0\n0.3,0.4,1\n")
+        self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "8/255,0.1")
+        self.expect("certify", "certify", TINY, "--data", "x.csv", "--eps", "0.1", "--norm", "L2")
+        self.expect("doctor", "doctor", code=None)
+
+    def test_bench(self):
+        self.expect("bench", "bench", TINY, "--box", self.box(), "--lowering", "generic",
+                    "--compare", "reference", "--seconds", "0.01", "--repeats", "3")
+
+    def test_errors(self):
+        none = self.work / "none.onnx"
+        box = self.box()
+        for code, command in (("BF1001", ("run", none, "--box", box)),
+                              ("BF1001", ("verify", none, HOLDS)),
+                              ("BF3401", ("verify", TINY, "none.vnnlib")),
+                              ("BF3001", ("certify", TINY, "--data", "none.csv", "--eps", "1")),
+                              ("BF3001", ("check", TINY, "--golden", "none.json")),
+                              ("BF3001", ("merge", "none.json")),
+                              ("BF1001", ("bench", none, "--box", box)),
+                              ("BF3015", ("verify", "--instances", self.write("i.csv", "a\n"),
+                                          "--results", "r.csv"))):
+            found = self.expect("errors", *command, code=1)["errors"]
+            self.assertEqual(found[0]["code"], code)
+            self.assertNotEqual(found[0]["message"], "")
+        found = self.expect("errors", "run", none, "--box", box, code=1)["errors"]
+        self.assertIn("none.onnx", found[0]["place"])
+
+    def test_wrong_usage(self):
+        for command in (("verify", TINY), ("run", TINY), ("run", TINY, "--bix", "b.json"),
+                        ("certify", TINY, "--data", "x.csv", "--eps", "1", "--first", "-1"),
+                        ("doctor", "--target", "moon"), ("merge",), ("check", TINY), ("bench",)):
+            found = self.expect("errors", *command, code=2)["errors"]
+            self.assertEqual([each["code"] for each in found], ["BF3300"])
+        _, errors = self.run_tool("certify", TINY, "--first", "-1", "--json", code=2)
+        self.assertIn("--first", errors)
+
+    def test_every_problem_of_a_model(self):
+        # Text on standard error stays as it is without --json.
+        _, plain = self.run_tool("run", self.work / "none.onnx", "--box", self.box(), code=1)
+        _, both = self.run_tool("run", self.work / "none.onnx", "--box", self.box(), "--json", code=1)
+        self.assertEqual(plain, both)
+
+
+class Verbose(JsonCase):
+    def test_steps_and_their_times(self):
+        _, errors = self.run_tool("verify", TINY, HOLDS, "--verbose")
+        for step in ("read the property", "plan crown", "bound: "):
+            self.assertRegex(errors, step + r".* +\d+\.\d\d s\n")
+        _, errors = self.run_tool("verify", TINY, self.write("p.vnnlib", SLOW), "--verbose",
+                                  "--search", "0.3", "--branch", "0.3", code=4)
+        for step in ("search: ", "split boxes: "):
+            self.assertRegex(errors, step + r".* +\d+\.\d\d s\n")
+        self.write("x.csv", "a,b,label\n0.1,0.2,0\n0.3,0.4,1\n")
+        _, errors = self.run_tool("certify", TINY, "--data", "x.csv", "--eps", "0.1", "--verbose")
+        self.assertRegex(errors, r"2 done +\d+\.\d\d s\n")
+        _, errors = self.run_tool("run", CONTROLLER, "--centre", "0", "--eps", "0.1", "--verbose")
+        self.assertRegex(errors, r"plan +\d+\.\d\d s\n")
+        for quiet in ((), ("--quiet",)):
+            _, errors = self.run_tool("verify", TINY, HOLDS, *quiet)
+            self.assertEqual(errors, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
