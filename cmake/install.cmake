@@ -14,9 +14,9 @@ target_include_directories(bf_runtime INTERFACE $<INSTALL_INTERFACE:${CMAKE_INST
 set_target_properties(bf_runtime PROPERTIES EXPORT_NAME runtime)
 
 install(TARGETS bf-aot bf_headers EXPORT bf_aot-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# Apart: it is of this machine.
+# Apart: it is of this machine. Optional: a build of bf-aot alone installs, too.
 if(TARGET bf-aot-mpi)
-  install(TARGETS bf-aot-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
+  install(TARGETS bf-aot-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL COMPONENT mpi)
 endif()
 install(TARGETS bf_runtime EXPORT bf_aot-runtime-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <system_error>
+#include <utility>
 
 #include "frontend/diagnostic.h"
 
@@ -28,45 +27,28 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
-namespace {
-
+// `-` and pipes that the user names are read; in a folder of the program's own there are none.
 std::string read_once(const std::filesystem::path& path, std::uint64_t max_bytes,
-                      std::string_view what) {
+                      std::string_view what, Sources sources) {
   const std::string where = printable(path.filename().string());
-  const std::filesystem::path source = path == "-" ? "/dev/stdin" : path;
-  std::error_code error;
-  if (!std::filesystem::exists(source, error) || std::filesystem::is_directory(source, error))
-    fail("BF1001", where, fmt::format("cannot read the {}: no such file", what),
-         "give the path of an existing file");
-  const bool regular = std::filesystem::is_regular_file(source, error);
-  const std::uint64_t size = regular ? std::filesystem::file_size(source, error) : 0;
-  if (size > max_bytes)
-    fail("BF1002", where,
-         fmt::format("the {} has {} bytes, the limit is {}", what, size, max_bytes),
+  ReadBytes read = read_bytes(path, max_bytes, sources);
+  if (read.too_large)
+    fail("BF1002", where, fmt::format("the {} {}", what, read.problem),
          "store the weights as external data beside a smaller model file");
-  std::string bytes, block(std::size_t{1} << 18, '\0');
-  std::ifstream stream(source, std::ios::binary);
-  while (stream && bytes.size() <= max_bytes) {
-    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
-    bytes.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-  }
-  if (bytes.size() > max_bytes)
-    fail("BF1002", where, fmt::format("the {} is larger than {} bytes", what, max_bytes),
-         "store the weights as external data beside a smaller model file");
-  if (!stream.eof())
-    fail("BF1001", where, fmt::format("cannot read the {}", what), "check its permissions");
-  return bytes;
+  if (!read.problem.empty())
+    fail("BF1001", where, fmt::format("cannot read the {}: {}", what, read.problem),
+         read.problem.starts_with("no such file") ? "give the path of an existing file"
+                                                  : "check what it is and its permissions");
+  return std::move(read.bytes);
 }
 
 }  // namespace
 
 // Some commands read a model twice; standard input ends after once.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes,
-                      std::string_view what) {
-  if (path != "-" && path != "/dev/stdin") return read_once(path, max_bytes, what);
-  static const std::string standard_input = read_once(path, max_bytes, what);
+                      std::string_view what, Sources sources) {
+  if (path != "-" && path != "/dev/stdin") return read_once(path, max_bytes, what, sources);
+  static const std::string standard_input = read_once(path, max_bytes, what, sources);
   return standard_input;
 }
 

@@ -7,7 +7,7 @@ Messages are dicts, repeated fields lists. `encode`/`decode` are the protobuf wi
 import struct
 
 FLOAT, INT64, DOUBLE = 1, 7, 11  # TensorProto.DataType
-ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_TENSOR, ATTRIBUTE_INTS = 1, 2, 4, 7
+ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_TENSOR, ATTRIBUTE_INTS = 1, 2, 3, 4, 7
 
 # message -> field -> (number, kind, repeated); kind: a scalar's name or a message's. "packed"
 # repeated scalars share one record.
@@ -40,6 +40,7 @@ SCHEMA = {
         "name": (1, "string", ""),
         "f": (2, "float", ""),
         "i": (3, "int", ""),
+        "s": (4, "bytes", ""),
         "t": (5, "Tensor", ""),
         "ints": (8, "int", "repeated"),
         "type": (20, "int", ""),
@@ -60,7 +61,7 @@ SCHEMA = {
     "Dimension": {"dim_value": (1, "int", ""), "dim_param": (2, "string", "")},
 }
 ENUM_NAMES = {
-    ("Attribute", "type"): {1: "FLOAT", 2: "INT", 4: "TENSOR", 7: "INTS"},
+    ("Attribute", "type"): {1: "FLOAT", 2: "INT", 3: "STRING", 4: "TENSOR", 7: "INTS"},
 }
 
 
@@ -247,6 +248,8 @@ def node(op_type, inputs, output, name="", **attributes):
             listed.append({"name": key, "f": value, "type": ATTRIBUTE_FLOAT})
         elif isinstance(value, int):
             listed.append({"name": key, "i": value, "type": ATTRIBUTE_INT})
+        elif isinstance(value, str):
+            listed.append({"name": key, "s": value.encode(), "type": ATTRIBUTE_STRING})
         else:
             listed.append({"name": key, "ints": list(value), "type": ATTRIBUTE_INTS})
     return fields | ({"attribute": listed} if listed else {})

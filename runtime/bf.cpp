@@ -1,9 +1,7 @@
 #include "bf.h"  // shipped beside it
 
-// In a source that brings its own copy: how that is marked, for the linker to keep one.
-#if !defined(BF_RUNTIME_COPY)
-#define BF_RUNTIME_COPY
-#endif
+// Several verifiers of a program may bring this file: the linker keeps one copy.
+#define BF_RUNTIME_COPY __attribute__((weak))
 
 namespace {
 

@@ -4,15 +4,17 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <system_error>
 
 #include "aot/host/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::cli {
 namespace {
+
+constexpr std::uint64_t kMostTableBytes = std::uint64_t{256} << 20;
 
 constexpr auto kText = ColumnType::kText;
 constexpr auto kInteger = ColumnType::kInteger;
@@ -200,9 +202,13 @@ std::optional<AblationRow> parse_csv_line(std::string_view line) {
 }
 
 std::vector<AblationRow> read_csv(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return {};
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  const ReadBytes read = read_bytes(path, kMostTableBytes, Sources::kFiles);
+  if (!read.problem.empty())
+    fail("BF3001", printable(path.string()), "cannot read the table: " + read.problem,
+         "move it away, or choose another --out");
+  const std::string& text = read.bytes;
   const std::string head = csv_head();
   if (head.starts_with(text)) return {};  // empty, or cut off within the head
   const auto refuse = [&](std::size_t line) {

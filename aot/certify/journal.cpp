@@ -43,8 +43,8 @@ Journal::Journal(fs::path path, const std::string& question, const CertifyRun& r
 std::vector<SampleResult> Journal::read_earlier(const std::string& question) const {
   std::error_code error;
   if (!fs::exists(part_, error) || !fs::exists(path_, error)) return {};
-  if (read_data_file(part_) != question + "\n") return {};
-  std::string text = read_data_file(path_);
+  if (read_data_file(part_, Sources::kFiles) != question + "\n") return {};
+  std::string text = read_data_file(path_, Sources::kFiles);
   text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
   if (std::count(text.begin(), text.end(), '\n') < 2) return {};
   const Table table = parse_table(text, printable(path_.string()));

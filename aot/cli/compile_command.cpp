@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "aot/cli/report_findings.h"
 #include "aot/cli/size_limits.h"
 #include "aot/compile/dispatch.h"
+#include "aot/compile/work_json.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
 #include "aot/host/progress.h"
@@ -21,9 +23,11 @@
 #include "aot/project/project.h"
 #include "aot/project/runtime_files.h"
 #include "aot/project/single_file.h"
+#include "aot/project/written.h"
 #include "aot/sbom/sbom.h"
 #include "aot/trace/trace.h"
 #include "frontend/diagnostic.h"
+#include "frontend/model.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::cli {
@@ -63,11 +67,39 @@ bool is_plain_stem(const std::string& stem) {
          stem.find_first_not_of(kAllowed) == std::string::npos;
 }
 
-// Names of a project's own files and of its CMake targets.
+// Names of a project's own files and of its CMake targets, of targets that CMake has, and of
+// libraries that programs are linked with.
 bool is_taken_in_project(const std::string& stem) {
-  constexpr std::string_view kTaken[] = {
-      "bf", "board", "console", "example", "example_parallel", "library", "run", "thread_executor"};
+  constexpr std::string_view kTaken[] = {"bf",
+                                         "board",
+                                         "console",
+                                         "example",
+                                         "example_parallel",
+                                         "library",
+                                         "run",
+                                         "all",
+                                         "clean",
+                                         "edit_cache",
+                                         "help",
+                                         "install",
+                                         "package",
+                                         "test",
+                                         "preinstall",
+                                         "rebuild_cache",
+                                         "thread_executor",
+                                         "c",
+                                         "dl",
+                                         "gcc",
+                                         "m",
+                                         "pthread",
+                                         "rt",
+                                         "stdc++"};
   return std::ranges::find(kTaken, stem) != std::end(kTaken);
+}
+
+// Files and targets are called as the functions, so that several projects fit into one build.
+std::string project_stem(const std::string& name) {
+  return is_taken_in_project(name) ? name + "_verifier" : name;
 }
 
 // What -o must look like; the text that CLI11 prints otherwise.
@@ -130,23 +162,25 @@ struct Output {
 
 // The verifier's files in their final form, and its library.
 struct Staged {
+  std::string stem;
   std::vector<std::string> names;
+  std::optional<std::int64_t> code;    // bytes of the library's machine code, where it was built
   std::optional<Footprint> footprint;  // of the library, where `measured`
 };
 
 Staged stage(const Staging& staging, const Verifier& verifier, const Output& output,
              bool measured) {
   Staged staged;
+  staged.stem = output.stem;
   for (const EmittedFile& file : verifier.files) {
     staged.names.push_back(output.stem + file.suffix);
     staging.write(staged.names.back(), file.bytes);
   }
-  std::optional<std::int64_t> code;
   if (output.toolchain != nullptr) {
     const Progress progress("compile");
     build_archive(*output.toolchain, staging.folder(), output.stem, verifier.files);
     staged.names.push_back("lib" + output.stem + ".a");
-    code = code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
+    staged.code = code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
     if (measured)
       staged.footprint = measure_footprint(*output.toolchain, staging.folder(), output.stem,
                                            verifier.files, verifier.plan.config.target);
@@ -154,7 +188,7 @@ Staged stage(const Staging& staging, const Verifier& verifier, const Output& out
   for (const EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json"))
       staging.write(output.stem + file.suffix,
-                    add_build_record(file.bytes, output.toolchain, code, staged.footprint));
+                    add_build_record(file.bytes, output.toolchain, staged.code, staged.footprint));
   return staged;
 }
 
@@ -162,19 +196,19 @@ Staged stage(const Staging& staging, const Verifier& verifier, const Output& out
 using Judge = std::function<void(const fs::path& folder, const Staged& staged)>;
 
 // Every byte counts on a board: the manifest tells there.
-// The names of the files.
-std::vector<std::string> write_outputs(const fs::path& folder, const Verifier& verifier,
-                                       const Output& output, const Judge& judge) {
+Staged write_outputs(const fs::path& folder, const Verifier& verifier, const Output& output,
+                     const Judge& judge) {
   Staging staging(folder);
   const bool board = !verifier.plan.config.target.qemu_board.empty();
   Staged staged = stage(staging, verifier, output, board || output.limited);
   judge(folder, staged);
   staging.publish(staged.names);
-  return std::move(staged.names);
+  return staged;
 }
 
-std::vector<std::string> write_project(const fs::path& folder, const Verifier& verifier,
-                                       const Output& output, const Judge& judge) {
+// What the user has changed there is kept, or refused.
+Staged write_project(const fs::path& folder, const Verifier& verifier, const Output& output,
+                     const Judge& judge) {
   make_folder(folder);
   Staging staging(folder);
   Staged staged = stage(staging, verifier, output, true);
@@ -184,8 +218,44 @@ std::vector<std::string> write_project(const fs::path& folder, const Verifier& v
     staging.write(file.suffix, file.bytes);
     staged.names.push_back(file.suffix);
   }
-  staging.publish(staged.names);
-  return std::move(staged.names);
+  Rewrite rewrite = plan_rewrite(folder, staging.folder(), staged.names);
+  staging.write(kWrittenList, rewrite.list);
+  rewrite.written.emplace_back(kWrittenList);
+  staging.publish(rewrite.written);
+  remove_files(folder, rewrite.removed);
+  staged.names.emplace_back(kWrittenList);
+  for (const std::string& name : rewrite.kept)
+    fmt::print(stderr, "note: {} was changed and is kept; move it away to get the new one\n",
+               printable((folder / name).string()));
+  for (const std::string& name : rewrite.left)
+    fmt::print(stderr, "note: {} is no longer part of the project; it was changed and is left\n",
+               printable((folder / name).string()));
+  return staged;
+}
+
+// What was asked for: where it is, and what it takes.
+void print_summary(const fs::path& folder, const Verifier& verifier, const Staged& staged) {
+  const auto row = [](std::string_view what, const std::string& text) {
+    fmt::print("{:<10}{}\n", what, text);
+  };
+  const auto bytes = [](std::int64_t count) { return fmt::format("{} bytes", count); };
+  std::vector<std::string> names;
+  for (const EmittedFile& file : verifier.files)
+    names.push_back((folder / (staged.stem + file.suffix)).string());
+  if (staged.code) names.push_back((folder / ("lib" + staged.stem + ".a")).string());
+  row("written", fmt::format("{}", fmt::join(names, ", ")));
+  row("code", staged.code ? bytes(*staged.code) : "not compiled (--no-library)");
+  row("weights", bytes(verifier.weights_bytes));
+  if (const auto& footprint = staged.footprint) {
+    row("flash", bytes(footprint->text + footprint->data + footprint->library_bytes.value_or(0)));
+    row("variables", bytes(footprint->data + footprint->zeroed));
+    row("stack", footprint->stack ? "at most " + bytes(*footprint->stack)
+                                  : "the compiler does not bound it");
+  }
+  row("workspace", bytes(verifier.plan.arena_bytes()));
+  if (verifier.plan.context.bytes > 0) row("context", bytes(verifier.plan.context.bytes));
+  for (const auto& [function, operations] : work_of_calls(verifier.plan, verifier.verify_work))
+    row("work", fmt::format("at most {} operations of {}", operations, function));
 }
 
 struct Made {
@@ -267,7 +337,9 @@ int compile_command(const Call& call) {
            "choose --target x86-64-v4 or x86-64-v3, or leave --dispatch out");
   }
   const fs::path output(arguments.output);
-  const std::string stem = arguments.output.empty() ? "verifier" : output.stem().string();
+  const std::string stem = arguments.output.empty()
+                               ? project_stem(symbol_prefix(arguments.model.model, options))
+                               : output.stem().string();
   if (!arguments.project.empty() && is_taken_in_project(stem)) {
     return usage_error(
         app,
@@ -291,14 +363,18 @@ int compile_command(const Call& call) {
   const Toolchain* const found = toolchain ? &*toolchain : nullptr;
   const Output made_as{stem, code_flags(compiler, target), found, arguments.limits.any()};
   const Judge judge = judge_of(arguments, options, made, made_as);
-  std::vector<std::string> files;
-  if (!arguments.project.empty())
-    files = write_project(arguments.project, verifier, made_as, judge);
-  if (!arguments.output.empty())
-    files = write_outputs(output.parent_path(), verifier, made_as, judge);
+  Staged staged;
+  if (!arguments.project.empty()) {
+    staged = write_project(arguments.project, verifier, made_as, judge);
+    print_summary(arguments.project, verifier, staged);
+  }
+  if (!arguments.output.empty()) {
+    staged = write_outputs(output.parent_path(), verifier, made_as, judge);
+    print_summary(output.parent_path(), verifier, staged);
+  }
   if (!arguments.sbom.empty())
-    write_file(arguments.sbom,
-               sbom_text(verifier.plan, bill_of(arguments, made_as, std::move(runtime), files)));
+    write_file(arguments.sbom, sbom_text(verifier.plan, bill_of(arguments, made_as,
+                                                                std::move(runtime), staged.names)));
   if (!arguments.trace.empty())
     write_file(arguments.trace, trace::trace_text(made.front, log, verifier.plan, lines));
   if (!arguments.report.empty()) {

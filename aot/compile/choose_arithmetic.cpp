@@ -14,7 +14,8 @@ namespace {
 // An option that is not there with integers; none: all are.
 std::optional<std::string> missing_option(const CompileOptions& options) {
   const PlannerConfig& config = options.planner;
-  if (config.method != Method::kIbp && config.method != Method::kAuto)
+  const bool any_method = config.arithmetic == Arithmetic::kAuto && options.method_is_default;
+  if (config.method != Method::kIbp && config.method != Method::kAuto && !any_method)
     return fmt::format("--method {}", to_string(config.method));
   if (options.spec) return "--spec";
   if (options.property) return "--property";
@@ -64,7 +65,7 @@ Arithmetic choose_arithmetic(const Graph& imported, const ModelInfo& info,
               : fmt::format("leave {} out, or use --arithmetic float", *missing));
     return Arithmetic::kInteger;
   }
-  const bool integers = !options.planner.target.hardware_float && !missing &&
+  const bool integers = !options.planner.target.hardware_float() && !missing &&
                         can_be_integers(imported, info, options);
   return integers ? Arithmetic::kInteger : Arithmetic::kFloat;
 }

@@ -155,7 +155,7 @@ std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
   traced.trace = options.trace;
   traced.marks = options.marks;
   auto manifest = to_json(plan);
-  manifest["work"] = work_json(plan);
+  manifest["work"] = work_json(plan, property);
   if (property != nullptr) manifest["property"] = property_json(*property);
   if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
   std::vector<EmittedFile> files = {{".cpp", emit_source(plan, stem, property, traced)},
@@ -182,6 +182,7 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
   verifier.plan = run_planner(front, name, options);
   verifier.weights_bytes = verifier.plan.weights_bytes();
   verifier.files = emit(verifier.plan, stem, options);
+  if (options.property) verifier.verify_work = verify_work(verifier.plan, *options.property);
   return verifier;
 }
 

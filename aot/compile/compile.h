@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aot/compile/verify_work.h"
 #include "aot/text/emitted_file.h"
 #include "frontend/passes/passes.h"
 #include "frontend/property.h"
@@ -18,6 +19,7 @@ namespace bf_aot {
 /// What to compile a model into.
 struct CompileOptions {
   PlannerConfig planner;
+  bool method_is_default = false;    ///< planner.method was not asked for: integers have another
   std::string name;                  ///< symbol prefix; empty: made from the file name
   std::vector<std::string> outputs;  ///< tensors that are the outputs instead of its own
   std::optional<LinearSpec> spec;    ///< rows to bound besides the outputs
@@ -55,7 +57,8 @@ struct CompileOptions {
 struct Verifier {
   Plan plan;
   std::vector<EmittedFile> files;
-  std::int64_t weights_bytes = 0;  ///< of all tables
+  std::int64_t weights_bytes = 0;         ///< of all tables
+  std::optional<VerifyWork> verify_work;  ///< with a property
 };
 
 /// The rows that the options ask for: those of the spec or of the property.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/read_bytes.h"
+
 // Arrays of numbers in the files of NumPy: .npy (format versions 1 to 3 of numpy.lib.format) and
 // .npz. Errors name the file, and what is wrong there.
 
@@ -47,6 +49,7 @@ std::string npy_bytes(const Array& array);
 void write_npz(const std::filesystem::path& path, const std::vector<Array>& arrays);
 
 // The bytes of a file of data. Throws: BF3001, BF3014 over kMostDataBytes.
-std::string read_data_file(const std::filesystem::path& path);
+std::string read_data_file(const std::filesystem::path& path,
+                           Sources sources = Sources::kFilesAndPipes);
 
 }  // namespace bf_aot::cli

@@ -6,12 +6,12 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <system_error>
 
 #include "aot/data/array.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -215,23 +215,14 @@ std::uint64_t data_bytes(const Header& header, const std::string& where) {
 
 }  // namespace
 
-std::string read_data_file(const std::filesystem::path& path) {
-  std::error_code error;
+std::string read_data_file(const std::filesystem::path& path, Sources sources) {
   const std::string name = printable(path.string());
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path, error))
-    fail("BF3001", name, "the file cannot be read");
-  std::string bytes;
-  std::string chunk(1 << 20, '\0');
-  while (stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) ||
-         stream.gcount() > 0) {
-    bytes.append(chunk, 0, static_cast<std::size_t>(stream.gcount()));
-    if (bytes.size() > kMostDataBytes)
-      fail("BF3014", name, fmt::format("it has more than {} bytes", kMostDataBytes),
-           "split the data");
-  }
-  if (stream.bad()) fail("BF3001", name, "the file cannot be read");
-  return bytes;
+  ReadBytes read = read_bytes(path, kMostDataBytes, sources);
+  if (read.too_large)
+    fail("BF3014", name, fmt::format("it has more than {} bytes", kMostDataBytes),
+         "split the data");
+  if (!read.problem.empty()) fail("BF3001", name, "the file cannot be read: " + read.problem);
+  return std::move(read.bytes);
 }
 
 bool is_npy(std::string_view bytes) {

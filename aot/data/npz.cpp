@@ -8,6 +8,7 @@
 #include "aot/host/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -56,6 +57,8 @@ std::string read_member(zip_t* archive, zip_uint64_t index, const std::string& w
 
 std::vector<Array> read_npz(const std::filesystem::path& path) {
   const std::string file = printable(path.string());
+  if (const std::string problem = why_unreadable(path, Sources::kFiles); !problem.empty())
+    fail("BF3001", file, "the file cannot be read: " + problem);
   int code = 0;
   const std::unique_ptr<zip_t, decltype(&zip_discard)> archive(
       zip_open(path.c_str(), ZIP_RDONLY, &code), &zip_discard);

@@ -1,9 +1,14 @@
 #include "aot/host/cache.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,6 +17,7 @@
 #include "aot/host/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
+#include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 
 namespace bf_aot::cli {
@@ -21,8 +27,21 @@ constexpr char kLibrary[] = "verifier.so";
 // Files beside the library.
 constexpr char kDigest[] = "verifier.sha256";  // as `sha256sum verifier.so` prints it
 constexpr char kSeconds[] = "compile_seconds";
-constexpr std::uint64_t kMaxLibraryBytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxLibraryBytes = std::uint64_t{1} << 34;
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
+
+// In the library, before its key: what was built of other sources is not taken for it, however it
+// came to lie there.
+constexpr std::string_view kKeyMark = "bf-aot built this from ";
+constexpr char kKeySymbol[] = "bf_cache_key";
+
+EmittedFile key_source(const std::string& key) {
+  return {"_key.cpp",
+          fmt::format("extern \"C\" {{\nextern const char {0}[];\n__attribute__((used, "
+                      "visibility(\"default\"))) const char {0}[] = \"{1}{2}\";\n}}\n",
+                      kKeySymbol, kKeyMark, key),
+          {}};
+}
 
 // Length-prefixed, so that two different sequences of parts never hash alike.
 void append_part(std::string& text, std::string_view part) {
@@ -31,7 +50,7 @@ void append_part(std::string& text, std::string_view part) {
 }
 
 std::string content_key(const std::vector<EmittedFile>& files, const Toolchain& toolchain) {
-  std::string text;
+  std::string text(kKeyMark);  // older libraries have no key in them
   for (const EmittedFile& file : files) {
     append_part(text, file.suffix);
     append_part(text, file.bytes);
@@ -44,16 +63,21 @@ std::string content_key(const std::vector<EmittedFile>& files, const Toolchain& 
   return sha256(text);
 }
 
-// What the digest's file holds when the library beside it is as it was made.
-std::string digest_line(const std::filesystem::path& folder) {
-  return fmt::format("{}  {}\n", sha256(read_file(folder / kLibrary, kMaxLibraryBytes, "library")),
-                     kLibrary);
+// What the digest's file holds when the library is as it was made.
+std::string digest_line(std::string_view library) {
+  return fmt::format("{}  {}\n", sha256(library), kLibrary);
 }
 
-bool is_whole(const std::filesystem::path& folder) {
+std::string read_own(const std::filesystem::path& file, std::uint64_t max_bytes) {
+  return read_file(file, max_bytes, "cached file", Sources::kFiles);
+}
+
+bool is_whole(const std::filesystem::path& folder, const std::string& key) {
   try {
-    const std::string expected = digest_line(folder);
-    return read_file(folder / kDigest, expected.size(), "digest") == expected;
+    const std::string library = read_own(folder / kLibrary, kMaxLibraryBytes);
+    const std::string expected = digest_line(library);
+    return library.find(std::string(kKeyMark) + key) != std::string::npos &&
+           read_own(folder / kDigest, expected.size()) == expected;
   } catch (const CompileError&) {  // one of the two cannot be read
     return false;
   }
@@ -71,9 +95,29 @@ void discard(const std::filesystem::path& cache, const std::string& name) {
 }
 
 double seconds_of(const std::filesystem::path& folder) {
-  std::ifstream stream(folder / kSeconds);
+  constexpr std::uint64_t kMostBytes = 100;
+  const ReadBytes read = read_bytes(folder / kSeconds, kMostBytes, Sources::kFiles);
   double seconds = 0;
-  return stream >> seconds ? seconds : 0;
+  return read.problem.empty() && std::istringstream(read.bytes) >> seconds ? seconds : 0;
+}
+
+// Code that is run later is in it: for the owner alone, since it was made.
+void expect_private(const std::filesystem::path& folder) {
+  struct stat status = {};
+  if (mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    fail("BF3101", folder.string(),
+         fmt::format("cannot make this folder: {}", std::strerror(errno)));
+  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    fail("BF3101", folder.string(), "cannot make this folder: a file is in the way");
+  const char* const hint = "remove it, or set XDG_CACHE_HOME to a folder of your own";
+  if (status.st_uid != geteuid())
+    fail("BF3319", folder.string(), "the cache folder belongs to another user", hint);
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    fail("BF3319", folder.string(),
+         fmt::format("other users may write to the cache folder, mode {:o}: what is in it may be "
+                     "theirs",
+                     status.st_mode & 07777),
+         hint);
 }
 
 }  // namespace
@@ -91,9 +135,8 @@ std::filesystem::path cache_folder() {
     fail("BF3303", "", "no folder for compiled verifiers: neither XDG_CACHE_HOME nor HOME is set",
          "set one of them");
   folder /= "bf-aot";
-  make_folder(folder);
-  std::error_code ignored;  // code that is run later: for the owner alone
-  fs::permissions(folder, fs::perms::owner_all, ignored);
+  make_folder(folder.parent_path());
+  expect_private(folder);
   return folder;
 }
 
@@ -107,7 +150,7 @@ CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Targ
   result.library = cache / key / kLibrary;
   std::error_code error;
   if (std::filesystem::exists(cache / key, error)) {
-    result.hit = is_whole(cache / key);
+    result.hit = is_whole(cache / key, key);
     result.compile_seconds = seconds_of(cache / key);
     if (result.hit) return result;
     fmt::print(stderr, "note: {} is damaged: it is made again\n", (cache / key).string());
@@ -116,16 +159,42 @@ CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Targ
 
   const Progress progress("compile");
   Staging staging(cache);
-  for (const EmittedFile& file : files) staging.write(kCachedStem + file.suffix, file.bytes);
+  std::vector<EmittedFile> sources = files;
+  sources.push_back(key_source(key));
+  for (const EmittedFile& file : sources) staging.write(kCachedStem + file.suffix, file.bytes);
   const Stopwatch stopwatch;
-  build_shared(toolchain, staging.folder(), kCachedStem, files);
+  build_shared(toolchain, staging.folder(), kCachedStem, sources);
   result.compile_seconds = stopwatch.seconds();
   staging.write(kSeconds, fmt::format("{}\n", result.compile_seconds));
-  staging.write(kDigest, digest_line(staging.folder()));
+  staging.write(kDigest, digest_line(read_own(staging.folder() / kLibrary, kMaxLibraryBytes)));
   staging.publish_folder(key);
-  if (!is_whole(cache / key))  // another process may have been there first
+  if (!is_whole(cache / key, key))  // another process may have been there first
     fail("BF3305", (cache / key).string(), "this folder of the cache is damaged", "remove it");
   return result;
+}
+
+OpenLibrary open_library(const std::filesystem::path& library) {
+  OpenLibrary opened(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (opened == nullptr) {
+    const char* const reason = dlerror();
+    fail("BF3305", library.string(),
+         fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
+         "remove the cache folder and try again");
+  }
+  return opened;
+}
+
+OpenLibrary open_cached(const std::filesystem::path& library) {
+  OpenLibrary opened = open_library(library);
+  const auto* const held = static_cast<const char*>(dlsym(opened.get(), kKeySymbol));
+  if (held == nullptr || std::string(kKeyMark) + library.parent_path().filename().string() != held)
+    fail("BF3305", library.string(), "this library was built from another source",
+         "remove the cache folder and try again");
+  return opened;
+}
+
+void CloseLibrary::operator()(void* library) const {
+  dlclose(library);
 }
 
 }  // namespace bf_aot::cli

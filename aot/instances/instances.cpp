@@ -146,7 +146,7 @@ class Runner {
   void read_earlier() {
     std::error_code error;
     if (!fs::exists(results_, error)) return;
-    std::string text = read_data_file(results_);
+    std::string text = read_data_file(results_, Sources::kFiles);
     const std::size_t end = text.rfind('\n');
     if (end + 1 != text.size()) {
       text.resize(end == std::string::npos ? 0 : end + 1);

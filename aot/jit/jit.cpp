@@ -33,10 +33,6 @@ CachedVerifier compiled(const std::string& source, const Target& target,
 
 }  // namespace
 
-void Jit::Close::operator()(void* library) const {
-  dlclose(library);
-}
-
 Jit::Jit(CompilerOptions compiler) : compiler_(std::move(compiler)) {}
 
 // On a terminal; where one was asked for, everywhere.
@@ -140,9 +136,12 @@ void Jit::poll(const engine::Engine& engine) {
 
 bool Jit::install(const engine::Engine& engine, const Unit& unit,
                   const std::filesystem::path& library) {
-  libraries_.emplace_back(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
-  void* const symbol =
-      libraries_.back() == nullptr ? nullptr : dlsym(libraries_.back().get(), kJitFunction);
+  try {
+    libraries_.push_back(open_cached(library));
+  } catch (const CompileError&) {
+    return false;
+  }
+  void* const symbol = dlsym(libraries_.back().get(), kJitFunction);
   if (symbol == nullptr) return false;
   for (const Place& place : unit.places)
     engine.replace(place.entry, place.call, reinterpret_cast<engine::Thunk>(symbol));

@@ -10,6 +10,7 @@
 
 #include "aot/engine/engine.h"
 #include "aot/host/background.h"
+#include "aot/host/cache.h"
 #include "aot/host/library.h"
 #include "aot/host/progress.h"
 #include "aot/verifier/engine_verifier.h"
@@ -40,9 +41,6 @@ class Jit final : public EngineCaller {
     std::string source;
     std::vector<Place> places;
   };
-  struct Close {
-    void operator()(void* library) const;
-  };
   struct State {
     double seconds = 0;  // of its calls so far
     bool chosen = false;
@@ -60,7 +58,7 @@ class Jit final : public EngineCaller {
   std::vector<Unit> units_;    // of the entry that was chosen last
   std::size_t installed_ = 0;  // units, of all entries
   std::string failure_;
-  std::vector<std::unique_ptr<void, Close>> libraries_;
+  std::vector<OpenLibrary> libraries_;
   std::unique_ptr<BackgroundWork> work_;
   Stopwatch since_start_, since_poll_;
   double ready_seconds_ = 0;

@@ -12,6 +12,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace bf_aot::cli {
@@ -32,7 +33,8 @@ struct ModelArguments {
   std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
   std::string target = "host";
   std::string semantics = "real";
-  std::string arithmetic = "float";  // where add_arithmetic_option() is not called
+  const CLI::Option* method_option = nullptr;  // of add_method_option()
+  std::string arithmetic = "float";            // where add_arithmetic_option() is not called
   double libm_ulps = 4;
   bool flush_to_zero = false;
   std::vector<std::string> outputs;  // tensors, instead of the model's own

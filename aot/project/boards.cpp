@@ -17,6 +17,7 @@ const std::vector<Board>& boards() {
       {"microbit", "arm",
        " -global nrf51-soc.flash-size=4194304 -global nrf51-soc.sram-size=4194304", kCortexM,
        "mps2.ld"},
+      {"mps2-an385", "arm", "", kCortexM, "mps2.ld"},
       {"mps2-an386", "arm", "", kCortexM, "mps2.ld"},
       {"mps2-an500", "arm", "", kCortexM, "mps2.ld"},
       {"mps2-an505", "arm", "", kCortexM, "mps2-an505.ld"},

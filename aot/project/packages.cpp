@@ -99,10 +99,6 @@ std::vector<std::string> flags_of_source(const std::vector<std::string>& flags) 
   return kept;
 }
 
-bool has_float_unit(const Target& target) {
-  return std::ranges::find(target.flags, "-mfloat-abi=hard") != target.flags.end();
-}
-
 // As CMSIS names it: "Cortex-M0+"; empty where it does not.
 std::string cmsis_core(const Target& target) {
   constexpr std::string_view kCortex = "cortex-m";
@@ -138,7 +134,7 @@ class Packages {
                   {"version", BF_VERSION_STRING},
                   {"flags", fmt::format("{}", fmt::join(flags_, " "))},
                   {"core", cmsis_core(plan.config.target)},
-                  {"needs", has_float_unit(plan.config.target) ? "\n\tdepends on FPU" : ""},
+                  {"needs", plan.config.target.hardware_float() ? "\n\tdepends on FPU" : ""},
                   {"weights", in_source_ ? "" : std::string(kZephyrWeights)}};
   }
 

@@ -173,7 +173,7 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
                          {"built", built},
                          {"calls", calls_text(footprint)},
                          {"packages", has_threads(plan) ? "" : std::string(kPackages)},
-                         {"work", work_text(plan)},
+                         {"work", work_text(verifier)},
                          {"spec", spec_text(plan)}};
   for (auto& argument : build_arguments(verifier, stem, flags))
     arguments.push_back(std::move(argument));

@@ -48,7 +48,8 @@ target_compile_options(@stem@ PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:@flags@>"
 @example_target@)";
 
 inline constexpr std::string_view kHostExample =
-    R"(if(NOT CMAKE_CROSSCOMPILING@or_own_toolchain@)
+    R"(# In the build of another project there is the library alone.
+if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND (NOT CMAKE_CROSSCOMPILING@or_own_toolchain@))
   add_executable(example example.c)
   target_link_libraries(example PRIVATE @stem@)
   add_custom_target(run COMMAND example VERBATIM)
@@ -57,7 +58,7 @@ inline constexpr std::string_view kHostExample =
 
 inline constexpr std::string_view kBoardExample =
     R"(# The example on QEMU's board @board@: start-up and linker script are the board's.
-if(CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain)
+if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain)
   add_executable(example example.c board.c console.c)
   target_compile_options(example PRIVATE @board_flags@)
   target_link_options(example PRIVATE @link_flags@
@@ -70,9 +71,9 @@ endif()
 
 // Before project() for a machine that is not this one.
 inline constexpr std::string_view kOwnToolchain =
-    R"(# With another -DCMAKE_TOOLCHAIN_FILE the library alone is built.
+    R"(# With another -DCMAKE_TOOLCHAIN_FILE, and in the build of another project, the library alone is built.
 set(own_toolchain ${CMAKE_CURRENT_LIST_DIR}/toolchain.cmake)
-@query@if(NOT CMAKE_TOOLCHAIN_FILE@elsewhere@)
+@query@if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR AND NOT CMAKE_TOOLCHAIN_FILE@elsewhere@)
   set(CMAKE_TOOLCHAIN_FILE ${own_toolchain})
 endif()
 )";
@@ -148,7 +149,13 @@ nothing between calls. Calls with different workspaces may run at the same time.
 @calls@
 ## Time
 
-@work@## Licence
+@work@## In a build of yours
+
+`add_subdirectory()` of this folder, from CMake, has the target `@stem@`: the library, without the example. Several such folders
+fit into one build when their verifiers have different names, `--name`. Written again by bf-aot, what you changed in the example,
+the board's files, `CMakeLists.txt` and this file stays; `.bf-aot.sha256` lists what was written.
+
+## Licence
 
 The files in this folder are made for you from your model. The runtime (`bf.h`, `bf.cpp`
 and what lies in `bf/`) and everything else here may be used, changed and shipped without attribution.

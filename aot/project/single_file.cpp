@@ -28,9 +28,6 @@ constexpr std::string_view kEnd = R"(
 // ---- the verifier
 )";
 
-// Names of codes are there once in a program, whatever number of such files bring them.
-constexpr std::string_view kCopy = "\n#define BF_RUNTIME_COPY __attribute__((weak))\n";
-
 class SingleSource {
  public:
   SingleSource(const Verifier& verifier, std::string stem)
@@ -80,7 +77,6 @@ class SingleSource {
     made_ += kBegin;
     for (const RuntimeFile& one : runtime_)
       if (one.path != "bf.h") add_runtime_file(one);
-    made_ += kCopy;
     add_runtime_file(runtime_source());
     made_ += kEnd;
   }

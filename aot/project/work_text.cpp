@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "aot/compile/work_json.h"
+#include "aot/project/fill.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -22,32 +23,60 @@ and its loops run over the extents that it is called with. A code is found among
 halving. Nothing recurses, and no array has a length that is known at run time alone.
 
 )";
+constexpr std::string_view kVerify =
+    R"(`@name@_verify`: at most @operations@ float operations: of each case of the property its box, its centre
+and its corners are bounded.
+
+| function | calls |
+|---|---|
+| `@name@_spec_bounds` | at most @bounds@ |
+
+)";
 
 std::string row(std::string_view what, std::int64_t most, bool always) {
   return fmt::format("| {} | {}{} |\n", what, always ? "" : "at most ", most);
 }
 
-std::string tables(const Plan& plan, const Entry& entry) {
-  const calls::Work work = calls::work_of(plan, entry);
-  std::string text =
-      fmt::format("`{}_{}`: at most {} float operations, a multiply-add being two.\n\n", plan.name,
-                  to_string(entry.kind), most_operations(plan, entry, work));
-  text += "| function | calls |\n|---|---|\n";
-  for (const calls::CallCount& call : work.calls)
-    text += row(fmt::format("`{}`", call.function), call.most, call.always);
-  if (work.loops.empty()) return text + "\n";
-  text += "\n| loop of the entry point | turns |\n|---|---|\n";
-  for (const calls::LoopBound& loop : work.loops)
-    text += row(fmt::format("task {}: {}", loop.task + 1, loop.over), loop.most, loop.always);
-  return text + "\n";
+std::string call_table(const nlohmann::ordered_json& entry) {
+  std::string text = "| function | calls |\n|---|---|\n";
+  for (const auto& call : entry.at("calls"))
+    text += row(fmt::format("`{}`", call.at("function").get<std::string>()),
+                call.at("at_most").get<std::int64_t>(), call.at("always").get<bool>());
+  return text;
+}
+
+std::string loop_table(const nlohmann::ordered_json& entry) {
+  if (entry.at("loops").empty()) return {};
+  std::string text = "\n| loop of the entry point | turns |\n|---|---|\n";
+  for (const auto& loop : entry.at("loops"))
+    text += row(fmt::format("task {}: {}", loop.at("task").get<int>() + 1,
+                            loop.at("over").get<std::string>()),
+                loop.at("at_most").get<std::int64_t>(), loop.at("always").get<bool>());
+  return text;
+}
+
+// As the manifest has it.
+std::string tables(const Plan& plan) {
+  std::string text;
+  for (const auto& entry : work_json(plan, nullptr))
+    text +=
+        fmt::format("`{}_{}`: at most {} {} operations{}.\n\n", plan.name,
+                    entry.at("entry").get<std::string>(),
+                    entry.at("operations").get<std::int64_t>(), plan.integer ? "integer" : "float",
+                    plan.integer ? "" : ", a multiply-add being two") +
+        call_table(entry) + loop_table(entry) + "\n";
+  return text;
 }
 
 }  // namespace
 
-std::string work_text(const Plan& plan) {
-  if (plan.integer) return std::string(kIntegers);
-  std::string text(kFloats);
-  for (const Entry& entry : plan.entries) text += tables(plan, entry);
+std::string work_text(const Verifier& verifier) {
+  const Plan& plan = verifier.plan;
+  std::string text = std::string(plan.integer ? kIntegers : kFloats) + tables(plan);
+  if (verifier.verify_work)
+    text += fill(kVerify, {{"name", plan.name},
+                           {"bounds", std::to_string(verifier.verify_work->bounds)},
+                           {"operations", std::to_string(verifier.verify_work->operations)}});
   return text;
 }
 

@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "planner/plan/plan.h"
+#include "aot/compile/compile.h"
 
 namespace bf_aot::cli {
 
-// Tables of README.md: of each entry point that a caller may time, the calls and the turns of
-// loops, at most.
-std::string work_text(const Plan& plan);
+// Tables of README.md: of each entry point that a caller may time, the operations, the calls and
+// the turns of loops, at most.
+std::string work_text(const Verifier& verifier);
 
 }  // namespace bf_aot::cli

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "frontend/diagnostic.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::cli {
 namespace {
@@ -25,15 +25,11 @@ bool ends_within_line(const fs::path& path) {
 }  // namespace
 
 std::vector<TuningRecord> read_tuning_log(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  std::ifstream stream(path, std::ios::binary);
-  if (error || !stream)
-    fail("BF3001", path.string(), "cannot read the tuning log", "check the path");
-  if (size > kMostBytes) fail("BF3002", path.string(), "the tuning log is larger than 256 MiB");
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return parse_tuning_log(text.str(), path.filename().string());
+  const ReadBytes read = read_bytes(path, kMostBytes, Sources::kFiles);
+  if (read.too_large) fail("BF3002", path.string(), "the tuning log is larger than 256 MiB");
+  if (!read.problem.empty())
+    fail("BF3001", path.string(), "cannot read the tuning log: " + read.problem, "check the path");
+  return parse_tuning_log(read.bytes, path.filename().string());
 }
 
 void TuningLogWriter::Close::operator()(std::FILE* file) const {
@@ -41,6 +37,11 @@ void TuningLogWriter::Close::operator()(std::FILE* file) const {
 }
 
 TuningLogWriter::TuningLogWriter(const fs::path& path) : path_(path) {
+  std::error_code error;
+  if (fs::exists(path, error))
+    if (const std::string problem = why_unreadable(path, Sources::kFiles); !problem.empty())
+      fail("BF3101", path.string(), "cannot write the tuning log: " + problem,
+           "choose another --tuning-log");
   const bool open_line = ends_within_line(path);
   file_.reset(std::fopen(path.c_str(), "ab"));
   if (file_ == nullptr)

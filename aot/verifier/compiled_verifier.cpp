@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <utility>
 
 #include "aot/verifier/trace.h"
 #include "frontend/diagnostic.h"
@@ -17,17 +18,6 @@ namespace {
 void expect_ok(bf_status status, const std::string& function) {
   if (status != BF_OK)
     fail("BF3306", function, fmt::format("the verifier refused: {}", bf_status_text(status)));
-}
-
-std::shared_ptr<void> open_library(const std::filesystem::path& library) {
-  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (opened == nullptr) {
-    const char* reason = dlerror();
-    fail("BF3305", library.string(),
-         fmt::format("cannot load the verifier: {}", reason != nullptr ? reason : "unknown"),
-         "remove the cache folder and try again");
-  }
-  return {opened, [](void* handle) { dlclose(handle); }};
 }
 
 }  // namespace
@@ -45,7 +35,11 @@ void* CompiledVerifier::symbol(const std::string& name) const {
 }
 
 CompiledVerifier::CompiledVerifier(const std::filesystem::path& library, const Plan& plan)
-    : library_(open_library(library)),
+    : CompiledVerifier(open_library(library), library, plan) {}
+
+CompiledVerifier::CompiledVerifier(OpenLibrary opened, const std::filesystem::path& library,
+                                   const Plan& plan)
+    : library_(std::move(opened)),
       name_(plan.name),
       outputs_(plan.output_count),
       spec_rows_(plan.spec_rows) {

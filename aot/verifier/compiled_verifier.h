@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/host/cache.h"
 #include "aot/verifier/exported_pointer.h"
 #include "aot/verifier/verifier.h"
 
@@ -15,6 +16,8 @@ class CompiledVerifier final : public HostVerifier {
  public:
   // Throws: BF3305 when the library cannot be loaded or is not the plan's.
   CompiledVerifier(const std::filesystem::path& library, const Plan& plan);
+  // Of a library that is open; its path is for messages.
+  CompiledVerifier(OpenLibrary opened, const std::filesystem::path& library, const Plan& plan);
 
   std::unique_ptr<const HostVerifier> twin() const override;
   Bounds bounds(const FloatBox& box) const override;

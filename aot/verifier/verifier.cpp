@@ -42,7 +42,8 @@ MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOption
   const CachedVerifier cached = cached_verifier(files, plan->config.target, compiler);
   made.library = cached.library;
   made.compile_seconds = cached.compile_seconds;
-  made.host = std::make_unique<CompiledVerifier>(cached.library, *plan);
+  made.host =
+      std::make_unique<CompiledVerifier>(open_cached(cached.library), cached.library, *plan);
   return made;
 }
 

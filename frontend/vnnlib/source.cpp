@@ -4,13 +4,11 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
+#include "frontend/read_bytes.h"
 
 namespace bf_aot::vnnlib {
 namespace {
@@ -62,17 +60,12 @@ std::string expand(std::string bytes, std::uint64_t max_bytes, std::string_view 
 
 std::string read_source(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const std::string name = printable(path.string());
-  std::ifstream stream(path == "-" ? "/dev/stdin" : path, std::ios::binary);
-  std::string bytes, block(kBlock, '\0');
-  while (stream && bytes.size() <= max_bytes) {
-    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
-    bytes.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-  }
-  if (bytes.size() > max_bytes) fail_too_large(max_bytes, name);
-  if (!stream.eof())
-    fail("BF3401", name, fmt::format("cannot read the property: {}", std::strerror(errno)),
+  ReadBytes read = read_bytes(path, max_bytes, Sources::kFilesAndPipes);
+  if (read.too_large) fail_too_large(max_bytes, name);
+  if (!read.problem.empty())
+    fail("BF3401", name, fmt::format("cannot read the property: {}", read.problem),
          "check the path and its permissions");
-  return expand(std::move(bytes), max_bytes, name);
+  return expand(std::move(read.bytes), max_bytes, name);
 }
 
 }  // namespace bf_aot::vnnlib

@@ -176,7 +176,7 @@ BackwardRows BackwardSteps::begin_rows(LayerId index, const Relaxed& state,
   // hidden layer is not, nor next to the wide intervals of crown-ibp. Measured:
   // docs/proofs/schedules.md.
   step.wide = is_head(index) && tightens_hidden() && longest_path(index) >= kWideLinks &&
-              config_.target.hardware_double;
+              config_.target.hardware_double();
   step.tile = lowering_.row_tile(region.out, step.wide, choice.row_tile);
   step.centre = state.centre;
   step.below = state.below;

@@ -1,10 +1,12 @@
 """Tests of the commands. Run by CTest, or: BF_AOT=.. BF_SOURCE_DIR=.. python3 cli_test.py."""
 
+import hashlib
 import json
 import os
 import pathlib
 import platform
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -33,6 +35,26 @@ class Compile(Case):
                 self.run_tool(model, "-o", f"{model.stem}_{method}.cpp", "--method", method,
                               "--no-library")
         self.assertGreaterEqual(len(list(self.work.glob("*.cpp"))), 12)
+
+    def test_summary(self):
+        """What was written and what it takes, whichever way it is written; as the manifest has it."""
+        property_ = MODELS / "properties" / CONTROLLER.with_suffix(".vnnlib").name
+        for where, name in ((("-o", "v.cpp"), "v"), (("--project", "p"), "p/net")):
+            for more in ((), ("--no-library",)):
+                output, errors = self.run_tool(CONTROLLER, "--name", "net", "--property", property_, *where, *more)
+                self.assertEqual(errors, "")
+                rows = [line.split(None, 1) for line in output.splitlines()]
+                found = dict(rows)
+                manifest = json.loads((self.work / f"{name}.json").read_text())
+                self.assertEqual(found["weights"], f"{manifest['weights_bytes']} bytes")
+                self.assertEqual(found["workspace"], f"{manifest['arena']['bytes']} bytes")
+                self.assertIn(f"{name}.cpp, {name}.h, {name}.json", found["written"])
+                self.assertEqual(found["code"], "not compiled (--no-library)" if more else
+                                 f"{manifest['build']['code_bytes']} bytes")
+                work = {entry["entry"]: entry["operations"] for entry in manifest["work"]}
+                self.assertEqual([text for key, text in rows if key == "work"],
+                                 [f"at most {work[entry]} operations of net_{entry}" for entry in ("bounds", "verify")])
+                shutil.rmtree(self.work / "p", ignore_errors=True)
 
     def test_manifest(self):
         self.run_tool(CONTROLLER, "-o", "v.cpp", "--cxx-flags=-g0", "--cxx-flags", "-DNDEBUG -O2")
@@ -556,8 +578,8 @@ class Project(Case):
         files = {str(path.relative_to(demo)) for path in demo.rglob("*") if path.is_file()}
         runtime = {name for name in files if name.startswith("bf")}
         self.assertEqual(files - runtime, {
-            "CMakeLists.txt", "README.md", "example.c", "libverifier.a", "verifier.cpp",
-            "verifier.h", "verifier.json"})
+            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "example.c", "libtiny.a", "tiny.cpp",
+            "tiny.h", "tiny.json"})
         # What is included, and nothing else.
         included = {"bf.cpp"}
         for name in files:
@@ -578,11 +600,11 @@ class Project(Case):
         demo = self.work / "demo"
         files = {path.name for path in demo.iterdir() if path.is_file()}
         self.assertEqual({name for name in files if not name.startswith("bf.")}, {
-            "CMakeLists.txt", "README.md", "example.c", "verifier.cpp", "verifier.h",
-            "verifier.json", "toolchain.cmake", "board.h", "board.c", "console.c",
+            ".bf-aot.sha256", "CMakeLists.txt", "README.md", "example.c", "tiny.cpp", "tiny.h",
+            "tiny.json", "toolchain.cmake", "board.h", "board.c", "console.c",
             "board.ld", "library.json", "library.properties"} | {"bf_aot.tiny.pdsc"})
         readme = (demo / "README.md").read_text()
-        for text in ("arm-none-eabi-g++ $flags -I. -c verifier.cpp", "-mcpu=cortex-m7", "mps2-an500",
+        for text in ("arm-none-eabi-g++ $flags -I. -c tiny.cpp", "-mcpu=cortex-m7", "mps2-an500",
                      "--target run"):
             self.assertIn(text, readme)
         for name in ("README.md", "CMakeLists.txt", "toolchain.cmake", "example.c"):
@@ -620,11 +642,106 @@ class Project(Case):
         compiler = os.environ.get("CXX", "c++")
         subprocess.run([compiler, "-x", "c", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                         "-c", "example.c", "-o", "example.o"], cwd=folder, check=True)
-        subprocess.run([compiler, "example.o", "libverifier.a", "-o", "example"], cwd=folder,
+        subprocess.run([compiler, "example.o", "libnet.a", "-o", "example"], cwd=folder,
                        check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertIn("2 calls with a context, 1 of them on the box of the call before",
                       output.stdout)
+
+    def digests(self, folder):
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    def test_written_again(self):
+        """What the user changed stays or is refused; what was written and is not needed any more goes."""
+        write = (CONTROLLER, "--project", "demo", "--name", "net", "--no-library")
+        self.run_tool(*write, "--method", "crown")
+        demo = self.work / "demo"
+        first = self.digests(demo)
+        self.assertIn("bf/sums/backward.h", first)
+        (demo / "example.c").write_text("int main(void) { return 0; }\n")
+        (demo / "notes.txt").write_text("mine\n")
+        (demo / "bf/sums/mine.h").write_text("// mine\n")
+        _, errors = self.run_tool(*write, "--method", "ibp")
+        self.assertEqual(errors.count("note: "), 1, errors)
+        self.assertIn("demo/example.c was changed and is kept", errors)
+        second = self.digests(demo)
+        self.assertEqual(second["example.c"], b"int main(void) { return 0; }\n")
+        self.assertEqual((second["notes.txt"], second["bf/sums/mine.h"]), (b"mine\n", b"// mine\n"))
+        stale = {"bf/sums/backward.h"}
+        self.assertEqual(stale & set(second), set())
+        self.assertNotEqual(second["net.cpp"], first["net.cpp"])
+        fresh = self.work / "fresh"
+        self.run_tool(CONTROLLER, "--project", "fresh", "--name", "net", "--no-library", "--method", "ibp")
+        self.assertEqual(set(second) - {"notes.txt", "bf/sums/mine.h"}, set(self.digests(fresh)))
+        # It is the user's for good, and nothing else is said.
+        _, errors = self.run_tool(*write, "--method", "ibp")
+        self.assertEqual(errors.count("note: "), 1, errors)
+        self.assertEqual(self.digests(demo), second)
+        # The verifier itself is not the user's to change, nor another's file to be overwritten.
+        for name in ("net.cpp", "bf/core/bounds.h", ".bf-aot.sha256"):
+            kept = (demo / name).read_bytes()
+            (demo / name).write_bytes(kept + b"// mine\n")
+            self.assert_refused("BF3109" if name.startswith(".") else "BF3108", *write, "--method", "crown",
+                                says=["demo"] if name.startswith(".") else [name])
+            (demo / name).write_bytes(kept)
+        (self.work / "other").mkdir()
+        self.write("other/CMakeLists.txt", "project(other)\n")
+        self.assert_refused("BF3108", TINY, "--project", "other", "--no-library", says=["CMakeLists.txt"])
+        # Stale files that were changed are left.
+        self.run_tool(*write, "--method", "crown")
+        with open(demo / "bf/sums/backward.h", "a") as file:
+            file.write("// mine\n")
+        _, errors = self.run_tool(*write, "--method", "ibp")
+        self.assertIn("demo/bf/sums/backward.h is no longer part of the project", errors)
+        self.assertTrue((demo / "bf/sums/backward.h").exists())
+
+    def test_list_cannot_lead_out(self):
+        """Whoever wrote the list: no file outside of the folder is removed."""
+        victim = self.write("victim.txt", "x")
+        digest = hashlib.sha256(b"x").hexdigest()
+        for name in ("../victim.txt", str(victim)):
+            (self.work / "demo").mkdir(exist_ok=True)
+            self.write("demo/.bf-aot.sha256", f"{digest}  {name}\n")
+            self.assert_refused("BF3109", TINY, "--project", "demo", "--no-library")
+            self.assertTrue(victim.exists())
+
+    def test_name_that_a_project_has(self):
+        self.run_tool(TINY, "--project", "demo", "--no-library", "--name", "example")
+        self.assertTrue((self.work / "demo/example_verifier.h").exists())
+
+    def test_two_projects_in_one_build(self):
+        for name, method in (("one", "ibp"), ("two", "crown")):
+            self.run_tool(CONTROLLER, "--project", name, "--name", name, "--method", method, "--no-library")
+        self.write("CMakeLists.txt", """cmake_minimum_required(VERSION 3.16)
+project(both LANGUAGES C CXX)
+enable_testing()
+add_subdirectory(one)
+add_subdirectory(two)
+add_executable(both main.c)
+target_link_libraries(both PRIVATE one two)
+# As embedded build systems link: every object.
+add_executable(whole main.c)
+target_link_libraries(whole PRIVATE -Wl,--whole-archive one two -Wl,--no-whole-archive)
+""")
+        self.write("main.c", """#include <stdio.h>
+#include "one.h"
+#include "two.h"
+static _Alignas(64) unsigned char workspace[ONE_WORKSPACE_BYTES + TWO_WORKSPACE_BYTES];
+int main(void) {
+  static const float low[ONE_INPUTS], high[ONE_INPUTS];
+  float a[ONE_OUTPUTS], b[ONE_OUTPUTS], c[TWO_OUTPUTS], d[TWO_OUTPUTS];
+  bf_status first = one_bounds(low, high, a, b, workspace, sizeof workspace);
+  bf_status second = two_bounds(low, high, c, d, workspace, sizeof workspace);
+  printf("%s %s %d\\n", bf_status_text(first), bf_status_text(second), a[0] <= d[0] && c[0] <= b[0]);
+  return 0;
+}
+""")
+        for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+            done = subprocess.run(command, cwd=self.work, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for program in ("both", "whole"):
+            output = subprocess.run([self.work / "build" / program], check=True, capture_output=True, text=True).stdout
+            self.assertEqual(output, "ok ok 1\n")
 
 
 if __name__ == "__main__":

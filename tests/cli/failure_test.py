@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import shutil
 import signal
 import sys
 import time
@@ -45,6 +46,33 @@ class BadInput(Case):
             self.refuse_box("BF3003", text, "box.json")
         self.assert_refused("BF3001", "run", TINY, "--box", "nothing.json", says=["nothing.json"])
         self.assert_refused("BF3001", "run", TINY, "--box", self.work)
+
+    def test_devices_and_pipes(self):
+        """What has no end, and pipes that nobody writes to where a file is looked for, are refused by name."""
+        box = self.write("b.json", BOX)
+        zero = self.work / "zero.npy"
+        zero.symlink_to("/dev/zero")
+        pipe = self.work / "pipe.npz"
+        os.mkfifo(pipe)
+        samples = self.work / "samples"
+        samples.mkdir()
+        os.mkfifo(samples / "a.npy")
+        property_ = MODELS / "properties" / CONTROLLER.with_suffix(".vnnlib").name
+        certify = ("certify", TINY, "--eps", "0.1", "--data")
+        for code, name, arguments in (
+                ("BF1001", "zero.npy", ("run", zero, "--box", box)),
+                ("BF3001", "zero.npy", ("run", TINY, "--box", zero)),
+                ("BF3401", "zero.npy", ("verify", TINY, zero)),
+                ("BF3001", "zero.npy", ("run", TINY, "--box", box, "--spec", zero)),
+                ("BF3001", "zero.npy", ("run", TINY, "--box", box, "--config", zero)),
+                ("BF3001", "zero.npy", ("run", TINY, "--box", box, "--profile", zero)),
+                ("BF3001", "pipe.npz", (TINY, "-o", "v.cpp", "--lowering", "tuned", "--tuning-log", pipe)),
+                ("BF3001", "zero.npy", (*certify, zero)),
+                ("BF3001", "pipe.npz", (*certify, pipe)),
+                ("BF3001", "a.npy", (*certify, samples)),
+                ("BF3001", "zero.npy", ("verify", CONTROLLER, property_, "--checkpoint", zero))):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(code, *arguments, says=[name])
 
     def test_specs(self):
         box = self.write("box.json", BOX)
@@ -175,6 +203,64 @@ class Failure(Case):
         digest.unlink()
         self.assertEqual(outputs(True), expected)
         self.assertEqual(outputs(False), expected)
+
+    def test_exchanged_entries_of_the_cache(self):
+        """A library is tied to its source: digests beside them are those of the libraries."""
+        box = self.write("b.json", BOX)
+        ways = [("--lowering", "vector", "--method", "ibp"), ("--lowering", "vector", "--method", "crown"),
+                ("--jit", "wait", "--method", "ibp"), ("--jit", "wait", "--method", "crown")]
+
+        def outputs(way):
+            output, errors = self.run_tool("run", CONTROLLER, "--box", MODELS / "boxes" / CONTROLLER.with_suffix(".json").name,
+                                           *way, "--json")
+            return json.loads(output)["outputs"], errors
+
+        expected = [outputs(way)[0] for way in ways]
+        entries = sorted(path.parent for path in self.cache.rglob("*.so"))
+        self.assertGreater(len(entries), 3)
+        for name in ("verifier.so", "verifier.sha256"):
+            held = [(entry / name).read_bytes() for entry in entries]
+            for entry, bytes_ in zip(entries, held[1:] + held[:1]):
+                (entry / name).write_bytes(bytes_)
+        made = [outputs(way) for way in ways]
+        self.assertEqual([found for found, _ in made], expected)
+        self.assertTrue(any("is damaged: it is made again" in errors for _, errors in made))
+        self.assertEqual(outputs(ways[0]), (expected[0], ""))
+
+    def test_pipe_or_device_in_the_cache(self):
+        run = ("run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector", "--repeat", "1", "--json")
+        expected = json.loads(self.run_tool(*run)[0])["outputs"]
+        for name in ("verifier.so", "verifier.sha256", "compile_seconds"):
+            for kind in ("pipe", "device"):
+                (file,) = self.cache.rglob(name)
+                file.unlink()
+                os.mkfifo(file) if kind == "pipe" else file.symlink_to("/dev/zero")
+                output, errors = self.run_tool(*run)
+                self.assertEqual(json.loads(output)["outputs"], expected)
+                self.assertEqual(f"{file.parent} is damaged" in errors, name != "compile_seconds", errors)
+                if name == "compile_seconds":
+                    file.unlink()
+                    file.write_text("1\n")
+
+    def test_cache_of_others(self):
+        run = ("run", TINY, "--box", self.write("b.json", BOX), "--lowering", "vector", "--repeat", "1")
+        folder = self.cache / "bf-aot"
+        folder.mkdir(parents=True)
+        for mode in (0o777, 0o720, 0o702):
+            folder.chmod(mode)
+            self.assert_refused("BF3319", *run, says=[str(folder), f"mode {mode:o}"])
+        folder.chmod(0o755)
+        self.run_json(*run)
+        if os.geteuid() == 0:
+            os.chown(folder, 12345, 12345)
+            self.assert_refused("BF3319", *run, says=[str(folder), "another user"])
+            os.chown(folder, 0, 0)
+        shutil.rmtree(folder)
+        self.run_json(*run)
+        self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        shutil.rmtree(folder)
+        os.mkfifo(folder)
+        self.assert_refused("BF3101", *run, says=[str(folder)])
 
     def test_leftovers_of_a_killed_process(self):
         """An old folder that nobody holds goes; what is young, held or not ours stays."""

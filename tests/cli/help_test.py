@@ -250,6 +250,14 @@ class Pipes(Case):
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("outputs", json.loads(output))
 
+    def test_process_substitution(self):
+        self.write("b.json", BOX)
+        text = f'"{BF_AOT}" run <(cat "{TINY}") --box <(cat b.json) --json'
+        ran = subprocess.run(["bash", "-c", text], cwd=self.work, env=self.environment, capture_output=True,
+                             stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr.decode())
+        self.assertIn("outputs", json.loads(ran.stdout))
+
 
 class Doctor(Case):
     def findings(self, *arguments, code=0):

@@ -297,7 +297,7 @@ class Parallel(Case):
         self.assertIn("example_parallel", (folder / "CMakeLists.txt").read_text())
         for name in ("README.md", "CMakeLists.txt", "example_parallel.cpp"):
             self.assertNotIn("@", (folder / name).read_text())
-        subprocess.run([*CXX, "-std=c++17", *STRICT, "example_parallel.cpp", "libverifier.a",
+        subprocess.run([*CXX, "-std=c++17", *STRICT, "example_parallel.cpp", "libnet.a",
                         "-o", "example", "-pthread"], cwd=folder, check=True)
         output = subprocess.run([folder / "example"], check=True, capture_output=True, text=True)
         self.assertEqual(output.stdout.count("output "), 5)

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from harness import CONTROLLER, MODELS, SOURCE, Case  # noqa: E402
+from harness import CONTROLLER, MODELS, SOURCE, TINY, Case  # noqa: E402
 
 CXX = os.environ["CXX"].split()
 IS_GCC = b"Free Software" in subprocess.run([*CXX, "--version"], capture_output=True, check=False).stdout
@@ -110,6 +110,87 @@ class Work(Case):
         self.assertGreaterEqual(found["bounds"], 4 * weights)
         self.assertGreaterEqual(found["evaluate"], 2 * weights)
         self.assertLess(found["bounds"], 5 * weights)
+
+
+VERIFY = r"""
+#include "net.h"
+
+alignas(NET_WORKSPACE_ALIGN) static unsigned char workspace[NET_VERIFY_WORKSPACE_BYTES];
+
+static const float kLower[][NET_INPUTS] = {LOWER};
+static const float kUpper[][NET_INPUTS] = {UPPER};
+
+int main() {
+  for (unsigned i = 0; i < sizeof kLower / sizeof kLower[0]; ++i) {
+    bf_result result = {};
+    if (net_verify(kLower[i], kUpper[i], &result, workspace, sizeof workspace) != BF_OK) return 1;
+  }
+  return 0;
+}
+"""
+
+
+@unittest.skipUnless(IS_GCC and shutil.which("gcov"), "gcov is GCC's")
+class VerifyWork(Case):
+    """Calls of net_spec_bounds in net_verify: no more than the manifest has, and on some box as many."""
+
+    def calls(self, boxes):
+        def rows(side):
+            return ", ".join("{" + ", ".join(f"{float(x).hex()}f" for x in box[side]) + "}" for box in boxes)
+        self.write("main.cpp", VERIFY.replace("LOWER}", rows("lower") + "}").replace("UPPER}", rows("upper") + "}"))
+        for command in ([*CXX, "-std=c++17", "-O0", "--coverage", f"-I{SOURCE / 'runtime'}", "-c", "net.cpp"],
+                        [*CXX, "-std=c++17", f"-I{SOURCE / 'runtime'}", "main.cpp", "net.o", "--coverage", "-o", "program"],
+                        ["./program"]):
+            subprocess.run(command, cwd=self.work, check=True, capture_output=True)
+        report = subprocess.run(["gcov", "--json-format", "--stdout", "net.gcda"], cwd=self.work, check=True,
+                                capture_output=True).stdout
+        counts = [function["execution_count"] for file in json.loads(report.splitlines()[0])["files"]
+                  for function in file["functions"] if function["name"] == "net_spec_bounds"]
+        for stale in self.work.glob("*.gcda"):
+            stale.unlink()
+        return counts[0]
+
+    def test_every_point(self):
+        """A condition that neither bounds nor points decide takes every call that there is."""
+        box = {"lower": [-1, -1], "upper": [1, 1]}
+        outputs = self.run_json("run", TINY, "--box", self.write("b.json", box))["outputs"]
+        low, high = outputs[0]["lower"], outputs[0]["upper"]
+        value = low + 0.37 * (high - low)
+        lines = [f"(declare-const X_{i} Real)(assert (>= X_{i} -1))(assert (<= X_{i} 1))" for i in range(2)]
+        lines += [f"(declare-const Y_{i} Real)" for i in range(2)]
+        self.write("p.vnnlib", "\n".join([*lines, f"(assert (>= Y_0 {value!r}))(assert (<= Y_0 {value!r}))"]))
+        self.run_tool(TINY, "--name", "net", "-o", "net.cpp", "--no-library", "--target", "generic",
+                      "--property", "p.vnnlib")
+        work = {entry["entry"]: entry for entry in json.loads((self.work / "net.json").read_text())["work"]}
+        (call,) = work["verify"]["calls"]
+        self.assertEqual(call, {"function": "net_spec_bounds", "at_most": 6, "always": False})
+        self.assertEqual(self.calls([box]), 1 + 1 + 4, "the box, its centre and its corners")
+        self.assertEqual(self.calls([{"lower": [5, 5], "upper": [6, 6]}]), 0, "outside of the property's box")
+        once = next(work[name]["operations"] for name in work if name.startswith("spec"))
+        self.assertGreaterEqual(work["verify"]["operations"], 6 * once)
+
+
+class IntegerWork(Case):
+    """Every step runs once, and the sums of products alone are no more than the operations."""
+
+    def test_steps(self):
+        sys.path.insert(0, str(SOURCE / "tests/embedded"))
+        import quantised_networks
+        path, _ = quantised_networks.write("quantised_dense", self.work)
+        self.run_tool(path, "--name", "net", "-o", "net.cpp", "--no-library", "--target", "cortex-m0plus", "--method", "ibp")
+        manifest = json.loads((self.work / "net.json").read_text())
+        self.assertEqual(manifest["arithmetic"], "integer")
+        (entry,) = manifest["work"]
+        weights = 64 * 64 * 2 + 64 * 10
+        self.assertGreaterEqual(entry["operations"], 4 * weights)
+        self.assertLess(entry["operations"], 8 * weights)
+        source = (self.work / "net.cpp").read_text()
+        body = source[source.index("void run("):]
+        for call in entry["calls"]:
+            if " or " in call["function"]:
+                continue
+            self.assertTrue(call["always"])
+            self.assertEqual(len(re.findall(rf"{re.escape(call['function'])}[<(]", body)), call["at_most"], call)
 
 
 if __name__ == "__main__":

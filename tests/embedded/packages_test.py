@@ -54,10 +54,10 @@ class Package:
         machine.run([options.bf_aot, model, "--name", "net", "--method", "ibp", "--project",
                      self.project, "--target", options.target])
         # The processor's, as the build system knows it.
-        manifest = json.loads((self.project / "verifier.json").read_text())
+        manifest = json.loads((self.project / "net.json").read_text())
         self.flags = [flag.replace("+nomve", "") for flag in manifest["build"]["flags"]
                       if flag.startswith("-m")]
-        self.code = self.code_of(self.project / "libverifier.a")
+        self.code = self.code_of(self.project / "libnet.a")
 
     def code_of(self, file):
         """Bytes of code of the verifier's functions, by name: not those of the runtime's texts."""
@@ -82,7 +82,7 @@ class Package:
 def check_zephyr(package):
     module = (package.project / "zephyr" / "module.yml").read_text()
     lines = [line for line in module.splitlines() if not line.startswith("#")]
-    check(lines == ["name: verifier", "build:", "  cmake: zephyr", "  kconfig: zephyr/Kconfig"],
+    check(lines == ["name: net", "build:", "  cmake: zephyr", "  kconfig: zephyr/Kconfig"],
           f"module.yml: {lines}")
     options = (package.project / "zephyr" / "Kconfig").read_text()
     check(re.search(r"^config NET_VERIFIER\n\tbool \".+\"\n\tdepends on CPP\n", options), options)
@@ -99,7 +99,7 @@ def check_zephyr(package):
                        for kind, tool in (("C", "gcc"), ("CXX", "g++"), ("ASM", "gcc"))),
                      *(f"-DCMAKE_{kind}_FLAGS={flags}" for kind in ("C", "CXX", "ASM"))])
         machine.run(["cmake", "--build", build])
-        made = list(build.rglob("libverifier.a"))
+        made = list(build.rglob("libnet.a"))
         check(bool(made) == (enabled == "y"), f"CONFIG_NET_VERIFIER={enabled}: {made}")
         if made:
             package.check_code(made[0], "Zephyr")
@@ -163,7 +163,7 @@ def check_pack(package):
     check({"Cclass", "Cgroup", "Cversion"} <= set(component.attrib), component.attrib)
     flags = component.findtext("description").removeprefix("Compile with ").split()
     files = collect(component)
-    check(files["include"] == ["./"] and files["header"] == ["verifier.h"], files)
+    check(files["include"] == ["./"] and files["header"] == ["net.h"], files)
     archive = package.compile("pack", [package.project / name for name in files["source"]],
                               [*flags, f"-I{package.project}"])
     package.check_code(archive, "CMSIS-Pack")
@@ -181,7 +181,7 @@ def test(options, folder):
     package = Package(options, folder)
     check_zephyr(package)
     others = [package.project / name for name in ("library.json", "library.properties", "src")]
-    if (package.project / "verifier_weights.S").exists():
+    if (package.project / "net_weights.S").exists():
         check(not any(path.exists() for path in others), "weights in assembler: Zephyr's alone")
         return
     check_platformio(package)

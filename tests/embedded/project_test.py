@@ -46,7 +46,7 @@ class Project:
         machine.run(self.made_by)
         self.build_folder = self.folder / "build"
         self.readme = (self.folder / "README.md").read_text()
-        self.manifest = json.loads((self.folder / "verifier.json").read_text())["build"]
+        self.manifest = json.loads((self.folder / "net.json").read_text())["build"]
 
     def tool(self, name, *arguments):
         return machine.run([self.prefix + name, *arguments])
@@ -91,7 +91,7 @@ def check_flags(project):
     check(f"flags `{' '.join(flags)}`" in project.readme, "README.md names other flags")
     built = json.loads((project.build_folder / "compile_commands.json").read_text())
     sources = {pathlib.Path(one["file"]).name: one["command"].split() for one in built}
-    check({"verifier.cpp", "bf.cpp", "example.c"} <= set(sources), f"not compiled: {sources}")
+    check({"net.cpp", "bf.cpp", "example.c"} <= set(sources), f"not compiled: {sources}")
     for name, command in sources.items():
         if not name.endswith(".cpp"):
             continue
@@ -100,8 +100,8 @@ def check_flags(project):
 
 
 def check_sizes(project):
-    built = project.sizes(project.build_folder / "libverifier.a")
-    shipped = project.sizes(project.folder / "libverifier.a")
+    built = project.sizes(project.build_folder / "libnet.a")
+    shipped = project.sizes(project.folder / "libnet.a")
     check(built == shipped, f"sizes: built {built}, shipped {shipped}")
     flash, data, zeroed = built[0] + built[1], built[1], built[2]
     check(project.stated("flash: code and constants") == flash, f"flash: {flash}")
@@ -110,7 +110,7 @@ def check_sizes(project):
     check((record["flash_bytes"], record["data_bytes"], record["zeroed_bytes"]) ==
           (flash, data, zeroed), f"the manifest: {record}, built {built}")
     code = 0
-    for member in project.tool("size", "-A", project.build_folder / "libverifier.a").split("\n\n"):
+    for member in project.tool("size", "-A", project.build_folder / "libnet.a").split("\n\n"):
         if not re.match(r"\s*bf\.", member):
             texts = re.findall(r"^\.text\S*\s+(\d+)", member, re.MULTILINE)
             code += sum(map(int, texts))
@@ -118,7 +118,7 @@ def check_sizes(project):
     check(project.stated("of these: constants") == flash - code, f"constants: {flash - code}")
     workspaces = [int(size) for size in
                   re.findall(r"^\| RAM: workspace[^|]*\| (\d+) \|$", project.readme, re.MULTILINE)]
-    header = (project.folder / "verifier.h").read_text()
+    header = (project.folder / "net.h").read_text()
     check(project.stated("RAM: workspace, aligned") ==
           int(re.search(r"NET_WORKSPACE_BYTES (\d+)", header)[1]), f"workspaces: {workspaces}")
     ram = max(workspaces) + project.stated("RAM: variables") + project.stated("RAM: stack")
@@ -162,7 +162,7 @@ def check_library(project, tail, calls):
 
 def check_work(project):
     """README.md and the manifest bound the work of a call alike."""
-    manifest = json.loads((project.folder / "verifier.json").read_text())
+    manifest = json.loads((project.folder / "net.json").read_text())
     tail = project.readme[project.readme.index("## Time"):]
     if "work" not in manifest:  # of several levels
         check("dispatch" in manifest, "the manifest bounds no work")
@@ -184,7 +184,7 @@ def check_library_bytes(project):
     linked = project.folder.parent / "whole.map"
     machine.run([project.prefix + "gcc", *project.target_flags(), "-nostdlib", "-Wl,-e,0",
                  "-Wl,--unresolved-symbols=ignore-all", "-Wl,--whole-archive",
-                 project.build_folder / "libverifier.a", "-Wl,--no-whole-archive", "-lgcc",
+                 project.build_folder / "libnet.a", "-Wl,--no-whole-archive", "-lgcc",
                  f"-Wl,-Map={linked}", "-o", linked.with_suffix(".elf")])
     text = linked.read_text()
     text = text[text.index("Linker script and memory map"):]
@@ -197,7 +197,7 @@ def check_library_bytes(project):
 
 def check_calls(project):
     used, held = set(), set()
-    for line in project.tool("nm", "-g", project.build_folder / "libverifier.a").splitlines():
+    for line in project.tool("nm", "-g", project.build_folder / "libnet.a").splitlines():
         words = line.split()
         if len(words) == 2 and words[0] == "U":
             used.add(words[1])
@@ -246,7 +246,7 @@ def check_texts(project):
         more = [*project.target_flags(), "-Os", "-ffreestanding", "-nostdlib", "-T",
                 project.folder / "board.ld", *start, "-fno-tree-loop-distribute-patterns"]
     machine.run([project.prefix + "gcc", "-std=c99", f"-I{project.folder}", "-Wl,--gc-sections",
-                 *more, source, project.build_folder / "libverifier.a",
+                 *more, source, project.build_folder / "libnet.a",
                  *(["-lgcc"] if project.board else []), "-o", program])
     names = {line.split()[-1] for line in project.tool("nm", program).splitlines()}
     check("bf_status_text" in names and not any(name.startswith("net_") for name in names), names)
@@ -268,7 +268,7 @@ def check_commands(project, text):
     printed = [[line for line in one.splitlines() if line.startswith(shown)]
                for one in (text, output)]
     check(printed[0] == printed[1], f"CMake's program prints\n{text}\nthis one\n{output}")
-    check(project.sizes(copy / "libverifier.a") == project.sizes(project.folder / "libverifier.a"),
+    check(project.sizes(copy / "libnet.a") == project.sizes(project.folder / "libnet.a"),
           "other sizes")
 
 

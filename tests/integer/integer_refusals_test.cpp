@@ -154,10 +154,19 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   CompileOptions options = integers();
   options.planner.arithmetic = Arithmetic::kAuto;
   EXPECT_EQ(chosen(options), Arithmetic::kFloat);
-  options.planner.target.hardware_float = false;
-  EXPECT_EQ(chosen(options), Arithmetic::kInteger);
+  for (const char* const target : {"cortex-m4", "cortex-m55", "aarch64", "riscv64"}) {
+    options.planner.target = find_target(target);
+    EXPECT_EQ(chosen(options), Arithmetic::kFloat) << target;
+  }
+  for (const char* const target : {"riscv32", "cortex-m3", "cortex-m0plus"}) {
+    options.planner.target = find_target(target);
+    EXPECT_EQ(chosen(options), Arithmetic::kInteger) << target;
+  }
   options.planner.method = Method::kCrown;
   EXPECT_EQ(chosen(options), Arithmetic::kFloat);
+  options.method_is_default = true;
+  EXPECT_EQ(chosen(options), Arithmetic::kInteger);
+  options.method_is_default = false;
   options.planner.method = Method::kAuto;
   EXPECT_EQ(chosen(options), Arithmetic::kInteger);
   test::write_bytes(path, test::encode_model(model_with(

@@ -36,9 +36,28 @@ def run(*command, **more):
                           text=True, **more).stdout
 
 
+def install_parts(build, folder):
+    """A build of the program alone installs, too: the script, where others were not built."""
+    script = (build / "cmake_install.cmake").read_text()
+    parts = re.findall(r'"[^"\n]*/(bf-aot-mpi|libbf_aot\.a)"', script)
+    for part in parts:
+        script = re.sub(rf"/{re.escape(part)}\"", '/not-built"', script)
+    changed = folder / "install.cmake"
+    changed.write_text(script)
+    for component in ("", "library", "mpi"):
+        prefix = folder / f"parts_{component}"
+        run("cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_INSTALL_COMPONENT={component}", "-P", changed)
+        if not component and not (prefix / "bin/bf-aot").exists():
+            yield "without other parts the program is not installed"
+    if not parts:
+        yield "nothing that is installed may be missing: the check sees nothing"
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        problems += install_parts(build, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         prefix = pathlib.Path(folder) / "usr"
         run("cmake", "--install", build, "--prefix", prefix)

@@ -184,7 +184,8 @@ static inline FunctionPeak peak_over(const FunctionView& f, const FunctionEnds& 
     if (is_concave(run, side)) {
       double p = search.known;
       FunctionPoint at = search.known_point;
-      if (r != search.known_run && run.cells > 0) {
+      // That the table has cells is a constant: compilers see that none is read where it has none.
+      if (r != search.known_run && f.cells > 0 && run.cells > 0) {
         const int first = r == ends.first ? ends.at_low.cell : run.cell;
         const int last = r == ends.last ? ends.at_high.cell : run.cell + run.cells - 1;
         int cell = 0;

@@ -275,7 +275,7 @@ static inline FunctionPoint function_point(const FunctionView& f, int run, doubl
   }
   const FunctionRun& at = f.run[run];
   if (at.kind == FunctionRunKind::kLine) return line_point(at, x);
-  if (at.cells == 0) return unknown_point();
+  if (f.cells == 0 || at.cells == 0) return unknown_point();
   return cell_point(f, find_cell(f, at.cell, at.cells, x), x);
 }
 

@@ -163,8 +163,8 @@ TEST_F(DatasetTest, FindsLabelsOfFiles) {
 }
 
 TEST_F(DatasetTest, RefusesWhatIsNoData) {
-  EXPECT_EQ(problem(files(path("none.npz"))), "BF3001: the file cannot be read");
-  EXPECT_EQ(problem(files(path("none.csv"))), "BF3001: the file cannot be read");
+  EXPECT_EQ(problem(files(path("none.npz"))), "BF3001: the file cannot be read: no such file");
+  EXPECT_EQ(problem(files(path("none.csv"))), "BF3001: the file cannot be read: no such file");
   EXPECT_EQ(problem(files(path("none"))), "BF3001: there is no such file or folder");
   EXPECT_EQ(problem(files(write("x.txt", "1"))),
             "BF3014: data are read from .npz, .npy and .csv files, and from folders");

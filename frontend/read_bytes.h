@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace bf_aot {
+
+// What a path may lead to. Both: a file. Pipes that the user names, also `<(...)`, and standard
+// input end when who writes says so; nobody may write to a pipe that lies where files are looked
+// for.
+enum class Sources : std::uint8_t { kFiles, kFilesAndPipes };
+
+// The path, "/dev/stdin" for "-".
+std::filesystem::path source_path(const std::filesystem::path& path);
+
+// Why `path` is not read, in words: "no such file"; empty: it may be. Opens nothing, so it returns
+// at once whatever is there. A device is refused: /dev/zero has no end. A terminal and /dev/null
+// are read where pipes are.
+std::string why_unreadable(const std::filesystem::path& path, Sources sources);
+
+struct ReadBytes {
+  std::string bytes;
+  std::string problem;     // in words; empty: all of the file is in `bytes`
+  bool too_large = false;  // the problem is that
+};
+
+// All bytes, at most `max_bytes`. What is refused is not opened, and what is opened is looked at
+// again.
+ReadBytes read_bytes(const std::filesystem::path& path, std::uint64_t max_bytes, Sources sources);
+
+}  // namespace bf_aot

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "planner/plan/integer.h"
+
+namespace bf_aot {
+
+// Operations of a step on integers, at most, for both bounds: products, sums, shifts, comparisons,
+// and codes that are read from a table. As the loops of runtime/bf/integer/ have them; that a
+// counter is raised does not count.
+std::int64_t most_operations(const IntegerPlan& plan, const IntegerStep& step);
+
+// The routine that a step calls, "bf::integer::dense", and how often.
+struct StepCalls {
+  const char* function;
+  std::int64_t count;
+};
+StepCalls calls_of(const IntegerStep& step);
+
+}  // namespace bf_aot
