@@ -2,16 +2,15 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "aot/cli/commands.h"
+#include "aot/cli/guard.h"
 #include "aot/host/interrupt.h"
 #include "aot/options/help.h"
 #include "aot/terminal/terminal.h"
-#include "frontend/diagnostic.h"
 
 namespace {
 
@@ -47,30 +46,9 @@ int dispatch(int argc, char** argv) {
   return command.run(call);
 }
 
-void print_errors(const bf_aot::CompileError& error) {
-  const Style red(Style::kError, Stream::kErrors);
-  for (const bf_aot::Diagnostic& diagnostic : error.diagnostics()) {
-    const std::string text = with_documents(bf_aot::to_string(diagnostic));
-    const std::size_t head = text.find(':') + 1;
-    fmt::print(stderr, "{}{}", red(text.substr(0, head)), text.substr(head));
-  }
-  if (shows_progress())
-    fmt::print(stderr, "{} explains each code\n", document("reference/diagnostics.md"));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   install_interrupt_handlers();
-  try {
-    return dispatch(argc, argv);
-  } catch (const bf_aot::CompileError& error) {
-    print_errors(error);
-    return 1;
-  } catch (const Interrupted& interrupted) {
-    return 128 + interrupted.signal;
-  } catch (const std::bad_alloc&) {
-    std::fputs("error BF3000: not enough memory\n", stderr);
-    return 1;
-  }
+  return guarded([&] { return dispatch(argc, argv); });
 }

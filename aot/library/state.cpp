@@ -31,8 +31,8 @@ Error internal_error(const char* doing, const char* what) {
   return {"BF9000",
           doing,
           std::string("internal error: ") + what,
-          "this is a bug of bf-aot: please report it with this message, the model and what was "
-          "called",
+          "this is a bug of bf-aot; please report it with this message, the version, the model and "
+          "what was called",
           {}};
 }
 

@@ -116,7 +116,7 @@ void check_status(bf_status status) {
   if (status == BF_FLOAT32_RANGE)
     refuse("BF3503", "the point", bf_status_text(status));  // evaluate
   if (status != BF_OK)
-    throw std::logic_error(std::string("the engine refused a call: ") + bf_status_text(status));
+    BF_BROKEN(std::string("the engine refused a call: ") + bf_status_text(status));
 }
 
 // `box`: "box 3, ", or nothing where there is one point.

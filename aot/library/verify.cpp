@@ -18,7 +18,7 @@ Method to_method(bf_aot::Method method) {
   for (const Method each :
        {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
     if (to_internal(each) == method) return each;
-  throw std::logic_error("no method of the interface");
+  BF_BROKEN("no method of the interface");
 }
 
 Phase to_phase(cli::DecisionPhase phase) {

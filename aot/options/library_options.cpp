@@ -1,7 +1,6 @@
 #include "aot/options/library_options.h"
 
-#include <stdexcept>
-
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
@@ -10,7 +9,7 @@ api::Method library_method(const std::string& name) {
   for (const api::Method each : {api::Method::kIbp, api::Method::kCrownIbp, api::Method::kCrown,
                                  api::Method::kAlphaCrown, api::Method::kForward})
     if (name == api::to_string(each)) return each;
-  throw std::logic_error("no method of the library: " + name);
+  BF_BROKEN("no method of the library: " + name);
 }
 
 api::Semantics library_semantics(const std::string& name, bool flush_to_zero) {

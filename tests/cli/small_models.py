@@ -5,13 +5,13 @@ import pathlib
 import random
 import subprocess
 
-SCHEMA = pathlib.Path(os.environ["BF_SOURCE_DIR"]) / "onnx_schema" / "onnx.proto"
+SCHEMA = pathlib.Path(os.environ["BF_SOURCE_DIR"]) / "onnx_schema" / "bf_aot_onnx.proto"
 
 
 def write_model(path, text):
     """protoc makes the binary form, which bf-aot reads."""
     made = subprocess.run([os.environ.get("PROTOC", "protoc"), f"-I{SCHEMA.parent}",
-                           "--encode=onnx.ModelProto", SCHEMA.name],
+                           "--encode=bf_aot.onnx.ModelProto", SCHEMA.name],
                           input=text.encode(), stdout=subprocess.PIPE, check=True)
     path.write_bytes(made.stdout)
     return path
