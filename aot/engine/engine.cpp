@@ -77,6 +77,7 @@ CallMemory memory_of(const Signature& s, const Arguments& a) {
   memory.open = s.batch ? nullptr : a.open;
   memory.ranges = s.batch ? nullptr : a.ranges;
   memory.seconds = s.parallel ? nullptr : a.seconds;
+  memory.watch = s.cached ? nullptr : a.watch;
   return memory;
 }
 
@@ -284,6 +285,7 @@ bf_status Engine::turns_of_workers(const ExportedFunction& function, const Argum
     Arguments of = box_of(s, a, i);
     of.workspace = own;
     of.workspace_bytes = bytes;
+    of.watch = nullptr;  // nothing is thrown through an executor
     a.statuses[i] = call(one, of);
   };
   if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
@@ -302,6 +304,7 @@ bf_status Engine::groups_of_workers(const ExportedFunction& function, const Argu
   const auto group = [&](int index, unsigned char* own) {
     CallMemory mine = memory_of(s, a);
     mine.group = index;
+    mine.watch = nullptr;
     mine.workspace = own;
     (void)run(of, mine, nullptr, {}, nullptr);  // an entry of several boxes has no workers
   };

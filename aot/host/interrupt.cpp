@@ -68,8 +68,12 @@ void set_deadline(double seconds, const char* text, int code) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+bool is_interrupted() {
+  return caught_signal != 0 && held == 0;
+}
+
 void throw_if_interrupted() {
-  if (caught_signal != 0 && held == 0) throw Interrupted{caught_signal};
+  if (is_interrupted()) throw Interrupted{caught_signal};
 }
 
 InterruptsHeld::InterruptsHeld() {

@@ -1,5 +1,8 @@
 #include "aot/library/state.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "planner/machine/machine_profile.h"
 
 namespace bf_aot::api {
@@ -72,6 +75,12 @@ bf_aot::Method to_internal(Method method) {
   const auto index = static_cast<std::size_t>(method);
   expect(index < std::size(kMethods), "method", "there is no such method");
   return kMethods[index];
+}
+
+Method to_api(bf_aot::Method method) {
+  const auto* const found = std::ranges::find(kMethods, method);
+  if (found == std::end(kMethods)) BF_BROKEN("no method of the interface");
+  return static_cast<Method>(found - std::begin(kMethods));
 }
 
 void check(const PlanSettings& settings) {
