@@ -126,3 +126,17 @@ def residual_model():
               node("Identity", ["flat"], "same", "same"),
               node("Flatten", ["same"], "y", "last")]
     return model("residual", nodes, initializers, (1, 6), (1, 2))
+
+
+def large_image(path):
+    """Two convolutions of 128 x 128 pixels and their mean: 131,072 hidden neurons."""
+    rng = random.Random(12)
+    kernels = [[round(rng.uniform(-1, 1), 3) for _ in range(count)] for count in (36, 144)]
+    pads = ints("pads", [1, 1, 1, 1])
+    nodes = [node("Conv", ["x", "k"], "c", "conv", pads), node("Relu", ["c"], "r", "relu"),
+             node("Conv", ["r", "k2"], "c2", "conv2", pads), node("Relu", ["c2"], "r2", "relu2"),
+             node("GlobalAveragePool", ["r2"], "g", "mean"),
+             node("Flatten", ["g"], "f", "flatten"), node("MatMul", ["f", "w"], "y", "matmul")]
+    weights = [tensor("k", [4, 1, 3, 3], kernels[0]), tensor("k2", [4, 4, 3, 3], kernels[1]),
+               tensor("w", [4, 1], [1, -1, 0.5, 2])]
+    return write_model(path, model("large", nodes, weights, [1, 1, 128, 128], [1, 1]))

@@ -85,7 +85,8 @@ TEST(Watch, AsksInOrderAndChangesNoBit) {
     Counting all(-1);
     EXPECT_EQ(called.bounds(&all), called.bounds(nullptr));
     EXPECT_FALSE(all.stopped());
-    EXPECT_TRUE(std::ranges::is_sorted(all.seen));
+    // Iterations go through the tiles of rows anew.
+    EXPECT_TRUE(method == Method::kAlphaCrown || std::ranges::is_sorted(all.seen));
     EXPECT_GE(all.asked, static_cast<int>(called.engine.plan().entries.front().tasks.size()));
     EXPECT_TRUE(std::ranges::all_of(
         all.seen, [](const auto& at) { return at.second >= 0 && at.second < 1; }));
@@ -110,11 +111,12 @@ TEST(Watch, StopsWhereverTheCallAsks) {
 }
 
 // Jobs on threads of their own.
-const bf_executor kThreads = {nullptr, 3, [](void*, bf_job job, void* data, std::size_t count) {
+const bf_executor kThreads = {[](void*, bf_job job, void* data, std::size_t count) {
                                 std::vector<std::jthread> threads;
                                 for (std::size_t i = 0; i < count; ++i)
                                   threads.emplace_back([=] { job(data, i); });
-                              }};
+                              },
+                              nullptr, 3};
 
 TEST(Watch, StopsWorkers) {
   const Called called(plan_by(Method::kCrown, 3));
