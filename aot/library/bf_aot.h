@@ -189,13 +189,13 @@ struct Watched {
 struct Call {
   /// Called between groups of `batch` boxes, and at the end, with the number of boxes that are
   /// done, on the thread that made the call. What it throws is error BF3505.
-  std::function<void(std::size_t done)> progress;
+  std::function<void(std::size_t done)> progress = {};
 
   /// The same, and also within a box: between tiles of rows, some 50 times a second.
-  std::function<void(const Watched&)> watch;
+  std::function<void(const Watched&)> watch = {};
 
   /// Ends the call with error BF3506: between tiles of rows.
-  std::stop_token stop;
+  std::stop_token stop = {};
 
   /// Seconds after which no box is bounded by the verifier's method; 0: never. All boxes are then
   /// bounded by the cheapest method first (kIbp; with other norms kCrownIbp), which is never

@@ -16,16 +16,9 @@
 #include "aot/verifier/call_watch.h"
 
 namespace bf_aot::api {
-namespace {
 
-using Clock = cli::CallWatch::Clock;
-
-constexpr char kBounding[] = "bounding boxes";
-constexpr std::chrono::milliseconds kPause{20};  // between what is told within a box
-
-struct Boxes {
-  std::span<const float> lower, upper;
-};
+// Not unnamed: Verifier::State, which is declared in a header, holds a pool.
+namespace workspaces {
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -82,6 +75,21 @@ class Workspace {
  private:
   Pool& pool_;
   Memory memory_;
+};
+
+}  // namespace workspaces
+
+namespace {
+
+using workspaces::Pool, workspaces::Workspace;
+
+using Clock = cli::CallWatch::Clock;
+
+constexpr char kBounding[] = "bounding boxes";
+constexpr std::chrono::milliseconds kPause{20};  // between what is told within a box
+
+struct Boxes {
+  std::span<const float> lower, upper;
 };
 
 // The least boxes of float32 around others. NaN stays NaN, and an end above the other one so.
