@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/guard.h"
 #include "aot/host/interrupt.h"
 #include "aot/options/help.h"
+#include "aot/terminal/guard.h"
 #include "aot/terminal/terminal.h"
 
 namespace {

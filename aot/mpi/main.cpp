@@ -6,9 +6,9 @@
 #include <new>
 
 #include "aot/cli/commands.h"
-#include "aot/cli/guard.h"
 #include "aot/host/interrupt.h"
 #include "aot/mpi/mpi_company.h"
+#include "aot/terminal/guard.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 

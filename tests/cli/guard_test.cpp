@@ -1,5 +1,5 @@
 // What a command throws, and what it breaks, as an exit code and a text.
-#include "aot/cli/guard.h"
+#include "aot/terminal/guard.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "aot/cli/guard.h"
+#include "aot/terminal/guard.h"
 
 #include <fmt/format.h>
 
