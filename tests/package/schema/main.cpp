@@ -1,4 +1,5 @@
-// A program that reads ONNX files with messages of its own, and bounds them with bf_aot: main MODEL.
+// A program that reads ONNX files with messages of its own, and bounds them with bf_aot: main
+// MODEL.
 #include <bf_aot/bf_aot.h>
 
 #include <cstdio>
