@@ -233,7 +233,9 @@ RunResult run_within(const RunArguments& arguments, const CompileOptions& option
   if (!best) return bound(asked, arguments, options, kNever);
   best->instead_of = to_string(config.method);
   if (asked.seconds >= left()) {
-    best->because = "is predicted to take " + long_duration(asked.seconds);
+    best->because = asked.seconds >= arguments.timeout
+                        ? "is predicted to take " + long_duration(asked.seconds)
+                        : "had no time left";
     return *best;
   }
   try {
