@@ -14,6 +14,7 @@ bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt 
 
 # The library of others' programs.
 file(GLOB sources CONFIGURE_DEPENDS aot/library/*.cpp)
+bf_alone(${sources})
 bf_add_test(unit_library ${sources} LINK bf_library LABELS unit)
 
 # Trees that many threads search.
