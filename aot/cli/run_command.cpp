@@ -116,14 +116,15 @@ struct Planned {
   double seconds = 0;
 };
 
-Planned plan_for(const RunArguments& arguments, const CompileOptions& options) {
+// for_box: the prediction may take seconds.
+Planned plan_for(const RunArguments& arguments, const CompileOptions& options, bool for_box) {
   Planned made;
   made.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
   made.box = box_here(arguments, *made.plan);
   const Box box = {{made.box.lower.begin(), made.box.lower.end()},
                    {made.box.upper.begin(), made.box.upper.end()}};
   for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
-    made.seconds += predicted_seconds(*made.plan, kind, &box);
+    made.seconds += predicted_seconds(*made.plan, kind, for_box ? &box : nullptr);
   return made;
 }
 
@@ -201,8 +202,9 @@ void say_predicted(const Planned& planned, const RunArguments& arguments,
     text += "; --timeout SECONDS limits it";
     const std::vector<Method> cheaper = cheaper_methods(config.method, config.norm);
     if (!cheaper.empty())
-      text += fmt::format(", --method {} takes {}", to_string(cheaper.back()),
-                          long_duration(plan_for(arguments, by(options, cheaper.back())).seconds));
+      text += fmt::format(
+          ", --method {} takes {}", to_string(cheaper.back()),
+          long_duration(plan_for(arguments, by(options, cheaper.back()), true).seconds));
   }
   fmt::print(stderr, "{}\n", text);
   std::fflush(stderr);
@@ -215,14 +217,15 @@ RunResult run_within(const RunArguments& arguments, const CompileOptions& option
          "leave --lowering out, or --timeout");
   const Stopwatch stopwatch;
   const auto left = [&] { return arguments.timeout - stopwatch.seconds(); };
-  const Planned asked = plan_for(arguments, options);
+  const bool patient = arguments.timeout > 2 * kLongSeconds;
+  const Planned asked = plan_for(arguments, options, patient);
   const PlannerConfig& config = asked.plan->config;
   std::optional<RunResult> best;
   for (const Method method : cheaper_methods(config.method, config.norm)) {
     // One in between is worth its time where the method asked for may not end.
     if (best && asked.seconds < left() / 2) break;
     const CompileOptions cheaper = by(options, method);
-    const Planned planned = plan_for(arguments, cheaper);
+    const Planned planned = plan_for(arguments, cheaper, patient);
     if (best && planned.seconds >= left()) break;
     try {
       best = bound(planned, arguments, cheaper, best ? left() : kNever);
@@ -248,7 +251,7 @@ RunResult run_within(const RunArguments& arguments, const CompileOptions& option
 
 RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {
   const Stopwatch stopwatch;
-  const Planned planned = plan_for(arguments, options);
+  const Planned planned = plan_for(arguments, options, true);
   const double seconds = stopwatch.seconds();
   say_predicted(planned, arguments, options);
   RunResult result = bound(planned, arguments, options, kNever);

@@ -8,8 +8,8 @@
 namespace bf_aot::cli {
 namespace {
 
-constexpr double kWorthSampling = 1;  // seconds
-constexpr double kLongest = 1e9;      // seconds that a clock certainly counts
+constexpr double kWorthSampling = 10;  // seconds; it takes some itself
+constexpr double kLongest = 1e9;       // seconds that a clock certainly counts
 
 }  // namespace
 

@@ -15,9 +15,9 @@ namespace bf_aot::cli {
 // Methods that take less time than this one and bound the same sets, from the cheapest on.
 std::vector<Method> cheaper_methods(Method method, Norm norm);
 
-// Seconds that a call of the entry takes on the plan's machine, by the cost model. What would take
-// over a second is predicted for the box; else, and without a box, half of the neurons count as
-// unstable.
+// Seconds that a call of the entry takes on the plan's machine, by the cost model: half of the
+// neurons count as unstable. What would take over 10 seconds is predicted for the box, if there is
+// one, which takes seconds itself.
 double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box = nullptr);
 
 // Ends calls when a time has come, or when it is told to. Of one thread: not of calls with workers.

@@ -129,14 +129,17 @@ def residual_model():
 
 
 def large_image(path):
-    """Two convolutions of 128 x 128 pixels and their mean: 131,072 hidden neurons."""
+    """Twelve convolutions of 8 x 128 x 128 pixels and their mean: 1.5 million hidden neurons."""
     rng = random.Random(12)
-    kernels = [[round(rng.uniform(-1, 1), 3) for _ in range(count)] for count in (36, 144)]
-    pads = ints("pads", [1, 1, 1, 1])
-    nodes = [node("Conv", ["x", "k"], "c", "conv", pads), node("Relu", ["c"], "r", "relu"),
-             node("Conv", ["r", "k2"], "c2", "conv2", pads), node("Relu", ["c2"], "r2", "relu2"),
-             node("GlobalAveragePool", ["r2"], "g", "mean"),
-             node("Flatten", ["g"], "f", "flatten"), node("MatMul", ["f", "w"], "y", "matmul")]
-    weights = [tensor("k", [4, 1, 3, 3], kernels[0]), tensor("k2", [4, 4, 3, 3], kernels[1]),
-               tensor("w", [4, 1], [1, -1, 0.5, 2])]
+    nodes, weights, value, channels = [], [], "x", 1
+    for layer in range(12):
+        numbers = [round(rng.uniform(-1, 1), 3) for _ in range(8 * channels * 9)]
+        weights.append(tensor(f"k{layer}", [8, channels, 3, 3], numbers))
+        nodes += [node("Conv", [value, f"k{layer}"], f"c{layer}", f"conv{layer}",
+                       ints("pads", [1, 1, 1, 1])),
+                  node("Relu", [f"c{layer}"], f"r{layer}", f"relu{layer}")]
+        value, channels = f"r{layer}", 8
+    nodes += [node("GlobalAveragePool", [value], "g", "mean"), node("Flatten", ["g"], "f", "flat"),
+              node("MatMul", ["f", "w"], "y", "matmul")]
+    weights.append(tensor("w", [8, 1], [1, -1, 0.5, 2, -0.25, 1.5, -2, 1]))
     return write_model(path, model("large", nodes, weights, [1, 1, 128, 128], [1, 1]))
