@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -10,10 +9,9 @@
 
 #include "aot/cli/commands.h"
 #include "aot/host/interrupt.h"
-#include "aot/options/errors.h"
 #include "aot/options/help.h"
+#include "aot/terminal/guard.h"
 #include "aot/terminal/terminal.h"
-#include "frontend/diagnostic.h"
 
 namespace {
 
@@ -52,25 +50,9 @@ int dispatch(int argc, char** argv) {
   return command.run(call);
 }
 
-void explain_errors(const bf_aot::CompileError& error) {
-  print_errors(error.diagnostics());
-  if (shows_progress())
-    fmt::print(stderr, "{} explains each code\n", document("reference/diagnostics.md"));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   install_interrupt_handlers();
-  try {
-    return dispatch(argc, argv);
-  } catch (const bf_aot::CompileError& error) {
-    explain_errors(error);
-    return 1;
-  } catch (const Interrupted& interrupted) {
-    return 128 + interrupted.signal;
-  } catch (const std::bad_alloc&) {
-    print_errors(std::vector<bf_aot::Diagnostic>{{"BF3000", "", "not enough memory", ""}});
-    return 1;
-  }
+  return guarded([&] { return dispatch(argc, argv); });
 }

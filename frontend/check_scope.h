@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "frontend/diagnostic.h"
+
 namespace bf_aot {
 
 // Says what is being checked while it lives: a failed BF_CHECK names what all scopes of its thread
@@ -40,5 +42,19 @@ class ThrowingChecks {
  private:
   const bool outer_;
 };
+
+// From now on a failed BF_CHECK outside of ThrowingChecks ends the program with this exit code, at
+// once and without a core dump. With BF_AOT_ABORT in the environment it aborts, for debuggers.
+void exit_on_failed_checks(int code);
+
+// "error BF9000: internal error: WHAT\n  hint: this is a bug of bf-aot ...\n"
+std::string internal_error_text(const std::string& what);
+
+// Prints that text on standard error and ends the program as a failed BF_CHECK does.
+[[noreturn]] void end_by_internal_error(const std::string& what);
+
+// A broken invariant that no condition says: as BF_CHECK(false), with these words.
+#define BF_BROKEN(what) \
+  ::bf_aot::internal::check_failed(std::string(what).c_str(), __FILE__, __LINE__)
 
 }  // namespace bf_aot

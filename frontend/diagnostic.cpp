@@ -1,5 +1,6 @@
 #include "frontend/diagnostic.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -18,6 +19,7 @@ std::string join(const std::vector<Diagnostic>& diagnostics) {
 
 thread_local const CheckScope* innermost = nullptr;
 thread_local bool checks_throw = false;
+std::atomic<int> code_of_failed_checks = 0;  // 0: abort
 
 // "entry bounds, step 2 (relax), ", the outermost scope first.
 std::string scopes() {
@@ -69,19 +71,31 @@ void fail(std::string code, std::string where, std::string message, std::string 
   throw CompileError({{std::move(code), std::move(where), std::move(message), std::move(hint)}});
 }
 
+void exit_on_failed_checks(int code) {
+  code_of_failed_checks = code;
+}
+
+std::string internal_error_text(const std::string& what) {
+  return to_string({"BF9000", "", "internal error: " + what,
+                    "this is a bug of bf-aot; please report it with this message, the version, the "
+                    "command line, the model and its property"});
+}
+
+void end_by_internal_error(const std::string& what) {
+  std::fputs(internal_error_text(what).c_str(), stderr);
+  if (code_of_failed_checks != 0 && std::getenv("BF_AOT_ABORT") == nullptr)
+    std::_Exit(code_of_failed_checks);
+  std::abort();
+}
+
 namespace internal {
 
 void check_failed(const char* condition, const char* file, int line) {
   const std::string name(from_root(file));
-  if (checks_throw)
-    throw InternalError(scopes() + "check failed: " + condition + " (" + name + ":" +
-                        std::to_string(line) + ")");
-  std::fprintf(stderr,
-               "bf-aot: internal error: %scheck failed: %s (%s:%d)\n"
-               "  This is a bug of bf-aot. Please report it with this message, the command line, "
-               "the model and its property.\n",
-               scopes().c_str(), condition, name.c_str(), line);
-  std::abort();
+  const std::string what =
+      scopes() + "check failed: " + condition + " (" + name + ":" + std::to_string(line) + ")";
+  if (checks_throw) throw InternalError(what);
+  end_by_internal_error(what);
 }
 
 }  // namespace internal

@@ -34,8 +34,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 EPS = 0.02
 
 TEXT_HEADER = """\
-# proto-file: onnx_schema/onnx.proto
-# proto-message: onnx.ModelProto
+# proto-file: onnx_schema/bf_aot_onnx.proto
+# proto-message: bf_aot.onnx.ModelProto
 #
 {comment}
 #

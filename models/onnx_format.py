@@ -1,7 +1,7 @@
 """Reads and writes the part of the ONNX file format that feed-forward networks use.
 
 Messages are dicts, repeated fields lists. `encode`/`decode` are the protobuf wire format,
-`to_text` the text format that `protoc --encode=onnx.ModelProto` reads.
+`to_text` the text format that `protoc --encode=bf_aot.onnx.ModelProto` reads.
 """
 
 import struct

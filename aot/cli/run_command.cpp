@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "aot/cli/commands.h"
 #include "aot/data/balls.h"
+#include "aot/host/interrupt.h"
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
 #include "aot/json/json_io.h"
@@ -16,6 +19,8 @@
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/options/values.h"
+#include "aot/terminal/terminal.h"
+#include "aot/verifier/call_watch.h"
 #include "aot/verifier/verifier.h"
 #include "frontend/diagnostic.h"
 #include "planner/reference/executor.h"
@@ -25,6 +30,12 @@ namespace {
 
 // The answer is what the user waits for.
 constexpr double kTimingSeconds = 0.004;
+// A call that took so long is not made again to measure it.
+constexpr double kOnceSeconds = 0.5;
+// What is predicted to take longer is said to.
+constexpr double kLongSeconds = 10;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::chrono::milliseconds kPause{100};
 
 constexpr char kRunExamples[] =
     "bf-aot run model.onnx --box box.json\n"
@@ -34,12 +45,18 @@ constexpr char kRunExamples[] =
 
 constexpr char kRunNotes[] =
     "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order;"
-    " it is widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.";
+    " it is widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.\n\n"
+    "With --timeout, bounds of cheaper methods come first: ibp, then crown-ibp, then the method "
+    "that "
+    "was asked for. What is predicted to take longer than is left is not begun, and what takes "
+    "longer is stopped. The last bounds that were finished are printed, and the method that they "
+    "are of. The cheapest method is never stopped.";
 
 struct RunArguments {
   ModelArguments model;
   BoxArguments box;
   int repeat = 0;
+  double timeout = 0;
   bool json = false;
 };
 
@@ -50,6 +67,8 @@ struct RunResult {
   std::vector<int> unstable;
   Timing timing;
   double compile_seconds = 0;
+  // Where the bounds are of a cheaper method than was asked for: that one, and why.
+  std::string instead_of, because;
 };
 
 void add_options(CLI::App& app, RunArguments& arguments) {
@@ -61,10 +80,16 @@ void add_options(CLI::App& app, RunArguments& arguments) {
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
   add_box_options(app, arguments.box);
-  app.add_option("--repeat", arguments.repeat,
-                 "number of time measurements (default: for a few milliseconds)")
-      ->transform(whole(1, 1 << 24))
-      ->type_name("N");
+  CLI::Option* const repeat =
+      app.add_option("--repeat", arguments.repeat,
+                     "number of time measurements (default: for a few milliseconds)")
+          ->transform(whole(1, 1 << 24))
+          ->type_name("N");
+  app.add_option("--timeout", arguments.timeout,
+                 "seconds after which bounds of a cheaper method are given")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S")
+      ->excludes(repeat);
   app.add_flag("--json", arguments.json, "print one JSON object");
   set_help(app, {kRunExamples, kRunNotes, "guide/methods.md"});
 }
@@ -85,21 +110,155 @@ FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
   return box;
 }
 
-RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {
+// A method's plan, and how long it is predicted to take on the box.
+struct Planned {
+  std::shared_ptr<const Plan> plan;
+  FloatBox box;
+  double seconds = 0;
+};
+
+// for_box: the prediction may take seconds.
+Planned plan_for(const RunArguments& arguments, const CompileOptions& options, bool for_box) {
+  Planned made;
+  made.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
+  made.box = box_here(arguments, *made.plan);
+  const Box box = {{made.box.lower.begin(), made.box.lower.end()},
+                   {made.box.upper.begin(), made.box.upper.end()}};
+  for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
+    made.seconds += predicted_seconds(*made.plan, kind, for_box ? &box : nullptr);
+  return made;
+}
+
+CompileOptions by(const CompileOptions& options, Method method) {
+  CompileOptions made = options;
+  made.planner.method = method;
+  return made;
+}
+
+// "layer fc3, row 1200 of 8192"
+std::string place_text(const Plan& plan, const engine::Place& place) {
+  std::string text(to_string(plan.config.method));
+  const Task& task = place.entry.task(place.task);
+  if (task.layer) text += ", " + plan.layer(*task.layer).name;
+  if (place.all > 0) text += fmt::format(", row {} of {}", place.rows, place.all);
+  return text;
+}
+
+// Throws: engine::Stopped after so many seconds, where the verifier can be stopped; Interrupted.
+RunResult bound(const Planned& planned, const RunArguments& arguments,
+                const CompileOptions& options, double seconds) {
   RunResult result;
-  const Stopwatch stopwatch;
-  result.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
-  const FloatBox box = box_here(arguments, *result.plan);
+  result.plan = planned.plan;
+  const Stopwatch preparing;
   const MadeVerifier made = make_verifier(result.plan, options, compiler_options(arguments.model));
-  result.compile_seconds = stopwatch.seconds();
+  result.compile_seconds = preparing.seconds();
   if (tells_steps()) tell_step("plan", result.compile_seconds);
 
-  const Stopwatch bounding;
-  result.outputs = made.host->bounds(box);
-  if (result.plan->spec_rows > 0) result.spec = made.host->spec_bounds(box);
-  if (tells_steps()) tell_step("bound", bounding.seconds());
-  result.unstable = count_unstable(*result.plan, *made.host, box);
-  result.timing = made.host->time(box, {arguments.repeat, kTimingSeconds, 1, 0});
+  std::optional<ShareBar> bar;
+  CallWatch watch(
+      time_in(seconds),
+      [&](const engine::Place& place, double share) {
+        if (preparing.seconds() > result.compile_seconds + 1) {
+          if (!bar) bar.emplace();
+          bar->show(share, place_text(*result.plan, place));
+        }
+        return !is_interrupted();
+      },
+      kPause);
+  made.host->ask(&watch);
+  Stopwatch stopwatch;
+  try {
+    result.outputs = made.host->bounds(planned.box);
+    if (result.plan->spec_rows > 0) {
+      bar.reset();
+      stopwatch = Stopwatch();
+      result.spec = made.host->spec_bounds(planned.box);
+    }
+  } catch (const engine::Stopped&) {
+    throw_if_interrupted();
+    throw;
+  }
+  const double took = stopwatch.seconds();
+  if (tells_steps()) tell_step("bound", took);
+  made.host->ask(nullptr);
+  bar.reset();
+  if (arguments.timeout > 0)
+    result.unstable = made.host->count_unstable(planned.box).value_or(std::vector<int>());
+  else
+    result.unstable = count_unstable(*result.plan, *made.host, planned.box);
+  if (arguments.repeat == 0 && (arguments.timeout > 0 || took > kOnceSeconds))
+    result.timing = {took, took, 1};
+  else
+    result.timing = made.host->time(planned.box, {arguments.repeat, kTimingSeconds, 1, 0});
+  return result;
+}
+
+// "crown is predicted to take 6 h 12 min; --timeout SECONDS limits it, --method crown-ibp takes
+// 40 s"
+void say_predicted(const Planned& planned, const RunArguments& arguments,
+                   const CompileOptions& options) {
+  if (planned.seconds < kLongSeconds || verbosity() == Verbosity::kQuiet) return;
+  const PlannerConfig& config = planned.plan->config;
+  std::string text = fmt::format("bf-aot: {} is predicted to take {}", to_string(config.method),
+                                 long_duration(planned.seconds));
+  if (config.lowering == Lowering::kPrebuilt) {
+    text += "; --timeout SECONDS limits it";
+    const std::vector<Method> cheaper = cheaper_methods(config.method, config.norm);
+    if (!cheaper.empty())
+      text += fmt::format(
+          ", --method {} takes {}", to_string(cheaper.back()),
+          long_duration(plan_for(arguments, by(options, cheaper.back()), true).seconds));
+  }
+  fmt::print(stderr, "{}\n", text);
+  std::fflush(stderr);
+}
+
+// The tightest bounds that there is time for.
+RunResult run_within(const RunArguments& arguments, const CompileOptions& options) {
+  if (options.planner.lowering != Lowering::kPrebuilt)
+    fail("BF3316", "--timeout", "verifiers that are compiled cannot be stopped",
+         "leave --lowering out, or --timeout");
+  const Stopwatch stopwatch;
+  const auto left = [&] { return arguments.timeout - stopwatch.seconds(); };
+  const bool patient = arguments.timeout > 2 * kLongSeconds;
+  const Planned asked = plan_for(arguments, options, patient);
+  const PlannerConfig& config = asked.plan->config;
+  std::optional<RunResult> best;
+  for (const Method method : cheaper_methods(config.method, config.norm)) {
+    // One in between is worth its time where the method asked for may not end.
+    if (best && asked.seconds < left() / 2) break;
+    const CompileOptions cheaper = by(options, method);
+    const Planned planned = plan_for(arguments, cheaper, patient);
+    if (best && planned.seconds >= left()) break;
+    try {
+      best = bound(planned, arguments, cheaper, best ? left() : kNever);
+    } catch (const engine::Stopped&) {
+      break;
+    }
+  }
+  if (!best) return bound(asked, arguments, options, kNever);
+  best->instead_of = to_string(config.method);
+  if (asked.seconds >= left()) {
+    best->because = asked.seconds >= arguments.timeout
+                        ? "is predicted to take " + long_duration(asked.seconds)
+                        : "had no time left";
+    return *best;
+  }
+  try {
+    return bound(asked, arguments, options, left());
+  } catch (const engine::Stopped&) {
+    best->because = "was stopped after " + long_duration(stopwatch.seconds());
+    return *best;
+  }
+}
+
+RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {
+  const Stopwatch stopwatch;
+  const Planned planned = plan_for(arguments, options, true);
+  const double seconds = stopwatch.seconds();
+  say_predicted(planned, arguments, options);
+  RunResult result = bound(planned, arguments, options, kNever);
+  result.compile_seconds += seconds;
   return result;
 }
 
@@ -133,6 +292,10 @@ nlohmann::ordered_json to_json(const RunResult& result) {
   nlohmann::ordered_json json;
   json["model"] = result.plan->model.file_name;
   json["method"] = to_string(result.plan->config.method);
+  if (!result.instead_of.empty()) {
+    json["instead_of"] = result.instead_of;
+    json["because"] = result.because;
+  }
   json["outputs"] = bounds_json(result.outputs);
   if (result.spec) json["spec"] = bounds_json(*result.spec);
   json["arena_bytes"] = result.plan->arena_bytes();
@@ -159,9 +322,11 @@ void print(const RunResult& result) {
     fmt::print("\n");
     print_bounds("row", *result.spec);
   }
-  fmt::print("\nmodel    {}, method {}, {} on {}\n", plan.model.file_name,
-             to_string(plan.config.method), to_string(plan.config.lowering),
-             plan.config.target.name);
+  std::string method(to_string(plan.config.method));
+  if (!result.instead_of.empty())
+    method += fmt::format(" ({} {})", result.instead_of, result.because);
+  fmt::print("\nmodel    {}, method {}, {} on {}\n", plan.model.file_name, method,
+             to_string(plan.config.lowering), plan.config.target.name);
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
              plan.weights_bytes());
   fmt::print("unstable {}\n", join(result.unstable));
@@ -180,7 +345,8 @@ int run_command(const Call& call) {
   if (!arguments.box.given()) return usage_error(app, "--box is required, or --centre and --eps");
 
   const CompileOptions options = compile_options(arguments.model);
-  const RunResult result = options.planner.lowering == Lowering::kReference
+  const RunResult result = arguments.timeout > 0 ? run_within(arguments, options)
+                           : options.planner.lowering == Lowering::kReference
                                ? run_reference(arguments, options)
                                : run_compiled(arguments, options);
   if (arguments.json)

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "aot/engine/operations.h"
 #include "bf/sums/terms.h"
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/routines.h"
 
@@ -17,7 +17,7 @@ using calls::Routine;
 
 // A plan of lowering prebuilt asks for nothing else.
 [[noreturn]] void missing(const std::string& what) {
-  throw std::logic_error(fmt::format("the engine has no code for {}", what));
+  BF_BROKEN(fmt::format("the engine has no code for {}", what));
 }
 
 bool relaxes(const calls::Call& call) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "aot/engine/find_prebuilt.h"
@@ -11,6 +10,7 @@
 #include "bf/contract/workspace.h"
 #include "bf/core/blob.h"
 #include "bf/dense/boxes.h"
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "planner/lowering/program.h"
 
@@ -77,6 +77,7 @@ CallMemory memory_of(const Signature& s, const Arguments& a) {
   memory.open = s.batch ? nullptr : a.open;
   memory.ranges = s.batch ? nullptr : a.ranges;
   memory.seconds = s.parallel ? nullptr : a.seconds;
+  memory.watch = s.cached ? nullptr : a.watch;
   return memory;
 }
 
@@ -92,20 +93,20 @@ Engine::Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
 Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options)
     : plan_(std::move(plan)), constants_(*plan_) {
   if (std::ranges::any_of(plan_->domains, &DomainChoice::remade) && code.relax_fuses())
-    throw std::logic_error("relaxations that are made anew need code that fuses no products");
+    BF_BROKEN("relaxations that are made anew need code that fuses no products");
   for (const Entry& entry : plan_->entries)
     entries_.push_back(assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_,
                                 options.with_parts));
   if (options.property == nullptr) return;
   property_ = std::make_shared<const PropertyMemory>(*options.property);
   if (property().inputs != plan_->input_count || property().rows != std::max(plan_->spec_rows, 1))
-    throw std::logic_error("the plan is for another property");
+    BF_BROKEN("the plan is for another property");
 }
 
 const EntryOperations& Engine::entry(EntryKind kind) const {
   for (const EntryOperations& each : entries_)
     if (each.entry->kind == kind) return each;
-  throw std::logic_error("the plan has no such entry");
+  BF_BROKEN("the plan has no such entry");
 }
 
 EntryKind Engine::entry_of(const Signature& signature) const {
@@ -155,7 +156,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
                        TraceHook hook) const {
   const auto found = std::ranges::find(plan_->functions, signature, &ExportedFunction::signature);
   if (found == plan_->functions.end())
-    throw std::logic_error("the plan has no function " + suffix_of(signature));
+    BF_BROKEN("the plan has no function " + suffix_of(signature));
   bf::Team team = {nullptr, 1};
   if (signature.purpose == Purpose::kContextInit || signature.purpose == Purpose::kContextLoad)
     return context_call(signature, arguments);
@@ -182,7 +183,7 @@ bf_status Engine::call(const Signature& signature, const Arguments& arguments,
     case Purpose::kInfo:
       break;
   }
-  throw std::logic_error("the engine does not run " + suffix_of(signature));
+  BF_BROKEN("the engine does not run " + suffix_of(signature));
 }
 
 bf_status Engine::check_box(const float* lower, const float* upper) const {
@@ -284,6 +285,7 @@ bf_status Engine::turns_of_workers(const ExportedFunction& function, const Argum
     Arguments of = box_of(s, a, i);
     of.workspace = own;
     of.workspace_bytes = bytes;
+    of.watch = nullptr;  // nothing is thrown through an executor
     a.statuses[i] = call(one, of);
   };
   if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
@@ -302,6 +304,7 @@ bf_status Engine::groups_of_workers(const ExportedFunction& function, const Argu
   const auto group = [&](int index, unsigned char* own) {
     CallMemory mine = memory_of(s, a);
     mine.group = index;
+    mine.watch = nullptr;
     mine.workspace = own;
     (void)run(of, mine, nullptr, {}, nullptr);  // an entry of several boxes has no workers
   };

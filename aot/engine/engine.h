@@ -52,6 +52,9 @@ struct Arguments {
   std::vector<Ranges>* ranges = nullptr;  // see CallMemory
   // See CallMemory; of functions without workers, for entry_of() of them.
   std::vector<double>* seconds = nullptr;
+  // May end the call. Of functions of bounds without a context; where boxes are shared among
+  // workers nobody watches.
+  Watch* watch = nullptr;
 };
 
 struct EngineOptions {
@@ -75,7 +78,7 @@ class Engine {
   // The function of the verifier with this signature, one of plan().functions: all but
   // NAME_info, which returns no status, and those of a property in engines that are made with it.
   // Returns what the generated function would. hook: called before each part of a task of bounds;
-  // engines made with_parts.
+  // engines made with_parts. Throws: Stopped, where arguments.watch ends the call.
   bf_status call(const Signature& signature, const Arguments& arguments,
                  TraceHook hook = nullptr) const;
 

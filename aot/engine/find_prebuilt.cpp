@@ -1,7 +1,7 @@
 #include "aot/engine/find_prebuilt.h"
 
 // The tables of aot/engine/prebuilt/, which is compiled for each instruction set of the build.
-#include "aot/prebuilt_levels.h"
+#include "aot/engine/prebuilt/levels.h"
 
 namespace bf_aot::engine {
 

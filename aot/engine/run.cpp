@@ -84,6 +84,7 @@ class Runner {
   void define_row_errors(const Operation& operation);
   bf_status tiles(const Operation& operation);
   bf_status iterations(const Operation& operation);
+  bool goes_on(int rows, int all);
 
   const EntryOperations& entry_;
   const CallMemory& memory_;
@@ -91,6 +92,7 @@ class Runner {
   bf::CachedCall call_;
   TraceHook hook_;
   int task_ = 0;
+  std::int64_t iteration_ = 0, iterations_ = 1;  // of the task's
 
   std::byte* regions_[kRegions] = {};
   const void* given_[8] = {};
@@ -293,13 +295,24 @@ void Runner::define_row_errors(const Operation& operation) {
   }
 }
 
+bool Runner::goes_on(int rows, int all) {
+  if (memory_.watch == nullptr) return true;
+  const double here = all > 0 ? static_cast<double>(rows) / all : 0;
+  return memory_.watch->goes_on(
+      {*entry_.entry, task_, rows, all,
+       (static_cast<double>(iteration_) + here) / static_cast<double>(iterations_)});
+}
+
 bf_status Runner::tiles(const Operation& operation) {
   if (!operation.flag) {
-    for (first_ = 0; first_ < count_; first_ += operation.neurons)
+    for (first_ = 0; first_ < count_; first_ += operation.neurons) {
+      if (!goes_on(first_, count_)) throw Stopped();
       if (const bf_status status = run(operation.body)) return status;
+    }
     return BF_OK;
   }
   const auto tile = [&](int index, unsigned char* own) {
+    if (!goes_on(index * operation.neurons, count_)) return;  // the executor may be in C
     Runner worker = *this;
     worker.first_ = index * operation.neurons;
     worker.regions_[static_cast<std::size_t>(Region::kOwn)] = reinterpret_cast<std::byte*>(own);
@@ -308,20 +321,28 @@ bf_status Runner::tiles(const Operation& operation) {
   const bf::Scratch scratch = {
       static_cast<unsigned char*>(memory_.workspace) + entry_.entry->storage.planned_bytes,
       static_cast<std::size_t>(entry_.entry->worker_storage.planned_bytes)};
-  return bf::run_tiles(memory_.team, scratch, bf::tiles_of(count_, operation.neurons), tile);
+  const bf_status status =
+      bf::run_tiles(memory_.team, scratch, bf::tiles_of(count_, operation.neurons), tile);
+  if (memory_.watch != nullptr && memory_.watch->stopped()) throw Stopped();
+  return status;
 }
 
 bf_status Runner::iterations(const Operation& operation) {
   if (operation.count == 1) return run(operation.body);
   ascent_ = bf::SlopeAscent();
   const std::int64_t last = operation.index > 0 && warm_ ? operation.index : operation.count;
+  iterations_ = last;
   for (std::int64_t iteration = 1;; ++iteration) {
     if (const bf_status status = run(operation.body)) return status;
-    if (iteration == last) return BF_OK;
+    if (iteration == last) break;
+    iteration_ = iteration;
     if (hook_ != nullptr) hook_(task_, "choose_slopes");
     ascent_.next();
     if (const bf_status status = run(operation.other)) return status;
   }
+  iteration_ = 0;
+  iterations_ = 1;
+  return BF_OK;
 }
 
 bf_status Runner::run(const Operation& operation) {
@@ -388,6 +409,7 @@ bf_status Runner::sections() {
     if (section.when == calls::RunWhen::kUnlessKept && call_.kept) continue;
     for (const TaskOperations& task : section.tasks) {
       task_ = task.task;
+      if (!goes_on(0, 0)) throw Stopped();
       if (const bf_status status = run(task.body)) return status;
     }
   }

@@ -5,6 +5,7 @@
 
 #include "aot/engine/operations.h"
 #include "aot/engine/ranges.h"
+#include "aot/engine/watch.h"
 #include "bf/core/parallel.h"
 #include "runtime/bf.h"
 
@@ -27,13 +28,14 @@ struct CallMemory {
   std::vector<Ranges>* ranges = nullptr;
   // By call of the entry: seconds that are added to. Null: nobody measures them.
   std::vector<double>* seconds = nullptr;
-  int group = -1;  // the only one that is run, counted from 0; -1: all are
+  Watch* watch = nullptr;  // null: nobody watches. Not of groups of workers
+  int group = -1;          // the only one that is run, counted from 0; -1: all are
 };
 
 // Called before each part of a task, and at the end with no part.
 using TraceHook = void (*)(int task, const char* part);
 
-// BF_OK, or BF_BAD_EXECUTOR and BF_FLOAT_ENVIRONMENT from workers.
+// BF_OK, or BF_BAD_EXECUTOR and BF_FLOAT_ENVIRONMENT from workers. Throws: Stopped.
 bf_status run(const EntryOperations& entry, const CallMemory& memory, bf::Context* state,
               const bf::CachedCall& call, TraceHook hook);
 

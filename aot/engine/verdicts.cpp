@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <stdexcept>
 
 #include "aot/engine/engine.h"
 #include "aot/engine/property.h"
@@ -9,6 +8,7 @@
 #include "bf/search/branch_and_bound.h"
 #include "bf/search/neuron_splits.h"
 #include "bf/search/verdict.h"
+#include "frontend/check_scope.h"
 
 // The functions of a property: the runtime's searches, as the generated functions call them, over
 // the engine's own bounds in the caller's memory.
@@ -40,7 +40,7 @@ Arguments bounds_in(const Arguments& a, std::size_t bytes, const float* low, con
 }  // namespace
 
 const bf::PropertyTables& Engine::property() const {
-  if (property_ == nullptr) throw std::logic_error("the engine was made without the property");
+  if (property_ == nullptr) BF_BROKEN("the engine was made without the property");
   return property_->tables();
 }
 

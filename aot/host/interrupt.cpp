@@ -73,8 +73,12 @@ void set_deadline_text(const char* text) {
   deadline_text = text;
 }
 
+bool is_interrupted() {
+  return caught_signal != 0 && held == 0;
+}
+
 void throw_if_interrupted() {
-  if (caught_signal != 0 && held == 0) throw Interrupted{caught_signal};
+  if (is_interrupted()) throw Interrupted{caught_signal};
 }
 
 InterruptsHeld::InterruptsHeld() {

@@ -13,6 +13,7 @@ struct Interrupted {
 void install_interrupt_handlers();
 
 void throw_if_interrupted();
+bool is_interrupted();  // whether that would throw
 
 // After so many seconds the program ends as if by a signal, but prints `text` on standard output
 // and exits with `code`; Interrupted has signal SIGALRM. 0 seconds: never. `text` must stay as long

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -14,6 +15,17 @@ namespace {
 int bars = 0;  // that are alive
 
 constexpr double kTellSeconds = 5;  // between lines of a bar that is no terminal's
+constexpr int kCells = 24;
+
+void rewrite(int filled, const std::string& text, double seconds_left) {
+  std::string line =
+      fmt::format("\r\033[K[{:#<{}}{:.<{}}] {}", "", filled, "", kCells - filled, text);
+  if (seconds_left >= 0)
+    line += seconds_left < 90 ? fmt::format("  (about {:.0f} s left)", seconds_left)
+                              : fmt::format("  (about {:.0f} min left)", seconds_left / 60);
+  std::fputs(line.c_str(), stderr);
+  std::fflush(stderr);
+}
 
 }  // namespace
 
@@ -58,18 +70,27 @@ void ProgressBar::show(int done, const std::string& what) {
     tell_step(fmt::format("{} of {}{}{}", done, count_, what.empty() ? "" : " ", what), told_);
   }
   if (!shown_) return;
-  constexpr int kCells = 24;
-  const int filled = kCells * done / count_;
-  std::string text = fmt::format("\r\033[K[{:#<{}}{:.<{}}] {} of {}", "", filled, "",
-                                 kCells - filled, done, count_);
+  std::string text = fmt::format("{} of {}", done, count_);
   if (!what.empty()) text += "  " + what;
-  if (done > 0) {
-    const double left = stopwatch_.seconds() / done * (count_ - done);
-    text += left < 90 ? fmt::format("  (about {:.0f} s left)", left)
-                      : fmt::format("  (about {:.0f} min left)", left / 60);
-  }
-  std::fputs(text.c_str(), stderr);
-  std::fflush(stderr);
+  rewrite(kCells * done / count_, text,
+          done > 0 ? stopwatch_.seconds() / done * (count_ - done) : -1);
+}
+
+ShareBar::ShareBar() : shown_(shows_progress()) {
+  ++bars;
+}
+
+ShareBar::~ShareBar() {
+  --bars;
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+void ShareBar::show(double share, const std::string& what) {
+  constexpr double kLeast = 1e-3;  // of which the rest can be told
+  if (!shown_) return;
+  const double done = std::min(std::max(share, 0.0), 1.0);
+  const double left = done < kLeast ? -1 : stopwatch_.seconds() / done * (1 - done);
+  rewrite(static_cast<int>(kCells * done), fmt::format("{:.0f} %  {}", 100 * done, what), left);
 }
 
 }  // namespace bf_aot::cli

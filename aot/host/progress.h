@@ -54,4 +54,21 @@ class ProgressBar {
   Stopwatch stopwatch_;
 };
 
+// "[#######.....] 12 %  crown, layer fc3, row 1200 of 8192  (about 40 min left)" on stderr,
+// likewise.
+class ShareBar {
+ public:
+  ShareBar();
+  ~ShareBar();
+  ShareBar(const ShareBar&) = delete;
+  ShareBar& operator=(const ShareBar&) = delete;
+
+  // This share of the work is done, 0 to 1.
+  void show(double share, const std::string& what);
+
+ private:
+  bool shown_;
+  Stopwatch stopwatch_;
+};
+
 }  // namespace bf_aot::cli

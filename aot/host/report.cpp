@@ -27,6 +27,16 @@ std::string duration(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
+std::string long_duration(double seconds) {
+  constexpr double kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
+  if (seconds < 10) return duration(seconds);
+  if (seconds < 1.5 * kMinute) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 1.5 * kHour) return fmt::format("{:.0f} min", seconds / kMinute);
+  if (seconds >= 2 * kDay) return fmt::format("{:.0f} days", seconds / kDay);
+  const double minutes = std::round(seconds / kMinute);
+  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / 60), std::fmod(minutes, 60));
+}
+
 std::string join(const std::vector<int>& numbers) {
   return numbers.empty() ? "-" : fmt::format("{}", fmt::join(numbers, " "));
 }

@@ -17,6 +17,9 @@ nlohmann::ordered_json bounds_json(const Bounds& bounds);
 // "12.3 us"
 std::string duration(double seconds);
 
+// "40 s", "25 min", "6 h 12 min", "12 days"
+std::string long_duration(double seconds);
+
 // "12 7"; "-" when there are none.
 std::string join(const std::vector<int>& numbers);
 

@@ -181,16 +181,36 @@ struct Bounds {
   std::size_t boxes = 0;
   std::size_t rows = 0;
   std::vector<float> lower, upper;
+
+  /// [boxes], what bounds each box: the verifier's method, or with Call::timeout_seconds one that
+  /// takes less time.
+  std::vector<Method> methods;
 };
 
-/// How a call of many boxes is watched and ended.
+/// How far a call is.
+struct Watched {
+  std::size_t done = 0;            ///< boxes
+  double share = 0;                ///< of the predicted time of all boxes, 0 to 1
+  Method method = Method::kCrown;  ///< that is at work, from which these are counted
+};
+
+/// How a call is watched and ended.
 struct Call {
   /// Called between groups of `batch` boxes, and at the end, with the number of boxes that are
   /// done, on the thread that made the call. What it throws is error BF3505.
-  std::function<void(std::size_t done)> progress;
+  std::function<void(std::size_t done)> progress = {};
 
-  /// Ends the call with error BF3506, between groups of boxes.
-  std::stop_token stop;
+  /// The same, and also within a box: between tiles of rows, some 50 times a second.
+  std::function<void(const Watched&)> watch = {};
+
+  /// Ends the call with error BF3506: between tiles of rows.
+  std::stop_token stop = {};
+
+  /// Seconds after which no box is bounded by the verifier's method; 0: never. All boxes are then
+  /// bounded by the cheapest method first (kIbp; with other norms kCrownIbp), which is never
+  /// stopped, and by those between it and the verifier's where there is time. Verifiers of these
+  /// are made when they are first needed, and kept.
+  double timeout_seconds = 0;
 };
 
 /// Bounds of one network by one method.
@@ -210,13 +230,17 @@ class Verifier {
   std::size_t spec_rows() const noexcept;  ///< 0: there is no specification
   std::size_t workspace_bytes() const noexcept;
 
+  /// Seconds that bounds() of one box, or spec_bounds() where there are rows, take on this machine
+  /// by one thread: predicted, with half of all neurons unstable.
+  double predicted_seconds() const noexcept;
+
   /// Bounds of the outputs on boxes { x : lower <= x <= upper }: lower and upper are [boxes,
   /// inputs], row-major, finite. For every real x in a box, lower <= y <= upper in each output of
   /// the network in real arithmetic: all rounding is outward, of weights as well. Where no finite
   /// float32 bounds an output, its bound is infinite. No box's bounds depend on the others, nor on
   /// `threads`.
-  /// Errors: BF3502 sizes; BF3503 a box, named by its index; BF3504; BF3505; BF3506; BF3306 the
-  /// processor's floating-point mode does not keep IEEE arithmetic.
+  /// Errors: BF3501 the timeout; BF3502 sizes; BF3503 a box, named by its index; BF3504; BF3505;
+  /// BF3506; BF3306 the processor's floating-point mode does not keep IEEE arithmetic.
   Result<Bounds> bounds(std::span<const float> lower, std::span<const float> upper,
                         const Call& call = {}) const;
 

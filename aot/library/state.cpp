@@ -1,5 +1,8 @@
 #include "aot/library/state.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "planner/machine/machine_profile.h"
 
 namespace bf_aot::api {
@@ -31,8 +34,8 @@ Error internal_error(const char* doing, const char* what) {
   return {"BF9000",
           doing,
           std::string("internal error: ") + what,
-          "this is a bug of bf-aot: please report it with this message, the model and what was "
-          "called",
+          "this is a bug of bf-aot; please report it with this message, the version, the model and "
+          "what was called",
           {}};
 }
 
@@ -72,6 +75,12 @@ bf_aot::Method to_internal(Method method) {
   const auto index = static_cast<std::size_t>(method);
   expect(index < std::size(kMethods), "method", "there is no such method");
   return kMethods[index];
+}
+
+Method to_api(bf_aot::Method method) {
+  const auto* const found = std::ranges::find(kMethods, method);
+  if (found == std::end(kMethods)) BF_BROKEN("no method of the interface");
+  return static_cast<Method>(found - std::begin(kMethods));
 }
 
 void check(const PlanSettings& settings) {

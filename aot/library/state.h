@@ -66,6 +66,7 @@ struct PlanSettings {
 void check(const PlanSettings& settings);
 CompileOptions compile_options(const PlanSettings& settings);
 bf_aot::Method to_internal(Method method);
+Method to_api(bf_aot::Method method);
 
 // Throws: Failed BF3501 where bounds of the model by these semantics say nothing.
 void check_semantics(const Model& model, Semantics semantics);

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -11,11 +13,12 @@
 #include "aot/data/directed.h"
 #include "aot/engine/engine.h"
 #include "aot/library/state.h"
+#include "aot/verifier/call_watch.h"
 
 namespace bf_aot::api {
-namespace {
 
-constexpr char kBounding[] = "bounding boxes";
+// Not unnamed: Verifier::State, which is declared in a header, holds a pool.
+namespace workspaces {
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -74,6 +77,21 @@ class Workspace {
   Memory memory_;
 };
 
+}  // namespace workspaces
+
+namespace {
+
+using workspaces::Pool, workspaces::Workspace;
+
+using Clock = cli::CallWatch::Clock;
+
+constexpr char kBounding[] = "bounding boxes";
+constexpr std::chrono::milliseconds kPause{20};  // between what is told within a box
+
+struct Boxes {
+  std::span<const float> lower, upper;
+};
+
 // The least boxes of float32 around others. NaN stays NaN, and an end above the other one so.
 struct FloatBoxes {
   FloatBoxes(std::span<const double> of_lower, std::span<const double> of_upper, const Plan& plan)
@@ -116,7 +134,7 @@ void check_status(bf_status status) {
   if (status == BF_FLOAT32_RANGE)
     refuse("BF3503", "the point", bf_status_text(status));  // evaluate
   if (status != BF_OK)
-    throw std::logic_error(std::string("the engine refused a call: ") + bf_status_text(status));
+    BF_BROKEN(std::string("the engine refused a call: ") + bf_status_text(status));
 }
 
 // `box`: "box 3, ", or nothing where there is one point.
@@ -152,49 +170,69 @@ void check_boxes(std::span<const float> lower, std::span<const float> upper, con
 }  // namespace
 
 struct Verifier::State {
-  State(std::shared_ptr<const Plan> plan, int threads_asked)
-      : engine(std::move(plan)),
-        threads(threads_asked),
+  State(const Model& of, const Options& options, const Specification& specification)
+      : model(of),
+        asked(options),
+        spec(specification),
+        engine(plan_for(of, compile_options(of, options, specification))),
         pool(bytes_needed(engine.plan(), alignment(engine.plan())), alignment(engine.plan())) {}
 
-  std::size_t rows(bool spec) const {
+  std::size_t rows(bool of_spec) const {
     const Plan& plan = engine.plan();
-    return static_cast<std::size_t>(spec ? plan.spec_rows : plan.output_count);
+    return static_cast<std::size_t>(of_spec ? plan.spec_rows : plan.output_count);
   }
 
-  // Bounds of boxes first .. first + count - 1, at most a batch.
-  void bound_group(bool spec, std::span<const float> lower, std::span<const float> upper,
-                   std::size_t first, std::size_t count, Bounds& bounds,
-                   const Workspace& workspace) const {
+  // Of one box.
+  double seconds(bool of_spec) const {
+    const bool together = engine.plan().batch.side_by_side > 1;
+    const EntryKind batch = of_spec ? EntryKind::kSpecBoundsBatch : EntryKind::kBoundsBatch;
+    const EntryKind one = of_spec ? EntryKind::kSpecBounds : EntryKind::kBounds;
+    return together ? cli::predicted_seconds(engine.plan(), batch) /
+                          static_cast<double>(engine.plan().batch.side_by_side)
+                    : cli::predicted_seconds(engine.plan(), one);
+  }
+
+  // The same verifier by another method. Throws: CompileError, Failed.
+  const State& by(bf_aot::Method method) const {
+    const std::scoped_lock lock(cheaper_mutex);
+    std::unique_ptr<const State>& made = cheaper[method];
+    if (made == nullptr) {
+      Options options = asked;
+      options.method = to_api(method);
+      made = std::make_unique<const State>(model, options, spec);
+    }
+    return *made;
+  }
+
+  // Boxes from `first` on, at most a batch; writes what ended.
+  void bound_group(bool of_spec, const Boxes& boxes, std::size_t first, std::size_t count,
+                   Bounds& bounds, const Workspace& workspace, engine::Watch& watch) const {
     const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
     Signature signature;
-    signature.spec = spec;
+    signature.spec = of_spec;
     signature.batch = engine.plan().config.batch > 1;
     std::vector<bf_status> statuses(count);
+    std::vector<float> lower(count * bounds.rows), upper(count * bounds.rows);
     engine::Arguments arguments;
     arguments.count = count;
-    arguments.lower = lower.data() + first * inputs;
-    arguments.upper = upper.data() + first * inputs;
-    arguments.out_lower = bounds.lower.data() + first * bounds.rows;
-    arguments.out_upper = bounds.upper.data() + first * bounds.rows;
+    arguments.lower = boxes.lower.data() + first * inputs;
+    arguments.upper = boxes.upper.data() + first * inputs;
+    arguments.out_lower = lower.data();
+    arguments.out_upper = upper.data();
     arguments.statuses = statuses.data();
     arguments.workspace = workspace.get();
     arguments.workspace_bytes = pool.bytes();
+    arguments.watch = &watch;
     check_status(engine.call(signature, arguments));
+    const auto at = static_cast<std::ptrdiff_t>(first * bounds.rows);
+    std::ranges::copy(lower, bounds.lower.begin() + at);
+    std::ranges::copy(upper, bounds.upper.begin() + at);
+    std::fill_n(bounds.methods.begin() + static_cast<std::ptrdiff_t>(first), count, asked.method);
   }
 
-  Bounds bound(bool spec, std::span<const float> lower, std::span<const float> upper,
-               const Call& call) const {
-    const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
-    if (spec && engine.plan().spec_rows == 0)
-      refuse("BF3502", "specification", "the verifier was made without one");
-    check_boxes(lower, upper, engine.plan());
-    Bounds bounds;
-    bounds.boxes = lower.size() / inputs;
-    bounds.rows = rows(spec);
-    bounds.lower.resize(bounds.boxes * bounds.rows);
-    bounds.upper.resize(bounds.boxes * bounds.rows);
-
+  // Writes the bounds of all boxes, or until `end` of those that were bounded.
+  void bound_all(bool of_spec, const Boxes& boxes, const Call& call, Clock::time_point end,
+                 Bounds& bounds) const {
     // Each thread takes the next group of boxes until none is left, or one has failed.
     const auto size = static_cast<std::size_t>(engine.plan().config.batch);
     const std::size_t groups = (bounds.boxes + size - 1) / size;
@@ -206,12 +244,35 @@ struct Verifier::State {
       const ThrowingChecks checks;
       try {
         const Workspace workspace(pool);
-        for (std::size_t group = next++; group < groups; group = next++) {
-          const std::size_t first = group * size, count = std::min(size, bounds.boxes - first);
-          bound_group(spec, lower, upper, first, count, bounds, workspace);
-          done += count;
-          if (watching && call.progress) tell([&] { call.progress(told = done); });
-          if (call.stop.stop_requested() && next < groups)
+        std::size_t here = 0;  // boxes of the group at work
+        cli::CallWatch watch(
+            end,
+            [&](const engine::Place& /*place*/, double share) {
+              if (watching && call.watch) {
+                const std::size_t before = done;
+                const auto boxes_done =
+                    static_cast<double>(before) + share * static_cast<double>(here);
+                tell([&] {
+                  call.watch(
+                      {before, boxes_done / static_cast<double>(bounds.boxes), asked.method});
+                });
+              }
+              return !call.stop.stop_requested();
+            },
+            kPause);
+        try {
+          for (std::size_t group = next++; group < groups; group = next++) {
+            const std::size_t first = group * size;
+            here = std::min(size, bounds.boxes - first);
+            if (Clock::now() >= end) break;
+            bound_group(of_spec, boxes, first, here, bounds, workspace, watch);
+            done += here;
+            if (watching) tell_done(call, told = done, bounds.boxes);
+            if (call.stop.stop_requested() && next < groups) throw engine::Stopped();
+          }
+        } catch (const engine::Stopped&) {
+          watch.rethrow();
+          if (!watch.is_late())
             refuse("BF3506", "boxes",
                    fmt::format("stopped after {} of {}", done.load(), bounds.boxes));
         }
@@ -224,20 +285,73 @@ struct Verifier::State {
     {
       std::vector<std::jthread> helpers;
       try {
-        while (helpers.size() + 1 < std::min(static_cast<std::size_t>(threads), groups))
+        while (helpers.size() + 1 < std::min(static_cast<std::size_t>(asked.threads), groups))
           helpers.emplace_back(work, false);
       } catch (const std::system_error&) {  // those that there are do the work
       }
       work(true);
     }
     if (error) throw Failed{std::move(*error)};
-    if (call.progress && told < bounds.boxes) tell([&] { call.progress(bounds.boxes); });
+    if (told < done) tell_done(call, done, bounds.boxes);
+  }
+
+  void tell_done(const Call& call, std::size_t done, std::size_t boxes) const {
+    if (call.progress) tell([&] { call.progress(done); });
+    const double share = static_cast<double>(done) / static_cast<double>(boxes);
+    if (call.watch) tell([&] { call.watch({done, share, asked.method}); });
+  }
+
+  // Cheaper methods before this one, as far as there is time.
+  void bound_within(bool of_spec, const Boxes& boxes, const Call& call, Bounds& bounds) const {
+    const Clock::time_point start = Clock::now();
+    const Clock::time_point end = cli::time_in(call.timeout_seconds);
+    const auto left = [&] {
+      return call.timeout_seconds - std::chrono::duration<double>(Clock::now() - start).count();
+    };
+    const double all = seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
+    bool bounded = false;
+    for (const bf_aot::Method method :
+         cli::cheaper_methods(engine.plan().config.method, engine.plan().config.norm)) {
+      // One in between is worth its time where this method may not end.
+      if (bounded && all < left() / 2) break;
+      const State& other = by(method);
+      if (bounded && other.seconds(of_spec) >= left()) break;
+      other.bound_all(of_spec, boxes, call, bounded ? end : Clock::time_point::max(), bounds);
+      bounded = true;
+    }
+    if (!bounded)
+      bound_all(of_spec, boxes, call, Clock::time_point::max(), bounds);
+    else if (seconds(of_spec) < left())
+      bound_all(of_spec, boxes, call, end, bounds);
+  }
+
+  Bounds bound(bool of_spec, const Boxes& boxes, const Call& call) const {
+    const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
+    if (of_spec && engine.plan().spec_rows == 0)
+      refuse("BF3502", "specification", "the verifier was made without one");
+    if (!(call.timeout_seconds >= 0))
+      refuse("BF3501", "timeout_seconds", fmt::format("{} is negative", call.timeout_seconds));
+    check_boxes(boxes.lower, boxes.upper, engine.plan());
+    Bounds bounds;
+    bounds.boxes = boxes.lower.size() / inputs;
+    bounds.rows = rows(of_spec);
+    bounds.lower.resize(bounds.boxes * bounds.rows);
+    bounds.upper.resize(bounds.boxes * bounds.rows);
+    bounds.methods.resize(bounds.boxes);
+    if (call.timeout_seconds > 0)
+      bound_within(of_spec, boxes, call, bounds);
+    else
+      bound_all(of_spec, boxes, call, Clock::time_point::max(), bounds);
     return bounds;
   }
 
+  const Model model;
+  const Options asked;
+  const Specification spec;
   engine::Engine engine;
-  int threads;
   mutable Pool pool;
+  mutable std::mutex cheaper_mutex;
+  mutable std::map<bf_aot::Method, std::unique_ptr<const State>> cheaper;  // as they are needed
 };
 
 Result<Verifier> Verifier::make(const Model& model, const Options& options,
@@ -245,9 +359,7 @@ Result<Verifier> Verifier::make(const Model& model, const Options& options,
   return guarded<Verifier>(
       "planning the verifier",
       [&] {
-        const CompileOptions compiling = compile_options(model, options, specification);
-        return Library::verifier(
-            std::make_shared<const State>(plan_for(model, compiling), options.threads));
+        return Library::verifier(std::make_shared<const State>(model, options, specification));
       },
       Library::state(model).numbers);
 }
@@ -268,21 +380,25 @@ std::size_t Verifier::workspace_bytes() const noexcept {
   return state_->pool.bytes();
 }
 
+double Verifier::predicted_seconds() const noexcept {
+  return state_->seconds(spec_rows() > 0);
+}
+
 Result<Bounds> Verifier::bounds(std::span<const float> lower, std::span<const float> upper,
                                 const Call& call) const {
-  return guarded<Bounds>(kBounding, [&] { return state_->bound(false, lower, upper, call); });
+  return guarded<Bounds>(kBounding, [&] { return state_->bound(false, {lower, upper}, call); });
 }
 
 Result<Bounds> Verifier::spec_bounds(std::span<const float> lower, std::span<const float> upper,
                                      const Call& call) const {
-  return guarded<Bounds>(kBounding, [&] { return state_->bound(true, lower, upper, call); });
+  return guarded<Bounds>(kBounding, [&] { return state_->bound(true, {lower, upper}, call); });
 }
 
 Result<Bounds> Verifier::bounds(std::span<const double> lower, std::span<const double> upper,
                                 const Call& call) const {
   return guarded<Bounds>(kBounding, [&] {
     const FloatBoxes boxes(lower, upper, state_->engine.plan());
-    return state_->bound(false, boxes.lower, boxes.upper, call);
+    return state_->bound(false, {boxes.lower, boxes.upper}, call);
   });
 }
 
@@ -290,7 +406,7 @@ Result<Bounds> Verifier::spec_bounds(std::span<const double> lower, std::span<co
                                      const Call& call) const {
   return guarded<Bounds>(kBounding, [&] {
     const FloatBoxes boxes(lower, upper, state_->engine.plan());
-    return state_->bound(true, boxes.lower, boxes.upper, call);
+    return state_->bound(true, {boxes.lower, boxes.upper}, call);
   });
 }
 

@@ -14,13 +14,6 @@ namespace {
 
 constexpr char kDeciding[] = "deciding the property";
 
-Method to_method(bf_aot::Method method) {
-  for (const Method each :
-       {Method::kIbp, Method::kCrownIbp, Method::kCrown, Method::kAlphaCrown, Method::kForward})
-    if (to_internal(each) == method) return each;
-  throw std::logic_error("no method of the interface");
-}
-
 Phase to_phase(cli::DecisionPhase phase) {
   return phase == cli::DecisionPhase::kBound    ? Phase::kBound
          : phase == cli::DecisionPhase::kSearch ? Phase::kSearch
@@ -68,7 +61,7 @@ VerifyResult to_result(const cli::Outcome& outcome) {
   result.cases = outcome.cases;
   result.verified_cases = outcome.verified_cases;
   for (const cli::DecisionMethod& each : outcome.methods)
-    result.methods.push_back(to_method(each.method));
+    result.methods.push_back(to_api(each.method));
   result.boxes = outcome.branched.boxes;
   result.points = outcome.branched.points;
   result.nodes = outcome.neurons.nodes;

@@ -2,11 +2,14 @@
 
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <new>
 
 #include "aot/cli/commands.h"
 #include "aot/host/interrupt.h"
 #include "aot/mpi/mpi_company.h"
+#include "aot/terminal/guard.h"
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
 namespace {
@@ -14,12 +17,12 @@ namespace {
 using namespace bf_aot::cli;
 
 // The ranks wait for each other, so one that fails ends all.
-int fail_all(const char* text) {
+int fail_all(const char* text, int code = 1) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::fprintf(stderr, "rank %d: %s", rank, text);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  return 1;
+  MPI_Abort(MPI_COMM_WORLD, code);
+  return code;
 }
 
 int search(int argc, char** argv) {
@@ -30,6 +33,7 @@ int search(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   Call call{{argv, argv + argc}, {}};
   call.arguments.front() = "bf-aot-mpi";
+  bf_aot::exit_on_failed_checks(kInternalError);
   try {
     return verify_together(call, company);
   } catch (const bf_aot::CompileError& error) {
@@ -38,6 +42,8 @@ int search(int argc, char** argv) {
     return 128 + interrupted.signal;
   } catch (const std::bad_alloc&) {
     return fail_all("error BF3000: not enough memory\n");
+  } catch (const std::exception& error) {
+    return fail_all(bf_aot::internal_error_text(error.what()).c_str(), kInternalError);
   }
 }
 

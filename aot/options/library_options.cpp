@@ -1,14 +1,13 @@
 #include "aot/options/library_options.h"
 
-#include <stdexcept>
-
+#include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
 
 api::Method library_method(const std::string& name) {
   if (const auto method = api::method_named(name)) return *method;
-  throw std::logic_error("no method of the library: " + name);
+  BF_BROKEN("no method of the library: " + name);
 }
 
 api::Semantics library_semantics(const std::string& name, bool flush_to_zero) {

@@ -8,7 +8,7 @@
 #include "aot/json/json_io.h"
 #include "aot/measure/profile_file.h"
 #include "aot/options/config_file.h"
-#include "aot/options/errors.h"
+#include "aot/terminal/errors.h"
 #include "aot/options/help.h"
 #include "aot/options/values.h"
 #include "aot/terminal/terminal.h"

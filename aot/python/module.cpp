@@ -1,8 +1,9 @@
 // The extension module bf_aot._native: the library's objects on NumPy arrays. Names, defaults and
 // shapes of arguments are the business of the package around it.
 //
-// Calls release the interpreter's lock while the library works. Between boxes they take it, at most
-// every kPause, to look for signals and to call the caller's functions; an exception ends the call.
+// Calls release the interpreter's lock while the library works. Between boxes, and of bounds
+// between tiles of rows, they take it, at most every kPause, to look for signals and to call the
+// caller's functions; an exception ends the call.
 
 #include <bf_aot/bf_aot.h>
 #include <nanobind/nanobind.h>
@@ -154,9 +155,11 @@ api::Options options_of(int method, int semantics, int iterations, int row_tile,
   return options;
 }
 
-// Bounds of the outputs, or of the rows, as two arrays of shape `batch` + (rows,).
+// Bounds of the outputs, or of the rows, as two arrays of shape `batch` + (rows,), and the number
+// of each box's method. `progress` gets the boxes that are done, all boxes, the share of the work
+// and the number of the method.
 nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, const Array& upper,
-                 std::vector<std::size_t> batch, nb::object progress) {
+                 std::vector<std::size_t> batch, nb::object progress, double timeout) {
   if (lower.dtype() != upper.dtype() ||
       (!is_float32(lower) && lower.dtype() != nb::dtype<double>()))
     throw nb::type_error("both ends must be float32, or both float64");
@@ -164,8 +167,11 @@ nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, c
   Watch watch(std::move(progress), nb::none());
   api::Call call;
   call.stop = watch.token();
-  call.progress = [&watch, boxes](std::size_t done) {
-    watch.tick(done == boxes, [&](const nb::object& told) { told(done, boxes); });
+  call.timeout_seconds = timeout;
+  call.watch = [&watch, boxes](const api::Watched& at) {
+    watch.tick(at.done == boxes, [&](const nb::object& told) {
+      told(at.done, boxes, at.share, static_cast<int>(at.method));
+    });
   };
   const auto bound = [&](const auto& low, const auto& high) {
     return rows ? verifier.spec_bounds(low, high, call) : verifier.bounds(low, high, call);
@@ -175,8 +181,10 @@ nb::tuple bounds(const api::Verifier& verifier, bool rows, const Array& lower, c
                              : bound(span_of<double>(lower), span_of<double>(upper));
   });
   batch.push_back(made.rows);
+  nb::list methods;
+  for (const api::Method method : made.methods) methods.append(static_cast<int>(method));
   return nb::make_tuple(to_array(std::move(made.lower), batch),
-                        to_array(std::move(made.upper), batch));
+                        to_array(std::move(made.upper), batch), methods);
 }
 
 nb::object evaluate(const api::Verifier& verifier, const Array& x, std::vector<std::size_t> batch) {
@@ -325,8 +333,9 @@ NB_MODULE(_native, m) {
       .def_prop_ro("output_count", &api::Verifier::output_count)
       .def_prop_ro("spec_rows", &api::Verifier::spec_rows)
       .def_prop_ro("workspace_bytes", &api::Verifier::workspace_bytes)
+      .def_prop_ro("predicted_seconds", &api::Verifier::predicted_seconds)
       .def("bounds", &bounds, "rows"_a, "lower"_a.noconvert(), "upper"_a.noconvert(), "batch"_a,
-           "progress"_a.none())
+           "progress"_a.none(), "timeout"_a)
       .def("evaluate", &evaluate, "x"_a.noconvert(), "batch"_a);
 
   nb::class_<api::Certifier>(m, "Certifier")

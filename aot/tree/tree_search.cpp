@@ -152,6 +152,8 @@ class Run final : public SharedNodes {
   bool make_worker(std::size_t thread) {
     try {
       workers_[thread] = factory_(thread);
+    } catch (const InternalError&) {
+      throw;
     } catch (const std::exception&) {
       if (thread == 0) throw;
     }

@@ -82,11 +82,18 @@ Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, con
   arguments.out_upper = upper.data();
   arguments.open = noted.open;
   arguments.ranges = noted.ranges;
+  arguments.watch = watch_;
   expect_ok(run(signature, arguments, hook), signature);
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
 
+bool EngineVerifier::ask(engine::Watch* watch) const {
+  watch_ = watch;
+  return true;
+}
+
 Bounds EngineVerifier::bounds(const FloatBox& box) const {
+  last_ = {};
   open_.assign(engine_->plan().layers.size(), -1);
   Bounds made = call(kBounds, box, {.open = &open_});
   last_ = box;

@@ -32,6 +32,7 @@ class EngineVerifier final : public HostVerifier {
 
   // Shares the engine, and with it the code that a caller sees to.
   std::unique_ptr<const HostVerifier> twin() const override;
+  bool ask(engine::Watch* watch) const override;
   Bounds bounds(const FloatBox& box) const override;
   Bounds spec_bounds(const FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
@@ -72,6 +73,7 @@ class EngineVerifier final : public HostVerifier {
   std::unique_ptr<EngineCaller> caller_;
   std::unique_ptr<std::byte, Free> workspace_;
   std::size_t workspace_bytes_ = 0;
+  mutable engine::Watch* watch_ = nullptr;
   // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.
   mutable FloatBox last_;
   mutable std::vector<int> open_;

@@ -9,6 +9,7 @@
 
 #include "aot/compile/compile.h"
 #include "aot/engine/ranges.h"
+#include "aot/engine/watch.h"
 #include "aot/host/library.h"
 #include "aot/host/measure.h"
 #include "aot/json/json_io.h"
@@ -41,6 +42,13 @@ class HostVerifier {
 
   // The same verifier, with a workspace of its own: for another thread. Throws: BF3504.
   virtual std::unique_ptr<const HostVerifier> twin() const = 0;
+
+  // bounds() and spec_bounds() ask it from now on, and throw engine::Stopped where it ends them;
+  // null: nobody is asked. False where the verifier cannot be stopped.
+  virtual bool ask(engine::Watch* watch) const {
+    (void)watch;
+    return false;
+  }
 
   // Throw BF3306 when the verifier returns another status than BF_OK.
   virtual Bounds bounds(const FloatBox& box) const = 0;

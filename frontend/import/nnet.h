@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "onnx_schema/onnx.pb.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 namespace bf_aot {
 

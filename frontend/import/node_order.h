@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "onnx_schema/onnx.pb.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 namespace bf_aot {
 

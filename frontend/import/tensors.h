@@ -8,7 +8,7 @@
 
 #include "frontend/graph.h"
 #include "frontend/import/importer.h"
-#include "onnx_schema/onnx.pb.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 namespace bf_aot {
 

@@ -7,6 +7,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from harness import BOX, CONTROLLER, METHODS, MODELS, SOURCE, TINY, Case  # noqa: E402
+from small_models import large_image  # noqa: E402
 
 try:
     import numpy as np
@@ -138,6 +140,52 @@ class Run(Case):
         lower, upper = result["outputs"]["lower"], result["outputs"]["upper"]
         for value, low, high in zip((-0.5, -0.75), lower, upper):
             self.assertTrue(low <= value <= high)
+
+    def test_timeout_gives_a_cheaper_methods_bounds_by_its_name(self):
+        command = ("run", CONTROLLER, "--box", MODELS / "boxes" / "collision_avoidance_6x50.json")
+        ibp = self.run_json(*command, "--method", "ibp")
+        for method in ("crown-ibp", "crown", "alpha-crown", "auto"):
+            short = self.run_json(*command, "--method", method, "--timeout", "1e-9")
+            self.assertEqual(list(short)[1:4], ["method", "instead_of", "because"])
+            self.assertEqual((short["method"], short["instead_of"]), ("ibp", method))
+            self.assertRegex(short["because"], "^is predicted to take ")
+            self.assertEqual(short["outputs"], ibp["outputs"])
+        text, _ = self.run_tool(*command, "--timeout", "1e-9")
+        self.assertRegex(text, r"method ibp \(crown is predicted to take .* [mun]?s\), prebuilt")
+        ball = self.run_json(*command, "--norm", "l2", "--timeout", "1e-9")
+        self.assertEqual((ball["method"], ball["instead_of"]), ("crown-ibp", "crown"))
+        crown = self.run_json(*command)
+        long = self.run_json(*command, "--timeout", "1000")
+        self.assertEqual((long["method"], long["outputs"]), ("crown", crown["outputs"]))
+        self.assertNotIn("instead_of", long)
+        self.assertNotEqual(crown["outputs"], ibp["outputs"])
+        cheapest = self.run_json(*command, "--method", "ibp", "--timeout", "1e-9")
+        self.assertEqual((cheapest["method"], cheapest["outputs"]), ("ibp", ibp["outputs"]))
+
+    def test_timeout_is_of_the_engine(self):
+        box = self.write("b.json", BOX)
+        for lowering in ("vector", "reference"):
+            self.assert_refused("BF3316", "run", TINY, "--box", box, "--timeout", "1", "--lowering",
+                                lowering)
+        for options in (("--timeout", "0"), ("--timeout", "-1"), ("--timeout", "1", "--repeat", "3")):
+            self.run_tool("run", TINY, "--box", box, *options, code=2)
+
+    def test_what_takes_long_is_said_before_and_stops(self):
+        """Of twelve convolutions of 128 x 128 pixels crown takes minutes, a tile of rows does not."""
+        model = large_image(self.work / "large.onnx")
+        box = self.write("b.json", {"lower": [0.0] * 128 * 128, "upper": [0.5] * 128 * 128})
+        process = self.start("run", model, "--box", box)
+        said = process.stderr.readline()
+        self.assertRegex(said, r"^bf-aot: crown is predicted to take \d+ (s|min|h|days).*; --timeout SECONDS "
+                               r"limits it, --method crown-ibp takes \d")
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, output), (130, ""))
+        result = self.run_json("run", model, "--box", box, "--timeout", "2")
+        self.assertEqual(result["instead_of"], "crown")
+        self.assertIn(result["method"], ("ibp", "crown-ibp"))
+        self.assertEqual(len(result["outputs"]["lower"]), 1)
 
     def test_spec(self):
         name = "collision_avoidance_6x50.json"

@@ -5,13 +5,13 @@ import pathlib
 import random
 import subprocess
 
-SCHEMA = pathlib.Path(os.environ["BF_SOURCE_DIR"]) / "onnx_schema" / "onnx.proto"
+SCHEMA = pathlib.Path(os.environ["BF_SOURCE_DIR"]) / "onnx_schema" / "bf_aot_onnx.proto"
 
 
 def write_model(path, text):
     """protoc makes the binary form, which bf-aot reads."""
     made = subprocess.run([os.environ.get("PROTOC", "protoc"), f"-I{SCHEMA.parent}",
-                           "--encode=onnx.ModelProto", SCHEMA.name],
+                           "--encode=bf_aot.onnx.ModelProto", SCHEMA.name],
                           input=text.encode(), stdout=subprocess.PIPE, check=True)
     path.write_bytes(made.stdout)
     return path
@@ -126,3 +126,20 @@ def residual_model():
               node("Identity", ["flat"], "same", "same"),
               node("Flatten", ["same"], "y", "last")]
     return model("residual", nodes, initializers, (1, 6), (1, 2))
+
+
+def large_image(path):
+    """Twelve convolutions of 8 x 128 x 128 pixels and their mean: 1.5 million hidden neurons."""
+    rng = random.Random(12)
+    nodes, weights, value, channels = [], [], "x", 1
+    for layer in range(12):
+        numbers = [round(rng.uniform(-1, 1), 3) for _ in range(8 * channels * 9)]
+        weights.append(tensor(f"k{layer}", [8, channels, 3, 3], numbers))
+        nodes += [node("Conv", [value, f"k{layer}"], f"c{layer}", f"conv{layer}",
+                       ints("pads", [1, 1, 1, 1])),
+                  node("Relu", [f"c{layer}"], f"r{layer}", f"relu{layer}")]
+        value, channels = f"r{layer}", 8
+    nodes += [node("GlobalAveragePool", [value], "g", "mean"), node("Flatten", ["g"], "f", "flat"),
+              node("MatMul", ["f", "w"], "y", "matmul")]
+    weights.append(tensor("w", [8, 1], [1, -1, 0.5, 2, -0.25, 1.5, -2, 1]))
+    return write_model(path, model("large", nodes, weights, [1, 1, 128, 128], [1, 1]))

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frontend/graph.h"
-#include "onnx_schema/onnx.pb.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 // The ONNX backend tests as Debian's libonnx-testdata installs them: one folder for each model,
 // with inputs and expected outputs.

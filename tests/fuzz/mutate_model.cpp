@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "onnx_schema/onnx.pb.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 namespace bf_aot::test {
 namespace {

@@ -75,9 +75,9 @@ std::string encode(const std::string& text) {
   const fs::path in = fs::path(folder) / "in";
   const fs::path out = fs::path(folder) / "out";
   write_file(in, text);
-  const std::string command = std::string("'") + BF_PROTOC + "' --encode=onnx.ModelProto -I '" +
-                              BF_SOURCE_DIR + "/onnx_schema' onnx.proto <'" + in.string() + "' >'" +
-                              out.string() + "'";
+  const std::string command =
+      std::string("'") + BF_PROTOC + "' --encode=bf_aot.onnx.ModelProto -I '" + BF_SOURCE_DIR +
+      "/onnx_schema' bf_aot_onnx.proto <'" + in.string() + "' >'" + out.string() + "'";
   const int status = std::system(command.c_str());
   std::string bytes = read_file(out);
   fs::remove_all(folder);

@@ -157,6 +157,48 @@ def test_wrong_boxes_and_options(avoid):
         avoid.bounds(x, x, d=[1])
 
 
+def test_a_timeout_gives_the_bounds_of_a_cheaper_method_by_its_name(avoid):
+    x = np.zeros((3, 5), FLOAT)
+    ibp = avoid.bounds(x, x + FLOAT(0.1), method="ibp")
+    short = avoid.bounds(x, x + FLOAT(0.1), timeout=1e-9)
+    assert short.methods.tolist() == ["ibp"] * 3 and short.method == "ibp"
+    assert np.array_equal(short.lower, ibp.lower) and np.array_equal(short.upper, ibp.upper)
+    crown = avoid.bounds(x, x + FLOAT(0.1))
+    long = avoid.bounds(x, x + FLOAT(0.1), timeout=1000)
+    assert crown.method == long.method == "crown" and np.array_equal(long.lower, crown.lower)
+    assert not np.array_equal(crown.lower, ibp.lower)
+    ball = avoid.bounds(x[0], x[0] + FLOAT(0.1), norm="l2", timeout=1e-9)
+    assert ball.methods.shape == () and ball.method == "crown-ibp"  # ibp has no balls
+    lower, upper = short
+    assert lower is short.lower and upper is short.upper
+    with pytest.raises(bf_aot.Error, match="BF3501"):
+        avoid.bounds(x, x, timeout=-1)
+
+
+def test_what_takes_long_is_said_before(avoid, capfd, monkeypatch):
+    x = np.zeros(5, FLOAT)
+    avoid.bounds(x, x)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr("bf_aot._model._LONG_SECONDS", 0.0)
+    avoid.bounds(x, x)
+    said = capfd.readouterr().err
+    assert said.startswith("bf_aot: crown is predicted to take ") and "timeout=" in said
+
+
+def test_one_box_is_interrupted(digits):
+    """Between its tiles of rows: progress is called within it, and what it raises ends it."""
+    seen = []
+
+    def progress(done, boxes):
+        seen.append((done, boxes))
+        raise RuntimeError("enough")
+
+    x = np.zeros(64, FLOAT)
+    with pytest.raises(RuntimeError, match="enough"):  # runs for much longer than 20 ms
+        digits.bounds(x, x + FLOAT(0.5), method="alpha-crown", iterations=1000, progress=progress)
+    assert seen == [(0, 1)]
+
+
 def test_names_of_methods_are_forgiving(avoid):
     x = np.zeros(5, FLOAT)
     expected = avoid.bounds(x, x + FLOAT(0.1), method="alpha-crown").lower

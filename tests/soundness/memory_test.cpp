@@ -7,12 +7,11 @@
 #include <cstring>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "aot/engine/find_prebuilt.h"
-#include "frontend/diagnostic.h"
+#include "frontend/check_scope.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "tests/property/passes_random_graph.h"
@@ -275,7 +274,8 @@ TEST(RemadeByTheEngine, FusedCodeIsRefused) {
     engine::Prebuilt fused = *engine::find_prebuilt(target);
     fused.relax_fuses = [] { return true; };
     EXPECT_NO_THROW(engine::Engine(stored, fused));
-    EXPECT_THROW(engine::Engine(remade, fused), std::logic_error);
+    const ThrowingChecks checks;
+    EXPECT_THROW(engine::Engine(remade, fused), InternalError);
   }
 }
 

@@ -55,9 +55,10 @@ inline std::string encode_model(std::string_view text) {
   const std::filesystem::path input = folder.path() / "model.textproto";
   const std::filesystem::path output = folder.path() / "model.onnx";
   write_bytes(input, text);
-  const std::string command = std::string("'" BF_PROTOC "' --proto_path='" BF_SOURCE_DIR
-                                          "/onnx_schema' --encode=onnx.ModelProto onnx.proto < '") +
-                              input.string() + "' > '" + output.string() + "'";
+  const std::string command =
+      std::string("'" BF_PROTOC "' --proto_path='" BF_SOURCE_DIR
+                  "/onnx_schema' --encode=bf_aot.onnx.ModelProto bf_aot_onnx.proto < '") +
+      input.string() + "' > '" + output.string() + "'";
   if (std::system(command.c_str()) != 0)
     throw std::runtime_error("protoc cannot encode:\n" + std::string(text));
   return read_bytes(output);

@@ -53,7 +53,7 @@ def check_text_forms(models, protoc, schema):
     texts = sorted(models.glob("*.textproto"))
     if not texts:
         yield "no .textproto files"
-    command = [protoc, f"-I{schema.parent}", "--encode=onnx.ModelProto", schema.name]
+    command = [protoc, f"-I{schema.parent}", "--encode=bf_aot.onnx.ModelProto", schema.name]
     for path in texts:
         done = subprocess.run(command, input=path.read_bytes(), capture_output=True, check=False)
         if done.returncode != 0:

@@ -14,10 +14,11 @@ bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt 
 
 # The library of others' programs.
 file(GLOB sources CONFIGURE_DEPENDS aot/library/*.cpp)
+bf_alone(${sources})
 bf_add_test(unit_library ${sources} LINK bf_library LABELS unit)
 
 # Trees that many threads search.
-bf_add_test(unit_tree aot/boxes/box_node_test.cpp aot/neurons/bounded_simplex_test.cpp aot/neurons/function_lines_test.cpp
+bf_add_test(unit_tree aot/boxes/box_node_test.cpp aot/engine/watch_test.cpp aot/neurons/bounded_simplex_test.cpp aot/neurons/function_lines_test.cpp
   aot/neurons/node_state_test.cpp aot/neurons/product_lanes_test.cpp aot/neurons/tighten_test.cpp aot/tree/tree_search_test.cpp aot/tree/tree_state_test.cpp LINK bf_decide LABELS unit)
 
 bf_add_test(unit_parts aot/parts/tree_file_test.cpp LINK bf_aot_cli LABELS unit)

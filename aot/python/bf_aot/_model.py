@@ -6,6 +6,7 @@ import collections
 import os
 import sys
 import threading
+import time
 from fractions import Fraction
 from html import escape
 from pathlib import Path
@@ -30,6 +31,7 @@ _SEMANTICS = {"real": 0, "float32": 1, "float32-exact": 2}
 _NORMS = {"linf": 0, "l2": 1, "l1": 2}
 _ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
 _MOST_VERIFIERS = 16  # that a model keeps
+_LONG_SECONDS = 10.0  # what is predicted to take so long is said to
 
 # Boxes that are bounded together where nothing else is asked for. Backward bounds of each neuron
 # leave out what is zero on the box: together, on all boxes of the batch, which is less
@@ -44,11 +46,89 @@ class StopEvent(Protocol):
     def is_set(self) -> bool: ...
 
 
-class Bounds(NamedTuple):
-    """`lower <= y <= upper`; float32, of the boxes' batch shape + (rows,)."""
-
+class _Pair(NamedTuple):
     lower: Floats
     upper: Floats
+
+
+class Bounds(_Pair):
+    """`lower <= y <= upper`; float32, of the boxes' batch shape + (rows,). A tuple of the two.
+
+    Attributes:
+        methods: the method of each box's bounds, an array of the batch shape. With a timeout it may
+            be one that takes less time than the method that was asked for.
+    """
+
+    methods: npt.NDArray[np.str_]
+
+    @property
+    def method(self) -> str:
+        """The method of all boxes' bounds; of several, joined by ", "."""
+        return ", ".join(sorted(set(self.methods.reshape(-1).tolist())))
+
+
+def _bounded(verifier: "Verifier", low: npt.NDArray[Any], high: npt.NDArray[Any],
+             shape: Tuple[int, ...], progress: Optional[Callable[[int, int], None]],
+             timeout: float) -> Bounds:
+    native = verifier._native
+    boxes = max(1, low.size // max(1, native.input_count))
+    line = _Line(verifier, boxes, timeout)
+
+    def told(done: int, count: int, share: float, method: int) -> None:
+        line.show(share, _native.METHODS[method])
+        if progress is not None:
+            progress(done, count)
+
+    try:
+        lower, upper, methods = native.bounds(verifier._rows, low, high, shape, told, timeout)
+    finally:
+        line.end()
+    made = Bounds(lower, upper)
+    made.methods = np.array([_native.METHODS[each] for each in methods]).reshape(shape)
+    return made
+
+
+class _Line:
+    """What stderr says of a call that takes long: before it, and on a terminal while it runs."""
+
+    def __init__(self, verifier: "Verifier", boxes: int, timeout: float) -> None:
+        self._start = self._shown = time.monotonic()
+        seconds = verifier._native.predicted_seconds * boxes / verifier._threads
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._written = False
+        if seconds >= _LONG_SECONDS and sys.stderr is not None:
+            limit = ("" if timeout > 0 else
+                     "; timeout=SECONDS limits it, methods crown-ibp and ibp take less")
+            sys.stderr.write(f"bf_aot: {verifier._method} is predicted to take "
+                             f"{_duration(seconds)}{limit}\n")
+            sys.stderr.flush()
+
+    def show(self, share: float, method: str) -> None:
+        now = time.monotonic()
+        if not self._terminal or now - self._start < 1 or now - self._shown < 0.1:
+            return
+        self._shown, self._written = now, True
+        left = (now - self._start) / share * (1 - share) if share > 1e-3 else None
+        rest = "" if left is None else f" (about {_duration(left)} left)"
+        sys.stderr.write(f"\r\033[K{method} {100 * share:.0f} %{rest}")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._written:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+
+def _duration(seconds: float) -> str:
+    """"40 s", "25 min", "6 h 12 min", "12 days"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    if seconds >= 2 * 86400:
+        return f"{seconds / 86400:.0f} days"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def _number(table: Mapping[str, int], name: str, what: str) -> int:
@@ -98,14 +178,16 @@ class Verifier:
     Calls may be made from several threads at once; each takes a workspace of its own.
     """
 
-    def __init__(self, arrays: Arrays, native: "_native.Verifier", rows: bool) -> None:
+    def __init__(self, arrays: Arrays, native: "_native.Verifier", rows: bool, method: str,
+                 threads: int) -> None:
         self._arrays, self._native, self._rows = arrays, native, rows
+        self._method, self._threads = method, threads
 
-    def bounds(self, lower: Boxes, upper: Boxes, *,
+    def bounds(self, lower: Boxes, upper: Boxes, *, timeout: float = 0,
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
         """As Model.bounds: of the outputs, or of the rows C y - d when it was made with C."""
         low, high, batch = self._arrays.boxes(lower, upper)
-        return Bounds(*self._native.bounds(self._rows, low, high, batch, progress))
+        return _bounded(self, low, high, batch, progress, timeout)
 
     def evaluate(self, x: Boxes) -> Floats:
         """As Model.evaluate; with semantics "float32-exact" within the bounds of this verifier."""
@@ -248,7 +330,7 @@ class Model:
                C: Optional[npt.ArrayLike] = None, d: Optional[npt.ArrayLike] = None,
                semantics: str = "real", iterations: int = 20, row_tile: int = 0,
                memory_budget: int = 0, batch: Optional[int] = None, threads: int = 1,
-               norm: str = "linf",
+               norm: str = "linf", timeout: float = 0,
                progress: Optional[Callable[[int, int], None]] = None) -> Bounds:
         """Bounds of the outputs y, or of the rows C y - d, on boxes { x : lower <= x <= upper }.
 
@@ -280,18 +362,25 @@ class Model:
             norm: "linf": bounds hold for the box. "l2", "l1": for the ball in it, that is with its
                 centre c and half widths r for all x of which ((x - c) / r)**2, or |x - c| / r, sum
                 up to 1 at most; by "crown-ibp", "crown" and "alpha-crown".
-            progress: called as progress(done, boxes) now and then, on this thread. What it raises
-                ends the call.
+            timeout: seconds after which no box is bounded by `method`; 0 is never. All boxes are
+                then bounded by "ibp" first, which is never stopped, and where there is time by
+                "crown-ibp"; `methods` of the result says which. Not counted: planning a verifier.
+            progress: called as progress(done, boxes) now and then, on this thread; with a timeout
+                `done` begins anew with each method. What it raises ends the call.
+
+        What is predicted to take over 10 seconds is said to on stderr, and how far it is when that
+        is a terminal.
 
         Returns:
-            Bounds(lower, upper), two float32 arrays of shape batch + (rows,).
+            Bounds(lower, upper), two float32 arrays of shape batch + (rows,); its `methods` says
+            what made each box's bounds.
 
         Raises:
             Error: BF3501 an option; BF3503 a box, named by its index; BF2007, BF2009 C and d;
                 BF20xx, BF21xx the network cannot be bounded so; BF3504 memory; BF3306 the
                 processor's floating-point mode.
             ValueError, TypeError: shapes and types of arrays.
-            KeyboardInterrupt: seen between groups of `batch` boxes.
+            KeyboardInterrupt: seen between tiles of rows.
 
         Source: Gowal et al. 2018 (IBP), Zhang et al. 2018, 2020 (CROWN, CROWN-IBP), Xu et al. 2021
         (alpha-CROWN).
@@ -303,7 +392,7 @@ class Model:
                                  iterations=iterations, row_tile=row_tile,
                                  memory_budget=memory_budget, batch=batch, threads=threads,
                                  norm=norm)
-        return Bounds(*verifier._native.bounds(verifier._rows, low, high, shape, progress))
+        return _bounded(verifier, low, high, shape, progress, timeout)
 
     def verifier(self, *, method: str = "crown", C: Optional[npt.ArrayLike] = None,
                  d: Optional[npt.ArrayLike] = None, semantics: str = "real", iterations: int = 20,
@@ -325,7 +414,7 @@ class Model:
                            norm)
         native = self._native.verifier(options, rows.rows if rows else None,
                                        rows.offsets if rows else None)
-        made = Verifier(self._arrays, native, rows is not None)
+        made = Verifier(self._arrays, native, rows is not None, _native.METHODS[key[0]], threads)
         with self._lock:
             kept = self._verifiers.setdefault(key, made)  # another thread may have been faster
             if len(self._verifiers) > _MOST_VERIFIERS:

@@ -23,7 +23,7 @@ TEST(CheckScope, IsNamedByChecksThatFailInsideAlone) {
 TEST(CheckScope, FailedChecksNameFilesFromTheRootAndSayWhatToReport) {
   EXPECT_DEATH(BF_CHECK(1 + 1 == 3),
                "check failed: 1 \\+ 1 == 3 \\(tests/unit/frontend/check_scope_test.cpp:[0-9]+\\)\n"
-               ".*Please report it with this message, the command line, the model");
+               ".*please report it with this message, the version, the command line, the model");
 }
 
 }  // namespace

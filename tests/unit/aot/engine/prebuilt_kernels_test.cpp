@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "aot/engine/prebuilt/prebuilt.h"
-#include "aot/prebuilt_levels.h"
+#include "aot/engine/prebuilt/levels.h"
 #include "bf/contract/tables.h"
 #include "bf/core/live_neurons.h"
 #include "tests/seed.h"

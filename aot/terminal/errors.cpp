@@ -1,4 +1,4 @@
-#include "aot/options/errors.h"
+#include "aot/terminal/errors.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/terminal/terminal.h"
-#include "frontend/model.h"
 
 namespace bf_aot::cli {
 namespace {
