@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <set>
 
 #include "aot/json/json_reader.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -135,7 +135,7 @@ std::vector<AblationConfig> read_configs(const std::filesystem::path& path) {
 
 ModelArguments configured(const ModelArguments& base, const AblationConfig& config) {
   ModelArguments arguments = base;
-  CLI::App app;
+  CommandLine app;
   add_model_options(app, arguments, false);
   add_method_option(app, arguments);
   const nlohmann::json settings = config.settings;

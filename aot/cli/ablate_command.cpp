@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "aot/cli/commands.h"
 #include "aot/host/files.h"
 #include "aot/host/progress.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
 #include "aot/options/values.h"
@@ -52,17 +52,17 @@ struct AblateArguments {
   bool fresh = false;
 };
 
-void add_options(CLI::App& app, AblateArguments& arguments) {
+void add_options(CommandLine& app, AblateArguments& arguments) {
   arguments.base.lowering = kInProcess;
   add_model_options(app, arguments.base, false);
   app.remove_option(app.get_option("MODEL"));
   add_method_option(app, arguments.base);
   add_compiler_options(app, arguments.base);
   app.add_option("MODEL", arguments.models, "ONNX files")->required()->type_name("FILE");
-  CLI::Option* const property =
+  Option* const property =
       app.add_option("--property", arguments.base.property, "VNN-LIB file: boxes and what to prove")
           ->type_name("FILE");
-  CLI::Option* const golden =
+  Option* const golden =
       app.add_option("--golden", arguments.goldens,
                      "JSON file with boxes and reference bounds, one for each model in order; or a "
                      "folder with NAME.json for NAME.onnx")
@@ -95,9 +95,9 @@ void add_options(CLI::App& app, AblateArguments& arguments) {
 }
 
 // What was given for all configurations, as text.
-std::string base_settings(CLI::App& app) {
+std::string base_settings(CommandLine& app) {
   std::string text;
-  for (const CLI::Option* option : app.get_options())
+  for (const Option* option : app.get_options())
     if (is_planner_option(*option) && option->count() > 0) {
       text += option->get_name();
       for (const std::string& word : option->results()) text += " " + word;
@@ -286,7 +286,7 @@ int ablate(const AblateArguments& arguments) {
 
 int ablate_command(const Call& call) {
   AblateArguments arguments;
-  CLI::App app("Measures what each choice of the planner brings.", "bf-aot ablate");
+  CommandLine app("Measures what each choice of the planner brings.", "bf-aot ablate");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   arguments.run.base_settings = base_settings(app);

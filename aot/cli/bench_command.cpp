@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "aot/measure/bench_peers.h"
 #include "aot/measure/profile_machine.h"
 #include "aot/options/box_options.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/options/values.h"
@@ -57,7 +57,7 @@ struct BenchArguments {
   std::string output;
 };
 
-void add_options(CLI::App& app, BenchArguments& arguments) {
+void add_options(CommandLine& app, BenchArguments& arguments) {
   add_model_options(app, arguments.model, true);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
@@ -329,7 +329,7 @@ void write_artefacts(const fs::path& folder, const Result& result, const BenchSu
 
 int bench_command(const Call& call) {
   BenchArguments arguments;
-  CLI::App app("Times a verifier on this machine, as a whole and by kernel.", call.arguments[0]);
+  CommandLine app("Times a verifier on this machine, as a whole and by kernel.", call.arguments[0]);
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
 #include "aot/json/json_io.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/library_options.h"
 #include "aot/options/options.h"
@@ -65,7 +65,7 @@ struct CertifyArguments {
   bool json = false;
 };
 
-void add_options(CLI::App& app, CertifyArguments& a) {
+void add_options(CommandLine& app, CertifyArguments& a) {
   app.add_option("MODEL", a.model, "ONNX file")->required()->type_name("FILE");
   add_output_tensor_option(app, a.output_tensors);
   app.add_option("--data", a.files.data, "samples: .npz, .npy, .csv, or a folder")
@@ -381,8 +381,8 @@ void write_counterexamples(const std::string& path, const CertifyRun& run,
 
 int certify_command(const Call& call) {
   CertifyArguments arguments;
-  CLI::App app("Certifies the answers of a network around the samples of a data set.",
-               "bf-aot certify");
+  CommandLine app("Certifies the answers of a network around the samples of a data set.",
+                  "bf-aot certify");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,6 +10,7 @@
 #include "aot/decide/sample.h"
 #include "aot/host/progress.h"
 #include "aot/measure/check.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
@@ -196,7 +196,7 @@ BoxCheck check_box(const Sampler& sampler, const GoldenBox& golden, const Sample
   return check;
 }
 
-void add_options(CLI::App& app, CheckArguments& arguments) {
+void add_options(CommandLine& app, CheckArguments& arguments) {
   arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_compiler_options(app, arguments.model);
@@ -284,8 +284,8 @@ void print_json(const CheckArguments& arguments, const std::vector<BoxCheck>& ch
 
 int check_command(const Call& call) {
   CheckArguments arguments;
-  CLI::App app("Compares a model's verifiers with reference bounds and sampled values.",
-               "bf-aot check");
+  CommandLine app("Compares a model's verifiers with reference bounds and sampled values.",
+                  "bf-aot check");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "aot/host/footprint.h"
 #include "aot/host/progress.h"
 #include "aot/interface/emit_verify.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
@@ -103,7 +103,7 @@ std::string project_stem(const std::string& name) {
 }
 
 // What -o must look like; the text that CLI11 prints otherwise.
-std::string check_output(const std::string& text) {
+std::string check_output(std::string& text) {
   const fs::path path(text);
   if (path.extension() != ".cpp") return "-o: the name of the C++ file must end in .cpp";
   if (!is_plain_stem(path.stem().string()))
@@ -111,7 +111,7 @@ std::string check_output(const std::string& text) {
   return {};
 }
 
-void add_options(CLI::App& app, CompileArguments& arguments) {
+void add_options(CommandLine& app, CompileArguments& arguments) {
   app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING)
       ->group(kGeneralGroup);
   add_model_options(app, arguments.model, false);
@@ -125,7 +125,7 @@ void add_options(CLI::App& app, CompileArguments& arguments) {
   app.add_option("-o,--output", arguments.output,
                  "C++ file to write; its header, library and manifest lie beside it")
       ->type_name("FILE.cpp")
-      ->check(CLI::Validator(check_output, ""));
+      ->transform(ValueRule{check_output, ""});
   app.add_option("--project", arguments.project,
                  "write a CMake project that uses the verifier into this folder")
       ->type_name("DIR");
@@ -320,8 +320,8 @@ Judge judge_of(const CompileArguments& arguments, const CompileOptions& options,
 
 int compile_command(const Call& call) {
   CompileArguments arguments;
-  CLI::App app("Compiles a neural network into a verifier: C++ code with sound output bounds.",
-               "bf-aot");
+  CommandLine app("Compiles a neural network into a verifier: C++ code with sound output bounds.",
+                  "bf-aot");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   if (arguments.output.empty() && arguments.project.empty()) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "aot/host/cache.h"
 #include "aot/host/library.h"
 #include "aot/host/process.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/values.h"
 #include "aot/terminal/terminal.h"
@@ -163,7 +163,7 @@ void print(const std::vector<Finding>& findings) {
 int doctor_command(const Call& call) {
   std::string target;
   bool json = false;
-  CLI::App app("Says what is there and what is missing on this machine.", call.arguments[0]);
+  CommandLine app("Says what is there and what is missing on this machine.", call.arguments[0]);
   app.add_option("--target", target, "a machine that code will be made for: its tools are needed")
       ->transform(one_of(target_names()));
   app.add_flag("--json", json, "print one JSON object");

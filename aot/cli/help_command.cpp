@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "aot/cli/commands.h"
 #include "aot/cli/manual.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/values.h"
 
@@ -23,7 +23,7 @@ std::vector<std::string> command_names() {
 int help_command(const Call& call) {
   std::string name;
   bool all = false, manual = false;
-  CLI::App app("Prints what a command does, and its options.", call.arguments[0]);
+  CommandLine app("Prints what a command does, and its options.", call.arguments[0]);
   app.add_option("COMMAND", name, "which one; none: lists them")
       ->transform(one_of(command_names()));
   app.add_flag("--all", all, "with the options of the planner");
@@ -40,13 +40,15 @@ int help_command(const Call& call) {
     fmt::print("{}", manual_page(command));
     return 0;
   }
-  return command.run(
-      {{command.title}, [&](const CLI::App& other) { fmt::print("{}", render_help(other, all)); }});
+  return command.run({{command.title}, [&](const CommandLine& other) {
+                        fmt::print("{}", render_help(other, all));
+                      }});
 }
 
 int completion_command(const Call& call) {
   std::string shell;
-  CLI::App app("Prints a script that completes bf-aot's commands and options.", call.arguments[0]);
+  CommandLine app("Prints a script that completes bf-aot's commands and options.",
+                  call.arguments[0]);
   app.add_option("SHELL", shell, "bash or zsh")->required()->transform(one_of({"bash", "zsh"}));
   set_help(app, {"source <(bf-aot completion bash)\n"
                  "bf-aot completion zsh > ~/.zfunc/_bf-aot",

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "aot/host/files.h"
 #include "aot/integer/integer.h"
 #include "aot/kernels/schedule_dump.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "frontend/diagnostic.h"
@@ -43,7 +43,7 @@ struct InspectArguments {
   bool calls = false;
 };
 
-void add_options(CLI::App& app, InspectArguments& arguments) {
+void add_options(CommandLine& app, InspectArguments& arguments) {
   add_model_options(app, arguments.model, true);
   app.get_option("MODEL")->required(false);
   add_method_option(app, arguments.model);
@@ -132,7 +132,7 @@ class PassPrinter {
   std::vector<std::pair<std::string, double>> seconds_;
 };
 
-void inspect(const InspectArguments& arguments, const CLI::App& app) {
+void inspect(const InspectArguments& arguments, const CommandLine& app) {
   CompileOptions options = compile_options(arguments.model);
   PassPrinter printer(arguments);
   printer.watch(options);
@@ -161,7 +161,7 @@ void inspect(const InspectArguments& arguments, const CLI::App& app) {
 
 int inspect_command(const Call& call) {
   InspectArguments arguments;
-  CLI::App app("Shows what the compiler makes of a model.", "bf-aot inspect");
+  CommandLine app("Shows what the compiler makes of a model.", "bf-aot inspect");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   if (arguments.list_passes) {

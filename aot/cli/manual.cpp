@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <sstream>
 #include <vector>
 
 #include "aot/cli/commands.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "runtime/bf.h"
 
@@ -23,7 +23,7 @@ struct CommandHelp {
 CommandHelp help_of(const Command& command) {
   CommandHelp help;
   command.run(
-      {{command.title}, [&](const CLI::App& app) {
+      {{command.title}, [&](const CommandLine& app) {
          help = {app.get_description(), usage_of(app), help_text_of(app), sections_of(app, true)};
        }});
   return help;

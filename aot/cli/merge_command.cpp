@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include "aot/decide/verdict_report.h"
 #include "aot/decide/witness.h"
 #include "aot/host/files.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/parts/question.h"
@@ -100,7 +100,7 @@ int merge_command(const Call& call) {
   std::vector<std::string> files;
   std::string counterexample;
   bool json = false;
-  CLI::App app("Joins the parts of a search into a verdict.", "bf-aot merge");
+  CommandLine app("Joins the parts of a search into a verdict.", "bf-aot merge");
   app.add_option("PART", files, "files of 'bf-aot verify --part'")->required()->type_name("FILE");
   app.add_option("--counterexample", counterexample,
                  "write a counterexample to this file, in the competitions' syntax")

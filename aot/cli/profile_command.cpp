@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "aot/measure/profile_fit.h"
 #include "aot/measure/profile_machine.h"
 #include "aot/measure/profile_networks.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/options/values.h"
@@ -214,8 +214,8 @@ int write_profile(const ProfileArguments& arguments) {
 
 int profile_command(const Call& call) {
   ProfileArguments arguments;
-  CLI::App app("Measures this machine for predictions of time, or checks such predictions.",
-               call.arguments[0]);
+  CommandLine app("Measures this machine for predictions of time, or checks such predictions.",
+                  call.arguments[0]);
   app.add_option("-o,--output", arguments.output, "file to write the profile to (default: stdout)")
       ->type_name("FILE.json");
   app.add_option("--name", arguments.name, "of the profile")->capture_default_str();

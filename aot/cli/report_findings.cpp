@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "aot/engine/find_prebuilt.h"
 #include "aot/host/files.h"
 #include "aot/host/footprint.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/report/samples.h"
 #include "aot/verifier/verifier.h"
@@ -17,9 +17,9 @@
 namespace bf_aot::cli {
 namespace {
 
-std::vector<std::pair<std::string, std::string>> option_list(const CLI::App& app) {
+std::vector<std::pair<std::string, std::string>> option_list(const CommandLine& app) {
   std::vector<std::pair<std::string, std::string>> list;
-  for (const CLI::Option* option : app.get_options())
+  for (const Option* option : app.get_options())
     if (is_planner_option(*option) && option->count() > 0)
       list.emplace_back(option->get_lnames().front(),
                         fmt::format("{}", fmt::join(option->results(), " ")));
@@ -78,7 +78,7 @@ report::Findings findings_of(const FrontendResult& front, const Verifier& verifi
   return findings;
 }
 
-void add_report_option(CLI::App& app, std::string& path) {
+void add_report_option(CommandLine& app, std::string& path) {
   app.add_option("--report", path,
                  "write a page about the plan: network, tasks, memory, kernels, and bounds of the "
                  "layers on sample boxes or those of the property")
@@ -86,7 +86,8 @@ void add_report_option(CLI::App& app, std::string& path) {
 }
 
 void write_report(const std::filesystem::path& path, const Plan& plan,
-                  const CompileOptions& options, const CLI::App& app, report::Findings findings) {
+                  const CompileOptions& options, const CommandLine& app,
+                  report::Findings findings) {
   findings.version = BF_VERSION_STRING;
   findings.options = option_list(app);
   report::add_samples(plan, boxes_of(options), findings);

@@ -6,23 +6,20 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/library.h"
+#include "aot/options/command_line.h"
 #include "aot/options/options.h"
 #include "aot/report/report.h"
 #include "frontend/property.h"
 
-namespace CLI {
-class App;
-}
-
 namespace bf_aot::cli {
 
 // Adds --report FILE.html.
-void add_report_option(CLI::App& app, std::string& path);
+void add_report_option(CommandLine& app, std::string& path);
 
 // Writes the report of a plan: its layers' bounds on the options' sample boxes, or on those of the
 // property, and the options that were given. Throws: BF3102.
 void write_report(const std::filesystem::path& path, const Plan& plan,
-                  const CompileOptions& options, const CLI::App& app, report::Findings findings);
+                  const CompileOptions& options, const CommandLine& app, report::Findings findings);
 
 // What is known of a verifier: its library's size, if `toolchain` made one, and the times of its
 // tasks' parts, when the engine has code for its target that runs here and there is a sample box.

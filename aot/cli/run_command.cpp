@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include "aot/host/report.h"
 #include "aot/json/json_io.h"
 #include "aot/options/box_options.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/options/values.h"
@@ -71,7 +71,7 @@ struct RunResult {
   std::string instead_of, because;
 };
 
-void add_options(CLI::App& app, RunArguments& arguments) {
+void add_options(CommandLine& app, RunArguments& arguments) {
   arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, true);
   add_method_option(app, arguments.model);
@@ -80,14 +80,14 @@ void add_options(CLI::App& app, RunArguments& arguments) {
   add_compiler_options(app, arguments.model);
   add_jit_option(app, arguments.model);
   add_box_options(app, arguments.box);
-  CLI::Option* const repeat =
+  Option* const repeat =
       app.add_option("--repeat", arguments.repeat,
                      "number of time measurements (default: for a few milliseconds)")
           ->transform(whole(1, 1 << 24))
           ->type_name("N");
   app.add_option("--timeout", arguments.timeout,
                  "seconds after which bounds of a cheaper method are given")
-      ->check(CLI::PositiveNumber)
+      ->transform(positive_number("1e9"))
       ->type_name("S")
       ->excludes(repeat);
   app.add_flag("--json", arguments.json, "print one JSON object");
@@ -339,7 +339,7 @@ void print(const RunResult& result) {
 
 int run_command(const Call& call) {
   RunArguments arguments;
-  CLI::App app("Bounds the outputs of a model on a box.", "bf-aot run");
+  CommandLine app("Bounds the outputs of a model on a box.", "bf-aot run");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.box.given()) return usage_error(app, "--box is required, or --centre and --eps");

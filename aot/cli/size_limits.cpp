@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
 
+#include "aot/options/command_line.h"
 #include "aot/options/search_options.h"
 #include "frontend/diagnostic.h"
 
@@ -106,7 +106,7 @@ class Alternatives {
 
 }  // namespace
 
-void add_size_limits(CLI::App& app, SizeLimits& limits) {
+void add_size_limits(CommandLine& app, SizeLimits& limits) {
   constexpr char kGroup[] = "Sizes";
   takes_bytes(app.add_option("--max-flash", limits.flash,
                              "refuse a verifier that takes more: its code and constants, and the "

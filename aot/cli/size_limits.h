@@ -4,11 +4,8 @@
 #include <functional>
 
 #include "aot/compile/compile.h"
+#include "aot/options/command_line.h"
 #include "aot/project/resources.h"
-
-namespace CLI {
-class App;
-}
 
 namespace bf_aot::cli {
 
@@ -20,7 +17,7 @@ struct SizeLimits {
   bool any() const { return flash > 0 || ram > 0; }
 };
 
-void add_size_limits(CLI::App& app, SizeLimits& limits);
+void add_size_limits(CommandLine& app, SizeLimits& limits);
 
 // Plans and builds the network's verifier anew with these options. Throws: CompileError.
 using Measure = std::function<Resources(const CompileOptions& options)>;

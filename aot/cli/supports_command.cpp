@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <string>
 
 #include "aot/cli/commands.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "frontend/import/importer.h"
@@ -62,7 +62,7 @@ const std::array<Capability, 13> kCapabilities = {{
 }  // namespace
 
 int supports_command(const Call& call) {
-  CLI::App app("Says what queries and networks can be verified.", "bf-aot supports");
+  CommandLine app("Says what queries and networks can be verified.", "bf-aot supports");
   std::array<bool, kCapabilities.size()> asked = {};
   for (std::size_t i = 0; i < kCapabilities.size(); ++i)
     app.add_flag(kCapabilities[i].option, asked[i], kCapabilities[i].help);

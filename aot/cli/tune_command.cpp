@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 #include "aot/json/json_io.h"
 #include "aot/measure/profile_machine.h"
 #include "aot/options/box_options.h"
+#include "aot/options/command_line.h"
 #include "aot/options/help.h"
 #include "aot/options/options.h"
 #include "aot/options/values.h"
@@ -48,7 +48,7 @@ struct TuneArguments {
   BoxArguments box{{}, {}, "0.5", "0.01", {}};
 };
 
-void add_options(CLI::App& app, TuneArguments& arguments) {
+void add_options(CommandLine& app, TuneArguments& arguments) {
   add_model_options(app, arguments.model, false);
   add_method_option(app, arguments.model);
   add_spec_option(app, arguments.model);
@@ -225,7 +225,7 @@ class Session {
 
 int tune_command(const Call& call) {
   TuneArguments arguments;
-  CLI::App app("Searches schedules of a model's kernels by measurement.", call.arguments[0]);
+  CommandLine app("Searches schedules of a model's kernels by measurement.", call.arguments[0]);
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   for (const SearchStrategy each :

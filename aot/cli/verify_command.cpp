@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -20,6 +19,7 @@
 #include "aot/host/progress.h"
 #include "aot/host/report.h"
 #include "aot/instances/instances.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/options/help.h"
 #include "aot/options/library_options.h"
@@ -74,13 +74,13 @@ struct VerifyArguments {
 
 constexpr char kInstances[] = "Many questions";
 
-void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
-  CLI::Option* const instances =
+void add_instance_options(CommandLine& app, VerifyArguments& arguments) {
+  Option* const instances =
       app.add_option("--instances", arguments.instances,
                      "in place of MODEL and PROPERTY: lines onnx,vnnlib,timeout, as in VNN-COMP")
           ->type_name("FILE")
           ->group(kInstances);
-  CLI::Option* const results =
+  Option* const results =
       app.add_option("--results", arguments.results,
                      "answers, a line for each, as VNN-COMP writes them; instances that have a "
                      "line are not decided again")
@@ -106,23 +106,25 @@ void add_instance_options(CLI::App& app, VerifyArguments& arguments) {
 
 constexpr char kTree[] = "Long searches";
 
-void add_tree_options(CLI::App& app, VerifyArguments& arguments) {
-  CLI::Option* const checkpoint =
+void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
+  Option* const checkpoint =
       app.add_option("--checkpoint", arguments.checkpoint,
                      "keeps the tree of a search in this file, written every minute and when the "
                      "search ends or is interrupted; a search whose file is there goes on from it")
           ->type_name("FILE")
           ->group(kTree);
-  CLI::Option* const part =
+  Option* const part =
       app.add_option("--part", arguments.part,
                      "searches part I of N alone, from 0; 'bf-aot merge' joins the files of all")
           ->excludes(checkpoint)
-          ->check([](const std::string& text) {
-            return parse_part(text) ? std::string() : "expected I/N, I from 0 to N - 1: " + text;
-          })
+          ->transform({[](std::string& text) {
+                         return parse_part(text) ? std::string()
+                                                 : "expected I/N, I from 0 to N - 1: " + text;
+                       },
+                       ""})
           ->type_name("I/N")
           ->group(kTree);
-  CLI::Option* const saved =
+  Option* const saved =
       app.add_option("--save-part", arguments.save_part, "the part's file, as of --checkpoint")
           ->needs(part)
           ->type_name("FILE")
@@ -130,7 +132,7 @@ void add_tree_options(CLI::App& app, VerifyArguments& arguments) {
   part->needs(saved);
 }
 
-void add_options(CLI::App& app, VerifyArguments& arguments) {
+void add_options(CommandLine& app, VerifyArguments& arguments) {
   arguments.model.lowering = kInProcess;
   add_model_options(app, arguments.model, false);
   app.get_option("MODEL")->required(false);
@@ -545,8 +547,8 @@ constexpr std::string_view kOfInstances[] = {
     "iterations", "row-tile", "quiet",   "verbose", "flush-to-zero"};
 
 // An option that does not go with --instances; empty: none was given.
-std::string option_of_one(const CLI::App& app) {
-  for (const CLI::Option* const option : app.get_options()) {
+std::string option_of_one(const CommandLine& app) {
+  for (const Option* const option : app.get_options()) {
     if (option->count() == 0 || option->get_positional()) continue;
     const std::vector<std::string>& names = option->get_lnames();
     if (names.empty() || std::ranges::find(kOfInstances, names.front()) == std::end(kOfInstances))
@@ -619,8 +621,8 @@ int run_together(VerifyArguments& arguments, TreeCompany& company) {
 
 int verify_together(const Call& call, TreeCompany& company) {
   VerifyArguments arguments;
-  CLI::App app("Decides a property by several processes, which search one tree together.",
-               "bf-aot-mpi");
+  CommandLine app("Decides a property by several processes, which search one tree together.",
+                  "bf-aot-mpi");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty() || !arguments.part.empty())
@@ -631,8 +633,8 @@ int verify_together(const Call& call, TreeCompany& company) {
 
 int verify_command(const Call& call) {
   VerifyArguments arguments;
-  CLI::App app("Decides a property of a network, as far as bounds and a search can.",
-               "bf-aot verify");
+  CommandLine app("Decides a property of a network, as far as bounds and a search can.",
+                  "bf-aot verify");
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.instances.empty()) {

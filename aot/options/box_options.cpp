@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <gmpxx.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "aot/data/array.h"
 #include "aot/json/json_reader.h"
 #include "aot/json/read_text.h"
+#include "aot/options/command_line.h"
 #include "aot/options/values.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
@@ -78,8 +78,8 @@ BoxFile around_centre(const BoxArguments& arguments, int input_count) {
 
 }  // namespace
 
-void add_box_options(CLI::App& app, BoxArguments& arguments) {
-  CLI::Option* const box =
+void add_box_options(CommandLine& app, BoxArguments& arguments) {
+  Option* const box =
       app.add_option("--box", arguments.box,
                      "file of a box, or of several: JSON {\"lower\": [..], \"upper\": [..]}, or "
                      "NumPy's .npy of shape (2, ...); -: standard input")
@@ -88,12 +88,12 @@ void add_box_options(CLI::App& app, BoxArguments& arguments) {
       ->transform(whole(0))
       ->type_name("K")
       ->needs(box);
-  CLI::Option* const centre =
+  Option* const centre =
       app.add_option("--centre", arguments.centre,
                      "centre of the box, with --eps: JSON [..], .npy, or a number for all inputs")
           ->type_name("FILE|X")
           ->excludes(box);
-  CLI::Option* const eps =
+  Option* const eps =
       app.add_option("--eps,--radius", arguments.eps, "distance of the box's ends from its centre")
           ->type_name("X")
           ->excludes(box);

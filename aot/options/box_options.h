@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "aot/json/json_io.h"
-
-namespace CLI {
-class App;
-}
+#include "aot/options/command_line.h"
 
 namespace bf_aot::cli {
 
@@ -25,7 +22,7 @@ struct BoxArguments {
 };
 
 // --box, --index, --centre, --eps, --clip. What the arguments hold already is the default.
-void add_box_options(CLI::App& app, BoxArguments& arguments);
+void add_box_options(CommandLine& app, BoxArguments& arguments);
 
 // The box of a network with so many inputs. Numbers are decimals, exact as they are written; each
 // end is the double next to centre +- eps, outside of it. Throws: BF30xx for the files, BF3013 for

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <vector>
 
 #include "aot/json/json_reader.h"
+#include "aot/options/command_line.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {
@@ -14,9 +14,9 @@ namespace {
 
 constexpr char kConfig[] = "--config";
 
-std::vector<std::string> planner_options(CLI::App& app) {
+std::vector<std::string> planner_options(CommandLine& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
+  for (const Option* option : app.get_options())
     if (is_planner_option(*option)) names.push_back(option->get_lnames().front());
   return names;
 }
@@ -39,24 +39,23 @@ std::vector<std::string> words(const JsonAt& at) {
   return all;
 }
 
-void set(CLI::Option& option, const JsonAt& at) {
+void set(Option& option, const JsonAt& at) {
   try {
-    for (const std::string& word : words(at)) option.add_result(word);
-    option.run_callback();
-  } catch (const CLI::Error& error) {
-    fail("BF3307", at.where, error.what(),
+    option.set(words(at));
+  } catch (const UsageError& error) {
+    fail("BF3307", at.where, error.text,
          "the option of the same name says in --help what it takes");
   }
 }
 
 }  // namespace
 
-bool is_planner_option(const CLI::Option& option) {
-  const std::string& group = option.get_group();
+bool is_planner_option(const Option& option) {
+  const std::string group = option.get_group();
   return (group == kMethodGroup || group == kPlannerGroup) && !option.get_lnames().empty();
 }
 
-void add_config_option(CLI::App& app, std::string& path) {
+void add_config_option(CommandLine& app, std::string& path) {
   app.add_option(
          kConfig, path,
          "JSON file of planner options, {\"row-tile\": 16}; what the command line gives wins")
@@ -64,19 +63,19 @@ void add_config_option(CLI::App& app, std::string& path) {
       ->group(kGeneralGroup);
 }
 
-void apply_config(CLI::App& app) {
-  const CLI::Option* const config = app.get_option_no_throw(kConfig);
+void apply_config(CommandLine& app) {
+  const Option* const config = app.get_option_no_throw(kConfig);
   if (config == nullptr || config->count() == 0) return;
-  const auto path = config->as<std::string>();
+  const std::string path = config->results().back();
   const nlohmann::json json = parse_json_file(path, "configuration");
   const JsonAt file{&json, path};
   apply_settings(app, file);
 }
 
-void apply_settings(CLI::App& app, const JsonAt& settings) {
+void apply_settings(CommandLine& app, const JsonAt& settings) {
   settings.expect_object();
   for (const auto& [key, unused] : settings.value->items()) {
-    CLI::Option* const option = app.get_option_no_throw("--" + key);
+    Option* const option = app.get_option_no_throw("--" + key);
     if (option == nullptr || !is_planner_option(*option))
       fail("BF3005", settings.where, fmt::format("unknown key '{}'", key),
            fmt::format("known keys: {}", fmt::join(planner_options(app), ", ")));

@@ -3,11 +3,7 @@
 #include <string>
 
 #include "aot/json/json_reader.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "aot/options/command_line.h"
 
 namespace bf_aot::cli {
 
@@ -18,17 +14,17 @@ inline constexpr char kPlannerGroup[] = "Planner";
 inline constexpr char kCompilerGroup[] = "Compiler";
 inline constexpr char kGeneralGroup[] = "General";
 
-bool is_planner_option(const CLI::Option& option);
+bool is_planner_option(const Option& option);
 
 // Adds --config FILE: a JSON object {"method": "crown", "row-tile": 16, "disable-pass": ["a"]} of
 // planner options. What the command line gives wins.
-void add_config_option(CLI::App& app, std::string& path);
+void add_config_option(CommandLine& app, std::string& path);
 
 // Sets the options of a parsed command line that its --config file names and it does not; nothing
 // without --config. Throws: BF30xx for the file, BF3005 for an unknown key, BF3307 for a value.
-void apply_config(CLI::App& app);
+void apply_config(CommandLine& app);
 
 // The same with the members of a JSON object that was read already.
-void apply_settings(CLI::App& app, const JsonAt& settings);
+void apply_settings(CommandLine& app, const JsonAt& settings);
 
 }  // namespace bf_aot::cli

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <sstream>
 #include <utility>
 
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/terminal/terminal.h"
 
@@ -17,25 +16,14 @@ namespace {
 constexpr std::size_t kTextColumn = 27;  // where descriptions begin
 constexpr char kArguments[] = "Arguments";
 
-// CLI11 asks it for the text of --help and --help-all.
-class HelpFormatter : public CLI::FormatterBase {
- public:
-  explicit HelpFormatter(HelpText text) : text_(std::move(text)) {}
-
-  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
-    return render_help(*app, mode == CLI::AppFormatMode::All);
-  }
-  const HelpText& text() const { return text_; }
-
- private:
-  HelpText text_;
-};
-
 // "{ibp,crown}" of a type name "TEXT:{ibp,crown}".
 std::vector<std::string> choices_in(const std::string& type) {
   const std::size_t open = type.find('{'), close = type.rfind('}');
   if (open == std::string::npos || close == std::string::npos || close < open) return {};
-  return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+  std::vector<std::string> choices;
+  std::istringstream parts(type.substr(open + 1, close - open - 1));
+  for (std::string part; std::getline(parts, part, ',');) choices.push_back(part);
+  return choices;
 }
 
 // "1 to 256" of a type name "INT:INT in [1 - 256]", where somebody chose both ends.
@@ -57,17 +45,17 @@ std::string value_name(const std::string& type) {
   return base;
 }
 
-OptionHelp describe(const CLI::Option& option) {
+OptionHelp describe(const Option& option) {
   OptionHelp help;
   if (option.nonpositional()) {
     for (const std::string& name : option.get_snames()) help.names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) help.names.push_back("--" + name);
   } else {
-    help.names.push_back(option.get_name(true));
+    help.names.push_back(option.get_name());
   }
   help.text = option.get_description();
   help.required = option.get_required();
-  if (option.get_expected_max() == 0 || option.get_type_size() == 0) return help;
+  if (option.is_flag()) return help;
   const std::string type = option.get_type_name();
   help.value = value_name(type);
   help.choices = choices_in(type);
@@ -77,7 +65,7 @@ OptionHelp describe(const CLI::Option& option) {
   if (!told) help.text += fmt::format(": {}", fmt::join(help.choices, ", "));
   std::vector<std::string> more;
   if (const std::string range = range_in(type); !range.empty()) more.push_back(range);
-  if (const std::string& value = option.get_default_str(); !value.empty())
+  if (const std::string value = option.get_default_str(); !value.empty())
     more.push_back("default: " + value);
   if (!more.empty()) help.text += fmt::format(" ({})", fmt::join(more, "; "));
   return help;
@@ -121,28 +109,27 @@ bool OptionHelp::takes_file() const {
          (is_argument() && value == "NAME");
 }
 
-void set_help(CLI::App& app, HelpText text) {
-  app.formatter(std::make_shared<HelpFormatter>(std::move(text)));
+void set_help(CommandLine& app, HelpText text) {
+  app.set_help_text(std::move(text));
+  app.set_help_printer([&app](bool all) { return render_help(app, all); });
 }
 
-const HelpText& help_text_of(const CLI::App& app) {
-  static const HelpText kNone;
-  const auto formatter = std::dynamic_pointer_cast<HelpFormatter>(app.get_formatter());
-  return formatter ? formatter->text() : kNone;
+const HelpText& help_text_of(const CommandLine& app) {
+  return app.help_text();
 }
 
-std::vector<OptionSection> sections_of(const CLI::App& app, bool all) {
+std::vector<OptionSection> sections_of(const CommandLine& app, bool all) {
   std::vector<OptionSection> sections;
   const auto section = [&](const std::string& title) -> OptionSection& {
     const auto found = std::ranges::find(sections, title, &OptionSection::title);
     return found != sections.end() ? *found : sections.emplace_back(OptionSection{title, {}});
   };
-  for (const CLI::Option* option : app.get_options())
+  for (const Option* option : app.get_options())
     if (!option->nonpositional()) section(kArguments).options.push_back(describe(*option));
   for (const char* title : {"Options", kMethodGroup, kPlannerGroup, kCompilerGroup, kGeneralGroup})
     section(title);
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string& group = option->get_group();
+  for (const Option* option : app.get_options()) {
+    const std::string group = option->get_group();
     if (option->nonpositional() && !group.empty() && (all || group != kPlannerGroup))
       section(group).options.push_back(describe(*option));
   }
@@ -150,22 +137,22 @@ std::vector<OptionSection> sections_of(const CLI::App& app, bool all) {
   return sections;
 }
 
-std::string usage_of(const CLI::App& app) {
+std::string usage_of(const CommandLine& app) {
   std::string usage = app.get_name();
-  for (const CLI::Option* option : app.get_options())
+  for (const Option* option : app.get_options())
     if (!option->nonpositional()) {
-      std::string name = option->get_name(true);
-      if (option->get_expected_max() > 1) name += "...";
+      std::string name = option->get_name();
+      if (option->takes_many()) name += "...";
       usage += option->get_required() ? " " + name : " [" + name + "]";
     }
-  for (const CLI::Option* option : app.get_options())
+  for (const Option* option : app.get_options())
     if (option->nonpositional() && option->get_required())
       usage += fmt::format(" --{} {}", option->get_lnames().front(),
                            value_name(option->get_type_name()));
   return usage + " [OPTION]...";
 }
 
-std::string render_help(const CLI::App& app, bool all) {
+std::string render_help(const CommandLine& app, bool all) {
   const HelpText& help = help_text_of(app);
   const Style bold(Style::kBold, Stream::kOutput);
   std::string text = wrapped(app.get_description(), 0) + "\n\n";

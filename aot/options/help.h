@@ -5,24 +5,15 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "aot/options/command_line.h"
 
 namespace bf_aot::cli {
 
 inline constexpr std::size_t kHelpColumns = 80;  // no line of a help text is longer
 
-// What a help text says besides its options.
-struct HelpText {
-  std::string examples;  // command lines, each with its indented remarks
-  std::string notes;     // paragraphs, separated by empty lines; they are wrapped
-  std::string page;      // below docs/: "reference/properties.md"
-};
-
 // The text of app's --help: usage and examples, then arguments and options by group, then the
 // notes. Options of the group kPlannerGroup are shown by --help-all alone.
-void set_help(CLI::App& app, HelpText text);
+void set_help(CommandLine& app, HelpText text);
 
 // An option as help texts, manual pages and completions show it.
 struct OptionHelp {
@@ -42,11 +33,11 @@ struct OptionSection {
 };
 
 // In the order of a help text; `all`: those of the planner, too.
-std::vector<OptionSection> sections_of(const CLI::App& app, bool all);
+std::vector<OptionSection> sections_of(const CommandLine& app, bool all);
 
-const HelpText& help_text_of(const CLI::App& app);
-std::string usage_of(const CLI::App& app);
-std::string render_help(const CLI::App& app, bool all);
+const HelpText& help_text_of(const CommandLine& app);
+std::string usage_of(const CommandLine& app);
+std::string render_help(const CommandLine& app, bool all);
 
 // `text` in lines of at most `columns`, all but the first after `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns = kHelpColumns);

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "aot/json/json_io.h"
 #include "aot/measure/profile_file.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
-#include "aot/terminal/errors.h"
 #include "aot/options/help.h"
 #include "aot/options/values.h"
+#include "aot/terminal/errors.h"
 #include "aot/terminal/terminal.h"
 #include "aot/tune/tune_log_file.h"
 #include "frontend/diagnostic.h"
@@ -21,7 +21,7 @@
 
 namespace bf_aot::cli {
 
-void add_method_option(CLI::App& app, ModelArguments& arguments) {
+void add_method_option(CommandLine& app, ModelArguments& arguments) {
   arguments.method_option =
       app.add_option(
              "-m,--method", arguments.method,
@@ -36,7 +36,7 @@ void add_method_option(CLI::App& app, ModelArguments& arguments) {
   add_search_options(app, arguments.search);
 }
 
-void add_norm_option(CLI::App& app, ModelArguments& arguments) {
+void add_norm_option(CommandLine& app, ModelArguments& arguments) {
   app.add_option(
          "--norm", arguments.norm,
          "linf: bounds hold for the box; l2, l1: for the ellipsoid or the cross-polytope in it "
@@ -47,13 +47,13 @@ void add_norm_option(CLI::App& app, ModelArguments& arguments) {
       ->group(kMethodGroup);
 }
 
-void add_spec_option(CLI::App& app, ModelArguments& arguments) {
+void add_spec_option(CommandLine& app, ModelArguments& arguments) {
   app.add_option("--spec", arguments.spec,
                  "JSON file {\"C\": [[..], ..]}: bound the rows of C y besides the outputs y")
       ->type_name("FILE");
 }
 
-void add_property_option(CLI::App& app, ModelArguments& arguments) {
+void add_property_option(CommandLine& app, ModelArguments& arguments) {
   app.add_option("--property", arguments.property,
                  "VNN-LIB file: also emit NAME_verify, which decides the property on a box")
       ->type_name("FILE")
@@ -66,7 +66,7 @@ void add_property_option(CLI::App& app, ModelArguments& arguments) {
       ->transform(one_of({"auto", "inputs", "neurons"}));
 }
 
-void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference) {
+void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference) {
   app.add_option("MODEL", arguments.model, "ONNX file; -: standard input")
       ->required()
       ->type_name("FILE");
@@ -168,19 +168,19 @@ void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference)
   add_config_option(app, arguments.config);
 }
 
-void add_output_tensor_option(CLI::App& app, std::vector<std::string>& outputs) {
+void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs) {
   app.add_option("--output-tensor", outputs,
                  "cut the network at this tensor, which becomes its output; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME");
 }
 
-void add_name_option(CLI::App& app, ModelArguments& arguments) {
+void add_name_option(CommandLine& app, ModelArguments& arguments) {
   app.add_option("--name", arguments.name,
                  "prefix of the verifier's symbols (default: made from the file name)");
 }
 
-void add_arithmetic_option(CLI::App& app, ModelArguments& arguments) {
+void add_arithmetic_option(CommandLine& app, ModelArguments& arguments) {
   arguments.arithmetic = to_string(Arithmetic::kAuto);
   app.add_option("--arithmetic", arguments.arithmetic,
                  "numbers that the verifier computes with: float; integer, for a quantised network "
@@ -191,7 +191,7 @@ void add_arithmetic_option(CLI::App& app, ModelArguments& arguments) {
       ->group(kPlannerGroup);
 }
 
-void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
+void add_compiler_options(CommandLine& app, ModelArguments& arguments) {
   app.add_option("--cxx", arguments.cxx,
                  "C++ compiler of the verifier (default: $CXX, else c++, g++ or clang++; for "
                  "cortex targets arm-none-eabi-g++)")
@@ -203,7 +203,7 @@ void add_compiler_options(CLI::App& app, ModelArguments& arguments) {
       ->group(kCompilerGroup);
 }
 
-void add_jit_option(CLI::App& app, ModelArguments& arguments) {
+void add_jit_option(CommandLine& app, ModelArguments& arguments) {
   arguments.jit = kJitModes[0];
   app.add_option("--jit", arguments.jit,
                  "compile the kernels that take the time for this network: auto (in the "
@@ -317,10 +317,10 @@ CompilerOptions compiler_options(const ModelArguments& arguments) {
 }
 
 // Of what was typed in place of an option's name or value.
-static std::string suggestion(const CLI::App& app, const Call& call) {
+static std::string suggestion(const CommandLine& app, const Call& call) {
   std::vector<std::string> names;
-  const CLI::Option* last = nullptr;
-  for (const CLI::Option* option : app.get_options())
+  const Option* last = nullptr;
+  for (const Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   for (std::size_t i = 1; i < call.arguments.size(); ++i) {
     std::string typed = call.arguments[i];
@@ -345,7 +345,7 @@ static std::string suggestion(const CLI::App& app, const Call& call) {
   return {};
 }
 
-int usage_error(const CLI::App& app, const std::string& message) {
+int usage_error(const CommandLine& app, const std::string& message) {
   std::string text = message;
   while (text.ends_with('\n')) text.pop_back();
   const std::string hint = app.get_name() + " --help lists the options";
@@ -357,9 +357,9 @@ int usage_error(const CLI::App& app, const std::string& message) {
   return 2;
 }
 
-std::optional<int> parse(CLI::App& app, const Call& call) {
+std::optional<int> parse(CommandLine& app, const Call& call) {
   app.set_help_flag("-h,--help", "print this text")->group(kGeneralGroup);
-  if (std::ranges::any_of(app.get_options(), [](const CLI::Option* option) {
+  if (std::ranges::any_of(app.get_options(), [](const Option* option) {
         return option->get_group() == kPlannerGroup;
       }))
     app.set_help_all_flag("--help-all", "the same with the options of the planner")
@@ -376,14 +376,13 @@ std::optional<int> parse(CLI::App& app, const Call& call) {
   set_json_output(app.get_option_no_throw("--json") != nullptr &&
                   std::ranges::count(call.arguments, std::string_view("--json")) > 0);
   try {
-    app.parse(static_cast<int>(call.arguments.size()), call.arguments.data());
+    if (const auto code = app.parse(call.arguments)) return code;
     if (quiet || verbose) set_verbosity(quiet ? Verbosity::kQuiet : Verbosity::kVerbose);
     apply_config(app);
     return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+  } catch (const UsageError& error) {
     const std::string meant = suggestion(app, call);
-    return usage_error(app, error.what() + (meant.empty() ? "" : "; did you mean " + meant + "?"));
+    return usage_error(app, error.text + (meant.empty() ? "" : "; did you mean " + meant + "?"));
   }
 }
 

@@ -8,19 +8,15 @@
 
 #include "aot/compile/compile.h"
 #include "aot/host/library.h"
+#include "aot/options/command_line.h"
 #include "aot/options/search_options.h"
-
-namespace CLI {
-class App;
-class Option;
-}
 
 namespace bf_aot::cli {
 
 // How a command is called.
 struct Call {
-  std::vector<const char*> arguments;          // the first: what the usage text calls the command
-  std::function<void(const CLI::App&)> visit;  // if set: gets the options, and nothing is done
+  std::vector<const char*> arguments;  // the first: what the usage text calls the command
+  std::function<void(const CommandLine&)> visit;  // if set: gets the options, and nothing is done
 };
 
 // Command-line options that several commands share, as they were typed.
@@ -33,8 +29,8 @@ struct ModelArguments {
   std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
   std::string target = "host";
   std::string semantics = "real";
-  const CLI::Option* method_option = nullptr;  // of add_method_option()
-  std::string arithmetic = "float";            // where add_arithmetic_option() is not called
+  const Option* method_option = nullptr;  // of add_method_option()
+  std::string arithmetic = "float";       // where add_arithmetic_option() is not called
   double libm_ulps = 4;
   bool flush_to_zero = false;
   std::vector<std::string> outputs;  // tensors, instead of the model's own
@@ -61,16 +57,16 @@ struct ModelArguments {
 };
 
 // Adds MODEL and what decides the plan. `reference`: --lowering may be "reference".
-void add_model_options(CLI::App& app, ModelArguments& arguments, bool reference);
-void add_name_option(CLI::App& app, ModelArguments& arguments);
-void add_output_tensor_option(CLI::App& app, std::vector<std::string>& outputs);
-void add_method_option(CLI::App& app, ModelArguments& arguments);
-void add_norm_option(CLI::App& app, ModelArguments& arguments);
-void add_spec_option(CLI::App& app, ModelArguments& arguments);
-void add_property_option(CLI::App& app, ModelArguments& arguments);  // after add_spec_option
-void add_arithmetic_option(CLI::App& app, ModelArguments& arguments);
-void add_compiler_options(CLI::App& app, ModelArguments& arguments);
-void add_jit_option(CLI::App& app, ModelArguments& arguments);
+void add_model_options(CommandLine& app, ModelArguments& arguments, bool reference);
+void add_name_option(CommandLine& app, ModelArguments& arguments);
+void add_output_tensor_option(CommandLine& app, std::vector<std::string>& outputs);
+void add_method_option(CommandLine& app, ModelArguments& arguments);
+void add_norm_option(CommandLine& app, ModelArguments& arguments);
+void add_spec_option(CommandLine& app, ModelArguments& arguments);
+void add_property_option(CommandLine& app, ModelArguments& arguments);  // after add_spec_option
+void add_arithmetic_option(CommandLine& app, ModelArguments& arguments);
+void add_compiler_options(CommandLine& app, ModelArguments& arguments);
+void add_jit_option(CommandLine& app, ModelArguments& arguments);
 
 // The arguments resolved. Reads the spec file. Throws: CompileError.
 CompileOptions compile_options(const ModelArguments& arguments);
@@ -83,9 +79,9 @@ inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method
 // Adds the options of all commands, parses, then takes what --config says. On --help and usage
 // errors prints a text and returns the exit code, 0 or 2. Throws: CompileError for the
 // configuration.
-std::optional<int> parse(CLI::App& app, const Call& call);
+std::optional<int> parse(CommandLine& app, const Call& call);
 
 // Prints what is wrong with the usage, and where it is explained. Returns 2.
-int usage_error(const CLI::App& app, const std::string& message);
+int usage_error(const CommandLine& app, const std::string& message);
 
 }  // namespace bf_aot::cli

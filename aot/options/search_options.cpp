@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdint>
 #include <sstream>
 #include <utility>
 
 #include "aot/json/json_io.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/options/values.h"
 #include "frontend/diagnostic.h"
@@ -65,11 +65,11 @@ double parse_seconds(const std::string& text, const std::string& option) {
        "write seconds, or a number with a unit: 0.5, 50us, 2ms, 1s");
 }
 
-CLI::Option* takes_bytes(CLI::Option* option) {
+Option* takes_bytes(Option* option) {
   return option->transform(byte_count())->type_name("BYTES");
 }
 
-void add_search_options(CLI::App& app, SearchArguments& arguments) {
+void add_search_options(CommandLine& app, SearchArguments& arguments) {
   app.add_option("--sample-box", arguments.sample_boxes,
                  "JSON file of boxes like those that the verifier will get: layers whose backward "
                  "bounds do not matter on them keep intervals, and auto compares plans on them; "

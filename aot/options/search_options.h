@@ -5,11 +5,7 @@
 #include <vector>
 
 #include "aot/compile/compile.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "aot/options/command_line.h"
 
 namespace bf_aot::cli {
 
@@ -25,9 +21,9 @@ struct SearchArguments {
 };
 
 // Makes an option one of bytes, written as 65536, 64K or 2M.
-CLI::Option* takes_bytes(CLI::Option* option);
+Option* takes_bytes(Option* option);
 
-void add_search_options(CLI::App& app, SearchArguments& arguments);
+void add_search_options(CommandLine& app, SearchArguments& arguments);
 
 // Throws: CompileError BF3308, BF3309 for what cannot be read, and those of box files.
 void resolve(const SearchArguments& arguments, CompileOptions& options);

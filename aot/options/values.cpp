@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "aot/options/command_line.h"
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
@@ -79,81 +80,79 @@ double nearest(const vnnlib::Number& number) {
                                                                             : number.above;
 }
 
-CLI::Validator one_of(std::vector<std::string> names) {
+ValueRule one_of(std::vector<std::string> names) {
   std::string told = fmt::format("{{{}}}", fmt::join(names, ","));
-  return CLI::Validator(
-      [names = std::move(names), told](std::string& text) {
-        std::string name = name_among(text, names);
-        if (name.empty()) return text + " not in " + told;
-        text = std::move(name);
-        return std::string();
-      },
-      told);
+  return ValueRule{[names = std::move(names), told](std::string& text) {
+                     std::string name = name_among(text, names);
+                     if (name.empty()) return text + " not in " + told;
+                     text = std::move(name);
+                     return std::string();
+                   },
+                   told};
 }
 
-CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
-  return CLI::Validator(
-      [least, most](std::string& text) {
-        const auto digits = whole_digits(text);
-        const bool fits = digits && digits->size() <= kMostDigits && at_least(*digits, least) &&
-                          !at_least(*digits, most + 1);
-        if (!fits)
-          return most == INT64_MAX
-                     ? fmt::format("{} is no whole number of at least {}", text, least)
-                     : fmt::format("{} is no whole number from {} to {}", text, least, most);
-        text = *digits;
-        return std::string();
-      },
-      fmt::format("INT in [{} - {}]", least, most));
+ValueRule whole(std::uint64_t least, std::uint64_t most) {
+  return ValueRule{[least, most](std::string& text) {
+                     const auto digits = whole_digits(text);
+                     const bool fits = digits && digits->size() <= kMostDigits &&
+                                       at_least(*digits, least) && !at_least(*digits, most + 1);
+                     if (!fits)
+                       return most == INT64_MAX
+                                  ? fmt::format("{} is no whole number of at least {}", text, least)
+                                  : fmt::format("{} is no whole number from {} to {}", text, least,
+                                                most);
+                     text = *digits;
+                     return std::string();
+                   },
+                   fmt::format("INT in [{} - {}]", least, most)};
 }
 
-CLI::Validator number(std::string least, std::string most) {
+ValueRule number(std::string least, std::string most) {
   std::string told = fmt::format("FLOAT in [{} - {}]", least, most);
-  return CLI::Validator(
-      [least = std::move(least), most = std::move(most)](std::string& text) {
-        vnnlib::Number read;
-        if (!is_number(text, read)) return text + kNoNumber;
-        const mpq_class exact = vnnlib::exact(read);
-        if (exact < constant(least) || exact > constant(most))
-          return fmt::format("{} is not from {} to {}", text, least, most);
-        text = fmt::format("{}", nearest(read));
-        return std::string();
-      },
-      told);
+  return ValueRule{[least = std::move(least), most = std::move(most)](std::string& text) {
+                     vnnlib::Number read;
+                     if (!is_number(text, read)) return text + kNoNumber;
+                     const mpq_class exact = vnnlib::exact(read);
+                     if (exact < constant(least) || exact > constant(most))
+                       return fmt::format("{} is not from {} to {}", text, least, most);
+                     text = fmt::format("{}", nearest(read));
+                     return std::string();
+                   },
+                   told};
 }
 
-CLI::Validator positive_number(std::string most) {
-  return CLI::Validator(
-      [most = std::move(most)](std::string& text) {
-        vnnlib::Number read;
-        if (!is_number(text, read)) return text + kNoNumber;
-        const mpq_class exact = vnnlib::exact(read);
-        if (exact <= 0 || exact > constant(most))
-          return fmt::format("{} is not above 0 and at most {}", text, most);
-        // The least double where the number is nearer to zero.
-        text = fmt::format("{}", nearest(read) > 0 ? nearest(read) : read.above);
-        return std::string();
-      },
-      "POSITIVE");
+ValueRule positive_number(std::string most) {
+  return ValueRule{[most = std::move(most)](std::string& text) {
+                     vnnlib::Number read;
+                     if (!is_number(text, read)) return text + kNoNumber;
+                     const mpq_class exact = vnnlib::exact(read);
+                     if (exact <= 0 || exact > constant(most))
+                       return fmt::format("{} is not above 0 and at most {}", text, most);
+                     // The least double where the number is nearer to zero.
+                     text = fmt::format("{}", nearest(read) > 0 ? nearest(read) : read.above);
+                     return std::string();
+                   },
+                   "POSITIVE"};
 }
 
-CLI::Validator byte_count() {
-  return CLI::Validator(
-      [](std::string& text) {
-        const std::size_t end = std::min(text.find_first_not_of("+0123456789"), text.size());
-        const auto digits = whole_digits(std::string_view(text).substr(0, end));
-        const auto units = shift_of_unit(plain_name(text.substr(end)));
-        if (!digits || digits->size() > kMostDigits || !units)
-          return text + " is no count of bytes as 65536, 64K or 2M";
-        const mpz_class bytes = mpz_class(*digits) << *units;
-        if (bytes > mpz_class(std::to_string(INT64_MAX))) return text + " is beyond 2^63 - 1 bytes";
-        text = bytes.get_str();
-        return std::string();
-      },
-      "");
+ValueRule byte_count() {
+  return ValueRule{[](std::string& text) {
+                     const std::size_t end =
+                         std::min(text.find_first_not_of("+0123456789"), text.size());
+                     const auto digits = whole_digits(std::string_view(text).substr(0, end));
+                     const auto units = shift_of_unit(plain_name(text.substr(end)));
+                     if (!digits || digits->size() > kMostDigits || !units)
+                       return text + " is no count of bytes as 65536, 64K or 2M";
+                     const mpz_class bytes = mpz_class(*digits) << *units;
+                     if (bytes > mpz_class(std::to_string(INT64_MAX)))
+                       return text + " is beyond 2^63 - 1 bytes";
+                     text = bytes.get_str();
+                     return std::string();
+                   },
+                   ""};
 }
 
-CLI::Option* takes_pair(CLI::Option* option) {
+Option* takes_pair(Option* option) {
   return option->delimiter(',')->expected(2);
 }
 

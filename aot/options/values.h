@@ -1,11 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "aot/options/command_line.h"
 #include "frontend/vnnlib/numbers.h"
 
 // How values of options are written, the same for every command: names in any case, with "_" for
@@ -20,22 +20,22 @@ std::string name_among(std::string_view text, const std::vector<std::string>& na
 // What follows is for Option::transform().
 
 // One of these names, which the help text tells.
-CLI::Validator one_of(std::vector<std::string> names);
+ValueRule one_of(std::vector<std::string> names);
 
 // A whole number, of an option of an integer type. "1e3", "0x10" and fractions are refused, as are
 // numbers out of the range, however long.
-CLI::Validator whole(std::uint64_t least, std::uint64_t most = INT64_MAX);
+ValueRule whole(std::uint64_t least, std::uint64_t most = INT64_MAX);
 
 // A number, of an option of type double. The ends are compared exactly with what is written; the
 // value is the double nearest to it.
-CLI::Validator number(std::string least, std::string most);
-CLI::Validator positive_number(std::string most);
+ValueRule number(std::string least, std::string most);
+ValueRule positive_number(std::string most);
 
 // Bytes, of an option of type std::uint64_t: "65536", "64K", "2M", "1GiB", in units of 1024.
-CLI::Validator byte_count();
+ValueRule byte_count();
 
 // Two texts, "0,1" or "0 1".
-CLI::Option* takes_pair(CLI::Option* option);
+Option* takes_pair(Option* option);
 
 // The double nearest to a number; infinite beyond the greatest double.
 double nearest(const vnnlib::Number& number);

@@ -1,8 +1,8 @@
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <string>
 
 #include "aot/json/json_io.h"
+#include "aot/options/command_line.h"
 #include "aot/options/config_file.h"
 #include "aot/parts/tree_file.h"
 #include "frontend/diagnostic.h"
@@ -27,7 +27,7 @@ void check_box(const cli::BoxFile& file) {
 }
 
 void read_options(const std::filesystem::path& path) {
-  CLI::App app;
+  CommandLine app;
   std::string config, method;
   int tile = 0;
   std::vector<std::string> passes;

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+// The command line's options. CLI11 is behind this header, in command_line.cpp alone: its headers
+// take seconds to compile in each file.
+namespace bf_aot::cli {
+
+// How a value of an option is written: `read` puts it into the form that the option's type is read
+// from, and returns what is wrong with it, or nothing; `told` is what the help text says of it:
+// "{a,b}" for choices, "INT in [1 - 9]" for a range.
+struct ValueRule {
+  std::function<std::string(std::string&)> read;
+  std::string told;
+};
+
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  // Those that describe it return the option.
+  Option* type_name(const std::string& name);
+  Option* group(const std::string& name);
+  Option* transform(const ValueRule& rule);
+  Option* capture_default_str();
+  Option* required(bool value = true);
+  Option* excludes(const std::string& other);
+  Option* excludes(Option* other);
+  Option* needs(const std::string& other);
+  Option* needs(Option* other);
+  Option* delimiter(char c);
+  Option* allow_extra_args(bool value);
+  Option* expected(int count);
+  Option* expected(int least, int most);
+
+  // "--method", or the name of an argument.
+  std::string get_name() const;
+  std::vector<std::string> get_snames() const;  // without dashes
+  std::vector<std::string> get_lnames() const;
+  bool nonpositional() const;
+  bool get_positional() const { return !nonpositional(); }
+  bool is_flag() const;
+  bool takes_many() const;
+  bool get_required() const;
+  std::string get_group() const;
+  std::string get_type_name() const;  // with what the rules tell
+  std::string get_description() const;
+  std::string get_default_str() const;
+
+  // Of a parsed command line: how often it was given, and with which values.
+  std::size_t count() const;
+  std::vector<std::string> results() const;
+
+  // Reads these values as if they had been typed. Throws: UsageError.
+  void set(const std::vector<std::string>& words);
+
+ private:
+  friend class CommandLine;
+  CLI::Option* option_;
+};
+
+// What is wrong with a command line, as one line of text.
+struct UsageError {
+  std::string text;
+};
+
+// What a help text says besides its options.
+struct HelpText {
+  std::string examples;  // command lines, each with its indented remarks
+  std::string notes;     // paragraphs, separated by empty lines; they are wrapped
+  std::string page;      // below docs/: "reference/properties.md"
+};
+
+// The options of a command and where their values go; these places outlive it.
+class CommandLine {
+ public:
+  CommandLine();
+  CommandLine(const std::string& description, const std::string& name);
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+  ~CommandLine();
+
+  // names: "-m,--method", or "MODEL", an argument.
+  Option* add_option(const std::string& names, std::string& value, const std::string& help);
+  Option* add_option(const std::string& names, int& value, const std::string& help);
+  Option* add_option(const std::string& names, std::uint64_t& value, const std::string& help);
+  Option* add_option(const std::string& names, double& value, const std::string& help);
+  Option* add_option(const std::string& names, std::optional<std::string>& value,
+                     const std::string& help);
+  Option* add_option(const std::string& names, std::optional<int>& value, const std::string& help);
+  Option* add_option(const std::string& names, std::optional<std::uint64_t>& value,
+                     const std::string& help);
+  Option* add_option(const std::string& names, std::optional<double>& value,
+                     const std::string& help);
+  Option* add_option(const std::string& names, std::vector<std::string>& values,
+                     const std::string& help);
+  Option* add_flag(const std::string& names, bool& value, const std::string& help);
+  // "--decide{auto}": the value of the flag alone; --decide=inputs gives another.
+  Option* add_flag(const std::string& names, std::string& value, const std::string& help);
+  // Prints a text, and ends.
+  Option* set_version_flag(const std::string& names, const std::string& text);
+  Option* set_help_flag(const std::string& names, const std::string& help);
+  Option* set_help_all_flag(const std::string& names, const std::string& help);
+
+  void require_option(int least);
+  void remove_option(Option* option);
+
+  const std::string& get_name() const;
+  const std::string& get_description() const;
+  std::vector<const Option*> get_options() const;
+  Option* get_option_no_throw(const std::string& name);
+  const Option* get_option_no_throw(const std::string& name) const;
+  Option* get_option(const std::string& name);  // it is there
+
+  const HelpText& help_text() const { return help_text_; }
+  void set_help_text(HelpText text) { help_text_ = std::move(text); }
+  // What --help prints; `all`: what --help-all prints.
+  void set_help_printer(std::function<std::string(bool all)> printer);
+
+  // The exit code where --help, --version and the like have printed their text. Throws: UsageError.
+  std::optional<int> parse(const std::vector<const char*>& arguments);
+
+ private:
+  Option* keep(CLI::Option* option);
+
+  std::unique_ptr<CLI::App> app_;
+  std::vector<std::unique_ptr<Option>> options_;
+  HelpText help_text_;
+};
+
+}  // namespace bf_aot::cli
