@@ -87,7 +87,7 @@ void add_options(CLI::App& app, RunArguments& arguments) {
           ->type_name("N");
   app.add_option("--timeout", arguments.timeout,
                  "seconds after which bounds of a cheaper method are given")
-      ->check(CLI::PositiveNumber)
+      ->transform(positive_number("1e6"))
       ->type_name("S")
       ->excludes(repeat);
   app.add_flag("--json", arguments.json, "print one JSON object");
