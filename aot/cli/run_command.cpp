@@ -87,7 +87,7 @@ void add_options(CommandLine& app, RunArguments& arguments) {
           ->type_name("N");
   app.add_option("--timeout", arguments.timeout,
                  "seconds after which bounds of a cheaper method are given")
-      ->transform(positive_number("1e9"))
+      ->transform(positive_number("1e6"))
       ->type_name("S")
       ->excludes(repeat);
   app.add_flag("--json", arguments.json, "print one JSON object");

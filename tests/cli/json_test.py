@@ -79,6 +79,10 @@ class Json(JsonCase):
         self.write("c.json", {"C": [[1, -1]]})
         self.expect("run", "run", TINY, "--box", self.box(), "--spec", "c.json", "--lowering",
                     "reference")
+        found = self.expect("run", "run", CONTROLLER, "--centre", "0", "--eps", "0.1", "--method",
+                            "alpha-crown", "--timeout", "1e-6")
+        self.assertEqual(found["instead_of"], "alpha-crown")
+        self.assertNotEqual(found["because"], "")
         self.expect("check", "check", TINY, "--golden", MODELS / "golden/tiny.json", "--samples", "9")
 
     def test_certify_and_doctor(self):

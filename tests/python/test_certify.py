@@ -95,17 +95,10 @@ def test_no_samples(digits):
 
 
 def test_ties_are_named(tiny):
-    """y = [0.5, -1] where both neurons are off: the second row is bounded to meet the first."""
-    import onnx
-    from onnx import helper
-    node = helper.make_node("Gemm", ["x", "w"], ["y"])
-    weights = helper.make_tensor("w", onnx.TensorProto.FLOAT, [1, 3], [1, 1, 0])
-    tensor = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, size])
-              for name, size in (("x", 1), ("y", 3))]
-    graph = helper.make_graph([node], "ties", tensor[:1], tensor[1:], [weights])
-    model = bf_aot.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
-    result = model.certify([[1.0], [1.0], [-1.0]], [0, 2, 2], 0.1)
-    assert result.status == ["wrong", "wrong", "certified"]
+    """Both outputs are -1 at (2.125, 0.3125)."""
+    assert tiny.evaluate([2.125, 0.3125]).tolist() == [-1, -1]
+    result = tiny.certify([[2.125, 0.3125], [0.1, 0.2], [0.1, 0.2]], [0, 1, 0], 0.01)
+    assert result.status == ["wrong", "certified", "wrong"]
     assert result.tied.tolist() == [True, False, False]
 
 
