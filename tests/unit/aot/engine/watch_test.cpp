@@ -42,7 +42,7 @@ std::shared_ptr<const Plan> plan_by(Method method, int workers = 1) {
   options.planner.profile = host_profile();
   options.planner.iterations = 3;
   options.planner.workers = workers;
-  options.planner.row_tile = 16;
+  options.planner.row_tile = 2;
   return std::make_shared<const Plan>(
       plan_model(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx", options));
 }
