@@ -18,4 +18,11 @@ inline int rounds_from_environment() {
   return rounds < 1 ? 1 : static_cast<int>(rounds);
 }
 
+// Of what is compiled, one in so many: BF_SAMPLE, or all.
+inline int sample_from_environment() {
+  const char* text = std::getenv("BF_SAMPLE");
+  const long sample = text == nullptr ? 1 : std::strtol(text, nullptr, 10);
+  return sample < 1 ? 1 : static_cast<int>(sample);
+}
+
 }  // namespace bf_aot::testing

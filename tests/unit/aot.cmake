@@ -16,6 +16,8 @@ bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt 
 file(GLOB sources CONFIGURE_DEPENDS aot/library/*.cpp)
 bf_alone(${sources})
 bf_add_test(unit_library ${sources} LINK bf_library LABELS unit)
+# Tests of memory start from a process that has not run others.
+bf_test_levels(unit_library unit FILTER -LibraryMemory.*)
 
 # Trees that many threads search.
 bf_add_test(unit_tree aot/boxes/box_node_test.cpp aot/engine/watch_test.cpp aot/neurons/bounded_simplex_test.cpp aot/neurons/function_lines_test.cpp
