@@ -28,7 +28,7 @@ int number_of(const fs::path& library) {
   return reinterpret_cast<int (*)()>(dlsym(opened.get(), "number"))();
 }
 
-std::string code_of(const fs::path& library) {
+std::string refusal_of(const fs::path& library) {
   try {
     open_cached(library);
   } catch (const CompileError& error) {
@@ -51,8 +51,8 @@ TEST(Cache, LibrariesAreTiedToTheirSources) {
     fs::rename(two.parent_path() / name, one.parent_path() / name);
     fs::rename(folder.path() / "kept", two.parent_path() / name);
   }
-  EXPECT_EQ(code_of(one), "BF3305");
-  EXPECT_EQ(code_of(two), "BF3305");
+  EXPECT_EQ(refusal_of(one), "BF3305");
+  EXPECT_EQ(refusal_of(two), "BF3305");
 
   const CachedVerifier again = cached(1);
   EXPECT_FALSE(again.hit);

@@ -154,7 +154,7 @@ class VerifyWork(Case):
         """A condition that neither bounds nor points decide takes every call that there is."""
         box = {"lower": [-1, -1], "upper": [1, 1]}
         outputs = self.run_json("run", TINY, "--box", self.write("b.json", box))["outputs"]
-        low, high = outputs[0]["lower"], outputs[0]["upper"]
+        low, high = outputs["lower"][0], outputs["upper"][0]
         value = low + 0.37 * (high - low)
         lines = [f"(declare-const X_{i} Real)(assert (>= X_{i} -1))(assert (<= X_{i} 1))" for i in range(2)]
         lines += [f"(declare-const Y_{i} Real)" for i in range(2)]
