@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "frontend/diagnostic.h"
 #include "planner/machine/machine_profile.h"
 
 namespace bf_aot {
@@ -66,6 +68,61 @@ TEST(Targets, FloatUnitsAreThoseOfTheCompilers) {
     if (target.gnu_system.empty()) continue;
     if (const std::string macros = macros_of(target); !macros.empty())
       EXPECT_EQ(target.float_unit, unit_of(macros)) << name;
+  }
+}
+
+// A level in the environment, for one test.
+class Level {
+ public:
+  explicit Level(const char* name) {
+    if (const char* const before = std::getenv("BF_AOT_LEVEL")) before_ = before;
+    setenv("BF_AOT_LEVEL", name, 1);
+  }
+  ~Level() {
+    if (before_.empty())
+      unsetenv("BF_AOT_LEVEL");
+    else
+      setenv("BF_AOT_LEVEL", before_.c_str(), 1);
+  }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  std::string before_;
+};
+
+std::string refusal() {
+  try {
+    find_target("host");
+  } catch (const CompileError& error) {
+    return error.diagnostics().front().code + " " + error.diagnostics().front().where;
+  }
+  return {};
+}
+
+TEST(Targets, HostIsALesserLevelOfTheEnvironment) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "levels are those of x86-64";
+#endif
+  const std::string has = [] {
+    const Level none("");
+    return find_target("host").name;
+  }();
+  {
+    const Level least("x86-64");
+    EXPECT_EQ(find_target("host").name, "x86-64");
+    EXPECT_EQ(find_target("host").vector_bytes, 16);
+  }
+  for (const char* more : {"x86-64-v3", "x86-64-v4"}) {
+    const Level level(more);
+    if (has < more)
+      EXPECT_EQ(refusal(), "BF2101 BF_AOT_LEVEL") << more;
+    else
+      EXPECT_EQ(find_target("host").name, more);
+  }
+  for (const char* wrong : {"x86-64-v5", "sse2", "host", "cortex-m4"}) {
+    const Level level(wrong);
+    EXPECT_EQ(refusal(), "BF2101 BF_AOT_LEVEL") << wrong;
   }
 }
 
