@@ -173,6 +173,15 @@ Option* CommandLine::add_option(const std::string& names, std::vector<std::strin
                                 const std::string& help) {
   return keep(app_->add_option(names, values, help));
 }
+Option* CommandLine::add_option(const std::string& names,
+                                std::optional<std::vector<std::string>>& values,
+                                const std::string& help) {
+  return keep(app_->add_option(names, values, help));
+}
+Option* CommandLine::add_option(const std::string& names, std::vector<std::uint64_t>& values,
+                                const std::string& help) {
+  return keep(app_->add_option(names, values, help));
+}
 Option* CommandLine::add_flag(const std::string& names, bool& value, const std::string& help) {
   return keep(app_->add_flag(names, value, help));
 }

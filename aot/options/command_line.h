@@ -105,6 +105,10 @@ class CommandLine {
                      const std::string& help);
   Option* add_option(const std::string& names, std::vector<std::string>& values,
                      const std::string& help);
+  Option* add_option(const std::string& names, std::optional<std::vector<std::string>>& values,
+                     const std::string& help);
+  Option* add_option(const std::string& names, std::vector<std::uint64_t>& values,
+                     const std::string& help);
   Option* add_flag(const std::string& names, bool& value, const std::string& help);
   // "--decide{auto}": the value of the flag alone; --decide=inputs gives another.
   Option* add_flag(const std::string& names, std::string& value, const std::string& help);

@@ -27,7 +27,7 @@ void check_box(const cli::BoxFile& file) {
 }
 
 void read_options(const std::filesystem::path& path) {
-  CommandLine app;
+  cli::CommandLine app;
   std::string config, method;
   int tile = 0;
   std::vector<std::string> passes;
