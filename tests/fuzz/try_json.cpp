@@ -32,11 +32,11 @@ void read_options(const std::filesystem::path& path) {
   int tile = 0;
   std::vector<std::string> passes;
   cli::add_config_option(app, config);
-  app.add_option("--method", method)->group(cli::kPlannerGroup);
-  app.add_option("--row-tile", tile)->group(cli::kPlannerGroup);
-  app.add_option("--disable-pass", passes)->group(cli::kPlannerGroup);
+  app.add_option("--method", method, "")->group(cli::kPlannerGroup);
+  app.add_option("--row-tile", tile, "")->group(cli::kPlannerGroup);
+  app.add_option("--disable-pass", passes, "")->group(cli::kPlannerGroup);
   const std::string given = path.string();
-  app.parse(std::vector<std::string>{given, "--config"});  // from the end
+  app.parse({"bf-aot", "--config", given.c_str()});
   cli::apply_config(app);
 }
 
