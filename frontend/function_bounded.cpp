@@ -43,14 +43,17 @@ std::optional<Bounded> bounded_function(const Function& f, const Bounded& x) {
   const FunctionFacts& facts = facts_of(f.kind);
   if (!lies_in(facts.domain(f), low, high) || !std::isfinite(evaluate(f, x.value)))
     return std::nullopt;
-  const mpq_class exact = evaluate_exact(f, middle);
-  const double value = exact.get_d();
+  const std::optional<mpq_class> exact = find_exact(f, middle);
+  if (!exact) return std::nullopt;
+  const double value = exact->get_d();
   if (!std::isfinite(value)) return std::nullopt;
-  mpq_class miss = abs(exact - mpq_class(value));
+  mpq_class miss = abs(*exact - mpq_class(value));
   if (x.error != 0 && is_monotone(f, low, high)) {
     for (const mpq_class& end : {low, high}) {
       if (!std::isfinite(evaluate(f, end.get_d()))) return std::nullopt;
-      const mpq_class distance = abs(evaluate_exact(f, end) - mpq_class(value));
+      const std::optional<mpq_class> at_end = find_exact(f, end);
+      if (!at_end) return std::nullopt;
+      const mpq_class distance = abs(*at_end - mpq_class(value));
       if (distance > miss) miss = distance;
     }
   } else if (x.error != 0) {

@@ -80,8 +80,11 @@ LongReal expm1(const LongReal& x) {
   return LongReal::unary(mpfr_expm1, x);
 }
 
+// max(x, 0) + ln(1 + e^-|x|), whose exponential is always a number: e^x itself is beyond MPFR's
+// exponents from 7.5e8 on.
 LongReal softplus(const LongReal& x) {
-  return LongReal::unary(mpfr_log1p, exp(x));
+  if (x < 0) return LongReal::unary(mpfr_log1p, exp(x));
+  return x + LongReal::unary(mpfr_log1p, exp(LongReal(0) - x));
 }
 
 LongReal gelu(const LongReal& x) {
@@ -370,7 +373,9 @@ constexpr std::array<FunctionFacts, kFunctionKinds> kFacts = {{
     {.kind = FunctionKind::kSelu,
      .name = "selu",
      .parameters = 2,
-     .from = {"Selu", {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
+     .from = {"Selu",
+              {"alpha", 1.67326319217681884765625, false, 6, 1.6732F},
+              {"gamma", 1.05070102214813232421875, false, 6, 1.0507F}},
      .value = [](F f, double x) { return f.b * (x < 0 ? f.a * std::expm1(x) : x); },
      .real = [](F f, L x) { return LongReal(f.b) * (x < 0 ? LongReal(f.a) * expm1(x) : x); },
      .domain = everywhere,

@@ -3,6 +3,7 @@
 #include <gmpxx.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 
@@ -19,6 +20,8 @@ struct ParameterSource {
   std::string_view attribute{};  // empty: the parameter is `otherwise`
   double otherwise = 0;          // the schema's default, which is a float
   bool divides = false;          // 0 is refused
+  std::int64_t since = 0;        // operator sets before it have another default,
+  double before = 0;             // this one
 };
 
 // The ONNX operator that is the function. `type` is empty where there is none, or where its

@@ -26,8 +26,12 @@ class LongReal {
   }
   ~LongReal() { mpfr_clear(value_); }
 
+  // Not infinite, nor outside of a function's domain. MPFR's exponents end at 2^30: e^x is no
+  // number from 7.5e8 on.
+  bool is_number() const { return mpfr_number_p(value_) != 0; }
+
   mpq_class rational() const {
-    BF_CHECK(mpfr_number_p(value_) != 0);
+    BF_CHECK(is_number());
     mpq_class x;
     mpfr_get_q(x.get_mpq_t(), value_);
     return x;

@@ -13,6 +13,8 @@
 #include "frontend/import/node_import.h"
 #include "frontend/import/node_order.h"
 #include "frontend/import/operators.h"
+#include "frontend/import/versions.h"
+#include "frontend/import/ways_out.h"
 #include "frontend/model.h"
 
 namespace bf_aot {
@@ -38,6 +40,7 @@ class GraphImporter {
   std::unordered_set<std::string> known_names() const;
   void import_nodes();
   void import_node(int index);
+  std::string tensor_before(const onnx::NodeProto& node) const;
   bool find_inputs(const onnx::NodeProto& node, const std::string& where);
   void evaluate_integers(const onnx::NodeProto& node);
   void import_outputs();
@@ -96,15 +99,44 @@ std::string count_range(int least, int most) {
   return fmt::format("{} to {} are", least, most);
 }
 
-// Throws: BF1011, BF1012.
-void check_signature(const onnx::NodeProto& node, const OperatorImporter& op) {
+// Throws: BF1011.
+void check_inputs(const onnx::NodeProto& node, const OperatorImporter& op, std::int64_t opset) {
+  const bool standard = is_standard_domain(node.domain());
+  const InputCounts counts =
+      standard ? input_counts(op, opset) : InputCounts{op.least_inputs, op.most_inputs};
   const int inputs = input_count(node);
-  if (inputs < op.least_inputs || inputs > op.most_inputs)
+  if (inputs < counts.least || inputs > counts.most)
     fail("BF1011", "",
-         fmt::format("{} inputs, but {} expected", inputs,
-                     count_range(op.least_inputs, op.most_inputs)));
-  for (int i = 0; i < op.least_inputs; ++i)
+         fmt::format("{} inputs, but {} expected{}", inputs, count_range(counts.least, counts.most),
+                     standard ? fmt::format(" in operator set {}", opset) : ""));
+  const bool variadic = standard && counts.most >= kVariadic;  // none of them is optional
+  for (int i = 0; i < (variadic ? inputs : counts.least); ++i)
     if (node.input(i).empty()) fail("BF1011", "", fmt::format("input {} is left out", i));
+}
+
+// `opsets`: that the model imports. Throws: BF1012.
+void check_attribute(const onnx::NodeProto& node, const onnx::AttributeProto& attribute,
+                     const OperatorImporter& op, const OpsetSpan& opsets) {
+  const std::string& name = attribute.name();
+  if (name.empty() ||
+      std::find(op.attributes.begin(), op.attributes.end(), name) == op.attributes.end())
+    fail("BF1012", "", fmt::format("unknown attribute '{}'", printable(name)),
+         "it may belong to an operator set that is not supported");
+  const OpsetSpan known =
+      is_standard_domain(node.domain()) ? opsets_with(node.op_type(), name) : OpsetSpan{};
+  if (!known.meets(opsets))
+    fail("BF1012", "",
+         fmt::format("attribute '{}' belongs to operator sets {}, but the model is of {}", name,
+                     to_string(known), opsets.last),
+         "export again with one operator set");
+  if (!attribute.ref_attr_name().empty())
+    fail("BF1012", "", fmt::format("attribute '{}' refers to a function's attribute", name));
+}
+
+// Throws: BF1011, BF1012.
+void check_signature(const onnx::NodeProto& node, const OperatorImporter& op,
+                     const OpsetSpan& opsets) {
+  check_inputs(node, op, opsets.last);
   if (node.output_size() < 1 || node.output_size() > op.most_outputs)
     fail("BF1011", "",
          fmt::format("{} outputs, but {} expected", node.output_size(),
@@ -112,15 +144,9 @@ void check_signature(const onnx::NodeProto& node, const OperatorImporter& op) {
   if (node.output(0).empty()) fail("BF1011", "", "output 0 is left out");
   std::set<std::string> seen;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
-    const std::string& name = attribute.name();
-    if (name.empty() ||
-        std::find(op.attributes.begin(), op.attributes.end(), name) == op.attributes.end())
-      fail("BF1012", "", fmt::format("unknown attribute '{}'", printable(name)),
-           "it may belong to an operator set that is not supported");
-    if (!seen.insert(name).second)
-      fail("BF1012", "", fmt::format("attribute '{}' is given twice", name));
-    if (!attribute.ref_attr_name().empty())
-      fail("BF1012", "", fmt::format("attribute '{}' refers to a function's attribute", name));
+    check_attribute(node, attribute, op, opsets);
+    if (!seen.insert(attribute.name()).second)
+      fail("BF1012", "", fmt::format("attribute '{}' is given twice", attribute.name()));
   }
 }
 
@@ -344,11 +370,13 @@ void GraphImporter::import_node(int index) {
   const OperatorImporter* const op = find_operator(node);
   if (op == nullptr)
     note("BF1010", place, fmt::format("operator {} is not supported", operator_name(node)),
-         "docs/reference/operators.md lists those that are; re-export the model, or cut it at a "
-         "tensor "
-         "before this node: --output-tensor NAME");
+         way_out(node, tensor_before(node)));
   const bool readable = find_inputs(node, place);
-  const bool imported = op != nullptr && attempt(place, [&] { check_signature(node, *op); }) &&
+  const bool imported = op != nullptr &&
+                        attempt(place,
+                                [&] {
+                                  check_signature(node, *op, {state_.oldest_opset, state_.opset});
+                                }) &&
                         readable && !refused_.contains(index) && attempt(place, [&] {
                           NodeImport import(state_, node, Origin(name_of(node, index), index));
                           state_.operators.emplace(node.op_type(), import.origin());
@@ -358,6 +386,18 @@ void GraphImporter::import_node(int index) {
   if (imported) return;
   for (const std::string& name : node.output())
     if (!name.empty()) state_.symbols[name] = Poisoned{};
+}
+
+// The first tensor that the node reads, another node makes and an output of the model can be.
+// Empty: there is none.
+std::string GraphImporter::tensor_before(const onnx::NodeProto& node) const {
+  for (const std::string& name : node.input()) {
+    const auto found = state_.symbols.find(name);
+    if (found == state_.symbols.end()) continue;
+    const auto* const value = std::get_if<ValueId>(&found->second);
+    if (value != nullptr && state_.makers[index_of(*value)] >= 0) return name;
+  }
+  return "";
 }
 
 // Integers that depend on constants alone become IntegerTensors; the nodes that were made for them

@@ -41,7 +41,8 @@ using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, Inte
 struct ImportState {
   Graph graph;
   TensorReader reader;
-  std::int64_t opset = 0;
+  std::int64_t opset = 0;                           // the newest one that the model imports
+  std::int64_t oldest_opset = 0;                    // that it imports, too
   std::unordered_map<std::string, Symbol> symbols;  // by ONNX name
   std::vector<Diagnostic> diagnostics;              // found so far
   std::unordered_set<std::string> names;            // of the graph's values

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <new>
@@ -12,9 +11,11 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
+#include "frontend/gzip.h"
 #include "frontend/import/graph_importer.h"
 #include "frontend/import/nnet.h"
 #include "frontend/import/operators.h"
+#include "frontend/import/versions.h"
 #include "frontend/model.h"
 #include "frontend/sha256.h"
 
@@ -45,33 +46,15 @@ bool is_nnet(std::string_view file_name) {
   return file_name.ends_with(".nnet") || file_name.ends_with(".nnet.gz");
 }
 
-bool is_gzip(std::string_view bytes) {
-  return bytes.starts_with("\x1f\x8b");
-}
-
 // Throws: BF1002 when more than the limit comes out, BF1003 when it is damaged.
 std::string unpack(std::string_view bytes, const std::string& where, const ImportLimits& limits) {
-  z_stream stream = {};
-  constexpr int kGzipWindow = 15 + 16;  // zlib: the largest window, gzip header
-  BF_CHECK(inflateInit2(&stream, kGzipWindow) == Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  std::string result;
-  std::string block(std::size_t{1} << 18, '\0');
-  int status = Z_OK;
-  while (status == Z_OK && result.size() <= limits.file_bytes) {
-    stream.next_out = reinterpret_cast<Bytef*>(block.data());
-    stream.avail_out = static_cast<uInt>(block.size());
-    status = inflate(&stream, Z_NO_FLUSH);
-    result.append(block, 0, block.size() - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  if (result.size() > limits.file_bytes)
+  Unpacked unpacked = unpack_gzip(bytes, limits.file_bytes);
+  if (unpacked.state == Unpacked::State::kTooLarge)
     fail("BF1002", where,
          fmt::format("the unpacked model is over the limit of {} bytes", limits.file_bytes));
-  if (status != Z_STREAM_END || stream.avail_in != 0)
+  if (unpacked.state == Unpacked::State::kDamaged)
     fail("BF1003", where, "the gzip file is damaged", "compress the model again");
-  return result;
+  return std::move(unpacked.bytes);
 }
 
 void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
@@ -88,20 +71,22 @@ void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
 
 // Some exporters import ai.onnx twice. The highest counts: of the supported operators a newer
 // version only adds to what an older one means, or is told apart by inputs and attributes.
-std::int64_t find_opset(const onnx::ModelProto& model) {
-  std::int64_t opset = 0;
-  for (const onnx::OperatorSetIdProto& import : model.opset_import())
-    if (import.domain().empty() || import.domain() == "ai.onnx")
-      opset = std::max(opset, import.version());
-  if (opset == 0)
+OpsetSpan find_opsets(const onnx::ModelProto& model) {
+  OpsetSpan found{0, 0};
+  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
+    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    found.first = found.last == 0 ? import.version() : std::min(found.first, import.version());
+    found.last = std::max(found.last, import.version());
+  }
+  if (found.last == 0)
     fail("BF1007", "", "the model imports no operator set of domain ai.onnx",
          fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
-  if (opset < kOldestOpset || opset > kNewestOpset)
+  if (found.last < kOldestOpset || found.last > kNewestOpset)
     fail("BF1007", "",
-         fmt::format("operator set {} is not supported, only {} to {}", opset, kOldestOpset,
+         fmt::format("operator set {} is not supported, only {} to {}", found.last, kOldestOpset,
                      kNewestOpset),
          fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
-  return opset;
+  return found;
 }
 
 ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
@@ -199,9 +184,11 @@ ImportedModel import_parsed(std::string_view bytes, std::string* file, const std
   check_counts(model.graph(), limits);
   ImportedModel result;
   result.info = describe(model, bytes, file_name);
-  result.info.opset = find_opset(model);
+  const OpsetSpan opsets = find_opsets(model);
+  result.info.opset = opsets.last;
   if (file != nullptr) std::string().swap(*file);
-  ImportState state{{}, {limits, folder}, result.info.opset, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  ImportState state{{}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {},
+                    {}};
   std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
   if (!outputs.empty()) {
     set_outputs(*model.mutable_graph(), outputs);

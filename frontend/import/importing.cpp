@@ -33,6 +33,12 @@ std::size_t checked_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+std::optional<std::vector<std::int64_t>> read_axes(const NodeImport& node) {
+  if (!node.has_input(1)) return node.ints_attribute("axes");
+  if (node.has_attribute("axes")) fail("BF1012", "", "axes are both an attribute and an input");
+  return node.list(1, "axes input");
+}
+
 void check_work(const NodeImport& node, std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   std::int64_t entries = 0;

@@ -16,6 +16,10 @@ std::optional<double> uniform_value(const Constant* constant);
 // The axis counted from the front. Throws: BF1014 when out of range.
 std::size_t checked_axis(std::int64_t axis, std::size_t rank);
 
+// The axes of a reduction, Squeeze or Unsqueeze: an attribute in old operator sets, input 1 in new
+// ones. nullopt: not given. Throws: BF1012 when both are, BF1014, BF1018.
+std::optional<std::vector<std::int64_t>> read_axes(const NodeImport& node);
+
 // What an operator is expanded into stays small: a * b entries. Throws: BF1026.
 void check_work(const NodeImport& node, std::int64_t a, std::int64_t b);
 

@@ -72,6 +72,22 @@ const IntegerTensor& NodeImport::integers(std::size_t i, std::string_view role) 
   return *found;
 }
 
+std::int64_t NodeImport::integer(std::size_t i, std::string_view role) const {
+  const IntegerTensor& found = integers(i, role);
+  if (found.data.size() != 1)
+    fail("BF1014", "",
+         fmt::format("the {} has shape {}, not one number", role, to_string(found.shape)));
+  return found.data[0];
+}
+
+const std::vector<std::int64_t>& NodeImport::list(std::size_t i, std::string_view role) const {
+  const IntegerTensor& found = integers(i, role);
+  if (found.shape.size() != 1)
+    fail("BF1014", "",
+         fmt::format("the {} has shape {}, not one dimension", role, to_string(found.shape)));
+  return found.data;
+}
+
 const Shape& NodeImport::input_shape(std::size_t i) const {
   const Symbol& symbol = input_symbol(i);
   if (const auto* integers = std::get_if<IntegerTensor>(&symbol)) return integers->shape;
@@ -153,6 +169,20 @@ double NodeImport::float_attribute(std::string_view name, double otherwise) cons
 
 std::int64_t NodeImport::int_attribute(std::string_view name, std::int64_t otherwise) const {
   return has_attribute(name) ? attribute(name, AttributeProto::INT).i() : otherwise;
+}
+
+bool NodeImport::flag(std::string_view name, bool otherwise) const {
+  const std::int64_t value = int_attribute(name, otherwise ? 1 : 0);
+  if (value != 0 && value != 1)
+    fail("BF1012", "", fmt::format("attribute '{}' is {}, neither 0 nor 1", name, value));
+  return value == 1;
+}
+
+ElementType NodeImport::type_attribute(std::string_view name, ElementType otherwise) const {
+  const std::int64_t value = int_attribute(name, otherwise);
+  if (value < 0 || value > onnx::TensorProto::DataType_MAX)
+    fail("BF1012", "", fmt::format("attribute '{}' is {}, no element type", name, value));
+  return static_cast<ElementType>(value);
 }
 
 std::string NodeImport::string_attribute(std::string_view name, std::string_view otherwise) const {

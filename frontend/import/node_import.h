@@ -55,6 +55,12 @@ class NodeImport {
   // Throws: BF1018 when the input depends on the model's inputs or is not an integer tensor.
   const IntegerTensor& integers(std::size_t i, std::string_view role) const;
 
+  // The single one of integers(). Throws: BF1014 when there are none or several.
+  std::int64_t integer(std::size_t i, std::string_view role) const;
+
+  // integers() of one dimension. Throws: BF1014 when there are others.
+  const std::vector<std::int64_t>& list(std::size_t i, std::string_view role) const;
+
   // An input of any type that is known at import, exactly or with the bound that Constant holds;
   // nullptr: it depends on the model's inputs. Stays valid until a node is added.
   const Constant* constant_if_any(std::size_t i);
@@ -66,6 +72,10 @@ class NodeImport {
   bool has_attribute(std::string_view name) const { return find_attribute(name) != nullptr; }
   double float_attribute(std::string_view name, double otherwise) const;
   std::int64_t int_attribute(std::string_view name, std::int64_t otherwise) const;
+  // Throws: BF1012 when the attribute is neither 0 nor 1.
+  bool flag(std::string_view name, bool otherwise) const;
+  // An element type. Throws: BF1012 when it is none; 0 is one, UNDEFINED.
+  ElementType type_attribute(std::string_view name, ElementType otherwise) const;
   std::string string_attribute(std::string_view name, std::string_view otherwise) const;
   std::optional<std::vector<std::int64_t>> ints_attribute(std::string_view name) const;
   std::optional<std::vector<double>> floats_attribute(std::string_view name) const;

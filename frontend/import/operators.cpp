@@ -9,8 +9,6 @@
 namespace bf_aot {
 namespace {
 
-constexpr int kMany = 1 << 16;
-
 constexpr OperatorImporter kOperators[] = {
     // type, importer, least and most inputs, most outputs, attributes
     {"Add", import_add, 2, 2, 1, {"axis", "broadcast"}},
@@ -34,7 +32,7 @@ constexpr OperatorImporter kOperators[] = {
     {"CastLike", import_cast_like, 2, 2, 1, {"saturate", "round_mode"}},
     {"Clip", import_clip, 1, 3, 1, {"min", "max"}},
     {"Compress", import_compress, 2, 2, 1, {"axis"}},
-    {"Concat", import_concat, 1, kMany, 1, {"axis"}},
+    {"Concat", import_concat, 1, kVariadic, 1, {"axis"}},
     {"Constant",
      import_constant,
      0,
@@ -68,7 +66,7 @@ constexpr OperatorImporter kOperators[] = {
     {"Div", import_div, 2, 2, 1, {"axis", "broadcast"}},
     {"Dropout", import_dropout, 1, 3, 2, {"ratio", "seed"}},
     {"DynamicQuantizeLinear", import_dynamic_quantize_linear, 1, 1, 3, {}},
-    {"Einsum", import_einsum, 1, kMany, 1, {"equation"}},
+    {"Einsum", import_einsum, 1, kVariadic, 1, {"equation"}},
     {"Equal", import_equal, 2, 2, 1, {}},
     {"Expand", import_expand, 2, 2, 1, {}},
     {"EyeLike", import_eye_like, 1, 1, 1, {"dtype", "k"}},
@@ -113,16 +111,16 @@ constexpr OperatorImporter kOperators[] = {
      {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "p", "pads", "strides"}},
     {"MatMul", import_matmul, 2, 2, 1, {}},
     {"MatMulInteger", import_matmul_integer, 2, 4, 1, {}},
-    {"Max", import_max, 1, kMany, 1, {}},
+    {"Max", import_max, 1, kVariadic, 1, {}},
     {"MaxPool",
      import_max_pool,
      1,
      1,
      2,
      {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}},
-    {"Mean", import_mean, 1, kMany, 1, {}},
+    {"Mean", import_mean, 1, kVariadic, 1, {}},
     {"MeanVarianceNormalization", import_mean_variance_normalization, 1, 1, 1, {"axes"}},
-    {"Min", import_min, 1, kMany, 1, {}},
+    {"Min", import_min, 1, kVariadic, 1, {}},
     {"Mod", import_mod, 2, 2, 1, {"fmod"}},
     {"Mul", import_mul, 2, 2, 1, {"axis", "broadcast"}},
     {"Neg", import_neg, 1, 1, 1, {}},
@@ -198,10 +196,10 @@ constexpr OperatorImporter kOperators[] = {
      2,
      {"ignore_index", "reduction"}},
     {"SpaceToDepth", import_space_to_depth, 1, 1, 1, {"blocksize"}},
-    {"Split", import_split, 1, 2, kMany, {"axis", "num_outputs", "split"}},
+    {"Split", import_split, 1, 2, kVariadic, {"axis", "num_outputs", "split"}},
     {"Squeeze", import_squeeze, 1, 2, 1, {"axes"}},
     {"Sub", import_sub, 2, 2, 1, {"axis", "broadcast"}},
-    {"Sum", import_sum, 1, kMany, 1, {}},
+    {"Sum", import_sum, 1, kVariadic, 1, {}},
     {"Swish", import_swish, 1, 1, 1, {"alpha"}},
     {"Tile", import_tile, 2, 2, 1, {}},
     {"TopK", import_top_k, 1, 2, 2, {"axis", "k", "largest", "sorted"}},

@@ -11,6 +11,9 @@ namespace bf_aot {
 inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 26;
 
+// Of operators that take any number of inputs.
+inline constexpr int kVariadic = 1 << 16;
+
 // One supported ONNX operator of domain ai.onnx.
 struct OperatorImporter {
   std::string_view op_type;

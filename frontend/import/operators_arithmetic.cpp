@@ -17,8 +17,8 @@ void import_gemm(NodeImport& node) {
   Gemm gemm;
   gemm.alpha = node.float_attribute("alpha", 1);
   gemm.beta = node.float_attribute("beta", 1);
-  gemm.trans_a = node.int_attribute("transA", 0) != 0;
-  gemm.trans_b = node.int_attribute("transB", 0) != 0;
+  gemm.trans_a = node.flag("transA", false);
+  gemm.trans_b = node.flag("transB", false);
   node.emit(gemm, read_inputs(node, node.has_input(2) ? 3 : 2));
 }
 

@@ -25,8 +25,6 @@ namespace {
 
 using onnx::TensorProto;
 
-constexpr int kMostParts = 1 << 16;
-
 // The real numbers that input `tensor` stands for, by scale and zero point in the next two.
 ValueId read_real(NodeImport& node, std::size_t tensor) {
   const Shape shape = node.input_shape(tensor);
@@ -52,7 +50,7 @@ void emit_on_grid(NodeImport& node, ValueId real, std::size_t scale) {
 }
 
 void need_channels_first(const NodeImport& node) {
-  if (node.int_attribute("channels_last", 0) != 0)
+  if (node.flag("channels_last", false))
     fail("BF1012", "", "attribute 'channels_last' is 1",
          "export with images as [batch, channels, ...]");
 }
@@ -163,8 +161,8 @@ void import_qgemm(NodeImport& node) {
   const Shape b_shape = matrix(3, "B");
   Gemm gemm;
   gemm.alpha = node.float_attribute("alpha", 1);
-  gemm.trans_a = node.int_attribute("transA", 0) != 0;
-  gemm.trans_b = node.int_attribute("transB", 0) != 0;
+  gemm.trans_a = node.flag("transA", false);
+  gemm.trans_b = node.flag("transB", false);
   const std::int64_t columns = gemm.trans_b ? 0 : 1;
   const QuantizationInputs of_b{4, 5, columns};
   const QuantizationParameter b_scale = read_parameter(node, 4, "scale of B", b_shape, of_b, 1);
@@ -274,7 +272,7 @@ constexpr OperatorImporter kMicrosoft[] = {
      1,
      {"auto_pad", "ceil_mode", "channels_last", "count_include_pad", "kernel_shape", "pads",
       "strides"}},
-    {"QLinearConcat", import_qlinear_concat, 3, kMostParts, 1, {"axis"}},
+    {"QLinearConcat", import_qlinear_concat, 3, kVariadic, 1, {"axis"}},
     {"QLinearGlobalAveragePool", import_qlinear_global_average_pool, 2, 5, 1, {"channels_last"}},
     {"QLinearLeakyRelu", import_qlinear_leaky_relu, 2, 5, 1, {"alpha"}},
     {"QLinearMul", import_qlinear_mul, 2, 8, 1, {}},

@@ -24,7 +24,8 @@ void emit_function(NodeImport& node, Function function) {
 
 double parameter_of(NodeImport& node, const ParameterSource& source) {
   if (source.attribute.empty()) return source.otherwise;
-  const double value = node.float_attribute(source.attribute, source.otherwise);
+  const double otherwise = node.opset() < source.since ? source.before : source.otherwise;
+  const double value = node.float_attribute(source.attribute, otherwise);
   if (source.divides && value == 0)
     fail(
         "BF1012", "",
@@ -92,7 +93,13 @@ ValueId add_computed_clip(NodeImport& node, ValueId x) {
   return x;
 }
 
+// `saturate` and `round_mode` are about types of 8 bits with fractions, which are not supported.
 void cast_to(NodeImport& node, ElementType from, ElementType to) {
+  (void)node.flag("saturate", true);
+  const std::string mode = node.string_attribute("round_mode", "up");
+  if (mode != "up" && mode != "down" && mode != "nearest")
+    fail("BF1012", "",
+         fmt::format("attribute 'round_mode' is '{}', not up, down or nearest", printable(mode)));
   if (!is_real_type(to) && !is_integer_type(to))
     fail("BF1022", "", fmt::format("a cast to {} is not supported", element_type_name(to)),
          "only real numbers, integers of 8 to 64 bits and truth values are");
@@ -146,6 +153,17 @@ void import_neg(NodeImport& node) {
   node.emit(add_scale(node, node.input(0), -1, 0));
 }
 
+// Input 1. Before opset 7 one slope per channel has one dimension.
+ValueId add_slope(NodeImport& node, const Shape& shape) {
+  constexpr std::int64_t kBroadcasts = 7;
+  const ValueId slope = node.input(1);
+  if (node.opset() >= kBroadcasts || node.shape_of(slope).size() != 1 || shape.size() < 2)
+    return slope;
+  Shape spread(shape.size(), 1);
+  spread[1] = node.shape_of(slope)[0];
+  return add_reshape(node, slope, spread);
+}
+
 // x < 0 ? s x : x. One slope for all elements is a LeakyRelu; else s x + (1 - s) max(x, 0).
 void import_prelu(NodeImport& node) {
   const ValueId x = node.input(0);
@@ -154,7 +172,7 @@ void import_prelu(NodeImport& node) {
     emit_function(node, {FunctionKind::kLeakyRelu, *slope});
     return;
   }
-  const ValueId slope = node.input(1);
+  const ValueId slope = add_slope(node, shape);
   if (!broadcasts_to(node.shape_of(slope), shape))
     fail("BF1014", "",
          fmt::format("slope of shape {} does not broadcast to {}", to_string(node.shape_of(slope)),
@@ -190,6 +208,11 @@ void import_pow(NodeImport& node) {
 
 // Bounds are attributes before opset 11, inputs since.
 void import_clip(NodeImport& node) {
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+    if (node.has_input(i) && element_count(node.input_shape(i)) != 1)
+      fail("BF1014", "",
+           fmt::format("the bound in input {} has shape {}, but one number is needed", i,
+                       to_string(node.input_shape(i))));
   const ValueId x = node.input(0);
   const auto low = clip_bound(node, 1, node.float_attribute("min", -INFINITY));
   const auto high = clip_bound(node, 2, node.float_attribute("max", INFINITY));
@@ -206,8 +229,8 @@ void import_clip(NodeImport& node) {
 }
 
 void import_cast(NodeImport& node) {
-  const std::int64_t to = node.attribute("to", onnx::AttributeProto::INT).i();
-  cast_to(node, node.input_type(0), static_cast<ElementType>(to));
+  if (!node.has_attribute("to")) fail("BF1012", "", "attribute 'to' is missing");
+  cast_to(node, node.input_type(0), node.type_attribute("to", TensorProto::UNDEFINED));
 }
 
 void import_cast_like(NodeImport& node) {

@@ -25,7 +25,7 @@ std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
 // Attributes before opset 10, inputs since.
 std::optional<std::vector<std::int64_t>> slice_parameter(NodeImport& node, std::size_t input,
                                                          std::string_view name) {
-  if (node.has_input(input)) return node.integers(input, name).data;
+  if (node.has_input(input)) return node.list(input, name);
   return node.ints_attribute(name);
 }
 
@@ -57,7 +57,7 @@ std::vector<Range> slice_ranges(NodeImport& node, const Shape& shape) {
   std::iota(axes.begin(), axes.end(), 0);
   if (const auto given = slice_parameter(node, 3, "axes")) axes = *given;
   std::vector<std::int64_t> steps(starts->size(), 1);
-  if (node.has_input(4)) steps = node.integers(4, "steps").data;
+  if (node.has_input(4)) steps = node.list(4, "steps");
   if (ends->size() != starts->size() || axes.size() != starts->size() ||
       steps.size() != starts->size())
     fail("BF1014", "",
@@ -65,8 +65,11 @@ std::vector<Range> slice_ranges(NodeImport& node, const Shape& shape) {
                      axes.size(), steps.size()));
   std::vector<Range> ranges;
   for (std::int64_t dim : shape) ranges.push_back({0, 1, dim});
+  std::vector<bool> listed(shape.size(), false);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = checked_axis(axes[i], shape.size());
+    if (listed[axis]) fail("BF1014", "", fmt::format("axis {} is listed twice", axis));
+    listed[axis] = true;
     if (steps[i] == 0) fail("BF1014", "", fmt::format("the step of axis {} is 0", axis));
     ranges[axis] = slice_range(shape[axis], (*starts)[i], (*ends)[i], steps[i]);
   }
@@ -75,11 +78,18 @@ std::vector<Range> slice_ranges(NodeImport& node, const Shape& shape) {
 
 // Lengths of the parts along the axis.
 std::vector<std::int64_t> split_lengths(NodeImport& node, std::int64_t dim) {
+  constexpr std::int64_t kUnevenParts = 18;
   std::vector<std::int64_t> lengths;
   if (const auto given = slice_parameter(node, 1, "split")) {
+    if (node.has_attribute("num_outputs"))
+      fail("BF1012", "", "the parts are given by their lengths and by num_outputs");
     lengths = *given;
   } else {
     const auto parts = static_cast<std::int64_t>(node.output_count());
+    if (node.opset() >= kUnevenParts && !node.has_attribute("num_outputs"))
+      fail("BF1012", "", "neither the lengths of the parts nor num_outputs are given");
+    if (node.opset() < kUnevenParts && dim % parts != 0)
+      fail("BF1014", "", fmt::format("{} do not divide into {} equal parts", dim, parts));
     if (node.int_attribute("num_outputs", parts) != parts)
       fail("BF1012", "", fmt::format("num_outputs differs from {} outputs", parts));
     const std::int64_t length = (dim + parts - 1) / parts;
@@ -153,6 +163,9 @@ void import_split(NodeImport& node) {
 
 void import_concat(NodeImport& node) {
   Shape result = node.input_shape(0);
+  constexpr std::int64_t kAxisIsNeeded = 4;
+  if (node.opset() >= kAxisIsNeeded && !node.has_attribute("axis"))
+    fail("BF1012", "", "attribute 'axis' is missing");
   const std::size_t axis = checked_axis(node.int_attribute("axis", 1), result.size());
   result[axis] = 0;
   node.check_same_types(node.input_count());
@@ -256,14 +269,18 @@ void import_gather_nd(NodeImport& node) {
 
 void import_expand(NodeImport& node) {
   const Shape shape = node.input_shape(0);
-  const Shape result = broadcast_shapes(shape, node.integers(1, "shape").data);
+  const Shape result = broadcast_shapes(shape, node.list(1, "shape"));
   node.reader().charge(result, "");
   emit_selection(node, {0}, broadcast_map(shape, result), result);
 }
 
 void import_tile(NodeImport& node) {
+  constexpr std::int64_t kRepeats = 6;
+  if (node.opset() < kRepeats)
+    fail("BF1026", "", "Tile along one axis, of operator sets before 6, is not supported",
+         "export with opset 6 or newer");
   const Shape shape = node.input_shape(0);
-  const std::vector<std::int64_t> repeats = node.integers(1, "repeats").data;
+  const std::vector<std::int64_t> repeats = node.list(1, "repeats");
   if (repeats.size() != shape.size())
     fail("BF1014", "", fmt::format("{} repeats for {} dimensions", repeats.size(), shape.size()));
   Shape result;
@@ -290,7 +307,7 @@ void import_compress(NodeImport& node) {
   const bool flat = !node.has_attribute("axis");
   if (flat) shape = {element_count(shape)};
   const std::size_t axis = flat ? 0 : checked_axis(node.int_attribute("axis", 0), shape.size());
-  const std::vector<std::int64_t> condition = node.integers(1, "condition").data;
+  const std::vector<std::int64_t> condition = node.list(1, "condition");
   std::vector<std::int64_t> kept;
   for (std::size_t i = 0; i < condition.size(); ++i)
     if (condition[i] != 0) kept.push_back(checked_index(static_cast<std::int64_t>(i), shape[axis]));
@@ -309,7 +326,7 @@ void import_reverse_sequence(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const std::size_t batch = checked_axis(node.int_attribute("batch_axis", 1), shape.size());
   const std::size_t time = checked_axis(node.int_attribute("time_axis", 0), shape.size());
-  const std::vector<std::int64_t> lengths = node.integers(1, "sequence_lens").data;
+  const std::vector<std::int64_t> lengths = node.list(1, "sequence_lens");
   if (batch == time || static_cast<std::int64_t>(lengths.size()) != shape[batch])
     fail("BF1014", "", fmt::format("{} lengths for {}", lengths.size(), to_string(shape)));
   for (std::int64_t length : lengths)
@@ -329,8 +346,8 @@ void import_reverse_sequence(NodeImport& node) {
 void import_trilu(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   if (shape.size() < 2) fail("BF1014", "", fmt::format("{} is no matrix", to_string(shape)));
-  const bool upper = node.int_attribute("upper", 1) != 0;
-  const std::int64_t k = node.has_input(1) ? node.integers(1, "diagonal").data.at(0) : 0;
+  const bool upper = node.flag("upper", true);
+  const std::int64_t k = node.has_input(1) ? node.integer(1, "diagonal") : 0;
   std::vector<bool> kept;
   for_each_index(shape, [&](const std::vector<std::int64_t>& index, std::int64_t) {
     const std::int64_t row = index[index.size() - 2];

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "frontend/import/importing.h"
 #include "frontend/import/operators.h"
 #include "frontend/shapes.h"
 
@@ -33,24 +34,6 @@ void reshape_to(NodeImport& node, const Shape& shape) {
     std::iota(source.begin(), source.end(), 0);
     return source;
   });
-}
-
-// axes moved from an attribute to an input in opset 13. nullopt: not given.
-std::optional<std::vector<std::int64_t>> read_axes(NodeImport& node) {
-  constexpr std::int64_t kAxesAreInput = 13;
-  if (node.opset() < kAxesAreInput) {
-    if (node.has_input(1))
-      fail("BF1011", "",
-           fmt::format("axes are an input only from opset 13, but the model is of opset {}",
-                       node.opset()));
-    return node.ints_attribute("axes");
-  }
-  if (node.has_attribute("axes"))
-    fail("BF1012", "",
-         fmt::format("axes are an input since opset 13, but opset {} has them as attribute",
-                     node.opset()));
-  if (!node.has_input(1)) return std::nullopt;
-  return node.integers(1, "axes input").data;
 }
 
 std::vector<double> check_finite(std::vector<double> values) {
@@ -113,7 +96,7 @@ void import_identity(NodeImport& node) {
 }
 
 void import_reshape(NodeImport& node) {
-  const bool allow_zero = node.int_attribute("allowzero", 0) != 0;
+  const bool allow_zero = node.flag("allowzero", false);
   const IntegerTensor& target = node.integers(1, "shape");
   if (target.shape.size() != 1)
     fail("BF1014", "",

@@ -93,10 +93,10 @@ void import_batch_normalization(NodeImport& node) {
   need_channels(node);
   node.check_same_types(5);
   constexpr std::int64_t kInferenceByDefault = 7;
-  if (node.int_attribute("training_mode", 0) != 0 ||
-      (node.opset() < kInferenceByDefault && node.int_attribute("is_test", 0) == 0))
+  if (node.flag("training_mode", false) ||
+      (node.opset() < kInferenceByDefault && !node.flag("is_test", false)))
     fail("BF1020", "", "training_mode is on", "export the model in evaluation mode");
-  if (node.int_attribute("spatial", 1) == 0)
+  if (!node.flag("spatial", true))
     fail("BF1026", "", "one mean per element (spatial = 0) is not supported",
          "export with opset 9 or newer");
   for (std::size_t i = 1; i < node.output_count(); ++i)
@@ -174,8 +174,10 @@ void import_mean_variance_normalization(NodeImport& node) {
   constexpr double kDeviationOffset = 1e-9f;  // of the operator's definition, in float
   const Shape shape = node.input_shape(0);
   std::vector<bool> along(shape.size(), false);
-  for (std::int64_t axis : node.ints_attribute("axes").value_or(std::vector<std::int64_t>{0, 2, 3}))
-    along[checked_axis(axis, shape.size())] = true;
+  const std::vector<std::int64_t> axes =
+      node.ints_attribute("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
+  if (axes.empty()) fail("BF1012", "", "attribute 'axes' is empty");
+  for (std::int64_t axis : axes) along[checked_axis(axis, shape.size())] = true;
   const Grouping groups = group_along(node, shape, along);
   const ValueId centered = add_centered(node, node.input(0), groups);
   const ValueId variance = add_group_sums(

@@ -27,13 +27,13 @@ Pads read_pads(const NodeImport& node, std::size_t rank) {
   } else if (node.has_attribute("paddings")) {
     values = *node.ints_attribute("paddings");
   } else if (node.has_input(1)) {
-    values = node.integers(1, "pads input").data;
+    values = node.list(1, "pads input");
   } else {
     fail("BF1012", "", "pads are missing");
   }
   std::vector<std::int64_t> axes;
   if (node.has_input(3)) {
-    axes = node.integers(3, "axes input").data;
+    axes = node.list(3, "axes input");
   } else {
     for (std::size_t d = 0; d < rank; ++d) axes.push_back(static_cast<std::int64_t>(d));
   }
@@ -42,8 +42,11 @@ Pads read_pads(const NodeImport& node, std::size_t rank) {
          fmt::format("{} pads, but {} dimensions need {}", values.size(), axes.size(),
                      2 * axes.size()));
   Pads pads{std::vector<std::int64_t>(rank, 0), std::vector<std::int64_t>(rank, 0)};
+  std::vector<bool> listed(rank, false);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t d = checked_axis(axes[i], rank);
+    if (listed[d]) fail("BF1014", "", fmt::format("axis {} is listed twice", axes[i]));
+    listed[d] = true;
     for (std::int64_t value : {values[i], values[axes.size() + i]})
       if (value > kMostPad || value < -kMostPad)
         fail("BF1014", "", fmt::format("a pad of {}", value));
@@ -86,7 +89,8 @@ std::int64_t source_index(PadMode mode, std::int64_t i, std::int64_t size) {
   return period < size ? period : 2 * (size - 1) - period;
 }
 
-// For each element of the output the input's; -1: filled.
+// For each element of the output the input's; -1: filled. Negative pads cut first: what is repeated
+// is what they leave.
 std::vector<std::int64_t> pad_source(PadMode mode, const Pads& pads, const Shape& input,
                                      const Shape& output) {
   const std::vector<std::int64_t> strides = row_major_strides(input);
@@ -95,12 +99,14 @@ std::vector<std::int64_t> pad_source(PadMode mode, const Pads& pads, const Shape
   for_each_index(output, [&](const std::vector<std::int64_t>& index, std::int64_t) {
     std::int64_t from = 0;
     for (std::size_t d = 0; d < output.size(); ++d) {
-      const std::int64_t i = source_index(mode, index[d] - pads.begin[d], input[d]);
+      const std::int64_t cut = std::max<std::int64_t>(-pads.begin[d], 0);
+      const std::int64_t left = input[d] - cut - std::max<std::int64_t>(-pads.end[d], 0);
+      const std::int64_t i = source_index(mode, index[d] - pads.begin[d] - cut, left);
       if (i < 0) {
         from = -1;
         break;
       }
-      from += i * strides[d];
+      from += (cut + i) * strides[d];
     }
     source.push_back(from);
   });
@@ -138,7 +144,9 @@ void import_pad(NodeImport& node) {
   Shape output = input;
   for (std::size_t d = 0; d < input.size(); ++d) {
     output[d] += pads.begin[d] + pads.end[d];
-    if (output[d] < 1 || (input[d] < 1 && mode != PadMode::kConstant))
+    const std::int64_t left = input[d] + std::min<std::int64_t>(pads.begin[d], 0) +
+                              std::min<std::int64_t>(pads.end[d], 0);
+    if (output[d] < 1 || left < 0 || (left == 0 && mode != PadMode::kConstant))
       fail("BF1014", "",
            fmt::format("pads {} and {} leave nothing of dimension {}, which has {} elements",
                        pads.begin[d], pads.end[d], d, input[d]));

@@ -23,7 +23,7 @@ struct Pooling {
 Pooling read_pooling(const NodeImport& node) {
   const Shape& input = node.input_shape(0);
   Pooling pooling;
-  pooling.window = read_window(node, input, nullptr, node.int_attribute("ceil_mode", 0) != 0);
+  pooling.window = read_window(node, input, nullptr, node.flag("ceil_mode", false));
   node.check_size({pooling.window.kernel.begin(), pooling.window.kernel.end()});
   pooling.images = input[0] * input[1];
   pooling.output = output_shape(pooling.window, input[0], input[1]);
@@ -162,7 +162,7 @@ void emit_lp(NodeImport& node, const Pooling& pooling) {
 
 ValueId add_average_pool(NodeImport& node, ValueId x) {
   const Pooling pooling = read_pooling(node);
-  const bool count_pads = node.int_attribute("count_include_pad", 0) != 0;
+  const bool count_pads = node.flag("count_include_pad", false);
   if (is_uniform(pooling.window, count_pads)) {
     const Shape input = node.input_shape(0);
     node.reader().charge(
@@ -191,7 +191,9 @@ void import_global_average_pool(NodeImport& node) {
   node.emit(add_global_average_pool(node, node.input(0)));
 }
 
+// `storage_order` is about the indices alone.
 void import_max_pool(NodeImport& node) {
+  (void)node.flag("storage_order", false);
   const Pooling pooling = read_pooling(node);
   if (node.has_output(1))
     node.define(1, Unavailable{"the indices that " + node.origin().text + " makes",

@@ -25,8 +25,35 @@ QuantizationInputs read_axis(const NodeImport& node) {
   return inputs;
 }
 
+// Numbers between the types are not rounded, so that only the kind of type matters.
+void need_real_type(const NodeImport& node, std::string_view attribute) {
+  const ElementType type = node.type_attribute(attribute, TensorProto::UNDEFINED);
+  if (type != TensorProto::UNDEFINED && !is_real_type(type))
+    fail("BF1012", "",
+         fmt::format("attribute '{}' is {}, no real type", attribute, element_type_name(type)));
+}
+
+void need_real_scale(const NodeImport& node) {
+  if (!is_real_type(node.input_type(1)))
+    fail("BF1019", "",
+         fmt::format("the scale is {}, no real number", element_type_name(node.input_type(1))));
+}
+
+void need_type_of_zero_point(const NodeImport& node, std::size_t tensor, std::size_t zero_point) {
+  if (node.has_input(zero_point) && node.input_type(tensor) != node.input_type(zero_point))
+    fail("BF1019", "",
+         fmt::format("the zero point in input {} is {}, but its tensor is {}", zero_point,
+                     element_type_name(node.input_type(zero_point)),
+                     element_type_name(node.input_type(tensor))));
+}
+
 // Input i less its zero point. One number per `axis` of the tensor, or one for all.
 ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std::int64_t axis) {
+  need_type_of_zero_point(node, i, zero_point);
+  if (node.has_input(zero_point) && node.constant_if_any(zero_point) == nullptr)
+    fail("BF1018", "", fmt::format("the zero point in input {} is computed", zero_point),
+         "quantise statically, as onnxruntime.quantization.quantize_static does, or give the "
+         "network before its quantisation");
   const Shape shape = node.input_shape(i);
   const ValueId x = node.input(i);
   return add_dequantized(
@@ -36,6 +63,7 @@ ValueId add_shifted(NodeImport& node, std::size_t i, std::size_t zero_point, std
 
 // The weights in input i as integers less their zero point, one per output channel or one for all.
 Constant read_weights(NodeImport& node, std::size_t i, std::size_t zero_point) {
+  need_type_of_zero_point(node, i, zero_point);
   const Constant weight = node.constant(i, "weights");
   const QuantizationParameter zero = read_parameter(node, zero_point, "zero point of the weights",
                                                     weight.shape, {0, zero_point, 0}, 0);
@@ -113,9 +141,17 @@ ValueId add_scalar(NodeImport& node, std::size_t i) {
 void import_quantize_linear(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const QuantizationInputs inputs = read_axis(node);
+  (void)node.flag("saturate", true);
+  need_real_type(node, "precision");
+  need_real_scale(node);
   ElementType type = quantized_type(node, 2);
-  if (!node.has_input(2) && node.int_attribute("output_dtype", 0) != 0)
-    type = static_cast<ElementType>(node.int_attribute("output_dtype", 0));
+  ElementType given = node.type_attribute("output_dtype", type);
+  if (given == TensorProto::UNDEFINED) given = type;
+  if (node.has_input(2) && given != type)
+    fail("BF1012", "",
+         fmt::format("attribute 'output_dtype' is {}, but the zero point is {}",
+                     element_type_name(given), element_type_name(type)));
+  type = given;
   if (!is_integer_type(type) || type == TensorProto::BOOL)
     fail("BF1022", "", fmt::format("quantisation to {} is not supported", element_type_name(type)),
          "quantise to integers of 8 to 32 bits");
@@ -138,6 +174,9 @@ void import_quantize_linear(NodeImport& node) {
 void import_dequantize_linear(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   const QuantizationInputs inputs = read_axis(node);
+  need_real_type(node, "output_dtype");
+  need_real_scale(node);
+  need_type_of_zero_point(node, 0, 2);
   node.set_output_type(node.input_type(1));
   if (has_computed_parameters(node)) {
     ValueId x = node.input(0);

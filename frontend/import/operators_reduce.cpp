@@ -12,13 +12,6 @@
 namespace bf_aot {
 namespace {
 
-// Axes are an attribute or, in newer operator sets, an input. nullopt: not given.
-std::optional<std::vector<std::int64_t>> given_axes(NodeImport& node) {
-  if (!node.has_input(1)) return node.ints_attribute("axes");
-  if (node.has_attribute("axes")) fail("BF1012", "", "axes are both an attribute and an input");
-  return node.integers(1, "axes input").data;
-}
-
 // Which elements of input 0 each output element collects.
 struct Reduction {
   Shape shape;                         // of the output
@@ -27,18 +20,19 @@ struct Reduction {
   std::int64_t groups() const { return static_cast<std::int64_t>(elements.size()) / group; }
 };
 
-// nullopt: no axes and noop_with_empty_axes, where the reduction leaves x as it is.
+// nullopt: no axes and noop_with_empty_axes, where each element is a group of its own and keeps its
+// place.
 std::optional<Reduction> find_reduction(NodeImport& node) {
   const Shape input = node.input_shape(0);
-  const std::vector<std::int64_t> axes = given_axes(node).value_or(std::vector<std::int64_t>());
-  if (axes.empty() && node.int_attribute("noop_with_empty_axes", 0) != 0) return std::nullopt;
+  const std::vector<std::int64_t> axes = read_axes(node).value_or(std::vector<std::int64_t>());
+  if (axes.empty() && node.flag("noop_with_empty_axes", false)) return std::nullopt;
   std::vector<bool> reduced(input.size(), axes.empty());
   for (std::int64_t axis : axes) {
     const std::size_t i = checked_axis(axis, input.size());
     if (reduced[i]) fail("BF1014", "", fmt::format("axis {} is listed twice", axis));
     reduced[i] = true;
   }
-  const bool keep = node.int_attribute("keepdims", 1) != 0;
+  const bool keep = node.flag("keepdims", true);
   Reduction result;
   std::vector<std::int64_t> perm;
   for (std::size_t i = 0; i < input.size(); ++i) {
@@ -101,13 +95,13 @@ Bounded reciprocal(std::int64_t n) {
   return {value, (n & (n - 1)) == 0 ? 0 : value * 0x1p-53};
 }
 
-// `before` and `after` are applied element by element, before and after the sum.
-template <typename Before, typename After>
-void reduce(NodeImport& node, Before before, After after) {
+// `before` and `after` are applied element by element, before and after the sum. `alone` is both of
+// them on a group of one element, which is what is left without any axes.
+template <typename Before, typename After, typename Alone>
+void reduce(NodeImport& node, Before before, After after, Alone alone) {
   const std::optional<Reduction> reduction = find_reduction(node);
-  ValueId x = node.input(0);
-  if (reduction) x = after(add_sums(node, before(x), *reduction));
-  node.emit(x);
+  const ValueId x = node.input(0);
+  node.emit(reduction ? after(add_sums(node, before(x), *reduction)) : alone(x));
 }
 
 ValueId unchanged(ValueId x) {
@@ -117,7 +111,7 @@ ValueId unchanged(ValueId x) {
 }  // namespace
 
 void import_reduce_sum(NodeImport& node) {
-  reduce(node, unchanged, unchanged);
+  reduce(node, unchanged, unchanged, unchanged);
 }
 
 void import_reduce_mean(NodeImport& node) {
@@ -128,8 +122,8 @@ void import_reduce_mean(NodeImport& node) {
 }
 
 void import_reduce_l1(NodeImport& node) {
-  reduce(
-      node, [&](ValueId x) { return add_unary(node, x, {FunctionKind::kAbs}); }, unchanged);
+  const auto absolute = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kAbs}); };
+  reduce(node, absolute, unchanged, absolute);
 }
 
 // A sum of squares is not negative, but its bounds may be: hence the Relu before the root.
@@ -139,26 +133,24 @@ void import_reduce_l2(NodeImport& node) {
       [&](ValueId x) {
         return add_unary(node, x, {FunctionKind::kPower, 2});
       },
-      [&](ValueId x) { return add_unary(node, add_relu(node, x), {FunctionKind::kSqrt}); });
+      [&](ValueId x) { return add_unary(node, add_relu(node, x), {FunctionKind::kSqrt}); },
+      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kAbs}); });
 }
 
 void import_reduce_sum_square(NodeImport& node) {
-  reduce(
-      node,
-      [&](ValueId x) {
-        return add_unary(node, x, {FunctionKind::kPower, 2});
-      },
-      unchanged);
+  const auto square = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kPower, 2}); };
+  reduce(node, square, unchanged, square);
 }
 
 void import_reduce_log_sum(NodeImport& node) {
-  reduce(node, unchanged, [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); });
+  const auto log = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); };
+  reduce(node, unchanged, log, log);
 }
 
 void import_reduce_log_sum_exp(NodeImport& node) {
   reduce(
       node, [&](ValueId x) { return add_unary(node, x, {FunctionKind::kExp}); },
-      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); });
+      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); }, unchanged);
 }
 
 void import_reduce_max(NodeImport& node) {
@@ -185,13 +177,9 @@ void import_reduce_prod(NodeImport& node) {
 // Each element is the sum of those before it along an axis, and itself unless exclusive.
 void import_cum_sum(NodeImport& node) {
   const Shape shape = node.input_shape(0);
-  const IntegerTensor& given = node.integers(1, "axis");
-  if (given.data.size() != 1)
-    fail("BF1014", "",
-         fmt::format("the axis has shape {}, not one number", to_string(given.shape)));
-  const std::size_t axis = checked_axis(given.data[0], shape.size());
-  const bool exclusive = node.int_attribute("exclusive", 0) != 0;
-  const bool reverse = node.int_attribute("reverse", 0) != 0;
+  const std::size_t axis = checked_axis(node.integer(1, "axis"), shape.size());
+  const bool exclusive = node.flag("exclusive", false);
+  const bool reverse = node.flag("reverse", false);
   const std::int64_t stride = row_major_strides(shape)[axis];
   check_work(node, element_count(shape), shape[axis]);
   RowBuilder rows(node);

@@ -56,8 +56,8 @@ Resampling read_resampling(const NodeImport& node) {
                                       {"floor", Nearest::kFloor},
                                       {"ceil", Nearest::kCeil}});
   how.cubic = mpq_class(node.float_attribute("cubic_coeff_a", -0.75));
-  how.exclude_outside = node.int_attribute("exclude_outside", 0) != 0;
-  if (node.int_attribute("antialias", 0) != 0)
+  how.exclude_outside = node.flag("exclude_outside", false);
+  if (node.flag("antialias", false))
     fail("BF1026", "", "antialias is not supported", "export without it");
   return how;
 }
@@ -66,7 +66,11 @@ Resampling read_resampling(const NodeImport& node) {
 std::vector<std::size_t> read_resized_axes(const NodeImport& node, std::size_t rank) {
   std::vector<std::size_t> axes;
   if (const auto given = node.ints_attribute("axes")) {
-    for (std::int64_t axis : *given) axes.push_back(checked_axis(axis, rank));
+    for (std::int64_t axis : *given) {
+      axes.push_back(checked_axis(axis, rank));
+      if (std::count(axes.begin(), axes.end(), axes.back()) > 1)
+        fail("BF1014", "", fmt::format("axis {} is listed twice", axis));
+    }
   } else {
     for (std::size_t d = 0; d < rank; ++d) axes.push_back(d);
   }
@@ -234,7 +238,7 @@ void import_resize(NodeImport& node) {
   std::vector<ResampledAxis> resampled_axes = unchanged_axes(shape);
   const bool old = node.opset() < kFirstResizeWithCoordinates;
   if (!old && is_given(node, 3)) {
-    set_sizes(node, node.integers(3, "sizes").data, axes, resampled_axes);
+    set_sizes(node, node.list(3, "sizes"), axes, resampled_axes);
   } else {
     const std::size_t input = old ? 1 : 2;
     if (!is_given(node, input)) fail("BF1011", "", "neither scales nor sizes are given");

@@ -76,12 +76,12 @@ ValueId add_winner(NodeImport& node, ValueId x, const Rows& rows, bool last_wins
 void import_arg(NodeImport& node, double sign) {
   const Shape shape = node.input_shape(0);
   const std::size_t axis = checked_axis(node.int_attribute("axis", 0), shape.size());
-  const bool last_wins = node.int_attribute("select_last_index", 0) != 0;
+  const bool last_wins = node.flag("select_last_index", false);
   const Rows rows = rows_along(shape, axis);
   check_comparisons(node, rows);
   Shape result = shape;
   result[axis] = 1;
-  if (node.int_attribute("keepdims", 1) == 0)
+  if (!node.flag("keepdims", true))
     result.erase(result.begin() + static_cast<std::ptrdiff_t>(axis));
   node.set_output_type(TensorProto::INT64);
   const ValueId winner = add_winner(node, node.input(0), rows, last_wins, sign);

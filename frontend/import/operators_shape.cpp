@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "frontend/import/builder.h"
@@ -90,18 +92,14 @@ void import_range(NodeImport& node) {
     return;
   }
   std::array<std::int64_t, 3> range{};
-  for (std::size_t i = 0; i < range.size(); ++i) {
-    const IntegerTensor& number = node.integers(i, "range");
-    if (number.data.size() != 1)
-      fail("BF1014", "", fmt::format("input {} has {} elements, not 1", i, number.data.size()));
-    range[i] = number.data[0];
-  }
+  constexpr std::array<std::string_view, 3> kRoles = {"start", "limit", "delta"};
+  for (std::size_t i = 0; i < range.size(); ++i) range[i] = node.integer(i, kRoles[i]);
   if (range[2] == 0) fail("BF1014", "", "delta is 0");
   emit_integer_range(node, range);
 }
 
 void import_constant_of_shape(NodeImport& node) {
-  const std::vector<std::int64_t> shape = node.integers(0, "shape").data;
+  const std::vector<std::int64_t> shape = node.list(0, "shape");
   node.set_output_type(TensorProto::FLOAT);
   Tensor element = Constant{{}, {0}, {}};
   if (node.has_attribute("value")) {
@@ -121,7 +119,7 @@ void import_eye_like(NodeImport& node) {
   const Shape shape = node.input_shape(0);
   if (shape.size() != 2) fail("BF1014", "", fmt::format("{} is no matrix", to_string(shape)));
   const std::int64_t k = node.int_attribute("k", 0);
-  const auto type = static_cast<ElementType>(node.int_attribute("dtype", node.input_type(0)));
+  const auto type = node.type_attribute("dtype", node.input_type(0));
   node.set_output_type(type);
   node.reader().charge(shape, "");
   IntegerTensor eye{shape, {}, type};

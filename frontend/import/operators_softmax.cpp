@@ -35,11 +35,8 @@ Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
   if (opset >= kOneAxis) {
     along[checked_axis(axis, shape.size())] = true;
   } else {
-    const auto rank = static_cast<std::int64_t>(shape.size());
-    if (axis != rank) {
-      const auto first = static_cast<std::ptrdiff_t>(checked_axis(axis, shape.size()));
-      std::fill(along.begin() + first, along.end(), true);
-    }
+    const auto first = static_cast<std::ptrdiff_t>(checked_axis(axis, shape.size()));
+    std::fill(along.begin() + first, along.end(), true);
   }
   return checked_groups(node, along);
 }

@@ -124,10 +124,8 @@ ValueId add_indices(NodeImport& node, ValueId x, const Rows& rows, std::int64_t 
 std::int64_t read_k(NodeImport& node, std::int64_t length) {
   std::int64_t k = node.int_attribute("k", 0);
   if (node.has_input(1)) {
-    const IntegerTensor& given = node.integers(1, "k");
-    if (given.data.size() != 1)
-      fail("BF1014", "", fmt::format("k has {} elements, not 1", given.data.size()));
-    k = given.data[0];
+    (void)node.list(1, "k");
+    k = node.integer(1, "k");
   }
   if (k < 1 || k > length) fail("BF1014", "", fmt::format("k is {} out of {}", k, length));
   return k;
@@ -140,7 +138,8 @@ void import_top_k(NodeImport& node) {
   constexpr std::int64_t kMostSorted = 256;
   const Shape shape = node.input_shape(0);
   const std::size_t axis = checked_axis(node.int_attribute("axis", -1), shape.size());
-  const double sign = node.int_attribute("largest", 1) != 0 ? 1 : -1;
+  (void)node.flag("sorted", true);
+  const double sign = node.flag("largest", true) ? 1 : -1;
   const Rows rows = rows_along(shape, axis);
   const std::int64_t k = read_k(node, rows.length);
   check_comparisons(node, rows);

@@ -27,7 +27,7 @@ void read_old_broadcast(NodeImport& node, std::vector<ValueId>& operands) {
       if (node.has_attribute(name))
         fail("BF1012", "", fmt::format("unknown attribute '{}'", name),
              "it belongs to operator sets before 7");
-  if (node.int_attribute("broadcast", 0) == 0 || !node.has_attribute("axis")) return;
+  if (!node.flag("broadcast", false) || !node.has_attribute("axis")) return;
   Shape shape = node.shape_of(operands[1]);
   const std::size_t rank = node.shape_of(operands[0]).size();
   const std::size_t axis = checked_axis(node.int_attribute("axis", 0), rank);
@@ -113,7 +113,7 @@ void import_div(NodeImport& node) {
 // zero.
 void import_mod(NodeImport& node) {
   const std::vector<ValueId> inputs = read_all(node);
-  const bool fmod = node.int_attribute("fmod", 0) != 0;
+  const bool fmod = node.flag("fmod", false);
   if (!fmod && !is_integer_type(node.input_type(0)))
     fail("BF1012", "", "attribute 'fmod' must be 1 for real numbers");
   const ValueId quotient = add_binary(node, Binary::Kind::kDiv, inputs[0], inputs[1]);

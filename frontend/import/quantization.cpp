@@ -17,7 +17,7 @@ using onnx::TensorProto;
 // Parameters in blocks: of the tensor's shape, but for the axis, which is divided by the block.
 Shape block_shape(const Shape& shape, std::size_t axis, std::int64_t block) {
   Shape result = shape;
-  result[axis] = (result[axis] + block - 1) / block;
+  result[axis] = result[axis] / block + (result[axis] % block != 0 ? 1 : 0);
   return result;
 }
 

@@ -41,9 +41,9 @@ mpq_class input_coordinate(const Resampling& how, const ResampledAxis& axis, std
     case Coordinates::kHalfPixelForNearest:
       return (at + half) / axis.scale;
     case Coordinates::kCropAndResize:
-      if (!(width > 1)) return (axis.roi_begin + axis.roi_end) * number(axis.in - 1) / 2;
+      if (axis.out == 1) return (axis.roi_begin + axis.roi_end) * number(axis.in - 1) / 2;
       return axis.roi_begin * number(axis.in - 1) +
-             at * (axis.roi_end - axis.roi_begin) * number(axis.in - 1) / (width - 1);
+             at * (axis.roi_end - axis.roi_begin) * number(axis.in - 1) / number(axis.out - 1);
   }
   BF_CHECK(false);
   return 0;

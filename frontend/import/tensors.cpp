@@ -188,7 +188,9 @@ const Storage& readable_type(const TensorProto& proto, const std::string& where)
   if (type == nullptr || type->bytes == 0)
     fail("BF1022", where,
          fmt::format("tensors of {} are not supported", element_type_name(proto.data_type())),
-         "export the weights as float or double");
+         proto.data_type() == TensorProto::STRING
+             ? "cut the network before what reads it: --output-tensor NAME"
+             : "export the weights as float or double");
   if (proto.has_segment()) malformed(where, "a tensor in segments is not supported");
   return *type;
 }

@@ -78,6 +78,16 @@ void read_pads(const NodeImport& node, Window& window) {
   }
 }
 
+// ONNX's shape inference refuses them, too.
+void refuse_cuts(const NodeImport& node, const Window& window) {
+  for (std::size_t i = 0; i < 3; ++i)
+    if (window.pad_begin[i] < 0 || window.pad_end[i] < 0)
+      fail("BF1026", "",
+           fmt::format("{} with pads {} and {}: negative ones are not supported", node.op_type(),
+                       window.pad_begin[i], window.pad_end[i]),
+           "cut the image by a Slice or Pad of its own");
+}
+
 // Splits a padding that makes the output ceil(in / stride) long.
 void split_padding(std::int64_t total, AutoPad mode, std::int64_t& begin, std::int64_t& end) {
   total = std::max<std::int64_t>(total, 0);
@@ -110,6 +120,7 @@ Window read_window(const NodeImport& node, const Shape& input, const Shape* kern
   Window window = read_extents(node, input, kernel);
   const AutoPad mode = read_auto_pad(node);
   if (mode == AutoPad::kNone) read_pads(node, window);
+  refuse_cuts(node, window);
   for (std::size_t i = 0; i < 3; ++i) {
     if (mode == AutoPad::kSameUpper || mode == AutoPad::kSameLower) {
       window.out_size[i] = (window.in_size[i] + window.stride[i] - 1) / window.stride[i];
@@ -130,8 +141,17 @@ Window read_transposed_window(const NodeImport& node, const Shape& input, const 
   Window window = read_extents(node, input, &kernel);
   const AutoPad mode = read_auto_pad(node);
   if (mode == AutoPad::kNone) read_pads(node, window);
+  refuse_cuts(node, window);
   std::vector<std::int64_t> extra(window.rank, 0);
   read_each(node, "output_padding", window.rank, 0, 1, extra);
+  for (std::size_t d = 0; d < window.rank; ++d) {
+    const std::size_t i = window.at(d);
+    if (extra[d] > 0 && extra[d] >= std::max(window.stride[i], window.dilation[i]))
+      fail("BF1012", "",
+           fmt::format("attribute 'output_padding' holds {}, which is not below the larger of "
+                       "stride {} and dilation {}",
+                       extra[d], window.stride[i], window.dilation[i]));
+  }
   std::vector<std::int64_t> wanted;
   read_each(node, "output_shape", window.rank, 1, 1, wanted);
   for (std::size_t d = 0; d < window.rank; ++d) {
@@ -143,8 +163,12 @@ Window read_transposed_window(const NodeImport& node, const Shape& input, const 
       window.out_size[i] = wanted.empty() ? window.in_size[i] * window.stride[i] : wanted[d];
       // Here the odd element goes to the end unless the mode is SAME_UPPER.
       const std::int64_t total = full - window.out_size[i];
-      window.pad_begin[i] =
-          std::max<std::int64_t>(mode == AutoPad::kSameUpper ? total / 2 : total - total / 2, 0);
+      if (total < 0)
+        fail("BF1014", "",
+             fmt::format("an output of {} elements, but the windows reach {}", window.out_size[i],
+                         full),
+             "export with pads and output_padding");
+      window.pad_begin[i] = mode == AutoPad::kSameUpper ? total / 2 : total - total / 2;
     } else {
       window.out_size[i] = full - window.pad_begin[i] - window.pad_end[i];
     }

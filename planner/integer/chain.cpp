@@ -111,9 +111,10 @@ std::optional<Range> image(const Function& function, const Range& x) {
   const Monotony monotony = facts.monotony(function);
   const bool falls = monotony == Monotony::kFalls;
   if (!x.is_exact() && monotony != Monotony::kRises && !falls) return std::nullopt;
-  const mpq_class low = evaluate_exact(function, falls ? x.high : x.low);
-  const mpq_class high = evaluate_exact(function, falls ? x.low : x.high);
-  return Range(low - error_of(function, low), high + error_of(function, high));
+  const std::optional<mpq_class> low = find_exact(function, falls ? x.high : x.low);
+  const std::optional<mpq_class> high = find_exact(function, falls ? x.low : x.high);
+  if (!low || !high) return std::nullopt;
+  return Range(*low - error_of(function, *low), *high + error_of(function, *high));
 }
 
 }  // namespace

@@ -611,5 +611,30 @@ TEST(LibraryVerify, the_exact_input_is_said) {
   EXPECT_LE(result->counterexample->exact_input[1].size(), 12U);
 }
 
+// e^x is beyond the exponents of MPFR there, but ln(1 + e^x) is x.
+TEST(LibraryVerify, FunctionsFarOut) {
+  for (const std::string node : {"op_type: \"Softplus\"", "op_type: \"LogSoftmax\""}) {
+    const std::string bytes = test::encode_model(
+        "ir_version: 8 opset_import { version: 13 } graph { name: \"g\" node { input: \"x\" "
+        "output: "
+        "\"y\" " +
+        node +
+        " } input { name: \"x\" type { tensor_type { elem_type: 1 shape { dim { dim_value: 2 } } } "
+        "} "
+        "} output { name: \"y\" } }");
+    const auto model = Model::from_bytes(std::as_bytes(std::span(bytes)), "m");
+    ASSERT_TRUE(model) << model.error().text();
+    std::string property;
+    for (const char* name : {"X_0", "X_1", "Y_0", "Y_1"})
+      property += std::string("(declare-const ") + name + " Real)\n";
+    property += "(assert (>= X_0 7.48e8))(assert (<= X_0 7.48e8))";
+    property += "(assert (>= X_1 -3e9))(assert (<= X_1 -3e9))";
+    property += "(assert (>= Y_0 -1))";  // Y_0 is 7.48e8, or almost 0
+    const auto result = verify_text(*model, property);
+    ASSERT_TRUE(result) << result.error().text();
+    EXPECT_EQ(result->verdict, Verdict::kFalsified) << node;
+  }
+}
+
 }  // namespace
 }  // namespace bf_aot::api

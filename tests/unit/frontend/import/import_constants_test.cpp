@@ -145,7 +145,7 @@ TEST(ImportGzip, whole_damaged_and_hostile) {
   EXPECT_EQ(to_string(import_model_bytes(gz, "m", {}).graph),
             to_string(import_model_bytes(bytes, "m", {}).graph));
   EXPECT_EQ(first_code(gz.substr(0, gz.size() - 3)), "BF1003");
-  EXPECT_EQ(first_code(gz + "x"), "BF1003");
+  EXPECT_EQ(first_code(gz + gz.substr(0, gz.size() - 3)), "BF1003");
   std::string flipped = gz;
   flipped[gz.size() - 6] = static_cast<char>(flipped[gz.size() - 6] ^ 1);
   EXPECT_EQ(first_code(flipped), "BF1003");
@@ -154,6 +154,18 @@ TEST(ImportGzip, whole_damaged_and_hostile) {
   const std::string bomb = packed(std::string(1 << 24, 'a'));
   ASSERT_LT(bomb.size(), limits.file_bytes);
   EXPECT_EQ(first_code(bomb, limits), "BF1002");
+  EXPECT_EQ(first_code(packed(std::string(1 << 19, 'a')) + bomb, limits), "BF1002");
+}
+
+// As zlib's gzread: members are one text, and what is no member behind them is left out.
+TEST(ImportGzip, members_are_joined) {
+  const std::string bytes =
+      model(R"(node { op_type: "Relu" input: "x" output: "y" })" + input("x", {6}));
+  const std::string text = to_string(import_model_bytes(bytes, "m", {}).graph);
+  const std::string two = packed(bytes.substr(0, 9)) + packed("") + packed(bytes.substr(9));
+  EXPECT_EQ(to_string(import_model_bytes(two, "m", {}).graph), text);
+  for (const std::string& tail : {std::string("x"), std::string(512, '\0'), std::string("\x1f")})
+    EXPECT_EQ(to_string(import_model_bytes(packed(bytes) + tail, "m", {}).graph), text);
 }
 
 }  // namespace

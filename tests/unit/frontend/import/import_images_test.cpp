@@ -324,5 +324,25 @@ TEST(ImportResize, crops) {
       .expect({3}, {1.5, 3, 10});
 }
 
+// What is repeated is what negative pads leave.
+TEST(ImportPad, cuts_before_it_wraps) {
+  OperatorCase("Pad", 19)
+      .input({4}, {1, 2, 3, 4})
+      .constant({2}, {2, -1}, 7)
+      .text("mode", "wrap")
+      .expect({5}, {2, 3, 1, 2, 3});
+}
+
+// One element lies in the middle of the region, whose length was rounded down from 1.8.
+TEST(ImportResize, crops_by_the_rounded_length) {
+  OperatorCase("Resize", 13)
+      .input({3}, {1, 2, 4})
+      .constant({2}, {0.25, 0.75})
+      .constant({1}, {0.6})
+      .text("mode", "linear")
+      .text("coordinate_transformation_mode", "tf_crop_and_resize")
+      .expect({1}, {2});
+}
+
 }  // namespace
 }  // namespace bf_aot

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontend/diagnostic.h"
@@ -270,6 +272,69 @@ TEST(ImportOperators, ReductionsOverNothing) {
   const Graph graph = import_body(
       input("x", {2}) + node("ReduceSum", {"x"}, "y", integer("noop_with_empty_axes", 1)));
   EXPECT_EQ(run(graph, {{1, 2}}), (std::vector<double>{1, 2}));
+}
+
+// Without any axes each element is reduced alone: its size, square and logarithm are taken.
+TEST(ImportOperators, ReductionsOverNothingKeepTheirFunctions) {
+  const std::vector<std::pair<std::string, double>> of_minus_3 = {
+      {"ReduceL1", 3},   {"ReduceL2", 3},         {"ReduceSumSquare", 9},
+      {"ReduceSum", -3}, {"ReduceLogSumExp", -3}, {"ReduceMax", -3},
+      {"ReduceMin", -3}, {"ReduceProd", -3},      {"ReduceMean", -3},
+  };
+  const std::string noop = integer("noop_with_empty_axes", 1) + integer("keepdims", 0);
+  for (const auto& [type, right] : of_minus_3) {
+    SCOPED_TRACE(type);
+    const Graph absent = import_body(input("x", {1, 2}) + node(type, {"x"}, "y", noop));
+    const Graph empty = import_body(input("x", {1, 2}) + tensor("a", {0}, "", 7) +
+                                    node(type, {"x", "a"}, "y", noop));
+    for (const Graph* const graph : {&absent, &empty}) {
+      EXPECT_EQ(graph->value(graph->outputs[0]).shape, (Shape{1, 2}));
+      EXPECT_EQ(run(*graph, {{-3, 1}})[0], right);
+    }
+  }
+  const Graph log = import_body(input("x", {1}) + node("ReduceLogSum", {"x"}, "y", noop));
+  EXPECT_EQ(run(log, {{4}})[0], std::log(4.0));
+}
+
+// Selu's constants got more digits in operator set 6.
+TEST(ImportOperators, DefaultsAreThoseOfTheOperatorSet) {
+  const std::string body = input("x", {2}) + node("Selu", {"x"});
+  const std::vector<double> old = run(import_body(body, 5), {{-1, 1}});
+  EXPECT_NEAR(old[0], 1.0507 * 1.6732 * std::expm1(-1.0), 1e-7);
+  EXPECT_NEAR(old[1], 1.0507, 1e-7);
+  const std::vector<double> now = run(import_body(body, 6), {{-1, 1}});
+  EXPECT_NEAR(now[0], 1.05070102214 * 1.67326319218 * std::expm1(-1.0), 1e-9);
+  EXPECT_NEAR(now[1], 1.05070102214, 1e-9);
+}
+
+// Where a model imports ai.onnx twice, attributes of both versions are read.
+TEST(ImportOperators, AttributesOfEachVersionThatIsImported) {
+  const std::string graph =
+      "graph { name: \"g\"\n" + input("x", {1, 2}) +
+      node("ReduceMax", {"x"}, "y", "attribute { name: \"axes\" type: INTS ints: 1 } ") +
+      "output { name: \"y\" } }";
+  const std::string old = "ir_version: 8 opset_import { version: 13 } ";
+  const std::string model = test::encode_model(old + "opset_import { version: 18 } " + graph);
+  EXPECT_EQ(run(import_model_bytes(model, "m", {}).graph, {{1, 2}}), (std::vector<double>{2}));
+  const std::string one = test::encode_model("ir_version: 8 opset_import { version: 18 } " + graph);
+  EXPECT_THROW(import_model_bytes(one, "m", {}), CompileError);
+}
+
+// Before opset 7 a slope of one dimension has a number per channel.
+TEST(ImportOperators, SlopesPerChannel) {
+  const std::string body = input("x", {1, 2, 2}) + tensor("s", {2}, "2, 10");
+  const std::string prelu = node("PRelu", {"x", "s"});
+  const Tensors x = {{-1, -1, -1, 1}};
+  EXPECT_EQ(run(import_body(body + prelu, 6), x), (std::vector<double>{-2, -2, -10, 1}));
+  EXPECT_EQ(run(import_body(body + prelu, 7), x), (std::vector<double>{-2, -10, -2, 1}));
+}
+
+TEST(ImportOperators, SingleNumbersAreSingle) {
+  const std::string x = input("x", {2, 2});
+  EXPECT_EQ(code_of(x + tensor("k", {0}, "", 7) + node("Trilu", {"x", "k"})), "BF1014");
+  EXPECT_EQ(code_of(x + tensor("k", {2}, "0, 1", 7) + node("Trilu", {"x", "k"})), "BF1014");
+  EXPECT_EQ(code_of(x + tensor("k", {0}, "", 7) + node("TopK", {"x", "k"})), "BF1014");
+  EXPECT_EQ(code_of(x + tensor("k", {2}, "0, 1", 7) + node("CumSum", {"x", "k"})), "BF1014");
 }
 
 // A third is no double: the mean's weights say how far they are from it.

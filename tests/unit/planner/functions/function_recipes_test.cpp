@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <set>
 
+#include "frontend/function_bounded.h"
 #include "frontend/function_exact.h"
 #include "frontend/function_facts.h"
 #include "frontend/import/importer.h"
@@ -126,6 +129,37 @@ TEST(FunctionFacts, DoublesAreNearTheExactValues) {
       EXPECT_NEAR(evaluate(f, x), exact, 1e-12 * std::abs(exact) + 1e-300) << x;
     }
   }
+}
+
+// As far as float32 goes, and where e^x leaves the exponents of MPFR on either side. A value that
+// is no number for MPFR has a size that no double has, either.
+TEST(FunctionFacts, ExactValuesFarOut) {
+  const double most = std::numeric_limits<float>::max();
+  for (const Function& f : functions()) {
+    SCOPED_TRACE(to_string(f));
+    for (const double x : {-most, -3e9, -7.48e8, -7.4e8, -1e4, 1e4, 7.4e8, 7.48e8, 3e9, most}) {
+      if (!lies_in(facts_of(f.kind).domain(f), x, x)) continue;
+      const double near = evaluate(f, x);
+      const std::optional<mpq_class> exact = find_exact(f, x);
+      const std::optional<Bounded> bounded = bounded_function(f, {x, 0});
+      if (!std::isfinite(near)) {
+        EXPECT_FALSE(bounded) << x;
+        continue;
+      }
+      ASSERT_TRUE(exact) << x;
+      ASSERT_TRUE(bounded) << x;
+      EXPECT_NEAR(exact->get_d(), near, 1e-6 * std::abs(near) + 1e-300) << x;
+      EXPECT_LE(abs(*exact - mpq_class(bounded->value)), mpq_class(bounded->error)) << x;
+    }
+  }
+}
+
+TEST(FunctionFacts, SoftplusIsTheLargerOfItsArgumentAndZeroAndABit) {
+  const Function softplus{FunctionKind::kSoftplus};
+  EXPECT_EQ(evaluate_exact(softplus, 748000000), 748000000);
+  EXPECT_GT(evaluate_exact(softplus, 600), 600);
+  EXPECT_EQ(evaluate_exact(softplus, -748000000), 0);
+  EXPECT_FALSE(find_exact({FunctionKind::kExp}, 748000000));
 }
 
 TEST(FunctionFacts, OutsideOfTheDomainThereAreNoValues) {

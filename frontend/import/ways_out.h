@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "onnx_schema/onnx.pb.h"
+
+namespace bf_aot {
+
+// What to do about a node whose operator is not supported. `cut`: a tensor that the node reads and
+// another node makes; empty: there is none.
+std::string way_out(const onnx::NodeProto& node, const std::string& cut);
+
+}  // namespace bf_aot
