@@ -163,12 +163,14 @@ Window read_transposed_window(const NodeImport& node, const Shape& input, const 
       window.out_size[i] = wanted.empty() ? window.in_size[i] * window.stride[i] : wanted[d];
       // Here the odd element goes to the end unless the mode is SAME_UPPER.
       const std::int64_t total = full - window.out_size[i];
-      if (total < 0)
+      // A stride more than the windows reach has no input of its own.
+      if (total <= -window.stride[i] || (total < 0 && wanted.empty()))
         fail("BF1014", "",
              fmt::format("an output of {} elements, but the windows reach {}", window.out_size[i],
                          full),
              "export with pads and output_padding");
-      window.pad_begin[i] = mode == AutoPad::kSameUpper ? total / 2 : total - total / 2;
+      window.pad_begin[i] =
+          std::max<std::int64_t>(mode == AutoPad::kSameUpper ? total / 2 : total - total / 2, 0);
     } else {
       window.out_size[i] = full - window.pad_begin[i] - window.pad_end[i];
     }

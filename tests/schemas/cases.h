@@ -13,8 +13,8 @@ namespace bf_aot::test {
 struct SchemaCase {
   std::string name;
   std::string model;  // bytes of an ONNX file
-  // "value": bounds at the point hold `values`; "BF1012", ...: the first diagnostic; empty: not
-  // said.
+  // "value": bounds at the point hold `values` tightly; "inside": they hold them, where a function
+  // jumps; "BF1012", ...: the first diagnostic; empty: not said.
   std::string expected;
   std::vector<double> point;   // elements of all inputs
   std::vector<double> values;  // of all outputs; a NaN says nothing

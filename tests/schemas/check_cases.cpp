@@ -59,16 +59,19 @@ double slack(double right) {
 
 std::string compare(const SchemaCase& given, const Outcome& made) {
   if (given.expected.empty()) return "-";
-  if (made.code != given.expected) return "other";
+  const bool inside = given.expected == "inside";
+  if (made.code != (inside ? "value" : given.expected)) return "other";
   if (made.code != "value") return "right";
   if (made.lower.size() != given.values.size()) return "wrong";
+  double largest = 0;
+  for (const double right : given.values) largest = std::max(largest, std::abs(right));
   bool wide = false;
   for (std::size_t i = 0; i < made.lower.size(); ++i) {
     const double right = given.values[i];
     if (std::isnan(right)) continue;
     if (!(made.lower[i] <= right + slack(right) && made.upper[i] >= right - slack(right)))
       return "wrong";
-    wide = wide || !(made.upper[i] - made.lower[i] <= 2 * slack(right));
+    wide = wide || (!inside && !(made.upper[i] - made.lower[i] <= 2 * slack(largest)));
   }
   return wide ? "wide" : "right";
 }

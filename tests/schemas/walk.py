@@ -350,7 +350,9 @@ def sample(program, path):
             number = seen[each.operator]
             seen[each.operator] += 1
             if number % 7 == 0:
-                kept.append(record(each, "value", known[0]))
+                width = made.bounds[:, 1] - made.bounds[:, 0]
+                tight = np.all(width <= 2e-3 * np.max(np.abs(known[0]), initial=0) + 2e-5)
+                kept.append(record(each, "value" if tight else "inside", known[0]))
         elif made.code not in ("abort", "value") and (kind == "right" or not values):
             key = each.operator, made.code
             seen[key] += 1
