@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "onnx_schema/onnx.pb.h"
+#include "onnx_schema/bf_aot_onnx.pb.h"
 
 namespace bf_aot {
 
