@@ -203,15 +203,13 @@ static_assert([] {
   for (const int lanes : {1, 4, 8, 16})
     for (const bool wide : {false, true})
       for (int rows = 1; rows <= 64; ++rows)
-        for (const int tile : {prebuilt_rows_for(lanes, wide, rows),
-                               prebuilt_rows_within(lanes, wide, rows)}) {
-          KernelVariant each =
-              prebuilt_detail::plain_variant(KernelKind::kBackwardAffine, tile, 1);
+        for (const int tile :
+             {prebuilt_rows_for(lanes, wide, rows), prebuilt_rows_within(lanes, wide, rows)}) {
+          KernelVariant each = prebuilt_detail::plain_variant(KernelKind::kBackwardAffine, tile, 1);
           each.wide = wide;
           if (!is_prebuilt_rows(lanes, wide, tile) || !is_prebuilt_routine_rows(lanes, tile) ||
               !is_prebuilt(lanes, each) ||
-              !is_prebuilt(lanes,
-                           prebuilt_detail::plain_variant(KernelKind::kConcretize, tile, 1)))
+              !is_prebuilt(lanes, prebuilt_detail::plain_variant(KernelKind::kConcretize, tile, 1)))
             return false;
         }
   // Boxes side by side use the routines of rows.

@@ -56,9 +56,7 @@ class PrebuiltCheck {
     const bf::ConvRowTile tile = bf::prebuilt_row_tile(bytes_, rows() / lanes);
     return {tile.columns, tile.pixels, tile.last_columns};
   }
-  int rows() const {
-    return static_cast<int>(std::get<Integer>(call_.constants.at(0)).value);
-  }
+  int rows() const { return static_cast<int>(std::get<Integer>(call_.constants.at(0)).value); }
   bool wide() const { return std::get<Flag>(call_.constants.at(1)).value; }
 
   const int bytes_, lanes_;

@@ -36,8 +36,7 @@ template <typename Places>
 struct Table;
 template <std::size_t... kPlace>
 struct Table<std::index_sequence<kPlace...>> {
-  static constexpr PrebuiltKernel all[] = {
-      {kList.list[kPlace], code_of<kList.list[kPlace]>()}...};
+  static constexpr PrebuiltKernel all[] = {{kList.list[kPlace], code_of<kList.list[kPlace]>()}...};
 };
 using Own = Table<std::make_index_sequence<kList.count>>;
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "aot/engine/prebuilt/prebuilt.h"
 #include "aot/engine/prebuilt/levels.h"
+#include "aot/engine/prebuilt/prebuilt.h"
 #include "bf/contract/tables.h"
 #include "bf/core/live_neurons.h"
 #include "tests/seed.h"
