@@ -142,7 +142,7 @@ class Usage(Case):
                 (("run", TINY, "--metod", "crown"), "--method"),
                 (("run", TINY, "--bx=b.json"), "--box"),
                 (("run", TINY, "--method", "crwn"), "crown"),
-                ((TINY, "-o", "v.cpp", "--target=cortex-m5"), "cortex-m4"),
+                ((TINY, "-o", "v.cpp", "--target=cortex-m44"), "cortex-m4"),
                 (("bench", TINY, "--comapre", "vector"), "--compare")):
             self.assertIn(f"did you mean {meant}?", self.refused(*arguments))
         self.assertNotIn("did you mean", self.refused("run", TINY, "--zzzzzzzz"))
