@@ -66,8 +66,9 @@ TEST(Targets, FloatUnitsAreThoseOfTheCompilers) {
   for (const std::string& name : target_names()) {
     const Target target = find_target(name);
     if (target.gnu_system.empty()) continue;
-    if (const std::string macros = macros_of(target); !macros.empty())
+    if (const std::string macros = macros_of(target); !macros.empty()) {
       EXPECT_EQ(target.float_unit, unit_of(macros)) << name;
+    }
   }
 }
 
