@@ -29,21 +29,12 @@ bool is_terminal(const struct stat& status) {
 
 std::string_view why_refused(const struct stat& status, Sources sources) {
   const bool pipes = sources == Sources::kFilesAndPipes;
-  switch (status.st_mode & S_IFMT) {
-    case S_IFREG:
-      return "";
-    case S_IFDIR:
-      return "no such file: it is a folder";
-    case S_IFIFO:
-      return pipes ? "" : "it is a pipe, no file";
-    case S_IFSOCK:
-      return pipes ? "" : "it is a socket, no file";
-    case S_IFCHR:
-      return pipes && (is_null_device(status) || is_terminal(status)) ? ""
-                                                                      : "it is a device, no file";
-    default:
-      return "it is a device, no file";
-  }
+  if (S_ISREG(status.st_mode)) return "";
+  if (S_ISDIR(status.st_mode)) return "no such file: it is a folder";
+  if (S_ISFIFO(status.st_mode)) return pipes ? "" : "it is a pipe, no file";
+  if (S_ISSOCK(status.st_mode)) return pipes ? "" : "it is a socket, no file";
+  const bool harmless = S_ISCHR(status.st_mode) && (is_null_device(status) || is_terminal(status));
+  return pipes && harmless ? "" : "it is a device, no file";
 }
 
 std::string text_of(int error) {

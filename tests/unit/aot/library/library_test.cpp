@@ -422,7 +422,7 @@ TEST(LibraryVerify, two_at_once) {
 
 // Blocks from so many bytes on are given back to the system at once: none is left for what a test
 // says there is no memory for.
-constexpr int kOwnBlocks = 1 << 16;
+constexpr int kOwnBlocks = 1 << 14;  // less than a workspace of the least vectors
 
 // 8 - 400 - 400 - 2: what is made of it takes a few mebibytes.
 const std::string& wide_model() {

@@ -156,8 +156,10 @@ void expect_prebuilt(const Plan& plan, const calls::Call& call) {
   for (const TemplateArgument& constant : call.constants) {
     if (const auto* const number = std::get_if<Integer>(&constant)) {
       const auto value = static_cast<int>(number->value);
-      EXPECT_TRUE(value == 1 || value == 2 || is_prebuilt_routine_rows(bytes / 4, value)) << value;
-      EXPECT_TRUE(value != 2 || *routine == Routine::kStartRows);
+      const int rows = *routine == Routine::kStartRows ? 2 * value : value;  // pairs
+      EXPECT_TRUE(value == 1 || value == prebuilt_boxes(bytes / 4) ||
+                  is_prebuilt_routine_rows(bytes / 4, rows))
+          << value;
     } else if (const auto* const tile = std::get_if<Tile>(&constant)) {
       bool found = false;
       for (int sums = 1; sums <= 8; sums *= 2) {
