@@ -49,9 +49,10 @@ def decide(arguments, network, prop):
                "--branch", str(arguments.branch)]
     done = subprocess.run(command, capture_output=True, text=True)
     row = {"network": pathlib.Path(network).name, "property": pathlib.Path(prop).name}
-    if not done.stdout.startswith("{"):
+    answer = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+    if "verdict" not in answer:  # errors are an object, too
         return {**row, "verdict": "failed", "error": (done.stderr or "no output").splitlines()[0]}
-    return {**row, **json.loads(done.stdout), **row}
+    return {**row, **answer, **row}
 
 
 def seconds_of(row):
