@@ -76,7 +76,7 @@ def main():
         except json.JSONDecodeError:
             print(instance["property"], process.stderr, file=sys.stderr)
             answer = {"verdict": "refused"}
-        verdict = answer["verdict"]
+        verdict = answer.get("verdict", "refused")  # errors are an object, too
         network = networks[instance["model"]]
         expected = "unsafe" if verdict == "falsified" else instance["expected"]
         row = rows[instance["family"]]

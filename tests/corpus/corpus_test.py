@@ -103,7 +103,7 @@ def check_network(family, model, known_property, environment):
                           "--json", *lowering], environment)
         if not text.startswith("{"):
             yield f"{family} {model.name}: exit code {code}: {text.strip()}"
-        elif json.loads(text)["verdict"] not in ("verified", "unknown", "falsified"):
+        elif json.loads(text).get("verdict") not in ("verified", "unknown", "falsified"):
             yield f"{family} {model.name}: {text.strip()}"
     if family in CHANNELS_LAST:
         _, text = run(["inspect", model, "-m", "ibp"], environment)
