@@ -45,12 +45,13 @@ class ThrowingChecks {
 
 // From now on a failed BF_CHECK outside of ThrowingChecks ends the program with this exit code, at
 // once and without a core dump. With BF_AOT_ABORT in the environment it aborts, for debuggers.
-void exit_on_failed_checks(int code);
+// `print` writes the diagnostic, and flushes what it writes to; by default to standard error.
+void exit_on_failed_checks(int code, void (*print)(const Diagnostic& diagnostic));
 
-// "error BF9000: internal error: WHAT\n  hint: this is a bug of bf-aot ...\n"
-std::string internal_error_text(const std::string& what);
+// BF9000, "internal error: WHAT", with the hint that this is a bug of bf-aot.
+Diagnostic internal_error(const std::string& what);
 
-// Prints that text on standard error and ends the program as a failed BF_CHECK does.
+// Prints that diagnostic and ends the program as a failed BF_CHECK does.
 [[noreturn]] void end_by_internal_error(const std::string& what);
 
 // A broken invariant that no condition says: as BF_CHECK(false), with these words.

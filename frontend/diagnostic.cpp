@@ -19,7 +19,13 @@ std::string join(const std::vector<Diagnostic>& diagnostics) {
 
 thread_local const CheckScope* innermost = nullptr;
 thread_local bool checks_throw = false;
+
+void print_text(const Diagnostic& diagnostic) {
+  std::fputs(to_string(diagnostic).c_str(), stderr);
+}
+
 std::atomic<int> code_of_failed_checks = 0;  // 0: abort
+std::atomic<void (*)(const Diagnostic&)> print_failed_check = print_text;
 
 // "entry bounds, step 2 (relax), ", the outermost scope first.
 std::string scopes() {
@@ -71,18 +77,19 @@ void fail(std::string code, std::string where, std::string message, std::string 
   throw CompileError({{std::move(code), std::move(where), std::move(message), std::move(hint)}});
 }
 
-void exit_on_failed_checks(int code) {
+void exit_on_failed_checks(int code, void (*print)(const Diagnostic& diagnostic)) {
   code_of_failed_checks = code;
+  print_failed_check = print;
 }
 
-std::string internal_error_text(const std::string& what) {
-  return to_string({"BF9000", "", "internal error: " + what,
-                    "this is a bug of bf-aot; please report it with this message, the version, the "
-                    "command line, the model and its property"});
+Diagnostic internal_error(const std::string& what) {
+  return {"BF9000", "", "internal error: " + what,
+          "this is a bug of bf-aot; please report it with this message, the version, the "
+          "command line, the model and its property"};
 }
 
 void end_by_internal_error(const std::string& what) {
-  std::fputs(internal_error_text(what).c_str(), stderr);
+  print_failed_check(internal_error(what));
   if (code_of_failed_checks != 0 && std::getenv("BF_AOT_ABORT") == nullptr)
     std::_Exit(code_of_failed_checks);
   std::abort();

@@ -33,7 +33,9 @@ int search(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   Call call{{argv, argv + argc}, {}};
   call.arguments.front() = "bf-aot-mpi";
-  bf_aot::exit_on_failed_checks(kInternalError);
+  bf_aot::exit_on_failed_checks(kInternalError, [](const bf_aot::Diagnostic& diagnostic) {
+    std::fputs(to_string(diagnostic).c_str(), stderr);
+  });
   try {
     return verify_together(call, company);
   } catch (const bf_aot::CompileError& error) {
@@ -43,7 +45,7 @@ int search(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail_all("error BF3000: not enough memory\n");
   } catch (const std::exception& error) {
-    return fail_all(bf_aot::internal_error_text(error.what()).c_str(), kInternalError);
+    return fail_all(to_string(bf_aot::internal_error(error.what())).c_str(), kInternalError);
   }
 }
 

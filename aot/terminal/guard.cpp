@@ -24,7 +24,13 @@ void explain(const CompileError& error) {
     fmt::print(stderr, "{} explains each code\n", document("reference/diagnostics.md"));
 }
 
-// Of the exception that is being handled.
+// Before an end that flushes nothing.
+void print_at_once(const Diagnostic& diagnostic) {
+  print_errors(std::vector<Diagnostic>{diagnostic});
+  std::fflush(nullptr);
+}
+
+// The text of the exception that is being handled.
 std::string what_was_thrown() {
   try {
     throw;
@@ -45,7 +51,7 @@ std::string what_was_thrown() {
 }  // namespace
 
 int guarded(const std::function<int()>& command) {
-  exit_on_failed_checks(kInternalError);
+  exit_on_failed_checks(kInternalError, print_at_once);
   std::set_terminate(on_terminate);
   try {
     return command();

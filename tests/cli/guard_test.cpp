@@ -2,14 +2,17 @@
 #include "aot/terminal/guard.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <thread>
 
 #include "aot/host/interrupt.h"
+#include "aot/terminal/errors.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
@@ -54,6 +57,21 @@ TEST(Guard, ChecksNameTheirPlace) {
               "pass 'one': check failed: 1 \\+ 1 == 3 \\(tests/cli/guard_test.cpp:[0-9]+\\)");
   EXPECT_EXIT(run([]() -> int { BF_BROKEN("no code for this"); }), ExitedWithCode(kInternalError),
               "check failed: no code for this \\(tests/cli/guard_test.cpp:[0-9]+\\)");
+}
+
+// A text on standard error, and the object on standard output, which follows it here.
+TEST(Guard, PrintsBugsAsJson) {
+  const auto broken = []() -> int {
+    std::fflush(stdout);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    set_json_output(true);
+    BF_CHECK(1 + 1 == 3);
+    return 0;
+  };
+  EXPECT_EXIT(run(broken), ExitedWithCode(kInternalError), kBug);
+  EXPECT_EXIT(
+      run(broken), ExitedWithCode(kInternalError),
+      "\\{\"errors\":\\[\\{\"code\":\"BF9000\",\"place\":\"\",\"message\":\"internal error: ");
 }
 
 TEST(Guard, SeesToOtherThreads) {
