@@ -140,8 +140,6 @@ ModelArguments configured(const ModelArguments& base, const AblationConfig& conf
   add_method_option(app, arguments);
   const nlohmann::json settings = config.settings;
   apply_settings(app, {&settings, fmt::format("configuration '{}'", config.name)});
-  arguments.method_option =
-      nullptr;  // it ends with the command line; configurations name their method
   return arguments;
 }
 

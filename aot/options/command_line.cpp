@@ -39,6 +39,10 @@ Option* Option::capture_default_str() {
   option_->capture_default_str();
   return this;
 }
+Option* Option::sets(bool& given) {
+  option_->each([&given](const std::string&) { given = true; });
+  return this;
+}
 Option* Option::required(bool value) {
   option_->required(value);
   return this;
@@ -211,10 +215,8 @@ void CommandLine::remove_option(Option* option) {
 const std::string& CommandLine::get_name() const {
   return app_->get_name();
 }
-const std::string& CommandLine::get_description() const {
-  static thread_local std::string text;
-  text = app_->get_description();
-  return text;
+std::string CommandLine::get_description() const {
+  return app_->get_description();
 }
 
 std::vector<const Option*> CommandLine::get_options() const {

@@ -34,6 +34,7 @@ class Option {
   Option* group(const std::string& name);
   Option* transform(const ValueRule& rule);
   Option* capture_default_str();
+  Option* sets(bool& given);  // true when a value is read, from the command line or by set()
   Option* required(bool value = true);
   Option* excludes(const std::string& other);
   Option* excludes(Option* other);
@@ -121,7 +122,7 @@ class CommandLine {
   void remove_option(Option* option);
 
   const std::string& get_name() const;
-  const std::string& get_description() const;
+  std::string get_description() const;
   std::vector<const Option*> get_options() const;
   Option* get_option_no_throw(const std::string& name);
   const Option* get_option_no_throw(const std::string& name) const;

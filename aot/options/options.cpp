@@ -22,17 +22,17 @@
 namespace bf_aot::cli {
 
 void add_method_option(CommandLine& app, ModelArguments& arguments) {
-  arguments.method_option =
-      app.add_option(
-             "-m,--method", arguments.method,
-             "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
-             "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
-             "outputs' slopes optimised; forward: intervals and lines in one pass forward, for "
-             "dense "
-             "layers with ReLU; auto: the best mix of the others within the budgets")
-          ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
-          ->capture_default_str()
-          ->group(kMethodGroup);
+  arguments.method_given = false;
+  app.add_option(
+         "-m,--method", arguments.method,
+         "ibp: intervals; crown-ibp: backward bounds of the outputs on interval bounds; "
+         "crown: backward bounds of every unstable neuron; alpha-crown: the same, with the "
+         "outputs' slopes optimised; forward: intervals and lines in one pass forward, for dense "
+         "layers with ReLU; auto: the best mix of the others within the budgets")
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward", "auto"}))
+      ->capture_default_str()
+      ->sets(arguments.method_given)
+      ->group(kMethodGroup);
   add_search_options(app, arguments.search);
 }
 
@@ -271,8 +271,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
     fail("BF3310", "--lowering", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
   options.planner.arithmetic = arithmetic_of(arguments.arithmetic);
-  options.method_is_default =
-      arguments.method_option != nullptr && arguments.method_option->count() == 0;
+  options.method_is_default = !arguments.method_given;
   options.planner.target = find_target(arguments.target);
   options.planner.row_tile = arguments.row_tile;
   options.planner.granularity = arguments.granularity == "step"    ? Granularity::kStep

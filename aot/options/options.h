@@ -29,8 +29,8 @@ struct ModelArguments {
   std::string lowering = "vector";  // commands that run the verifier themselves: kInProcess
   std::string target = "host";
   std::string semantics = "real";
-  const Option* method_option = nullptr;  // of add_method_option()
-  std::string arithmetic = "float";       // where add_arithmetic_option() is not called
+  bool method_given = true;  // false: add_method_option() was called, and the user gave none
+  std::string arithmetic = "float";  // where add_arithmetic_option() is not called
   double libm_ulps = 4;
   bool flush_to_zero = false;
   std::vector<std::string> outputs;  // tensors, instead of the model's own

@@ -23,9 +23,7 @@
 
 namespace bf_aot::engine {
 
-#define BF_DECLARE(name, target) Span<PrebuiltKernel> kernels_##name();
-BF_FOR_EACH_PREBUILT(BF_DECLARE)
-#undef BF_DECLARE
+BF_FOR_EACH_PREBUILT(BF_DECLARE_PREBUILT)
 
 namespace {
 
