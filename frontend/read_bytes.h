@@ -6,9 +6,9 @@
 
 namespace bf_aot {
 
-// What a path may lead to. Both: a file. Pipes that the user names, also `<(...)`, and standard
-// input end when who writes says so; nobody may write to a pipe that lies where files are looked
-// for.
+// The kinds of files that may be read. kFilesAndPipes is for paths that the user names: a pipe,
+// also one of `<(...)`, and standard input end when their writer closes them. kFiles is for paths
+// that the program looks for: a pipe there may have no writer, and would never end.
 enum class Sources : std::uint8_t { kFiles, kFilesAndPipes };
 
 // The path, "/dev/stdin" for "-".

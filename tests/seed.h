@@ -18,7 +18,7 @@ inline int rounds_from_environment() {
   return rounds < 1 ? 1 : static_cast<int>(rounds);
 }
 
-// Of what is compiled, one in so many: BF_SAMPLE, or all.
+// BF_SAMPLE=n: tests compile one verifier in n. By default all.
 inline int sample_from_environment() {
   const char* text = std::getenv("BF_SAMPLE");
   const long sample = text == nullptr ? 1 : std::strtol(text, nullptr, 10);

@@ -57,7 +57,7 @@ struct CertifyRun {
 // Samples by what is known of them.
 struct Tally {
   std::size_t certified = 0, falsified = 0, unknown = 0, wrong = 0;
-  // Of the wrong: another class's output equals the label's, which is the largest, at the sample.
+  // Samples among the wrong ones where another class's output equals the label's, the largest.
   std::size_t ties = 0;
 
   void add(api::Robustness robustness);
@@ -75,7 +75,7 @@ std::vector<Tally> class_tallies(const CertifyRun& run, std::size_t radius);
 // The radius of boxes as a double; 0 where the data have boxes.
 double radius_value(const CertifyRun& run, std::size_t radius);
 
-// What is asked of a radius, where there are thresholds.
+// The threshold of a radius; there must be thresholds.
 const Threshold& threshold_of(const CertifyRun& run, std::size_t radius);
 
 // Whether the radius has the certified accuracy that is asked for.

@@ -206,7 +206,7 @@ Staged write_outputs(const fs::path& folder, const Verifier& verifier, const Out
   return staged;
 }
 
-// What the user has changed there is kept, or refused.
+// Writes the project. Keeps files that the user has changed, or refuses: see plan_rewrite().
 Staged write_project(const fs::path& folder, const Verifier& verifier, const Output& output,
                      const Judge& judge) {
   make_folder(folder);
@@ -233,7 +233,7 @@ Staged write_project(const fs::path& folder, const Verifier& verifier, const Out
   return staged;
 }
 
-// What was asked for: where it is, and what it takes.
+// Prints where the files that were asked for lie, and what the verifier takes.
 void print_summary(const fs::path& folder, const Verifier& verifier, const Staged& staged) {
   const auto row = [](std::string_view what, const std::string& text) {
     fmt::print("{:<10}{}\n", what, text);

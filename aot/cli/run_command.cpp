@@ -32,7 +32,7 @@ namespace {
 constexpr double kTimingSeconds = 0.004;
 // A call that took so long is not made again to measure it.
 constexpr double kOnceSeconds = 0.5;
-// What is predicted to take longer is said to.
+// A longer prediction is printed before the work begins.
 constexpr double kLongSeconds = 10;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::chrono::milliseconds kPause{100};
@@ -67,7 +67,7 @@ struct RunResult {
   std::vector<int> unstable;
   Timing timing;
   double compile_seconds = 0;
-  // Where the bounds are of a cheaper method than was asked for: that one, and why.
+  // The method that was asked for and why it did not answer, where a cheaper one did.
   std::string instead_of, because;
 };
 

@@ -320,8 +320,8 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property&
                  std::string(to_string(semantics_of(arguments.model, property))), outcome);
 }
 
-// What --timeout prints when it ends the program: the same object as at other ends, with what is
-// known so far.
+// The text that --timeout prints when it ends the program: the object of other ends, with the
+// counts that are known so far.
 class TimeoutReport {
  public:
   explicit TimeoutReport(const VerifyArguments& arguments)
@@ -650,7 +650,7 @@ int verify_command(const Call& call) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
   const int late = exit_code(Answer::kTimeout, arguments.wording());
-  // For as long as the program: a deadline may print it while this function is left.
+  // Static, because a deadline may print the text while this function is being left.
   static std::optional<VerifyArguments> kept;
   static std::optional<TimeoutReport> timeout;
   kept.emplace(arguments);

@@ -7,14 +7,14 @@
 
 namespace bf_aot {
 
-// What the verdict on a property takes, at most.
+// An upper bound of what NAME_verify takes.
 struct VerifyWork {
   std::int64_t bounds = 0;      // calls of NAME_spec_bounds
   std::int64_t operations = 0;  // float operations, of all of them and of the conditions
 };
 
-// Of NAME_verify: of each case the box, its centre, and the corners that are tried
-// (bf::choose_point).
+// Counts for each case the bounds of its box, of its centre, and of the corners that
+// bf::choose_point() tries.
 VerifyWork verify_work(const Plan& plan, const Property& property);
 
 }  // namespace bf_aot

@@ -193,7 +193,7 @@ Sample read_sample(const fs::path& path) {
 }
 
 void add_file(Dataset& data, const fs::path& path, const std::string& name) {
-  // Found there, not named by the user.
+  // The file was found in the folder; the user did not name it.
   if (const std::string problem = why_unreadable(path, Sources::kFiles); !problem.empty())
     fail("BF3001", printable(path.string()), "the file cannot be read: " + problem);
   const Sample sample = read_sample(path);

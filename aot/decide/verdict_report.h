@@ -26,7 +26,8 @@ std::string competition_text(const Witness& witness);
 // The tensors of the query, "X Real [1,5]" and then one number a line.
 std::string standard_text(const Property& property, const Witness& witness);
 
-// Of the inputs, and of the outputs, that a terminal shows; all elsewhere and with --verbose.
+// The most inputs, and outputs, of a counterexample that standard output shows: a few on a
+// terminal, all elsewhere and with --verbose.
 std::size_t most_lines();
 
 // A number a line; of more than `most` inputs or outputs the first ones, and how many there are.

@@ -30,8 +30,8 @@ constexpr char kSeconds[] = "compile_seconds";
 constexpr std::uint64_t kMaxLibraryBytes = std::uint64_t{1} << 34;
 constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 
-// In the library, before its key: what was built of other sources is not taken for it, however it
-// came to lie there.
+// This text and the key stand in the library, so that no library of other sources is taken for it,
+// however it came to lie there.
 constexpr std::string_view kKeyMark = "bf-aot built this from ";
 constexpr char kKeySymbol[] = "bf_cache_key";
 
@@ -63,7 +63,7 @@ std::string content_key(const std::vector<EmittedFile>& files, const Toolchain& 
   return sha256(text);
 }
 
-// What the digest's file holds when the library is as it was made.
+// The content of the digest's file, while the library is as it was made.
 std::string digest_line(std::string_view library) {
   return fmt::format("{}  {}\n", sha256(library), kLibrary);
 }

@@ -182,7 +182,7 @@ struct Verifier::State {
     return static_cast<std::size_t>(of_spec ? plan.spec_rows : plan.output_count);
   }
 
-  // Of one box.
+  // Predicted seconds for one box.
   double seconds(bool of_spec) const {
     const bool together = engine.plan().batch.side_by_side > 1;
     const EntryKind batch = of_spec ? EntryKind::kSpecBoundsBatch : EntryKind::kBoundsBatch;
@@ -206,7 +206,7 @@ struct Verifier::State {
 
   // Boxes from `first` on, at most a batch; writes what ended.
   void bound_group(bool of_spec, const Boxes& boxes, std::size_t first, std::size_t count,
-                   Bounds& bounds, const Workspace& workspace, engine::Watch& watch) const {
+                   Bounds& bounds, const Workspace& workspace, engine::Watch* watch) const {
     const auto inputs = static_cast<std::size_t>(engine.plan().input_count);
     Signature signature;
     signature.spec = of_spec;
@@ -222,7 +222,7 @@ struct Verifier::State {
     arguments.statuses = statuses.data();
     arguments.workspace = workspace.get();
     arguments.workspace_bytes = pool.bytes();
-    arguments.watch = &watch;
+    arguments.watch = watch;
     check_status(engine.call(signature, arguments));
     const auto at = static_cast<std::ptrdiff_t>(first * bounds.rows);
     std::ranges::copy(lower, bounds.lower.begin() + at);
@@ -233,6 +233,8 @@ struct Verifier::State {
   // Writes the bounds of all boxes, or until `end` of those that were bounded.
   void bound_all(bool of_spec, const Boxes& boxes, const Call& call, Clock::time_point end,
                  Bounds& bounds) const {
+    // Asking costs some 50 ns for each task and tile, of calls that take microseconds.
+    const bool watched = call.watch || call.stop.stop_possible() || end != Clock::time_point::max();
     // Each thread takes the next group of boxes until none is left, or one has failed.
     const auto size = static_cast<std::size_t>(engine.plan().config.batch);
     const std::size_t groups = (bounds.boxes + size - 1) / size;
@@ -265,7 +267,7 @@ struct Verifier::State {
             const std::size_t first = group * size;
             here = std::min(size, bounds.boxes - first);
             if (Clock::now() >= end) break;
-            bound_group(of_spec, boxes, first, here, bounds, workspace, watch);
+            bound_group(of_spec, boxes, first, here, bounds, workspace, watched ? &watch : nullptr);
             done += here;
             if (watching) tell_done(call, told = done, bounds.boxes);
             if (call.stop.stop_requested() && next < groups) throw engine::Stopped();

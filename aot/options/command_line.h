@@ -59,7 +59,7 @@ class Option {
   std::string get_description() const;
   std::string get_default_str() const;
 
-  // Of a parsed command line: how often it was given, and with which values.
+  // How often the parsed command line has it, and with which values.
   std::size_t count() const;
   std::vector<std::string> results() const;
 
@@ -71,12 +71,12 @@ class Option {
   CLI::Option* option_;
 };
 
-// What is wrong with a command line, as one line of text.
+// A command line that is wrong; the text says in one line why.
 struct UsageError {
   std::string text;
 };
 
-// What a help text says besides its options.
+// The parts of a help text other than its options.
 struct HelpText {
   std::string examples;  // command lines, each with its indented remarks
   std::string notes;     // paragraphs, separated by empty lines; they are wrapped
@@ -130,7 +130,7 @@ class CommandLine {
 
   const HelpText& help_text() const { return help_text_; }
   void set_help_text(HelpText text) { help_text_ = std::move(text); }
-  // What --help prints; `all`: what --help-all prints.
+  // Makes the text of --help, or of --help-all where `all`.
   void set_help_printer(std::function<std::string(bool all)> printer);
 
   // The exit code where --help, --version and the like have printed their text. Throws: UsageError.

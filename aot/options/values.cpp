@@ -41,7 +41,7 @@ bool at_least(const std::string& digits, std::uint64_t number) {
   return mpz_class(digits) >= mpz_class(std::to_string(number));
 }
 
-// Of "k", "kb", "ki" and "kib": 10. Nothing for what is no unit.
+// The power of two of a unit: 10 for "k", "kb", "ki" and "kib". Nothing for another text.
 std::optional<mp_bitcnt_t> shift_of_unit(std::string_view unit) {
   constexpr std::string_view kPrefixes = "kmgtpe";
   if (unit.starts_with(' ')) unit.remove_prefix(1);

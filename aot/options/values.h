@@ -17,7 +17,7 @@ namespace bf_aot::cli {
 // The name among `names` that is meant; empty: none.
 std::string name_among(std::string_view text, const std::vector<std::string>& names);
 
-// What follows is for Option::transform().
+// Rules for Option::transform().
 
 // One of these names, which the help text tells.
 ValueRule one_of(std::vector<std::string> names);

@@ -55,7 +55,7 @@ std::string loop_table(const nlohmann::ordered_json& entry) {
   return text;
 }
 
-// As the manifest has it.
+// The manifest's `work` as tables.
 std::string tables(const Plan& plan) {
   std::string text;
   for (const auto& entry : work_json(plan, nullptr))

@@ -9,7 +9,7 @@ namespace bf_aot::cli {
 // The file of a project that lists what bf-aot wrote there, with digests, as `sha256sum` does.
 inline constexpr char kWrittenList[] = ".bf-aot.sha256";
 
-// What becomes of a project's folder when files are written into it again.
+// The files of a project's folder that are written, kept and removed when it is written again.
 struct Rewrite {
   std::vector<std::string> written;  // to be published
   std::vector<std::string> kept;     // changed by the user: they stay as they are

@@ -24,7 +24,7 @@ void explain(const CompileError& error) {
     fmt::print(stderr, "{} explains each code\n", document("reference/diagnostics.md"));
 }
 
-// Before an end that flushes nothing.
+// Prints and flushes, because the program ends without doing so.
 void print_at_once(const Diagnostic& diagnostic) {
   print_errors(std::vector<Diagnostic>{diagnostic});
   std::fflush(nullptr);

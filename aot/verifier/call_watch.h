@@ -8,7 +8,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-// What a call may take: how long it is predicted to, what takes less, and how it is ended.
+// The predicted time of a call, cheaper methods, and a watch that ends calls.
 
 namespace bf_aot::cli {
 

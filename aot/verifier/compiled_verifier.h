@@ -16,7 +16,7 @@ class CompiledVerifier final : public HostVerifier {
  public:
   // Throws: BF3305 when the library cannot be loaded or is not the plan's.
   CompiledVerifier(const std::filesystem::path& library, const Plan& plan);
-  // Of a library that is open; its path is for messages.
+  // Takes a library that is open. Its path is for messages.
   CompiledVerifier(OpenLibrary opened, const std::filesystem::path& library, const Plan& plan);
 
   std::unique_ptr<const HostVerifier> twin() const override;

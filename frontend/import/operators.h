@@ -11,7 +11,7 @@ namespace bf_aot {
 inline constexpr std::int64_t kOldestOpset = 1;
 inline constexpr std::int64_t kNewestOpset = 26;
 
-// Of operators that take any number of inputs.
+// The most inputs of operators that take any number of them.
 inline constexpr int kVariadic = 1 << 16;
 
 // One supported ONNX operator of domain ai.onnx.

@@ -89,8 +89,8 @@ std::int64_t source_index(PadMode mode, std::int64_t i, std::int64_t size) {
   return period < size ? period : 2 * (size - 1) - period;
 }
 
-// For each element of the output the input's; -1: filled. Negative pads cut first: what is repeated
-// is what they leave.
+// The place in the input of each element of the output; -1: the element is filled. Negative pads
+// cut first, and the other modes repeat the part that they leave.
 std::vector<std::int64_t> pad_source(PadMode mode, const Pads& pads, const Shape& input,
                                      const Shape& output) {
   const std::vector<std::int64_t> strides = row_major_strides(input);

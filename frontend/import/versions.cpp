@@ -4,8 +4,9 @@
 
 #include <string>
 
-// What ONNX's schemas say of attributes and inputs that came or went with an operator set. What
-// every operator set knows has no row. tests/schemas/walk.py compares with the schemas.
+// A row for each attribute or number of inputs that came or went with an operator set, as ONNX's
+// schemas have it. Attributes that every operator set knows have no row. tests/schemas/walk.py
+// compares with the schemas.
 
 namespace bf_aot {
 namespace {

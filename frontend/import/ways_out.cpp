@@ -23,7 +23,7 @@ constexpr std::string_view kParts = "export with a decomposition into simpler op
 constexpr std::string_view kScores =
     "its result is no tensor of numbers; bound the scores before it";
 
-// Of domain ai.onnx.
+// Operators of domain ai.onnx.
 constexpr std::array kStandard = {
     WayOut{"LSTM", kUnroll},
     WayOut{"GRU", kUnroll},
@@ -42,7 +42,7 @@ constexpr std::array kStandard = {
     WayOut{"NonMaxSuppression", "bound the boxes and scores before it"},
 };
 
-// Of domain ai.onnx.ml.
+// Operators of domain ai.onnx.ml.
 constexpr std::array kMachineLearning = {
     WayOut{"ZipMap", kScores},
     WayOut{"LabelEncoder", kScores},

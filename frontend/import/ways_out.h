@@ -6,7 +6,7 @@
 
 namespace bf_aot {
 
-// What to do about a node whose operator is not supported. `cut`: a tensor that the node reads and
+// Advice about a node whose operator is not supported. `cut`: a tensor that the node reads and
 // another node makes; empty: there is none.
 std::string way_out(const onnx::NodeProto& node, const std::string& cut);
 

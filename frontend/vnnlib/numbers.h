@@ -54,7 +54,7 @@ std::strong_ordering compare(const Number& a, const Number& b);
 // characters; else a fraction in lowest terms, "1/3".
 std::string exact_text(const mpq_class& value);
 
-// What exact_text() wrote, of any length. Nothing for another text.
+// Reads a text of exact_text(), of any length. Nothing for another text.
 std::optional<mpq_class> read_exact_text(std::string_view text);
 
 // The decimal of fewest places between two numbers, neither of which it is; one of them where they

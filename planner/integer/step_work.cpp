@@ -18,7 +18,7 @@ std::int64_t halving(std::int64_t keys) {
   return 4 * static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(keys)));
 }
 
-// Of one sum that becomes a code.
+// Operations that round one sum to a code.
 std::int64_t rounding(Rounding rounding, std::int64_t steps) {
   switch (rounding) {
     case Rounding::kFloor:
@@ -60,7 +60,7 @@ struct Operations {
     const ConvGeometry& g = step.geometry;
     const std::int64_t window = g.in_group() * g.taps();
     const std::int64_t places = g.batch * g.out_size[0] * g.out_size[1] * g.out_size[2];
-    // Of each code that is copied, where it lies and whether that is inside.
+    // Six operations find where a code lies, and whether that is inside the image.
     const std::int64_t copied = window * (6 + 2 * kBounds);
     const std::int64_t channel = kTerm * window + kBounds * rounding(step.codes);
     return places * (g.groups * copied + g.out_channels * channel);
@@ -108,7 +108,7 @@ struct Calls {
     return step.tables.empty() ? StepCalls{"bf::integer::gather", kBounds}
                                : StepCalls{"bf::integer::look_up", 1};
   }
-  // Of each part one or the other; they are few.
+  // Each part calls one of the two.
   StepCalls operator()(const GridParts& step) const {
     std::int64_t count = 0;
     for (const GridPart& part : step.parts) count += part.copies ? kBounds : 1;

@@ -165,7 +165,7 @@ constexpr bool is_prebuilt(int lanes, const KernelVariant& variant) {
 
 // ---- routines that are templates over rows or boxes
 
-// Of tiles of either sum.
+// Rows of tiles, whether their sums are floats or doubles.
 constexpr bool is_prebuilt_routine_rows(int lanes, int rows) {
   return is_prebuilt_rows(lanes, false, rows) || is_prebuilt_rows(lanes, true, rows);
 }

@@ -1,4 +1,4 @@
-// What a command throws, and what it breaks, as an exit code and a text.
+// The exit code and the text of each way in which a command can fail.
 #include "aot/terminal/guard.h"
 
 #include <gtest/gtest.h>

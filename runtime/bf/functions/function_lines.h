@@ -184,7 +184,8 @@ static inline FunctionPeak peak_over(const FunctionView& f, const FunctionEnds& 
     if (is_concave(run, side)) {
       double p = search.known;
       FunctionPoint at = search.known_point;
-      // That the table has cells is a constant: compilers see that none is read where it has none.
+      // f.cells is a constant in generated code: with it, compilers see that a table without cells
+      // is not read.
       if (r != search.known_run && f.cells > 0 && run.cells > 0) {
         const int first = r == ends.first ? ends.at_low.cell : run.cell;
         const int last = r == ends.last ? ends.at_high.cell : run.cell + run.cells - 1;

@@ -110,7 +110,7 @@ TEST(Npy, ReadsFortransOrder) {
   EXPECT_EQ(values_of(npy(header("<f4", "True", "()"), raw({7.0F}))), (std::vector<double>{7}));
 }
 
-// What two readers could understand in two ways.
+// Files that two readers could understand in two ways.
 TEST(Npy, RefusesHeadersThatAreNoneOfNumPy) {
   const std::string data = raw({1.0F, 2.0F});
   const auto refused = [&](const std::string& head) { return code_of(npy(head, data)); };

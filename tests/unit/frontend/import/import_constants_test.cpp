@@ -157,7 +157,7 @@ TEST(ImportGzip, whole_damaged_and_hostile) {
   EXPECT_EQ(first_code(packed(std::string(1 << 19, 'a')) + bomb, limits), "BF1002");
 }
 
-// As zlib's gzread: members are one text, and what is no member behind them is left out.
+// Members are one text, and bytes behind them that are no member are left out, as by zlib's gzread.
 TEST(ImportGzip, members_are_joined) {
   const std::string bytes =
       model(R"(node { op_type: "Relu" input: "x" output: "y" })" + input("x", {6}));

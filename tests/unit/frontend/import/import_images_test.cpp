@@ -324,7 +324,7 @@ TEST(ImportResize, crops) {
       .expect({3}, {1.5, 3, 10});
 }
 
-// What is repeated is what negative pads leave.
+// The modes repeat the part that negative pads leave.
 TEST(ImportPad, cuts_before_it_wraps) {
   OperatorCase("Pad", 19)
       .input({4}, {1, 2, 3, 4})
