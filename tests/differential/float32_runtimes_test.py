@@ -14,21 +14,13 @@ import subprocess
 import sys
 import tempfile
 
-SKIPPED = 77
-PYTHON = os.environ.get("BF_RUNTIMES_PYTHON")
-if PYTHON and os.path.realpath(sys.prefix) != os.path.realpath(os.path.dirname(os.path.dirname(PYTHON))):
-    os.environ.pop("BF_RUNTIMES_PYTHON")
-    os.execv(PYTHON, [PYTHON, "-B", *sys.argv])
-
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime
-    from onnx.reference import ReferenceEvaluator
-    from onnx.reference.op_run import OpRun
-except ImportError as error:
-    print(f"skipped: needs the Python package {error.name}")
-    sys.exit(SKIPPED)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import runtimes  # noqa: E402,F401  (another Python, if it must be)
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+from onnx.reference.op_run import OpRun  # noqa: E402
 
 BF_AOT, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 POINTS = int(sys.argv[3]) if len(sys.argv) > 3 else 10
