@@ -13,10 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// bf::kAllCorners of runtime/bf/search/verdict.h: so many free inputs, and all corners are tried;
-// of more two are.
-constexpr std::int64_t kAllCorners = 4;
-
 Json calls_json(const calls::Work& work) {
   Json list = Json::array();
   for (const calls::CallCount& call : work.calls)
@@ -70,7 +66,7 @@ std::int64_t most_integer_operations(const Plan& plan) {
 VerifyWork verify_work(const Plan& plan, const Property& property) {
   const Entry& entry = *plan.find_entry(EntryKind::kSpecBounds);
   const std::int64_t once = most_operations(plan, entry, calls::work_of(plan, entry));
-  const std::int64_t free = std::min<std::int64_t>(plan.input_count, kAllCorners);
+  const std::int64_t free = std::min<std::int64_t>(plan.input_count, kTriedCorners);
   const std::int64_t points = 1 + (std::int64_t{1} << free);
   std::int64_t terms = 0;
   for (const PropertyCase& one : property.cases)

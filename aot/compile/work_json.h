@@ -14,6 +14,10 @@
 
 namespace bf_aot {
 
+// bf::kAllCorners, which a test compares: NAME_verify tries all corners of a box with so many free
+// inputs, of one with more inputs two.
+inline constexpr std::int64_t kTriedCorners = 4;
+
 // "work" of the manifest: of each entry, and of NAME_verify where there is a property, the
 // operations, the calls and the turns of loops of a call, at most.
 nlohmann::ordered_json work_json(const Plan& plan, const Property* property);

@@ -12,8 +12,10 @@
 #include <random>
 
 #include "aot/compile/compile.h"
+#include "aot/compile/work_json.h"
 #include "aot/host/files.h"
 #include "aot/host/library.h"
+#include "bf/search/verdict.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/import/importer.h"
 #include "frontend/vnnlib/vnnlib.h"
@@ -28,6 +30,8 @@ namespace {
 
 constexpr char kModel[] = BF_SOURCE_DIR "/models/tiny.onnx";
 constexpr int kInputs = 2;
+
+static_assert(kTriedCorners == bf::kAllCorners, "the work bound of NAME_verify counts them");
 
 struct Way {
   Method method;
