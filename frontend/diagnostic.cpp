@@ -89,7 +89,7 @@ Diagnostic internal_error(const std::string& what) {
 }
 
 void end_by_internal_error(const std::string& what) {
-  print_failed_check(internal_error(what));
+  print_failed_check.load()(internal_error(what));
   if (code_of_failed_checks != 0 && std::getenv("BF_AOT_ABORT") == nullptr)
     std::_Exit(code_of_failed_checks);
   std::abort();
