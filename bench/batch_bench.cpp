@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "aot/json/json_io.h"
+#include "aot/input/json_io.h"
 #include "bench/loaded_verifier.h"
 #include "bench/measure.h"
 #include "bench/networks.h"

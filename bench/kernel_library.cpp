@@ -7,8 +7,8 @@
 #include <fstream>
 #include <random>
 
-#include "aot/host/cache.h"
-#include "aot/host/library.h"
+#include "aot/build/cache.h"
+#include "aot/build/library.h"
 #include "frontend/graph.h"
 #include "frontend/sha256.h"
 #include "planner/planner.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "aot/tune/kernel_library.h"
+#include "aot/apps/tune/kernel_library.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::bench {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "aot/compile/compile.h"
-#include "aot/host/cache.h"
+#include "aot/build/cache.h"
+#include "aot/build/compile.h"
 #include "planner/planner.h"
 
 namespace bf_aot::bench {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "aot/host/process.h"
+#include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::bench {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "aot/kernels/kernels.h"
+#include "aot/emit/kernels/kernels.h"
 
 namespace bf_aot::bench {
 namespace {

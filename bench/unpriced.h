@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "aot/loop/print/print.h"
+#include "aot/emit/loop/print/print.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::bench {

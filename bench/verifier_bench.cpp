@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "aot/compile/compile.h"
-#include "aot/host/cache.h"
-#include "aot/json/json_io.h"
-#include "aot/verifier/compiled_verifier.h"
+#include "aot/build/cache.h"
+#include "aot/build/compile.h"
+#include "aot/engine/verifier/compiled_verifier.h"
+#include "aot/input/json_io.h"
 #include "bench/eigen_baseline.h"
 #include "bench/measure.h"
 #include "bench/networks.h"

@@ -1,13 +1,13 @@
 // compile() and compile_to_files().
 #include <algorithm>
 
-#include "aot/compile/dispatch.h"
-#include "aot/host/files.h"
-#include "aot/host/footprint.h"
-#include "aot/host/library.h"
-#include "aot/interface/emit_verify.h"
+#include "aot/build/dispatch.h"
+#include "aot/build/footprint.h"
+#include "aot/build/library.h"
+#include "aot/build/single_file.h"
+#include "aot/emit/interface/emit_verify.h"
 #include "aot/library/state.h"
-#include "aot/project/single_file.h"
+#include "aot/system/files.h"
 #include "frontend/vnnlib/vnnlib.h"
 
 namespace bf_aot::api {

@@ -1,9 +1,9 @@
-#include "aot/report/report.h"
+#include "aot/artifacts/report/report.h"
 
 #include <cmath>
 
+#include "aot/artifacts/report/samples.h"
 #include "aot/library/state.h"
-#include "aot/report/samples.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::api {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "aot/compile/compile.h"
-#include "aot/decide/sample.h"
+#include "aot/build/compile.h"
+#include "aot/decide/property/sample.h"
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"

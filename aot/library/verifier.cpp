@@ -9,11 +9,11 @@
 #include <system_error>
 #include <thread>
 
-#include "aot/data/balls.h"
-#include "aot/data/directed.h"
-#include "aot/engine/engine.h"
+#include "aot/engine/run/engine.h"
+#include "aot/engine/verifier/call_watch.h"
+#include "aot/input/balls.h"
+#include "aot/input/directed.h"
 #include "aot/library/state.h"
-#include "aot/verifier/call_watch.h"
 
 namespace bf_aot::api {
 

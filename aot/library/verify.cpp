@@ -2,10 +2,10 @@
 #include <cmath>
 #include <thread>
 
-#include "aot/decide/decision.h"
-#include "aot/host/progress.h"
+#include "aot/decide/property/decision.h"
+#include "aot/engine/verifier/engine_verifier.h"
 #include "aot/library/state.h"
-#include "aot/verifier/engine_verifier.h"
+#include "aot/system/progress.h"
 #include "frontend/vnnlib/numbers.h"
 #include "frontend/vnnlib/vnnlib.h"
 

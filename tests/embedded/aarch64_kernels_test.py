@@ -39,7 +39,7 @@ def main():
             jobs.append((source, folder / f"{name}_{source.stem}.o",
                          ["-O2", "-fno-exceptions", "-fno-rtti", "-fno-math-errno", f"-ffp-contract={fused}",
                           f"-Dbf=bf_{name}", f"-DBF_PREBUILT={name}"]))
-    for source in (SOURCE / "tests/unit/aot/engine/prebuilt_kernels_test.cpp", GTEST / "src/gtest-all.cc",
+    for source in (SOURCE / "tests/unit/aot/engine/prebuilt/prebuilt_kernels_test.cpp", GTEST / "src/gtest-all.cc",
                    GTEST / "src/gtest_main.cc"):
         jobs.append((source, folder / f"{source.stem}.o", ["-O1", "-ffp-contract=off"]))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "aot/data/array.h"
+#include "aot/input/array.h"
 #include "frontend/diagnostic.h"
 #include "frontend/evaluate.h"
 #include "frontend/import/importer.h"

@@ -1,10 +1,10 @@
 #include <cmath>
 #include <string>
 
-#include "aot/json/json_io.h"
-#include "aot/options/command_line.h"
-#include "aot/options/config_file.h"
-#include "aot/parts/tree_file.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/config_file.h"
+#include "aot/decide/parts/tree_file.h"
+#include "aot/input/json_io.h"
 #include "frontend/diagnostic.h"
 #include "tests/fuzz/fuzz_json.h"
 #include "tests/support/model_text.h"

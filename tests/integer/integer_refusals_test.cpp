@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "aot/compile/choose_arithmetic.h"
+#include "aot/build/choose_arithmetic.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "tests/integer/quantised_model.h"

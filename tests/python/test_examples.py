@@ -1,4 +1,4 @@
-"""The programs of aot/python/examples."""
+"""The programs of aot/library/python/examples."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 from conftest import MODELS, SOURCE
 
-FOLDER = SOURCE / "aot/python/examples"
+FOLDER = SOURCE / "aot/library/python/examples"
 
 
 def run(name, *arguments):

@@ -9,10 +9,10 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "aot/constants/weights.h"
-#include "aot/host/library.h"
-#include "aot/host/process.h"
-#include "aot/interface/emit_verify.h"
+#include "aot/build/library.h"
+#include "aot/emit/constants/weights.h"
+#include "aot/emit/interface/emit_verify.h"
+#include "aot/system/process.h"
 #include "planner/tuning/schedule_space.h"
 #include "tests/soundness/random_net.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "aot/interface/emit.h"
+#include "aot/emit/interface/emit.h"
 #include "frontend/property.h"
 #include "planner/planner.h"
 #include "runtime/bf.h"

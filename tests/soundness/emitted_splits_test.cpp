@@ -11,8 +11,8 @@
 #include <limits>
 #include <memory>
 
-#include "aot/engine/engine.h"
-#include "aot/engine/split_tables.h"
+#include "aot/engine/run/engine.h"
+#include "aot/engine/run/split_tables.h"
 #include "bf/search/neuron_splits.h"
 #include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"

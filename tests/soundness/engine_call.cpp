@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "aot/engine/find_prebuilt.h"
-#include "aot/host/library.h"
-#include "aot/verifier/exported_pointer.h"
+#include "aot/build/library.h"
+#include "aot/engine/run/find_prebuilt.h"
+#include "aot/engine/verifier/exported_pointer.h"
 
 namespace bf_aot::soundness {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/engine/engine.h"
+#include "aot/engine/run/engine.h"
 #include "tests/soundness/batch.h"
 
 // Functions of verifiers by their signatures, called on boxes with guarded memory: the engine's and

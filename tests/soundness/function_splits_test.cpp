@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "aot/neurons/tighten.h"
+#include "aot/decide/neurons/tighten.h"
 #include "frontend/evaluate.h"
 #include "frontend/evaluate_exact.h"
 #include "tests/soundness/engine_call.h"

@@ -10,9 +10,9 @@
 #include <map>
 #include <set>
 
-#include "aot/host/library.h"
-#include "aot/host/process.h"
-#include "aot/jit/jit_source.h"
+#include "aot/build/library.h"
+#include "aot/engine/jit/jit_source.h"
+#include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/program.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "aot/host/library.h"
+#include "aot/build/library.h"
 #include "tests/seed.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"

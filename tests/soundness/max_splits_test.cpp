@@ -13,9 +13,9 @@
 #include <optional>
 #include <utility>
 
-#include "aot/decide/neurons.h"
-#include "aot/neurons/splitter.h"
-#include "aot/neurons/tighten.h"
+#include "aot/decide/neurons/splitter.h"
+#include "aot/decide/neurons/tighten.h"
+#include "aot/decide/property/neurons.h"
 #include "frontend/evaluate_exact.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/soundness/engine_call.h"

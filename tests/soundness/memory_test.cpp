@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/engine/find_prebuilt.h"
+#include "aot/engine/run/find_prebuilt.h"
 #include "frontend/check_scope.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"

@@ -11,11 +11,11 @@
 #include <memory>
 #include <ostream>
 
-#include "aot/decide/sample.h"
-#include "aot/host/library.h"
-#include "aot/host/process.h"
-#include "aot/measure/check.h"
-#include "aot/verifier/compiled_verifier.h"
+#include "aot/apps/measure/check.h"
+#include "aot/build/library.h"
+#include "aot/decide/property/sample.h"
+#include "aot/engine/verifier/compiled_verifier.h"
+#include "aot/system/process.h"
 #include "planner/reference/executor.h"
 #include "tests/paths.h"
 #include "tests/soundness/batch.h"

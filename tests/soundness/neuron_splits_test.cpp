@@ -10,8 +10,8 @@
 #include <memory>
 #include <optional>
 
-#include "aot/neurons/splitter.h"
-#include "aot/verifier/engine_verifier.h"
+#include "aot/decide/neurons/splitter.h"
+#include "aot/engine/verifier/engine_verifier.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "aot/constants/weights.h"
-#include "aot/host/library.h"
-#include "aot/host/process.h"
-#include "aot/interface/emit.h"
+#include "aot/build/library.h"
+#include "aot/emit/constants/weights.h"
+#include "aot/emit/interface/emit.h"
+#include "aot/system/process.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/random_net.h"
 

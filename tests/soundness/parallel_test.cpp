@@ -12,8 +12,8 @@
 #include <memory>
 #include <ostream>
 
-#include "aot/host/library.h"
-#include "aot/json/json_io.h"
+#include "aot/build/library.h"
+#include "aot/input/json_io.h"
 #include "frontend/diagnostic.h"
 #include "frontend/import/importer.h"
 #include "frontend/passes/pipeline.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "aot/verifier/engine_verifier.h"
+#include "aot/engine/verifier/engine_verifier.h"
 
 namespace bf_aot::soundness {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "aot/neurons/lanes.h"
+#include "aot/decide/neurons/lanes.h"
 #include "planner/plan/plan.h"
 #include "tests/soundness/random_net.h"
 

@@ -13,7 +13,7 @@
 #include <regex>
 #include <string>
 
-#include "aot/interface/emit.h"
+#include "aot/emit/interface/emit.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_random_graph.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "aot/engine/find_prebuilt.h"
-#include "aot/host/library.h"
+#include "aot/build/library.h"
+#include "aot/engine/run/find_prebuilt.h"
 
 namespace bf_aot::soundness {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/engine/engine.h"
+#include "aot/engine/run/engine.h"
 #include "tests/soundness/engine_call.h"
 
 // The verifiers of a suite's networks: the engine runs each of them, and a sample is compiled, too.

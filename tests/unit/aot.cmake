@@ -1,29 +1,48 @@
-file(GLOB sources CONFIGURE_DEPENDS aot/interface/*.cpp aot/kernels/*.cpp aot/loop/*.cpp aot/text/*.cpp)
-bf_alone(aot/kernels/schedule_test.cpp)
-bf_add_test(unit_aot ${sources} LINK bf_aot_library ${CMAKE_DL_LIBS} LABELS unit)
+# One program of tests for each room of aot/, which links that room alone.
+
+# bf_add_room_test(ROOM arguments of bf_add_test...): unit_ROOM, of the files below aot/ROOM.
+function(bf_add_room_test room)
+  cmake_parse_arguments(PARSE_ARGV 1 room "" "" "FILES")
+  file(GLOB sources CONFIGURE_DEPENDS ${room_FILES})
+  bf_add_test(unit_${room} ${sources} LINK bf_${room} LABELS unit ${room_UNPARSED_ARGUMENTS})
+endfunction()
+
+bf_add_room_test(system FILES aot/system/*.cpp)
+bf_add_room_test(input FILES aot/input/*.cpp)
+target_link_libraries(unit_input PRIVATE PkgConfig::GMP)
+
+bf_alone(aot/emit/kernels/schedule_test.cpp)
+bf_add_room_test(emit FILES aot/emit/interface/*.cpp aot/emit/kernels/*.cpp aot/emit/loop/*.cpp aot/emit/text/*.cpp)
 # What the random schedules' printed text is compiled with.
-target_compile_definitions(unit_aot PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")
+target_link_libraries(unit_emit PRIVATE ${CMAKE_DL_LIBS})
+target_compile_definitions(unit_emit PRIVATE BF_CXX="${CMAKE_CXX_COMPILER}")
 
 # Whole generated files, compared byte for byte.
 set(generated ${PROJECT_SOURCE_DIR}/tests/golden/generated)
-bf_add_test(generated_test ${generated}/generated_test.cpp LINK bf_aot_library LABELS golden)
+bf_add_test(generated_test ${generated}/generated_test.cpp LINK bf_build LABELS golden)
 target_compile_definitions(generated_test PRIVATE BF_GENERATED_DIR="${generated}")
 
-# The engine's kernels of each instruction set, and without contraction.
-bf_add_test(unit_prebuilt aot/engine/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)
+bf_add_room_test(build FILES aot/build/*.cpp)
 
-# The library of others' programs.
+# The engine's kernels of each instruction set, and without contraction.
+bf_add_test(unit_prebuilt aot/engine/prebuilt/prebuilt_kernels_test.cpp LINK bf_prebuilt bf_prebuilt_exact LABELS unit)
+bf_add_room_test(engine FILES aot/engine/run/*.cpp)
+
+bf_add_room_test(decide FILES aot/decide/boxes/*.cpp aot/decide/neurons/*.cpp aot/decide/parts/*.cpp aot/decide/property/*.cpp
+                 aot/decide/tree/*.cpp)
+# Code that is compiled and what the engine says of the same property.
+bf_add_test(verdict_code_test aot/decide/code/verdict_code_test.cpp aot/decide/code/verdict_batch_test.cpp
+  LINK bf_decide ${CMAKE_DL_LIBS} LABELS cli)
+bf_add_test(decide_code_test aot/decide/code/decide_code_test.cpp aot/decide/code/decide_random_test.cpp
+  LINK bf_decide ${CMAKE_DL_LIBS} LABELS cli TOGETHER DecideCodeContract)
+
+bf_add_room_test(artifacts FILES aot/artifacts/report/*.cpp aot/artifacts/sbom/*.cpp)
+
+# The library of others' programs. Tests of memory start from a process that has not run others.
 file(GLOB sources CONFIGURE_DEPENDS aot/library/*.cpp)
 bf_alone(${sources})
-bf_add_test(unit_library ${sources} LINK bf_library LABELS unit)
-# Tests of memory start from a process that has not run others.
+bf_add_room_test(library FILES aot/library/*.cpp)
 bf_test_levels(unit_library unit FILTER -LibraryMemory.*)
 
-# Trees that many threads search.
-bf_add_test(unit_tree aot/boxes/box_node_test.cpp aot/engine/watch_test.cpp aot/neurons/bounded_simplex_test.cpp aot/neurons/function_lines_test.cpp
-  aot/neurons/node_state_test.cpp aot/neurons/product_lanes_test.cpp aot/neurons/tighten_test.cpp aot/tree/tree_search_test.cpp aot/tree/tree_state_test.cpp LINK bf_decide LABELS unit)
-
-bf_add_test(unit_parts aot/parts/tree_file_test.cpp LINK bf_aot_cli LABELS unit)
-
-# Files of samples and what becomes of them.
-bf_add_test(unit_data aot/data/array_test.cpp aot/data/balls_test.cpp aot/data/dataset_test.cpp aot/data/normalise_test.cpp LINK bf_aot_cli PkgConfig::GMP LABELS unit)
+bf_add_room_test(apps FILES aot/apps/measure/*.cpp aot/apps/tune/*.cpp)
+bf_add_room_test(cli FILES aot/cli/ablate/*.cpp)

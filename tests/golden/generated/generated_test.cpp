@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "aot/calls/dump.h"
-#include "aot/compile/compile.h"
-#include "aot/interface/emit.h"
-#include "aot/kernels/schedule_dump.h"
+#include "aot/build/compile.h"
+#include "aot/emit/calls/dump.h"
+#include "aot/emit/interface/emit.h"
+#include "aot/emit/kernels/schedule_dump.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "planner/planner.h"
 #include "tests/paths.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "aot/constants/verdict_tables.h"
+#include "frontend/verdict_tables.h"
 #include "frontend/vnnlib/numbers.h"
 #include "frontend/vnnlib/vnnlib.h"
 #include "tests/support/property_text.h"

@@ -3,7 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "aot/constants/verdict_tables.h"
+#include "frontend/verdict_tables.h"
 #include "frontend/vnnlib/vnnlib.h"
 
 namespace bf_aot {

@@ -1,0 +1,464 @@
+#include "aot/apps/certify/certify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "aot/input/array.h"
+#include "aot/input/balls.h"
+#include "aot/input/directed.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "frontend/sha256.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Samples of a round: enough for every thread to have batches, few enough for progress to move.
+constexpr std::size_t kRound = 64;
+
+template <class T>
+T value_of(api::Result<T> result) {
+  if (result) return std::move(result.value());
+  std::vector<Diagnostic> diagnostics;
+  const auto add = [&](const api::Error& error) {
+    diagnostics.push_back({error.code, error.where, error.message, error.hint});
+  };
+  add(result.error());
+  for (const api::Error& other : result.error().others) add(other);
+  throw CompileError(std::move(diagnostics));
+}
+
+void keep_part(std::vector<double>& values, std::size_t size, std::size_t first,
+               std::size_t count) {
+  if (values.empty()) return;
+  values =
+      std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(first * size),
+                          values.begin() + static_cast<std::ptrdiff_t>((first + count) * size));
+}
+
+void select(Dataset& data, std::size_t first, std::size_t count) {
+  if (first >= data.count())
+    fail("BF3013", "--first", fmt::format("{} is beyond the {} samples", first, data.count()));
+  count = count == 0 ? data.count() - first : std::min(count, data.count() - first);
+  const std::size_t size = data.size();
+  keep_part(data.values, size, first, count);
+  keep_part(data.lower, size, first, count);
+  keep_part(data.upper, size, first, count);
+  keep_part(data.labels, 1, first, count);
+  data.names =
+      std::vector<std::string>(data.names.begin() + static_cast<std::ptrdiff_t>(first),
+                               data.names.begin() + static_cast<std::ptrdiff_t>(first + count));
+}
+
+std::string sample_place(const Dataset& data, std::size_t index) {
+  return fmt::format("{}, sample {}", data.where, data.names[index]);
+}
+
+// Labels as classes. Throws: BF3016.
+std::vector<std::size_t> classes_of(const Dataset& data, std::size_t classes) {
+  if (data.labels.empty())
+    fail("BF3016", data.where, "there are no labels",
+         "give --labels FILE; of a regressor --within X, --increasing LIST, or --rows FILE");
+  std::vector<std::size_t> labels;
+  for (std::size_t i = 0; i < data.labels.size(); ++i) {
+    const double label = data.labels[i];
+    if (!(label >= 0 && label < static_cast<double>(classes) && label == std::floor(label)))
+      fail("BF3016", sample_place(data, i),
+           fmt::format("label {} is no class: the model has {} outputs", label, classes),
+           "classes are counted from 0");
+    labels.push_back(static_cast<std::size_t>(label));
+  }
+  return labels;
+}
+
+// The boxes of some samples, one after the other.
+struct Boxes {
+  std::vector<float> samples, lower, upper;
+  std::vector<double> inner_lower, inner_upper;
+
+  void add(const SampleBox& box) {
+    inner_lower.insert(inner_lower.end(), box.inner_lower.begin(), box.inner_lower.end());
+    inner_upper.insert(inner_upper.end(), box.inner_upper.begin(), box.inner_upper.end());
+    samples.insert(samples.end(), box.sample.begin(), box.sample.end());
+    lower.insert(lower.end(), box.lower.begin(), box.lower.end());
+    upper.insert(upper.end(), box.upper.begin(), box.upper.end());
+  }
+};
+
+// The inputs whose slopes are asked for: those that outputs rise with, then the others.
+std::vector<std::size_t> inputs_of(const SlopeQuestion& slopes) {
+  std::vector<std::size_t> inputs = slopes.rising;
+  inputs.insert(inputs.end(), slopes.falling.begin(), slopes.falling.end());
+  return inputs;
+}
+
+// Rows of the outputs of a derivative, input by input: of the outputs or of C y, negative where
+// they are to fall.
+LinearSpec slope_rows(const SlopeQuestion& slopes, const std::optional<LinearSpec>& asked,
+                      std::size_t outputs) {
+  LinearSpec own;
+  for (std::size_t j = 0; j < outputs && !asked; ++j) own.rows.emplace_back(outputs, 0.0)[j] = 1;
+  const std::size_t inputs = slopes.rising.size() + slopes.falling.size();
+  LinearSpec rows;
+  for (std::size_t k = 0; k < inputs; ++k)
+    for (const std::vector<double>& row : (asked ? *asked : own).rows) {
+      const double sign = k < slopes.rising.size() ? 1 : -1;
+      std::vector<double>& made = rows.rows.emplace_back(inputs * outputs, 0.0);
+      for (std::size_t j = 0; j < outputs; ++j) made[k * outputs + j] = sign * row[j];
+    }
+  return rows;
+}
+
+// Throws: BF3015, BF2007.
+void check_rows(const LinearSpec& spec, std::size_t outputs) {
+  if (!spec.row_error.empty() || !spec.offset_error.empty())
+    fail("BF3015", "--rows", "a number of the rows is no double",
+         "write numbers that are sums of powers of two, or scale the rows");
+  if (!spec.rows.empty() && spec.rows[0].size() != outputs)
+    fail("BF2007", "--rows",
+         fmt::format("a row has {} coefficients, the model has {} outputs", spec.rows[0].size(),
+                     outputs));
+}
+
+api::Specification specification_of(const LinearSpec& spec) {
+  api::Specification specification;
+  for (const std::vector<double>& row : spec.rows)
+    specification.rows.insert(specification.rows.end(), row.begin(), row.end());
+  specification.offsets = spec.offset;
+  return specification;
+}
+
+// Answers of a network about samples: one kind of question. Not for several threads.
+class Answerer {
+ public:
+  Answerer(const api::Model& model, const CertifyQuestion& question, const Dataset& data)
+      : question_(question), data_(data), outputs_(model.output_count()) {
+    if (question.rows) check_rows(*question.rows, outputs_);
+    const api::Options& bounds = question.options.bounds;
+    if (question.slopes) {
+      rows_ = slope_rows(*question.slopes, question.rows, outputs_);
+      const api::Model slopes = value_of(model.derivative(inputs_of(*question.slopes)));
+      verifier_ = value_of(api::Verifier::make(slopes, bounds, specification_of(rows_)));
+    } else if (question.rows) {
+      rows_ = *question.rows;
+      verifier_ = value_of(api::Verifier::make(model, bounds, specification_of(rows_)));
+    } else if (question.within) {
+      if (data.labels.empty())
+        fail("BF3016", data.where, "there are no labels", "give --labels FILE");
+      verifier_ = value_of(api::Verifier::make(model, bounds));
+    } else {
+      labels_ = classes_of(data, outputs_);
+      certifier_ = value_of(api::Certifier::make(model, question.options));
+    }
+  }
+
+  // `indices`: of the samples whose boxes there are, in order.
+  std::vector<SampleResult> certify(const Boxes& boxes, const std::vector<std::size_t>& indices,
+                                    std::size_t radius) const {
+    std::vector<SampleResult> results = certifier_         ? classes(boxes, indices)
+                                        : question_.within ? within(boxes, indices)
+                                        : question_.slopes ? slopes(boxes, indices)
+                                                           : rows(boxes, indices);
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      results[k].radius = radius;
+      results[k].sample = indices[k];
+    }
+    return results;
+  }
+
+ private:
+  std::vector<SampleResult> classes(const Boxes& boxes,
+                                    const std::vector<std::size_t>& indices) const {
+    std::vector<std::size_t> labels;
+    for (const std::size_t i : indices) labels.push_back(labels_[i]);
+    std::vector<SampleResult> results;
+    for (api::CertifiedSample& found : value_of(certifier_->certify(
+             {boxes.samples, boxes.lower, boxes.upper, boxes.inner_lower, boxes.inner_upper},
+             labels))) {
+      SampleResult& result = results.emplace_back();
+      result.robustness = found.robustness;
+      result.answer = found.answer;
+      result.rival = found.rival;
+      result.margin = static_cast<double>(found.margin);
+      result.counterexample = std::move(found.counterexample);
+    }
+    return results;
+  }
+
+  std::vector<float> evaluate(const Boxes& boxes, std::size_t k) const {
+    const std::size_t inputs = verifier_->input_count();
+    return value_of(verifier_->evaluate(std::span(boxes.samples).subspan(k * inputs, inputs)));
+  }
+
+  // Every output stays within the distance of the label; the margin is what is left of it.
+  std::vector<SampleResult> within(const Boxes& boxes,
+                                   const std::vector<std::size_t>& indices) const {
+    const api::Bounds bounds = value_of(verifier_->bounds(boxes.lower, boxes.upper));
+    std::vector<SampleResult> results(indices.size());
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      SampleResult& result = results[k];
+      const double label = data_.labels[indices[k]];
+      const double distance = question_.within->below;
+      const double least = sum(label, -distance, true);
+      const double most = sum(label, distance, false);
+      result.margin = std::numeric_limits<double>::infinity();
+      bool inside = true, right = true;
+      const std::vector<float> y = evaluate(boxes, k);
+      for (std::size_t j = 0; j < bounds.rows; ++j) {
+        const auto lower = static_cast<double>(bounds.lower[k * bounds.rows + j]);
+        const auto upper = static_cast<double>(bounds.upper[k * bounds.rows + j]);
+        const auto value = static_cast<double>(y[j]);
+        inside = inside && lower >= least && upper <= most;
+        right = right && value >= least && value <= most;
+        result.margin = std::min({result.margin, lower - least, most - upper});
+        result.lower.push_back(lower);
+        result.upper.push_back(upper);
+      }
+      result.robustness = inside  ? api::Robustness::kCertified
+                          : right ? api::Robustness::kUnknown
+                                  : api::Robustness::kWrong;
+    }
+    return results;
+  }
+
+  // Every row is positive; the margin is the least lower bound.
+  std::vector<SampleResult> rows(const Boxes& boxes,
+                                 const std::vector<std::size_t>& indices) const {
+    std::vector<SampleResult> results = least_rows(boxes, indices.size());
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      bool right = true;
+      const std::vector<float> y = evaluate(boxes, k);
+      for (std::size_t j = 0; j < rows_.rows.size(); ++j) {
+        double value = rows_.offset.empty() ? 0 : -rows_.offset[j];
+        for (std::size_t i = 0; i < y.size(); ++i)
+          value += rows_.rows[j][i] * static_cast<double>(y[i]);
+        right = right && value > 0;
+      }
+      results[k].robustness = results[k].margin > 0 ? api::Robustness::kCertified
+                              : right               ? api::Robustness::kUnknown
+                                                    : api::Robustness::kWrong;
+    }
+    return results;
+  }
+
+  // Every slope is at least as steep as asked for; the margin is the least lower bound. Wrong is a
+  // sample beside which a slope is proven to be less. A slope that is evaluated at a kink says
+  // nothing.
+  std::vector<SampleResult> slopes(const Boxes& boxes,
+                                   const std::vector<std::size_t>& indices) const {
+    const double least = question_.slopes->least.above;
+    std::vector<SampleResult> results = least_rows(boxes, indices.size());
+    std::vector<float> lower = boxes.samples, upper = boxes.samples;
+    for (float& x : lower) x = std::nextafter(x, -std::numeric_limits<float>::infinity());
+    for (float& x : upper) x = std::nextafter(x, std::numeric_limits<float>::infinity());
+    const api::Bounds beside = value_of(verifier_->spec_bounds(lower, upper));
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      const auto first = beside.upper.begin() + static_cast<std::ptrdiff_t>(k * beside.rows);
+      const double most = static_cast<double>(
+          *std::min_element(first, first + static_cast<std::ptrdiff_t>(beside.rows)));
+      results[k].robustness = results[k].margin >= least             ? api::Robustness::kCertified
+                              : most < question_.slopes->least.below ? api::Robustness::kWrong
+                                                                     : api::Robustness::kUnknown;
+    }
+    return results;
+  }
+
+  // The least lower bound of the rows on each of so many boxes, and the row that it is of.
+  std::vector<SampleResult> least_rows(const Boxes& boxes, std::size_t count) const {
+    const api::Bounds bounds = value_of(verifier_->spec_bounds(boxes.lower, boxes.upper));
+    std::vector<SampleResult> results(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto first = bounds.lower.begin() + static_cast<std::ptrdiff_t>(k * bounds.rows);
+      const auto least = std::min_element(first, first + static_cast<std::ptrdiff_t>(bounds.rows));
+      results[k].margin = static_cast<double>(*least);
+      results[k].rival = static_cast<std::size_t>(least - first);
+    }
+    return results;
+  }
+
+  const CertifyQuestion& question_;
+  const Dataset& data_;
+  std::size_t outputs_;
+  std::vector<std::size_t> labels_;
+  LinearSpec rows_;  // of kRows and kSlopes
+  std::optional<api::Certifier> certifier_;
+  std::optional<api::Verifier> verifier_;
+};
+
+std::string numbers_text(const std::vector<vnnlib::Number>& numbers) {
+  std::string text;
+  for (const vnnlib::Number& number : numbers) text += std::string(number.text) + ",";
+  return text;
+}
+
+// A hash of everything that decides the results.
+std::string question_hash(const std::filesystem::path& model, const CertifyQuestion& question,
+                          const Dataset& data) {
+  const Normalisation& n = question.normalisation;
+  const api::Options& bounds = question.options.bounds;
+  std::string text = fmt::format(
+      "{} {} first {} layout {} {} eps {} within {} scale {} mean {} std {} range {} {} method {} "
+      "{} {} norm {} decide {} {}",
+      BF_VERSION_STRING, sha256(read_data_file(model)), question.first, question.channels_first,
+      question.channels_last, numbers_text(question.eps),
+      question.within ? question.within->text : "", n.scale ? n.scale->text : "",
+      numbers_text(n.mean), numbers_text(n.deviation), n.range ? n.range->first.text : "",
+      n.range ? n.range->second.text : "", api::to_string(bounds.method),
+      static_cast<int>(bounds.semantics), bounds.iterations, static_cast<int>(bounds.norm),
+      question.options.decide, question.options.decide_seconds);
+  const auto add = [&](const std::vector<double>& values) {
+    text += fmt::format(" {}:", values.size());
+    text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+  };
+  add(data.values);
+  add(data.lower);
+  add(data.upper);
+  add(data.labels);
+  if (question.rows) {
+    for (const std::vector<double>& row : question.rows->rows) add(row);
+    add(question.rows->offset);
+  }
+  if (question.slopes)
+    text += fmt::format(" rising {} falling {} least {}", fmt::join(question.slopes->rising, ","),
+                        fmt::join(question.slopes->falling, ","), question.slopes->least.text);
+  for (const std::string& tensor : question.output_tensors)
+    text += fmt::format(" output {}:{}", tensor.size(), tensor);
+  return sha256(text);
+}
+
+// A ball is not cut at the range, which its bounds may leave.
+SampleBox around(const ModelSamples& samples, std::size_t index, const vnnlib::Number& eps,
+                 const CertifyQuestion& question, const std::string& where) {
+  SampleBox box = perturb(samples, index, eps, question.normalisation, where);
+  const api::Norm norm = question.options.bounds.norm;
+  if (norm == api::Norm::kLinf) return box;
+  Normalisation uncut = question.normalisation;
+  uncut.range.reset();
+  box = perturb(samples, index, eps, uncut, where);
+  widen_for_ball(box.lower, box.upper, norm == api::Norm::kL1);
+  return box;
+}
+
+std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion& question,
+                                    const Dataset& data) {
+  std::vector<std::string> remarks;
+  if (run.task != CertifyTask::kClasses || run.results.empty()) return remarks;
+  const double clean = tallies(run)[0].clean_accuracy();
+  if (run.names.size() >= 20 && clean < 2.0 / static_cast<double>(run.outputs))
+    remarks.push_back(fmt::format(
+        "the network answers {:.1f} % of the samples rightly, as by chance: check --scale, --mean, "
+        "--std, --layout, and that classes are counted from 0",
+        100 * clean));
+  const double most = *std::max_element(data.values.begin(), data.values.end());
+  if (most > 16 && most <= 255 && !question.normalisation.scale && !question.eps.empty())
+    remarks.push_back(fmt::format(
+        "the data have numbers up to {}, and eps is in their units; --scale 255 makes them 0 to 1",
+        most));
+  return remarks;
+}
+
+}  // namespace
+
+CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQuestion& question,
+                      const CertifyOutputs& outputs) {
+  const Stopwatch stopwatch;
+  CertifyAnswer answer;
+  Dataset& data = answer.data;
+  data = read_dataset(question.files);
+  select(data, question.first, question.count);
+  if (question.channels_last) data.channels_last = true;
+  if (question.channels_first) data.channels_last = false;
+  const api::Model model = value_of(api::Model::load(model_path, question.output_tensors));
+  answer.input_shape =
+      model.inputs().size() == 1
+          ? model.inputs()[0].shape
+          : std::vector<std::int64_t>{static_cast<std::int64_t>(model.input_count())};
+  const Normalisation& normalisation = question.normalisation;
+  const std::size_t means = std::max(normalisation.mean.size(), normalisation.deviation.size());
+  if (std::min(normalisation.mean.size(), normalisation.deviation.size()) > 1 &&
+      normalisation.mean.size() != normalisation.deviation.size())
+    fail("BF3013", "--mean", "there are as many means as deviations, or one of either");
+  const ModelSamples samples = arrange(data, answer.input_shape, model.input_count(), means);
+
+  CertifyRun& run = answer.run;
+  run.model = printable(model_path.filename().string());
+  run.data = printable(std::filesystem::path(question.files.data).filename().string());
+  run.method = api::to_string(question.options.bounds.method);
+  const api::Norm norm = question.options.bounds.norm;
+  if (norm != api::Norm::kLinf) run.norm = norm == api::Norm::kL2 ? "l2" : "l1";
+  run.task = question.slopes   ? CertifyTask::kSlopes
+             : question.within ? CertifyTask::kWithin
+             : question.rows   ? CertifyTask::kRows
+                               : CertifyTask::kClasses;
+  run.decide = question.options.decide && run.task == CertifyTask::kClasses;
+  run.outputs = model.output_count();
+  for (const vnnlib::Number& eps : question.eps) run.radii.emplace_back(eps.text);
+  if (run.radii.empty()) run.radii.emplace_back();
+  run.thresholds = question.thresholds;
+  run.first = question.first;
+  run.names = data.names;
+  run.labels = data.labels;
+  run.jobs = question.options.bounds.threads;
+  const Answerer answerer(model, question, data);
+
+  // What an earlier process found. Rows are only kept by this one once a round is done.
+  std::optional<CleanupPending> pending;
+  std::optional<Journal> journal;
+  std::set<std::pair<std::size_t, std::size_t>> done;
+  if (!outputs.journal.empty()) {
+    pending.emplace();
+    journal.emplace(outputs.journal, question_hash(model_path, question, data), run);
+    for (const SampleResult& result : journal->found()) {
+      if (outputs.counterexamples && result.robustness == api::Robustness::kFalsified) continue;
+      if (done.emplace(result.radius, result.sample).second) run.results.push_back(result);
+    }
+    if (!run.results.empty())
+      answer.remarks.push_back(fmt::format("{} results of {} are from an earlier run",
+                                           run.results.size(), printable(outputs.journal)));
+  }
+
+  const std::size_t count = data.count(), all = count * run.radii.size();
+  const std::size_t round = run.decide ? 4 * static_cast<std::size_t>(run.jobs)
+                                       : kRound * static_cast<std::size_t>(run.jobs);
+  ProgressBar bar(static_cast<int>(std::min<std::size_t>(all, std::numeric_limits<int>::max())));
+  for (std::size_t radius = 0; radius < run.radii.size(); ++radius) {
+    std::size_t next = 0;
+    while (next < count) {
+      throw_if_interrupted();
+      Boxes boxes;
+      std::vector<std::size_t> indices;
+      for (; next < count && indices.size() < round; ++next) {
+        if (done.contains({radius, next})) continue;
+        const std::string where = sample_place(data, next);
+        boxes.add(question.eps.empty()
+                      ? own_box(samples, next, normalisation, where)
+                      : around(samples, next, question.eps[radius], question, where));
+        indices.push_back(next);
+      }
+      if (indices.empty()) continue;
+      bar.show(static_cast<int>(run.results.size()),
+               run.radii[radius].empty() ? "boxes" : "eps " + run.radii[radius]);
+      std::vector<SampleResult> results = answerer.certify(boxes, indices, radius);
+      if (journal) journal->append(results);
+      run.results.insert(run.results.end(), results.begin(), results.end());
+    }
+  }
+  if (journal) journal->finish();
+  std::sort(run.results.begin(), run.results.end(),
+            [](const SampleResult& a, const SampleResult& b) {
+              return std::pair(a.radius, a.sample) < std::pair(b.radius, b.sample);
+            });
+  run.seconds = stopwatch.seconds();
+  for (std::string& remark : remarks_of(run, question, data))
+    answer.remarks.push_back(std::move(remark));
+  return answer;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/apps/certify/results.h"
+#include "aot/input/dataset.h"
+#include "aot/library/bf_aot.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+// That all outputs, or rows C y, rise with some inputs and fall with others, as fast as `least`
+// says, for each unit of the model's input.
+struct SlopeQuestion {
+  std::vector<std::size_t> rising, falling;  // of the inputs
+  vnnlib::Number least;
+};
+
+// What a run certifies. Texts of numbers must stay as long as it does.
+struct CertifyQuestion {
+  std::vector<std::string> output_tensors;  // none: the model's own outputs
+  DataFiles files;
+  Normalisation normalisation;
+  bool channels_last = false, channels_first = false;  // of arrays; neither: as the model's input
+  std::size_t first = 0, count = 0;                    // of the samples; 0: all that follow
+  std::vector<vnnlib::Number> eps;                     // none: the data have boxes
+  std::optional<vnnlib::Number> within;                // kWithin
+  std::optional<LinearSpec> rows;                      // kRows, kSlopes
+  std::optional<SlopeQuestion> slopes;                 // kSlopes
+  std::vector<Threshold> thresholds;
+  api::CertifyOptions options;
+};
+
+struct CertifyOutputs {
+  std::string journal;  // file, or empty
+  // Falsified samples of an earlier process are done again: its file has no inputs.
+  bool counterexamples = false;
+};
+
+struct CertifyAnswer {
+  CertifyRun run;
+  Dataset data;
+  std::vector<std::int64_t> input_shape;
+  std::vector<std::string> remarks;  // what looks like a mistake in how the data were given
+};
+
+// Reads model and data, and certifies every sample at every radius, with progress on a terminal.
+// Throws: CompileError, Interrupted.
+CertifyAnswer certify(const std::filesystem::path& model, const CertifyQuestion& question,
+                      const CertifyOutputs& outputs);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,313 @@
+#include "aot/apps/certify/page.h"
+
+#include <fmt/format.h>
+#include <nettle/base64.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "aot/artifacts/report/html.h"
+#include "aot/artifacts/report/style.h"
+#include "aot/input/picture.h"
+
+namespace bf_aot::cli {
+namespace {
+
+using report::escape;
+
+constexpr std::size_t kWorst = 12;  // samples that are shown
+
+constexpr char kOwnStyle[] = R"(
+.curve text{font:11px system-ui,"DejaVu Sans",sans-serif;fill:var(--soft)}
+.curve .grid{stroke:var(--line)}
+.curve .line{fill:none;stroke-width:2}
+.seen{image-rendering:pixelated;width:72px;height:72px;border:1px solid var(--line);border-radius:4px;vertical-align:middle}
+td.pic{padding:6px 10px;height:auto}
+.good{color:var(--c2)}.bad{color:var(--c1)}
+.bars{display:inline-flex;width:220px;height:12px;border-radius:3px;overflow:hidden;background:var(--tag);vertical-align:middle}
+.bars i{display:block;height:100%}
+.narrow .bars{width:96px}
+.certified{background:var(--c2)}.falsified{background:var(--c1)}.unknown{background:var(--idle)}.wrong{background:var(--c3)}
+)";
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string radius_text(const CertifyRun& run, std::size_t radius) {
+  return run.radii[radius].empty() ? "the data's boxes" : run.radii[radius];
+}
+
+std::string card(const std::string& value, const std::string& what) {
+  return fmt::format("<div class=\"card\"><b>{}</b><span>{}</span></div>\n", value, what);
+}
+
+std::string bars(const Tally& tally) {
+  const auto part = [&](std::size_t count, const char* name) {
+    if (count == 0) return std::string();
+    return fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\" title=\"{} {}\"></i>", name,
+                       100.0 * static_cast<double>(count) / static_cast<double>(tally.count()),
+                       count, name);
+  };
+  return "<span class=\"bars\">" + part(tally.certified, "certified") +
+         part(tally.unknown, "unknown") + part(tally.falsified, "falsified") +
+         part(tally.wrong, "wrong") + "</span>";
+}
+
+constexpr char kLegend[] =
+    "<ul class=\"legend\"><li><i class=\"certified\"></i>certified</li><li><i "
+    "class=\"unknown\"></i>unknown</li><li><i class=\"falsified\"></i>falsified</li><li><i "
+    "class=\"wrong\"></i>wrong at the sample itself, or a tie</li></ul>\n";
+
+std::string radii_table(const CertifyRun& run, const std::vector<Tally>& all) {
+  std::string text = kLegend;
+  text +=
+      "<div class=\"scroll\"><table><thead><tr><th>eps</th><th></th><th class=\"r\">certified</th>"
+      "<th class=\"r\">unknown</th><th class=\"r\">falsified</th><th class=\"r\">wrong</th><th "
+      "class=\"r\">certified accuracy</th>";
+  if (!run.thresholds.empty()) text += "<th class=\"r\">at least</th><th></th>";
+  text += "</tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    text += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td><td "
+        "class=\"r\">{}</td><td class=\"r\">{}</td><td class=\"r\">{}</td>",
+        escape(radius_text(run, i)), bars(all[i]), all[i].certified, all[i].unknown,
+        all[i].falsified, all[i].wrong, percent(all[i].certified_accuracy()));
+    if (!run.thresholds.empty())
+      text += fmt::format("<td class=\"r\">{}</td><td>{}</td>", escape(threshold_of(run, i).text),
+                          passes(run, i, all[i]) ? "<span class=\"good\">passed</span>"
+                                                 : "<span class=\"bad\">failed</span>");
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+// Certified accuracy over the radii, and the share that is not falsified, which bounds the true
+// robust accuracy from above.
+std::string curve(const CertifyRun& run, const std::vector<Tally>& all) {
+  constexpr double kWidth = 620, kHeight = 260, kLeft = 48, kRight = 150, kTop = 14, kBottom = 40;
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < all.size(); ++i) order.emplace_back(radius_value(run, i), i);
+  std::sort(order.begin(), order.end());
+  const double most = order.back().first, least = order.front().first;
+  if (!(most > least)) return {};
+  const auto x = [&](double eps) {
+    return kLeft + (eps - least) / (most - least) * (kWidth - kLeft - kRight);
+  };
+  const auto y = [&](double share) { return kTop + (1 - share) * (kHeight - kTop - kBottom); };
+  std::string text = fmt::format(
+      "<svg class=\"curve\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
+      "aria-label=\"certified accuracy over eps\">\n",
+      kWidth, kHeight);
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0})
+    text += fmt::format(
+        "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"{}\" "
+        "y=\"{:.1f}\" text-anchor=\"end\">{:.0f} %</text>\n",
+        kLeft, kWidth - kRight, y(share), y(share), kLeft - 6, y(share) + 4, 100 * share);
+  double taken = -1e9;
+  for (const auto& [eps, i] : order) {
+    if (x(eps) - taken < 44) continue;  // labels apart
+    taken = x(eps);
+    text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(eps),
+                        kHeight - kBottom + 18, escape(run.radii[i]));
+  }
+  text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">eps</text>\n",
+                      (kLeft + kWidth - kRight) / 2, kHeight - 4);
+  const auto line = [&](const char* colour, const char* name, const auto& share, double shift) {
+    std::string points;
+    for (const auto& [eps, i] : order)
+      points += fmt::format("{:.1f},{:.1f} ", x(eps), y(share(all[i])));
+    text += fmt::format("<polyline class=\"line\" style=\"stroke:var({})\" points=\"{}\"/>\n",
+                        colour, points);
+    for (const auto& [eps, i] : order)
+      text += fmt::format(
+          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" style=\"fill:var({})\"><title>eps {}: "
+          "{}</title></circle>\n",
+          x(eps), y(share(all[i])), colour, escape(run.radii[i]), percent(share(all[i])));
+    text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" style=\"fill:var({})\">{}</text>\n",
+                        kWidth - kRight + 10, y(share(all[order.back().second])) + 4 + shift,
+                        colour, name);
+  };
+  const auto certified = [](const Tally& tally) { return tally.certified_accuracy(); };
+  const auto possible = [](const Tally& tally) {
+    return static_cast<double>(tally.certified + tally.unknown) /
+           static_cast<double>(tally.count());
+  };
+  // The names stand apart where the lines end together.
+  const Tally& last = all[order.back().second];
+  const bool close = y(certified(last)) - y(possible(last)) < 16;
+  line("--c0", run.decide ? "not falsified" : "right at the sample", possible, close ? -8 : 0);
+  line("--c2", "certified", certified, close ? 8 : 0);
+  return text + "</svg>\n";
+}
+
+std::string classes(const CertifyRun& run) {
+  std::string text = kLegend;
+  text +=
+      "<div class=\"scroll narrow\"><table><thead><tr><th>label</th><th class=\"r\">samples</th>";
+  for (std::size_t i = 0; i < run.radii.size(); ++i)
+    text += fmt::format("<th>{}</th><th></th>", escape(radius_text(run, i)));
+  text += "</tr></thead><tbody>\n";
+  std::vector<std::vector<Tally>> all;
+  for (std::size_t i = 0; i < run.radii.size(); ++i) all.push_back(class_tallies(run, i));
+  for (std::size_t label = 0; label < run.outputs; ++label) {
+    if (all[0][label].count() == 0) continue;
+    text += fmt::format("<tr><td>{}</td><td class=\"r\">{}</td>", label, all[0][label].count());
+    for (const std::vector<Tally>& radius : all)
+      text += fmt::format("<td>{}</td><td class=\"r\">{}</td>", bars(radius[label]),
+                          percent(radius[label].certified_accuracy()));
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+// ---------------------------------------------------------------------------------------------
+
+std::string base64(std::string_view bytes) {
+  std::string text(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
+  base64_encode_raw(text.data(), bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  return text;
+}
+
+struct ImageForm {
+  std::uint32_t height = 0, width = 0, channels = 0;
+  bool channels_last = false;
+};
+
+// The form of an input that is an image: [1, c, h, w] or [1, h, w, c] with 1 or 3 channels.
+std::optional<ImageForm> image_form(const std::vector<std::int64_t>& shape, bool channels_last) {
+  if (shape.size() != 4 || shape[0] != 1) return std::nullopt;
+  const std::int64_t channels = channels_last ? shape[3] : shape[1];
+  const std::int64_t height = channels_last ? shape[1] : shape[2];
+  const std::int64_t width = channels_last ? shape[2] : shape[3];
+  if ((channels != 1 && channels != 3) || height < 2 || width < 2 || height > 512 || width > 512)
+    return std::nullopt;
+  return ImageForm{static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width),
+                   static_cast<std::uint32_t>(channels), channels_last};
+}
+
+// From black, the least number that is given, to white.
+std::string image(const ImageForm& form, const double* values, double least, double most,
+                  const std::string& title) {
+  Picture picture{form.width, form.height, form.channels, {}};
+  const std::size_t pixels = std::size_t{form.width} * form.height;
+  for (std::size_t p = 0; p < pixels; ++p)
+    for (std::size_t c = 0; c < form.channels; ++c) {
+      const double value = values[form.channels_last ? p * form.channels + c : c * pixels + p];
+      const double share = most > least ? (value - least) / (most - least) : 0;
+      picture.values.push_back(
+          static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0))));
+    }
+  const std::string bytes = png_bytes(picture);
+  if (bytes.empty()) return {};
+  return fmt::format(
+      "<img class=\"seen\" alt=\"{}\" title=\"{}\" src=\"data:image/png;base64,{}\">",
+      escape(title), escape(title), base64(bytes));
+}
+
+// The least margins that are not wrong, of all radii; each sample once.
+std::vector<const SampleResult*> worst(const CertifyRun& run) {
+  std::vector<const SampleResult*> all;
+  for (const SampleResult& result : run.results)
+    if (result.robustness != api::Robustness::kWrong) all.push_back(&result);
+  std::stable_sort(all.begin(), all.end(), [&](const SampleResult* a, const SampleResult* b) {
+    const bool a_falsified = a->robustness == api::Robustness::kFalsified;
+    const bool b_falsified = b->robustness == api::Robustness::kFalsified;
+    if (a_falsified != b_falsified) return a_falsified;
+    if (a->radius != b->radius) return a->radius < b->radius;
+    return a->margin < b->margin;
+  });
+  std::vector<const SampleResult*> chosen;
+  for (const SampleResult* const each : all) {
+    if (chosen.size() == kWorst) break;
+    const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const SampleResult* other) {
+      return other->sample == each->sample;
+    });
+    if (!seen) chosen.push_back(each);
+  }
+  return chosen;
+}
+
+std::string worst_table(const CertifyRun& run, const Dataset& data,
+                        const std::vector<std::int64_t>& input_shape) {
+  const std::vector<const SampleResult*> chosen = worst(run);
+  if (chosen.empty()) return "<p class=\"soft\">Every sample is answered wrongly.</p>\n";
+  const auto form = image_form(input_shape, data.channels_last);
+  std::string text = "<div class=\"scroll\"><table><thead><tr>";
+  if (form) text += "<th>input</th><th>counterexample</th>";
+  text +=
+      "<th>sample</th><th>label</th><th>eps</th><th>found</th><th class=\"r\">margin</th><th>"
+      "rival</th></tr></thead><tbody>\n";
+  for (const SampleResult* const each : chosen) {
+    text += "<tr>";
+    if (form) {
+      const auto first =
+          data.values.begin() + static_cast<std::ptrdiff_t>(each->sample * data.size());
+      const auto last = first + static_cast<std::ptrdiff_t>(data.size());
+      text += "<td class=\"pic\">" +
+              image(*form, &*first, *std::min_element(first, last), *std::max_element(first, last),
+                    "sample " + run.names[each->sample]) +
+              "</td><td class=\"pic\">";
+      const std::vector<double>& example = each->counterexample;
+      if (!example.empty())
+        text += image(*form, example.data(), *std::min_element(example.begin(), example.end()),
+                      *std::max_element(example.begin(), example.end()), "counterexample");
+      text += "</td>";
+    }
+    text += fmt::format(
+        "<td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"r\">{:.4g}</td><td>{}</td></tr>\n",
+        escape(run.names[each->sample]),
+        run.labels.empty() ? "" : fmt::format("{}", run.labels[each->sample]),
+        escape(radius_text(run, each->radius)), to_string(each->robustness), each->margin,
+        run.task == CertifyTask::kWithin ? "" : fmt::format("{}", each->rival));
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+}  // namespace
+
+std::string certify_page(const CertifyRun& run, const Dataset& data,
+                         const std::vector<std::int64_t>& input_shape, const std::string& version) {
+  const std::vector<Tally> all = tallies(run);
+  std::string text = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+      "<title>{} · certified</title>\n<style>{}{}</style>\n</head>\n<body>\n",
+      escape(run.model), report::kStyle, kOwnStyle);
+  text += fmt::format(
+      "<header><div><h1>{}</h1>\n<p class=\"sub\">{} samples of {}, {}{}{}</p>\n<div "
+      "class=\"cards\">\n",
+      escape(run.model), run.names.size(), escape(run.data), escape(run.method),
+      run.norm.empty() ? "" : ", balls in " + escape(run.norm),
+      run.decide ? ", then splitting and search" : "");
+  text += card(percent(all[0].clean_accuracy()), "right at the samples");
+  for (std::size_t i = 0; i < all.size() && i < 6; ++i)
+    text += card(percent(all[i].certified_accuracy()),
+                 "certified, " + (run.radii[i].empty() ? std::string("in the boxes")
+                                                       : "eps " + escape(run.radii[i])));
+  text += card(report::seconds_text(run.seconds), fmt::format("in all, {} jobs", run.jobs));
+  if (!run.results.empty())
+    text += card(report::seconds_text(run.seconds / static_cast<double>(run.results.size())),
+                 "for each sample and radius");
+  text += "</div></div></header>\n<main>\n";
+  const std::string lead = fmt::format(
+      "A sample is certified when bounds prove {} of its {}, in real arithmetic or in the "
+      "semantics "
+      "that was asked for. Unknown is not wrong: the bounds of this method do not decide it.",
+      run.task == CertifyTask::kSlopes ? "how outputs rise and fall with the named inputs, in all"
+                                       : "the answer for every input",
+      run.norm.empty() ? "box" : "ball");
+  std::string radii = radii_table(run, all);
+  if (all.size() > 1) radii = curve(run, all) + radii;
+  text += report::section("radii", "Certified accuracy", lead, radii);
+  if (run.task == CertifyTask::kClasses)
+    text += report::section("classes", "Classes", "The same for the samples of each label.",
+                            classes(run));
+  text += report::section("worst", "Worst cases",
+                          "Falsified samples first, then those with the least margins.",
+                          worst_table(run, data, input_shape));
+  return text +
+         fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n", escape(version));
+}
+
+}  // namespace bf_aot::cli

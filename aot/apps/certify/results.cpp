@@ -1,0 +1,118 @@
+#include "aot/apps/certify/results.h"
+
+#include <fmt/format.h>
+
+#include "aot/artifacts/report/html.h"
+#include "frontend/vnnlib/numbers.h"
+
+namespace bf_aot::cli {
+namespace {
+
+double share(std::size_t part, std::size_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Another class's output equals the label's at the sample, where it is the largest.
+bool is_tie(const CertifyRun& run, const SampleResult& result) {
+  return run.task == CertifyTask::kClasses && result.robustness == api::Robustness::kWrong &&
+         result.margin == 0;
+}
+
+std::string open_samples(const CertifyRun& run, std::size_t radius) {
+  std::string text;
+  for (const SampleResult& result : run.results)
+    if (result.radius == radius && result.robustness != api::Robustness::kCertified)
+      text += fmt::format("sample {}: {}{}, margin {:.4g}\n", run.names[result.sample],
+                          to_string(result.robustness), is_tie(run, result) ? " (a tie)" : "",
+                          result.margin);
+  return text;
+}
+
+}  // namespace
+
+void Tally::add(api::Robustness robustness) {
+  switch (robustness) {
+    case api::Robustness::kCertified:
+      ++certified;
+      break;
+    case api::Robustness::kFalsified:
+      ++falsified;
+      break;
+    case api::Robustness::kUnknown:
+      ++unknown;
+      break;
+    case api::Robustness::kWrong:
+      ++wrong;
+      break;
+  }
+}
+
+double Tally::certified_accuracy() const {
+  return share(certified, count());
+}
+
+double Tally::clean_accuracy() const {
+  return share(count() - wrong, count());
+}
+
+std::vector<Tally> tallies(const CertifyRun& run) {
+  std::vector<Tally> all(run.radii.size());
+  for (const SampleResult& result : run.results) {
+    all[result.radius].add(result.robustness);
+    if (is_tie(run, result)) ++all[result.radius].ties;
+  }
+  return all;
+}
+
+std::vector<Tally> class_tallies(const CertifyRun& run, std::size_t radius) {
+  std::vector<Tally> all(run.outputs);
+  for (const SampleResult& result : run.results)
+    if (result.radius == radius)
+      all[static_cast<std::size_t>(run.labels[result.sample])].add(result.robustness);
+  return all;
+}
+
+double radius_value(const CertifyRun& run, std::size_t radius) {
+  const auto value = vnnlib::read_exact_text(run.radii[radius]);
+  return value ? vnnlib::round_to_double(*value).value : 0;
+}
+
+const Threshold& threshold_of(const CertifyRun& run, std::size_t radius) {
+  return run.thresholds[run.thresholds.size() == 1 ? 0 : radius];
+}
+
+bool passes(const CertifyRun& run, std::size_t radius, const Tally& tally) {
+  if (run.thresholds.empty()) return true;
+  return mpq_class(tally.certified) >= threshold_of(run, radius).least * tally.count();
+}
+
+std::string junit_text(const CertifyRun& run) {
+  const std::vector<Tally> all = tallies(run);
+  std::size_t failures = 0;
+  std::string cases;
+  for (std::size_t radius = 0; radius < all.size(); ++radius) {
+    const Tally& tally = all[radius];
+    const std::string name =
+        run.radii[radius].empty()
+            ? "boxes"
+            : "eps " + run.radii[radius] + (run.norm.empty() ? "" : " in " + run.norm);
+    const std::string said = fmt::format(
+        "certified accuracy {:.4f}: {} of {} samples certified, {} falsified, {} unknown, {} wrong",
+        tally.certified_accuracy(), tally.certified, tally.count(), tally.falsified, tally.unknown,
+        tally.wrong);
+    cases += fmt::format("  <testcase classname=\"{}\" name=\"certified accuracy, {}\">\n",
+                         report::escape(run.model), report::escape(name));
+    if (!passes(run, radius, tally)) {
+      ++failures;
+      cases += fmt::format("    <failure message=\"{}\"/>\n", report::escape(said));
+    }
+    cases += fmt::format("    <system-out>{}\n{}</system-out>\n  </testcase>\n",
+                         report::escape(said), report::escape(open_samples(run, radius)));
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"bf-aot certify {}\" "
+      "tests=\"{}\" failures=\"{}\" time=\"{:.3f}\">\n{}</testsuite>\n",
+      report::escape(run.model), all.size(), failures, run.seconds, cases);
+}
+
+}  // namespace bf_aot::cli

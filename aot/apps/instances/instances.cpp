@@ -1,0 +1,349 @@
+#include "aot/apps/instances/instances.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+
+#include "aot/artifacts/report/html.h"
+#include "aot/input/array.h"
+#include "aot/input/table.h"
+#include "aot/system/files.h"
+#include "aot/system/process.h"
+#include "aot/system/progress.h"
+#include "aot/system/terminal.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr InstanceAnswer kAnswers[] = {InstanceAnswer::kUnsat, InstanceAnswer::kSat,
+                                       InstanceAnswer::kUnknown, InstanceAnswer::kTimeout,
+                                       InstanceAnswer::kError};
+
+// After its own end is due, a process has so long until it is ended.
+constexpr double kGraceSeconds = 2;
+
+std::optional<InstanceAnswer> answer_named(const std::string& name) {
+  const auto* const found =
+      std::ranges::find_if(kAnswers, [&](InstanceAnswer each) { return name == to_string(each); });
+  if (found == std::end(kAnswers)) return std::nullopt;
+  return *found;
+}
+
+void count(InstanceTotals& totals, InstanceAnswer answer) {
+  switch (answer) {
+    case InstanceAnswer::kUnsat:
+      ++totals.unsat;
+      break;
+    case InstanceAnswer::kSat:
+      ++totals.sat;
+      break;
+    case InstanceAnswer::kUnknown:
+      ++totals.unknown;
+      break;
+    case InstanceAnswer::kTimeout:
+      ++totals.timeout;
+      break;
+    case InstanceAnswer::kError:
+      ++totals.error;
+      break;
+  }
+}
+
+std::string competition_text(const api::Counterexample& example) {
+  std::string text;
+  for (std::size_t i = 0; i < example.exact_input.size(); ++i)
+    text += fmt::format("{}(X_{} {})", text.empty() ? "(" : "\n", i, example.exact_input[i]);
+  for (std::size_t i = 0; i < example.output.size(); ++i)
+    text += fmt::format("\n(Y_{} {})", i, example.output[i]);
+  return text + ")\n";
+}
+
+std::string first_line(const std::string& text) {
+  return printable(std::string_view(text).substr(0, text.find('\n')));
+}
+
+// In a process of its own: the answer as JSON.
+std::string decide_apart(const api::Model& model, const fs::path& property,
+                         const api::VerifyOptions& options) {
+  nlohmann::ordered_json json;
+  const auto result = api::verify(model, property, options);
+  if (!result) {
+    json["answer"] = to_string(InstanceAnswer::kError);
+    json["message"] = result.error().text();
+    return json.dump();
+  }
+  const InstanceAnswer answer = result->verdict == api::Verdict::kVerified ? InstanceAnswer::kUnsat
+                                : result->verdict == api::Verdict::kFalsified ? InstanceAnswer::kSat
+                                : result->stopped ? InstanceAnswer::kTimeout
+                                                  : InstanceAnswer::kUnknown;
+  json["answer"] = to_string(answer);
+  if (result->counterexample) json["counterexample"] = competition_text(*result->counterexample);
+  return json.dump();
+}
+
+InstanceResult result_of(const ProcessPool::Ended& ended) {
+  InstanceResult result;
+  result.index = ended.id;
+  result.run_seconds = ended.seconds;
+  if (ended.late) {
+    result.answer = InstanceAnswer::kTimeout;
+    return result;
+  }
+  const nlohmann::json json = nlohmann::json::parse(ended.result.output, nullptr, false);
+  if (ended.result.exit_code != 0 || !json.is_object()) {
+    result.message =
+        ended.result.errors.empty()
+            ? fmt::format("the process ended with exit code {}", ended.result.exit_code)
+            : ended.result.errors;
+    return result;
+  }
+  result.answer = answer_named(json["answer"]).value();
+  result.message = json.value("message", "");
+  result.counterexample = json.value("counterexample", "");
+  return result;
+}
+
+class Runner {
+ public:
+  Runner(const InstanceFile& file, fs::path results, const InstanceSettings& settings)
+      : file_(file), results_(std::move(results)), settings_(settings), pool_(settings.jobs) {}
+
+  InstanceTotals run() {
+    const Stopwatch stopwatch;
+    read_earlier();
+    if (!settings_.counterexamples.empty()) make_folder(settings_.counterexamples);
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < file_.instances.size(); ++i)
+      if ((!settings_.index || *settings_.index == i) && !done_.contains(i)) asked.push_back(i);
+    ProgressBar bar(static_cast<int>(asked.size()));
+    std::size_t ended = 0;
+    const auto wait = [&] {
+      bar.show(static_cast<int>(ended++), "");
+      finish(result_of(pool_.wait()));
+    };
+    for (const std::size_t index : asked) {
+      while (pool_.is_full()) wait();
+      start(index);
+    }
+    while (!pool_.is_empty()) wait();
+    if (!settings_.junit.empty()) publish_file(settings_.junit, junit());
+    totals_.seconds = stopwatch.seconds();
+    return totals_;
+  }
+
+ private:
+  // Lines of instances of the file; a last line that was cut is left out.
+  void read_earlier() {
+    std::error_code error;
+    if (!fs::exists(results_, error)) return;
+    std::string text = read_data_file(results_, Sources::kFiles);
+    const std::size_t end = text.rfind('\n');
+    if (end + 1 != text.size()) {
+      text.resize(end == std::string::npos ? 0 : end + 1);
+      publish_file(results_, text);
+    }
+    if (text.empty()) return;
+    const Table table = parse_table(text, printable(results_.string()), false);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      const std::vector<std::string>& cells = table.rows[row];
+      const auto answer = cells.size() == 6 ? answer_named(cells[4]) : std::nullopt;
+      if (!answer)
+        fail("BF3015", table.place(row), "this is no line of results",
+             "category,onnx,vnnlib,prepare_seconds,result,run_seconds");
+      for (std::size_t i = 0; i < file_.instances.size(); ++i) {
+        const Instance& instance = file_.instances[i];
+        if (instance.onnx != cells[1] || instance.vnnlib != cells[2] || !done_.insert(i).second)
+          continue;
+        InstanceResult result;
+        result.index = i;
+        result.answer = *answer;
+        result.run_seconds = table.number(row, 5);
+        keep(std::move(result));
+        ++totals_.earlier;
+        break;
+      }
+    }
+  }
+
+  void start(std::size_t index) {
+    const Instance& instance = file_.instances[index];
+    const Stopwatch preparing;
+    if (!model_ || model_name_ != instance.onnx) {
+      model_ = api::Model::load(file_.existing(instance.onnx));
+      model_name_ = instance.onnx;
+    }
+    prepared_[index] = preparing.seconds();
+    if (!*model_) {
+      InstanceResult result;
+      result.index = index;
+      result.message = model_->error().text();
+      finish(std::move(result));
+      return;
+    }
+    api::VerifyOptions options = settings_.options;
+    options.timeout_seconds =
+        settings_.timeout_seconds > 0 ? settings_.timeout_seconds : instance.timeout_seconds;
+    const fs::path property = file_.existing(instance.vnnlib);
+    pool_.start(
+        index, [&] { return decide_apart(**model_, property, options); },
+        options.timeout_seconds > 0 ? options.timeout_seconds + kGraceSeconds : 0);
+  }
+
+  void finish(InstanceResult result) {
+    result.prepare_seconds = prepared_[result.index];
+    const Instance& instance = file_.instances[result.index];
+    if (!result.message.empty() && verbosity() != Verbosity::kQuiet)
+      fmt::print(stderr, "{} {}: {}\n", printable(instance.onnx), printable(instance.vnnlib),
+                 first_line(result.message));
+    if (!settings_.counterexamples.empty() && !result.counterexample.empty()) {
+      const std::string name =
+          fmt::format("{}_{}.counterexample", fs::path(instance.onnx).stem().string(),
+                      fs::path(instance.vnnlib).stem().string());
+      publish_file(settings_.counterexamples / name, result.counterexample);
+    }
+    std::ofstream stream(results_, std::ios::binary | std::ios::app);
+    stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", table_cell(file_.category),
+                          table_cell(instance.onnx), table_cell(instance.vnnlib),
+                          result.prepare_seconds, to_string(result.answer), result.run_seconds);
+    stream.close();
+    if (!stream) fail("BF3102", printable(results_.string()), "cannot write");
+    keep(std::move(result));
+  }
+
+  void keep(InstanceResult result) {
+    count(totals_, result.answer);
+    kept_.push_back(std::move(result));
+  }
+
+  // A test for each instance: an error fails, what is not decided is skipped. sat and unsat are
+  // both answers.
+  std::string junit() const {
+    std::string cases;
+    std::size_t errors = 0, skipped = 0;
+    double seconds = 0;
+    std::vector<const InstanceResult*> order;
+    for (const InstanceResult& each : kept_) order.push_back(&each);
+    std::ranges::sort(order, {}, &InstanceResult::index);
+    for (const InstanceResult* const each : order) {
+      const Instance& instance = file_.instances[each->index];
+      seconds += each->run_seconds;
+      cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n",
+                           report::escape(printable(instance.onnx)),
+                           report::escape(printable(instance.vnnlib)), each->run_seconds);
+      if (each->answer == InstanceAnswer::kError) {
+        ++errors;
+        cases +=
+            fmt::format("    <error message=\"{}\"/>\n", report::escape(first_line(each->message)));
+      } else if (each->answer == InstanceAnswer::kUnknown ||
+                 each->answer == InstanceAnswer::kTimeout) {
+        ++skipped;
+        cases += fmt::format("    <skipped message=\"{}\"/>\n", to_string(each->answer));
+      }
+      cases +=
+          fmt::format("    <system-out>{}</system-out>\n  </testcase>\n", to_string(each->answer));
+    }
+    return fmt::format(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"bf-aot verify {}\" "
+        "tests=\"{}\" failures=\"0\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n{}"
+        "</testsuite>\n",
+        report::escape(printable(file_.category)), kept_.size(), errors, skipped, seconds, cases);
+  }
+
+  const InstanceFile& file_;
+  const fs::path results_;
+  const InstanceSettings& settings_;
+  ProcessPool pool_;
+  std::optional<api::Result<api::Model>> model_;
+  std::string model_name_;
+  std::map<std::size_t, double> prepared_;
+  std::set<std::size_t> done_;
+  std::vector<InstanceResult> kept_;
+  InstanceTotals totals_;
+};
+
+}  // namespace
+
+const char* to_string(InstanceAnswer answer) {
+  switch (answer) {
+    case InstanceAnswer::kUnsat:
+      return "unsat";
+    case InstanceAnswer::kSat:
+      return "sat";
+    case InstanceAnswer::kUnknown:
+      return "unknown";
+    case InstanceAnswer::kTimeout:
+      return "timeout";
+    case InstanceAnswer::kError:
+      return "error";
+  }
+  return "?";
+}
+
+namespace {
+
+// A first line that names the columns says nothing else. They are in the competitions' order.
+void drop_header(Table& table) {
+  std::vector<std::string> names;
+  for (const std::string& cell : table.rows[0]) {
+    std::string& name = names.emplace_back();
+    for (const char c : cell)
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const bool named = names.size() >= 2 && (names[0] == "onnx" || names[0] == "model") &&
+                     (names[1] == "vnnlib" || names[1] == "property") &&
+                     (names.size() < 3 || names[2].starts_with("timeout"));
+  if (!named) return;
+  table.rows.erase(table.rows.begin());
+  ++table.first_line;
+  if (table.rows.empty()) fail("BF3015", table.where, "there are no instances behind the names");
+}
+
+}  // namespace
+
+fs::path InstanceFile::existing(const std::string& name) const {
+  const fs::path path = folder / name;
+  std::error_code error;
+  if (fs::exists(path, error)) return path;
+  const fs::path packed = path.string() + ".gz";
+  return fs::exists(packed, error) ? packed : path;
+}
+
+InstanceFile read_instances(const fs::path& path) {
+  Table table = parse_table(read_data_file(path), printable(path.string()), false);
+  drop_header(table);
+  InstanceFile file;
+  file.folder = path.parent_path();
+  std::error_code error;
+  file.category = printable(fs::absolute(path, error).parent_path().filename().string());
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const std::vector<std::string>& cells = table.rows[row];
+    if (cells.size() < 2 || cells.size() > 3)
+      fail("BF3015", table.place(row), fmt::format("{} cells", cells.size()),
+           "a line is onnx,vnnlib or onnx,vnnlib,timeout");
+    Instance instance = {cells[0], cells[1], 0};
+    if (cells.size() == 3) instance.timeout_seconds = table.number(row, 2);
+    if (cells.size() == 3 && !(instance.timeout_seconds > 0))
+      fail("BF3015", table.place(row), "the timeout is not positive");
+    if (instance.onnx.empty() || instance.vnnlib.empty())
+      fail("BF3015", table.place(row), "a path is empty");
+    file.instances.push_back(std::move(instance));
+  }
+  return file;
+}
+
+InstanceTotals run_instances(const InstanceFile& file, const fs::path& results,
+                             const InstanceSettings& settings) {
+  return Runner(file, results, settings).run();
+}
+
+}  // namespace bf_aot::cli

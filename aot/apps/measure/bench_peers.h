@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "aot/apps/measure/bench_measure.h"
+
+namespace bf_aot::cli {
+
+// What a peer is asked: the bounds of a model on a box.
+struct PeerQuestion {
+  std::filesystem::path model;
+  const FloatBox& box;
+  Method method = Method::kCrown;
+  double seconds = 1;  // of measurements
+};
+
+struct PeerTime {
+  std::string command;
+  std::string name;                 // as the peer calls itself; the command when it did not answer
+  std::optional<Statistics> times;  // nothing: it was skipped
+  std::string reason;               // why
+};
+
+// Another program on the same question: runs COMMAND MODEL BOX.json METHOD SECONDS, whose words are
+// separated by spaces. It prints {"name": text, "seconds": [seconds of each call, ..]}, or ends
+// with 77, saying on standard error what it needs. Throws: BF3330 when it fails in another way or
+// answers with something else; Interrupted.
+PeerTime time_peer(const std::string& command, const PeerQuestion& question);
+
+}  // namespace bf_aot::cli

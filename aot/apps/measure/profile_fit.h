@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot/build/compile.h"
+#include "aot/build/library.h"
+#include "aot/engine/verifier/verifier.h"
+#include "planner/cost/cost_model.h"
+
+namespace bf_aot::cli {
+
+// A verifier that was timed, part by part: tasks are steps.
+struct Observation {
+  std::string name;
+  std::shared_ptr<const Plan> plan;
+  Activity activity;  // as the calls were, so that predictions are of the same work
+  std::vector<TracedPart> parts;
+
+  const Entry& entry() const;  // that was called
+};
+
+// Compiles a network for this machine, instrumented, and times it on a box.
+Observation observe(const FrontendResult& front, const std::string& name,
+                    const CompileOptions& options, const CompilerOptions& compiler,
+                    const FloatBox& box);
+
+// A predicted part and its time.
+struct Comparison {
+  int task = 0;
+  std::string part;
+  double predicted = 0, measured = 0;  // seconds
+};
+std::vector<Comparison> compare(const Observation& observation, const MachineProfile& profile);
+
+// Sets the families' costs to those that predict the observed parts best, in the mean square of
+// log(predicted / measured). A cost that is 0, and those of families that do not occur, stay.
+void fit(const std::vector<Observation>& observations, MachineProfile& profile);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot/apps/tune/kernel_library.h"
+#include "aot/build/compile.h"
+#include "aot/build/library.h"
+#include "aot/engine/verifier/verifier.h"
+#include "aot/input/json_io.h"
+#include "planner/tuning/tuner.h"
+
+namespace bf_aot::cli {
+
+// A kernel's seconds in each round, or what is wrong with it.
+struct TimedKernel {
+  std::vector<double> seconds;
+  std::string error;
+};
+
+// Measures kernels that cannot stand alone: routines, within their verifier.
+class VerifierTrials {
+ public:
+  struct Options {
+    const FrontendResult& front;
+    CompileOptions compile;  // of the rules' plan
+    CompilerOptions compiler;
+    FloatBox box;
+  };
+  explicit VerifierTrials(Options options);
+  ~VerifierTrials();
+
+  // The first kernel is the default; the others have the same key. The verifier with each of them
+  // must return the same bounds as the default's, bit for bit: such schedules change no sum.
+  std::vector<TimedKernel> time(const std::vector<Kernel>& kernels, int rounds,
+                                const Toolchain& toolchain);
+
+ private:
+  struct Built;
+  Built build(const Kernel* kernel, const Toolchain& toolchain) const;
+
+  Options options_;
+  std::unique_ptr<Built> rules_;
+};
+
+// Compiles the candidates of a kernel into one library, checks each against its oracle
+// (kernel_check.h), and times those that are right in turns with the default, all in a process of
+// its own: a candidate that crashes is an error of that candidate.
+class HostTuningMachine : public TuningMachine {
+ public:
+  struct Options {
+    Target target;
+    CompilerOptions compiler;
+    std::int64_t weights_bytes = 0;  // of the whole network: how far away a table is
+    std::uint64_t seed = 1;
+    std::string machine;  // for the records
+  };
+  using Keep = std::function<void(const TuningRecord&)>;
+
+  // trials: of kernels that are no printed nests.
+  HostTuningMachine(Options options, VerifierTrials& trials, Keep keep,
+                    std::function<bool()> is_over);
+
+  std::vector<Measurement> measure(const Kernel& kernel,
+                                   const std::vector<Schedule>& schedules) override;
+  Confirmation confirm(const Kernel& kernel, const Schedule& schedule) override;
+  void record(TuningRecord record) override;
+  bool is_over() override { return is_over_(); }
+
+ private:
+  std::vector<TimedKernel> time(const std::vector<Kernel>& kernels, int rounds);
+  std::vector<TimedKernel> time_once(const std::vector<Kernel>& kernels, int rounds);
+
+  Options options_;
+  VerifierTrials& trials_;
+  Toolchain toolchain_;
+  Keep keep_;
+  std::function<bool()> is_over_;
+};
+
+// What the child process does: checks and times kernels of one signature, the first one the
+// default. By kernel: {"seconds": [..]} or {"error": ".."}, as JSON text.
+std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64_t seed,
+                           std::int64_t weights_bytes);
+
+}  // namespace bf_aot::cli

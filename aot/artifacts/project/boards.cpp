@@ -1,0 +1,38 @@
+#include "aot/artifacts/project/boards.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr const char* kCortexM = "board_cortex_m.c";
+
+const std::vector<Board>& boards() {
+  static const std::vector<Board> table = {
+      // QEMU's one board with an ARMv6-M core, which has accesses that are not aligned fault. Its
+      // 256 KB and 16 KB are enlarged.
+      {"microbit", "arm",
+       " -global nrf51-soc.flash-size=4194304 -global nrf51-soc.sram-size=4194304", kCortexM,
+       "mps2.ld"},
+      {"mps2-an385", "arm", "", kCortexM, "mps2.ld"},
+      {"mps2-an386", "arm", "", kCortexM, "mps2.ld"},
+      {"mps2-an500", "arm", "", kCortexM, "mps2.ld"},
+      {"mps2-an505", "arm", "", kCortexM, "mps2-an505.ld"},
+      {"mps3-an547", "arm", "", kCortexM, "mps3-an547.ld"},
+      {"virt", "riscv32", " -bios none", "board_riscv32.c", "virt.ld"},
+  };
+  return table;
+}
+
+}  // namespace
+
+Board find_board(std::string_view name) {
+  const auto found = std::ranges::find(boards(), name, &Board::name);
+  BF_CHECK(found != boards().end());
+  return *found;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,172 @@
+#include "aot/artifacts/project/build_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "aot/artifacts/project/boards.h"
+#include "aot/artifacts/project/project_text.h"
+#include "aot/build/library.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr std::string_view kBoardFlags =
+    "-std=c99 -Os -ffreestanding -ffunction-sections -fdata-sections "
+    "-fno-tree-loop-distribute-patterns";  // else memcpy() is compiled into a call of itself
+constexpr std::string_view kBoardLinking = "-nostdlib -Wl,--gc-sections";
+
+std::string words(const std::vector<std::string>& flags, const char* separator = " ") {
+  return fmt::format("{}", fmt::join(flags, separator));
+}
+
+bool has_board(const Target& target) {
+  return !target.qemu_board.empty();
+}
+
+// As CMake and QEMU call it.
+std::string processor_of(const Target& target) {
+  if (has_board(target)) return find_board(target.qemu_board).processor;
+  return target.gnu_system.substr(0, target.gnu_system.find('-'));
+}
+
+// Of a target that is one processor: the one to emulate.
+std::string core_of(const Target& target) {
+  constexpr std::string_view kCore = "-mcpu=";
+  for (const std::string& flag : target.flags)
+    if (flag.starts_with(kCore)) return " -cpu " + flag.substr(kCore.size());
+  return {};
+}
+
+std::string emulator_of(const Target& target) {
+  if (!has_board(target)) return "qemu-" + processor_of(target) + core_of(target);
+  const Board board = find_board(target.qemu_board);
+  return fmt::format(
+      "qemu-system-{} -machine {}{} -display none -monitor none -serial none "
+      "-semihosting-config enable=on,target=native -kernel",
+      board.processor, board.name, board.options);
+}
+
+Arguments machine_arguments(const Target& target) {
+  return {{"target", target.name},
+          {"board", target.qemu_board},
+          {"tools", target.gnu_system},
+          {"processor", processor_of(target)},
+          {"emulator", emulator_of(target)},
+          {"system", has_board(target) ? "Generic" : "Linux"},
+          {"linking", std::string(has_board(target) ? kNoLinking : kStaticLinking)}};
+}
+
+// Lines of a shell, for who uses no CMake.
+std::string commands(const Verifier& verifier, const std::string& stem,
+                     const std::vector<std::string>& flags) {
+  const Target& target = verifier.plan.config.target;
+  const std::string prefix = target.gnu_system.empty() ? "" : target.gnu_system + "-";
+  const std::string cpp = target.gnu_system.empty() ? "c++" : prefix + "g++";
+  const std::string c = target.gnu_system.empty() ? "cc" : prefix + "gcc";
+  const std::string machine = target.flags.empty() ? "" : " " + words(target.flags);
+  std::string text, objects;
+  const auto add = [&](std::string_view line) { text += fmt::format("    {}\n", line); };
+  add(fmt::format("flags=\"{}\"", words(flags)));
+  const auto compile = [&](const std::string& source, const std::vector<std::string>& own) {
+    const std::string object = source.substr(0, source.rfind('.')) + ".o";
+    add(fmt::format("{} $flags {}{}-I. -c {} -o {}", cpp, words(own), own.empty() ? "" : " ",
+                    source, object));
+    objects += " " + object;
+  };
+  for (const EmittedFile& file : verifier.files)
+    if (is_source(file)) compile(stem + file.suffix, own_flags(file));
+  compile("bf.cpp", {});
+  add(fmt::format("{}ar rcs lib{}.a{}", prefix, stem, objects));
+  if (has_board(target)) {
+    add(fmt::format(
+        "{}{} {} -I. {} example.c board.c console.c lib{}.a -T board.ld -lgcc -o example", c,
+        machine, kBoardFlags, kBoardLinking, stem));
+    add(emulator_of(target) + " example");
+  } else {
+    add(fmt::format("{} -std=c99 -O2 -I. example.c lib{}.a {}-o example", c, stem,
+                    target.gnu_system.empty() ? "" : "-static "));
+    add(target.gnu_system.empty() ? "./example" : emulator_of(target) + " example");
+  }
+  return text;
+}
+
+std::string toolchain_default(const Target& target) {
+  if (target.gnu_system.empty()) return {};
+  if (has_board(target)) return fill(kOwnToolchain, {{"query", ""}, {"elsewhere", ""}});
+  return fill(kOwnToolchain,
+              {{"query", "cmake_host_system_information(RESULT here QUERY OS_PLATFORM)\n"},
+               {"elsewhere", fmt::format(" AND NOT here STREQUAL \"{}\"", processor_of(target))}});
+}
+
+std::string example_target(const Plan& plan, const std::string& stem) {
+  const Target& target = plan.config.target;
+  Arguments arguments = machine_arguments(target);
+  const std::string parallel =
+      plan.parallel.workers > 1 ? fill(kParallelTarget, {{"stem", stem}}) : "";
+  const Arguments more = {
+      {"stem", stem},
+      {"or_own_toolchain",
+       target.gnu_system.empty() ? "" : " OR CMAKE_TOOLCHAIN_FILE STREQUAL own_toolchain"},
+      {"parallel_target", parallel},
+      {"board_flags", fmt::format("{} {}", words(target.flags), kBoardFlags)},
+      {"link_flags", fmt::format("{} {}", words(target.flags), kBoardLinking)}};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return fill(has_board(target) ? kBoardExample : kHostExample, arguments);
+}
+
+std::string how_built(const Target& target) {
+  if (target.gnu_system.empty()) return {};
+  return fill(has_board(target) ? kBoardBuild : kCrossBuild, machine_arguments(target));
+}
+
+}  // namespace
+
+Arguments build_arguments(const Verifier& verifier, const std::string& stem,
+                          const std::vector<std::string>& flags) {
+  const Target& target = verifier.plan.config.target;
+  std::string sources, weights, levels;
+  for (const EmittedFile& file : verifier.files) {
+    if (!is_source(file)) continue;
+    const std::string name = stem + file.suffix;
+    sources += "  " + name + "\n";
+    if (name.ends_with(".S"))
+      weights += fill(kWeightsProperties,
+                      {{"file", name.substr(0, name.size() - 2)},
+                       {"machine", target.flags.empty() ? "" : words(target.flags, ";") + ";"}});
+    else if (const std::vector<std::string> own = own_flags(file); !own.empty())
+      levels += fill(kOwnFlags, {{"file", name}, {"flags", words(own, ";")}});
+  }
+  return {{"toolchain", toolchain_default(target)},
+          {"languages", weights.empty() ? "C CXX" : "C CXX ASM"},
+          {"sources", sources},
+          {"flags", words(flags)},
+          {"weights", weights},
+          {"levels", levels},
+          {"example_target", example_target(verifier.plan, stem)},
+          {"how_built", how_built(target)},
+          {"commands", commands(verifier, stem, flags)}};
+}
+
+std::vector<EmittedFile> machine_files(const Target& target) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
+  if (target.gnu_system.empty()) return {};
+  std::vector<EmittedFile> files = {
+      {"toolchain.cmake", fill(kToolchain, machine_arguments(target))}};
+  if (!has_board(target)) return files;
+  const Board board = find_board(target.qemu_board);
+  const auto copy_of = [&](const std::string& name) {
+    return read_file(runtime_folder() / "board" / name, kMaxBytes, "runtime source");
+  };
+  files.push_back({"board.h", copy_of("board.h")});
+  files.push_back({"board.c", copy_of(board.start_file)});
+  files.push_back({"console.c", copy_of("console.c")});
+  files.push_back({"board.ld", copy_of(board.memory) + "\n" + copy_of("sections.ld")});
+  return files;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,208 @@
+#include "aot/artifacts/project/project.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "aot/artifacts/project/build_text.h"
+#include "aot/artifacts/project/example.h"
+#include "aot/artifacts/project/example_text.h"
+#include "aot/artifacts/project/fill.h"
+#include "aot/artifacts/project/packages.h"
+#include "aot/artifacts/project/project_text.h"
+#include "aot/artifacts/project/resources.h"
+#include "aot/artifacts/project/work_text.h"
+#include "aot/build/footprint.h"
+#include "aot/build/runtime_files.h"
+#include "aot/emit/text/banner.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// A board without an operating system has none.
+bool has_threads(const Plan& plan) {
+  return plan.config.target.qemu_board.empty();
+}
+
+std::string shapes(const std::vector<Value>& values) {
+  std::string text;
+  for (const Value& value : values)
+    text += fmt::format("{}`{}` {}", text.empty() ? "" : ", ", printable(value.name),
+                        to_string(value.shape));
+  return text;
+}
+
+class SizeTable {
+ public:
+  std::string text = "| what | bytes |\n|---|---|\n";
+
+  void row(std::string_view what, std::int64_t bytes) {
+    text += fmt::format("| {} | {} |\n", what, bytes);
+  }
+
+  // Of calls of the user's: workspaces, and the context.
+  void caller_rows(const Plan& plan) {
+    std::map<std::string, std::int64_t> sizes;
+    for (const ExportedFunction& function : plan.functions) {
+      const Workspace& workspace = function.workspace;
+      if (!workspace.macro.empty()) sizes.emplace(workspace.macro, workspace.bytes);
+    }
+    const std::int64_t align = plan.config.target.align;
+    row(fmt::format("RAM: workspace, aligned to {}", align), plan.arena_bytes());
+    for (const auto& [macro, bytes] : sizes)
+      if (macro != "WORKSPACE_BYTES")
+        row(fmt::format("RAM: workspace of calls with `{}_{}`", upper_case(plan.name), macro),
+            bytes);
+    if (plan.context.bytes > 0) row("RAM: context", plan.context.bytes);
+  }
+};
+
+std::string size_table(const Verifier& verifier, const std::optional<Footprint>& footprint) {
+  SizeTable table;
+  if (!footprint) {
+    table.row("flash: weights, without the code (`size` tells all)", verifier.weights_bytes);
+    table.caller_rows(verifier.plan);
+    return table.text + "| stack of one call | build with GCC's `-fstack-usage` to see it |\n";
+  }
+  const std::int64_t flash = footprint->text + footprint->data;
+  const std::int64_t variables = footprint->data + footprint->zeroed;
+  table.row("flash: code and constants of the library", flash);
+  table.row("of these: code", footprint->code);
+  table.row("of these: constants and tables, with the weights", flash - footprint->code);
+  table.row("of these: weights", verifier.weights_bytes);
+  if (footprint->library_bytes)
+    table.row("flash: functions of the compiler's library that it calls",
+              *footprint->library_bytes);
+  table.caller_rows(verifier.plan);
+  table.row("RAM: variables of the library", variables);
+  if (!footprint->stack)
+    return table.text + "| stack of one call | the compiler does not bound it |\n";
+  table.row(fmt::format("RAM: stack of one call, at most ({})", footprint->stack_by_calls
+                                                                    ? "the deepest chain of calls"
+                                                                    : "the sum of all frames"),
+            *footprint->stack);
+  table.row("RAM: all, with the largest workspace",
+            resources_of(verifier.plan, verifier.weights_bytes, footprint).ram);
+  return table.text;
+}
+
+std::string spec_text(const Plan& plan) {
+  if (plan.spec_rows == 0) return {};
+  return fmt::format(
+      "`{}_spec_bounds` has the same arguments and bounds the {} rows of the compiled-in\n"
+      "specification `C y`.\n\n",
+      plan.name, plan.spec_rows);
+}
+
+std::string parallel_text(const Plan& plan, Arguments names) {
+  if (plan.parallel.workers <= 1) return {};
+  names.emplace_back("shown", has_threads(plan) ? kParallelShown : "");
+  return fill(kParallelUse, names);
+}
+
+// What the linker takes for them when all are called.
+std::string library_text(const std::vector<LibraryObject>& objects) {
+  std::int64_t bytes = 0;
+  std::string rows;
+  for (const LibraryObject& object : objects) {
+    bytes += object.bytes;
+    rows += fmt::format("| {}({}) | {} | {} |\n", object.archive, object.object, object.bytes,
+                        fmt::join(object.functions, ", "));
+  }
+  if (rows.empty()) return "No library of the compiler has them.\n";
+  return fmt::format(
+      "At most {} bytes are linked for them:\n\n| object | bytes | functions |\n"
+      "|---|---|---|\n{}\n",
+      bytes, rows);
+}
+
+// What the linker has to find elsewhere.
+std::string calls_text(const std::optional<Footprint>& footprint) {
+  if (!footprint) return {};
+  if (footprint->calls.empty()) return "The library calls no function of another library.\n";
+  const auto quoted = [](const std::vector<std::string>& functions) {
+    std::string names;
+    for (const std::string& name : functions)
+      names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
+    return names;
+  };
+  std::string text = fmt::format(
+      "The library calls these functions of the compiler's library or of the C library, as far as\n"
+      "what you call needs them, and their code comes on top: {}.\n",
+      quoted(footprint->calls));
+  if (footprint->library) text += library_text(*footprint->library);
+  if (!footprint->stack) return text;
+  return text + (footprint->uncounted.empty()
+                     ? "The stack above holds theirs.\n"
+                     : fmt::format("The stack above is without that of {}.\n",
+                                   quoted(footprint->uncounted)));
+}
+
+Arguments arguments_for(const Verifier& verifier, const std::string& stem,
+                        const std::vector<std::string>& flags, const Toolchain* toolchain,
+                        const std::optional<Footprint>& footprint) {
+  const Plan& plan = verifier.plan;
+  const std::string built =
+      toolchain == nullptr
+          ? "The library was not built: these are the planner's figures."
+          : fmt::format("Compiled with {}, flags `{}`.", toolchain->version, fmt::join(flags, " "));
+  const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"stem", stem}};
+  const bool keeps = plan.context.bytes > 0;
+  Arguments arguments = {{"name", plan.name},
+                         {"NAME", upper_case(plan.name)},
+                         {"contexts", keeps ? fill(kContextUse, names) : ""},
+                         {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
+                         {"parallel", parallel_text(plan, names)},
+                         {"stem", stem},
+                         {"version", BF_VERSION_STRING},
+                         {"model", plan.model.file_name},
+                         {"sha256", plan.model.sha256},
+                         {"method", std::string(to_string(plan.config.method))},
+                         {"target", plan.config.target.name},
+                         {"inputs", shapes(plan.inputs)},
+                         {"outputs", shapes(plan.outputs)},
+                         {"sizes", size_table(verifier, footprint)},
+                         {"built", built},
+                         {"calls", calls_text(footprint)},
+                         {"packages", has_threads(plan) ? "" : std::string(kPackages)},
+                         {"work", work_text(verifier)},
+                         {"spec", spec_text(plan)}};
+  for (auto& argument : build_arguments(verifier, stem, flags))
+    arguments.push_back(std::move(argument));
+  return arguments;
+}
+
+}  // namespace
+
+std::vector<EmittedFile> project_files(const Verifier& verifier, const std::string& stem,
+                                       const std::vector<std::string>& flags,
+                                       const Toolchain* toolchain,
+                                       const std::optional<Footprint>& footprint) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
+  const Arguments arguments = arguments_for(verifier, stem, flags, toolchain, footprint);
+  std::vector<EmittedFile> files = {{"example.c", example_text(verifier.plan, stem)},
+                                    {"CMakeLists.txt", fill(kCMakeLists, arguments)},
+                                    {"README.md", fill(kReadme, arguments)}};
+  for (EmittedFile& file : machine_files(verifier.plan.config.target))
+    files.push_back(std::move(file));
+  for (EmittedFile& file : package_files(verifier, stem, flags)) files.push_back(std::move(file));
+  if (verifier.plan.parallel.workers > 1 && has_threads(verifier.plan)) {
+    files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
+    files.push_back({"thread_executor.h", read_file(runtime_folder() / "host/thread_executor.h",
+                                                    kMaxBytes, "runtime source")});
+  }
+  std::vector<RuntimeFile> runtime = runtime_files_of(verifier.files);
+  runtime.push_back(runtime_source());
+  for (RuntimeFile& file : runtime) files.push_back({std::move(file.path), std::move(file.text)});
+  return files;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "aot/build/compile.h"
+#include "aot/build/footprint.h"
+
+namespace bf_aot::cli {
+
+// What a verifier takes of a device, in bytes. Without a built library it is what the planner
+// knows: the weights, and the memory that callers give.
+struct Resources {
+  std::int64_t flash = 0;   // code, constants, and functions of the compiler's library
+  std::int64_t called = 0;  // memory of the caller's: the largest workspace, and a context
+  std::int64_t ram = 0;     // this, variables and the stack of a call
+  bool built = false;
+  bool stack_known = false;  // else it is not in `ram`
+};
+
+Resources resources_of(const Plan& plan, std::int64_t weights_bytes,
+                       const std::optional<Footprint>& footprint);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,83 @@
+#include "aot/artifacts/project/work_text.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "aot/artifacts/project/fill.h"
+#include "aot/build/work_json.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr std::string_view kFloats =
+    R"(What bounds the time of a call: how often functions are called in it, and how often the
+loops of the entry point itself turn, whatever the box. Loops of kernels have literal bounds. Those
+of `bf::` functions run over the counts that they are called with. Nothing recurses, and no array
+has a length that is known at run time alone.
+
+)";
+constexpr std::string_view kIntegers =
+    R"(What bounds the time of a call: each step of the source runs once in it, whatever the box,
+and its loops run over the extents that it is called with. A code is found among its steps by
+halving. Nothing recurses, and no array has a length that is known at run time alone.
+
+)";
+constexpr std::string_view kVerify =
+    R"(`@name@_verify`: at most @operations@ float operations: of each case of the property its box, its centre
+and its corners are bounded.
+
+| function | calls |
+|---|---|
+| `@name@_spec_bounds` | at most @bounds@ |
+
+)";
+
+std::string row(std::string_view what, std::int64_t most, bool always) {
+  return fmt::format("| {} | {}{} |\n", what, always ? "" : "at most ", most);
+}
+
+std::string call_table(const nlohmann::ordered_json& entry) {
+  std::string text = "| function | calls |\n|---|---|\n";
+  for (const auto& call : entry.at("calls"))
+    text += row(fmt::format("`{}`", call.at("function").get<std::string>()),
+                call.at("at_most").get<std::int64_t>(), call.at("always").get<bool>());
+  return text;
+}
+
+std::string loop_table(const nlohmann::ordered_json& entry) {
+  if (entry.at("loops").empty()) return {};
+  std::string text = "\n| loop of the entry point | turns |\n|---|---|\n";
+  for (const auto& loop : entry.at("loops"))
+    text += row(fmt::format("task {}: {}", loop.at("task").get<int>() + 1,
+                            loop.at("over").get<std::string>()),
+                loop.at("at_most").get<std::int64_t>(), loop.at("always").get<bool>());
+  return text;
+}
+
+// The manifest's `work` as tables.
+std::string tables(const Plan& plan) {
+  std::string text;
+  for (const auto& entry : work_json(plan, nullptr))
+    text +=
+        fmt::format("`{}_{}`: at most {} {} operations{}.\n\n", plan.name,
+                    entry.at("entry").get<std::string>(),
+                    entry.at("operations").get<std::int64_t>(), plan.integer ? "integer" : "float",
+                    plan.integer ? "" : ", a multiply-add being two") +
+        call_table(entry) + loop_table(entry) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string work_text(const Verifier& verifier) {
+  const Plan& plan = verifier.plan;
+  std::string text = std::string(plan.integer ? kIntegers : kFloats) + tables(plan);
+  if (verifier.verify_work)
+    text += fill(kVerify, {{"name", plan.name},
+                           {"bounds", std::to_string(verifier.verify_work->bounds)},
+                           {"operations", std::to_string(verifier.verify_work->operations)}});
+  return text;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,189 @@
+#include "aot/build/compile.h"
+
+#include <cctype>
+#include <chrono>
+
+#include "aot/build/choose_arithmetic.h"
+#include "aot/build/dispatch.h"
+#include "aot/build/work_json.h"
+#include "aot/emit/constants/weights.h"
+#include "aot/emit/interface/emit.h"
+#include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/interface/statuses.h"
+#include "aot/emit/text/wrap.h"
+#include "frontend/diagnostic.h"
+#include "frontend/import/importer.h"
+#include "frontend/passes/pipeline.h"
+#include "frontend/vnnlib/vnnlib.h"
+#include "planner/manifest/plan_json.h"
+#include "planner/planner.h"
+
+namespace bf_aot {
+
+namespace {
+
+nlohmann::ordered_json property_json(const Property& property) {
+  std::size_t clauses = 0;
+  for (const PropertyCase& one : property.cases) clauses += one.clauses.size();
+  return {{"file", property.file_name},
+          {"cases", property.cases.size()},
+          {"clauses", clauses},
+          {"rows", property.rows.size()}};
+}
+
+// A condition fails where sign row y > limit - inputs x; of its inputs, which bounds do not know,
+// the least demand on the box counts. A clause with a condition that its inputs alone refute needs
+// no bound.
+MarginClauses margins_of(const PropertyCase& one) {
+  MarginClauses clauses;
+  for (const Clause& clause : one.clauses) {
+    std::vector<MarginBound> bounds;
+    bool refuted = false;
+    for (const Condition& condition : clause) {
+      double limit = condition.limit.get_d();
+      for (const auto& [index, factor] : condition.inputs) {
+        const auto k = static_cast<std::size_t>(index);
+        limit -= factor.get_d() * (factor < 0 ? one.box.upper[k] : one.box.lower[k]);
+      }
+      if (condition.row >= 0)
+        bounds.push_back({static_cast<std::size_t>(condition.row), condition.negated, limit});
+      refuted = refuted || (condition.row < 0 && limit < 0);
+    }
+    if (!refuted) clauses.push_back(std::move(bounds));
+  }
+  return clauses;
+}
+
+// What each function may return, beside what the plan says of it.
+void add_statuses(const Plan& plan, nlohmann::ordered_json& functions) {
+  for (std::size_t i = 0; i < plan.functions.size(); ++i) {
+    auto& list = functions.at(i)["statuses"] = nlohmann::ordered_json::array();
+    for (const bf_status status : statuses_of(plan, plan.functions[i].signature))
+      list.push_back(status_name(status));
+  }
+}
+
+}  // namespace
+
+std::string identifier_from(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool keep = std::isalnum(byte) != 0 && byte < 0x80;
+    if (keep) name += static_cast<char>(std::tolower(byte));
+    if (!keep && !name.empty() && name.back() != '_') name += '_';
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+    name = "net_" + name;
+  return name;
+}
+
+std::optional<LinearSpec> spec_of(const CompileOptions& options) {
+  BF_CHECK(!options.spec || !options.property);
+  if (options.property) return to_spec(*options.property);
+  return options.spec;
+}
+
+FrontendResult run_frontend(const std::filesystem::path& model, const CompileOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  ImportedModel imported = import_model(model, {}, {}, options.outputs);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (options.after_pass) options.after_pass("import", imported.graph, seconds.count());
+  return run_frontend(FrontendResult{std::move(imported.graph), std::move(imported.info),
+                                     Arithmetic::kFloat, std::move(imported.nodes)},
+                      options);
+}
+
+FrontendResult run_frontend(FrontendResult imported, const CompileOptions& options) {
+  if (options.property) check_interface(*options.property, imported.graph);
+  const std::optional<LinearSpec> spec = spec_of(options);
+  if (options.fixed) {
+    BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
+    join_inputs(imported.graph);
+    fix_inputs(imported.graph, *options.fixed);
+  }
+  if (options.ordered) {
+    BF_CHECK(!options.property && options.planner.semantics == Semantics::kReal);
+    order_outputs(imported.graph);
+  }
+  PassOptions passes;
+  imported.arithmetic = choose_arithmetic(imported.graph, imported.info, options);
+  passes.grids = imported.arithmetic == Arithmetic::kInteger;
+  if (spec) passes.spec = &*spec;
+  passes.disabled = options.disabled_passes;
+  BF_CHECK(!options.max_as_relu || options.planner.semantics == Semantics::kReal);
+  passes.max_as_relu = options.max_as_relu;
+  if (options.planner.semantics == Semantics::kFloat32) {
+    check_float32(imported.info);
+    passes.float32 = options.float32;
+  }
+  passes.own_evaluation = options.planner.semantics == Semantics::kFloat32Exact;
+  passes.after_pass = options.after_pass;
+  normalise(imported.graph, passes);
+  return imported;
+}
+
+std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options) {
+  return options.name.empty() ? identifier_from(model.stem().string()) : options.name;
+}
+
+Plan run_planner(const FrontendResult& front, const std::string& name,
+                 const CompileOptions& options) {
+  PlanOptions planning = options.planning;
+  planning.property = options.property.has_value();
+  if (planning.samples.empty() && options.property)
+    for (const PropertyCase& one : options.property->cases) {
+      planning.samples.push_back(one.box);
+      planning.margins.push_back(margins_of(one));
+    }
+  PlannerConfig config = options.planner;
+  config.arithmetic = front.arithmetic;
+  if (front.arithmetic == Arithmetic::kInteger) config.method = Method::kIbp;
+  return plan(front.graph, front.info, name, spec_of(options).has_value(), config, planning);
+}
+
+Plan plan_model(const std::filesystem::path& model, const CompileOptions& options) {
+  if (options.property) check_emittable(*options.property);
+  return run_planner(run_frontend(model, options), symbol_prefix(model, options), options);
+}
+
+std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
+                              const CompileOptions& options) {
+  const Property* const property = options.property ? &*options.property : nullptr;
+  Instruments traced;
+  traced.trace = options.trace;
+  traced.marks = options.marks;
+  auto manifest = to_json(plan);
+  manifest["work"] = work_json(plan, property);
+  if (property != nullptr) manifest["property"] = property_json(*property);
+  if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
+  std::vector<EmittedFile> files = {{".cpp", emit_source(plan, stem, property, traced)},
+                                    {".h", emit_header(plan, property)},
+                                    {".json", manifest.dump(2) + "\n"}};
+  if (property != nullptr)
+    if (auto file = emit_property_file(plan, *property, stem)) files.push_back(std::move(*file));
+  for (EmittedFile& file : emit_weight_files(plan, stem, options.marks))
+    files.push_back(std::move(file));
+  wrap_files(files);
+  return files;
+}
+
+Verifier compile(const std::filesystem::path& model, const std::string& stem,
+                 const CompileOptions& options) {
+  if (options.property) check_emittable(*options.property);
+  return compile(run_frontend(model, options), symbol_prefix(model, options), stem, options);
+}
+
+Verifier compile(const FrontendResult& front, const std::string& name, const std::string& stem,
+                 const CompileOptions& options) {
+  if (!options.levels.empty()) return compile_dispatched(front, name, stem, options);
+  Verifier verifier;
+  verifier.plan = run_planner(front, name, options);
+  verifier.weights_bytes = verifier.plan.weights_bytes();
+  verifier.files = emit(verifier.plan, stem, options);
+  if (options.property) verifier.verify_work = verify_work(verifier.plan, *options.property);
+  return verifier;
+}
+
+}  // namespace bf_aot

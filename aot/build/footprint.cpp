@@ -1,0 +1,240 @@
+#include "aot/build/footprint.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "aot/build/library_stack.h"
+#include "aot/build/stack_usage.h"
+#include "aot/system/process.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+std::optional<std::string> text_of(const std::filesystem::path& path) {
+  std::ifstream stream(path);
+  if (!stream) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+// What the compiler reports, a text for each source, in a file of this extension. Nothing when it
+// does not know the flag.
+std::optional<std::vector<std::string>> reports(
+    const Toolchain& toolchain, const std::filesystem::path& folder, const std::string& stem,
+    const std::vector<EmittedFile>& files, const std::string& flag, const std::string& extension) {
+  std::vector<std::string> texts;
+  for (const EmittedFile& file : files) {
+    if (!file.suffix.ends_with(".cpp")) continue;
+    std::vector<std::string> command = toolchain.compiler;
+    command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+    const std::vector<std::string> own = own_flags(file);
+    command.insert(command.end(), own.begin(), own.end());
+    for (std::string argument :
+         {"-I" + toolchain.include_folder, std::string("-I."), flag, std::string("-c"),
+          "./" + stem + file.suffix, std::string("-o"), std::string("stack_usage.o")})
+      command.push_back(std::move(argument));
+    if (run_process(command, folder).exit_code != 0) return std::nullopt;
+    auto text = text_of(folder / ("stack_usage." + extension));
+    if (!text) return std::nullopt;
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+void measure_stack(const Toolchain& toolchain, const std::filesystem::path& folder,
+                   const std::string& stem, const std::vector<EmittedFile>& files,
+                   Footprint& footprint) {
+  if (const auto graphs = reports(toolchain, folder, stem, files, "-fcallgraph-info=su", "ci")) {
+    footprint.stack = deepest_stack(*graphs);
+    footprint.stack_by_calls = footprint.stack.has_value();
+    if (footprint.stack) return;
+  }
+  const auto frames = reports(toolchain, folder, stem, files, "-fstack-usage", "su");
+  if (!frames) return;
+  std::int64_t sum = 0;
+  for (const std::string& report : *frames) {
+    const auto part = sum_of_frames(report);
+    if (!part) return;
+    sum += *part;
+  }
+  footprint.stack = sum;
+}
+
+// Adds the frames of libgcc's functions, where they are known.
+void add_library_stack(const Toolchain& toolchain, Footprint& footprint) {
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  command.emplace_back("-print-libgcc-file-name");
+  std::string libgcc = run_process(command).output;
+  libgcc.resize(std::min(libgcc.find('\n'), libgcc.size()));
+  const std::string code = run_process({find_utility(toolchain, "objdump"), "-d", libgcc}).output;
+  const std::string symbols = run_process({find_utility(toolchain, "nm"), "-g", libgcc}).output;
+  const auto bytes = library_stack(code, symbols, footprint.calls);
+  if (!bytes) return;
+  *footprint.stack += *bytes;
+  footprint.uncounted = not_in_library(symbols, footprint.calls);
+}
+
+// Links all of an archive with what there is of the compiler's library and the C library. What
+// neither has is left open: the board's own files bring it.
+std::optional<std::vector<LibraryObject>> linked_objects(const Toolchain& toolchain,
+                                                         const std::filesystem::path& folder,
+                                                         const std::string& archive,
+                                                         const std::vector<std::string>& calls) {
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  for (const std::string& argument :
+       {std::string("-nostdlib"), std::string("-Wl,--whole-archive"), "./" + archive,
+        std::string("-Wl,--no-whole-archive"), std::string("-Wl,--unresolved-symbols=ignore-all"),
+        std::string("-Wl,-Map=linked.map"), std::string("-o"), std::string("linked.elf"),
+        std::string("-lgcc"), std::string("-lc"), std::string("-lgcc")})
+    command.push_back(argument);
+  bool done = run_process(command, folder).exit_code == 0;
+  if (!done) {  // without a C library
+    command.resize(command.size() - 2);
+    done = run_process(command, folder).exit_code == 0;
+  }
+  const auto map = done ? text_of(folder / "linked.map") : std::nullopt;
+  if (!map) return std::nullopt;
+  return library_objects(*map, archive, calls);
+}
+
+nlohmann::ordered_json library_json(const std::vector<LibraryObject>& objects) {
+  auto list = nlohmann::ordered_json::array();
+  for (const LibraryObject& object : objects)
+    list.push_back({{"archive", object.archive},
+                    {"object", object.object},
+                    {"bytes", object.bytes},
+                    {"functions", object.functions}});
+  return list;
+}
+
+// Bytes of code and constants of an object, as `size` counts them.
+std::optional<std::int64_t> flash_of(const Toolchain& toolchain,
+                                     const std::filesystem::path& folder, const char* object) {
+  std::istringstream lines(run_process({find_utility(toolchain, "size"), object}, folder).output);
+  std::string head;
+  std::getline(lines, head);
+  std::int64_t text = 0, data = 0;
+  if (!(lines >> text >> data)) return std::nullopt;
+  return text + data;
+}
+
+// Of libgcc, what the library's objects need: linked into one object with it and without.
+std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
+                                          const std::filesystem::path& folder,
+                                          const std::string& archive) {
+  constexpr const char* kObject = "linked.o";
+  std::vector<std::string> command = toolchain.compiler;
+  command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
+  command.insert(command.end(), {"-nostdlib", "-r", "-Wl,--whole-archive", archive,
+                                 "-Wl,--no-whole-archive", "-o", kObject});
+  if (run_process(command, folder).exit_code != 0) return std::nullopt;
+  const auto without = flash_of(toolchain, folder, kObject);
+  command.emplace_back("-lgcc");
+  if (run_process(command, folder).exit_code != 0) return std::nullopt;
+  const auto with = flash_of(toolchain, folder, kObject);
+  if (!with || !without) return std::nullopt;
+  return *with - *without;
+}
+
+// Lines "value letter name": letter U: not defined there.
+std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
+                                  const std::string& archive) {
+  const ProcessResult result = run_process({find_utility(toolchain, "nm"), "-g", archive}, folder);
+  std::set<std::string> used, held;
+  std::istringstream lines(result.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> words = split_words(line);
+    if (words.size() == 2 && words[0] == "U") used.insert(words[1]);
+    if (words.size() == 3) held.insert(words[2]);
+  }
+  std::vector<std::string> calls;
+  // A mark of position-independent code is no function.
+  for (const std::string& name : used)
+    if (!held.contains(name) && name != "_GLOBAL_OFFSET_TABLE_") calls.push_back(name);
+  return calls;
+}
+
+}  // namespace
+
+Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
+                            const std::string& stem, const std::vector<EmittedFile>& files,
+                            const Target& target) {
+  Footprint footprint;
+  const ProcessResult result =
+      run_process({find_utility(toolchain, "size"), "lib" + stem + ".a"}, folder);
+  std::istringstream lines(result.output);
+  std::string line;
+  std::getline(lines, line);  // the head
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::int64_t text = 0, data = 0, zeroed = 0;
+    if (!(fields >> text >> data >> zeroed)) continue;
+    if (line.find(kRuntimeObject) != std::string::npos) continue;  // linked only where it is called
+    footprint.text += text;
+    footprint.data += data;
+    footprint.zeroed += zeroed;
+  }
+  footprint.code = code_bytes(folder / ("lib" + stem + ".a"), toolchain).value_or(0);
+  footprint.calls = calls_of(toolchain, folder, "lib" + stem + ".a");
+  footprint.uncounted = footprint.calls;
+  if (!target.qemu_board.empty())
+    footprint.library = linked_objects(toolchain, folder, "lib" + stem + ".a", footprint.calls);
+  measure_stack(toolchain, folder, stem, files, footprint);
+  if (target.qemu_board.empty()) return footprint;
+  footprint.library_bytes = library_bytes(toolchain, folder, "lib" + stem + ".a");
+  if (footprint.stack) add_library_stack(toolchain, footprint);
+  return footprint;
+}
+
+std::string add_build_record(const std::string& manifest, const Toolchain* toolchain,
+                             std::optional<std::int64_t> code,
+                             const std::optional<Footprint>& footprint) {
+  auto json = nlohmann::ordered_json::parse(manifest);
+  nlohmann::ordered_json build = nullptr;
+  if (toolchain != nullptr) {
+    build = {
+        {"compiler", toolchain->version}, {"flags", toolchain->flags}, {"code_bytes", nullptr}};
+    if (code) build["code_bytes"] = *code;
+    if (footprint) {
+      build["flash_bytes"] = footprint->text + footprint->data;
+      if (footprint->library_bytes) build["library_bytes"] = *footprint->library_bytes;
+      build["data_bytes"] = footprint->data;
+      build["zeroed_bytes"] = footprint->zeroed;
+      build["stack_bytes"] = nullptr;
+      if (footprint->stack) build["stack_bytes"] = *footprint->stack;
+      build["calls"] = footprint->calls;
+      build["uncounted"] = footprint->uncounted;
+      build["library"] = nullptr;
+      if (footprint->library) build["library"] = library_json(*footprint->library);
+    }
+  }
+  json["build"] = std::move(build);
+  return json.dump(2) + "\n";
+}
+
+std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
+                                       const Toolchain& toolchain) {
+  const ProcessResult result =
+      run_process({find_utility(toolchain, "size"), "-A", "-d", library.string()});
+  std::optional<std::int64_t> sum;
+  std::istringstream lines(result.output);
+  bool counts = true;  // the member of the archive whose sections follow
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("(ex ") != std::string::npos) counts = !line.starts_with(kRuntimeObject);
+    std::istringstream fields(line);
+    std::string section;
+    std::int64_t bytes = 0;
+    if (counts && fields >> section >> bytes && section.starts_with(".text"))
+      sum = sum.value_or(0) + bytes;
+  }
+  return sum;
+}
+
+}  // namespace bf_aot::cli

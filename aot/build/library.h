@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aot/build/compile.h"
+#include "planner/planner.h"
+
+namespace bf_aot::cli {
+
+// Whether calls of an engine that take its time get code compiled for them: auto: in the
+// background, once calls took long enough for that to pay, where there is a C++ compiler; wait:
+// after the first call of each of its programs.
+enum class JitMode : std::uint8_t { kAuto, kOff, kWait };
+inline constexpr std::string_view kJitModes[] = {"auto", "off", "wait"};  // in that order
+
+// What the user says about the C++ compiler of the verifier.
+struct CompilerOptions {
+  std::string cxx;                 // --cxx; empty: $CXX, else the first that is found
+  std::vector<std::string> flags;  // --cxx-flags, words
+  JitMode jit = JitMode::kOff;
+};
+
+// A C++ compiler, ready to be run.
+struct Toolchain {
+  std::vector<std::string> compiler;  // program and leading arguments, as in "ccache g++"
+  std::string version;                // first line of --version
+  std::vector<std::string> flags;     // all that decide what code is made; no paths of this machine
+  std::string include_folder;         // of bf.h and the other runtime headers
+};
+
+// Throws: BF3202 no compiler; BF3203 it does not work; BF3204 a flag that breaks the bounds;
+// BF3205 bf.h is missing.
+Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
+
+// The flags of find_toolchain(), whether there is a compiler or not.
+std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target);
+
+// Flags of a source besides those of all.
+std::vector<std::string> own_flags(const EmittedFile& file);
+
+// Whether find_toolchain() would find a compiler; nothing is run.
+bool finds_compiler(const CompilerOptions& options, const Target& target);
+
+// A program of the compiler's binary utilities: "ar", "nm", "objdump", "size".
+std::string find_utility(const Toolchain& toolchain, const std::string& name);
+
+// True when code for `target` runs on this machine.
+bool runs_here(const Target& target);
+
+// Throws: BF3304 when code for `target` does not run on this machine.
+void expect_runs_here(const Target& target);
+
+// Whether the compiler translates the file: C++ or assembler.
+bool is_source(const EmittedFile& file);
+
+// The object of an archive that holds the runtime's own functions.
+inline constexpr std::string_view kRuntimeObject = "bf_runtime.o";
+
+// Writes lib<stem>.a from the verifier's files in `folder`, and the runtime's functions.
+// Throws: BF3203 with what the compiler says; Interrupted.
+void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,
+                   const std::string& stem, const std::vector<EmittedFile>& files);
+
+// Writes <stem>.so, to be loaded by this process.
+void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
+                  const std::string& stem, const std::vector<EmittedFile>& files);
+
+// The runtime that verifiers are compiled with: all its headers, and bf.cpp; paths in its folder,
+// in order of name. Of the installed program, else of the source tree. Throws: BF3205.
+std::filesystem::path runtime_folder();
+std::vector<std::filesystem::path> runtime_files();
+
+std::vector<std::string> split_words(const std::string& text);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aot/emit/text/emitted_file.h"
+
+namespace bf_aot::cli {
+
+// A file of the runtime; its path is what verifiers include it as: "bf.h", "bf/core/bounds.h".
+struct RuntimeFile {
+  std::string path;
+  std::string text;
+};
+
+// The runtime's files that the sources include, directly or not, each after those that it includes.
+// Throws: BF3205.
+std::vector<RuntimeFile> runtime_files_of(const std::vector<EmittedFile>& sources);
+
+// bf.cpp, of which every program needs one copy.
+RuntimeFile runtime_source();
+
+// What a line includes of ours: the path of `#include "path"`; else empty.
+std::string_view included_by(std::string_view line);
+
+// The lines of a text, each with its end.
+std::vector<std::string_view> lines_of(std::string_view text);
+
+}  // namespace bf_aot::cli

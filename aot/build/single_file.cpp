@@ -1,0 +1,128 @@
+#include "aot/build/single_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "aot/build/runtime_files.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Of a header, clang does not say that a function is not used.
+constexpr std::string_view kBegin = R"(// ---- the runtime, as far as this verifier needs it
+
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wunused-function"
+#pragma clang diagnostic ignored "-Wunused-const-variable"
+#endif
+)";
+constexpr std::string_view kEnd = R"(
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
+
+// ---- the verifier
+)";
+
+class SingleSource {
+ public:
+  SingleSource(const Verifier& verifier, std::string stem)
+      : verifier_(verifier), stem_(std::move(stem)), runtime_(runtime_files_of(verifier.files)) {}
+
+  std::string source() {
+    const std::string& text = file(".cpp");
+    for (const std::string_view line : lines_of(text)) add_line(line);
+    return std::move(made_);
+  }
+
+  // bf.h has the one standard header of a verifier's, too.
+  std::string header() const {
+    std::string made;
+    for (const std::string_view line : lines_of(file(".h"))) {
+      if (included_by(line) == "bf.h")
+        made += std::ranges::find(runtime_, "bf.h", &RuntimeFile::path)->text;
+      else if (line != "#include <stddef.h>\n")
+        made += line;
+    }
+    return made;
+  }
+
+ private:
+  const std::string& file(std::string_view suffix) const {
+    const auto found = std::ranges::find(verifier_.files, suffix, &EmittedFile::suffix);
+    BF_CHECK(found != verifier_.files.end());
+    return found->bytes;
+  }
+
+  // The runtime goes where its first header was included: what is said before, as of fusing
+  // products, is said of it, too.
+  void add_line(std::string_view line) {
+    const std::string_view path = included_by(line);
+    if (path.starts_with("bf/")) {
+      if (!has_runtime_) add_runtime();
+    } else if (path.ends_with(".inc")) {
+      BF_CHECK(path.starts_with(stem_));
+      made_ += file(path.substr(stem_.size()));
+    } else {
+      add_own(line);
+    }
+  }
+
+  void add_runtime() {
+    has_runtime_ = true;
+    made_ += kBegin;
+    for (const RuntimeFile& one : runtime_)
+      if (one.path != "bf.h") add_runtime_file(one);
+    add_runtime_file(runtime_source());
+    made_ += kEnd;
+  }
+
+  void add_runtime_file(const RuntimeFile& one) {
+    made_ += fmt::format("\n// ---- {}\n", one.path);
+    for (const std::string_view line : lines_of(one.text))
+      if (line != "#pragma once\n" && included_by(line).empty()) add_own(line);
+  }
+
+  // Headers of the standard library once.
+  void add_own(std::string_view line) {
+    if (line.starts_with("#include <") && !standard_.emplace(line).second) return;
+    made_ += line;
+  }
+
+  const Verifier& verifier_;
+  std::string stem_;
+  std::vector<RuntimeFile> runtime_;
+  std::set<std::string, std::less<>> standard_;
+  std::string made_;
+  bool has_runtime_ = false;
+};
+
+void check_possible(const Verifier& verifier) {
+  int sources = 0;
+  for (const EmittedFile& file : verifier.files) {
+    if (file.suffix.ends_with(".S"))
+      fail("BF3105", "--single-file",
+           fmt::format("{} bytes of constants need an assembler file beside the source",
+                       verifier.weights_bytes),
+           "leave --single-file out");
+    sources += file.suffix.ends_with(".cpp") ? 1 : 0;
+  }
+  BF_CHECK(sources == 1);
+}
+
+}  // namespace
+
+std::vector<EmittedFile> single_file(const Verifier& verifier, const std::string& stem) {
+  check_possible(verifier);
+  SingleSource made(verifier, stem);
+  std::vector<EmittedFile> files = {{".cpp", made.source()}, {".h", made.header()}};
+  for (const EmittedFile& file : verifier.files)
+    if (file.suffix.ends_with(".json")) files.push_back(file);
+  return files;
+}
+
+}  // namespace bf_aot::cli

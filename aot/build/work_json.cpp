@@ -1,0 +1,119 @@
+#include "aot/build/work_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "planner/cost/cost_model.h"
+#include "planner/integer/step_work.h"
+
+namespace bf_aot {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json calls_json(const calls::Work& work) {
+  Json list = Json::array();
+  for (const calls::CallCount& call : work.calls)
+    list.push_back({{"function", call.function}, {"at_most", call.most}, {"always", call.always}});
+  return list;
+}
+
+Json loops_json(const calls::Work& work) {
+  Json list = Json::array();
+  for (const calls::LoopBound& loop : work.loops)
+    list.push_back({{"task", loop.task},
+                    {"over", loop.over},
+                    {"at_most", loop.most},
+                    {"always", loop.always}});
+  return list;
+}
+
+// Each step runs once, whatever the box.
+Json integer_json(const Plan& plan) {
+  calls::Work work;
+  for (const IntegerStep& step : plan.integer->steps) {
+    const StepCalls made = calls_of(step);
+    const auto found =
+        std::ranges::find(work.calls, std::string(made.function), &calls::CallCount::function);
+    if (found == work.calls.end())
+      work.calls.push_back({made.function, made.count, true});
+    else
+      found->most += made.count;
+  }
+  return {{"entry", to_string(EntryKind::kBounds)},
+          {"operations", most_integer_operations(plan)},
+          {"calls", calls_json(work)},
+          {"loops", Json::array()}};
+}
+
+}  // namespace
+
+std::int64_t most_operations(const Plan& plan, const Entry& entry, const calls::Work& work) {
+  const EntryCost cost =
+      predict_entry(plan, entry, assumed_activity(plan, entry, 1), profile_of(plan.config));
+  return work.groups * static_cast<std::int64_t>(std::ceil(cost.total.flops));
+}
+
+std::int64_t most_integer_operations(const Plan& plan) {
+  constexpr std::int64_t kCheckedInput = 10;  // bf::integer::check_box
+  std::int64_t sum = kCheckedInput * plan.input_count;
+  for (const IntegerStep& step : plan.integer->steps) sum += most_operations(*plan.integer, step);
+  return sum;
+}
+
+VerifyWork verify_work(const Plan& plan, const Property& property) {
+  const Entry& entry = *plan.find_entry(EntryKind::kSpecBounds);
+  const std::int64_t once = most_operations(plan, entry, calls::work_of(plan, entry));
+  const std::int64_t free = std::min<std::int64_t>(plan.input_count, kTriedCorners);
+  const std::int64_t points = 1 + (std::int64_t{1} << free);
+  std::int64_t terms = 0;
+  for (const PropertyCase& one : property.cases)
+    for (const Clause& clause : one.clauses) terms += static_cast<std::int64_t>(clause.size());
+  VerifyWork work;
+  const auto cases = static_cast<std::int64_t>(property.cases.size());
+  work.bounds = cases * (1 + points);
+  // The intersection of boxes, and its ends brought inward; of each point its coordinates.
+  constexpr std::int64_t kCut = 3 + 2;
+  constexpr std::int64_t kPoint = 3 + 2;
+  work.operations = work.bounds * once +
+                    (cases * kCut + cases * points * kPoint) * plan.input_count +
+                    terms * (1 + points);
+  return work;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> work_of_calls(
+    const Plan& plan, const std::optional<VerifyWork>& verify) {
+  std::vector<std::pair<std::string, std::int64_t>> list;
+  const Entry& bounds = *plan.find_entry(EntryKind::kBounds);
+  list.emplace_back(plan.name + "_bounds",
+                    plan.integer ? most_integer_operations(plan)
+                                 : most_operations(plan, bounds, calls::work_of(plan, bounds)));
+  if (verify) list.emplace_back(plan.name + "_verify", verify->operations);
+  return list;
+}
+
+Json work_json(const Plan& plan, const Property* property) {
+  Json list = Json::array();
+  if (plan.integer) return Json::array({integer_json(plan)});
+  for (const Entry& entry : plan.entries) {
+    const calls::Work work = calls::work_of(plan, entry);
+    list.push_back({{"entry", to_string(entry.kind)},
+                    {"operations", most_operations(plan, entry, work)},
+                    {"calls", calls_json(work)},
+                    {"loops", loops_json(work)}});
+  }
+  if (property != nullptr) {
+    const VerifyWork work = verify_work(plan, *property);
+    calls::Work calls;
+    calls.calls = {{plan.name + "_spec_bounds", work.bounds, false}};
+    list.push_back({{"entry", "verify"},
+                    {"operations", work.operations},
+                    {"calls", calls_json(calls)},
+                    {"loops", Json::array()}});
+  }
+  return list;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,366 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "aot/apps/measure/bench_measure.h"
+#include "aot/apps/measure/bench_peers.h"
+#include "aot/apps/measure/profile_machine.h"
+#include "aot/build/footprint.h"
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/box_options.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/options/values.h"
+#include "aot/engine/run/find_prebuilt.h"
+#include "aot/engine/verifier/report.h"
+#include "aot/input/json_io.h"
+#include "aot/system/files.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr char kBenchExamples[] =
+    "bf-aot bench model.onnx --box box.json --method crown-ibp\n"
+    "bf-aot bench model.onnx --compare vector,generic,reference --out results\n"
+    "bf-aot bench model.onnx --box box.json --peer bench/peers/auto_lirpa.py";
+
+constexpr char kBenchNotes[] =
+    "Times one call that bounds the box, of the rows of C y when there is a --spec, else "
+    "of the outputs. The peak and the bandwidths are measured first: the share of the "
+    "roofline compares the time with what this core can do in the same minute. Operations"
+    " and bytes are counted from the plan, for the neurons that are unstable on this box."
+    " Code for the peaks is compiled: where no other is, and no C++ compiler is there, "
+    "neither peaks nor shares are shown.\n\n"
+    "The time until a verifier is ready is that of planning, and of printing and "
+    "compiling its code (the compiler's, when it was called, for a verifier in the "
+    "cache). prebuilt is run by the engine in bf-aot, which compiles nothing.\n\n"
+    "A --peer is a program that is called as COMMAND MODEL BOX.json METHOD SECONDS and "
+    "prints one JSON object {\"name\", \"seconds\": [..]}, or ends with 77 and a reason; see "
+    "bench/peers.";
+
+struct BenchArguments {
+  ModelArguments model;
+  BoxArguments box{{}, {}, "0.5", "0.01", {}};
+  std::optional<std::vector<std::string>> compare;
+  std::vector<std::string> peers;
+  BenchLimits limits;
+  bool no_kernels = false;
+  bool json = false;
+  std::string output;
+};
+
+void add_options(CommandLine& app, BenchArguments& arguments) {
+  add_model_options(app, arguments.model, true);
+  add_method_option(app, arguments.model);
+  add_spec_option(app, arguments.model);
+  add_compiler_options(app, arguments.model);
+  add_box_options(app, arguments.box);
+  app.add_option(
+         "--compare", arguments.compare,
+         "also time these lowerings: prebuilt, vector, tuned (needs --tuning-log), generic, "
+         "reference; separated by commas (default: prebuilt, where bf-aot has code for --target)")
+      ->transform(one_of({"prebuilt", "vector", "tuned", "generic", "reference"}))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("LIST");
+  app.add_option("--peer", arguments.peers, "also time this program on the same box")
+      ->type_name("COMMAND");
+  app.add_option("--warm-up", arguments.limits.warm_up, "calls before the first measurement")
+      ->transform(whole(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--repeats", arguments.limits.repeats,
+                 "measurements of each strategy (default: for --seconds)")
+      ->transform(whole(1, 1 << 24));
+  app.add_option("--seconds", arguments.limits.seconds, "of measurements of each strategy")
+      ->transform(number("0.001", "3600"))
+      ->capture_default_str();
+  app.add_flag("--no-kernels", arguments.no_kernels, "do not measure where the time goes");
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  app.add_option("--out", arguments.output,
+                 "folder for bench.json, the verifier's sources, its library, plan and weights")
+      ->type_name("DIR");
+  set_help(app, {kBenchExamples, kBenchNotes, "reference/cli.md"});
+}
+
+struct Result {
+  ModelInfo model;
+  Method method = Method::kCrown;
+  std::string target;
+  FloatBox box;
+  std::optional<MachineProfile> machine;
+  std::vector<Strategy> strategies;
+  std::vector<KernelTime> kernels;
+  std::vector<PeerTime> peers;
+};
+
+// ---- JSON
+
+Json statistics_json(const Statistics& times) {
+  return {{"min", times.min}, {"mean", times.mean}, {"std", times.deviation},
+          {"p50", times.p50}, {"p95", times.p95},   {"count", times.count}};
+}
+
+// limit: 0 where it is not known.
+Json rates_json(double flops, double bytes, double limit, double seconds) {
+  Json made = {{"flops", flops},
+               {"bytes", bytes},
+               {"gflops_per_second", flops / seconds * 1e-9},
+               {"gbytes_per_second", bytes / seconds * 1e-9}};
+  if (limit > 0) made["roofline"] = limit / seconds;
+  return made;
+}
+
+Json strategy_json(const Strategy& strategy) {
+  Json made = {{"lowering", to_string(strategy.lowering)},
+               {"seconds", statistics_json(strategy.times)}};
+  if (strategy.flops > 0)
+    made.update(rates_json(strategy.flops, strategy.bytes, strategy.limit, strategy.times.p50));
+  made["mean_width"] = number_json(strategy.width);
+  made["arena_bytes"] = strategy.arena_bytes;
+  made["weights_bytes"] = strategy.weights_bytes;
+  if (strategy.code_bytes) made["code_bytes"] = *strategy.code_bytes;
+  made["compile_seconds"] = strategy.ready_seconds;
+  return made;
+}
+
+// Shorter times are not much more than the clock's resolution.
+bool is_measurable(const Work& work) {
+  return work.seconds >= 200e-9;
+}
+
+Json kernel_json(const KernelTime& kernel) {
+  const Work& work = kernel.work;
+  Json made = {{"name", kernel.name}, {"calls", work.calls}, {"seconds", work.seconds}};
+  if (is_measurable(work))
+    made.update(rates_json(work.flops, work.bytes, work.limit, work.seconds));
+  return made;
+}
+
+Json machine_json(const MachineProfile& machine) {
+  Json levels = Json::array();
+  for (const MemoryLevel& level : machine.levels)
+    levels.push_back({{"bytes", number_json(level.bytes)},
+                      {"gbytes_per_second", level.bytes_per_second * 1e-9}});
+  return {{"processor", processor_name()},
+          {"float32_gflops_per_second", machine.float32_vector * 1e-9},
+          {"float64_gflops_per_second", machine.float64_vector * 1e-9},
+          {"reads", std::move(levels)}};
+}
+
+Json peer_json(const PeerTime& peer) {
+  Json made = {{"command", peer.command}, {"name", peer.name}};
+  if (peer.times)
+    made["seconds"] = statistics_json(*peer.times);
+  else
+    made["skipped"] = peer.reason;
+  return made;
+}
+
+Json to_json(const Result& result) {
+  Json made = {{"format", 1},
+               {"bf_aot", BF_VERSION_STRING},
+               {"model", result.model.file_name},
+               {"sha256", result.model.sha256},
+               {"method", to_string(result.method)},
+               {"target", result.target},
+               {"box", {{"lower", result.box.lower}, {"upper", result.box.upper}}}};
+  made["machine"] =
+      result.machine ? machine_json(*result.machine) : Json{{"processor", processor_name()}};
+  made["strategies"] = Json::array();
+  for (const Strategy& each : result.strategies) made["strategies"].push_back(strategy_json(each));
+  made["kernels"] = Json::array();
+  for (const KernelTime& each : result.kernels) made["kernels"].push_back(kernel_json(each));
+  made["peers"] = Json::array();
+  for (const PeerTime& each : result.peers) made["peers"].push_back(peer_json(each));
+  return made;
+}
+
+// ---- text
+
+void print_times(const std::string& name, const Statistics& times, const std::string& rest) {
+  fmt::print("{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6}{}\n", name, duration(times.mean),
+             duration(times.min), duration(times.deviation), duration(times.p50),
+             duration(times.p95), times.count, rest);
+}
+
+void print(const MachineProfile& machine) {
+  fmt::print("; peak {:.4g} GFLOP/s in float32, {:.4g} in float64; reads",
+             machine.float32_vector * 1e-9, machine.float64_vector * 1e-9);
+  for (const MemoryLevel& level : machine.levels)
+    fmt::print(" {:.4g}", level.bytes_per_second * 1e-9);
+  fmt::print(" GB/s, nearest memory first");
+}
+
+// GFLOP/s, GB/s and the share of the roofline; of what is not known, dashes.
+std::string rates_text(double flops, double bytes, double limit, double seconds) {
+  if (flops <= 0) return fmt::format("{:>9} {:>8} {:>9}", "-", "-", "-");
+  return fmt::format("{:>9.4g} {:>8.4g} ", flops / seconds * 1e-9, bytes / seconds * 1e-9) +
+         (limit > 0 ? fmt::format("{:>7.1f} %", 100 * limit / seconds) : fmt::format("{:>9}", "-"));
+}
+
+void print(const Result& result) {
+  fmt::print("model    {}, method {} on {}\n", result.model.file_name, to_string(result.method),
+             result.target);
+  fmt::print("machine  {}", processor_name());
+  if (result.machine) print(*result.machine);
+  fmt::print("\n\n{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6} {:>9} {:>8} {:>9} {:>10} {:>10}\n",
+             "lowering", "mean", "least", "std", "p50", "p95", "count", "GFLOP/s", "GB/s",
+             "roofline", "ready", "width");
+  for (const Strategy& each : result.strategies) {
+    const std::string rates = rates_text(each.flops, each.bytes, each.limit, each.times.p50);
+    print_times(
+        std::string(to_string(each.lowering)), each.times,
+        fmt::format(" {} {:>10} {:>10.4g}", rates, duration(each.ready_seconds), each.width));
+  }
+  for (const PeerTime& peer : result.peers) {
+    if (peer.times)
+      print_times(peer.name, *peer.times, "");
+    else
+      fmt::print("{:<24} skipped: {}\n", peer.name, peer.reason);
+  }
+  if (result.kernels.empty()) return;
+  double total = 0;
+  for (const KernelTime& each : result.kernels) total += each.work.seconds;
+  fmt::print("\n{:<48} {:>8} {:>10} {:>7} {:>9} {:>8} {:>9}\n", "kernel or routine", "calls",
+             "time", "share", "GFLOP/s", "GB/s", "roofline");
+  for (const KernelTime& each : result.kernels) {
+    const Work& work = each.work;
+    const double flops = is_measurable(work) ? work.flops : 0;
+    fmt::print("{:<48} {:>8.0f} {:>10} {:>5.1f} % {}\n", each.name, work.calls,
+               duration(work.seconds), 100 * work.seconds / std::max(total, 1e-12),
+               rates_text(flops, work.bytes, work.limit, work.seconds));
+  }
+}
+
+// ---- the command
+
+FloatBox box_here(const BenchArguments& arguments, int inputs) {
+  return round_outward(box_of(arguments.box, inputs), inputs);
+}
+
+std::vector<std::string> compared(const BenchArguments& arguments, const Target& target) {
+  if (arguments.compare) return *arguments.compare;
+  if (engine::find_prebuilt(target.name) == nullptr || !runs_here(target)) return {};
+  return {"prebuilt"};
+}
+
+std::vector<Lowering> lowerings_of(const BenchArguments& arguments, const Target& target) {
+  constexpr Lowering kAll[] = {Lowering::kPrebuilt, Lowering::kVector, Lowering::kTuned,
+                               Lowering::kGeneric, Lowering::kReference};
+  std::vector<std::string> names = {arguments.model.lowering};
+  const std::vector<std::string> others = compared(arguments, target);
+  names.insert(names.end(), others.begin(), others.end());
+  std::vector<Lowering> made;
+  for (const std::string& name : names)
+    for (const Lowering each : kAll)
+      if (to_string(each) == name && std::ranges::find(made, each) == made.end())
+        made.push_back(each);
+  return made;
+}
+
+// A log is read only when it is given.
+void check_log(const BenchArguments& arguments) {
+  if (arguments.compare && std::ranges::count(*arguments.compare, "tuned") > 0 &&
+      arguments.model.tuning_log.empty())
+    fail("BF3310", "--compare", "tuned schedules stand in a log, and none is given",
+         "give --tuning-log FILE, which bf-aot tune writes");
+}
+
+bool needs_compiler(Lowering lowering) {
+  return lowering != Lowering::kPrebuilt && lowering != Lowering::kReference;
+}
+
+// Nothing where the machine has no compiler, and no strategy needs one.
+std::optional<MachineProfile> measured_machine(const std::vector<Lowering>& lowerings,
+                                               const CompilerOptions& compiler,
+                                               const Target& target) {
+  const Progress progress("measure the machine");
+  MachineProfile machine = host_profile();
+  try {
+    measure_machine(compiler, target, machine);
+  } catch (const CompileError& error) {
+    if (error.diagnostics().front().code != "BF3202" ||
+        std::ranges::any_of(lowerings, needs_compiler))
+      throw;
+    return std::nullopt;
+  }
+  return machine;
+}
+
+int count_inputs(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const ValueId id : graph.inputs) count += element_count(graph.value(id).shape);
+  return static_cast<int>(count);
+}
+
+void write_artefacts(const fs::path& folder, const Result& result, const BenchSubject& subject) {
+  make_folder(folder);
+  Staging staging(folder);
+  std::vector<std::string> names = {"bench.json"};
+  staging.write("bench.json", to_json(result).dump(1) + "\n");
+  CompileOptions options = subject.options;
+  if (options.planner.lowering == Lowering::kReference)
+    options.planner.lowering = Lowering::kVector;  // the reference has no code
+  const Verifier verifier = compile(
+      subject.front, symbol_prefix(subject.front.info.file_name, options), "verifier", options);
+  const Toolchain toolchain = find_toolchain(subject.compiler, options.planner.target);
+  for (const EmittedFile& file : verifier.files) {
+    names.push_back("verifier" + file.suffix);
+    staging.write(names.back(), file.bytes);
+  }
+  build_archive(toolchain, staging.folder(), "verifier", verifier.files);
+  names.emplace_back("libverifier.a");
+  const auto code = code_bytes(staging.folder() / names.back(), toolchain);
+  for (const EmittedFile& file : verifier.files)
+    if (file.suffix == ".json")
+      staging.write("verifier.json", add_build_record(file.bytes, &toolchain, code));
+  staging.publish(names);
+}
+
+}  // namespace
+
+int bench_command(const Call& call) {
+  BenchArguments arguments;
+  CommandLine app("Times a verifier on this machine, as a whole and by kernel.", call.arguments[0]);
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+
+  check_log(arguments);
+  const CompileOptions options = compile_options(arguments.model);
+  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const std::vector<Lowering> lowerings = lowerings_of(arguments, options.planner.target);
+  const CompilerOptions compiler = compiler_options(arguments.model);
+  const BenchSubject subject{front, box_here(arguments, count_inputs(front.graph)), options,
+                             compiler,
+                             measured_machine(lowerings, compiler, options.planner.target)};
+  Result result{front.info,
+                options.planner.method,
+                options.planner.target.name,
+                subject.box,
+                subject.machine,
+                {},
+                {},
+                {}};
+  result.strategies = time_strategies(subject, lowerings, arguments.limits);
+  if (!arguments.no_kernels && options.planner.lowering != Lowering::kReference)
+    result.kernels = time_kernels(subject);
+  for (const std::string& command : arguments.peers)
+    result.peers.push_back(time_peer(command, {arguments.model.model, subject.box,
+                                               options.planner.method, arguments.limits.seconds}));
+  if (!arguments.output.empty()) write_artefacts(arguments.output, result, subject);
+  if (arguments.json)
+    fmt::print("{}\n", to_json(result).dump());
+  else
+    print(result);
+  return 0;
+}
+
+}  // namespace bf_aot::cli

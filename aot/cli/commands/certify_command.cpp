@@ -1,0 +1,413 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "aot/apps/certify/certify.h"
+#include "aot/apps/certify/page.h"
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/library_options.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/options/values.h"
+#include "aot/engine/verifier/report.h"
+#include "aot/input/array.h"
+#include "aot/input/json_io.h"
+#include "aot/system/files.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/progress.h"
+#include "aot/system/terminal.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr char kCertifyExamples[] =
+    "bf-aot certify model.onnx --data test.npz --eps 0.01,0.03\n"
+    "bf-aot certify model.onnx --data images --scale 255 --clip 0,1 --eps 0.01 \\\n"
+    "  --mean 0.1307 --std 0.3081 --html report.html --min-certified 0.9\n"
+    "bf-aot certify model.onnx --data x.csv --labels y.csv --eps 0.05 --within 0.1\n"
+    "bf-aot certify m.onnx --data x.csv --eps 0.05 --increasing 0,3 --decreasing 2";
+
+constexpr char kCertifyNotes[] =
+    "Data: .npz (arrays x and y), .npy, .csv (a row is a sample), or a folder of .png and .npy "
+    "files, or of such a folder for each class.\n\n"
+    "Exit code: 0; 3 a certified accuracy is below --min-certified; 1 the input cannot be handled "
+    "(see the diagnostics), 2 wrong usage.";
+
+// Certified accuracy below what was asked for.
+constexpr int kMissed = 3;
+
+struct CertifyArguments {
+  std::string model;
+  std::vector<std::string> output_tensors;
+  DataFiles files;
+  std::vector<std::string> eps, box_columns, clip, mean, deviation;
+  std::string scale, layout = "auto", within, rows, min_slope;
+  std::vector<std::size_t> increasing, decreasing;
+  std::vector<std::string> thresholds;
+  std::string method = "crown", semantics = "real", norm = "linf";
+  int iterations = 20;
+  int jobs = 0;
+  int batch = 8;
+  std::size_t first = 0;
+  std::optional<std::size_t> count;
+  bool decide = false, flush_to_zero = false;
+  double decide_seconds = 5;
+  std::string csv, junit, html, counterexamples;
+  bool json = false;
+};
+
+void add_options(CommandLine& app, CertifyArguments& a) {
+  app.add_option("MODEL", a.model, "ONNX file")->required()->type_name("FILE");
+  add_output_tensor_option(app, a.output_tensors);
+  app.add_option("--data", a.files.data, "samples: .npz, .npy, .csv, or a folder")
+      ->required()
+      ->type_name("PATH")
+      ->group("Data");
+  app.add_option("--labels", a.files.labels,
+                 "labels: .csv or .npy (default: those within the data)")
+      ->type_name("FILE")
+      ->group("Data");
+  app.add_option("--label-name", a.files.label_name,
+                 "array or column with the labels (default: y, label)")
+      ->type_name("NAME")
+      ->group("Data");
+  app.add_option(
+         "--sample-name", a.files.sample_name,
+         "array of an .npz with the samples (default: x, images, data, inputs, else x_test, "
+         "else x_train, with the labels of the same kind)")
+      ->type_name("NAME")
+      ->group("Data");
+  takes_pair(app.add_option("--box-columns", a.box_columns,
+                            "boxes from the data in place of --eps: arrays, or prefixes of "
+                            "columns, with their lower and upper ends"))
+      ->type_name("LOWER,UPPER")
+      ->group("Data");
+  app.add_option("--first", a.first, "index of the first sample that is taken")
+      ->transform(whole(0))
+      ->capture_default_str()
+      ->type_name("N")
+      ->group("Data");
+  app.add_option("--count", a.count, "how many are taken (default: all)")
+      ->transform(whole(1))
+      ->type_name("N")
+      ->group("Data");
+  app.add_option("--layout", a.layout,
+                 "of samples in arrays: chw, hwc (channels last), or auto: as the model's input")
+      ->transform(one_of({"auto", "chw", "hwc"}))
+      ->capture_default_str()
+      ->group("Data");
+  app.add_option("--scale", a.scale, "numbers of the data are divided by this first")
+      ->type_name("X")
+      ->group("Data");
+  takes_pair(app.add_option("--clip", a.clip, "valid range of inputs, at which boxes are cut"))
+      ->type_name("LO,HI")
+      ->group("Data");
+  app.add_option("--mean", a.mean,
+                 "subtracted from scaled numbers: one, or one for each channel or input")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->group("Data");
+  app.add_option("--std", a.deviation, "by which they are divided then")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->group("Data");
+
+  app.add_option("--eps", a.eps,
+                 "radii of the boxes, in units of scaled numbers before --mean and --std")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->group("Question");
+  app.add_option("--norm", a.norm,
+                 "of the balls around samples: linf, boxes; l2; l1 (crown-ibp, crown, alpha-crown)")
+      ->transform(one_of({"linf", "l2", "l1"}))
+      ->capture_default_str()
+      ->group("Question");
+  app.add_option("--within", a.within,
+                 "regression: outputs must stay within this distance of the label")
+      ->type_name("X")
+      ->group("Question");
+  app.add_option("--rows", a.rows,
+                 "JSON file {\"C\": [[..], ..], \"d\": [..]}: rows C y - d must be positive")
+      ->type_name("FILE")
+      ->excludes("--within")
+      ->group("Question");
+  app.add_option("--increasing", a.increasing,
+                 "inputs, counted from 0, with which no output (or row C y of --rows) may fall")
+      ->transform(whole(0))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->excludes("--within")
+      ->group("Question");
+  app.add_option("--decreasing", a.decreasing, "inputs with which none may rise")
+      ->transform(whole(0))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->excludes("--within")
+      ->group("Question");
+  app.add_option("--min-slope", a.min_slope,
+                 "of --increasing and --decreasing: least rise or fall for a unit of the model's "
+                 "input (default: 0)")
+      ->type_name("X")
+      ->group("Question");
+  app.add_option("--min-certified", a.thresholds,
+                 "least certified accuracy, 0 to 1: of all radii, or of each")
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->group("Question");
+
+  app.add_option("-m,--method", a.method, "ibp, crown-ibp, crown, alpha-crown, forward")
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown", "forward"}))
+      ->capture_default_str()
+      ->group("Work");
+  app.add_option("--iterations", a.iterations, "of alpha-crown")
+      ->transform(whole(1, 1000))
+      ->capture_default_str()
+      ->group("Work");
+  app.add_option("--semantics", a.semantics,
+                 "what bounds hold for: real; float32, every evaluation in float32; or "
+                 "float32-exact, the evaluation of this program")
+      ->transform(one_of({"real", "float32", "float32-exact"}))
+      ->capture_default_str()
+      ->group("Work");
+  app.add_flag("--flush-to-zero", a.flush_to_zero,
+               "float32: also where operations take subnormal numbers for zero")
+      ->group("Work");
+  app.add_flag("--decide", a.decide,
+               "search and split where bounds leave a sample open, as verify does")
+      ->excludes("--increasing")
+      ->excludes("--decreasing")
+      ->group("Work");
+  app.add_option("--decide-seconds", a.decide_seconds, "most, for each sample and radius")
+      ->transform(number("0.001", "1e6"))
+      ->capture_default_str()
+      ->type_name("S")
+      ->group("Work");
+  app.add_option("-j,--jobs", a.jobs, "threads (default: as many as there are cores)")
+      ->transform(whole(1, 256))
+      ->type_name("N")
+      ->group("Work");
+
+  app.add_option("--csv", a.csv,
+                 "a row for each sample and radius; the same command continues a file that it "
+                 "did not finish")
+      ->type_name("FILE")
+      ->group("Results");
+  app.add_option("--junit", a.junit, "JUnit XML, a test for each radius")
+      ->type_name("FILE")
+      ->group("Results");
+  app.add_option("--html", a.html, "a page with the curve, classes and worst cases")
+      ->type_name("FILE")
+      ->group("Results");
+  app.add_option("--counterexamples", a.counterexamples,
+                 ".npz: arrays x, sample, label and eps of what --decide falsified")
+      ->type_name("FILE")
+      ->group("Results");
+  app.add_flag("--json", a.json, "print one JSON object")->group("Results");
+  set_help(app, {kCertifyExamples, kCertifyNotes, "guide/certify.md"});
+}
+
+// A decimal of an option. Throws: BF3013.
+vnnlib::Number decimal(const std::string& text, const char* option, bool positive) {
+  const vnnlib::Number number = exact_number(text, option);
+  if (!std::isfinite(number.below) || !std::isfinite(number.above))
+    fail("BF3013", option, fmt::format("{} is beyond the range of doubles", printable(text)));
+  if (positive && !(number.below > 0))
+    fail("BF3013", option, fmt::format("{} is not positive", printable(text)));
+  return number;
+}
+
+std::vector<vnnlib::Number> decimals(const std::vector<std::string>& texts, const char* option,
+                                     bool positive) {
+  std::vector<vnnlib::Number> numbers;
+  for (const std::string& text : texts) numbers.push_back(decimal(text, option, positive));
+  return numbers;
+}
+
+// Certified accuracies as they are written. Throws: BF3013.
+std::vector<Threshold> thresholds_of(const std::vector<std::string>& texts) {
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : texts) {
+    const mpq_class least = vnnlib::exact(exact_number(text, "--min-certified"));
+    if (least < 0 || least > 1)
+      fail("BF3013", "--min-certified", fmt::format("{} is not from 0 to 1", printable(text)),
+           "write 90 % as 0.9");
+    thresholds.push_back({text, least});
+  }
+  return thresholds;
+}
+
+// The texts of `a` must stay as long as what is returned.
+CertifyQuestion question_of(const CertifyArguments& a) {
+  CertifyQuestion question;
+  question.output_tensors = a.output_tensors;
+  question.files = a.files;
+  if (!a.box_columns.empty()) {
+    question.files.lower_name = a.box_columns[0];
+    question.files.upper_name = a.box_columns[1];
+  }
+  if (a.eps.empty() == a.box_columns.empty())
+    fail("BF3013", "--eps", a.eps.empty() ? "no boxes are asked for" : "there are boxes already",
+         "give --eps LIST or --box-columns LOWER,UPPER");
+  question.eps = decimals(a.eps, "--eps", false);
+  for (const vnnlib::Number& eps : question.eps)
+    if (eps.below < 0) fail("BF3013", "--eps", fmt::format("{} is negative", eps.text));
+  if (!a.scale.empty()) question.normalisation.scale = decimal(a.scale, "--scale", true);
+  question.normalisation.mean = decimals(a.mean, "--mean", false);
+  question.normalisation.deviation = decimals(a.deviation, "--std", true);
+  if (!a.clip.empty()) {
+    const std::vector<vnnlib::Number> ends = decimals(a.clip, "--clip", false);
+    if (vnnlib::compare(ends[0], ends[1]) >= 0)
+      fail("BF3013", "--clip", "the lower end is not below the upper end");
+    question.normalisation.range = {ends[0], ends[1]};
+  }
+  question.channels_last = a.layout == "hwc";
+  question.channels_first = a.layout == "chw";
+  if (!a.within.empty()) question.within = decimal(a.within, "--within", true);
+  if (!a.rows.empty()) question.rows = read_spec(a.rows);
+  static const std::string kZero = "0";
+  if (!a.increasing.empty() || !a.decreasing.empty())
+    question.slopes = {a.increasing, a.decreasing,
+                       decimal(a.min_slope.empty() ? kZero : a.min_slope, "--min-slope", false)};
+  else if (!a.min_slope.empty())
+    fail("BF3013", "--min-slope", "there are no inputs whose slopes are asked for",
+         "give --increasing LIST or --decreasing LIST");
+  if (a.thresholds.size() > 1 && a.thresholds.size() != a.eps.size())
+    fail("BF3013", "--min-certified",
+         fmt::format("{} accuracies for {} radii", a.thresholds.size(), a.eps.size()));
+  question.thresholds = thresholds_of(a.thresholds);
+  question.first = a.first;
+  question.count = a.count.value_or(0);
+  question.options.bounds.method = library_method(a.method);
+  if (a.norm != "linf") {
+    question.options.bounds.norm = a.norm == "l2" ? api::Norm::kL2 : api::Norm::kL1;
+    if (a.eps.empty())
+      fail("BF3013", "--norm", "boxes of the data are no balls", "give --eps LIST");
+  }
+  question.options.bounds.semantics = library_semantics(a.semantics, a.flush_to_zero);
+  question.options.bounds.iterations = a.iterations;
+  question.options.bounds.batch = a.batch;
+  question.options.bounds.threads =
+      a.jobs > 0 ? a.jobs
+                 : std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 256);
+  question.options.decide = a.decide;
+  question.options.decide_seconds = a.decide_seconds;
+  return question;
+}
+
+nlohmann::ordered_json to_json(const CertifyRun& run) {
+  nlohmann::ordered_json json;
+  json["model"] = run.model;
+  json["data"] = run.data;
+  json["method"] = run.method;
+  if (!run.norm.empty()) json["norm"] = run.norm;
+  json["samples"] = run.names.size();
+  json["radii"] = nlohmann::ordered_json::array();
+  const std::vector<Tally> all = tallies(run);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    nlohmann::ordered_json radius;
+    radius["eps"] = nullptr;
+    if (!run.radii[i].empty()) radius["eps"] = run.radii[i];
+    radius["certified"] = all[i].certified;
+    radius["falsified"] = all[i].falsified;
+    radius["unknown"] = all[i].unknown;
+    radius["wrong"] = all[i].wrong;
+    radius["ties"] = all[i].ties;
+    radius["certified_accuracy"] = all[i].certified_accuracy();
+    radius["passed"] = passes(run, i, all[i]);
+    json["radii"].push_back(radius);
+  }
+  json["seconds"] = run.seconds;
+  return json;
+}
+
+void print(const CertifyRun& run) {
+  fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {}\n", "eps", "certified", "unknown", "falsified",
+             "wrong", "certified accuracy");
+  const std::vector<Tally> all = tallies(run);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Tally& tally = all[i];
+    fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {:.2f} %{}\n",
+               run.radii[i].empty() ? "boxes" : run.radii[i], tally.certified, tally.unknown,
+               tally.falsified, tally.wrong, 100 * tally.certified_accuracy(),
+               run.thresholds.empty() ? ""
+               : passes(run, i, tally)
+                   ? "  passed"
+                   : fmt::format("  failed: at least {} is asked for", threshold_of(run, i).text));
+  }
+  if (all[0].ties > 0)
+    fmt::print("{} of the wrong are ties: another output equals the label's at the sample\n",
+               all[0].ties);
+  fmt::print("\nmodel    {}, {}{}{}\n", run.model, run.method,
+             run.norm.empty() ? "" : ", balls in " + run.norm,
+             run.decide ? ", then splitting and search" : "");
+  fmt::print("data     {}, {} samples, {:.2f} % answered rightly\n", run.data, run.names.size(),
+             100 * all[0].clean_accuracy());
+  fmt::print("time     {}, {} jobs\n", duration(run.seconds), run.jobs);
+}
+
+void write_counterexamples(const std::string& path, const CertifyRun& run,
+                           const std::vector<std::int64_t>& input_shape) {
+  Array x, sample, label, eps;
+  x.name = "x";
+  sample.name = "sample";
+  label.name = "label";
+  eps.name = "eps";
+  sample.integers = label.integers = true;
+  for (const SampleResult& result : run.results) {
+    if (result.counterexample.empty()) continue;
+    x.values.insert(x.values.end(), result.counterexample.begin(), result.counterexample.end());
+    sample.values.push_back(static_cast<double>(run.first + result.sample));
+    label.values.push_back(run.labels[result.sample]);
+    eps.values.push_back(radius_value(run, result.radius));
+  }
+  const auto count = static_cast<std::int64_t>(sample.values.size());
+  x.shape = input_shape;
+  if (!x.shape.empty() && x.shape[0] == 1) x.shape.erase(x.shape.begin());
+  x.shape.insert(x.shape.begin(), count);
+  sample.shape = label.shape = eps.shape = {count};
+  write_npz(path, {x, sample, label, eps});
+}
+
+}  // namespace
+
+int certify_command(const Call& call) {
+  CertifyArguments arguments;
+  CommandLine app("Certifies the answers of a network around the samples of a data set.",
+                  "bf-aot certify");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+
+  const CertifyQuestion question = question_of(arguments);
+  CertifyOutputs outputs;
+  outputs.journal = arguments.csv;
+  outputs.counterexamples = !arguments.counterexamples.empty();
+  const CertifyAnswer answer = certify(arguments.model, question, outputs);
+  const CertifyRun& run = answer.run;
+  if (!arguments.junit.empty()) publish_file(arguments.junit, junit_text(run));
+  if (!arguments.html.empty())
+    publish_file(arguments.html,
+                 certify_page(run, answer.data, answer.input_shape, BF_VERSION_STRING));
+  if (!arguments.counterexamples.empty())
+    write_counterexamples(arguments.counterexamples, run, answer.input_shape);
+  if (verbosity() != Verbosity::kQuiet)
+    for (const std::string& remark : answer.remarks) fmt::print(stderr, "note: {}\n", remark);
+  if (arguments.json)
+    fmt::print("{}\n", to_json(run).dump());
+  else
+    print(run);
+  const std::vector<Tally> all = tallies(run);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!passes(run, i, all[i])) return kMissed;
+  return 0;
+}
+
+}  // namespace bf_aot::cli

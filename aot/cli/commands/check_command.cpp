@@ -1,0 +1,304 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "aot/apps/measure/check.h"
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/config_file.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/options/values.h"
+#include "aot/decide/property/sample.h"
+#include "aot/engine/verifier/verifier.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
+#include "planner/reference/executor.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr char kCheckExamples[] =
+    "bf-aot check model.onnx --golden golden.json\n"
+    "bf-aot check model.onnx --golden golden.json --method crown --samples 1000";
+
+constexpr char kCheckNotes[] =
+    "For each box and method: the ratio of our widths to the golden ones (min, mean, "
+    "max), for the outputs and for the rows of the file's C; how much wider ours are "
+    "where the golden width is within float32 rounding; and values outside our intervals."
+    " Sampled values come from the network as imported, with proven error bounds, and "
+    "rational arithmetic where these overlap a bound.\n\n"
+    "Exit code: 0 all well; 1 a value lies outside, a ratio is above the tolerance, or an"
+    " error.";
+
+// A golden file's value may differ from the exact one by this much, relative to the largest output
+// (at least 1): float64 rounding of another implementation.
+constexpr double kForwardRounding = 1e-9;
+constexpr double kReferenceRounding = 1e-12;
+
+struct CheckArguments {
+  ModelArguments model;
+  std::vector<std::string> methods;
+  std::string golden;
+  Tolerances tolerances;
+  int samples = 100;
+  bool json = false;
+};
+
+// The rows of all boxes, each once, so that one compiled verifier serves them all.
+struct Rows {
+  std::vector<std::vector<double>> all;
+  std::vector<std::vector<std::size_t>> of_box;  // indices into all
+};
+
+Rows collect_rows(const Golden& golden) {
+  Rows rows;
+  std::map<std::vector<double>, std::size_t> known;
+  for (const GoldenBox& box : golden.boxes) {
+    rows.of_box.emplace_back();
+    for (const std::vector<double>& row : box.rows) {
+      const auto [entry, added] = known.try_emplace(row, rows.all.size());
+      if (added) rows.all.push_back(row);
+      rows.of_box.back().push_back(entry->second);
+    }
+  }
+  return rows;
+}
+
+// One method of the model, compiled with all rows; the reference is executed instead.
+class Subject {
+ public:
+  Subject(const CheckArguments& arguments, const CompileOptions& options) {
+    if (options.planner.lowering == Lowering::kReference) {
+      const FrontendResult front = run_frontend(arguments.model.model, options);
+      plan_ = std::make_shared<const Plan>(run_planner(front, "reference", options));
+      return;
+    }
+    plan_ = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
+    host_ = make_verifier(plan_, options, compiler_options(arguments.model)).host;
+  }
+
+  Bounds bounds(const FloatBox& box) const {
+    return host_ ? host_->bounds(box) : execute(EntryKind::kBounds, box);
+  }
+  Bounds spec_bounds(const FloatBox& box) const {
+    if (plan_->spec_rows == 0) return {};
+    return host_ ? host_->spec_bounds(box) : execute(EntryKind::kSpecBounds, box);
+  }
+
+ private:
+  Bounds execute(EntryKind kind, const FloatBox& box) const {
+    const reference::Bounds bounds =
+        reference::execute(*plan_, *plan_->find_entry(kind), {box.lower.begin(), box.lower.end()},
+                           {box.upper.begin(), box.upper.end()});
+    return widened({bounds.lower, bounds.upper});
+  }
+
+  // The reference rounds to nearest: its bounds may miss a value by that much.
+  static Bounds widened(Bounds bounds) {
+    double magnitude = 0;
+    for (std::size_t i = 0; i < bounds.lower.size(); ++i)
+      magnitude = std::max({magnitude, std::fabs(bounds.lower[i]), std::fabs(bounds.upper[i])});
+    for (double& x : bounds.lower) x -= kReferenceRounding * magnitude;
+    for (double& x : bounds.upper) x += kReferenceRounding * magnitude;
+    return bounds;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<const HostVerifier> host_;
+};
+
+// Everything about one box that does not depend on the method.
+struct SampledBox {
+  FloatBox box;
+  std::vector<SampledPoint> points;  // the centre first
+};
+
+SampledBox sample(const Sampler& sampler, const GoldenBox& golden, const FloatBox& box, int count,
+                  std::uint64_t seed) {
+  SampledBox result;
+  result.box = box;
+  std::vector<double> centre;
+  for (std::size_t i = 0; i < golden.file.box.lower.size(); ++i)
+    centre.push_back(golden.file.box.lower[i] / 2 + golden.file.box.upper[i] / 2);
+  result.points.push_back(sampler.evaluate(centre, golden.rows));
+  for (const std::vector<double>& point : Sampler::points(box, count, seed))
+    result.points.push_back(sampler.evaluate(point, golden.rows));
+  return result;
+}
+
+// True when the golden value is the network's, up to its own rounding.
+bool agrees(double golden, const SampledPoint& centre, std::size_t i, std::size_t outputs) {
+  double magnitude = 1;
+  for (std::size_t k = 0; k < outputs; ++k)
+    magnitude = std::max(magnitude, std::fabs(centre.values[k].value));
+  return std::fabs(golden - centre.values[i].value) <=
+         kForwardRounding * magnitude + centre.values[i].error;
+}
+
+Bounds select(const Bounds& bounds, const std::vector<std::size_t>& rows) {
+  Bounds result;
+  for (std::size_t row : rows) {
+    result.lower.push_back(bounds.lower[row]);
+    result.upper.push_back(bounds.upper[row]);
+  }
+  return result;
+}
+
+void append(Bounds& bounds, const Bounds& more) {
+  bounds.lower.insert(bounds.lower.end(), more.lower.begin(), more.lower.end());
+  bounds.upper.insert(bounds.upper.end(), more.upper.begin(), more.upper.end());
+}
+
+void find_violations(const Sampler& sampler, const GoldenBox& golden, const SampledBox& sampled,
+                     const Bounds& outputs, const Bounds& rows, BoxCheck& check) {
+  Bounds all = outputs;
+  append(all, rows);
+  const std::size_t count = outputs.lower.size();
+  const auto add = [&](std::size_t i, std::string source, double value) {
+    const std::string what =
+        i < count ? fmt::format("output {}", i) : fmt::format("row {}", i - count);
+    check.violations.push_back({what, std::move(source), value, all.lower[i], all.upper[i]});
+  };
+  for (std::size_t i = 0; i < golden.forward.size(); ++i)
+    if (!agrees(golden.forward[i], sampled.points[0], i, count))
+      add(i, "golden forward (another network's)", golden.forward[i]);
+  for (std::size_t k = 0; k < sampled.points.size(); ++k)
+    for (std::size_t i = 0; i < all.lower.size(); ++i)
+      if (!sampler.inside(sampled.points[k], golden.rows, i, all.lower[i], all.upper[i]))
+        add(i, k == 0 ? "the centre" : fmt::format("sample {}", k),
+            sampled.points[k].values[i].value);
+  check.samples = static_cast<int>(sampled.points.size());
+}
+
+BoxCheck check_box(const Sampler& sampler, const GoldenBox& golden, const SampledBox& sampled,
+                   const Subject& subject, const std::vector<std::size_t>& rows, Method method,
+                   const Tolerances& tolerances) {
+  BoxCheck check;
+  check.description = golden.description;
+  check.method = method;
+  const Bounds outputs = subject.bounds(sampled.box);
+  const Bounds spec = select(subject.spec_bounds(sampled.box), rows);
+  const auto& bounds = golden.methods[static_cast<std::size_t>(method)];
+  check.has_golden = bounds.has_value();
+  if (bounds) {
+    check.outputs = compare_widths(outputs, bounds->lower, bounds->upper, golden.rounding_dominated,
+                                   tolerances);
+    if (!bounds->spec_lower.empty())
+      check.rows = compare_widths(spec, bounds->spec_lower, bounds->spec_upper,
+                                  golden.rounding_dominated, tolerances);
+  }
+  find_violations(sampler, golden, sampled, outputs, spec, check);
+  return check;
+}
+
+void add_options(CommandLine& app, CheckArguments& arguments) {
+  arguments.model.lowering = kInProcess;
+  add_model_options(app, arguments.model, true);
+  add_compiler_options(app, arguments.model);
+  add_jit_option(app, arguments.model);
+  app.add_option("--golden", arguments.golden, "JSON file with boxes and reference bounds")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-m,--method", arguments.methods,
+                 "ibp, crown-ibp, crown or alpha-crown; may be repeated (default: the first three)")
+      ->transform(one_of({"ibp", "crown-ibp", "crown", "alpha-crown"}))
+      ->allow_extra_args(false)
+      ->group(kMethodGroup);
+  app.add_option("--tolerance", arguments.tolerances.max_ratio, "largest ratio of widths")
+      ->transform(positive_number("1e9"))
+      ->capture_default_str();
+  app.add_option("--mean-tolerance", arguments.tolerances.mean_ratio,
+                 "largest mean ratio over a box")
+      ->transform(positive_number("1e9"))
+      ->capture_default_str();
+  app.add_option("--point-tolerance", arguments.tolerances.point,
+                 "largest excess width where the golden width is within float32 rounding, relative "
+                 "to the largest golden bound of the box")
+      ->transform(number("0", "1e9"))
+      ->capture_default_str();
+  app.add_option("--samples", arguments.samples, "sampled points per box, besides the centre")
+      ->transform(whole(0, 1 << 24))
+      ->capture_default_str();
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  set_help(app, {kCheckExamples, kCheckNotes, "reference/cli.md"});
+}
+
+std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions options) {
+  // The counts that the golden file must have, from the model before any choice.
+  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const auto count = [&](const std::vector<ValueId>& ids) {
+    std::int64_t sum = 0;
+    for (ValueId id : ids) sum += element_count(front.graph.value(id).shape);
+    return static_cast<int>(sum);
+  };
+  const int input_count = count(front.graph.inputs);
+  const Golden golden = read_golden(arguments.golden, input_count, count(front.graph.outputs));
+  const Rows rows = collect_rows(golden);
+  if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
+
+  const Sampler sampler(arguments.model.model, arguments.model.outputs);
+  std::vector<SampledBox> sampled;
+  {
+    const Progress progress("sample");
+    for (std::size_t i = 0; i < golden.boxes.size(); ++i)
+      sampled.push_back(sample(sampler, golden.boxes[i],
+                               round_outward(golden.boxes[i].file, input_count), arguments.samples,
+                               i));
+  }
+  std::vector<BoxCheck> checks;
+  for (Method method : kAllMethods) {
+    const auto& chosen = arguments.methods;
+    if (chosen.empty() ? method == Method::kAlphaCrown
+                       : std::find(chosen.begin(), chosen.end(), to_string(method)) == chosen.end())
+      continue;
+    options.planner.method = method;
+    const Subject subject(arguments, options);
+    for (std::size_t i = 0; i < golden.boxes.size(); ++i) {
+      checks.push_back(check_box(sampler, golden.boxes[i], sampled[i], subject, rows.of_box[i],
+                                 method, arguments.tolerances));
+      checks.back().index = i;
+    }
+  }
+  return checks;
+}
+
+void print_json(const CheckArguments& arguments, const std::vector<BoxCheck>& checks, bool ok) {
+  nlohmann::ordered_json json;
+  json["model"] = std::filesystem::path(arguments.model.model).filename().string();
+  json["golden"] = std::filesystem::path(arguments.golden).filename().string();
+  json["tolerance"] = {{"max", arguments.tolerances.max_ratio},
+                       {"mean", arguments.tolerances.mean_ratio},
+                       {"point", arguments.tolerances.point}};
+  json["checks"] = nlohmann::ordered_json::array();
+  for (const BoxCheck& check : checks) json["checks"].push_back(to_json(check));
+  json["ok"] = ok;
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+int check_command(const Call& call) {
+  CheckArguments arguments;
+  CommandLine app("Compares a model's verifiers with reference bounds and sampled values.",
+                  "bf-aot check");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+
+  const std::vector<BoxCheck> checks = check_all(arguments, compile_options(arguments.model));
+  const bool ok =
+      std::all_of(checks.begin(), checks.end(), [](const BoxCheck& check) { return check.ok(); });
+  if (arguments.json) {
+    print_json(arguments, checks, ok);
+  } else {
+    fmt::print("{}", table_header());
+    for (const BoxCheck& check : checks) fmt::print("{}", table_row(check));
+  }
+  return ok ? 0 : 1;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+
+#include "aot/cli/options/options.h"
+#include "aot/decide/property/company.h"
+
+// The commands of bf-aot, one file each. The result is the exit code: 0, 1 when something was found
+// wrong, 2 for wrong usage; verify and merge have more. Throw: CompileError, Interrupted.
+
+namespace bf_aot::cli {
+
+int compile_command(const Call& call);
+int run_command(const Call& call);
+int verify_command(const Call& call);
+// The same by several processes, of which the first prints the answer. Code 0 for every verdict.
+int verify_together(const Call& call, TreeCompany& company);
+int merge_command(const Call& call);
+int certify_command(const Call& call);
+int supports_command(const Call& call);
+int check_command(const Call& call);
+int inspect_command(const Call& call);
+int ablate_command(const Call& call);
+int profile_command(const Call& call);
+int bench_command(const Call& call);
+int tune_command(const Call& call);
+int doctor_command(const Call& call);
+int help_command(const Call& call);
+int completion_command(const Call& call);
+
+struct Command {
+  const char* name;     // what is typed
+  const char* title;    // what the usage text says
+  const char* summary;  // of the first screen
+  int (*run)(const Call& call);
+};
+
+std::span<const Command> commands();
+const Command* find_command(std::string_view name);  // nullptr: none
+
+// What bf-aot without an argument prints: commands, examples, where the pages are.
+std::string first_screen();
+
+}  // namespace bf_aot::cli

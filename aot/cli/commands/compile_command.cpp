@@ -1,0 +1,390 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "aot/artifacts/project/project.h"
+#include "aot/artifacts/project/written.h"
+#include "aot/artifacts/provenance/trace.h"
+#include "aot/artifacts/sbom/sbom.h"
+#include "aot/build/dispatch.h"
+#include "aot/build/footprint.h"
+#include "aot/build/runtime_files.h"
+#include "aot/build/single_file.h"
+#include "aot/build/work_json.h"
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/commands/report_findings.h"
+#include "aot/cli/commands/size_limits.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/config_file.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
+#include "aot/emit/interface/emit_verify.h"
+#include "aot/system/files.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kCompileExamples[] =
+    "bf-aot model.onnx -o verifier.cpp\n"
+    "    writes verifier.cpp, verifier.h, libverifier.a and verifier.json\n"
+    "bf-aot model.onnx -o out/net.cpp --method ibp --target cortex-m4\n"
+    "    for a microcontroller, compiled with arm-none-eabi-g++\n"
+    "bf-aot model.onnx --project demo --spec C.json\n"
+    "    a CMake project with an example in C that also bounds the rows of C y";
+
+constexpr char kCompileNotes[] =
+    "Exit code: 0 done, 1 the input cannot be compiled (see the diagnostics), 2 wrong "
+    "usage.";
+
+struct CompileArguments {
+  ModelArguments model;
+  std::string output;
+  std::string project;
+  std::string report;
+  std::string trace;
+  std::string sbom;
+  SizeLimits limits;
+  bool no_library = false;
+  bool dispatch = false;
+  bool single_file = false;
+};
+
+bool is_plain_stem(const std::string& stem) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+";
+  return !stem.empty() && stem[0] != '.' && stem[0] != '-' &&
+         stem.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+// Names of a project's own files and of its CMake targets, of targets that CMake has, and of
+// libraries that programs are linked with.
+bool is_taken_in_project(const std::string& stem) {
+  constexpr std::string_view kTaken[] = {"bf",
+                                         "board",
+                                         "console",
+                                         "example",
+                                         "example_parallel",
+                                         "library",
+                                         "run",
+                                         "all",
+                                         "clean",
+                                         "edit_cache",
+                                         "help",
+                                         "install",
+                                         "package",
+                                         "test",
+                                         "preinstall",
+                                         "rebuild_cache",
+                                         "thread_executor",
+                                         "c",
+                                         "dl",
+                                         "gcc",
+                                         "m",
+                                         "pthread",
+                                         "rt",
+                                         "stdc++"};
+  return std::ranges::find(kTaken, stem) != std::end(kTaken);
+}
+
+// Files and targets are called as the functions, so that several projects fit into one build.
+std::string project_stem(const std::string& name) {
+  return is_taken_in_project(name) ? name + "_verifier" : name;
+}
+
+// What -o must look like; the text that CLI11 prints otherwise.
+std::string check_output(std::string& text) {
+  const fs::path path(text);
+  if (path.extension() != ".cpp") return "-o: the name of the C++ file must end in .cpp";
+  if (!is_plain_stem(path.stem().string()))
+    return "-o: use letters, digits, '_', '-', '+' and '.' in the file name";
+  return {};
+}
+
+void add_options(CommandLine& app, CompileArguments& arguments) {
+  app.set_version_flag("--version", std::string("bf-aot ") + BF_VERSION_STRING)
+      ->group(kGeneralGroup);
+  add_model_options(app, arguments.model, false);
+  add_name_option(app, arguments.model);
+  add_method_option(app, arguments.model);
+  add_norm_option(app, arguments.model);
+  add_spec_option(app, arguments.model);
+  add_property_option(app, arguments.model);
+  add_arithmetic_option(app, arguments.model);
+  add_compiler_options(app, arguments.model);
+  app.add_option("-o,--output", arguments.output,
+                 "C++ file to write; its header, library and manifest lie beside it")
+      ->type_name("FILE.cpp")
+      ->transform(ValueRule{check_output, ""});
+  app.add_option("--project", arguments.project,
+                 "write a CMake project that uses the verifier into this folder")
+      ->type_name("DIR");
+  add_report_option(app, arguments.report);
+  app.add_option("--trace", arguments.trace,
+                 "write what each ONNX node became: passes, layers, steps, kernels, lines of the "
+                 "source, places of the workspace, and back")
+      ->type_name("FILE.json");
+  app.add_option("--sbom", arguments.sbom,
+                 "write a bill of materials in SPDX: the files with digests and licences, the "
+                 "model, the tools")
+      ->type_name("FILE.json");
+  add_size_limits(app, arguments.limits);
+  app.add_flag("--no-library", arguments.no_library, "write the source only: run no C++ compiler");
+  app.add_flag("--dispatch", arguments.dispatch,
+               "code for each x86-64 level up to --target in one library; calls go to the highest "
+               "that the processor offers");
+  app.add_flag("--single-file", arguments.single_file,
+               "one source and one header that hold what they need of the runtime: nothing else to "
+               "ship")
+      ->excludes("--dispatch")
+      ->excludes("--project");
+  app.get_option("--trace")->excludes("--dispatch");
+  app.get_option("--norm")->excludes("--project");  // its monitor is about boxes
+  set_help(app, {kCompileExamples, kCompileNotes, "start/monitor.md"});
+}
+
+struct Output {
+  std::string stem;
+  std::vector<std::string> flags;  // of the C++ compiler
+  const Toolchain* toolchain = nullptr;
+  bool limited = false;  // its sizes must be known
+};
+
+// The verifier's files in their final form, and its library.
+struct Staged {
+  std::string stem;
+  std::vector<std::string> names;
+  std::optional<std::int64_t> code;    // bytes of the library's machine code, where it was built
+  std::optional<Footprint> footprint;  // of the library, where `measured`
+};
+
+Staged stage(const Staging& staging, const Verifier& verifier, const Output& output,
+             bool measured) {
+  Staged staged;
+  staged.stem = output.stem;
+  for (const EmittedFile& file : verifier.files) {
+    staged.names.push_back(output.stem + file.suffix);
+    staging.write(staged.names.back(), file.bytes);
+  }
+  if (output.toolchain != nullptr) {
+    const Progress progress("compile");
+    build_archive(*output.toolchain, staging.folder(), output.stem, verifier.files);
+    staged.names.push_back("lib" + output.stem + ".a");
+    staged.code = code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
+    if (measured)
+      staged.footprint = measure_footprint(*output.toolchain, staging.folder(), output.stem,
+                                           verifier.files, verifier.plan.config.target);
+  }
+  for (const EmittedFile& file : verifier.files)
+    if (file.suffix.ends_with(".json"))
+      staging.write(output.stem + file.suffix,
+                    add_build_record(file.bytes, output.toolchain, staged.code, staged.footprint));
+  return staged;
+}
+
+// Says whether a verifier may be written: throws, or does nothing.
+using Judge = std::function<void(const fs::path& folder, const Staged& staged)>;
+
+// Every byte counts on a board: the manifest tells there.
+Staged write_outputs(const fs::path& folder, const Verifier& verifier, const Output& output,
+                     const Judge& judge) {
+  Staging staging(folder);
+  const bool board = !verifier.plan.config.target.qemu_board.empty();
+  Staged staged = stage(staging, verifier, output, board || output.limited);
+  judge(folder, staged);
+  staging.publish(staged.names);
+  return staged;
+}
+
+// Writes the project. Keeps files that the user has changed, or refuses: see plan_rewrite().
+Staged write_project(const fs::path& folder, const Verifier& verifier, const Output& output,
+                     const Judge& judge) {
+  make_folder(folder);
+  Staging staging(folder);
+  Staged staged = stage(staging, verifier, output, true);
+  judge(folder, staged);
+  for (const EmittedFile& file :
+       project_files(verifier, output.stem, output.flags, output.toolchain, staged.footprint)) {
+    staging.write(file.suffix, file.bytes);
+    staged.names.push_back(file.suffix);
+  }
+  Rewrite rewrite = plan_rewrite(folder, staging.folder(), staged.names);
+  staging.write(kWrittenList, rewrite.list);
+  rewrite.written.emplace_back(kWrittenList);
+  staging.publish(rewrite.written);
+  remove_files(folder, rewrite.removed);
+  staged.names.emplace_back(kWrittenList);
+  for (const std::string& name : rewrite.kept)
+    fmt::print(stderr, "note: {} was changed and is kept; move it away to get the new one\n",
+               printable((folder / name).string()));
+  for (const std::string& name : rewrite.left)
+    fmt::print(stderr, "note: {} is no longer part of the project; it was changed and is left\n",
+               printable((folder / name).string()));
+  return staged;
+}
+
+// Prints where the files that were asked for lie, and what the verifier takes.
+void print_summary(const fs::path& folder, const Verifier& verifier, const Staged& staged) {
+  const auto row = [](std::string_view what, const std::string& text) {
+    fmt::print("{:<10}{}\n", what, text);
+  };
+  const auto bytes = [](std::int64_t count) { return fmt::format("{} bytes", count); };
+  std::vector<std::string> names;
+  for (const EmittedFile& file : verifier.files)
+    names.push_back((folder / (staged.stem + file.suffix)).string());
+  if (staged.code) names.push_back((folder / ("lib" + staged.stem + ".a")).string());
+  row("written", fmt::format("{}", fmt::join(names, ", ")));
+  row("code", staged.code ? bytes(*staged.code) : "not compiled (--no-library)");
+  row("weights", bytes(verifier.weights_bytes));
+  if (const auto& footprint = staged.footprint) {
+    row("flash", bytes(footprint->text + footprint->data + footprint->library_bytes.value_or(0)));
+    row("variables", bytes(footprint->data + footprint->zeroed));
+    row("stack", footprint->stack ? "at most " + bytes(*footprint->stack)
+                                  : "the compiler does not bound it");
+  }
+  row("workspace", bytes(verifier.plan.arena_bytes()));
+  if (verifier.plan.context.bytes > 0) row("context", bytes(verifier.plan.context.bytes));
+  for (const auto& [function, operations] : work_of_calls(verifier.plan, verifier.verify_work))
+    row("work", fmt::format("at most {} operations of {}", operations, function));
+}
+
+struct Made {
+  FrontendResult front;
+  Verifier verifier;
+};
+
+Made make_verifier(const fs::path& model, const std::string& stem, const CompileOptions& options) {
+  const Progress progress("generate");
+  if (options.property) check_emittable(*options.property);
+  Made made{run_frontend(model, options), {}};
+  made.verifier = compile(made.front, symbol_prefix(model, options), stem, options);
+  return made;
+}
+
+// A project brings its runtime among its files.
+Bill bill_of(const CompileArguments& arguments, const Output& output,
+             std::vector<RuntimeFile> runtime, std::vector<std::string> files) {
+  const bool project = arguments.output.empty();
+  Bill bill;
+  bill.folder = project ? fs::path(arguments.project) : fs::path(arguments.output).parent_path();
+  bill.files = std::move(files);
+  if (!project) bill.runtime = std::move(runtime);
+  if (!project && (output.toolchain != nullptr || arguments.single_file))
+    bill.runtime.push_back(runtime_source());
+  bill.holds_runtime = !bill.runtime.empty() && bill.runtime.back().path == "bf.cpp";
+  if (output.toolchain != nullptr) bill.compiler = output.toolchain->version;
+  return bill;
+}
+
+void check_traceable(const Plan& plan) {
+  if (plan.integer)
+    fail("BF3107", "--trace", "a verifier that computes with integers has no trace",
+         "--arithmetic float makes one that has");
+}
+
+void log_passes(trace::PassLog& log, CompileOptions& options) {
+  options.marks = true;
+  options.after_pass = [&log](std::string_view pass, const Graph& graph, double) {
+    log.after(pass, graph);
+  };
+}
+
+Judge judge_of(const CompileArguments& arguments, const CompileOptions& options, const Made& made,
+               const Output& output) {
+  return [&](const fs::path& folder, const Staged& staged) {
+    if (!arguments.limits.any()) return;
+    const auto resources = [](const Verifier& verifier, const Staged& of) {
+      return resources_of(verifier.plan, verifier.weights_bytes, of.footprint);
+    };
+    expect_within(arguments.limits, options, resources(made.verifier, staged),
+                  [&](const CompileOptions& others) {
+                    const Verifier other =
+                        compile(made.front, made.verifier.plan.name, output.stem, others);
+                    const Staging staging(folder);
+                    return resources(other, stage(staging, other, output, true));
+                  });
+  };
+}
+
+}  // namespace
+
+int compile_command(const Call& call) {
+  CompileArguments arguments;
+  CommandLine app("Compiles a neural network into a verifier: C++ code with sound output bounds.",
+                  "bf-aot");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+  if (arguments.output.empty() && arguments.project.empty()) {
+    return usage_error(app, "-o or --project is required");
+  }
+
+  CompileOptions options = compile_options(arguments.model);
+  if (arguments.dispatch) {
+    options.levels = dispatch_levels(options.planner.target);
+    if (options.levels.empty())
+      fail("BF3104", "--dispatch",
+           fmt::format("'{}' is no level of x86-64", options.planner.target.name),
+           "choose --target x86-64-v4 or x86-64-v3, or leave --dispatch out");
+  }
+  const fs::path output(arguments.output);
+  const std::string stem = arguments.output.empty()
+                               ? project_stem(symbol_prefix(arguments.model.model, options))
+                               : output.stem().string();
+  if (!arguments.project.empty() && is_taken_in_project(stem)) {
+    return usage_error(
+        app,
+        fmt::format("-o: a project has something of its own called '{}': use another name", stem));
+  }
+  const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
+                                            : options.planner.target;
+  const CompilerOptions compiler = compiler_options(arguments.model);
+  std::optional<Toolchain> toolchain;
+  if (!arguments.no_library) toolchain = find_toolchain(compiler, target);
+
+  trace::PassLog log;
+  if (!arguments.trace.empty()) log_passes(log, options);
+  Made made = make_verifier(arguments.model.model, stem, options);
+  std::vector<RuntimeFile> runtime;
+  if (!arguments.sbom.empty()) runtime = runtime_files_of(made.verifier.files);
+  if (!arguments.trace.empty()) check_traceable(made.verifier.plan);
+  if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
+  const std::vector<trace::FileLines> lines = trace::take_lines(made.verifier.files, stem);
+  const Verifier& verifier = made.verifier;
+  const Toolchain* const found = toolchain ? &*toolchain : nullptr;
+  const Output made_as{stem, code_flags(compiler, target), found, arguments.limits.any()};
+  const Judge judge = judge_of(arguments, options, made, made_as);
+  Staged staged;
+  if (!arguments.project.empty()) {
+    staged = write_project(arguments.project, verifier, made_as, judge);
+    print_summary(arguments.project, verifier, staged);
+  }
+  if (!arguments.output.empty()) {
+    staged = write_outputs(output.parent_path(), verifier, made_as, judge);
+    print_summary(output.parent_path(), verifier, staged);
+  }
+  if (!arguments.sbom.empty())
+    write_file(arguments.sbom, sbom_text(verifier.plan, bill_of(arguments, made_as,
+                                                                std::move(runtime), staged.names)));
+  if (!arguments.trace.empty())
+    write_file(arguments.trace, trace::trace_text(made.front, log, verifier.plan, lines));
+  if (!arguments.report.empty()) {
+    const fs::path folder =
+        arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();
+    const Progress progress("measure");
+    write_report(arguments.report, verifier.plan, options, app,
+                 findings_of(made.front, verifier, options, found, folder / ("lib" + stem + ".a")));
+  }
+  return 0;
+}
+
+}  // namespace bf_aot::cli

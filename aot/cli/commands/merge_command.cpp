@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/options/question.h"
+#include "aot/cli/options/verdict_report.h"
+#include "aot/decide/parts/tree_file.h"
+#include "aot/decide/property/witness.h"
+#include "aot/system/files.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+#include "frontend/vnnlib/vnnlib.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr char kMergeExamples[] = "bf-aot merge part-*.json";
+
+constexpr char kMergeNotes[] =
+    "Takes the files of 'bf-aot verify --part I/N --save-part FILE', all N parts. Verified is said "
+    "when the parts make a whole tree whose every leaf is closed. A counterexample of a part is "
+    "checked again on the model and property that the file names.\n\n"
+    "Exit code: 0 verified, 3 falsified, 4 unknown; 1 the files are no whole, 2 wrong usage.";
+
+// The counterexample of a part, proven anew; nothing when the proof does not succeed here.
+// Throws: BF3018 when model or property are no longer those of the file.
+std::optional<Witness> proven(const NamedTreeFile& part) {
+  const TreeQuestion& asked = part.file.question;
+  const ModelArguments arguments = arguments_of(asked);
+  const Property property = read_property(asked.property);
+  TreeQuestion now = question_of(arguments, asked.property, property);
+  now.nodes_sha256 = asked.nodes_sha256;
+  expect_same_question(part.file, part.name, now);
+  const Sampler network = network_of(arguments, property);
+  check_interface(property, network.graph());
+  const TreeWitness& witness = *part.file.witness;
+  if (witness.property_case >= property.cases.size() ||
+      witness.x.size() != static_cast<std::size_t>(property.input_count))
+    fail("BF3017", part.name + ": witness", "no input of this network, or no case of the property");
+  const std::optional<Sampler> ordered =
+      ordered_network(network, property, semantics_of(arguments, property) == Semantics::kReal);
+  const WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
+  const std::optional<Witness> found = check.prove(witness.property_case, witness.x);
+  return found ? std::optional(check.shortened(*found)) : std::nullopt;
+}
+
+struct Merged {
+  Answer answer = Answer::kUnknown;
+  std::optional<Witness> witness;
+  tree::TreeState state;  // empty where a witness decides
+};
+
+Merged merge(const std::vector<NamedTreeFile>& parts) {
+  Merged merged;
+  for (const NamedTreeFile& part : parts) {
+    expect_same_question(part.file, part.name, parts[0].file.question);
+    if (!part.file.witness) continue;
+    merged.witness = proven(part);
+    if (!merged.witness) continue;
+    merged.answer = Answer::kFalsified;
+    return merged;
+  }
+  merged.state = join_parts(parts);
+  if (tree::is_verified(merged.state)) merged.answer = Answer::kVerified;
+  return merged;
+}
+
+void print(const Merged& merged, std::size_t parts, bool as_json) {
+  if (as_json) {
+    nlohmann::ordered_json json;
+    json["verdict"] = word(merged.answer, Wording::kPlain);
+    json["parts"] = parts;
+    json["nodes"] = merged.state.nodes;
+    json["points"] = merged.state.points;
+    json["open_nodes"] = merged.state.open.size();
+    json["closed"] = tree::closed_part(merged.state);
+    json["counterexample"] = nullptr;
+    if (merged.witness) json["counterexample"] = to_json(*merged.witness);
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{}\n", word(merged.answer, Wording::kPlain));
+  if (merged.witness)
+    fmt::print("\n{}\n", plain_text(*merged.witness, most_lines()));
+  else
+    fmt::print("\nparts    {}\nsplit    {} nodes and {} points, {} open\n", parts,
+               merged.state.nodes, merged.state.points, merged.state.open.size());
+}
+
+}  // namespace
+
+int merge_command(const Call& call) {
+  std::vector<std::string> files;
+  std::string counterexample;
+  bool json = false;
+  CommandLine app("Joins the parts of a search into a verdict.", "bf-aot merge");
+  app.add_option("PART", files, "files of 'bf-aot verify --part'")->required()->type_name("FILE");
+  app.add_option("--counterexample", counterexample,
+                 "write a counterexample to this file, in the competitions' syntax")
+      ->type_name("FILE");
+  app.add_flag("--json", json, "print one JSON object");
+  set_help(app, {kMergeExamples, kMergeNotes, "guide/cluster.md"});
+  if (const auto code = parse(app, call)) return *code;
+  std::vector<NamedTreeFile> parts;
+  for (const std::string& file : files) parts.push_back({printable(file), read_tree_file(file)});
+  const Merged merged = merge(parts);
+  if (merged.witness && !counterexample.empty())
+    write_file(counterexample, competition_text(*merged.witness));
+  print(merged, parts.size(), json);
+  return exit_code(merged.answer, Wording::kPlain);
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,97 @@
+#include "aot/cli/commands/report_findings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "aot/artifacts/report/samples.h"
+#include "aot/build/footprint.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/config_file.h"
+#include "aot/engine/run/find_prebuilt.h"
+#include "aot/engine/verifier/verifier.h"
+#include "aot/system/files.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> option_list(const CommandLine& app) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const Option* option : app.get_options())
+    if (is_planner_option(*option) && option->count() > 0)
+      list.emplace_back(option->get_lnames().front(),
+                        fmt::format("{}", fmt::join(option->results(), " ")));
+  return list;
+}
+
+std::vector<Box> boxes_of(const CompileOptions& options) {
+  std::vector<Box> boxes = options.planning.samples;
+  if (boxes.empty() && options.property)
+    for (const PropertyCase& one : options.property->cases) boxes.push_back(one.box);
+  return boxes;
+}
+
+// The tasks of the entry that HostVerifier::trace() calls, and their parts.
+void measure_findings(const FrontendResult& front, const Verifier& verifier,
+                      const CompileOptions& options, const Box& box, report::Findings& findings) {
+  constexpr int kRepeats = 15;
+  const Plan& plan = verifier.plan;
+  CompileOptions traced = options;
+  traced.trace = true;
+  traced.levels.clear();  // of several levels, the one that the plan is for
+  traced.planner.target = plan.config.target;
+  traced.planner.lowering = Lowering::kPrebuilt;
+  const MadeVerifier made =
+      make_verifier(std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced,
+                    CompilerOptions{});
+  const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
+  findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
+  findings.task_seconds.resize(plan.entries.size());
+  std::vector<double>& seconds = findings.task_seconds[findings.measured_entry];
+  seconds.resize(plan.entries[findings.measured_entry].tasks.size());
+  const FloatBox rounded = round_outward({box, "the first sample box"}, plan.input_count);
+  for (TracedPart& part : made.host->trace(rounded, kRepeats)) {
+    if (part.task < 0) continue;
+    seconds.at(static_cast<std::size_t>(part.task)) += part.seconds;
+    findings.parts.push_back({part.task, std::move(part.part), part.seconds});
+  }
+}
+
+}  // namespace
+
+report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
+                             const CompileOptions& options, const Toolchain* toolchain,
+                             const std::filesystem::path& library) {
+  report::Findings findings;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(library, error);
+  if (toolchain != nullptr && !error) {
+    findings.library_bytes = static_cast<std::int64_t>(bytes);
+    findings.code_bytes = code_bytes(library, *toolchain);
+  }
+  const std::vector<Box> boxes = boxes_of(options);
+  const Target& target = verifier.plan.config.target;
+  if (!boxes.empty() && engine::find_prebuilt(target.name) != nullptr && runs_here(target))
+    measure_findings(front, verifier, options, boxes.front(), findings);
+  return findings;
+}
+
+void add_report_option(CommandLine& app, std::string& path) {
+  app.add_option("--report", path,
+                 "write a page about the plan: network, tasks, memory, kernels, and bounds of the "
+                 "layers on sample boxes or those of the property")
+      ->type_name("FILE.html");
+}
+
+void write_report(const std::filesystem::path& path, const Plan& plan,
+                  const CompileOptions& options, const CommandLine& app,
+                  report::Findings findings) {
+  findings.version = BF_VERSION_STRING;
+  findings.options = option_list(app);
+  report::add_samples(plan, boxes_of(options), findings);
+  write_file(path, report::page(plan, findings));
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "aot/artifacts/report/report.h"
+#include "aot/build/compile.h"
+#include "aot/build/library.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/options.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+// Adds --report FILE.html.
+void add_report_option(CommandLine& app, std::string& path);
+
+// Writes the report of a plan: its layers' bounds on the options' sample boxes, or on those of the
+// property, and the options that were given. Throws: BF3102.
+void write_report(const std::filesystem::path& path, const Plan& plan,
+                  const CompileOptions& options, const CommandLine& app, report::Findings findings);
+
+// What is known of a verifier: its library's size, if `toolchain` made one, and the times of its
+// tasks' parts, when the engine has code for its target that runs here and there is a sample box.
+// Throws: CompileError.
+report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
+                             const CompileOptions& options, const Toolchain* toolchain,
+                             const std::filesystem::path& library);
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,359 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/box_options.h"
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/help.h"
+#include "aot/cli/options/options.h"
+#include "aot/cli/options/values.h"
+#include "aot/engine/verifier/call_watch.h"
+#include "aot/engine/verifier/report.h"
+#include "aot/engine/verifier/verifier.h"
+#include "aot/input/balls.h"
+#include "aot/input/json_io.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/progress.h"
+#include "aot/system/terminal.h"
+#include "frontend/diagnostic.h"
+#include "planner/reference/executor.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// The answer is what the user waits for.
+constexpr double kTimingSeconds = 0.004;
+// A call that took so long is not made again to measure it.
+constexpr double kOnceSeconds = 0.5;
+// A longer prediction is printed before the work begins.
+constexpr double kLongSeconds = 10;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr std::chrono::milliseconds kPause{100};
+
+constexpr char kRunExamples[] =
+    "bf-aot run model.onnx --box box.json\n"
+    "bf-aot run model.onnx --box box.json --spec C.json --method crown-ibp --json\n"
+    "bf-aot run model.onnx --centre image.npy --eps 0.01 --clip 0 1\n"
+    "bf-aot run model.onnx --box golden.json --index 2 --repeat 100";
+
+constexpr char kRunNotes[] =
+    "BOX.json is {\"lower\": [..], \"upper\": [..]}, one number per input in row-major order;"
+    " it is widened to float32 numbers. The compiled verifier is kept in ~/.cache/bf-aot.\n\n"
+    "With --timeout, bounds of cheaper methods come first: ibp, then crown-ibp, then the method "
+    "that "
+    "was asked for. What is predicted to take longer than is left is not begun, and what takes "
+    "longer is stopped. The last bounds that were finished are printed, and the method that they "
+    "are of. The cheapest method is never stopped.";
+
+struct RunArguments {
+  ModelArguments model;
+  BoxArguments box;
+  int repeat = 0;
+  double timeout = 0;
+  bool json = false;
+};
+
+struct RunResult {
+  std::shared_ptr<const Plan> plan;
+  Bounds outputs;
+  std::optional<Bounds> spec;
+  std::vector<int> unstable;
+  Timing timing;
+  double compile_seconds = 0;
+  // The method that was asked for and why it did not answer, where a cheaper one did.
+  std::string instead_of, because;
+};
+
+void add_options(CommandLine& app, RunArguments& arguments) {
+  arguments.model.lowering = kInProcess;
+  add_model_options(app, arguments.model, true);
+  add_method_option(app, arguments.model);
+  add_norm_option(app, arguments.model);
+  add_spec_option(app, arguments.model);
+  add_compiler_options(app, arguments.model);
+  add_jit_option(app, arguments.model);
+  add_box_options(app, arguments.box);
+  Option* const repeat =
+      app.add_option("--repeat", arguments.repeat,
+                     "number of time measurements (default: for a few milliseconds)")
+          ->transform(whole(1, 1 << 24))
+          ->type_name("N");
+  app.add_option("--timeout", arguments.timeout,
+                 "seconds after which bounds of a cheaper method are given")
+      ->transform(positive_number("1e6"))
+      ->type_name("S")
+      ->excludes(repeat);
+  app.add_flag("--json", arguments.json, "print one JSON object");
+  set_help(app, {kRunExamples, kRunNotes, "guide/methods.md"});
+}
+
+// Unstable neurons per layer with an activation, counted by the engine, or by the reference on the
+// same plan: a compiled verifier does not carry code for it.
+std::vector<int> count_unstable(const Plan& plan, const HostVerifier& host, const FloatBox& box) {
+  if (const auto counted = host.count_unstable(box)) return *counted;
+  const std::vector<double> lower(box.lower.begin(), box.lower.end());
+  const std::vector<double> upper(box.upper.begin(), box.upper.end());
+  return reference::execute(plan, *plan.find_entry(EntryKind::kBounds), lower, upper).unstable;
+}
+
+FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
+  FloatBox box = round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
+  if (plan.config.norm != Norm::kLargest)
+    widen_for_ball(box.lower, box.upper, plan.config.norm == Norm::kSum);
+  return box;
+}
+
+// A method's plan, and how long it is predicted to take on the box.
+struct Planned {
+  std::shared_ptr<const Plan> plan;
+  FloatBox box;
+  double seconds = 0;
+};
+
+// for_box: the prediction may take seconds.
+Planned plan_for(const RunArguments& arguments, const CompileOptions& options, bool for_box) {
+  Planned made;
+  made.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
+  made.box = box_here(arguments, *made.plan);
+  const Box box = {{made.box.lower.begin(), made.box.lower.end()},
+                   {made.box.upper.begin(), made.box.upper.end()}};
+  for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
+    made.seconds += predicted_seconds(*made.plan, kind, for_box ? &box : nullptr);
+  return made;
+}
+
+CompileOptions by(const CompileOptions& options, Method method) {
+  CompileOptions made = options;
+  made.planner.method = method;
+  return made;
+}
+
+// "layer fc3, row 1200 of 8192"
+std::string place_text(const Plan& plan, const engine::Place& place) {
+  std::string text(to_string(plan.config.method));
+  const Task& task = place.entry.task(place.task);
+  if (task.layer) text += ", " + plan.layer(*task.layer).name;
+  if (place.all > 0) text += fmt::format(", row {} of {}", place.rows, place.all);
+  return text;
+}
+
+// Throws: engine::Stopped after so many seconds, where the verifier can be stopped; Interrupted.
+RunResult bound(const Planned& planned, const RunArguments& arguments,
+                const CompileOptions& options, double seconds) {
+  RunResult result;
+  result.plan = planned.plan;
+  const Stopwatch preparing;
+  const MadeVerifier made = make_verifier(result.plan, options, compiler_options(arguments.model));
+  result.compile_seconds = preparing.seconds();
+  if (tells_steps()) tell_step("plan", result.compile_seconds);
+
+  std::optional<ShareBar> bar;
+  CallWatch watch(
+      time_in(seconds),
+      [&](const engine::Place& place, double share) {
+        if (preparing.seconds() > result.compile_seconds + 1) {
+          if (!bar) bar.emplace();
+          bar->show(share, place_text(*result.plan, place));
+        }
+        return !is_interrupted();
+      },
+      kPause);
+  made.host->ask(&watch);
+  Stopwatch stopwatch;
+  try {
+    result.outputs = made.host->bounds(planned.box);
+    if (result.plan->spec_rows > 0) {
+      bar.reset();
+      stopwatch = Stopwatch();
+      result.spec = made.host->spec_bounds(planned.box);
+    }
+  } catch (const engine::Stopped&) {
+    throw_if_interrupted();
+    throw;
+  }
+  const double took = stopwatch.seconds();
+  if (tells_steps()) tell_step("bound", took);
+  made.host->ask(nullptr);
+  bar.reset();
+  if (arguments.timeout > 0)
+    result.unstable = made.host->count_unstable(planned.box).value_or(std::vector<int>());
+  else
+    result.unstable = count_unstable(*result.plan, *made.host, planned.box);
+  if (arguments.repeat == 0 && (arguments.timeout > 0 || took > kOnceSeconds))
+    result.timing = {took, took, 1};
+  else
+    result.timing = made.host->time(planned.box, {arguments.repeat, kTimingSeconds, 1, 0});
+  return result;
+}
+
+// "crown is predicted to take 6 h 12 min; --timeout SECONDS limits it, --method crown-ibp takes
+// 40 s"
+void say_predicted(const Planned& planned, const RunArguments& arguments,
+                   const CompileOptions& options) {
+  if (planned.seconds < kLongSeconds || verbosity() == Verbosity::kQuiet) return;
+  const PlannerConfig& config = planned.plan->config;
+  std::string text = fmt::format("bf-aot: {} is predicted to take {}", to_string(config.method),
+                                 long_duration(planned.seconds));
+  if (config.lowering == Lowering::kPrebuilt) {
+    text += "; --timeout SECONDS limits it";
+    const std::vector<Method> cheaper = cheaper_methods(config.method, config.norm);
+    if (!cheaper.empty())
+      text += fmt::format(
+          ", --method {} takes {}", to_string(cheaper.back()),
+          long_duration(plan_for(arguments, by(options, cheaper.back()), true).seconds));
+  }
+  fmt::print(stderr, "{}\n", text);
+  std::fflush(stderr);
+}
+
+// The tightest bounds that there is time for.
+RunResult run_within(const RunArguments& arguments, const CompileOptions& options) {
+  if (options.planner.lowering != Lowering::kPrebuilt)
+    fail("BF3316", "--timeout", "verifiers that are compiled cannot be stopped",
+         "leave --lowering out, or --timeout");
+  const Stopwatch stopwatch;
+  const auto left = [&] { return arguments.timeout - stopwatch.seconds(); };
+  const bool patient = arguments.timeout > 2 * kLongSeconds;
+  const Planned asked = plan_for(arguments, options, patient);
+  const PlannerConfig& config = asked.plan->config;
+  std::optional<RunResult> best;
+  for (const Method method : cheaper_methods(config.method, config.norm)) {
+    // One in between is worth its time where the method asked for may not end.
+    if (best && asked.seconds < left() / 2) break;
+    const CompileOptions cheaper = by(options, method);
+    const Planned planned = plan_for(arguments, cheaper, patient);
+    if (best && planned.seconds >= left()) break;
+    try {
+      best = bound(planned, arguments, cheaper, best ? left() : kNever);
+    } catch (const engine::Stopped&) {
+      break;
+    }
+  }
+  if (!best) return bound(asked, arguments, options, kNever);
+  best->instead_of = to_string(config.method);
+  if (asked.seconds >= left()) {
+    best->because = asked.seconds >= arguments.timeout
+                        ? "is predicted to take " + long_duration(asked.seconds)
+                        : "had no time left";
+    return *best;
+  }
+  try {
+    return bound(asked, arguments, options, left());
+  } catch (const engine::Stopped&) {
+    best->because = "was stopped after " + long_duration(stopwatch.seconds());
+    return *best;
+  }
+}
+
+RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {
+  const Stopwatch stopwatch;
+  const Planned planned = plan_for(arguments, options, true);
+  const double seconds = stopwatch.seconds();
+  say_predicted(planned, arguments, options);
+  RunResult result = bound(planned, arguments, options, kNever);
+  result.compile_seconds += seconds;
+  return result;
+}
+
+RunResult run_reference(const RunArguments& arguments, const CompileOptions& options) {
+  RunResult result;
+  const Stopwatch stopwatch;
+  const FrontendResult front = run_frontend(arguments.model.model, options);
+  result.plan = std::make_shared<const Plan>(
+      run_planner(front, symbol_prefix(arguments.model.model, options), options));
+  const Plan& plan = *result.plan;
+  result.compile_seconds = stopwatch.seconds();
+
+  const FloatBox rounded = box_here(arguments, plan);
+  const std::vector<double> lower(rounded.lower.begin(), rounded.lower.end());
+  const std::vector<double> upper(rounded.upper.begin(), rounded.upper.end());
+  const Entry* entry = plan.find_entry(EntryKind::kBounds);
+  const Entry* spec = plan.find_entry(EntryKind::kSpecBounds);
+  const reference::Bounds bounds = reference::execute(plan, *entry, lower, upper);
+  result.outputs = {bounds.lower, bounds.upper};
+  result.unstable = bounds.unstable;
+  if (spec != nullptr) {
+    const reference::Bounds rows = reference::execute(plan, *spec, lower, upper);
+    result.spec = Bounds{rows.lower, rows.upper};
+  }
+  const Entry& timed = spec != nullptr ? *spec : *entry;
+  result.timing = measure([&] { reference::execute(plan, timed, lower, upper); }, arguments.repeat);
+  return result;
+}
+
+nlohmann::ordered_json to_json(const RunResult& result) {
+  nlohmann::ordered_json json;
+  json["model"] = result.plan->model.file_name;
+  json["method"] = to_string(result.plan->config.method);
+  if (!result.instead_of.empty()) {
+    json["instead_of"] = result.instead_of;
+    json["because"] = result.because;
+  }
+  json["outputs"] = bounds_json(result.outputs);
+  if (result.spec) json["spec"] = bounds_json(*result.spec);
+  json["arena_bytes"] = result.plan->arena_bytes();
+  json["weights_bytes"] = result.plan->weights_bytes();
+  json["unstable"] = result.unstable;
+  json["seconds"] = {{"min", result.timing.min},
+                     {"median", result.timing.median},
+                     {"repeats", result.timing.repeats}};
+  json["compile_seconds"] = result.compile_seconds;
+  return json;
+}
+
+void print_bounds(const std::string& head, const Bounds& bounds) {
+  fmt::print("{:<8} {:>16} {:>16} {:>12}\n", head, "lower", "upper", "width");
+  for (std::size_t i = 0; i < bounds.lower.size(); ++i)
+    fmt::print("{:<8} {:>16.9g} {:>16.9g} {:>12.4g}\n", i, bounds.lower[i], bounds.upper[i],
+               bounds.upper[i] - bounds.lower[i]);
+}
+
+void print(const RunResult& result) {
+  const Plan& plan = *result.plan;
+  print_bounds("output", result.outputs);
+  if (result.spec) {
+    fmt::print("\n");
+    print_bounds("row", *result.spec);
+  }
+  std::string method(to_string(plan.config.method));
+  if (!result.instead_of.empty())
+    method += fmt::format(" ({} {})", result.instead_of, result.because);
+  fmt::print("\nmodel    {}, method {}, {} on {}\n", plan.model.file_name, method,
+             to_string(plan.config.lowering), plan.config.target.name);
+  fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
+             plan.weights_bytes());
+  fmt::print("unstable {}\n", join(result.unstable));
+  fmt::print("time     {} (least), {} (median of {}); ready in {}\n", duration(result.timing.min),
+             duration(result.timing.median), result.timing.repeats,
+             duration(result.compile_seconds));
+}
+
+}  // namespace
+
+int run_command(const Call& call) {
+  RunArguments arguments;
+  CommandLine app("Bounds the outputs of a model on a box.", "bf-aot run");
+  add_options(app, arguments);
+  if (const auto code = parse(app, call)) return *code;
+  if (!arguments.box.given()) return usage_error(app, "--box is required, or --centre and --eps");
+
+  const CompileOptions options = compile_options(arguments.model);
+  const RunResult result = arguments.timeout > 0 ? run_within(arguments, options)
+                           : options.planner.lowering == Lowering::kReference
+                               ? run_reference(arguments, options)
+                               : run_compiled(arguments, options);
+  if (arguments.json)
+    fmt::print("{}\n", to_json(result).dump());
+  else
+    print(result);
+  return 0;
+}
+
+}  // namespace bf_aot::cli

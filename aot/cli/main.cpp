@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "aot/cli/commands/commands.h"
+#include "aot/cli/options/help.h"
+#include "aot/system/guard.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/terminal.h"
+
+namespace {
+
+using namespace bf_aot::cli;
+
+// A command that was probably meant by the name of a model that is not there.
+std::string misspelt_command(const std::string& word) {
+  std::error_code error;
+  if (word.starts_with('-') || word.find_first_of("./") != std::string::npos ||
+      std::filesystem::exists(word, error))
+    return {};
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  return closest(word, names);
+}
+
+// "bf-aot MODEL ..." compiles; a model file named like a command is given as "./run".
+int dispatch(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print("{}", first_screen());
+    return 2;
+  }
+  const std::string_view first = argv[1];
+  if (first == "--help" || first == "-h" || first == "--help-all")
+    fmt::print("{}\n", first_screen());
+  const Command* const named = find_command(first);
+  if (named == nullptr)
+    if (const std::string meant = misspelt_command(argv[1]); !meant.empty()) {
+      fmt::print(stderr, "{} there is no command '{}'; did you mean {}?\n",
+                 Style(Style::kError, Stream::kErrors)("bf-aot:"), argv[1], meant);
+      return 2;
+    }
+  const Command& command = named != nullptr ? *named : *find_command("compile");
+  Call call{{argv + (named != nullptr ? 1 : 0), argv + argc}, {}};
+  call.arguments.front() = command.title;
+  return command.run(call);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  install_interrupt_handlers();
+  return guarded([&] { return dispatch(argc, argv); });
+}

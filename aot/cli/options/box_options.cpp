@@ -1,0 +1,118 @@
+#include "aot/cli/options/box_options.h"
+
+#include <fmt/format.h>
+#include <gmpxx.h>
+
+#include <algorithm>
+
+#include "aot/cli/options/command_line.h"
+#include "aot/cli/options/values.h"
+#include "aot/input/array.h"
+#include "aot/input/json_reader.h"
+#include "aot/input/read_text.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+std::optional<mpq_class> number_in(const std::string& text) {
+  vnnlib::Number number;
+  if (vnnlib::parse_quotient(text, number) != vnnlib::NumberError::kNone) return std::nullopt;
+  return vnnlib::exact(number);
+}
+
+mpq_class number_of(const std::string& text, const char* option) {
+  return vnnlib::exact(exact_number(text, option));
+}
+
+// A JSON array, {"centre": [..]}, or a NumPy file; in row-major order.
+std::vector<mpq_class> read_centre(const std::string& path) {
+  std::vector<mpq_class> centre;
+  const std::string text = read_text(path, "centre");
+  const std::string where = printable(path);
+  if (is_npy(text)) {
+    const Array array = parse_npy(text, where);
+    expect_finite(array);
+    for (const double value : array.values) centre.emplace_back(value);
+    return centre;
+  }
+  const nlohmann::json json = parse_json_text(text, where);
+  const JsonAt root{&json, where};
+  const bool bare = json.is_array();
+  if (!bare) root.allow_keys({"centre", "desc", "note", "dtype"});
+  const JsonAt numbers = bare ? root : root.key("centre");
+  const bool doubles = holds_doubles(root);
+  for (std::size_t i = 0, count = numbers.expect_array(); i < count; ++i)
+    centre.push_back(doubles ? mpq_class(numbers.at(i).number())
+                             : vnnlib::exact(numbers.at(i).decimal()));
+  return centre;
+}
+
+BoxFile around_centre(const BoxArguments& arguments, int input_count) {
+  const mpq_class eps = number_of(arguments.eps, "--eps");
+  if (eps < 0) fail("BF3013", "--eps", "the radius is negative");
+  std::vector<mpq_class> centre(static_cast<std::size_t>(input_count));
+  if (const auto same = number_in(arguments.centre))
+    std::ranges::fill(centre, *same);
+  else
+    centre = read_centre(arguments.centre);
+  std::vector<mpq_class> clip;
+  for (const std::string& end : arguments.clip) clip.push_back(number_of(end, "--clip"));
+  BoxFile file;
+  file.where = printable(arguments.centre);
+  for (std::size_t i = 0; i < centre.size(); ++i) {
+    mpq_class lower = centre[i] - eps, upper = centre[i] + eps;
+    if (!clip.empty()) {
+      lower = std::max(lower, clip[0]);
+      upper = std::min(upper, clip[1]);
+    }
+    if (lower > upper)
+      fail("BF3013", "--clip", fmt::format("the box has no part within the ends, at input {}", i),
+           "give the least and the greatest value of an input");
+    file.box.lower.push_back(vnnlib::enclose(lower, {}).below);
+    file.box.upper.push_back(vnnlib::enclose(upper, {}).above);
+  }
+  return file;
+}
+
+}  // namespace
+
+void add_box_options(CommandLine& app, BoxArguments& arguments) {
+  Option* const box =
+      app.add_option("--box", arguments.box,
+                     "file of a box, or of several: JSON {\"lower\": [..], \"upper\": [..]}, or "
+                     "NumPy's .npy of shape (2, ...); -: standard input")
+          ->type_name("FILE");
+  app.add_option("--index", arguments.index, "which box of a file of several, from 0")
+      ->transform(whole(0))
+      ->type_name("K")
+      ->needs(box);
+  Option* const centre =
+      app.add_option("--centre", arguments.centre,
+                     "centre of the box, with --eps: JSON [..], .npy, or a number for all inputs")
+          ->type_name("FILE|X")
+          ->excludes(box);
+  Option* const eps =
+      app.add_option("--eps,--radius", arguments.eps, "distance of the box's ends from its centre")
+          ->type_name("X")
+          ->excludes(box);
+  if (arguments.given()) {
+    centre->capture_default_str();
+    eps->capture_default_str();
+  } else {
+    centre->needs(eps);
+    eps->needs(centre);
+  }
+  takes_pair(app.add_option("--clip", arguments.clip,
+                            "least and greatest value of an input in that box: LO,HI or LO HI"))
+      ->type_name("LO,HI")
+      ->excludes(box);
+}
+
+BoxFile box_of(const BoxArguments& arguments, int input_count) {
+  if (!arguments.box.empty()) return read_box(arguments.box, arguments.index);
+  return around_centre(arguments, input_count);
+}
+
+}  // namespace bf_aot::cli

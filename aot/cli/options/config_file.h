@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "aot/cli/options/command_line.h"
+#include "aot/input/json_reader.h"
+
+namespace bf_aot::cli {
+
+// Groups of a help text. Options of the first two may stand in a --config file, under their long
+// names; those of the second are shown by --help-all alone.
+inline constexpr char kMethodGroup[] = "Method and target";
+inline constexpr char kPlannerGroup[] = "Planner";
+inline constexpr char kCompilerGroup[] = "Compiler";
+inline constexpr char kGeneralGroup[] = "General";
+
+bool is_planner_option(const Option& option);
+
+// Adds --config FILE: a JSON object {"method": "crown", "row-tile": 16, "disable-pass": ["a"]} of
+// planner options. What the command line gives wins.
+void add_config_option(CommandLine& app, std::string& path);
+
+// Sets the options of a parsed command line that its --config file names and it does not; nothing
+// without --config. Throws: BF30xx for the file, BF3005 for an unknown key, BF3307 for a value.
+void apply_config(CommandLine& app);
+
+// The same with the members of a JSON object that was read already.
+void apply_settings(CommandLine& app, const JsonAt& settings);
+
+}  // namespace bf_aot::cli

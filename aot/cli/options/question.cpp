@@ -1,0 +1,48 @@
+#include "aot/cli/options/question.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "aot/input/read_text.h"
+#include "frontend/import/importer.h"
+#include "frontend/model.h"
+#include "frontend/sha256.h"
+
+namespace bf_aot::cli {
+
+Semantics semantics_of(const ModelArguments& arguments, const Property& property) {
+  if (is_float32(property)) return Semantics::kFloat32;
+  return compile_options(arguments).planner.semantics;
+}
+
+Sampler network_of(const ModelArguments& arguments, const Property& property) {
+  if (semantics_of(arguments, property) != Semantics::kFloat32)
+    return Sampler(arguments.model, arguments.outputs);
+  ImportedModel imported = import_model(arguments.model, {}, {}, arguments.outputs);
+  check_float32(imported.info);
+  return Sampler(std::move(imported.graph), compile_options(arguments).float32);
+}
+
+TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
+                         const Property& property) {
+  TreeQuestion question;
+  question.model = std::filesystem::absolute(arguments.model).string();
+  question.property = std::filesystem::absolute(property_file).string();
+  question.model_sha256 = sha256(read_text(arguments.model, "model"));
+  question.property_sha256 = sha256(read_text(property_file, "property"));
+  question.outputs = arguments.outputs;
+  question.semantics = to_string(semantics_of(arguments, property));
+  question.flush_to_zero = arguments.flush_to_zero;
+  return question;
+}
+
+ModelArguments arguments_of(const TreeQuestion& question) {
+  ModelArguments arguments;
+  arguments.model = question.model;
+  arguments.outputs = question.outputs;
+  arguments.semantics = question.semantics;
+  arguments.flush_to_zero = question.flush_to_zero;
+  return arguments;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "aot/decide/property/decision.h"
+#include "aot/decide/property/witness.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+// Who reads the answer: people; the scripts of the VNN-COMP competitions ("unsat", "sat",
+// "unknown", "timeout"); tools that follow the command line of VNN-LIB 2.0 ("timed-out").
+enum class Wording : std::uint8_t { kPlain, kCompetition, kStandard };
+
+const char* word(Answer answer, Wording wording);
+
+// 0 verified, 3 falsified, 4 unknown, 5 timeout; always 0 for scripts, which read the word.
+int exit_code(Answer answer, Wording wording);
+
+// "((X_0 0.5)\n(X_1 -1)\n(Y_0 3.25))\n", the competitions' syntax.
+std::string competition_text(const Witness& witness);
+
+// The tensors of the query, "X Real [1,5]" and then one number a line.
+std::string standard_text(const Property& property, const Witness& witness);
+
+// The most inputs, and outputs, of a counterexample that standard output shows: a few on a
+// terminal, all elsewhere and with --verbose.
+std::size_t most_lines();
+
+// A number a line; of more than `most` inputs or outputs the first ones, and how many there are.
+std::string plain_text(const Witness& witness, std::size_t most);
+
+nlohmann::ordered_json to_json(const Witness& witness);
+
+}  // namespace bf_aot::cli

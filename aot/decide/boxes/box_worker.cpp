@@ -1,0 +1,185 @@
+#include "aot/decide/boxes/box_worker.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "aot/decide/boxes/box_node.h"
+#include "frontend/diagnostic.h"
+#include "planner/entries/keep_coefficients.h"
+#include "runtime/bf/search/branch_and_bound.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// A property's tables as the runtime takes them. Shares storage with the question.
+class Tables {
+ public:
+  explicit Tables(const BoxQuestion& question)
+      : relaxed_(question.tables.relaxed.begin(), question.tables.relaxed.end()) {
+    for (const VerdictCondition& term : question.tables.terms)
+      terms_.push_back({term.row, term.at_least, term.threshold});
+    all_ = {static_cast<std::int32_t>(question.plan.input_count),
+            static_cast<std::int32_t>(std::max(question.plan.spec_rows, 1)),
+            static_cast<std::int32_t>(question.tables.case_clauses.size() - 1),
+            question.boxes.lower.data(),
+            question.boxes.upper.data(),
+            question.boxes.inside.data(),
+            question.tables.case_clauses.data(),
+            question.tables.clause_terms.data(),
+            relaxed_.data(),
+            terms_.data()};
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  const bf::PropertyTables& all() const { return all_; }
+
+ private:
+  std::vector<unsigned char> relaxed_;
+  std::vector<bf::VerdictTerm> terms_;
+  bf::PropertyTables all_;
+};
+
+// The runtime's branch and bound, a round at a time: its stack holds what becomes of one box, or
+// the box that points begin at.
+class BoxWorker final : public tree::TreeWorker {
+ public:
+  BoxWorker(const BoxQuestion& question, const HostVerifier& verifier, std::size_t thread)
+      : tables_(question), verifier_(verifier) {
+    const Plan& plan = question.plan;
+    b_.property = &tables_.all();
+    b_.inputs = static_cast<std::size_t>(b_.property->inputs);
+    b_.rows = static_cast<std::size_t>(b_.property->rows);
+    b_.batch = static_cast<std::size_t>(plan.config.batch);
+    b_.kept = keeps_coefficients(plan);
+    b_.split_weights = plan.split_weights.empty() ? nullptr : plan.split_weights.data();
+    everything_.assign(2 * b_.inputs, __builtin_inff());
+    std::fill_n(everything_.begin(), b_.inputs, -__builtin_inff());
+    b_.whole_lower = everything_.data();
+    b_.whole_upper = everything_.data() + b_.inputs;
+    const std::size_t bytes =
+        bf::round_bytes(b_.inputs, b_.rows, b_.batch, b_.kept) + 2 * bf::open_box_bytes(b_.inputs);
+    memory_ = std::make_unique<float[]>(bytes / sizeof(float));
+    BF_CHECK(share_out(b_, memory_.get(), bytes));
+    // Another sequence for each thread, none of which is 0.
+    first_random_ = 0x9e3779b9u ^ (static_cast<std::uint32_t>(thread) * 0x85ebca6bu & 0x7fffffffu);
+    point_.resize(b_.inputs);
+    b_.found.counterexample = point_.data();
+  }
+
+  std::size_t lanes() const override { return b_.batch; }
+
+  void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
+    if (nodes[0].root != root_) begin_case(nodes[0].root);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      read_box(nodes[i], b_.inputs, b_.round_lower + i * b_.inputs, b_.round_upper + i * b_.inputs);
+      b_.round_cases[i] = nodes[i].root;
+    }
+    expect_ok(bound(nodes.size(), b_.round_lower, b_.round_upper, b_.row_lower, b_.row_upper,
+                    b_.coefficients, b_.statuses));
+    b_.search.boxes += nodes.size();
+    for (std::size_t i = 0; i < nodes.size(); ++i) out.push_back(judged(i));
+  }
+
+  // Four points for each box of the case that was bounded until there are 64, then one for 8 boxes,
+  // and at once where one is all but known to violate. A point may take as long as a box.
+  std::optional<tree::Proposal> try_points(const tree::OpenNodes& open) override {
+    const bf::PointSearch& points = b_.points;
+    constexpr std::uint64_t kPointsPerBox = 4;
+    const std::uint64_t boxes = b_.search.boxes;
+    const std::uint64_t due =
+        std::min(bf::kFirstPoints, kPointsPerBox * boxes) + boxes / bf::kBoxesPerPoint;
+    while (points.urgent || points.spent < due) {
+      if (!points.urgent && !place_start(open)) break;
+      b_.found.verdict = BF_UNKNOWN;
+      expect_ok(bf::try_points(b_, [this](auto... arguments) { return bound(arguments...); }));
+      if (b_.found.verdict != BF_FALSIFIED) continue;
+      b_.points.step = 0;  // so that the next run begins elsewhere, should this point be no proof
+      return tree::Proposal{b_.found.property_case, {point_.begin(), point_.end()}};
+    }
+    return std::nullopt;
+  }
+
+  std::uint64_t points() const override { return points_before_ + b_.search.points; }
+
+ private:
+  // Points are tried anew for each case.
+  void begin_case(std::uint32_t root) {
+    root_ = root;
+    points_before_ += b_.search.points;
+    b_.search = {};
+    b_.points.index = root;
+    b_.points.step = 0;
+    b_.points.spent = 0;
+    b_.points.urgent = false;
+    b_.points.random = first_random_;
+  }
+
+  bf_status bound(std::size_t count, const float* lower, const float* upper, float* row_lower,
+                  float* row_upper, float* coefficients, bf_status* statuses) {
+    if (b_.kept)
+      return verifier_.spec_coefficients_batch(count, lower, upper, row_lower, row_upper,
+                                               coefficients, statuses);
+    return verifier_.spec_bounds_batch(count, lower, upper, row_lower, row_upper, statuses);
+  }
+
+  static void expect_ok(bf_status status) {
+    if (status != BF_OK)
+      fail("BF3306", "spec_bounds_batch",
+           std::string("the verifier refused: ") + bf_status_text(status));
+  }
+
+  tree::Expansion judged(std::size_t i) {
+    b_.search.open = 0;
+    b_.unsplittable = false;
+    judge_box(b_, i);
+    tree::Expansion made;
+    made.fate = b_.search.open > 0 ? tree::Fate::kSplit
+                : b_.unsplittable  ? tree::Fate::kStuck
+                                   : tree::Fate::kClosed;
+    if (made.fate == tree::Fate::kSplit) {
+      made.first = half(1);
+      made.second = half(0);
+    }
+    return made;
+  }
+  std::vector<std::byte> half(std::size_t at) const {
+    return box_state(b_.inputs, b_.lower + at * b_.inputs, b_.upper + at * b_.inputs);
+  }
+
+  // The box that the runtime would begin its next run at, of all that are open, as the only one of
+  // its stack. False when none is open.
+  bool place_start(const tree::OpenNodes& open) {
+    const std::size_t count = open.size();
+    if (count == 0) return false;
+    bf::PointSearch ahead = b_.points;
+    const std::uint32_t bits = next_random(ahead);
+    const auto node = open.at((bits & 1u) != 0 ? count - 1 : (bits >> 1) % count);
+    if (!node) return false;
+    read_box(*node, b_.inputs, b_.lower, b_.upper);
+    b_.clauses[0] = b_.property->case_clauses[node->root];
+    b_.search.open = 1;
+    return true;
+  }
+
+  const Tables tables_;
+  const HostVerifier& verifier_;
+  std::uint32_t first_random_ = 0;
+  std::optional<std::uint32_t> root_;  // of the boxes that were bounded last
+  std::uint64_t points_before_ = 0;    // of other cases
+  std::unique_ptr<float[]> memory_;
+  std::vector<float> everything_;  // a box that has all of each case's
+  std::vector<float> point_;
+  bf::Branches b_ = {};
+};
+
+}  // namespace
+
+std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
+                                                  const HostVerifier& verifier,
+                                                  std::size_t thread) {
+  return std::make_unique<BoxWorker>(question, verifier, thread);
+}
+
+}  // namespace bf_aot::cli

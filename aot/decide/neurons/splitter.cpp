@@ -1,0 +1,316 @@
+#include "aot/decide/neurons/splitter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "aot/decide/neurons/leaf.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Steps beyond the usual ones after which it is seen whether as many as are left would do.
+constexpr int kMoreSteps = 20;
+
+}  // namespace
+
+NodeSplitter::NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
+                           const SplitSettings& settings)
+    : network_(network),
+      terms_(std::move(terms)),
+      settings_(settings),
+      lanes_(network_, terms_),
+      root_(make_root()) {}
+
+SplitNode NodeSplitter::make_root() {
+  SplitNode root;
+  root.weights.assign(terms_.size(), 1.0F / static_cast<float>(terms_.size()));
+  root.slopes.assign(network_.open(), 0);
+  root.planes.assign(2 * network_.products(), 128);  // about the middle
+  // The usual choice: the lower line that leaves out the smaller triangle.
+  std::size_t open = 0;
+  for (const auto& layer : network_.layers())
+    for (const int place : layer.open) {
+      const auto j = static_cast<std::size_t>(place);
+      root.slopes[open++] = layer.upper[j] > -layer.lower[j] ? 255 : 0;
+    }
+  for (const SlopeRange& best : lanes_.slopes_on_box()) {
+    root.lines.push_back(best.lower);
+    root.lines.push_back(best.upper);
+  }
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, root);
+  lanes_.bound();
+  lanes_.set_scales(lanes_.mean_coefficients());
+  return root;
+}
+
+// Unsplit open neurons with the largest gains, and those with the largest gaps that are not among
+// them. When all are 0, the first.
+std::vector<std::size_t> NodeSplitter::choose_candidates(std::size_t lane) const {
+  std::vector<std::size_t> chosen;
+  const auto take = [&](int count, const auto& score) {
+    for (int k = 0; k < count; ++k) {
+      float best = 0;
+      std::size_t of = network_.open();
+      for (std::size_t i = 0; i < network_.open(); ++i)
+        if (const float each = score(i);
+            each > best && std::ranges::find(chosen, i) == chosen.end()) {
+          best = each;
+          of = i;
+        }
+      if (of == network_.open()) return;
+      chosen.push_back(of);
+    }
+  };
+  take(settings_.by_gain, [&](std::size_t i) { return lanes_.gain(i, lane); });
+  take(settings_.by_gap, [&](std::size_t i) { return lanes_.gap(i, lane); });
+  for (std::size_t i = 0; chosen.empty() && i < network_.open(); ++i)
+    if (lanes_.point_of(i, lane)) chosen.push_back(i);
+  return chosen;
+}
+
+// Bounds both halves of each candidate, with the choices of its node.
+void NodeSplitter::look_ahead(std::span<const SplitNode> nodes,
+                              std::vector<Candidate>& candidates) {
+  constexpr std::size_t kTogether = kLanes / 2;
+  lanes_.keep();
+  for (std::size_t first = 0; first < candidates.size(); first += kTogether) {
+    const std::size_t count = std::min(kTogether, candidates.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      NeuronSplit split = candidates[first + i].split;
+      for (const bool positive : {false, true}) {
+        split.positive = positive;
+        const std::size_t from = candidates[first + i].lane;
+        lanes_.load_half(2 * i + (positive ? 1 : 0), nodes[from], from, split);
+      }
+    }
+    lanes_.use(2 * count);
+    const NodeLanes::Lane& bounds = lanes_.bound();
+    for (std::size_t i = 0; i < count; ++i) {
+      Candidate& each = candidates[first + i];
+      const auto [worse, better] = std::minmax(bounds[2 * i], bounds[2 * i + 1]);
+      each.worse = worse;
+      each.better = better;
+      each.positive_first = bounds[2 * i + 1] <= bounds[2 * i];
+    }
+  }
+}
+
+// By what its linear program proposes. Takes all lanes.
+void NodeSplitter::decide_leaf(const SplitNode& leaf, SplitResult& result) {
+  lanes_.load(0, leaf);
+  std::vector<FunctionPiece> pieces;
+  for (std::size_t open = 0; open < network_.open(); ++open) {
+    const auto piece = lanes_.piece_of(open, 0);
+    if (!piece) return;
+    pieces.push_back(*piece);
+  }
+  const auto proposed = solve_leaf(network_, terms_, lanes_.scales(), leaf, pieces);
+  if (!proposed) return;
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, proposed->node);
+  result.closed = lanes_.prove().front();
+  if (!result.closed && proposed->point) result.point = proposed->point;
+}
+
+void NodeSplitter::load_all(std::span<const SplitNode> nodes) {
+  lanes_.use(nodes.size());
+  for (std::size_t p = 0; p < kLanes; ++p) lanes_.load(p, nodes[std::min(p, nodes.size() - 1)]);
+}
+
+// Bounds the nodes that are not done, each by its own steps, whatever the others need; those that
+// are proven are closed. Their choices and bounds are stored.
+void NodeSplitter::ascend(std::span<SplitNode> nodes, std::vector<bool> done,
+                          std::vector<SplitResult>& results) {
+  load_all(nodes);
+  std::vector<bool> claimed(nodes.size());
+  std::vector<float> reached(nodes.size());  // before the last kMoreSteps
+  const auto end = [&](std::size_t p) {
+    done[p] = true;
+    lanes_.freeze(p);
+  };
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    if (done[p]) end(p);
+  for (int step = 0;; ++step) {
+    const NodeLanes::Lane& bounds = lanes_.bound();
+    bool measured = false;
+    for (std::size_t p = 0; p < nodes.size(); ++p) {
+      if (done[p]) continue;
+      nodes[p].bound = bounds[p];
+      claimed[p] = bounds[p] >= 0;
+      const int steps = nodes[p].depth == 0 ? settings_.root_steps : settings_.node_steps;
+      if (claimed[p]) {
+        end(p);
+        continue;
+      }
+      if (step < steps || (step - steps) % kMoreSteps != 0) continue;
+      if (!measured) lanes_.measure_gaps();
+      measured = true;
+      const auto left = static_cast<float>(settings_.most_steps - step);
+      const float expected =
+          step == steps ? -bounds[p] : (bounds[p] - reached[p]) * left / kMoreSteps;
+      if (expected < -bounds[p] || left <= 0 || !lacks_choices(nodes[p], p)) end(p);
+      reached[p] = bounds[p];
+    }
+    if (std::ranges::find(done, false) == done.end()) break;
+    lanes_.ascend(step);
+  }
+  if (std::ranges::find(claimed, true) != claimed.end()) {
+    const auto proven = lanes_.prove();
+    for (std::size_t p = 0; p < nodes.size(); ++p)
+      results[p].closed = results[p].closed || (claimed[p] && proven[p]);
+  }
+  for (std::size_t p = 0; p < nodes.size(); ++p) lanes_.store(p, nodes[p]);
+}
+
+// Whether splits would hardly prove the node with its choices: all lines together lose little more
+// than its bound lacks. Of ReLUs, since lines of halves of functions lose again. After
+// measure_gaps().
+bool NodeSplitter::lacks_choices(const SplitNode& node, std::size_t lane) const {
+  if (network_.functions() > 0) return false;
+  float lost = 0;
+  for (std::size_t open = 0; open < network_.open(); ++open) lost += lanes_.gain(open, lane);
+  constexpr float kLittleMore = 1.5F;
+  return lost < -kLittleMore * node.bound;
+}
+
+// A split is expected to raise the bound by split_gain, and new ranges by tighten_gain, which
+// leaves 2^(tighten_gain / split_gain) times fewer nodes below. The deeper a node, the less a split
+// gains, so that twice as many levels are expected; and the more ranges gain, so that they are made
+// now and then whatever they gained before.
+bool NodeSplitter::pays_to_tighten(const SplitNode& node) const {
+  if (node.depth == 0 && network_.functions() > 0) return true;
+  // A few of many neurons gain less than as many nodes do: images.
+  constexpr std::size_t kMostShares = 8;
+  if (network_.open() > kMostShares * settings_.tighten.neurons) return false;
+  if (node.depth == 0 || node.depth >= node.tightened + settings_.tighten_levels) return true;
+  const float unit = std::max(node.split_gain, 1e-3F * std::fabs(node.bound));
+  const float levels = std::clamp(-2 * node.bound / unit, 0.0F, 60.0F);
+  const float saved = std::exp2(levels) - std::exp2(levels - node.tighten_gain / unit);
+  // Lanes that the rows of a neuron take, and passes of both kinds.
+  const auto neurons = static_cast<float>(std::min(settings_.tighten.neurons, network_.open()));
+  const float rows = 2 * neurons * static_cast<float>(2 * settings_.tighten.steps + 4);
+  return saved * static_cast<float>(2 * settings_.node_steps + 3) > rows;
+}
+
+// The slopes of functions were not optimised when the ranges of the box were made: at the root that
+// is made up for, of as many neurons as take no more than seconds.
+TightenSettings NodeSplitter::tighten_settings(const SplitNode& node) const {
+  if (node.depth > 0 || network_.functions() == 0) return settings_.tighten;
+  constexpr std::size_t kMostLines = 600'000;  // of functions, times neurons
+  TightenSettings made = settings_.first_tighten;
+  made.neurons = std::clamp(kMostLines / network_.functions(), std::size_t{16}, made.neurons);
+  return made;
+}
+
+// Where neurons lie in open nodes for which that is expected to pay, and their bounds after it.
+void NodeSplitter::tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+  std::vector<bool> done(nodes.size(), true);
+  for (std::size_t p = 0; p < nodes.size(); ++p) {
+    if (results[p].closed || !pays_to_tighten(nodes[p])) continue;
+    results[p].closed = !tighten_ranges(network_, lanes_, nodes[p], tighten_settings(nodes[p]));
+    nodes[p].tightened = nodes[p].depth;
+    done[p] = results[p].closed;
+  }
+  if (std::ranges::find(done, false) == done.end()) return;
+  std::vector<float> before;
+  for (const SplitNode& node : nodes) before.push_back(node.bound);
+  ascend(nodes, done, results);
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    if (!done[p]) nodes[p].tighten_gain = std::max(0.0F, nodes[p].bound - before[p]);
+}
+
+void NodeSplitter::expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results) {
+  results.assign(nodes.size(), {});
+  std::vector<float> before;
+  for (const SplitNode& node : nodes) before.push_back(node.bound);
+  ascend(nodes, std::vector<bool>(nodes.size()), results);
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    if (nodes[p].depth > 0)
+      nodes[p].split_gain = (nodes[p].split_gain + std::max(0.0F, nodes[p].bound - before[p])) / 2;
+  tighten(nodes, results);
+  std::vector<std::size_t> left;
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    if (!results[p].closed) left.push_back(p);
+  if (left.empty()) return;
+  // Of the choices as they are stored, whichever lanes others took meanwhile.
+  load_all(nodes);
+  lanes_.bound();
+  lanes_.measure_gaps();
+  std::vector<Candidate> candidates = candidates_of(left);
+  const auto violated = lanes_.violated();
+  for (const std::size_t p : left)
+    if (violated[p]) results[p].point = lanes_.point(p);
+  std::vector<bool> affine(nodes.size());
+  for (const std::size_t p : left) affine[p] = is_nearly_affine(nodes[p], p);
+  look_ahead(nodes, candidates);
+  for (const std::size_t p : left) {
+    if (affine[p]) decide_leaf(nodes[p], results[p]);
+    if (!results[p].closed) split(nodes[p], candidates, p, results[p]);
+  }
+}
+
+// Whether what a node's bound lacks is due to its multipliers rather than to what functions' lines
+// lose. Functions never are lines, so that no number of splits would make it a leaf.
+bool NodeSplitter::is_nearly_affine(const SplitNode& node, std::size_t lane) const {
+  if (network_.functions() == 0) return false;
+  float lost = 0;
+  for (std::size_t open = 0; open < network_.open(); ++open) lost += lanes_.gap(open, lane);
+  return lost < -node.bound / 4;
+}
+
+std::vector<NodeSplitter::Candidate> NodeSplitter::candidates_of(
+    const std::vector<std::size_t>& lanes) const {
+  std::vector<Candidate> candidates;
+  for (const std::size_t p : lanes)
+    for (const std::size_t open : choose_candidates(p))
+      if (const auto point = lanes_.point_of(open, p)) {
+        const auto [low, high] = lanes_.range_of(open, p);
+        candidates.push_back({p, {static_cast<std::uint32_t>(open), false, 0, *point}, low, high});
+      }
+  return candidates;
+}
+
+// By the candidate whose halves gain most together, or decides a leaf.
+void NodeSplitter::split(const SplitNode& node, const std::vector<Candidate>& candidates,
+                         std::size_t lane, SplitResult& result) {
+  const Candidate* best = nullptr;
+  float most = -std::numeric_limits<float>::infinity();
+  for (const Candidate& each : candidates) {
+    if (each.lane != lane) continue;
+    // Beyond 0 nothing is gained.
+    const float score = std::min(each.worse, 0.0F) + std::min(each.better, 0.0F);
+    if (best == nullptr || score > most) {
+      best = &each;
+      most = score;
+    }
+  }
+  if (best == nullptr) {  // every neuron is split
+    decide_leaf(node, result);
+    return;
+  }
+  result.halves.emplace(half_of(node, *best, best->positive_first),
+                        half_of(node, *best, !best->positive_first));
+  if (node.depth > 0) return;
+  const float gain = std::max(0.0F, most / 2 - node.bound);
+  result.halves->first.split_gain = result.halves->second.split_gain = gain;
+}
+
+SplitNode NodeSplitter::half_of(const SplitNode& node, const Candidate& candidate,
+                                bool positive) const {
+  SplitNode half = node;
+  ++half.depth;
+  NeuronSplit split = candidate.split;
+  split.positive = positive;
+  add_split(half, split);
+  const auto& layer = network_.layer_of(split.open);
+  if (layer.function == nullptr) return half;
+  const SlopeRange best = slopes_on(*layer.function, positive ? split.point : candidate.low,
+                                    positive ? candidate.high : split.point);
+  const std::size_t number = network_.function_of(split.open);
+  half.lines[2 * number] = best.lower;
+  half.lines[2 * number + 1] = best.upper;
+  return half;
+}
+
+}  // namespace bf_aot::cli

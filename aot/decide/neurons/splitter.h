@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "aot/decide/neurons/lanes.h"
+#include "aot/decide/neurons/tighten.h"
+
+namespace bf_aot::cli {
+
+// What became of a node: exactly one of these.
+struct SplitResult {
+  bool closed = false;                                    // proven: no violation in it
+  std::optional<std::pair<SplitNode, SplitNode>> halves;  // which cover it; first, what is less
+  // Otherwise every neuron is split, and its bound is not proven.
+  std::optional<std::vector<float>> point;  // where float32 violates the clause; not proven
+};
+
+// How a node is bounded and split.
+struct SplitSettings {
+  int root_steps = 50, node_steps = 3;
+  int most_steps = 200;  // about, of nodes that better choices may prove, and splits hardly would
+  int by_gain = 5, by_gap = 1;  // candidates that are looked at, by either measure
+  TightenSettings tighten = {32, 3};
+  // Of the root where there are functions, whose slopes the ranges of the box were not made with.
+  TightenSettings first_tighten = {512, 10};
+  std::uint32_t tighten_levels = 6;  // at least once in so many
+};
+
+// Bounds and splits nodes of one clause. A node's result depends on the node alone. Not for several
+// threads: each has its own, of one network.
+class NodeSplitter {
+ public:
+  NodeSplitter(const SplitNetwork& network, std::vector<SplitTerm> terms,
+               const SplitSettings& settings = {});
+
+  // The whole box.
+  const SplitNode& root() const { return root_; }
+
+  const std::vector<SplitTerm>& terms() const { return terms_; }
+
+  // At most kLanes nodes, whose choices become those that were found.
+  void expand(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+
+ private:
+  struct Candidate {
+    std::size_t lane;  // of the node
+    NeuronSplit split;
+    double low = 0, high = 0;     // where the neuron lies
+    float worse = 0, better = 0;  // bounds of both halves
+    bool positive_first = false;
+  };
+
+  SplitNode make_root();  // and the scales
+  void load_all(std::span<const SplitNode> nodes);
+  void ascend(std::span<SplitNode> nodes, std::vector<bool> done,
+              std::vector<SplitResult>& results);
+  bool lacks_choices(const SplitNode& node, std::size_t lane) const;
+  bool pays_to_tighten(const SplitNode& node) const;
+  TightenSettings tighten_settings(const SplitNode& node) const;
+  void tighten(std::span<SplitNode> nodes, std::vector<SplitResult>& results);
+  bool is_nearly_affine(const SplitNode& node, std::size_t lane) const;
+  std::vector<std::size_t> choose_candidates(std::size_t lane) const;
+  std::vector<Candidate> candidates_of(const std::vector<std::size_t>& lanes) const;
+  void look_ahead(std::span<const SplitNode> nodes, std::vector<Candidate>& candidates);
+  void split(const SplitNode& node, const std::vector<Candidate>& candidates, std::size_t lane,
+             SplitResult& result);
+  SplitNode half_of(const SplitNode& node, const Candidate& candidate, bool positive) const;
+  void decide_leaf(const SplitNode& leaf, SplitResult& result);
+
+  const SplitNetwork& network_;
+  const std::vector<SplitTerm> terms_;
+  const SplitSettings settings_;
+  NodeLanes lanes_;
+  const SplitNode root_;
+};
+
+}  // namespace bf_aot::cli

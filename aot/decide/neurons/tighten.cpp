@@ -1,0 +1,138 @@
+#include "aot/decide/neurons/tighten.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
+
+float float_below(double x) {
+  const auto nearest = static_cast<float>(x);
+  return static_cast<double>(nearest) <= x ? nearest : std::nextafter(nearest, -kInfinite);
+}
+
+float float_above(double x) {
+  return -float_below(-x);
+}
+
+// Neurons that are not of one sign, those with the largest gain, by rising numbers: each layer's
+// after those of the layers that it reads.
+std::vector<std::uint32_t> neurons_of(const SplitNetwork& network, const NodeLanes& lanes,
+                                      std::size_t most) {
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t open = 0; open < network.open(); ++open)
+    if (lanes.gain(open, 0) > 0 || lanes.gap(open, 0) > 0)
+      chosen.push_back(static_cast<std::uint32_t>(open));
+  if (chosen.size() > most) {
+    std::ranges::stable_sort(chosen, [&](std::uint32_t a, std::uint32_t b) {
+      return lanes.gain(a, 0) > lanes.gain(b, 0);
+    });
+    chosen.resize(most);
+    std::ranges::sort(chosen);
+  }
+  return chosen;
+}
+
+// What is known of a ReLU, which is a split where it is of one sign.
+void narrow_relu(SplitNode& node, std::uint32_t open, double lower, double upper) {
+  auto at = std::ranges::lower_bound(node.ranges, open, {}, &NeuronRange::open);
+  if (lower >= 0 || upper <= 0) {
+    if (at != node.ranges.end() && at->open == open) node.ranges.erase(at);
+    add_split(node, {open, lower >= 0, 0, 0});
+    return;
+  }
+  if (at == node.ranges.end() || at->open != open)
+    at = node.ranges.insert(at, {open, -kInfinite, kInfinite});
+  *at = {open, std::max(at->lower, float_below(lower)), std::min(at->upper, float_above(upper))};
+}
+
+// A power of two near x > 0.
+float power_near(float x) {
+  return std::isnormal(x) && x > 0 ? std::ldexp(1.0F, std::clamp(std::ilogb(x), -60, 60)) : 1.0F;
+}
+
+// The multiplier t >= 0 of `clause` with the greatest least value of row + t clause on the box: of
+// a concave function of t, made of lines.
+float best_multiplier(const SplitNetwork& network, const InputPlane& row,
+                      const InputPlane& clause) {
+  // slope: of that function, at 0 and then behind each place where an input's sign turns.
+  double slope = static_cast<double>(clause.constant);
+  std::vector<std::pair<double, double>> turns;  // where, and by how much the slope falls
+  for (std::size_t k = 0; k < network.inputs(); ++k) {
+    const double a = static_cast<double>(row.coefficients[k]);
+    const double b = static_cast<double>(clause.coefficients[k]);
+    const double low = static_cast<double>(network.lower()[k]);
+    const double high = static_cast<double>(network.upper()[k]);
+    if (b == 0) continue;
+    slope += b * (a > 0 || (a == 0 && b > 0) ? low : high);
+    if (const double at = -a / b; at > 0) turns.emplace_back(at, std::fabs(b) * (high - low));
+  }
+  if (!(slope > 0)) return 0;
+  std::ranges::sort(turns);
+  for (const auto& [at, fall] : turns) {
+    slope -= fall;
+    if (!(slope > 0)) return static_cast<float>(at);
+  }
+  // It never falls: no point of the box satisfies the clause.
+  return turns.empty() ? 1.0F : static_cast<float>(2 * turns.back().first);
+}
+
+}  // namespace
+
+double divided_down(double bound, float factor) {
+  return std::nextafter(bound / static_cast<double>(factor),
+                        -std::numeric_limits<double>::infinity());
+}
+
+bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
+                    const TightenSettings& settings) {
+  lanes.use(1);
+  for (std::size_t p = 0; p < kLanes; ++p) lanes.load(p, node);
+  lanes.bound();
+  lanes.measure_gaps();
+  const InputPlane clause = lanes.plane(0);
+  const std::vector<std::uint32_t> neurons = neurons_of(network, lanes, settings.neurons);
+  constexpr std::size_t kTogether = kLanes / 2;  // from below and from above
+  for (std::size_t first = 0; first < neurons.size(); first += kTogether) {
+    const std::size_t count = std::min(kTogether, neurons.size() - first);
+    const auto neuron = [&](std::size_t p) { return neurons[first + std::min(p / 2, count - 1)]; };
+    std::array<float, kLanes> factors;
+    for (std::size_t p = 0; p < kLanes; ++p) {
+      const auto [layer, place] = network.place_of(neuron(p));
+      const auto at = static_cast<std::size_t>(layer);
+      // As large as the neuron is in the clause's sum, so that multipliers have their units.
+      factors[p] = (p % 2 == 0 ? 1.0F : -1.0F) * power_near(lanes.scales()[at]);
+      lanes.load_row(p, node, {at, static_cast<std::size_t>(place), factors[p]});
+    }
+    lanes.use(2 * count);
+    lanes.bound();
+    for (std::size_t p = 0; p < 2 * count; ++p)
+      lanes.add_clause(p, node, best_multiplier(network, lanes.plane(p), clause));
+    for (int step = 0; step < settings.steps; ++step) {
+      lanes.bound();
+      lanes.ascend(step);
+    }
+    const auto bounds = lanes.proven_bounds();
+    for (std::size_t p = 0; p < 2 * count; p += 2) {
+      const double lower = divided_down(bounds[p], factors[p]);
+      const double upper = -divided_down(bounds[p + 1], -factors[p + 1]);
+      const auto [low, high] = lanes.range_of(neuron(p), p);
+      // False for NaN.
+      if (lower > high || upper < low || lower > upper) return false;
+      if (!(lower > low || upper < high)) continue;
+      const std::uint32_t open = neuron(p);
+      if (network.layer_of(open).function == nullptr) {
+        narrow_relu(node, open, std::max(lower, low), std::min(upper, high));
+        continue;
+      }
+      if (lower > low) add_split(node, {open, true, 0, lower});
+      if (upper < high) add_split(node, {open, false, 0, upper});
+    }
+  }
+  return true;
+}
+
+}  // namespace bf_aot::cli

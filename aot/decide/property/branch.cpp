@@ -1,0 +1,52 @@
+#include "aot/decide/property/branch.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "aot/decide/boxes/box_node.h"
+#include "aot/decide/boxes/box_worker.h"
+#include "frontend/sha256.h"
+#include "planner/split_neurons.h"
+
+namespace bf_aot::cli {
+
+bool is_branchable(const Property& property) {
+  return std::ranges::all_of(property.cases, [](const PropertyCase& one) {
+    std::size_t varying = 0;
+    for (std::size_t i = 0; i < one.box.lower.size(); ++i)
+      varying += one.inner.lower[i] < one.inner.upper[i] ? 1 : 0;
+    return varying <= kMostBranchedInputs;
+  });
+}
+
+BranchSearch::BranchSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+                           std::size_t threads)
+    : SplitSearch(cases, case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)),
+                  threads),
+      verifier_(verifier),
+      plan_(plan),
+      twins_(threads) {}
+
+BranchSearch::~BranchSearch() = default;
+
+std::unique_ptr<tree::TreeWorker> BranchSearch::make_worker(std::size_t thread) {
+  const HostVerifier* own = &verifier_;
+  if (thread > 0) own = (twins_[thread] = verifier_.twin()).get();
+  return make_box_worker({plan_, cases().tables(), cases().boxes()}, *own, thread);
+}
+
+// Boxes speak of inputs alone. Sums of all weights say which network it is, also where its numbers
+// lie in a file of their own.
+std::string BranchSearch::identity() {
+  std::string bytes = "boxes";
+  for (const float weight : plan_.split_weights)
+    for (int i = 0; i < 4; ++i)
+      bytes.push_back(static_cast<char>(std::bit_cast<std::uint32_t>(weight) >> (8 * i)));
+  return sha256(bytes);
+}
+
+const char* BranchSearch::fault_of(const tree::Node& node) {
+  return box_fault(node, cases().boxes(), static_cast<std::size_t>(plan_.input_count));
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot/decide/property/cases.h"
+#include "aot/decide/property/split_search.h"
+#include "aot/engine/verifier/verifier.h"
+#include "frontend/property.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot::cli {
+
+// The boxes of a round; fills the lanes of every target several times.
+constexpr int kBranchBatch = 64;
+
+// Whether boxes of the property have so few inputs that vary that splitting them is worth a try:
+// at most kMostBranchedInputs.
+bool is_branchable(const Property& property);
+
+struct BranchTotals {
+  std::uint64_t boxes = 0, points = 0;
+  double seconds = 0;
+};
+
+// Splits the boxes of the property's cases: root k is case k. See docs/proofs/branch-and-bound.md.
+// Workers throw BF3306 when the verifier refuses a box.
+class BranchSearch final : public SplitSearch {
+ public:
+  // The verifier is the plan's, made with decide, and a batch; used by the thread that calls run(),
+  // and by at most threads - 1 others its twins. All must outlive this.
+  BranchSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+               std::size_t threads);
+  ~BranchSearch() override;
+
+  BranchTotals totals() const { return {state.nodes, state.points, seconds()}; }
+
+  std::string identity() override;
+  const char* fault_of(const tree::Node& node) override;
+
+ private:
+  std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) override;
+  std::size_t case_of(std::uint32_t root) const override { return root; }
+  bool prepare(std::uint32_t) override { return true; }
+
+  const HostVerifier& verifier_;
+  const Plan& plan_;
+  std::vector<std::unique_ptr<const HostVerifier>> twins_;  // by thread
+};
+
+}  // namespace bf_aot::cli

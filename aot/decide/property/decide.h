@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "aot/decide/property/cases.h"
+#include "aot/decide/property/search.h"
+#include "aot/decide/property/stop.h"
+#include "aot/decide/property/witness.h"
+#include "aot/engine/verifier/verifier.h"
+#include "frontend/property.h"
+
+namespace bf_aot::cli {
+
+// Called with what is done of how many, now and then.
+using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
+
+// Bounds every open case by the verifier, until a stop is asked for.
+void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& stop,
+                  const CaseProgress& progress);
+
+// Searches open cases for a violation, for at most `seconds` in all or until a stop is asked for.
+std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
+                               const Cases& cases, const WitnessCheck& check, double seconds,
+                               const StopAsked& stop, const CaseProgress& progress,
+                               const SearchStart& start);
+
+}  // namespace bf_aot::cli

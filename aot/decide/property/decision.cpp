@@ -1,0 +1,346 @@
+#include "aot/decide/property/decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "aot/decide/property/cases.h"
+#include "aot/decide/property/decide.h"
+#include "aot/system/progress.h"
+#include "frontend/diagnostic.h"
+#include "frontend/vnnlib/vnnlib.h"
+#include "planner/split_neurons.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long; or
+// this share of all seconds before it.
+constexpr double kFirstSearch = 0.2;
+constexpr double kFirstShare = 0.25;
+constexpr double kCheapBounds = 0.05;
+// Seconds that boxes or neurons are split first, and of the search behind it as a share of that.
+constexpr double kFirstTurn = 1;
+constexpr double kSearchShare = 0.5;
+// Seconds that neurons are split behind boxes, as a share of the latter's.
+constexpr double kNeuronShare = 0.5;
+// Of the time to split, for optimised bounds of neurons that maxima are written as.
+constexpr double kOptimisedShare = 0.25;
+
+// Elements of all layers up to which points follow gradients: each takes 200 bytes.
+constexpr std::int64_t kMostGradientElements = 4'000'000;
+
+class Decision {
+ public:
+  Decision(const Sampler& network, const Property& property, const DecisionSettings& settings,
+           const DecisionCalls& calls)
+      : network_(network),
+        whole_(property),
+        settings_(settings),
+        calls_(calls),
+        fixed_(inputs_to_fix(property, settings)) {
+    if (fixed_) check_.place_by(&*fixed_);
+  }
+
+  Outcome run() {
+    outcome_.cases = cases_.count();
+    if (settings_.tree_only)
+      decide_by_tree();
+    else
+      decide_by_all();
+    outcome_.verified_cases = cases_.verified_count();
+    if (outcome_.verified_cases == outcome_.cases) outcome_.answer = Answer::kVerified;
+    if (outcome_.witness) {
+      outcome_.witness = check_.shortened(*outcome_.witness);
+      outcome_.answer = Answer::kFalsified;
+    }
+    outcome_.stopped = !is_decided() && calls_.stop();
+    outcome_.seconds = stopwatch_.seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  // Throws: BF3020.
+  void decide_by_tree() {
+    const bool branches = is_branchable(property_);
+    DecisionMethod method = {Method::kCrown, AlphaRows::kOutputs, branches};
+    if (settings_.method)
+      method.method = *settings_.method;
+    else if (!branches)
+      method = {Method::kAlphaCrown, AlphaRows::kAll};
+    make(method);
+    if (branches)
+      begin(branches_, made_);
+    else if (!begin_neurons())
+      fail("BF3020", property_.file_name,
+           fmt::format("nothing is split: more than {} inputs vary, and the network is not made of "
+                       "affine layers, products, ReLUs, functions and, in real arithmetic, maxima",
+                       kMostBranchedInputs));
+    if (settings_.search_seconds > 0) search(std::min(settings_.search_seconds, kFirstTurn));
+    if (branches)
+      branch(settings_.branch_seconds);
+    else
+      split(settings_.branch_seconds);
+  }
+
+  void decide_by_all() {
+    const bool branches = is_branchable(property_) && settings_.branch_seconds > 0;
+    const auto methods = methods_of(settings_, network_.graph(), cases_.count(), branches);
+    for (const DecisionMethod& method : methods) {
+      if (is_over() || (method.alpha == AlphaRows::kAll && !has_time_for_all())) break;
+      bound(method);
+      // What is easily found needs no bounds that take longer. Where boxes are split, points of
+      // them are tried, too, and most properties need no more, unless each takes long.
+      const bool cheap = outcome_.decide_seconds < kCheapBounds;
+      const bool due = branches ? bounding_ > kFirstSearch : !cheap || &method == &methods.back();
+      if (searches_ == 0 && due)
+        search(std::min(settings_.search_seconds,
+                        std::max(kFirstSearch, kFirstShare * stopwatch_.seconds())));
+    }
+    split_and_search(branches);
+  }
+
+  bool is_decided() const {
+    return outcome_.witness.has_value() || cases_.verified_count() == cases_.count();
+  }
+  bool is_over() const { return is_decided() || calls_.stop(); }
+
+  CaseProgress case_progress(DecisionPhase phase) const {
+    return [this, phase](std::size_t done, std::size_t count) {
+      DecisionProgress progress;
+      progress.phase = phase;
+      progress.done = done;
+      progress.count = count;
+      calls_.progress(progress);
+    };
+  }
+
+  // Of the inputs that vary, where others are fixed.
+  DecisionVerifier verifier_of(const DecisionMethod& method) const {
+    NetworkForm form;
+    if (fixed_) form.fixed = &*fixed_;
+    form.ordered = ordered_.has_value();
+    DecisionVerifier made = calls_.make_verifier(method, form);
+    BF_CHECK(made.plan->input_count == property_.input_count);
+    return made;
+  }
+
+  // The verifier of the method is the one that is called from now on.
+  void make(const DecisionMethod& method) {
+    const Stopwatch making;
+    network_.release();
+    gradients_.reset();
+    check_.use_evaluation(nullptr);
+    branches_.reset();
+    neurons_.reset();
+    made_ = verifier_of(method);
+    if (made_.plan->config.semantics == Semantics::kFloat32Exact)
+      check_.use_evaluation(made_.host.get());
+    outcome_.make_seconds += making.seconds();
+    outcome_.methods.push_back(method);
+  }
+
+  // Bounds the open cases by a method.
+  void bound(const DecisionMethod& method) {
+    make(method);
+    const Stopwatch deciding;
+    verify_cases(*made_.host, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
+    bounding_ = deciding.seconds();
+    outcome_.decide_seconds += bounding_;
+  }
+
+  // What optimised rows of the outputs took, times how many more tiles of rows hidden layers have:
+  // more than it will be, since these pass fewer layers, and stable neurons have no rows.
+  bool has_time_for_all() const {
+    const Plan& plan = *made_.plan;
+    double rows = 0, outputs = 1;
+    for (const LayerId id : plan.layer_ids()) {
+      const Layer& layer = plan.layer(id);
+      if (plan.is_head(id))
+        outputs = std::max(outputs, static_cast<double>(layer.out));
+      else if (layer.is_affine() && (layer.relu || layer.function))
+        rows += layer.out;
+    }
+    constexpr double kTile = 16;  // about what a tile has
+    const double expected = bounding_ * (rows / kTile) / std::ceil(outputs / kTile);
+    return stopwatch_.seconds() + expected <= settings_.bound_seconds;
+  }
+
+  SplitCalls branch_calls(DecisionPhase phase) {
+    SplitCalls calls;
+    calls.prove = [this](std::size_t property_case, const std::vector<double>& x) {
+      return check_.prove(property_case, x);
+    };
+    calls.stop = calls_.stop;
+    calls.progress = [this, phase](std::uint64_t nodes, double proven) {
+      DecisionProgress of;
+      of.phase = phase;
+      of.nodes = nodes;
+      of.proven = proven;
+      calls_.progress(of);
+    };
+    calls.save = calls_.save_tree;
+    calls.company = calls_.company;
+    return calls;
+  }
+
+  template <class Search>
+  void begin(std::optional<Search>& search, const DecisionVerifier& verifier) {
+    search.emplace(*verifier.host, *verifier.plan, cases_, settings_.jobs);
+    calls_.begin_tree(*search);
+  }
+
+  void branch(double seconds) {
+    if (is_over() || seconds <= 0) return;
+    const Stopwatch deciding;
+    if (!branches_) begin(branches_, made_);
+    // Of functions without rational values the check may leave open what bounds prove.
+    outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
+    outcome_.branched = branches_->totals();
+    outcome_.decide_seconds += deciding.seconds();
+  }
+
+  double left_to_split() const {
+    return settings_.branch_seconds - outcome_.branched.seconds - outcome_.neurons.seconds;
+  }
+
+  // By turns, each longer than the one before: what holds is proven by splits, of boxes or of
+  // neurons, and what does not is found by either. Where boxes are split, neurons are, too, from
+  // the second turn on: which of them ends is not known before.
+  void split_and_search(bool branches) {
+    if (is_over()) return;
+    splits_neurons_ = has_neuron_splits(*made_.plan) || has_maxima_to_split(*made_.plan);
+    for (double turn = kFirstTurn; !is_over(); turn *= 2) {
+      if (branches) branch(std::min(turn, left_to_split()));
+      if (!branches)
+        split(std::min(turn, left_to_split()));
+      else if (turn > kFirstTurn)
+        split(std::min(turn * kNeuronShare, left_to_split()));
+      const bool split_more =
+          (branches || splits_neurons_) && left_to_split() > 0 && !is_split_up();
+      const double left = settings_.search_seconds - searched_;
+      // At least once, and no longer than a share where there is more to split.
+      search(split_more ? std::min(left, turn * kSearchShare) : left);
+      if (!split_more) return;
+    }
+  }
+
+  // No box and no neuron is left to be split.
+  bool is_split_up() const {
+    return (!branches_ || branches_->is_over()) &&
+           (neurons_ ? neurons_->is_over() : !splits_neurons_);
+  }
+
+  // The verifier whose neurons are split; where it is not the last method's, one of its own is
+  // made. Intervals of neurons are worth optimised slopes, which those of boxes are not, and maxima
+  // are split as ReLUs.
+  const DecisionVerifier& verifier_of_neurons() {
+    const bool maxima = has_maxima_to_split(*made_.plan);
+    const bool of_boxes = branches_.has_value() && !settings_.method;
+    if (!maxima && !of_boxes) return made_;
+    DecisionMethod method = outcome_.methods.back();
+    if (of_boxes) method = {Method::kAlphaCrown, AlphaRows::kAll};
+    method.branches = false;
+    method.max_as_relu = maxima;
+    make_of_neurons(method);
+    outcome_.methods.push_back(method);
+    return of_neurons_;
+  }
+
+  // Without maxima a network has more neurons, whose rows take longer to optimise: that is left out
+  // where it would take much of the time to split.
+  void make_of_neurons(DecisionMethod& method) {
+    const bool timed = method.max_as_relu && method.alpha == AlphaRows::kAll && !settings_.method &&
+                       !settings_.tree_only;
+    const Stopwatch making;
+    if (timed) method.alpha = AlphaRows::kOutputs;
+    of_neurons_ = verifier_of(method);
+    if (timed && optimising_seconds(of_neurons_) <=
+                     kOptimisedShare * std::min(left_to_split(), settings_.bound_seconds)) {
+      method.alpha = AlphaRows::kAll;
+      of_neurons_ = verifier_of(method);
+    }
+    outcome_.make_seconds += making.seconds();
+  }
+
+  // What optimised slopes of all rows will take on one box, about: of each iteration two passes of
+  // what bounds without them take.
+  double optimising_seconds(const DecisionVerifier& outputs_alone) const {
+    const Stopwatch bounding;
+    outputs_alone.host->spec_ranges(cases_.box(0));
+    return bounding.seconds() * 2 * outputs_alone.plan->config.iterations;
+  }
+
+  // False where there are none to split: maxima remain where the pass that writes them as ReLUs is
+  // left out.
+  bool begin_neurons() {
+    const DecisionVerifier& verifier = verifier_of_neurons();
+    splits_neurons_ = has_neuron_splits(*verifier.plan);
+    if (splits_neurons_) begin(neurons_, verifier);
+    return splits_neurons_;
+  }
+
+  void split(double seconds) {
+    if (is_over() || seconds <= 0 || (!neurons_ && !splits_neurons_)) return;
+    const Stopwatch deciding;
+    if (!neurons_ && !begin_neurons()) return;
+    outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
+    outcome_.neurons = neurons_->totals();
+    outcome_.decide_seconds += deciding.seconds();
+  }
+
+  void search(double seconds) {
+    if (is_over() || (seconds <= 0 && searches_ > 0)) return;
+    const Stopwatch deciding;
+    if (!gradients_ && has_gradients()) gradients_.emplace(*made_.plan);
+    SearchStart start;
+    start.seed = ++searches_;
+    if (gradients_) start.gradients = &*gradients_;
+    outcome_.witness = falsify(*made_.host, property_, cases_, check_, seconds, calls_.stop,
+                               case_progress(DecisionPhase::kSearch), start);
+    searched_ += deciding.seconds();
+    outcome_.decide_seconds += deciding.seconds();
+  }
+
+  bool has_gradients() const {
+    std::int64_t elements = 0;
+    for (const Layer& layer : made_.plan->layers) elements += layer.out;
+    return elements <= kMostGradientElements;
+  }
+
+  const Stopwatch stopwatch_;
+  const Sampler& network_;
+  const Property& whole_;
+  const DecisionSettings& settings_;
+  const DecisionCalls& calls_;
+  const std::optional<FixedInputs> fixed_;
+  const std::optional<Property> reduced_ =
+      fixed_ ? std::optional(with_free_inputs(whole_, *fixed_)) : std::nullopt;
+  const Property& property_ = reduced_ ? *reduced_ : whole_;  // that verifiers are asked about
+  const std::optional<Sampler> ordered_ = ordered_network(network_, whole_, settings_.real);
+  WitnessCheck check_{whole_, network_, ordered_ ? &*ordered_ : nullptr};
+  Cases cases_{property_, static_cast<std::size_t>(whole_.input_count)};
+  Outcome outcome_;
+  DecisionVerifier made_;                  // of the last method
+  std::optional<RowGradients> gradients_;  // of its plan
+  DecisionVerifier of_neurons_;            // where it is not made_; see verifier_of_neurons()
+  bool splits_neurons_ = false;            // as far as is known
+  std::optional<BranchSearch> branches_;   // by the last method's
+  std::optional<NeuronSearch> neurons_;    // by it, or by of_neurons_
+  unsigned searches_ = 0;
+  double searched_ = 0;  // seconds
+  double bounding_ = 0;  // seconds of the last method's bounds
+};
+
+}  // namespace
+
+Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,
+               const DecisionCalls& calls) {
+  check_interface(property, network.graph());
+  return Decision(network, property, settings, calls).run();
+}
+
+}  // namespace bf_aot::cli

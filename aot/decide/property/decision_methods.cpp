@@ -1,0 +1,46 @@
+#include "aot/decide/property/decision.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// From where on the interval method pays for its own verifier: cases, elements of tensors.
+constexpr std::size_t kManyCases = 32;
+constexpr std::int64_t kManyElements = 20'000;
+
+// Elements of all tensors: what decides whether the backward method is a matter of seconds.
+std::int64_t tensor_elements(const Graph& graph) {
+  std::int64_t count = 0;
+  for (const Value& value : graph.values) count += element_count(value.shape);
+  return count;
+}
+
+}  // namespace
+
+std::string DecisionMethod::name() const {
+  std::string text(to_string(method));
+  if (alpha == AlphaRows::kAll) text += " all";
+  if (max_as_relu) text += " without maxima";
+  return text;
+}
+
+std::optional<FixedInputs> inputs_to_fix(const Property& property,
+                                         const DecisionSettings& settings) {
+  if (!settings.real || !is_branchable(property)) return std::nullopt;
+  return find_fixed_inputs(property);
+}
+
+std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
+                                       std::size_t cases, bool branches) {
+  if (settings.method) return {{*settings.method, AlphaRows::kOutputs, branches}};
+  std::vector<DecisionMethod> methods;
+  if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
+    methods.push_back({Method::kIbp});
+  methods.push_back({Method::kCrown, AlphaRows::kOutputs, branches});
+  if (!branches) {
+    methods.push_back({Method::kAlphaCrown});
+    methods.push_back({Method::kAlphaCrown, AlphaRows::kAll});
+  }
+  return methods;
+}
+
+}  // namespace bf_aot::cli

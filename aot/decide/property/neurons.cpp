@@ -1,0 +1,165 @@
+#include "aot/decide/property/neurons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "aot/decide/neurons/node_state.h"
+#include "aot/decide/neurons/splitter.h"
+#include "frontend/sha256.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // of a network's products
+
+// What a clause's violation needs; see VerdictTerm: a real row above the threshold t of a condition
+// from above violates it only below the next float.
+std::vector<SplitTerm> terms_of(const VerdictTables& tables, std::uint32_t clause) {
+  constexpr float kAll = std::numeric_limits<float>::infinity();
+  std::vector<SplitTerm> terms;
+  for (std::uint32_t i = tables.clause_terms[clause]; i < tables.clause_terms[clause + 1]; ++i) {
+    const VerdictCondition& term = tables.terms[i];
+    const float threshold = std::nextafter(term.threshold, term.at_least ? -kAll : kAll);
+    // A condition that always holds excludes nothing.
+    if (!std::isfinite(threshold)) continue;
+    terms.push_back({term.row, term.at_least ? -1.0F : 1.0F, static_cast<double>(threshold)});
+  }
+  return terms;
+}
+
+NodeShape shape_of(const SplitNetwork& network, std::size_t terms) {
+  return {network.is_function(), network.functions(), terms, network.products()};
+}
+
+std::size_t clauses_of(const VerdictTables& tables) {
+  return tables.clause_terms.size() - 1;
+}
+
+}  // namespace
+
+// Expands nodes of the clause whose turn it is.
+class NeuronSearch::Worker final : public tree::TreeWorker {
+ public:
+  explicit Worker(const NeuronSearch& search) : search_(search) {}
+
+  std::size_t lanes() const override { return kLanes; }
+
+  void expand(std::span<const tree::Node> nodes, std::vector<tree::Expansion>& out) override {
+    const std::uint32_t root = nodes.front().root;
+    if (network_ != search_.network_ || root_ != root) {
+      splitter_.reset();
+      network_ = search_.network_;
+      root_ = root;
+      splitter_ =
+          std::make_unique<NodeSplitter>(*network_, terms_of(search_.cases().tables(), root));
+    }
+    nodes_.clear();
+    for (const tree::Node& node : nodes)
+      nodes_.push_back(node.state.empty()
+                           ? splitter_->root()
+                           : read_node(node, shape_of(*network_, splitter_->terms().size())));
+    splitter_->expand(nodes_, results_);
+    out.assign(nodes.size(), {});
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      SplitResult& result = results_[i];
+      out[i].fate = result.closed   ? tree::Fate::kClosed
+                    : result.halves ? tree::Fate::kSplit
+                                    : tree::Fate::kStuck;
+      if (result.halves) {
+        out[i].first = state_of(result.halves->first);
+        out[i].second = state_of(result.halves->second);
+      }
+      if (result.point) {
+        ++points_;
+        out[i].proposal = tree::Proposal{root, {result.point->begin(), result.point->end()}};
+      }
+    }
+  }
+
+  std::uint64_t points() const override { return points_; }
+
+ private:
+  const NeuronSearch& search_;
+  std::shared_ptr<const SplitNetwork> network_;
+  std::uint32_t root_ = 0;
+  std::unique_ptr<NodeSplitter> splitter_;
+  std::vector<SplitNode> nodes_;
+  std::vector<SplitResult> results_;
+  std::uint64_t points_ = 0;
+};
+
+bool has_neuron_splits(const Plan& plan) {
+  return SplitNetwork::covers(plan);
+}
+
+bool has_maxima_to_split(const Plan& plan) {
+  return plan.config.semantics == Semantics::kReal && SplitNetwork::covers_but_for_maxima(plan) &&
+         !SplitNetwork::covers(plan);
+}
+
+NeuronSearch::NeuronSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+                           std::size_t threads)
+    : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
+      verifier_(verifier),
+      plan_(plan),
+      network_case_(cases.count()) {}
+
+NeuronSearch::~NeuronSearch() = default;
+
+std::unique_ptr<tree::TreeWorker> NeuronSearch::make_worker(std::size_t) {
+  return std::make_unique<Worker>(*this);
+}
+
+std::size_t NeuronSearch::case_of(std::uint32_t root) const {
+  const auto after = std::ranges::upper_bound(cases().tables().case_clauses, root);
+  return static_cast<std::size_t>(after - cases().tables().case_clauses.begin()) - 1;
+}
+
+// The network of the clause's case.
+bool NeuronSearch::prepare(std::uint32_t root) {
+  const std::size_t index = case_of(root);
+  if (network_case_ == index && network_ != nullptr) return true;
+  const FloatBox box = cases().box(index);
+  const auto ranges = verifier_.spec_ranges(box);
+  network_ = nullptr;
+  if (!ranges.empty())
+    network_ = SplitNetwork::make(plan_, box.lower, box.upper, ranges, kMostBytes);
+  network_case_ = index;
+  return network_ != nullptr;
+}
+
+std::string NeuronSearch::identity() {
+  std::string text = "neurons and ranges";
+  for (std::size_t index = 0; index < cases().count(); ++index) {
+    const std::uint32_t first = cases().tables().case_clauses[index];
+    if (first == cases().tables().case_clauses[index + 1]) continue;
+    text += fmt::format(" case {}", index);
+    if (!prepare(first)) continue;
+    for (std::size_t open = 0; open < network_->open(); ++open) {
+      const auto [layer, place] = network_->place_of(open);
+      const auto& neurons = network_->layers()[static_cast<std::size_t>(layer)].neurons;
+      text += fmt::format(" {}:{}", layer, neurons[static_cast<std::size_t>(place)]);
+    }
+    for (const SplitNetwork::SplitLayer& layer : network_->layers())
+      for (const double bias : layer.bias) text += fmt::format(" {:a}", bias);
+  }
+  return sha256(text);
+}
+
+const char* NeuronSearch::fault_of(const tree::Node& node) {
+  if (node.root >= clauses_of(cases().tables())) return "a clause that the property does not have";
+  if (!prepare(node.root)) return "a node of a network that is too large";
+  return node_fault(node, shape_of(*network_, terms_of(cases().tables(), node.root).size()));
+}
+
+NeuronTotals NeuronSearch::totals() const {
+  NeuronTotals totals = {state.nodes, 0, seconds()};
+  for (const tree::RootLeaves& root : state.roots) totals.leaves += root.stuck.leaves();
+  return totals;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "aot/decide/property/cases.h"
+#include "aot/decide/property/split_search.h"
+#include "aot/engine/verifier/verifier.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot::cli {
+
+class SplitNetwork;
+
+struct NeuronTotals {
+  std::uint64_t nodes = 0;   // that were bounded
+  std::uint64_t leaves = 0;  // without a neuron left to split, whose bounds do not decide
+  double seconds = 0;
+};
+
+// Whether the plan's network is one whose neurons can be split: affine layers, products, ReLUs and
+// functions.
+bool has_neuron_splits(const Plan& plan);
+// Whether it has maxima besides, and a plan with CompileOptions::max_as_relu could be split.
+bool has_maxima_to_split(const Plan& plan);
+
+// Keeps neurons on one side of 0: root k is clause k of the cases' tables. See
+// docs/proofs/neuron-splits.md.
+class NeuronSearch final : public SplitSearch {
+ public:
+  // The verifier is the plan's, which has neuron splits; where neurons lie is asked of its
+  // spec_bounds. All must outlive this.
+  NeuronSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+               std::size_t threads);
+  ~NeuronSearch() override;
+
+  NeuronTotals totals() const;
+
+  // Makes the networks of all cases: nodes number the neurons that are open on a case's box.
+  std::string identity() override;
+  const char* fault_of(const tree::Node& node) override;
+
+ private:
+  class Worker;
+
+  std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) override;
+  std::size_t case_of(std::uint32_t root) const override;
+  bool prepare(std::uint32_t root) override;
+
+  const HostVerifier& verifier_;
+  const Plan& plan_;
+  // Of the clause whose turn it is: its case's.
+  std::size_t network_case_;
+  std::shared_ptr<const SplitNetwork> network_;
+};
+
+}  // namespace bf_aot::cli

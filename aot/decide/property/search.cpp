@@ -1,0 +1,305 @@
+#include "aot/decide/property/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace bf_aot::cli {
+namespace {
+
+using Point = std::vector<float>;
+
+constexpr std::size_t kAllCorners = 6;  // free inputs up to which every corner is tried
+constexpr int kRandomPoints = 300;
+constexpr int kFewPoints = 32;  // before points that follow gradients
+constexpr std::size_t kFewInputs = 16;
+// Attempts to prove a point, each an evaluation in slow arithmetic, before these may take no more
+// than half of the time.
+constexpr int kProofs = 20;
+
+class Search {
+ public:
+  Search(const Property& property, std::size_t index, const Evaluation& evaluate,
+         const WitnessCheck& check, double seconds, const StopAsked& stop, const SearchStart& start)
+      : property_(property),
+        case_(property.cases[index]),
+        index_(index),
+        evaluate_(evaluate),
+        check_(check),
+        seconds_(seconds),
+        stop_(stop),
+        gradients_(start.gradients),
+        random_(start.seed) {
+    for (std::size_t i = 0; i < case_.box.lower.size(); ++i) {
+      lower_.push_back(static_cast<float>(case_.box.lower[i]));
+      upper_.push_back(static_cast<float>(case_.box.upper[i]));
+      if (lower_[i] < upper_[i]) free_.push_back(i);
+    }
+    for (const Clause& clause : case_.clauses) {
+      std::vector<Term>& terms = clauses_.emplace_back();
+      for (const Condition& condition : clause) terms.push_back(to_term(condition));
+    }
+  }
+
+  std::optional<Witness> run() {
+    try_fixed_points();
+    for (int k = 0; k < (gradients_ == nullptr ? kRandomPoints : kFewPoints) && go_on(); ++k)
+      visit(random_point(k % 2 == 0));
+    for (int round = 0; go_on() && !free_.empty(); ++round) {
+      // Of few inputs the differences are cheap, and find what lies behind steps.
+      const bool slopes = gradients_ != nullptr && (round % 2 == 0 || free_.size() > kFewInputs);
+      if (slopes) {
+        descend_together(round);
+      } else {
+        descend();
+        best_score_ = std::numeric_limits<double>::infinity();  // start elsewhere
+        visit(random_point(false));
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // Of sum factor_k y_k + sum inputs x <= limit, in double.
+  struct Term {
+    std::vector<std::pair<std::size_t, double>> outputs, inputs;
+    double limit = 0;
+    int row = -1;  // of the property; the outputs' part is `sign` times it
+    float sign = 1;
+  };
+
+  Term to_term(const Condition& condition) const {
+    Term term;
+    if (condition.row >= 0)
+      for (const auto& [k, factor] : property_.rows[static_cast<std::size_t>(condition.row)])
+        term.outputs.emplace_back(k, condition.negated ? -factor.get_d() : factor.get_d());
+    for (const auto& [k, factor] : condition.inputs) term.inputs.emplace_back(k, factor.get_d());
+    term.limit = condition.limit.get_d();
+    term.row = condition.row;
+    term.sign = condition.negated ? -1.0F : 1.0F;
+    return term;
+  }
+
+  bool go_on() const { return !found_ && stopwatch_.seconds() < seconds_ && !stop_(); }
+
+  Point random_point(bool corner) {
+    std::uniform_real_distribution<float> unit(0, 1);
+    Point point = centre();
+    for (const std::size_t i : free_) {
+      const float t = corner ? std::round(unit(random_)) : unit(random_);
+      point[i] = std::clamp(lower_[i] * (1 - t) + upper_[i] * t, lower_[i], upper_[i]);
+    }
+    return point;
+  }
+
+  Point centre() const {
+    Point point(lower_.size());
+    for (std::size_t i = 0; i < point.size(); ++i)
+      point[i] = std::clamp(0.5f * lower_[i] + 0.5f * upper_[i], lower_[i], upper_[i]);
+    return point;
+  }
+
+  // How far the point is from a violation: not at all when <= 0.
+  double score(const Point& point) const {
+    const std::vector<float> y = evaluate_(point);
+    double best = std::numeric_limits<double>::infinity();
+    for (const std::vector<Term>& clause : clauses_) {
+      double worst = -std::numeric_limits<double>::infinity();
+      for (const Term& term : clause) {
+        double value = -term.limit;
+        for (const auto& [k, factor] : term.outputs) value += factor * static_cast<double>(y[k]);
+        for (const auto& [i, factor] : term.inputs) value += factor * static_cast<double>(point[i]);
+        worst = std::max(worst, value);
+      }
+      best = std::min(best, worst);
+    }
+    return best;
+  }
+
+  double visit(const Point& point) {
+    const double value = score(point);
+    if (value <= 0 && (proofs_ < kProofs || proving_ < stopwatch_.seconds() / 2)) {
+      const Stopwatch proving;
+      ++proofs_;
+      found_ = check_.prove(index_, {point.begin(), point.end()});
+      proving_ += proving.seconds();
+    }
+    if (value < best_score_) {
+      best_score_ = value;
+      best_ = point;
+    }
+    return value;
+  }
+
+  void try_fixed_points() {
+    visit(centre());
+    const bool all = free_.size() <= kAllCorners;
+    const std::size_t corners = free_.empty() ? 0 : all ? std::size_t{1} << free_.size() : 2;
+    for (std::size_t corner = 0; corner < corners && !found_ && !stop_(); ++corner) {
+      Point point = centre();
+      for (std::size_t k = 0; k < free_.size(); ++k) {
+        const bool up = (all ? corner >> k : corner) % 2 != 0;
+        point[free_[k]] = up ? upper_[free_[k]] : lower_[free_[k]];
+      }
+      visit(point);
+    }
+  }
+
+  // From the best point along the signs of slopes that differences estimate; the step is a part of
+  // the box's width, halved whenever it does not help.
+  void descend() {
+    constexpr double kLeastStep = 1e-4;
+    Point at = best_;
+    double value = best_score_;
+    for (double step = 0.5; step > kLeastStep && go_on();) {
+      Point next = at;
+      for (const std::size_t i : free_) {
+        if (!go_on()) return;
+        const auto width = static_cast<float>(step) * (upper_[i] - lower_[i]);
+        Point low = at, high = at;
+        low[i] = std::max(lower_[i], at[i] - width);
+        high[i] = std::min(upper_[i], at[i] + width);
+        const double slope = score(high) - score(low);
+        if (slope != 0) next[i] = slope < 0 ? high[i] : low[i];
+      }
+      const double reached = visit(next);
+      if (reached < value) {
+        at = std::move(next);
+        value = reached;
+      } else {
+        step /= 2;
+      }
+    }
+  }
+
+  // ---- Gradients: points side by side, [inputs][kSide].
+
+  static constexpr std::size_t kSide = RowGradients::kPoints;
+
+  Point point_of(const std::vector<float>& x, std::size_t p) const {
+    Point point(lower_.size());
+    for (std::size_t i = 0; i < point.size(); ++i) point[i] = x[i * kSide + p];
+    return point;
+  }
+
+  // How far a term of the point is from holding; rows: [rows][kSide].
+  double term_value(const Term& term, const std::vector<float>& rows, const std::vector<float>& x,
+                    std::size_t p) const {
+    double value = -term.limit;
+    if (term.row >= 0)
+      value +=
+          static_cast<double>(term.sign * rows[static_cast<std::size_t>(term.row) * kSide + p]);
+    for (const auto& [i, factor] : term.inputs)
+      value += factor * static_cast<double>(x[i * kSide + p]);
+    return value;
+  }
+
+  double clause_value(std::size_t clause, const std::vector<float>& rows,
+                      const std::vector<float>& x, std::size_t p) const {
+    double worst = -std::numeric_limits<double>::infinity();
+    for (const Term& term : clauses_[clause]) worst = std::max(worst, term_value(term, rows, x, p));
+    return worst;
+  }
+
+  // The clause that is nearest to holding.
+  std::size_t nearest_clause(const std::vector<float>& rows, const std::vector<float>& x,
+                             std::size_t p) const {
+    std::size_t nearest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < clauses_.size(); ++c)
+      if (const double value = clause_value(c, rows, x, p); value < least) {
+        least = value;
+        nearest = c;
+      }
+    return nearest;
+  }
+
+  // Points that go down the slope of the terms of a clause that do not hold, by steps of the sign
+  // that become shorter. The odd points of a round aim at one clause each; the points of every
+  // other round begin by going along a random combination of the rows.
+  void descend_together(int round) {
+    constexpr int kSteps = 40, kDiversified = 5;
+    std::vector<float> x(lower_.size() * kSide);
+    for (std::size_t p = 0; p < kSide; ++p) {
+      const Point point = p == 0 && round == 0 ? best_ : random_point(p % 4 == 1);
+      for (std::size_t i = 0; i < point.size(); ++i) x[i * kSide + p] = point[i];
+    }
+    const auto count = static_cast<std::size_t>(std::max<std::size_t>(property_.rows.size(), 1));
+    std::vector<float> weights(count * kSide), random_weights(count * kSide);
+    std::uniform_real_distribution<float> both(-1, 1);
+    for (float& weight : random_weights) weight = both(random_);
+    for (int step = 0; step < kSteps && go_on(); ++step) {
+      const std::vector<float>& rows = gradients_->rows(x);
+      std::fill(weights.begin(), weights.end(), 0.0F);
+      std::vector<std::vector<std::pair<std::size_t, double>>> of_inputs(kSide);
+      for (std::size_t p = 0; p < kSide; ++p) {
+        const std::size_t nearest = nearest_clause(rows, x, p);
+        if (clause_value(nearest, rows, x, p) <= 0 && go_on()) visit(point_of(x, p));
+        const std::size_t aim =
+            p % 2 == 0 ? nearest
+                       : (p / 2 + static_cast<std::size_t>(round) * kSide / 2) % clauses_.size();
+        if (round % 2 == 1 && step < kDiversified) continue;
+        const double worst = clause_value(aim, rows, x, p);
+        for (const Term& term : clauses_[aim]) {
+          const double value = term_value(term, rows, x, p);
+          if (value <= 0 && value < worst) continue;
+          if (term.row >= 0) weights[static_cast<std::size_t>(term.row) * kSide + p] += term.sign;
+          for (const auto& each : term.inputs) of_inputs[p].push_back(each);
+        }
+      }
+      if (found_) return;
+      const bool random = round % 2 == 1 && step < kDiversified;
+      const std::vector<float>& slope = gradients_->gradient(random ? random_weights : weights);
+      const float length = 0.35F * static_cast<float>(kSteps - step) / kSteps;
+      move(x, slope, of_inputs, length);
+    }
+  }
+
+  // Against the sign of the slope, by a part of the box's width.
+  void move(std::vector<float>& x, const std::vector<float>& slope,
+            const std::vector<std::vector<std::pair<std::size_t, double>>>& of_inputs,
+            float length) const {
+    std::vector<float> all(slope);
+    for (std::size_t p = 0; p < kSide; ++p)
+      for (const auto& [i, factor] : of_inputs[p]) all[i * kSide + p] += static_cast<float>(factor);
+    for (const std::size_t i : free_) {
+      const float by = length * (upper_[i] - lower_[i]);
+      for (std::size_t p = 0; p < kSide; ++p) {
+        float& at = x[i * kSide + p];
+        const float down = all[i * kSide + p];
+        at = std::clamp(at - (down > 0 ? by : down < 0 ? -by : 0.0F), lower_[i], upper_[i]);
+      }
+    }
+  }
+
+  const Property& property_;
+  const PropertyCase& case_;
+  const std::size_t index_;
+  const Evaluation& evaluate_;
+  const WitnessCheck& check_;
+  const double seconds_;
+  const StopAsked& stop_;
+  RowGradients* const gradients_;
+  std::mt19937 random_;
+  const Stopwatch stopwatch_;
+  Point lower_, upper_;  // the case's box, rounded
+  std::vector<std::size_t> free_;
+  std::vector<std::vector<Term>> clauses_;
+  Point best_;
+  double best_score_ = std::numeric_limits<double>::infinity();
+  int proofs_ = 0;
+  double proving_ = 0;  // seconds
+  std::optional<Witness> found_;
+};
+
+}  // namespace
+
+std::optional<Witness> search_violation(const Property& property, std::size_t index,
+                                        const Evaluation& evaluate, const WitnessCheck& check,
+                                        double seconds, const StopAsked& stop,
+                                        const SearchStart& start) {
+  return Search(property, index, evaluate, check, seconds, stop, start).run();
+}
+
+}  // namespace bf_aot::cli

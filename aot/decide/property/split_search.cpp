@@ -1,0 +1,218 @@
+#include "aot/decide/property/split_search.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "aot/decide/tree/one_root.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Seconds of a root's first turn, and how much longer each other turn is.
+constexpr double kRootTurn = 0.25, kLonger = 4;
+constexpr double kSaveSeconds = 60;
+
+}  // namespace
+
+SplitSearch::SplitSearch(const Cases& cases, std::vector<std::vector<std::byte>> roots,
+                         std::size_t threads)
+    : state(tree::start_of(std::move(roots))),
+      cases_(cases),
+      search_(threads, [this](std::size_t thread) { return make_worker(thread); }) {}
+
+SplitSearch::~SplitSearch() = default;
+
+// Whose turn it is.
+class SplitSearch::Turns {
+ public:
+  // Nothing when no node of the state is open.
+  std::optional<std::uint32_t> next(const tree::TreeState& tree) {
+    if (waiting_.empty()) {
+      for (const tree::Node& node : tree.open) waiting_.push_back(node.root);
+      std::ranges::sort(waiting_, std::greater());
+      waiting_.erase(std::unique(waiting_.begin(), waiting_.end()), waiting_.end());
+      seconds_ = seconds_ > 0 ? seconds_ * kLonger : kRootTurn;
+    }
+    if (waiting_.empty()) return std::nullopt;
+    const std::uint32_t root = waiting_.back();
+    waiting_.pop_back();
+    return root;
+  }
+  double seconds() const { return seconds_; }
+
+ private:
+  std::vector<std::uint32_t> waiting_;  // the last is next
+  double seconds_ = 0;
+};
+
+// One call of run().
+class SplitSearch::Running {
+ public:
+  Running(SplitSearch& search, double seconds, const SplitCalls& calls)
+      : search_(search),
+        company_(calls.company),
+        limit_(seconds),
+        before_(search.seconds_),
+        calls_(calls) {}
+
+  std::optional<Witness> run() {
+    if (search_.first_proposal_) prove(*std::exchange(search_.first_proposal_, {}));
+    if (company_ != nullptr) company_->begin(search_.state, search_.identity());
+    try {
+      if (company_ != nullptr) whole_ = search_.state;
+      while (const auto root = next_root()) run_turn(*root);
+    } catch (...) {
+      // The others of a company wait for this process, and end with it.
+      if (company_ != nullptr) throw;
+      thrown_ = std::current_exception();
+    }
+    if (company_ != nullptr && company_->is_first()) search_.state = std::move(whole_);
+    if (is_first()) calls_.save(search_.state);
+    search_.seconds_ = before_ + stopwatch_.seconds();
+    if (thrown_) std::rethrow_exception(thrown_);
+    return std::move(witness_);
+  }
+
+ private:
+  bool is_first() const { return company_ == nullptr || company_->is_first(); }
+
+  // Of a company the state of all, where this is the first.
+  const tree::TreeState& all() const { return company_ == nullptr ? search_.state : whole_; }
+
+  // What is thrown here is thrown when all have ended.
+  bool is_stopped() {
+    try {
+      return thrown_ != nullptr || calls_.stop();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return true;
+    }
+  }
+
+  bool prove(const tree::Proposal& proposal) {
+    if (witness_) return true;
+    witness_ = calls_.prove(search_.case_of(proposal.root), proposal.x);
+    if (witness_ && company_ != nullptr) company_->tell(proposal);
+    return witness_.has_value();
+  }
+
+  std::optional<std::uint32_t> next_root() {
+    std::optional<std::uint32_t> root;
+    if (is_first() && !witness_ && stopwatch_.seconds() < limit_ && !is_stopped())
+      root = turns_.next(all());
+    if (root && !search_.prepare(*root)) {
+      search_.too_large_ = true;
+      root.reset();
+    }
+    if (company_ == nullptr) return root;
+    root = company_->agree(root);
+    if (root && !search_.prepare(*root))
+      fail("BF3504", "neurons", "there is too little memory for the network of a rank");
+    return root;
+  }
+
+  void run_turn(std::uint32_t root) {
+    const double now = stopwatch_.seconds();
+    const double end = std::min({limit_, now + turns_.seconds(), next_save_});
+    {
+      const tree::OneRoot one(search_.state, root);
+      if (company_ == nullptr)
+        run_alone(std::max(0.0, end - now));
+      else
+        run_together(root, end);
+    }
+    if (company_ != nullptr)
+      whole_ = company_->gather(search_.state, [this](const auto& one) { return prove(one); });
+    if (stopwatch_.seconds() < next_save_) return;
+    if (is_first()) calls_.save(all());
+    next_save_ = stopwatch_.seconds() + kSaveSeconds;
+  }
+
+  tree::TreeCalls tree_calls() {
+    tree::TreeCalls made;
+    made.progress = [this](const tree::TreeProgress& progress) {
+      search_.seconds_ = before_ + stopwatch_.seconds();
+      calls_.progress(progress.nodes, progress.closed);
+    };
+    return made;
+  }
+
+  void run_alone(double seconds) {
+    tree::TreeCalls calls = tree_calls();
+    calls.prove = [this](const tree::Proposal& proposal) { return prove(proposal); };
+    calls.stop = calls_.stop;
+    search_.search_.run(search_.state, {.seconds = seconds}, calls);
+  }
+
+  void run_together(std::uint32_t root, double end) {
+    tree::TreeCalls calls = tree_calls();
+    calls.prove = [this](const tree::Proposal& proposal) { return prove(proposal), false; };
+    calls.share = [&](tree::SharedNodes& nodes) {
+      const bool ask = is_first() && (witness_ || stopwatch_.seconds() >= end || is_stopped());
+      return company_->share(
+          nodes, root, [this](const auto& one) { return prove(one); }, ask);
+    };
+    search_.search_.run(search_.state, {.open_bytes = std::numeric_limits<std::size_t>::max()},
+                        calls);
+  }
+
+  SplitSearch& search_;
+  TreeCompany* const company_;
+  const double limit_, before_;
+  const SplitCalls& calls_;
+  const Stopwatch stopwatch_;
+  Turns turns_;
+  double next_save_ = kSaveSeconds;
+  std::optional<Witness> witness_;
+  std::exception_ptr thrown_;
+  tree::TreeState whole_;
+};
+
+std::optional<Witness> SplitSearch::run(Cases& cases, double seconds, const SplitCalls& calls) {
+  close_verified();
+  std::optional<Witness> witness = Running(*this, seconds, calls).run();
+  mark(cases);
+  return witness;
+}
+
+// Cases that were verified without splits are leaves.
+void SplitSearch::close_verified() {
+  for (std::uint32_t root = 0; root < state.roots.size(); ++root)
+    if (cases_.is_verified(case_of(root))) tree::close_root(state, root);
+}
+
+// Cases all of whose roots are closed are verified.
+void SplitSearch::mark(Cases& cases) const {
+  std::vector<bool> closed(cases.count(), true);
+  for (std::uint32_t root = 0; root < state.roots.size(); ++root)
+    if (!tree::is_verified(state, root)) closed[case_of(root)] = false;
+  for (const std::size_t index : cases.open())
+    if (closed[index]) cases.mark_verified(index);
+}
+
+bool SplitSearch::propose_first(std::size_t property_case, const std::vector<double>& x) {
+  for (std::uint32_t root = 0; root < state.roots.size(); ++root) {
+    if (case_of(root) != property_case) continue;
+    if (!cases_.fits(x.size())) return false;
+    first_proposal_ = tree::Proposal{root, x};
+    return true;
+  }
+  return false;
+}
+
+void SplitSearch::expand_in_breadth(std::size_t least) {
+  const std::unique_ptr<tree::TreeWorker> worker = make_worker(0);
+  for (std::uint32_t root = 0; root < state.roots.size(); ++root) {
+    if (!prepare(root)) {
+      too_large_ = true;
+      return;
+    }
+    const tree::OneRoot one(state, root);
+    tree::expand_in_breadth(state, least, *worker);
+  }
+}
+
+}  // namespace bf_aot::cli

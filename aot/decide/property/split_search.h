@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/decide/property/cases.h"
+#include "aot/decide/property/company.h"
+#include "aot/decide/property/stop.h"
+#include "aot/decide/property/witness.h"
+#include "aot/decide/tree/tree_search.h"
+#include "aot/system/progress.h"
+
+namespace bf_aot::cli {
+
+// Proves that an input violates the property, on the thread that decides.
+using PointCheck =
+    std::function<std::optional<Witness>(std::size_t property_case, const std::vector<double>& x)>;
+
+struct SplitCalls {
+  PointCheck prove;
+  StopAsked stop = [] { return false; };
+  // Called now and then with the nodes that were bounded, and the part of all roots that is closed.
+  std::function<void(std::uint64_t nodes, double closed)> progress = [](std::uint64_t, double) {};
+  // Called with the whole state about every minute, and at the end, however that comes. Of a
+  // company in the first process alone.
+  std::function<void(const tree::TreeState&)> save = [](const tree::TreeState&) {};
+  // Those who search the trees together; null: this process alone.
+  TreeCompany* company = nullptr;
+};
+
+// Splits parts of a property's cases until each is closed or a case is violated: what nodes are,
+// and what becomes of them, is its heirs'. Roots that are open have turns, each longer than the one
+// before, so that none keeps the others from being looked at.
+class SplitSearch {
+ public:
+  virtual ~SplitSearch();
+  SplitSearch(const SplitSearch&) = delete;
+  SplitSearch& operator=(const SplitSearch&) = delete;
+
+  // Where the search is. May be replaced by another of the same property and identity().
+  tree::TreeState state;
+  // Tries an input of a case before anything else. False when there is no such case, or input.
+  bool propose_first(std::size_t property_case, const std::vector<double>& x);
+
+  // Goes on for at most `seconds`; of a company the first's. Marks cases as verified: of a company
+  // in the first, whose state then is that of all. Throws what the verifier and `calls` throw; the
+  // state stays whole.
+  std::optional<Witness> run(Cases& cases, double seconds, const SplitCalls& calls);
+
+  // Whether nothing is left to be split: no node is open, or what is open is too large.
+  bool is_over() const { return state.open.empty() || too_large_; }
+  double seconds() const { return seconds_; }
+
+  // Splits the state's roots in breadth, each into at least so many nodes.
+  void expand_in_breadth(std::size_t least);
+
+  // What nodes' states speak of besides the property: those of another search mean the same where
+  // this is the same.
+  virtual std::string identity() = 0;
+  // Null, or what keeps a node from being one of this search. Of what comes from files.
+  virtual const char* fault_of(const tree::Node& node) = 0;
+
+ protected:
+  SplitSearch(const Cases& cases, std::vector<std::vector<std::byte>> roots, std::size_t threads);
+
+  const Cases& cases() const { return cases_; }
+
+  virtual std::unique_ptr<tree::TreeWorker> make_worker(std::size_t thread) = 0;
+  virtual std::size_t case_of(std::uint32_t root) const = 0;
+  // Before nodes of a root are expanded. False where it is too large.
+  virtual bool prepare(std::uint32_t root) = 0;
+
+ private:
+  class Turns;
+  class Running;
+
+  void close_verified();
+  void mark(Cases& cases) const;
+
+  const Cases& cases_;
+  tree::TreeSearch search_;
+  std::optional<tree::Proposal> first_proposal_;
+  double seconds_ = 0;
+  bool too_large_ = false;
+};
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,248 @@
+#include "aot/decide/property/witness.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "frontend/diagnostic.h"
+#include "frontend/passes/passes.h"
+#include "frontend/vnnlib/numbers.h"
+
+namespace bf_aot::cli {
+namespace {
+
+Bounded enclose(const mpq_class& exact) {
+  const vnnlib::Rounded rounded = vnnlib::round_to_double(exact);
+  return {rounded.value, rounded.error};
+}
+
+std::vector<mpq_class> nearest_inside(const PropertyCase& one, const std::vector<double>& point) {
+  std::vector<mpq_class> x(point.size());
+  auto between = one.between.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i)
+      x[i] = (between++)->second;
+    else
+      x[i] = std::clamp(point[i], one.inner.lower[i], one.inner.upper[i]);
+  }
+  return x;
+}
+
+// The float32 point next to it; nothing when the box has none there.
+std::optional<std::vector<mpq_class>> nearest_float32(const PropertyCase& one,
+                                                      const std::vector<double>& point) {
+  if (!one.between.empty()) return std::nullopt;  // not even a double
+  std::vector<mpq_class> made(point.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const double low = one.inner.lower[i], high = one.inner.upper[i];
+    auto x = static_cast<float>(std::clamp(point[i], low, high));
+    if (static_cast<double>(x) < low) x = std::nextafter(x, INFINITY);
+    if (static_cast<double>(x) > high) x = std::nextafter(x, -INFINITY);
+    if (static_cast<double>(x) < low || static_cast<double>(x) > high) return std::nullopt;
+    made[i] = static_cast<double>(x);
+  }
+  return made;
+}
+
+double rounded_to_bits(double x, int bits) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+// The number of the fewest bits, at least so many, that lies between the ends next to x.
+double short_inside(double x, int bits, double lower, double upper) {
+  for (; bits < DBL_MANT_DIG; bits += 4) {
+    const double made = rounded_to_bits(x, bits);
+    if (lower <= made && made <= upper) return made;
+  }
+  return x;
+}
+
+bool lies_in_box(const PropertyCase& one, const std::vector<mpq_class>& x) {
+  auto between = one.between.begin();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (between != one.between.end() && static_cast<std::size_t>(between->first) == i) {
+      if (x[i] != (between++)->second) return false;
+    } else if (x[i] < mpq_class(one.inner.lower[i]) || x[i] > mpq_class(one.inner.upper[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// limit - inputs x: what the outputs' part must not exceed.
+mpq_class remaining_limit(const Condition& condition, const std::vector<mpq_class>& x) {
+  mpq_class limit = condition.limit;
+  for (const auto& [input, factor] : condition.inputs)
+    limit -= factor * x[static_cast<std::size_t>(input)];
+  return limit;
+}
+
+bool holds(const mpq_class& value, const mpq_class& limit, bool strict) {
+  return strict ? value < limit : value <= limit;
+}
+
+enum class Proof : std::uint8_t { kNo, kOpen, kYes };
+
+// |exact - value| <= error for the outputs' part of the condition.
+Proof judge(const Condition& condition, const Property& property, const std::vector<mpq_class>& x,
+            const std::vector<Bounded>& y) {
+  Bounded part;
+  if (condition.row >= 0) {
+    Sum sum;
+    for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
+      sum.add_product(enclose(factor), y[static_cast<std::size_t>(output)]);
+    part = sum.result();
+  }
+  if (!std::isfinite(part.value) || !std::isfinite(part.error)) return Proof::kOpen;
+  const mpq_class limit = remaining_limit(condition, x);
+  const mpq_class value = condition.negated ? -part.value : part.value;
+  const mpq_class error = part.error;
+  if (holds(value + error, limit, condition.strict)) return Proof::kYes;
+  return holds(value - error, limit, condition.strict) ? Proof::kOpen : Proof::kNo;
+}
+
+bool judge_exactly(const Condition& condition, const Property& property,
+                   const std::vector<mpq_class>& x, const std::vector<mpq_class>& y) {
+  mpq_class value = 0;
+  if (condition.row >= 0)
+    for (const auto& [output, factor] : property.rows[static_cast<std::size_t>(condition.row)])
+      value += factor * y[static_cast<std::size_t>(output)];
+  if (condition.negated) value = -value;
+  return holds(value, remaining_limit(condition, x), condition.strict);
+}
+
+// Whether a clause holds for these outputs; which one.
+std::optional<std::size_t> holding_clause(const PropertyCase& one, const Property& property,
+                                          const std::vector<mpq_class>& x,
+                                          const std::vector<mpq_class>& y) {
+  for (std::size_t j = 0; j < one.clauses.size(); ++j)
+    if (std::ranges::all_of(one.clauses[j], [&](const Condition& condition) {
+          return judge_exactly(condition, property, x, y);
+        }))
+      return j;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Sampler> ordered_network(const Sampler& network, const Property& property,
+                                       bool real) {
+  if (!real || !compares_outputs(property) || !has_ordered_outputs(network.graph()))
+    return std::nullopt;
+  return network.ordered();
+}
+
+std::optional<Witness> WitnessCheck::prove_by_evaluation(std::size_t index,
+                                                         const std::vector<double>& point) const {
+  const PropertyCase& one = property_.cases[index];
+  auto x = nearest_float32(one, point);
+  if (!x) return std::nullopt;
+  std::vector<float> given;
+  for (const mpq_class& number : *x) given.push_back(static_cast<float>(number.get_d()));
+  Witness witness;
+  std::vector<mpq_class> y;
+  for (const float value : own_->evaluate(given)) {
+    if (!std::isfinite(value)) return std::nullopt;
+    witness.y.push_back(static_cast<double>(value));
+    y.emplace_back(static_cast<double>(value));
+  }
+  const auto clause = holding_clause(one, property_, *x, y);
+  if (!clause) return std::nullopt;
+  witness.property_case = index;
+  witness.clause = *clause;
+  witness.x = std::move(*x);
+  witness.emitted = true;
+  return witness;
+}
+
+std::optional<Witness> WitnessCheck::prove(std::size_t index,
+                                           const std::vector<double>& point) const {
+  const bool of_free = fixed_ != nullptr && point.size() == fixed_->free.size();
+  const std::vector<double> whole = of_free ? fixed_->whole(point) : point;
+  return prove_whole(index, whole, true);
+}
+
+// rationally: where bounds of the rounding leave it open, by rational arithmetic.
+std::optional<Witness> WitnessCheck::prove_whole(std::size_t index,
+                                                 const std::vector<double>& point,
+                                                 bool rationally) const {
+  const PropertyCase& one = property_.cases[index];
+  std::optional<Witness> witness;
+  if (own_ != nullptr)
+    witness = prove_by_evaluation(index, point);
+  else if (!network_.float32())
+    witness = prove_at(index, nearest_inside(one, point), rationally);
+  else if (auto x = nearest_float32(one, point))
+    witness = prove_at(index, std::move(*x), rationally);
+  if (!witness) return witness;
+  BF_CHECK(lies_in_box(one, witness->x));
+  witness->point = point;
+  return witness;
+}
+
+std::optional<Witness> WitnessCheck::prove_at(std::size_t index, std::vector<mpq_class> point,
+                                              bool rationally) const {
+  const PropertyCase& one = property_.cases[index];
+  Witness witness;
+  witness.property_case = index;
+  witness.x = std::move(point);
+  std::vector<Bounded> input;
+  for (const mpq_class& x : witness.x) input.push_back(enclose(x));
+  const std::vector<Bounded> y = judged_.outputs(input);
+
+  const auto found = [&](std::size_t clause) {
+    witness.clause = clause;
+    // Not a number: outside of the range of doubles.
+    for (const Bounded& value : &judged_ == &network_ ? y : network_.outputs(input))
+      witness.y.push_back(std::isfinite(value.error) ? value.value : std::nan(""));
+    return std::move(witness);
+  };
+
+  std::vector<std::size_t> open;
+  for (std::size_t j = 0; j < one.clauses.size(); ++j) {
+    Proof proof = Proof::kYes;
+    for (const Condition& condition : one.clauses[j])
+      proof = std::min(proof, judge(condition, property_, witness.x, y));
+    if (proof == Proof::kYes) return found(j);
+    if (proof == Proof::kOpen) open.push_back(j);
+  }
+  if (open.empty() || !rationally) return std::nullopt;
+  const auto exact = judged_.exact_outputs(witness.x);
+  if (!exact) return std::nullopt;
+  for (const std::size_t j : open) {
+    const Clause& clause = one.clauses[j];
+    if (!std::all_of(clause.begin(), clause.end(), [&](const Condition& condition) {
+          return judge_exactly(condition, property_, witness.x, *exact);
+        }))
+      continue;
+    witness.rational = true;
+    return found(j);
+  }
+  return std::nullopt;
+}
+
+Witness WitnessCheck::shortened(const Witness& witness) const {
+  if (witness.emitted && own_ == nullptr) return witness;
+  const PropertyCase& one = property_.cases[witness.property_case];
+  for (const int bits : {8, 16}) {
+    std::vector<double> point;
+    for (std::size_t i = 0; i < witness.x.size(); ++i)
+      point.push_back(
+          short_inside(witness.x[i].get_d(), bits, one.inner.lower[i], one.inner.upper[i]));
+    if (auto made = prove_whole(witness.property_case, point, false)) return std::move(*made);
+  }
+  return witness;
+}
+
+std::vector<std::string> input_texts(const Witness& witness) {
+  std::vector<std::string> texts;
+  for (const mpq_class& x : witness.x) {
+    texts.push_back(vnnlib::exact_text(x));
+    BF_CHECK(vnnlib::read_exact_text(texts.back()) == x);
+  }
+  return texts;
+}
+
+}  // namespace bf_aot::cli

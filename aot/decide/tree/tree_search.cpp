@@ -1,0 +1,396 @@
+#include "aot/decide/tree/tree_search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "aot/system/progress.h"
+#include "frontend/check_scope.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::tree {
+namespace {
+
+// How long a thread without nodes sleeps before it looks for some again.
+constexpr std::chrono::milliseconds kNap{1};
+
+// Proposals that wait for their proof. More are dropped: they only propose.
+constexpr std::size_t kMostProposals = 256;
+
+std::size_t bytes_of(const Node& node) {
+  return sizeof(Node) + node.state.size();
+}
+
+// What one thread has. The mutex guards nodes and fresh; the rest is read when threads are joined.
+struct Seat final : OpenNodes {
+  mutable std::mutex mutex;
+  std::deque<Node> nodes;         // the oldest first
+  std::vector<RootLeaves> fresh;  // leaves that have not been asked for
+  std::vector<Node> batch;        // being expanded
+  std::vector<Expansion> expansions;
+  std::uint64_t points_before = 0;  // of earlier runs
+
+  std::size_t size() const override {
+    const std::lock_guard lock(mutex);
+    return nodes.size();
+  }
+  std::optional<Node> at(std::size_t i) const override {
+    const std::lock_guard lock(mutex);
+    return i < nodes.size() ? std::optional(nodes[i]) : std::nullopt;
+  }
+};
+
+class Run final : public SharedNodes {
+ public:
+  Run(std::vector<std::unique_ptr<TreeWorker>>& workers, const WorkerFactory& factory,
+      TreeState& state, const TreeLimits& limits, const TreeCalls& calls)
+      : workers_(workers),
+        factory_(factory),
+        state_(state),
+        limits_(limits),
+        calls_(calls),
+        seats_(workers.size()) {
+    for (Seat& seat : seats_) seat.fresh.resize(state.roots.size());
+    for (const RootLeaves& leaves : state.roots) closed_ += leaves.closed.approximate();
+    nodes_before_ = state.nodes;
+    for (const Node& node : state.open) open_bytes_ += bytes_of(node);
+    pending_ = state.open.size();
+    seats_[0].nodes.assign(std::make_move_iterator(state.open.begin()),
+                           std::make_move_iterator(state.open.end()));
+    state.open.clear();
+  }
+
+  TreeEnd run() {
+    guarded([this] { work(0); });
+    over_ = true;
+    threads_.clear();  // joins
+    collect();
+    if (!failure_ && end_ != TreeEnd::kFound) guarded([this] { prove_proposals(); });
+    if (failure_) std::rethrow_exception(failure_);
+    // The others may have come to an end since it was decided.
+    const bool complete = state_.open.empty() && !calls_.share;
+    return complete && end_ != TreeEnd::kFound ? TreeEnd::kComplete : end_;
+  }
+
+  void give(std::vector<Node> nodes) override {
+    pending_ += nodes.size();
+    const std::lock_guard lock(seats_[0].mutex);
+    for (Node& node : nodes) {
+      open_bytes_ += bytes_of(node);
+      seats_[0].nodes.push_back(std::move(node));
+    }
+  }
+
+  std::vector<Node> take(std::size_t most) override {
+    std::vector<Node> taken;
+    Seat* const from = richest(nullptr);
+    if (from == nullptr) return taken;
+    take_oldest(*from, most, taken);
+    for (const Node& node : taken) open_bytes_ -= bytes_of(node);
+    pending_ -= taken.size();
+    return taken;
+  }
+
+  bool is_idle() const override { return pending_ == 0; }
+
+  std::vector<RootLeaves> leaves() override {
+    std::vector<RootLeaves> made(state_.roots.size());
+    for (Seat& seat : seats_) {
+      const std::lock_guard lock(seat.mutex);
+      for (std::size_t root = 0; root < made.size(); ++root) {
+        made[root].closed.add(seat.fresh[root].closed);
+        made[root].stuck.add(seat.fresh[root].stuck);
+        seat.fresh[root] = {};
+      }
+    }
+    add_to_state(made);
+    return made;
+  }
+
+ private:
+  // A failure ends the search; run() throws the first.
+  template <class Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      over_ = true;
+    }
+  }
+
+  void work(std::size_t thread) {
+    if (workers_[thread] == nullptr && !make_worker(thread)) return;
+    TreeWorker& worker = *workers_[thread];
+    Seat& seat = seats_[thread];
+    seat.points_before = worker.points();
+    while (!over_) {
+      if (auto proposal = worker.try_points(seat)) propose(std::move(*proposal));
+      if (thread == 0 && is_over()) break;
+      if (!fill_batch(seat, worker.lanes())) {
+        nap();
+        continue;
+      }
+      seat.expansions.clear();
+      worker.expand(seat.batch, seat.expansions);
+      BF_CHECK(seat.expansions.size() == seat.batch.size());
+      apply(seat);
+    }
+  }
+
+  // False: the thread is left out, as there is no memory for its worker.
+  bool make_worker(std::size_t thread) {
+    try {
+      workers_[thread] = factory_(thread);
+    } catch (const InternalError&) {
+      throw;
+    } catch (const std::exception&) {
+      if (thread == 0) throw;
+    }
+    return workers_[thread] != nullptr;
+  }
+
+  // Of the thread that called run(): all that happens between rounds.
+  bool is_over() {
+    if (prove_proposals()) return end(TreeEnd::kFound);
+    calls_.progress({nodes_before_ + nodes_, closed_ / most_closed()});
+    if (pending_ == 0 && !calls_.share) return end(TreeEnd::kComplete);
+    if (calls_.stop()) return end(TreeEnd::kStopped);
+    if (stopwatch_.seconds() >= limits_.seconds) return end(TreeEnd::kTime);
+    if (open_bytes_ > limits_.open_bytes) return end(TreeEnd::kMemory);
+    if (calls_.share && calls_.share(*this)) return end(TreeEnd::kComplete);
+    start_threads();
+    return false;
+  }
+
+  bool end(TreeEnd how) {
+    end_ = how;
+    over_ = true;
+    return true;
+  }
+
+  double most_closed() const {
+    return state_.roots.empty() ? 1 : static_cast<double>(state_.roots.size());
+  }
+
+  // When there is more to do than one call takes; as many as the system allows.
+  void start_threads() {
+    if (started_ || pending_ <= workers_[0]->lanes()) return;
+    started_ = true;
+    threads_.reserve(workers_.size() - 1);
+    for (std::size_t thread = 1; thread < workers_.size(); ++thread) try {
+        threads_.emplace_back([this, thread] {
+          const ThrowingChecks checks;
+          guarded([this, thread] { work(thread); });
+        });
+      } catch (const std::system_error&) {
+        return;
+      }
+  }
+
+  void propose(Proposal proposal) {
+    const std::lock_guard lock(mutex_);
+    if (proposals_.size() < kMostProposals) proposals_.push_back(std::move(proposal));
+    proposed_ = true;
+  }
+
+  bool prove_proposals() {
+    if (!proposed_.exchange(false)) return false;
+    std::vector<Proposal> proposals;
+    {
+      const std::lock_guard lock(mutex_);
+      proposals.swap(proposals_);
+    }
+    return std::ranges::any_of(proposals, [this](const Proposal& proposal) {
+      if (!calls_.prove(proposal)) return false;
+      end_ = TreeEnd::kFound;
+      return true;
+    });
+  }
+
+  // The nodes of the next call: the newest of the thread, or else another's oldest. Others leave
+  // something for threads that have nothing.
+  bool fill_batch(Seat& seat, std::size_t lanes) {
+    if (seat.size() == 0) steal(seat, lanes);
+    const std::lock_guard lock(seat.mutex);
+    std::size_t count = std::min(lanes, seat.nodes.size());
+    if (idle_ > 0 && seat.nodes.size() > 1) count = std::min(count, (seat.nodes.size() + 1) / 2);
+    seat.batch.clear();
+    for (; count > 0; --count) {
+      seat.batch.push_back(std::move(seat.nodes.back()));
+      seat.nodes.pop_back();
+    }
+    return !seat.batch.empty();
+  }
+
+  void steal(Seat& seat, std::size_t lanes) {
+    Seat* const from = richest(&seat);
+    if (from == nullptr) return;
+    std::vector<Node> taken;
+    take_oldest(*from, lanes, taken);
+    const std::lock_guard lock(seat.mutex);
+    for (Node& node : taken) seat.nodes.push_back(std::move(node));
+  }
+
+  // The seat whose oldest node is the shallowest; null when none has any.
+  Seat* richest(const Seat* but) {
+    Seat* found = nullptr;
+    std::uint32_t least = 0;
+    for (Seat& seat : seats_) {
+      if (&seat == but) continue;
+      const std::lock_guard lock(seat.mutex);
+      if (seat.nodes.empty() || (found != nullptr && seat.nodes.front().depth >= least)) continue;
+      found = &seat;
+      least = seat.nodes.front().depth;
+    }
+    return found;
+  }
+
+  static void take_oldest(Seat& from, std::size_t most, std::vector<Node>& taken) {
+    const std::lock_guard lock(from.mutex);
+    for (std::size_t left = std::min(most, (from.nodes.size() + 1) / 2); left > 0; --left) {
+      taken.push_back(std::move(from.nodes.front()));
+      from.nodes.pop_front();
+    }
+  }
+
+  void nap() {
+    ++idle_;
+    std::unique_lock lock(mutex_);
+    work_.wait_for(lock, kNap);
+    --idle_;
+  }
+
+  // Children are counted before their parents are no more, so that the count is 0 only at the end.
+  void apply(Seat& seat) {
+    std::size_t split = 0;
+    double closed = 0;
+    {
+      const std::lock_guard lock(seat.mutex);
+      for (std::size_t i = 0; i < seat.batch.size(); ++i) {
+        Node& node = seat.batch[i];
+        Expansion& expansion = seat.expansions[i];
+        RootLeaves& leaves = seat.fresh.at(node.root);
+        open_bytes_ -= bytes_of(node);
+        if (expansion.fate == Fate::kClosed) {
+          leaves.closed.add(node.depth);
+          closed += std::ldexp(1.0, -static_cast<int>(node.depth));
+        } else if (expansion.fate == Fate::kStuck || node.depth == kMostDepth) {
+          leaves.stuck.add(node.depth);
+        } else {
+          push(seat, node, std::move(expansion.second));
+          push(seat, node, std::move(expansion.first));
+          ++split;
+        }
+      }
+      pending_ += 2 * split;
+      pending_ -= seat.batch.size();
+    }
+    nodes_ += seat.batch.size();
+    if (closed > 0) closed_ += closed;
+    for (Expansion& expansion : seat.expansions)
+      if (expansion.proposal) propose(std::move(*expansion.proposal));
+    seat.batch.clear();
+    if (idle_ > 0 && split > 0) work_.notify_all();
+  }
+
+  void push(Seat& seat, const Node& parent, std::vector<std::byte> state) {
+    seat.nodes.push_back({parent.root, parent.depth + 1, std::move(state)});
+    open_bytes_ += bytes_of(seat.nodes.back());
+  }
+
+  void add_to_state(const std::vector<RootLeaves>& leaves) {
+    for (std::size_t root = 0; root < leaves.size(); ++root) {
+      state_.roots[root].closed.add(leaves[root].closed);
+      state_.roots[root].stuck.add(leaves[root].stuck);
+    }
+  }
+
+  // Of threads that have ended: what they leave.
+  void collect() {
+    leaves();
+    for (std::size_t thread = 0; thread < seats_.size(); ++thread) {
+      Seat& seat = seats_[thread];
+      for (Node& node : seat.nodes) state_.open.push_back(std::move(node));
+      for (std::size_t i = seat.batch.size(); i-- > 0;)
+        state_.open.push_back(std::move(seat.batch[i]));
+      if (workers_[thread] != nullptr)
+        state_.points += workers_[thread]->points() - seat.points_before;
+    }
+    state_.nodes += nodes_;
+  }
+
+  std::vector<std::unique_ptr<TreeWorker>>& workers_;
+  const WorkerFactory& factory_;
+  TreeState& state_;
+  const TreeLimits& limits_;
+  const TreeCalls& calls_;
+  const cli::Stopwatch stopwatch_;
+  std::deque<Seat> seats_;  // by thread
+  std::vector<std::jthread> threads_;
+  bool started_ = false;
+
+  std::atomic<bool> over_ = false;
+  std::atomic<std::size_t> pending_ = 0;  // open nodes, and those being expanded
+  std::atomic<std::size_t> open_bytes_ = 0;
+  std::atomic<std::size_t> idle_ = 0;  // threads that have no nodes
+  std::atomic<std::uint64_t> nodes_ = 0;
+  std::atomic<double> closed_ = 0;
+  std::uint64_t nodes_before_ = 0;
+  TreeEnd end_ = TreeEnd::kStopped;
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable work_;
+  std::vector<Proposal> proposals_;
+  std::atomic<bool> proposed_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+TreeSearch::TreeSearch(std::size_t threads, WorkerFactory factory)
+    : factory_(std::move(factory)), workers_(std::max<std::size_t>(threads, 1)) {}
+
+TreeSearch::~TreeSearch() = default;
+
+TreeEnd TreeSearch::run(TreeState& state, const TreeLimits& limits, const TreeCalls& calls) {
+  return Run(workers_, factory_, state, limits, calls).run();
+}
+
+void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) {
+  std::deque<Node> open(std::make_move_iterator(state.open.rbegin()),
+                        std::make_move_iterator(state.open.rend()));
+  state.open.clear();
+  std::vector<Expansion> expansions;
+  while (!open.empty() && open.size() < least) {
+    const Node node = std::move(open.front());
+    open.pop_front();
+    expansions.clear();
+    worker.expand({&node, 1}, expansions);
+    BF_CHECK(expansions.size() == 1);
+    Expansion& made = expansions[0];
+    ++state.nodes;
+    RootLeaves& leaves = state.roots.at(node.root);
+    if (made.fate == Fate::kClosed) {
+      leaves.closed.add(node.depth);
+    } else if (made.fate == Fate::kStuck || node.depth == kMostDepth) {
+      leaves.stuck.add(node.depth);
+    } else {
+      open.push_back({node.root, node.depth + 1, std::move(made.first)});
+      open.push_back({node.root, node.depth + 1, std::move(made.second)});
+    }
+  }
+  state.open.assign(std::make_move_iterator(open.begin()), std::make_move_iterator(open.end()));
+}
+
+}  // namespace bf_aot::tree

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "aot/decide/tree/tree_state.h"
+#include "aot/decide/tree/tree_worker.h"
+
+namespace bf_aot::tree {
+
+enum class TreeEnd : std::uint8_t {
+  kComplete,  // no node is open
+  kFound,     // a proposal was proven
+  kStopped,   // as the caller asked
+  kTime,
+  kMemory  // of open nodes
+};
+
+struct TreeLimits {
+  double seconds = std::numeric_limits<double>::infinity();
+  std::size_t open_bytes = std::size_t{1} << 30;  // of all open nodes
+};
+
+struct TreeProgress {
+  std::uint64_t nodes = 0;  // that were expanded
+  double closed = 0;        // of all roots that the state has, from 0 to 1; about
+};
+
+// The open nodes of a search that runs, for who shares them with other processes.
+class SharedNodes {
+ public:
+  virtual ~SharedNodes() = default;
+  virtual void give(std::vector<Node> nodes) = 0;
+  // Takes some of the oldest away: at most so many, and half of a thread's.
+  virtual std::vector<Node> take(std::size_t most) = 0;
+  // No node is open or being expanded.
+  virtual bool is_idle() const = 0;
+  // Leaves since the last call.
+  virtual std::vector<RootLeaves> leaves() = 0;
+};
+
+// Functions that are called between rounds, on the thread that calls run().
+struct TreeCalls {
+  // Whether the proposal does violate the property. The search ends with the first that does.
+  std::function<bool(const Proposal&)> prove = [](const Proposal&) { return false; };
+  std::function<bool()> stop = [] { return false; };
+  std::function<void(const TreeProgress&)> progress = [](const TreeProgress&) {};
+  // Where others have a part of the tree: returns whether the search is over for all. Null: it is
+  // over when this process has no open node.
+  std::function<bool(SharedNodes&)> share;
+};
+
+// Searches trees in depth, by threads that have a worker each. A thread without open nodes takes
+// the older half of the nodes of that thread whose oldest is the shallowest: the largest subtrees.
+class TreeSearch {
+ public:
+  // threads: at least 1. The thread that calls run() is the first of them; the others are started
+  // when there is more to do than one call of a worker takes. A thread that cannot be started, or
+  // whose worker cannot be made, is left out; only the first one's failure is thrown.
+  TreeSearch(std::size_t threads, WorkerFactory factory);
+  ~TreeSearch();
+  TreeSearch(const TreeSearch&) = delete;
+  TreeSearch& operator=(const TreeSearch&) = delete;
+
+  std::size_t threads() const { return workers_.size(); }
+
+  // Expands open nodes until there is none, or another end. The state then is as far as the search
+  // came, also where a worker or a function of `calls` throws, which is thrown on. May be called
+  // again; workers are kept.
+  TreeEnd run(TreeState& state, const TreeLimits& limits, const TreeCalls& calls);
+
+ private:
+  WorkerFactory factory_;
+  std::vector<std::unique_ptr<TreeWorker>> workers_;  // by thread; null: not made yet
+};
+
+// Expands the state's nodes in breadth, in order, until at least `least` are open or none is. The
+// same on every machine whose workers are the same. Proposals are left out. The open nodes are in
+// the order of their making. Throws what the worker throws, and then the state is of no use.
+void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker);
+
+}  // namespace bf_aot::tree

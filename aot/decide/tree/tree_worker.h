@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "aot/decide/tree/node.h"
+
+namespace bf_aot::tree {
+
+enum class Fate : std::uint8_t {
+  kClosed,  // nothing in the node violates the property
+  kSplit,   // two children cover it
+  kStuck    // neither is known, and it cannot be split: verified becomes impossible
+};
+
+// An input that may violate the property, as the worker that proposes it believes.
+struct Proposal {
+  std::uint32_t root = 0;
+  std::vector<double> x;
+};
+
+// What a worker made of a node.
+struct Expansion {
+  Fate fate = Fate::kStuck;
+  std::vector<std::byte> first, second;  // the children's states; the first is looked at first
+  std::optional<Proposal> proposal;      // of any fate, which says what holds without it
+};
+
+// The open nodes of a worker's thread. The last is expanded next.
+class OpenNodes {
+ public:
+  virtual ~OpenNodes() = default;
+  virtual std::size_t size() const = 0;
+  // A copy: other threads may take nodes away. Nothing when there are no longer so many.
+  virtual std::optional<Node> at(std::size_t i) const = 0;
+};
+
+// Looks at nodes, on one thread.
+class TreeWorker {
+ public:
+  virtual ~TreeWorker() = default;
+
+  // Most nodes of a call of expand().
+  virtual std::size_t lanes() const = 0;
+
+  // One expansion for each node, in order. Fate and children depend on the node alone: not on the
+  // other nodes, nor on time, nor on earlier calls. So the tree is the same for any number of
+  // threads.
+  virtual void expand(std::span<const Node> nodes, std::vector<Expansion>& out) = 0;
+
+  // Called before each round: a worker may look for a violation for a short time.
+  virtual std::optional<Proposal> try_points(const OpenNodes& open) {
+    (void)open;
+    return std::nullopt;
+  }
+
+  // Inputs that were tried so far.
+  virtual std::uint64_t points() const { return 0; }
+};
+
+// Makes the worker of a thread, on that thread. May be called by several threads at once.
+using WorkerFactory = std::function<std::unique_ptr<TreeWorker>(std::size_t thread)>;
+
+}  // namespace bf_aot::tree

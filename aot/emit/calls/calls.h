@@ -1,0 +1,118 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "aot/emit/calls/error_constants.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/program.h"
+
+namespace bf_aot {
+
+// What the code does besides, for tests and measurements.
+struct Instruments {
+  // Fills the bytes of a buffer with this byte before the op that first writes them and after the
+  // op that last touches them. Bounds that change by it come from stale memory.
+  std::optional<unsigned char> poison;
+  // Calls the hook before each call of a kernel or routine, and at the end of an entry point.
+  bool trace = false;
+  // Marks the lines of steps, kernels, tables and functions, see aot/emit/text/marks.h.
+  bool marks = false;
+};
+
+namespace calls {
+
+// Arguments and calls as text: one overload for each kind.
+class CallText {
+ public:
+  // errors: null where constants stand as numbers.
+  CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors);
+
+  std::string operator()(const Null& argument) const;
+  std::string operator()(const Place& argument) const;
+  std::string operator()(const ElementOf& argument) const;
+  std::string operator()(const Given& argument) const;
+  std::string operator()(const Local& argument) const;
+  std::string operator()(const Table& argument) const;
+  std::string operator()(const Integer& argument) const;
+  std::string operator()(const Flag& argument) const;
+  std::string operator()(const Constant& argument) const;
+  std::string operator()(const Left& argument) const;
+  std::string operator()(const OutputStride& argument) const;
+  std::string operator()(const SumRounding& argument) const;
+  std::string operator()(const FunctionOf& argument) const;
+  std::string operator()(const Shape& argument) const;
+  std::string operator()(const StridedView& argument) const;
+  std::string operator()(const Image& argument) const;
+  std::string operator()(const Strides& argument) const;
+  std::string operator()(const Window& argument) const;
+  std::string operator()(const Live& argument) const;
+  std::string operator()(const Zeros& argument) const;
+  std::string operator()(const Listed& argument) const;
+  std::string operator()(const Errors& argument) const;
+
+  // "bf::relax_rows<16>(...)"
+  std::string text(const Call& call) const;
+  std::string name(BufferId id) const { return entry_.buffer(id).name; }
+
+ private:
+  std::string callee(const Call& call) const;
+
+  const Plan& plan_;
+  const Entry& entry_;
+  const ErrorConstants* errors_;
+  std::map<std::tuple<LayerId, int, TableKind>, std::string> tables_;
+  std::map<std::pair<LayerId, int>, std::string> shapes_;  // of convolutions, by layer and term
+};
+
+// The entries of a plan as text.
+class Bodies {
+ public:
+  Bodies(const Plan& plan, const Instruments& instruments);
+
+  const std::vector<Program>& programs() const { return programs_; }
+  // The body of an entry point after its checks: one block per task.
+  std::string of(const Entry& entry) const;
+  // Definitions of the error constants that bodies name.
+  std::string error_constants() const { return errors_.definitions(); }
+
+ private:
+  const Plan& plan_;
+  const Instruments& instruments_;
+  std::vector<Program> programs_;  // of the entries, in their order
+  ErrorConstants errors_;
+};
+
+// What marks the lines of an entry's step.
+std::string step_mark(const Plan& plan, const Entry& entry, int step);
+
+// "image3", "window3": numbers, since names of layers are taken by buffers.
+std::string image_name(LayerId tensor);
+std::string window_name(LayerId tensor);
+
+// "bf::Strided<0, 1, 8, 1>{}".
+std::string sources_text(const StridedView& view);
+
+// Template arguments as text.
+class ConstantText {
+ public:
+  explicit ConstantText(const Plan& plan) : plan_(plan) {}
+
+  std::string operator()(const Integer& constant) const;
+  std::string operator()(const Flag& constant) const;
+  std::string operator()(const Tile& constant) const;
+  std::string operator()(const Groups& constant) const;
+
+ private:
+  const Plan& plan_;
+};
+
+// The runtime's headers that programs need besides those of every verifier, one #include a line.
+std::string runtime_includes(const Plan& plan, const std::vector<Program>& programs);
+
+}  // namespace calls
+}  // namespace bf_aot

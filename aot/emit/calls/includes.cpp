@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <set>
+#include <string_view>
+
+#include "aot/emit/calls/calls.h"
+#include "planner/lowering/routines.h"
+#include "planner/lowering/walk.h"
+
+namespace bf_aot::calls {
+namespace {
+
+// In the order of the file. Headers of routines that are not here come with these, or with the
+// entry points that call them.
+constexpr std::string_view kHeaders[] = {
+    "bf/conv/conv_forward.h", "bf/conv/conv_interval.h",  "bf/conv/conv_live.h",
+    "bf/dense/first_link.h",  "bf/functions/functions.h", "bf/sums/balls.h",
+    "bf/sums/intervals.h",    "bf/dense/lines.h",         "bf/sums/planes.h",
+    "bf/core/relax.h",        "bf/sums/slopes.h",         "bf/conv/starts.h",
+    "bf/sums/terms.h",        "bf/sums/row_windows.h",
+};
+
+// bf/conv/starts.h includes what rows need of sums.
+std::string_view included_for(std::string_view header) {
+  if (header == "bf/conv/conv_backward.h" || header == "bf/sums/backward.h")
+    return "bf/conv/starts.h";
+  return header;
+}
+
+bool has_convolutions(const Plan& plan) {
+  for (const Layer& layer : plan.layers)
+    for (const Term& term : layer.terms)
+      if (std::holds_alternative<ConvMap>(term.map)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string runtime_includes(const Plan& plan, const std::vector<Program>& programs) {
+  std::set<std::string_view> called;
+  if (has_convolutions(plan)) called.insert("bf/conv/conv_forward.h");  // of their shapes
+  for (const Program& program : programs)
+    for_each_call(program, [&](const Call& call) {
+      if (const auto* const routine = std::get_if<Routine>(&call.callee))
+        called.insert(included_for(signature_of(*routine).header));
+    });
+  std::string text;
+  for (const std::string_view header : kHeaders)
+    if (called.contains(header)) text += fmt::format("#include \"{}\"\n", header);
+  return text;
+}
+
+}  // namespace bf_aot::calls

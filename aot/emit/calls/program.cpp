@@ -1,0 +1,325 @@
+#include "planner/lowering/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "aot/emit/calls/calls.h"
+#include "aot/emit/constants/shapes.h"
+#include "aot/emit/text/literals.h"
+#include "aot/emit/text/marks.h"
+
+namespace bf_aot::calls {
+namespace {
+
+const char* type_of(Element element) {
+  switch (element) {
+    case Element::kFloat64:
+      return "double";
+    case Element::kInt32:
+      return "std::int32_t";
+    case Element::kUint8:
+      return "bf::integer::Code";
+    case Element::kFloat32:
+      break;
+  }
+  return "float";
+}
+
+// A program as the body of an entry point: one overload for each structure.
+class ProgramText {
+ public:
+  ProgramText(const Plan& plan, const Entry& entry, const Instruments& instruments,
+              const ErrorConstants& errors)
+      : plan_(plan), entry_(entry), instruments_(instruments), calls_(plan, entry, &errors) {}
+
+  std::string text(const Program& program);
+
+  void operator()(const Call& node);
+  void operator()(const Part& node);
+  void operator()(const Lifetime& node);
+  void operator()(const Block& node);
+  void operator()(const WhenInside& node);
+  void operator()(const DefineImage& node);
+  void operator()(const DefineWindow& node);
+  void operator()(const DefineRows& node);
+  void operator()(const DefineRowErrors& node);
+  void operator()(const Tiles& node);
+  void operator()(const Rounds& node);
+  void operator()(const IfFits& node);
+  void operator()(const Clear& node);
+  void operator()(const ColdStart& node);
+  void operator()(const Iterations& node);
+
+ private:
+  void line(std::string_view text);
+  void inside(const Body& body);
+  std::string lifetime(const Buffer& buffer) const;
+  void declare(const Buffer& buffer);
+  void print(const Section& section);
+  std::string origin(const Task& task) const;
+  std::string read(const WindowRead& read) const;
+
+  const Plan& plan_;
+  const Entry& entry_;
+  const Instruments& instruments_;
+  CallText calls_;
+  std::string text_;
+  int depth_ = 1;
+  int task_ = -1;
+};
+
+// Lines are indented by two more for each block that is open.
+void ProgramText::line(std::string_view text) {
+  text_.append(static_cast<std::size_t>(2 * depth_), ' ').append(text) += '\n';
+}
+
+void ProgramText::inside(const Body& body) {
+  ++depth_;
+  for (const Node& node : body) std::visit(*this, node.what);
+  --depth_;
+}
+
+std::string ProgramText::text(const Program& program) {
+  if (!entry_.buffers.empty()) {
+    line("// The arena: what holds what, how many, in which tasks.");
+    for (const Buffer& buffer : entry_.buffers)
+      if (!buffer.per_worker) declare(buffer);
+  }
+  if (entry_.workers > 1)
+    line(fmt::format("const bf::Scratch scratch = {{at<unsigned char>(workspace, {}), {}}};",
+                     entry_.storage.planned_bytes, entry_.worker_storage.planned_bytes));
+  if (program.groups) {
+    line(fmt::format("bf::BoxGroup<{}> group = {{}};", entry_.boxes));
+    line("while (bf::next_group(group, count, statuses)) {");
+    ++depth_;
+  }
+  for (const Section& section : program.sections) print(section);
+  if (program.groups) {
+    --depth_;
+    line("}");
+  }
+  task_ = -1;
+  (*this)(Part{});
+  return std::move(text_);
+}
+
+// Tasks are apart by an empty line, before what opens a section.
+void ProgramText::print(const Section& section) {
+  const bool always = section.when == RunWhen::kAlways;
+  for (const TaskCalls& calls : section.tasks) {
+    task_ = calls.task;
+    text_ += "\n";
+    if (!always && &calls == &section.tasks.front()) {
+      line(section.when == RunWhen::kUnlessShared ? "if (!call.shared) {" : "if (!call.kept) {");
+      ++depth_;
+    }
+    const Task& task = entry_.task(calls.task);
+    line(fmt::format("// Task {}: {}.{}", calls.task + 1, task.name, origin(task)));
+    for (const StepCalls& step : calls.steps) {
+      if (instruments_.marks) line(begin_mark(step_mark(plan_, entry_, step.step)));
+      for (const Node& node : step.body) std::visit(*this, node.what);
+      if (instruments_.marks) line(end_mark());
+    }
+  }
+  if (always) return;
+  --depth_;
+  line("}");
+}
+
+std::string ProgramText::origin(const Task& task) const {
+  if (!task.layer) return {};
+  const Layer& layer = plan_.layer(*task.layer);
+  std::vector<int> sizes;
+  for (const Term& term : layer.terms) sizes.push_back(term.in);
+  if (layer.kind == LayerKind::kDense) sizes = {layer.in};
+  return fmt::format(" {}: [{}] -> [{}].", layer.origin.text, fmt::join(sizes, "], ["), layer.out);
+}
+
+// The tasks from the first that writes a buffer to the last that reads it.
+std::string ProgramText::lifetime(const Buffer& buffer) const {
+  const auto task_of = [&](int step) {
+    std::size_t task = 0;
+    while (std::ranges::count(entry_.tasks.at(task).steps, step) == 0) ++task;
+    return task + 1;
+  };
+  const std::size_t first = task_of(buffer.first), last = task_of(buffer.last);
+  return first == last ? fmt::format(", task {}", first)
+                       : fmt::format(", tasks {} to {}", first, last);
+}
+
+void ProgramText::declare(const Buffer& buffer) {
+  const bool kept = buffer.scope != CacheScope::kRun;
+  line(fmt::format("{0}* const {1} = at<{0}>({2}, {3});  // [{4}]{5}", type_of(buffer.element),
+                   buffer.name,
+                   buffer.per_worker ? "own"
+                   : kept            ? "context"
+                                     : "workspace",
+                   buffer.offset, buffer.count, kept ? "" : lifetime(buffer)));
+}
+
+void ProgramText::operator()(const Call& node) {
+  line(calls_.text(node) + ";");
+}
+
+void ProgramText::operator()(const Part& node) {
+  if (instruments_.trace)
+    line(fmt::format("if ({0}_trace != nullptr) {0}_trace({1}, \"{2}\");", plan_.name, task_,
+                     node.name));
+}
+
+void ProgramText::operator()(const Lifetime& node) {
+  if (!instruments_.poison) return;
+  const Buffer& buffer = entry_.buffer(node.buffer);
+  line(fmt::format("poison({}, {}, {});", buffer.name, buffer.bytes, *instruments_.poison));
+}
+
+void ProgramText::operator()(const Block& node) {
+  line("{");
+  inside(node.body);
+  line("}");
+}
+
+void ProgramText::operator()(const WhenInside& node) {
+  line(node.inside ? "if (call.inside)" : "if (!call.inside)");
+  inside({Node{node.call}});
+}
+
+void ProgramText::operator()(const DefineImage& node) {
+  const RowImage& image = node.image;
+  line(fmt::format("constexpr bf::Image {}{{{}, {}, {}, {}}};  // {}", image_name(image.tensor),
+                   image.batch, image.channels, extent_literal(image.size),
+                   strides_literal(image.layout),
+                   image.tensor < 0 ? "the box" : plan_.layer(image.tensor).name));
+}
+
+std::string ProgramText::read(const WindowRead& read) const {
+  switch (read.kind) {
+    case WindowRead::Kind::kWhole:
+      return fmt::format("bf::whole({}.in_size)", calls_(read.shape));
+    case WindowRead::Kind::kThroughConvolution:
+      return fmt::format("bf::read_window({}, {})", calls_(read.shape), window_name(read.reader));
+    case WindowRead::Kind::kSame:
+      break;
+  }
+  return window_name(read.reader);
+}
+
+void ProgramText::operator()(const DefineWindow& node) {
+  std::string window;
+  if (node.count > 0)
+    window = fmt::format("bf::window_of({}, {}, {})", image_name(node.tensor), calls_(node.neurons),
+                         node.count);
+  for (const WindowRead& each : node.reads)
+    window = window.empty() ? read(each) : fmt::format("bf::unite({}, {})", window, read(each));
+  line(fmt::format("const bf::Window {} = {};", window_name(node.tensor), window));
+}
+
+void ProgramText::operator()(const DefineRows& node) {
+  if (node.boxes == 1)
+    line(fmt::format("const int count = {};", calls_.text(node.list)));
+  else
+    line(fmt::format("const bf::BoxRows<{}> rows = {};", node.boxes, calls_.text(node.list)));
+}
+
+void ProgramText::operator()(const DefineRowErrors& node) {
+  const bool one = node.boxes == 1;
+  std::string underflow = std::to_string(node.inputs);
+  for (const BufferId link : node.links)
+    underflow += one ? fmt::format(" + {}[2]", calls_.name(link))
+                     : fmt::format(" + {}[b + {}]", calls_.name(link), 2 * node.boxes);
+  const std::string absolute = fmt::format("{}[{}] + {} * ({})", calls_.name(node.slack),
+                                           one ? "0" : "b", calls_(node.underflow), underflow);
+  const std::string errors =
+      fmt::format("const bf::RowErrors errors{{{}, {}, {},", calls_(node.concretize),
+                  calls_(node.weight), calls_(node.inflate));
+  if (one) return line(fmt::format("{} {}}};", errors, absolute));
+  line(errors + " 0};");
+  line(fmt::format("double absolute[{}];", node.boxes));
+  line(fmt::format("for (int b = 0; b < {}; ++b)", node.boxes));
+  line(fmt::format("  absolute[b] = {};", absolute));
+}
+
+void ProgramText::operator()(const Tiles& node) {
+  if (!node.workers) {
+    line(fmt::format("for (int first = 0; first < count; first += {}) {{", node.neurons));
+    inside(node.body);
+    return line("}");
+  }
+  line("const auto tile = [&](int index, unsigned char* own) {");
+  ++depth_;
+  line(fmt::format("const int first = index * {};", node.neurons));
+  for (const BufferId id : node.own) declare(entry_.buffer(id));
+  --depth_;
+  inside(node.body);
+  line("};");
+  line(fmt::format("const int tiles = bf::tiles_of(count, {});", node.neurons));
+  line("if (const bf_status status = bf::run_tiles(team, scratch, tiles, tile)) return status;");
+}
+
+void ProgramText::operator()(const Rounds& node) {
+  line("for (int round = 0; round < rows.rounds; ++round) {");
+  ++depth_;
+  line(fmt::format("const std::int32_t* const neurons = {} + {} * round;",
+                   calls_.name(node.neurons), node.boxes));
+  --depth_;
+  inside(node.body);
+  line("}");
+}
+
+void ProgramText::operator()(const IfFits& node) {
+  line(fmt::format("if (count - first <= {}) {{", node.neurons));
+  inside(node.fits);
+  line("} else {");
+  inside(node.other);
+  line("}");
+}
+
+void ProgramText::operator()(const Clear& node) {
+  line(
+      fmt::format("for (int i = 0; i < {}; ++i) {}[i] = 0;", node.count, calls_.name(node.buffer)));
+}
+
+void ProgramText::operator()(const ColdStart& node) {
+  line("const bool warm = (state.starts & call.own) != 0;");
+  line("if (!warm) {");
+  inside(node.body);
+  line("}");
+}
+
+void ProgramText::operator()(const Iterations& node) {
+  if (node.count == 1) {
+    for (const Node& each : node.rows) std::visit(*this, each.what);
+    return;
+  }
+  line("bf::SlopeAscent ascent;");
+  line("for (int iteration = 1;; ++iteration) {");
+  inside(node.rows);
+  ++depth_;
+  line(fmt::format("if (iteration == {}) break;",
+                   node.warm > 0 ? fmt::format("(warm ? {} : {})", node.warm, node.count)
+                                 : std::to_string(node.count)));
+  (*this)(Part{"choose_slopes"});
+  line("ascent.next();");
+  --depth_;
+  inside(node.better);
+  line("}");
+}
+
+}  // namespace
+
+std::string step_mark(const Plan& plan, const Entry& entry, int step) {
+  return fmt::format("step {} {}", &entry - plan.entries.data(), step);
+}
+
+Bodies::Bodies(const Plan& plan, const Instruments& instruments)
+    : plan_(plan), instruments_(instruments), programs_(programs_of(plan)), errors_(programs_) {}
+
+std::string Bodies::of(const Entry& entry) const {
+  const auto place = static_cast<std::size_t>(&entry - plan_.entries.data());
+  return ProgramText(plan_, entry, instruments_, errors_).text(programs_.at(place));
+}
+
+}  // namespace bf_aot::calls

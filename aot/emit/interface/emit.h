@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "aot/emit/calls/calls.h"
+#include "frontend/property.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// The version of bf.h that emitted code is for; the code asserts it.
+constexpr int kAbi = 1;
+
+// <stem>.h: C99 interface. `property`: what NAME_verify decides; null for a verifier without it.
+std::string emit_header(const Plan& plan, const Property* property = nullptr);
+
+// Lines that forbid fusing products into sums, where the plan makes anything anew; else none. They
+// stand before the runtime's headers, whose functions they are for as well.
+std::string emit_contraction(const Plan& plan);
+
+// <stem>.cpp.
+std::string emit_source(const Plan& plan, const std::string& stem,
+                        const Property* property = nullptr, const Instruments& instruments = {});
+
+// The body of NAME_info.
+std::string info_text(const Plan& plan);
+
+// The hook of a traced verifier: NAME_trace(task, part), a pointer that the host program sets.
+// `part` is the name of the TaskPart whose call follows; task -1: the entry point is done.
+std::string emit_trace_hook(const Plan& plan);
+
+}  // namespace bf_aot

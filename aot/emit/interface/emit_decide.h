@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "aot/emit/interface/signature.h"
+#include "frontend/property.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// What --decide adds to a verifier with a compiled-in property: NAME_decide, branch and bound.
+
+// Of the header, with the macros that they need.
+std::string coefficients_comment(const Plan& plan);
+std::string decide_comment(const Plan& plan, const Property& property);
+
+// For <stem>.cpp: constants of the unnamed namespace, and the body.
+std::string decide_includes(const Plan& plan);
+std::string emit_split_weights(const Plan& plan);
+FunctionBody decide_body(const Plan& plan);
+
+}  // namespace bf_aot

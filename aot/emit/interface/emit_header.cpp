@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include "aot/emit/interface/emit.h"
+#include "aot/emit/interface/emit_batch.h"
+#include "aot/emit/interface/emit_context.h"
+#include "aot/emit/interface/emit_decide.h"
+#include "aot/emit/interface/emit_neurons.h"
+#include "aot/emit/interface/emit_parallel.h"
+#include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/text/banner.h"
+
+namespace bf_aot {
+namespace {
+
+// What stands before the first function of a family.
+std::string section(const Plan& plan, const Signature& signature, const Property* property) {
+  // Where no rows are shared, workers have functions of several boxes alone, or none.
+  const bool idle = has_workers(plan) && !shares_rows(plan);
+  if (signature == Signature{.purpose = Purpose::kVerify}) return verify_section(plan, *property);
+  if (signature == Signature{.parallel = true}) return parallel_section(plan);
+  if (signature == Signature{.batch = true})
+    return (idle ? parallel_section(plan) : "") + batch_section(plan);
+  if (signature.purpose == Purpose::kEvaluate && idle && plan.config.batch == 1)
+    return parallel_section(plan);
+  return {};
+}
+
+// The set of inputs that bounds hold for.
+std::string inputs_text(Norm norm) {
+  if (norm == Norm::kLargest) return "the box lower <= x <= upper";
+  return fmt::format(
+      "the {} that touches each face of the box\n"
+      " * lower <= x <= upper in its middle, that is all x whose {} at\n"
+      " * most 1, where c = (lower + upper) / 2 and r = (upper - lower) / 2",
+      norm == Norm::kEuclid ? "ellipsoid" : "cross-polytope",
+      norm == Norm::kEuclid ? "sum of ((x_k - c_k) / r_k)^2 is" : "sum of |x_k - c_k| / r_k is");
+}
+
+std::string bounds_comment(const Plan& plan, const Signature& s) {
+  const std::string upper = upper_case(plan.name);
+  if (s.cached) return context_comment(plan, s);
+  if (s.coefficients) return coefficients_comment(plan);
+  if (s.ranges) return ranges_comment(plan);
+  if (s.batch && s.parallel)
+    return s.spec ? fmt::format("/* {}_spec_bounds_batch. */\n", plan.name)
+                  : fmt::format(
+                        "/* {0}_bounds_batch; {2}.\n"
+                        " * workspace: {1}_BATCH_WORKSPACE_BYTES for each worker. */\n"
+                        "#define {1}_BATCH_PARALLEL_WORKSPACE_BYTES {3}\n",
+                        plan.name, upper, what_is_shared(plan),
+                        plan.config.workers * plan.batch_bytes());
+  if (s.batch)
+    return s.spec ? fmt::format("/* {}_spec_bounds of each box: {} rows for each. */\n", plan.name,
+                                plan.spec_rows)
+                  : fmt::format("/* {}_bounds of each box. */\n", plan.name);
+  if (s.parallel)
+    return s.spec ? fmt::format("/* {}_spec_bounds. */\n", plan.name)
+                  : fmt::format("/* {}_bounds; tiles of backward rows are shared. */\n", plan.name);
+  if (s.spec)
+    return fmt::format("/* The same for the {} rows C y - d of the specification. */\n",
+                       plan.spec_rows);
+  const bool real = plan.config.semantics == Semantics::kReal;
+  const std::string what =
+      real ? "every x in it, y evaluated in exact arithmetic"
+      : plan.config.semantics == Semantics::kFloat32
+          ? "every float32 x in it, however y is evaluated in float32"
+          : fmt::format("every float32 x in it, y what {}_evaluate makes", plan.name);
+  return fmt::format(
+      R"(/* Bounds of every output over {4}:
+ *   out_lower[i] <= y_i(x) <= out_upper[i] for {1}.
+ * lower, upper: {0}_INPUTS numbers, {2}, lower <= upper. out_lower, out_upper: {0}_OUTPUTS
+ * numbers, written on BF_OK alone; infinite where nothing is known. workspace: {0}_WORKSPACE_BYTES
+ * bytes aligned to {0}_WORKSPACE_ALIGN, the caller's; its contents do not matter before or after.
+ * Reentrant. {3}_status_text says in words what was refused. */
+)",
+      upper, what, real ? "finite" : fmt::format("of magnitude {}_FLOAT32_REACH at most", upper),
+      plan.name, inputs_text(plan.config.norm));
+}
+
+std::string verify_comment(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  const std::string upper = upper_case(plan.name);
+  if (s.cached) return {};
+  if (s.batch && s.parallel)
+    return fmt::format(
+        "/* {}_verify_batch. workspace: {}_VERIFY_BATCH_WORKSPACE_BYTES for each worker. */\n",
+        plan.name, upper);
+  if (s.batch)
+    return fmt::format(
+        "/* {0}_verify of each box. */\n"
+        "#define {1}_VERIFY_BATCH_WORKSPACE_BYTES ({1}_BATCH_WORKSPACE_BYTES + {2})\n",
+        plan.name, upper, function.workspace.bytes - plan.batch_bytes());
+  if (s.parallel)
+    return fmt::format("/* {}_verify: as much more workspace for each worker. */\n", plan.name);
+  return fmt::format(
+      R"(/* Whether the property holds for every x with lower <= x <= upper: BF_VERIFIED, BF_FALSIFIED with
+ * a violating x, or BF_UNKNOWN. Arguments as for {1}_bounds, but workspace_bytes is at least
+ * {0}_VERIFY_WORKSPACE_BYTES. The property itself holds when each case's box is verified. */
+)",
+      upper, plan.name);
+}
+
+std::string comment(const Plan& plan, const ExportedFunction& function, const Property* property) {
+  switch (function.signature.purpose) {
+    case Purpose::kBounds:
+      return bounds_comment(plan, function.signature);
+    case Purpose::kVerify:
+      return verify_comment(plan, function);
+    case Purpose::kPropertyBox:
+      return "/* The least box of floats around that of a case, from 0. */\n";
+    case Purpose::kDecide:
+      return decide_comment(plan, *property);
+    case Purpose::kContextInit:
+    case Purpose::kCacheCounters:
+    case Purpose::kContextSave:
+    case Purpose::kContextLoad:
+      return context_comment(plan, function.signature);
+    case Purpose::kEvaluate:
+      if (plan.integer)
+        return "/* The quantised network at x: y, its output, rounded up to a float. x must not "
+               "overlap y. */\n";
+      if (plan.config.semantics == Semantics::kFloat32Exact)
+        return fmt::format(
+            "/* The evaluation that bounds hold for: y = network(x), |x| at most "
+            "{}_FLOAT32_REACH. x must\n * not overlap y. */\n",
+            upper_case(plan.name));
+      return "/* Plain inference in float32: y = network(x), no bound of its rounding. x must not "
+             "overlap y. */\n";
+    case Purpose::kStatusText:
+      return "/* Any status of the functions of this file in words; never null. */\n";
+    case Purpose::kInfo:
+      return "/* What this verifier is; never null. */\n";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string emit_header(const Plan& plan, const Property* property) {
+  const std::string upper = upper_case(plan.name);
+  std::string banner = emit_banner(plan, "guaranteed bounds on a network's outputs", " *");
+  banner = "/*" + banner.substr(2) + " */\n";
+  std::string text = banner + "/* clang-format off */\n";
+  text += fmt::format("#ifndef BF_VERIFIER_{0}_H\n#define BF_VERIFIER_{0}_H\n\n", upper);
+  text += "#include <stddef.h>\n\n#include \"bf.h\"\n\n";
+  text += fmt::format("#define {}_ABI {}\n", upper, kAbi);
+  text += fmt::format("#define {}_INPUTS {}\n", upper, plan.input_count);
+  if (plan.config.semantics != Semantics::kReal)
+    text += fmt::format("#define {}_FLOAT32_REACH {}\n", upper,
+                        float_literal(static_cast<float>(plan.float32_reach)));
+  text += fmt::format("#define {}_OUTPUTS {}\n", upper, plan.output_count);
+  text += fmt::format("#define {}_SPEC_ROWS {}\n", upper, plan.spec_rows);
+  text += fmt::format("#define {}_WORKSPACE_BYTES {}\n", upper, plan.arena_bytes());
+  text += fmt::format("#define {}_WORKSPACE_ALIGN {}\n", upper, plan.config.target.align);
+  text += fmt::format("#define {}_WEIGHTS_BYTES {}\n", upper, plan.weights_bytes());
+  text += fmt::format("#define {}_MODEL_SHA256 \\\n  \"{}\"\n\n", upper, plan.model.sha256);
+  text += "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+  for (const ExportedFunction& function : plan.functions)
+    text += section(plan, function.signature, property) + comment(plan, function, property) +
+            prototype(plan.name, function.signature, Language::kC) + ";\n\n";
+  text += fmt::format(R"(#ifdef __cplusplus
+}}
+#endif
+
+#endif /* BF_VERIFIER_{}_H */
+)",
+                      upper);
+  return text;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,62 @@
+#include "aot/emit/interface/emit_integer.h"
+
+#include <fmt/format.h>
+
+#include "aot/emit/integer/integer.h"
+#include "aot/emit/interface/emit.h"
+#include "aot/emit/interface/signature.h"
+#include "aot/emit/interface/statuses.h"
+#include "aot/emit/text/banner.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot {
+namespace {
+
+std::string body_of(const Plan& plan, const ExportedFunction& function) {
+  constexpr std::string_view kCall =
+      "  if (const bf_status status = bf::integer::check_box({0}, {1}, {3}_INPUTS)) return "
+      "status;\n"
+      "  run({0}, {1}, {2}, workspace);\n"
+      "  return BF_OK;\n";
+  const std::string upper = upper_case(plan.name);
+  switch (function.signature.purpose) {
+    case Purpose::kBounds:
+      return fmt::format(kCall, "lower", "upper", "out_lower, out_upper", upper);
+    case Purpose::kEvaluate:  // both bounds of a point are its output, rounded down and up
+      return fmt::format(kCall, "x", "x", "y, y", upper);
+    case Purpose::kStatusText:
+      return status_text_body(plan);
+    case Purpose::kInfo:
+      return info_text(plan);
+    case Purpose::kVerify:
+    case Purpose::kPropertyBox:
+    case Purpose::kDecide:
+    case Purpose::kContextInit:
+    case Purpose::kCacheCounters:
+    case Purpose::kContextSave:
+    case Purpose::kContextLoad:
+      break;
+  }
+  BF_CHECK(!"a function of arithmetic integer");
+  return {};
+}
+
+}  // namespace
+
+std::string emit_integer_source(const Plan& plan, const std::string& stem) {
+  std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
+  text += "//\n// Computes with integers alone: docs/proofs/integer-grid.md.\n";
+  text += fmt::format("\n#include \"{}.h\"\n\n", stem);
+  text += "#include \"bf/contract/integers.h\"\n#include \"bf/integer/layers.h\"\n\n";
+  text +=
+      fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
+  text += "namespace {\n\n// ---- constants\n\n" + emit_integer_constants(plan);
+  text += "// ---- steps\n\n" + emit_integer_run(plan);
+  text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
+  for (const ExportedFunction& function : plan.functions)
+    text += prototype(plan.name, function.signature, Language::kCpp) + " {\n" +
+            argument_checks(plan, function) + body_of(plan, function) + "}\n\n";
+  return text + "}  // extern \"C\"\n";
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,235 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "aot/emit/calls/calls.h"
+#include "aot/emit/constants/shapes.h"
+#include "aot/emit/constants/weights.h"
+#include "aot/emit/interface/emit.h"
+#include "aot/emit/interface/emit_batch.h"
+#include "aot/emit/interface/emit_context.h"
+#include "aot/emit/interface/emit_decide.h"
+#include "aot/emit/interface/emit_integer.h"
+#include "aot/emit/interface/emit_parallel.h"
+#include "aot/emit/interface/emit_verify.h"
+#include "aot/emit/interface/signature.h"
+#include "aot/emit/interface/statuses.h"
+#include "aot/emit/kernels/kernels.h"
+#include "aot/emit/text/banner.h"
+#include "aot/emit/text/contraction.h"
+#include "aot/emit/text/marks.h"
+#include "planner/lowering/program.h"
+
+namespace bf_aot {
+namespace {
+
+// `text` between marks, or as it is.
+std::string marked(const Instruments& instruments, const std::string& what, std::string text) {
+  if (!instruments.marks) return text;
+  return begin_mark(what) + "\n" + text + end_mark() + "\n";
+}
+
+std::string kernels(const Plan& plan, const Instruments& instruments, loop::Needs& needs) {
+  std::string text;
+  for (const Kernel& kernel : plan.kernels)
+    if (kernel.code == KernelCode::kPrinted)
+      text += marked(instruments, "kernel " + kernel.function, print_kernel(kernel, needs)) + "\n";
+  return text;
+}
+
+std::string weights(const Plan& plan, const std::string& stem, const Instruments& instruments) {
+  switch (plan.weight_storage) {
+    case WeightStorage::kInline:
+      return "// ---- constants\n\n" + emit_weight_arrays(plan, instruments.marks);
+    case WeightStorage::kInclude:
+      return fmt::format("// ---- constants\n\n#include \"{}_weights.inc\"\n\n", stem);
+    case WeightStorage::kObject:
+      return "// ---- constants: byte offsets into the object made from the weights file\n\n" +
+             emit_weight_blob_declarations(plan);
+  }
+  return {};
+}
+
+// What lies outside the unnamed namespace: the blob is another object's.
+std::string blob_declaration(const Plan& plan) {
+  if (plan.weight_storage != WeightStorage::kObject) return {};
+  return fmt::format(R"(#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the weights of this verifier are stored for little-endian machines"
+#endif
+
+extern "C" __attribute__((visibility("hidden"))) const unsigned char {}_weights[];
+
+)",
+                     plan.name);
+}
+
+bool makes_anew(const Plan& plan) {
+  return std::ranges::any_of(plan.domains, &DomainChoice::remade);
+}
+
+FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
+                         const calls::Bodies& bodies) {
+  const Signature& s = function.signature;
+  if (s.batch)
+    return s.parallel ? parallel_batch_body(plan, function)
+                      : batch_bounds_body(plan, function, bodies);
+  const Entry& entry = *plan.find_entry(*function.entry);
+  std::string text;
+  if (makes_anew(plan))
+    text =
+        "  if (bf::fuses_products()) return BF_FLOAT_ENVIRONMENT;  // against the pragma above\n";
+  text += fmt::format(
+      "  if (const bf_status status = bf::check_box(lower, upper, {}_INPUTS{reach})) return "
+      "status;\n\n",
+      upper_case(plan.name), fmt::arg("reach", reach_argument(plan)));
+  if (s.parallel) return {text + emit_steps_call(plan, entry, "team"), {}};
+  const std::string steps = bodies.of(entry);
+  if (has_workers(plan) && !s.cached)
+    return {text + emit_steps_call(plan, entry, "bf::Team{nullptr, 1}"),
+            emit_steps_function(plan, entry, steps)};
+  if (s.cached) text += emit_begin_call(plan, entry);
+  text += steps;
+  if (s.cached) text += emit_end_call(entry);
+  return {text + "  return BF_OK;\n", {}};
+}
+
+FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  if (s.batch) return s.parallel ? parallel_batch_body(plan, function) : batch_verify_body(plan);
+  return s.parallel ? parallel_verify_body(plan) : verify_body(plan, s.cached);
+}
+
+FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
+  return {fmt::format("  if (const bf_status status = bf::check_box(x, x, {}_INPUTS{reach})) "
+                      "return status;\n\n",
+                      upper_case(plan.name), fmt::arg("reach", reach_argument(plan))) +
+              bodies.of(*plan.find_entry(EntryKind::kEvaluate)) + "  return BF_OK;\n",
+          {}};
+}
+
+}  // namespace
+
+std::string info_text(const Plan& plan) {
+  return fmt::format(
+      R"(  static constexpr bf_model_info info = {{
+      "{0}", {1}_MODEL_SHA256, "{2}", "{4}", "{3}",
+      {1}_INPUTS, {1}_OUTPUTS, {1}_SPEC_ROWS,
+      {1}_WORKSPACE_BYTES, {1}_WORKSPACE_ALIGN, {1}_WEIGHTS_BYTES, BF_ABI_VERSION}};
+  return &info;
+)",
+      plan.name, upper_case(plan.name), to_string(plan.config.method), BF_AOT_VERSION,
+      to_string(plan.config.semantics));
+}
+
+namespace {
+
+FunctionBody body_of(const Plan& plan, const ExportedFunction& function,
+                     const calls::Bodies& bodies) {
+  switch (function.signature.purpose) {
+    case Purpose::kBounds:
+      return bounds_body(plan, function, bodies);
+    case Purpose::kVerify:
+      return verify_body(plan, function);
+    case Purpose::kPropertyBox:
+      return property_box_body(plan);
+    case Purpose::kDecide:
+      return decide_body(plan);
+    case Purpose::kContextInit:
+    case Purpose::kCacheCounters:
+    case Purpose::kContextSave:
+    case Purpose::kContextLoad:
+      return context_body(plan, function.signature);
+    case Purpose::kEvaluate:
+      return evaluate_body(plan, bodies);
+    case Purpose::kStatusText:
+      return {status_text_body(plan), {}};
+    case Purpose::kInfo:
+      return {info_text(plan), {}};
+  }
+  return {};
+}
+
+// The function that does the same with an argument more, which may be null; null: there is none.
+const ExportedFunction* does_more(const Plan& plan, Signature signature) {
+  if (signature.cached) return nullptr;
+  if (signature.purpose == Purpose::kVerify && !signature.parallel) {
+    signature.parallel = true;
+    return find_function(plan, signature);
+  }
+  if (signature.purpose != Purpose::kBounds || !signature.spec || signature.coefficients ||
+      signature.ranges || signature.parallel)
+    return nullptr;
+  signature.coefficients = true;
+  if (const ExportedFunction* const found = find_function(plan, signature)) return found;
+  signature.coefficients = false;
+  signature.ranges = true;
+  return find_function(plan, signature);
+}
+
+std::string definition(const Plan& plan, const ExportedFunction& function,
+                       const calls::Bodies& bodies) {
+  const std::string head = prototype(plan.name, function.signature, Language::kCpp) + " {\n";
+  if (const ExportedFunction* const more = does_more(plan, function.signature))
+    return head + "  return " + call_of(plan.name, more->signature, function.signature) +
+           ";\n}\n\n";
+  const FunctionBody body = body_of(plan, function, bodies);
+  return body.helpers + head + argument_checks(plan, function) + body.text + "}\n\n";
+}
+
+}  // namespace
+
+std::string emit_trace_hook(const Plan& plan) {
+  return fmt::format(
+      "extern void (*{0}_trace)(int task, const char* part);\n"
+      "void (*{0}_trace)(int task, const char* part) = nullptr;\n\n",
+      plan.name);
+}
+
+std::string emit_contraction(const Plan& plan) {
+  if (!makes_anew(plan)) return {};
+  return fmt::format(
+      "// Relaxations are made anew with the same bits: compile this file with {}.\n"
+      "#if defined(__clang__)\n{}#else\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n",
+      kNoContractionFlag, kNoContraction);
+}
+
+std::string emit_source(const Plan& plan, const std::string& stem, const Property* property,
+                        const Instruments& instruments) {
+  if (plan.integer) return emit_integer_source(plan, stem);
+  loop::Needs needs;
+  const calls::Bodies bodies(plan, instruments);
+  const std::vector<calls::Program>& programs = bodies.programs();
+  const std::string kernel_text = kernels(plan, instruments, needs);
+  std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
+  text += fmt::format("\n#include \"{}.h\"\n\n", stem);
+  text += emit_contraction(plan);
+  text +=
+      "#include \"bf/contract/integers.h\"\n#include \"bf/core/bounds.h\"\n"
+      "#include \"bf/core/kernel.h\"\n" +
+      batch_includes(plan) + context_includes(plan) + parallel_includes(plan) +
+      calls::runtime_includes(plan, programs);
+  if (property != nullptr) text += decide_includes(plan) + "#include \"bf/search/verdict.h\"\n";
+  text += "\n";
+  text +=
+      fmt::format("static_assert(BF_ABI_VERSION == {}, \"bf.h is of another version\");\n\n", kAbi);
+  text += blob_declaration(plan);
+  text += emit_prelude(plan, needs);
+  if (instruments.poison)
+    text +=
+        "void poison(void* bytes, int count, unsigned char byte) {\n"
+        "  for (int i = 0; i < count; ++i) static_cast<unsigned char*>(bytes)[i] = byte;\n}\n\n";
+  text += weights(plan, stem, instruments) + emit_conv_shapes(plan, programs) +
+          emit_max_groups(plan, programs) + emit_function_tables(plan);
+  text += "// ---- kernels\n\n" + kernel_text;
+  text += bodies.error_constants() + emit_context_constants(plan);
+  if (property != nullptr) text += emit_verify_tables(*property, stem) + emit_split_weights(plan);
+  text += "}  // namespace\n\n// ---- entry points\n\nextern \"C\" {\n\n";
+  if (instruments.trace) text += emit_trace_hook(plan);
+  for (const ExportedFunction& function : plan.functions)
+    text += marked(instruments, "function " + plan.name + "_" + suffix_of(function.signature),
+                   definition(plan, function, bodies));
+  text += "}  // extern \"C\"\n";
+  return text;
+}
+
+}  // namespace bf_aot

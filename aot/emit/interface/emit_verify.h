@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aot/emit/interface/signature.h"
+#include "aot/emit/text/emitted_file.h"
+#include "frontend/property.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// What a compiled-in property adds to a verifier: NAME_verify and NAME_property_box.
+
+// Throws: BF3412 when the property has no case, or boxes beyond what source text can hold.
+void check_emittable(const Property& property);
+
+// What stands before NAME_verify in the header.
+std::string verify_section(const Plan& plan, const Property& property);
+
+// For <stem>.cpp: constants of the unnamed namespace, and bodies.
+std::string emit_verify_tables(const Property& property, const std::string& stem);
+FunctionBody verify_body(const Plan& plan, bool cached);
+FunctionBody property_box_body(const Plan& plan);
+
+// <stem>_property.inc with the boxes, when they are too many for the source.
+std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,
+                                              const std::string& stem);
+
+}  // namespace bf_aot

@@ -1,0 +1,134 @@
+#include "aot/emit/interface/signature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "aot/emit/text/banner.h"
+
+namespace bf_aot {
+namespace {
+
+// The type as C has it, up to the name.
+std::string type_of(const Parameter& parameter, Language language) {
+  const auto pointer = [&](const char* pointee) {
+    const std::string written = parameter.written ? "" : "const ";
+    return written + pointee + (language == Language::kC ? " *" : "* ");
+  };
+  switch (parameter.type) {
+    case ParameterType::kFloats:
+      return pointer("float");
+    case ParameterType::kMemory:
+      return pointer("void");
+    case ParameterType::kSize:
+      return language == Language::kC ? "size_t " : "std::size_t ";
+    case ParameterType::kResult:
+      return pointer("bf_result");
+    case ParameterType::kStatus:
+      return pointer("bf_status");
+    case ParameterType::kCode:
+      return "bf_status ";
+    case ParameterType::kBudget:
+      return pointer("bf_budget");
+    case ParameterType::kSearch:
+      return pointer("bf_search");
+    case ParameterType::kCounters:
+      return pointer("bf_cache_counters");
+    case ParameterType::kExecutor:
+      return pointer("bf_executor");
+  }
+  return {};
+}
+
+// Contexts and workspaces have checks of their own.
+bool must_not_be_null(const Parameter& parameter) {
+  return parameter.type != ParameterType::kSize && parameter.type != ParameterType::kCode &&
+         !parameter.optional && parameter.name != "context" && parameter.name != "workspace";
+}
+
+std::string null_check(const Signature& signature) {
+  // An empty context is left even where there is no blob.
+  if (signature.purpose == Purpose::kContextLoad) return {};
+  std::string condition;
+  for (const Parameter& each : parameters_of(signature))
+    if (must_not_be_null(each))
+      condition += fmt::format("{}{} == nullptr", condition.empty() ? "" : " || ", each.name);
+  return condition.empty() ? "" : "  if (" + condition + ") return BF_NULL_ARGUMENT;\n";
+}
+
+std::string workspace_check(const Plan& plan, const ExportedFunction& function) {
+  const std::string upper = upper_case(plan.name);
+  const Entry* const entry = function.entry ? plan.find_entry(*function.entry) : nullptr;
+  if (entry != nullptr && entry->buffers.empty() && !function.signature.parallel)
+    return "  (void)workspace;\n  (void)workspace_bytes;\n"
+           "  if (!bf::float_environment_ok()) return BF_FLOAT_ENVIRONMENT;\n";
+  std::string bytes = upper + "_" + function.workspace.macro;
+  if (function.signature.parallel)
+    bytes = function.signature.batch ? "team.workers * " + bytes
+                                     : fmt::format("{} + (team.workers - 1) * {}_{}", bytes, upper,
+                                                   function.workspace.worker_macro);
+  return fmt::format(
+      "  if (const bf_status status = bf::{2}check_workspace(workspace, workspace_bytes,\n"
+      "                                                   {0},\n"
+      "                                                   {1}_WORKSPACE_ALIGN))\n"
+      "    return status;\n",
+      bytes, upper, plan.integer ? "integer::" : "");
+}
+
+}  // namespace
+
+std::string prototype(const std::string& name, const Signature& signature, Language language) {
+  std::string result = "bf_status ";
+  const std::string star = language == Language::kC ? " *" : "* ";
+  if (signature.purpose == Purpose::kInfo) result = "const bf_model_info" + star;
+  if (signature.purpose == Purpose::kStatusText) result = "const char" + star;
+  std::string parameters;
+  for (const Parameter& each : parameters_of(signature))
+    parameters +=
+        fmt::format("{}{}{}", parameters.empty() ? "" : ", ", type_of(each, language), each.name);
+  return fmt::format("{}{}_{}({})", result, name, suffix_of(signature),
+                     parameters.empty() ? "void" : parameters);
+}
+
+std::string call_of(const std::string& name, const Signature& called, const Signature& caller) {
+  const ParameterList own = parameters_of(caller);
+  std::string arguments;
+  for (const Parameter& each : parameters_of(called)) {
+    const bool known = std::find_if(own.begin(), own.end(), [&](const Parameter& other) {
+                         return other.name == each.name;
+                       }) != own.end();
+    arguments += arguments.empty() ? "" : ", ";
+    arguments += known ? each.name : "nullptr";
+  }
+  return fmt::format("{}_{}({})", name, suffix_of(called), arguments);
+}
+
+std::string reach_argument(const Plan& plan) {
+  if (plan.config.semantics == Semantics::kReal) return "";
+  return fmt::format(", {}_FLOAT32_REACH", upper_case(plan.name));
+}
+
+std::string argument_checks(const Plan& plan, const ExportedFunction& function) {
+  const Signature& s = function.signature;
+  const std::string upper = upper_case(plan.name);
+  std::string text = null_check(s);
+  if (s.cached)
+    text += "  if (const bf_status status = open_context(context, context_bytes)) return status;\n";
+  if (s.batch)
+    text += fmt::format("  if (count == 0 || count > {}_BATCH) return BF_BAD_COUNT;\n", upper);
+  if (s.parallel)
+    text += fmt::format(
+        "  bf::Team team;\n"
+        "  if (const bf_status status = bf::gather_team(executor, {}_PARALLEL, team)) return "
+        "status;\n",
+        upper);
+  if (has_workspace(s)) text += workspace_check(plan, function);
+  return text;
+}
+
+const ExportedFunction* find_function(const Plan& plan, const Signature& signature) {
+  const auto found = std::ranges::find(plan.functions, signature, &ExportedFunction::signature);
+  return found == plan.functions.end() ? nullptr : &*found;
+}
+
+}  // namespace bf_aot

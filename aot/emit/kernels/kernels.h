@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/emit/loop/print/print.h"
+#include "aot/emit/loop/program.h"
+#include "planner/plan/plan.h"
+
+namespace bf_aot {
+
+// A kernel as scheduled nests: what the loops compute, and how the plan says they run.
+struct KernelNests {
+  std::vector<std::string> parameters;  // "const float* BF_RESTRICT weight", ...
+  loop::Program program;
+  std::string formula;  // one line of comment: what is computed
+};
+
+// One function per family; `kernel` must be of that kind.
+KernelNests interval_affine_nests(const Kernel& kernel);
+KernelNests centre_affine_nests(const Kernel& kernel);
+KernelNests evaluate_affine_nests(const Kernel& kernel);
+KernelNests backward_affine_nests(const Kernel& kernel);
+KernelNests concretize_nests(const Kernel& kernel);
+KernelNests forward_lines_nests(const Kernel& kernel);
+
+// Of the kernel's family.
+KernelNests nests_of(const Kernel& kernel);
+
+// What stands before kernels: types of vectors and intrinsics that they need, in a namespace that
+// is left open. Their helpers are in bf/core/kernel.h, which the file includes.
+std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
+
+// The kernel's function, complete with its comment.
+std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
+
+}  // namespace bf_aot

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aot/emit/loop/nest.h"
+
+namespace bf_aot::loop {
+
+// What a nest reads and writes, and where. Answers err on the safe side: what is said to be apart
+// is.
+
+struct Access {
+  std::string buffer;
+  Index index;
+  bool write = false;
+  Type type = Type::kFloat32;
+  std::vector<Range> within;  // its padding predicate
+  bool kept = false;          // at the points of kept axes alone: a sum's, or of the epilogue
+};
+
+// Loads, stores, and where sums go; those of padding predicates and tables are left out.
+std::vector<Access> accesses(const Expression& expression);
+
+// Least and greatest value.
+struct Span {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool operator==(const Span&) const = default;
+};
+
+// Of an index over all points. Tables may say anything.
+Span span(const std::vector<Axis>& axes, const Index& index);
+
+// Whether some point fails the predicate.
+bool can_fail(const std::vector<Axis>& axes, const Range& range);
+
+// Whether no iteration of `loop` touches an element that another iteration of `other_loop`, at
+// another value, touches: loops over axes of equal names in two nests, or one loop of one nest.
+bool apart_by_iteration(const Nest& nest, const Loop& loop, const Access& access,
+                        const Nest& other_nest, const Access& other);
+
+// Why iterations of the loop depend on each other through memory.
+Reason why_dependent(const Nest& nest, const Loop& loop);
+
+// Why the order of the nest's points matters, but for rounding: some element is touched at two of
+// them and stored at one. Where a sum goes, its points are those of the axes that are kept.
+Reason why_order_matters(const Nest& nest);
+
+// Why lanes would read or overwrite what another lane stores. Lanes are neighbours in every store,
+// so those of one index are apart.
+Reason why_lanes_depend(const Nest& nest);
+
+}  // namespace bf_aot::loop

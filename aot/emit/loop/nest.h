@@ -1,0 +1,194 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "aot/emit/loop/expr.h"
+#include "aot/emit/loop/primitive.h"
+
+namespace bf_aot::loop {
+
+// ---- What is computed: a tensor expression over axes of fixed extent.
+
+// A dimension of a nest: begin <= value < end. A reduced axis is summed over.
+//
+// A listed axis has those values alone that count in a list, which is known at run time: 32-bit
+// integers, first how many count; then 0 .. entries - 1 in an order in which those that count come
+// first, rising; then how many of these lie below 0, 8, 16, .. and all.
+//   Summed over, only its innermost loop knows the list: it goes through what counts of its tile.
+//   Kept, its loops go through places begin .. end - 1 of the order, and end with the last that
+//   counts; but register tiles are whole, and what they make for others is no result.
+struct Axis {
+  std::string name;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool reduced = false;
+  std::string list = {};  // buffer; empty: the axis is not listed
+  std::int64_t entries = 0;
+
+  bool is_listed() const { return !list.empty(); }
+  bool walks_places() const { return is_listed() && !reduced; }
+  // begin <= value < end of the values.
+  std::int64_t first_value() const { return walks_places() ? 0 : begin; }
+  std::int64_t end_of_values() const { return walks_places() ? entries : end; }
+  bool operator==(const Axis&) const = default;
+};
+
+// The same, listed.
+Axis listed(Axis axis, std::string list);
+
+struct Let {
+  std::string name;
+  ExprPtr value;
+};
+
+struct Store {
+  std::string buffer;
+  Index index;
+  ExprPtr value;
+  std::vector<Range> within;  // elsewhere nothing is stored
+};
+
+using Statement = std::variant<Let, Store>;
+
+// accumulator += value, over the reduced axes.
+struct Sum {
+  std::string accumulator;
+  ExprPtr value;
+  // Where the sum goes when the accumulator's reduced loops end; empty: the epilogue reads it.
+  std::string buffer;
+  Index index;
+  // Add to what `buffer` holds; else only the first block of an outer reduced loop overwrites it.
+  bool add = false;
+};
+
+// At every point: `body`, then the sums. When the reduced axes are done, at every point of the
+// others: `epilogue`.
+struct Expression {
+  std::vector<Axis> axes;
+  std::vector<Statement> body;
+  std::vector<Sum> sums;
+  std::vector<Statement> epilogue;
+};
+
+// ---- How: a loop per axis and split, outermost first.
+
+enum class LoopKind : std::uint8_t { kSerial, kParallel, kUnrolled, kVector, kCall };
+
+// Walks an axis, or one tile of the loop `outer` of the same axis, in steps.
+struct Loop {
+  std::string name;
+  std::string axis;
+  std::string outer;  // empty: the whole axis
+  std::int64_t step = 1;
+  LoopKind kind = LoopKind::kSerial;
+  int unroll = 1;       // copies of the body of a serial loop
+  bool rolled = false;  // of a register tile: a loop in what follows the sums
+  bool operator==(const Loop&) const = default;
+
+  // One iteration after the other, here; others lie side by side in a register tile or in a call.
+  bool is_counted() const { return kind == LoopKind::kSerial || kind == LoopKind::kParallel; }
+};
+
+// Why something does not apply, as the end of a sentence: "loop 'i' is not innermost". Nothing: it
+// does.
+using Reason = std::optional<std::string>;
+
+// An expression with its schedule. It starts with one serial loop per axis, in the axes' order.
+class Nest {
+ public:
+  explicit Nest(Expression expression);
+  // A part of another nest's loops around an expression of the same axes.
+  Nest(Expression expression, std::vector<Loop> loops);
+
+  const Expression& expression() const { return expression_; }
+  const std::vector<Loop>& loops() const { return loops_; }
+  // What has been applied, in order.
+  const std::vector<Primitive>& applied() const { return applied_; }
+
+  const Axis& axis(const std::string& name) const;
+  const Loop& loop(const std::string& name) const;
+  bool has_axis(const std::string& name) const;
+  bool has_loop(const std::string& name) const;
+
+  // What of a primitive's conditions does not hold. Never aborts, whatever the names.
+  Reason why_not(const Primitive& primitive) const;
+
+  // Aborts, with the reason, when the primitive does not apply.
+  void apply(const Primitive& primitive);
+
+  // The same by name; see primitive.h.
+  void split(const std::string& loop, std::int64_t step, const std::string& outer);
+  void reorder(const std::vector<std::string>& order);
+  void unroll(const std::string& loop, int factor = 0);
+  void roll(const std::string& loop);
+  void vectorize(const std::string& loop);
+  void parallel(const std::string& loop);
+  void cache_write(const std::string& loop);
+  void keep(const std::string& let);
+  void restrict_axis(const std::string& axis, std::int64_t begin, std::int64_t end);
+  void inline_let(const std::string& let);
+  void prefetch(const std::string& buffer, std::int64_t bytes);
+  void tensorize(const std::string& loop, const std::string& intrinsic);
+
+  // What keeps the schedule as it stands from being run: primitives may lead through orders of
+  // loops in which sums would be lost.
+  Reason why_incomplete() const;
+
+  bool is_kept(const std::string& let) const;
+  const std::string& partial_loop() const { return partial_loop_; }
+  // Bytes ahead; 0: nothing is asked for.
+  std::int64_t prefetched(const std::string& buffer) const;
+  // That the innermost loop calls; empty: none.
+  const std::string& called() const { return called_; }
+
+  // Leading loops that this nest shares with another: see Program. Sums leave in each iteration.
+  std::size_t shared() const { return shared_; }
+  void share(std::size_t loops);
+
+  // Loops outside the accumulators: those that are shared, and up to the last counted loop of more
+  // than one iteration over a kept axis.
+  std::size_t region() const;
+
+  bool is_reduced(const Loop& loop) const { return axis(loop.axis).reduced; }
+
+  // Lanes of the vector loop; 1 when there is none.
+  std::int64_t lanes() const;
+
+  // Iterations of a loop when it is known at compile time: of a full tile of its outer loop.
+  std::int64_t trip_count(const Loop& loop) const;
+
+  // One iteration, whatever a list says: no loop is printed.
+  bool runs_once(const Loop& loop) const;
+
+  // Whether every tile of the loop's outer loop is full.
+  bool is_exact(const Loop& loop) const;
+
+  // Whether some sum is kept in float32.
+  bool sums_in_float() const;
+
+  // Roundings of the longest chain of additions into one sum, the products' own included.
+  std::int64_t summation_depth() const;
+
+ private:
+  friend struct Legality;
+  friend struct Application;
+  friend class Program;
+
+  std::size_t position(const std::string& name) const;
+
+  Expression expression_;
+  std::vector<Loop> loops_;
+  std::vector<Primitive> applied_;
+  std::string partial_loop_;
+  std::vector<std::string> kept_;
+  std::map<std::string, std::int64_t> prefetched_;
+  std::string called_;
+  std::size_t shared_ = 0;
+};
+
+}  // namespace bf_aot::loop

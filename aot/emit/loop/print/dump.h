@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "aot/emit/loop/program.h"
+
+namespace bf_aot::loop {
+
+// A program for people: of each nest the expression, the primitives in the order in which they were
+// applied, and the longest sum; then the tree of loops with extents, steps and kinds, and where
+// accumulators begin. Deterministic; indented by two spaces.
+std::string dump(const Program& program);
+
+}  // namespace bf_aot::loop

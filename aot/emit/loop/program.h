@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "aot/emit/loop/nest.h"
+
+namespace bf_aot::loop {
+
+// Nest `nest` runs inside loop `loop` of nest `host`, once per iteration: before what the host has
+// in that loop, or after it, as the program orders the two. Both begin with the same loops, down to
+// this one, which are written once.
+struct ComputeAt {
+  std::string nest;
+  std::string host;
+  std::string loop;
+  bool operator==(const ComputeAt&) const = default;
+};
+
+// What an iteration of loop `loop` of the nest reads of the buffer is copied first, in the order in
+// which it is read, to an array `packed` of the function. The copy is a nest of that name.
+struct CacheRead {
+  std::string nest;
+  std::string buffer;
+  std::string loop;
+  std::string packed;
+  bool operator==(const CacheRead&) const = default;
+};
+
+// Where nest `consumer` reads what nest `producer` stores, it computes it; the producer goes.
+struct InlineNest {
+  std::string producer;
+  std::string consumer;
+  bool operator==(const InlineNest&) const = default;
+};
+
+using ProgramPrimitive = std::variant<ComputeAt, CacheRead, InlineNest>;
+
+std::string to_string(const ProgramPrimitive& primitive);
+
+// Nests that run one after the other, or inside each other's loops.
+class Program {
+ public:
+  struct Placed {
+    std::string name;
+    Nest nest;
+    std::string host;       // empty: at the top
+    std::size_t depth = 0;  // loops of the host around it
+  };
+
+  // An array of the function.
+  struct Local {
+    std::string name;
+    Type type = Type::kFloat32;
+    std::int64_t size = 0;
+  };
+
+  // Runs after what is there. Names differ.
+  void add(std::string name, Nest nest);
+
+  void add_local(Local local);
+
+  const std::vector<Placed>& nests() const { return nests_; }
+  const std::vector<Local>& locals() const { return locals_; }
+  const std::vector<ProgramPrimitive>& applied() const { return applied_; }
+  bool has_nest(const std::string& name) const;
+  const Nest& nest(const std::string& name) const;
+  Nest& nest(const std::string& name);
+
+  // As of nests: why a primitive does not apply, and its application, which aborts then.
+  Reason why_not(const ProgramPrimitive& primitive) const;
+  void apply(const ProgramPrimitive& primitive);
+  void compute_at(const std::string& nest, const std::string& host, const std::string& loop);
+
+  // Of any of its nests.
+  Reason why_incomplete() const;
+
+  // Nests that run inside loops of the nest `at`, in order; empty for those that do so themselves.
+  std::vector<std::size_t> guests(std::size_t at) const;
+
+ private:
+  Reason check(const ComputeAt& primitive) const;
+  Reason check(const CacheRead& primitive) const;
+  Reason check(const InlineNest& primitive) const;
+  void run(const ComputeAt& primitive);
+  void run(const CacheRead& primitive);
+  void run(const InlineNest& primitive);
+
+  std::size_t position(const std::string& name) const;
+  static Reason why_listed(const Nest& nest);
+  Reason why_not_alone(const std::string& name) const;
+  Reason why_order_matters(const ComputeAt& primitive, std::size_t depth) const;
+
+  std::vector<Placed> nests_;
+  std::vector<Local> locals_;
+  std::vector<ProgramPrimitive> applied_;
+};
+
+}  // namespace bf_aot::loop

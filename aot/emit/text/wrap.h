@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/emit/text/emitted_file.h"
+
+namespace bf_aot {
+
+// Breaks lines that are longer than 100 columns. Code is broken after a comma or an operator, or
+// behind an opening parenthesis, where the nesting is least; what follows is aligned with what the
+// bracket around it holds, or indented by four. The statement of an if goes to a line of its own. A
+// comment behind code goes before it. Strings and preprocessor lines stay as they are. A text that
+// was wrapped stays as it is.
+std::string wrap_lines(const std::string& text);
+
+// The lines of C and C++ files.
+void wrap_files(std::vector<EmittedFile>& files);
+
+}  // namespace bf_aot

@@ -1,0 +1,153 @@
+#include "aot/engine/jit/jit.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+#include "aot/build/cache.h"
+#include "aot/engine/jit/jit_source.h"
+#include "aot/system/terminal.h"
+#include "frontend/diagnostic.h"
+#include "planner/lowering/program.h"
+#include "planner/lowering/walk.h"
+
+namespace bf_aot::cli {
+namespace {
+
+// Compiling takes a second for each unit: work that took so long may last, and then it pays.
+constexpr double kWorthSeconds = 1;
+// Calls below this share of an entry's time stay as they are.
+constexpr double kLeastShare = 0.03;
+constexpr std::size_t kMostUnits = 16;
+constexpr double kPollSeconds = 0.02;
+
+CachedVerifier compiled(const std::string& source, const Target& target,
+                        const CompilerOptions& compiler) {
+  return cached_verifier({{".cpp", source}}, target, compiler);
+}
+
+}  // namespace
+
+Jit::Jit(CompilerOptions compiler) : compiler_(std::move(compiler)) {}
+
+// On a terminal; where one was asked for, everywhere.
+Jit::~Jit() {
+  if (compiler_.jit != JitMode::kWait && !shows_progress()) return;
+  if (!failure_.empty())
+    fmt::print(stderr, "note: kernels could not be compiled, calls stay as they are: {}\n",
+               failure_);
+  if (installed_ > 0)
+    fmt::print(stderr, "note: {} kernel{} compiled for this network, the last one after {:.1f} s\n",
+               installed_, installed_ == 1 ? "" : "s", ready_seconds_);
+}
+
+bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
+                    const engine::Arguments& arguments, engine::TraceHook hook) {
+  if (compiler_.jit == JitMode::kOff || hook != nullptr || signature.parallel)
+    return engine.call(signature, arguments, hook);
+  if (work_ != nullptr && since_poll_.seconds() > kPollSeconds) poll(engine);
+  const EntryKind entry = engine.entry_of(signature);
+  State& state = states_[entry];
+  if (state.chosen) return engine.call(signature, arguments);
+  if (compiler_.jit == JitMode::kAuto && (state.seconds < kWorthSeconds || work_ != nullptr)) {
+    const Stopwatch stopwatch;
+    const bf_status status = engine.call(signature, arguments);
+    state.seconds += stopwatch.seconds();
+    return status;
+  }
+  engine::Arguments measured = arguments;
+  std::vector<double> seconds(engine.calls(entry), 0.0);
+  measured.seconds = &seconds;
+  const bf_status status = engine.call(signature, measured);
+  state.chosen = true;
+  choose(engine, entry, seconds);
+  if (!units_.empty()) compile_all(engine);
+  return status;
+}
+
+// The units of the calls that take the entry's time, the longest first.
+void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector<double>& seconds) {
+  units_.clear();
+  const Plan& plan = engine.plan();
+  const auto entry = std::ranges::find(plan.entries, kind, &Entry::kind);
+  std::map<std::string, std::pair<double, std::vector<Place>>> by_source;
+  std::size_t number = 0;
+  calls::for_each_call(calls::program_of(plan, *entry), [&](const calls::Call& call) {
+    const Place place = {kind, number++};
+    const double took = seconds.at(place.call);
+    if (took == 0) return;
+    const std::optional<std::string> source = jit_source(plan, call);
+    if (!source) return;
+    auto& [all, places] = by_source[*source];
+    all += took;
+    places.push_back(place);
+  });
+  BF_CHECK(number == seconds.size());
+  const double least = kLeastShare * std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  std::vector<std::pair<double, Unit>> made;
+  for (auto& [source, unit] : by_source)
+    if (unit.first >= least) made.push_back({unit.first, {source, std::move(unit.second)}});
+  std::ranges::stable_sort(made, std::greater<>(), &std::pair<double, Unit>::first);
+  if (made.size() > kMostUnits) made.resize(kMostUnits);
+  for (auto& [all, unit] : made) units_.push_back(std::move(unit));
+}
+
+void Jit::compile_all(const engine::Engine& engine) {
+  const Target target = engine.plan().config.target;
+  if (compiler_.jit == JitMode::kWait) {
+    for (const Unit& unit : units_) {
+      const std::filesystem::path library = compiled(unit.source, target, compiler_).library;
+      if (!install(engine, unit, library))
+        fail("BF3305", library.string(), "cannot load the kernel that was compiled");
+    }
+    return;
+  }
+  if (!finds_compiler(compiler_, target)) return;  // nobody asked for one
+  const auto work = [&](const BackgroundWork::Report& report) {
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const CachedVerifier made = compiled(units_[i].source, target, compiler_);
+      report(fmt::format("{} {}", i, made.library.string()));
+    }
+  };
+  try {
+    work_ = std::make_unique<BackgroundWork>(work);
+  } catch (const CompileError& error) {  // no process: the calls stay as they are
+    failure_ = error.what();
+  }
+}
+
+void Jit::poll(const engine::Engine& engine) {
+  since_poll_ = Stopwatch();
+  for (const std::string& line : work_->lines()) {
+    std::size_t unit = 0;
+    const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), unit);
+    if (error != std::errc() || *rest != ' ')
+      failure_ = line;
+    else if (!install(engine, units_.at(unit), rest + 1))
+      failure_ = fmt::format("{} cannot be loaded", rest + 1);
+  }
+  if (work_->ended()) work_.reset();
+}
+
+bool Jit::install(const engine::Engine& engine, const Unit& unit,
+                  const std::filesystem::path& library) {
+  try {
+    libraries_.push_back(open_cached(library));
+  } catch (const CompileError&) {
+    return false;
+  }
+  void* const symbol = dlsym(libraries_.back().get(), kJitFunction);
+  if (symbol == nullptr) return false;
+  for (const Place& place : unit.places)
+    engine.replace(place.entry, place.call, reinterpret_cast<engine::Thunk>(symbol));
+  ++installed_;
+  ready_seconds_ = since_start_.seconds();
+  return true;
+}
+
+}  // namespace bf_aot::cli

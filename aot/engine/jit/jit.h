@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/build/cache.h"
+#include "aot/build/library.h"
+#include "aot/engine/run/engine.h"
+#include "aot/engine/verifier/engine_verifier.h"
+#include "aot/engine/verifier/verifier.h"
+#include "aot/system/background.h"
+#include "aot/system/progress.h"
+
+namespace bf_aot::cli {
+
+// Calls an engine and measures which of the calls of its programs take the time; these are compiled
+// with the extents, shapes and tiles that they have, one by one, into the cache of compiled
+// verifiers, and replaced. The bounds are as sound as before: the same sums in the same order, see
+// docs/reference/cli.md. One engine; not reentrant.
+class Jit final : public EngineCaller {
+ public:
+  explicit Jit(CompilerOptions compiler);
+  ~Jit() override;
+
+  // Throws what CompilerOptions and compilers cause, of mode wait alone.
+  bf_status call(const engine::Engine& engine, const Signature& signature,
+                 const engine::Arguments& arguments, engine::TraceHook hook) override;
+
+ private:
+  // A call of an entry's program.
+  struct Place {
+    EntryKind entry = EntryKind::kBounds;
+    std::size_t call = 0;
+  };
+  struct Unit {
+    std::string source;
+    std::vector<Place> places;
+  };
+  struct State {
+    double seconds = 0;  // of its calls so far
+    bool chosen = false;
+  };
+
+  void choose(const engine::Engine& engine, EntryKind entry, const std::vector<double>& seconds);
+  void compile_all(const engine::Engine& engine);
+  void poll(const engine::Engine& engine);
+  // False when the library cannot be loaded.
+  bool install(const engine::Engine& engine, const Unit& unit,
+               const std::filesystem::path& library);
+
+  CompilerOptions compiler_;
+  std::map<EntryKind, State> states_;
+  std::vector<Unit> units_;    // of the entry that was chosen last
+  std::size_t installed_ = 0;  // units, of all entries
+  std::string failure_;
+  std::vector<OpenLibrary> libraries_;
+  std::unique_ptr<BackgroundWork> work_;
+  Stopwatch since_start_, since_poll_;
+  double ready_seconds_ = 0;
+};
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,355 @@
+#include "aot/engine/run/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "aot/engine/run/find_prebuilt.h"
+#include "aot/engine/run/property.h"
+#include "bf/contract/workspace.h"
+#include "bf/core/blob.h"
+#include "bf/dense/boxes.h"
+#include "frontend/check_scope.h"
+#include "frontend/diagnostic.h"
+#include "planner/lowering/program.h"
+
+namespace bf_aot::engine {
+namespace {
+
+const Prebuilt& code_for(const Plan& plan) {
+  const Prebuilt* const code = find_prebuilt(plan.config.target.name);
+  if (code == nullptr)
+    fail("BF3304", "--target",
+         fmt::format("this build of bf-aot has no code for '{}'", plan.config.target.name),
+         "leave --target out, or compile with --lowering vector");
+  return *code;
+}
+
+EntryKind entry_kind(const Signature& s) {
+  if (s.purpose == Purpose::kEvaluate) return EntryKind::kEvaluate;
+  if (s.cached) return s.spec ? EntryKind::kSpecBoundsCached : EntryKind::kBoundsCached;
+  if (s.batch) return s.spec ? EntryKind::kSpecBoundsBatch : EntryKind::kBoundsBatch;
+  return s.spec ? EntryKind::kSpecBounds : EntryKind::kBounds;
+}
+
+const void* pointer_to(const Arguments& a, const Parameter& parameter) {
+  const bool written = parameter.written;
+  const std::pair<std::string_view, const void*> all[] = {
+      {"context", a.context},
+      {"lower", written ? a.case_lower : a.lower},
+      {"upper", written ? a.case_upper : a.upper},
+      {"out_lower", a.out_lower},
+      {"out_upper", a.out_upper},
+      {"x", a.x},
+      {"y", a.y},
+      {"result", a.results},
+      {"results", a.results},
+      {"statuses", a.statuses},
+      {"counters", a.counters},
+      {"blob", written ? a.blob : a.from_blob}};
+  const auto* const found =
+      std::ranges::find(all, parameter.name, &std::pair<std::string_view, const void*>::first);
+  return found == std::end(all) ? nullptr : found->second;
+}
+
+// Workspaces and contexts have checks of their own; what is no pointer is never null.
+bool may_be_null(const Parameter& parameter) {
+  return parameter.optional || parameter.type == ParameterType::kSize ||
+         parameter.name == "workspace" || parameter.name == "context";
+}
+
+// What steps read and write of the caller's.
+CallMemory memory_of(const Signature& s, const Arguments& a) {
+  CallMemory memory;
+  memory.lower = a.lower;
+  memory.upper = a.upper;
+  memory.out_lower = a.out_lower;
+  memory.out_upper = a.out_upper;
+  memory.x = a.x;
+  memory.y = a.y;
+  memory.coefficients = s.coefficients ? a.coefficients : nullptr;
+  memory.kept_ranges = s.ranges ? a.kept_ranges : nullptr;
+  memory.workspace = a.workspace;
+  memory.context = s.cached ? a.context : nullptr;
+  memory.count = a.count;
+  memory.statuses = a.statuses;
+  memory.open = s.batch ? nullptr : a.open;
+  memory.ranges = s.batch ? nullptr : a.ranges;
+  memory.seconds = s.parallel ? nullptr : a.seconds;
+  memory.watch = s.cached ? nullptr : a.watch;
+  return memory;
+}
+
+std::size_t to_size(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+
+Engine::Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options)
+    : Engine(plan, code_for(*plan), options) {}
+
+Engine::Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options)
+    : plan_(std::move(plan)), constants_(*plan_) {
+  if (std::ranges::any_of(plan_->domains, &DomainChoice::remade) && code.relax_fuses())
+    BF_BROKEN("relaxations that are made anew need code that fuses no products");
+  for (const Entry& entry : plan_->entries)
+    entries_.push_back(assemble(*plan_, entry, calls::program_of(*plan_, entry), code, constants_,
+                                options.with_parts));
+  if (options.property == nullptr) return;
+  property_ = std::make_shared<const PropertyMemory>(*options.property);
+  if (property().inputs != plan_->input_count || property().rows != std::max(plan_->spec_rows, 1))
+    BF_BROKEN("the plan is for another property");
+}
+
+const EntryOperations& Engine::entry(EntryKind kind) const {
+  for (const EntryOperations& each : entries_)
+    if (each.entry->kind == kind) return each;
+  BF_BROKEN("the plan has no such entry");
+}
+
+EntryKind Engine::entry_of(const Signature& signature) const {
+  Signature of = signature;
+  of.batch = signature.batch && plan_->batch.side_by_side > 1;
+  return entry_kind(of);
+}
+
+std::size_t Engine::calls(EntryKind kind) const {
+  return entry(kind).calls;
+}
+
+void Engine::replace(EntryKind kind, std::size_t call, Thunk code) const {
+  const EntryOperations& of = entry(kind);
+  BF_CHECK(call < of.calls);
+  of.code[call].store(code, std::memory_order_relaxed);
+}
+
+// In the order of the generated functions.
+bf_status Engine::check(const ExportedFunction& function, const Arguments& a,
+                        bf::Team& team) const {
+  const Signature& s = function.signature;
+  for (const Parameter& each : parameters_of(s))
+    if (!may_be_null(each) && pointer_to(a, each) == nullptr) return BF_NULL_ARGUMENT;
+  const auto align = static_cast<std::size_t>(plan_->config.target.align);
+  if (s.cached || s.purpose == Purpose::kCacheCounters || s.purpose == Purpose::kContextSave)
+    if (const bf_status status =
+            bf::check_context(a.context, a.context_bytes, to_size(plan_->context.bytes), align,
+                              plan_->context.fingerprint))
+      return status;
+  if (s.batch && (a.count == 0 || a.count > static_cast<std::size_t>(plan_->config.batch)))
+    return BF_BAD_COUNT;
+  if (s.parallel)
+    if (const bf_status status =
+            bf::gather_team(a.executor, static_cast<std::size_t>(plan_->config.workers), team))
+      return status;
+  if (!has_workspace(s)) return BF_OK;
+  std::size_t bytes = to_size(function.workspace.bytes);
+  if (s.parallel)
+    bytes = s.batch ? team.workers * bytes
+                    : bytes + (team.workers - 1) * to_size(function.workspace.worker_bytes);
+  if (bytes == 0) return bf::float_environment_ok() ? BF_OK : BF_FLOAT_ENVIRONMENT;
+  return bf::check_workspace(a.workspace, a.workspace_bytes, bytes, align);
+}
+
+bf_status Engine::call(const Signature& signature, const Arguments& arguments,
+                       TraceHook hook) const {
+  const auto found = std::ranges::find(plan_->functions, signature, &ExportedFunction::signature);
+  if (found == plan_->functions.end())
+    BF_BROKEN("the plan has no function " + suffix_of(signature));
+  bf::Team team = {nullptr, 1};
+  if (signature.purpose == Purpose::kContextInit || signature.purpose == Purpose::kContextLoad)
+    return context_call(signature, arguments);
+  if (const bf_status status = check(*found, arguments, team)) return status;
+  switch (signature.purpose) {
+    case Purpose::kBounds:
+      return bounds(*found, arguments, team, hook);
+    case Purpose::kEvaluate: {
+      if (const bf_status status = check_box(arguments.x, arguments.x)) return status;
+      return run(entry(EntryKind::kEvaluate), memory_of(signature, arguments), nullptr, {}, hook);
+    }
+    case Purpose::kVerify:
+      return verdicts(*found, arguments, team);
+    case Purpose::kPropertyBox:
+      return property_box(arguments);
+    case Purpose::kDecide:
+      return decide(arguments);
+    case Purpose::kCacheCounters:
+    case Purpose::kContextSave:
+      return context_call(signature, arguments);
+    case Purpose::kContextInit:
+    case Purpose::kContextLoad:
+    case Purpose::kStatusText:
+    case Purpose::kInfo:
+      break;
+  }
+  BF_BROKEN("the engine does not run " + suffix_of(signature));
+}
+
+bf_status Engine::check_box(const float* lower, const float* upper) const {
+  if (plan_->config.semantics == Semantics::kReal)
+    return bf::check_box(lower, upper, plan_->input_count);
+  return bf::check_box(lower, upper, plan_->input_count, static_cast<float>(plan_->float32_reach));
+}
+
+bf_status Engine::check_boxes(const Arguments& a) const {
+  if (plan_->config.semantics == Semantics::kReal)
+    return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses);
+  return bf::check_boxes(a.count, a.lower, a.upper, plan_->input_count, a.statuses,
+                         static_cast<float>(plan_->float32_reach));
+}
+
+bf_status Engine::bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                         TraceHook hook) const {
+  const Signature& s = function.signature;
+  if (s.batch) return batch(function, a, team, hook);
+  if (const bf_status status = check_box(a.lower, a.upper)) return status;
+  if (s.cached) return cached_bounds(s, a, hook);
+  CallMemory memory = memory_of(s, a);
+  memory.team = team;
+  return run(entry(entry_kind(s)), memory, nullptr, {}, hook);
+}
+
+bf_status Engine::cached_bounds(const Signature& s, const Arguments& a, TraceHook hook) const {
+  const EntryOperations& of = entry(entry_kind(s));
+  auto& state = *static_cast<bf::Context*>(a.context);
+  const auto box = [&](std::string_view name) -> float* {
+    const Buffer* const buffer = plan_->context.find(name);
+    if (buffer == nullptr) return nullptr;
+    return reinterpret_cast<float*>(static_cast<std::byte*>(a.context) + buffer->offset);
+  };
+  const bf::KeptBoxes boxes = {box("last_lower"), box("last_upper"), box("anchor_lower"),
+                               box("anchor_upper")};
+  const bf::CachedCall call =
+      bf::begin_call(state, boxes, a.lower, a.upper, plan_->input_count, s.spec ? 1 : 0);
+  if (const bf_status status = run(of, memory_of(s, a), &state, call, hook)) return status;
+  bf::end_call(state, boxes, call, of.improves);
+  return BF_OK;
+}
+
+// ---- several boxes
+
+Arguments Engine::box_of(const Signature& s, const Arguments& a, std::size_t i) const {
+  const auto inputs = static_cast<std::size_t>(plan_->input_count);
+  const auto rows = static_cast<std::size_t>(s.spec ? plan_->spec_rows : plan_->output_count);
+  Arguments one = a;
+  one.lower = a.lower + i * inputs;
+  one.upper = a.upper + i * inputs;
+  if (s.purpose == Purpose::kVerify) {
+    one.results = a.results + i;
+    return one;
+  }
+  one.out_lower = a.out_lower + i * rows;
+  one.out_upper = a.out_upper + i * rows;
+  if (a.coefficients != nullptr)
+    one.coefficients = a.coefficients + i * rows * bf::lines_of_row(inputs);
+  return one;
+}
+
+bf_status Engine::batch_by_turns(const Signature& signature, const Arguments& a) const {
+  Signature one = signature;
+  one.batch = false;
+  for (std::size_t i = 0; i < a.count; ++i) {
+    a.statuses[i] = call(one, box_of(signature, a, i));
+    if (signature.parallel &&
+        (a.statuses[i] == BF_BAD_EXECUTOR || a.statuses[i] == BF_FLOAT_ENVIRONMENT))
+      return bf::fail_boxes(a.statuses[i], i, a.count, a.statuses);
+  }
+  return bf::first_failure(a.count, a.statuses);
+}
+
+bf_status Engine::batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                        TraceHook hook) const {
+  const Signature& s = function.signature;
+  if (plan_->batch.side_by_side == 1)
+    return s.parallel ? turns_of_workers(function, a, team) : batch_by_turns(s, a);
+  if (s.parallel) return groups_of_workers(function, a, team);
+  const bf_status first = check_boxes(a);
+  if (const bf_status status = run(entry(entry_kind(s)), memory_of(s, a), nullptr, {}, hook))
+    return status;
+  return first;
+}
+
+// Boxes go to workers that each have a workspace; of fewer boxes than workers the rows of each are
+// shared.
+bf_status Engine::turns_of_workers(const ExportedFunction& function, const Arguments& a,
+                                   const bf::Team& team) const {
+  const Signature& s = function.signature;
+  if (a.count < team.workers && plan_->parallel.workers > 1) return batch_by_turns(s, a);
+  const std::size_t bytes = to_size(function.workspace.worker_bytes);
+  const bf::Scratch scratch = {static_cast<unsigned char*>(a.workspace), bytes};
+  Signature one = s;
+  one.batch = one.parallel = false;
+  const auto box = [&](int index, unsigned char* own) {
+    const auto i = static_cast<std::size_t>(index);
+    Arguments of = box_of(s, a, i);
+    of.workspace = own;
+    of.workspace_bytes = bytes;
+    of.watch = nullptr;  // nothing is thrown through an executor
+    a.statuses[i] = call(one, of);
+  };
+  if (const bf_status status = bf::run_tiles(team, scratch, static_cast<int>(a.count), box))
+    return bf::fail_boxes(status, 0, a.count, a.statuses);
+  return bf::first_failure(a.count, a.statuses);
+}
+
+// As turns_of_workers(), groups of boxes.
+bf_status Engine::groups_of_workers(const ExportedFunction& function, const Arguments& a,
+                                    const bf::Team& team) const {
+  const Signature& s = function.signature;
+  const bf::Scratch scratch = {static_cast<unsigned char*>(a.workspace),
+                               to_size(function.workspace.worker_bytes)};
+  const bf_status first = check_boxes(a);
+  const EntryOperations& of = entry(entry_kind(s));
+  const auto group = [&](int index, unsigned char* own) {
+    CallMemory mine = memory_of(s, a);
+    mine.group = index;
+    mine.watch = nullptr;
+    mine.workspace = own;
+    (void)run(of, mine, nullptr, {}, nullptr);  // an entry of several boxes has no workers
+  };
+  const auto good = static_cast<std::size_t>(std::count(a.statuses, a.statuses + a.count, BF_OK));
+  const auto size = static_cast<std::size_t>(plan_->batch.side_by_side);
+  if (const bf_status status =
+          bf::run_tiles(team, scratch, static_cast<int>((good + size - 1) / size), group))
+    return bf::fail_boxes(status, 0, a.count, a.statuses);
+  return first;
+}
+
+bf_status Engine::verdicts(const ExportedFunction& function, const Arguments& a,
+                           const bf::Team& team) const {
+  const Signature& s = function.signature;
+  if (!s.batch) return verify(s, a, team);
+  if (plan_->batch.side_by_side > 1) return verify_together(s, a, team);
+  return s.parallel ? turns_of_workers(function, a, team) : batch_by_turns(s, a);
+}
+
+// ---- contexts
+
+bf_status Engine::context_call(const Signature& signature, const Arguments& a) const {
+  const ContextPlan& context = plan_->context;
+  const std::size_t begin = to_size(context.persistent_begin);
+  const std::size_t bytes = to_size(context.persistent_bytes);
+  const std::size_t blob_bytes = BF_BLOB_HEADER_BYTES + bytes;
+  const char* const sha256 = plan_->model.sha256.c_str();
+  if (signature.purpose == Purpose::kCacheCounters) {
+    *a.counters = static_cast<const bf::Context*>(a.context)->counters;
+    return BF_OK;
+  }
+  if (signature.purpose == Purpose::kContextSave) {
+    if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
+    bf::save_blob(a.context, begin, bytes, sha256, a.blob);
+    return BF_OK;
+  }
+  const auto align = static_cast<std::size_t>(plan_->config.target.align);
+  if (const bf_status status =
+          bf::check_room(a.context, a.context_bytes, to_size(context.bytes), align))
+    return status;
+  bf::init_context(a.context, context.fingerprint, begin, bytes);
+  if (signature.purpose == Purpose::kContextInit) return BF_OK;
+  if (a.from_blob == nullptr) return BF_NULL_ARGUMENT;
+  if (a.blob_bytes < blob_bytes) return BF_BLOB_TOO_SMALL;
+  return bf::load_blob(a.context, begin, bytes, sha256, a.from_blob);
+}
+
+}  // namespace bf_aot::engine

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "aot/engine/run/constants.h"
+#include "aot/engine/run/operations.h"
+#include "aot/engine/run/run.h"
+#include "planner/plan/functions.h"
+#include "planner/plan/plan.h"
+#include "runtime/bf.h"
+
+namespace bf {
+struct PropertyTables;
+}
+
+namespace bf_aot {
+struct Property;
+}
+
+namespace bf_aot::engine {
+
+class PropertyMemory;
+
+// What a function of a verifier takes; a function reads those that its signature names, see
+// parameters_of(). Shapes as in the generated header.
+struct Arguments {
+  void* context = nullptr;
+  std::size_t context_bytes = 0;
+  std::size_t count = 1;
+  const float *lower = nullptr, *upper = nullptr;      // [count, inputs]
+  float *out_lower = nullptr, *out_upper = nullptr;    // [count, outputs or spec rows]
+  float* coefficients = nullptr;                       // [count, spec rows, inputs]; may be null
+  float* kept_ranges = nullptr;                        // [2, neurons]; may be null
+  const float* x = nullptr;                            // [inputs]
+  float* y = nullptr;                                  // [outputs]
+  std::size_t index = 0;                               // of a case of the property
+  float *case_lower = nullptr, *case_upper = nullptr;  // [inputs], its box
+  bf_result* results = nullptr;                        // [count]
+  const bf_budget* budget = nullptr;                   // may be null
+  bf_search* search = nullptr;                         // may be null
+  bf_status* statuses = nullptr;                       // [count]
+  bf_cache_counters* counters = nullptr;
+  void* blob = nullptr;
+  const void* from_blob = nullptr;
+  std::size_t blob_bytes = 0;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+  const bf_executor* executor = nullptr;
+  std::vector<int>* open = nullptr;       // see CallMemory
+  std::vector<Ranges>* ranges = nullptr;  // see CallMemory
+  // See CallMemory; of functions without workers, for entry_of() of them.
+  std::vector<double>* seconds = nullptr;
+  // May end the call. Of functions of bounds without a context; where boxes are shared among
+  // workers nobody watches.
+  Watch* watch = nullptr;
+};
+
+struct EngineOptions {
+  bool with_parts = false;             // there are parts to call a hook before
+  const Property* property = nullptr;  // of plans for one; read when the engine is made
+};
+
+// A plan of lowering prebuilt, run in this process by code that is built with the engine: the same
+// steps on the same memory as its generated verifier, and the same results where no compiler fuses
+// products into sums. Functions may be called by several threads at once, each with its own memory.
+class Engine {
+ public:
+  // The plan is kept. Throws BF3304 when there is no code for its target, and BF3504 without
+  // memory for its constants.
+  explicit Engine(std::shared_ptr<const Plan> plan, const EngineOptions& options = {});
+  // With other code than find_prebuilt()'s.
+  Engine(std::shared_ptr<const Plan> plan, const Prebuilt& code, const EngineOptions& options = {});
+
+  const Plan& plan() const { return *plan_; }
+
+  // The function of the verifier with this signature, one of plan().functions: all but
+  // NAME_info, which returns no status, and those of a property in engines that are made with it.
+  // Returns what the generated function would. hook: called before each part of a task of bounds;
+  // engines made with_parts. Throws: Stopped, where arguments.watch ends the call.
+  bf_status call(const Signature& signature, const Arguments& arguments,
+                 TraceHook hook = nullptr) const;
+
+  // What a function of bounds or evaluation runs, for each box in turn or for several side by side.
+  EntryKind entry_of(const Signature& signature) const;
+  // How many calls the entry's program has, in the order of for_each_call().
+  std::size_t calls(EntryKind kind) const;
+  // `code` is what the call is from now on, also of calls of this engine that run now: it computes
+  // the same.
+  void replace(EntryKind kind, std::size_t call, Thunk code) const;
+
+ private:
+  const EntryOperations& entry(EntryKind kind) const;
+  bf_status check_box(const float* lower, const float* upper) const;
+  bf_status check_boxes(const Arguments& a) const;
+  bf_status check(const ExportedFunction& function, const Arguments& a, bf::Team& team) const;
+  bf_status bounds(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                   TraceHook hook) const;
+  bf_status cached_bounds(const Signature& signature, const Arguments& a, TraceHook hook) const;
+  bf_status batch(const ExportedFunction& function, const Arguments& a, const bf::Team& team,
+                  TraceHook hook) const;
+  bf_status batch_by_turns(const Signature& signature, const Arguments& a) const;
+  bf_status turns_of_workers(const ExportedFunction& function, const Arguments& a,
+                             const bf::Team& team) const;
+  bf_status groups_of_workers(const ExportedFunction& function, const Arguments& a,
+                              const bf::Team& team) const;
+  bf_status context_call(const Signature& signature, const Arguments& a) const;
+  const bf::PropertyTables& property() const;
+  bf_status verdicts(const ExportedFunction& function, const Arguments& a,
+                     const bf::Team& team) const;
+  bf_status verify(const Signature& signature, const Arguments& a, const bf::Team& team) const;
+  bf_status verify_together(const Signature& signature, const Arguments& a,
+                            const bf::Team& team) const;
+  bf_status property_box(const Arguments& a) const;
+  bf_status decide(const Arguments& a) const;
+  bf_status decide_by_neurons(const Arguments& a) const;
+  Arguments box_of(const Signature& signature, const Arguments& a, std::size_t i) const;
+
+  std::shared_ptr<const Plan> plan_;
+  Constants constants_;
+  std::vector<EntryOperations> entries_;
+  std::shared_ptr<const PropertyMemory> property_;  // may be null
+};
+
+}  // namespace bf_aot::engine

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "aot/engine/prebuilt/any.h"
+#include "aot/engine/prebuilt/prebuilt.h"
+#include "aot/engine/run/constants.h"
+#include "bf/core/bounds.h"
+#include "bf/core/context.h"
+#include "bf/dense/lines.h"
+#include "bf/sums/intervals.h"
+#include "bf/sums/planes.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/program.h"
+
+// A call program with everything resolved that does not change from call to call: callees are
+// thunks, tables and structures are addresses, buffers are places in the arena.
+
+namespace bf_aot::engine {
+
+// Memory of a call that buffers lie in.
+enum class Region : std::uint8_t { kWorkspace, kContext, kOwn };
+constexpr int kRegions = 3;
+
+// Bytes from the start of a region.
+struct BufferPlace {
+  Region region = Region::kWorkspace;
+  std::int64_t offset = 0;
+};
+
+// An argument.
+struct Operand {
+  enum class Kind : std::uint8_t {
+    kFixed,         // value
+    kPlace,         // region + offset
+    kByFirst,       // the same + factor times the first neuron of the tile
+    kByRound,       // offset from the neurons of the round
+    kFloatElement,  // the float there
+    kDoubleElement,
+    kGiven,   // the caller's array number `index`, + offset
+    kLocal,   // calls::Local number `index`
+    kLeft,    // at most `index` of the neurons that are left
+    kWindow,  // number `index`
+    kLive,    // AnyLive of the list there
+    kMany,    // whether its list has many
+    kListed,  // AnyListed number `index`
+  };
+  Kind kind = Kind::kFixed;
+  Region region = Region::kWorkspace;
+  std::int32_t index = 0;
+  std::int64_t offset = 0;
+  std::int64_t factor = 0;
+  Value value = {};
+};
+
+struct ListedPlaces {
+  bool all = true;
+  const bf::FunctionView* function = nullptr;
+  BufferPlace centre, below, above;
+};
+
+struct WindowRead {
+  calls::WindowRead::Kind kind = calls::WindowRead::Kind::kSame;
+  const bf::ConvShape* shape = nullptr;
+  std::int32_t window = 0;  // the reader's
+};
+
+constexpr std::size_t kMostOperands = 20;
+
+struct Operation;
+using Operations = std::vector<Operation>;
+
+struct Operation {
+  enum class Kind : std::uint8_t {
+    kCall,
+    kPart,
+    kBlock,
+    kWhenInside,
+    kDefineWindow,
+    kDefineRows,
+    kDefineRowErrors,
+    kTiles,
+    kRounds,
+    kIfFits,
+    kClear,
+    kColdStart,
+    kIterations,
+  };
+  Kind kind = Kind::kBlock;
+
+  // kCall, kWhenInside, kDefineRows: the number of the call in its program, see EntryOperations.
+  std::uint32_t call = 0;
+  std::uint32_t first_operand = 0, operands = 0;
+  int relaxed = -1;  // kCall: the layer whose activation the call relaxes; -1: none
+  bool relaxes_relu = false;
+  // kCall: layers without activation whose elements the call multiplies, and their sizes; -1: none.
+  std::array<int, 2> factors = {-1, -1}, factor_sizes = {};
+
+  // kWhenInside: inside; kTiles: workers; kDefineRows, kDefineRowErrors, kRounds: several boxes
+  bool flag = false;
+  std::int32_t neurons = 0;  // kTiles, kIfFits; kRounds, kDefineRows: boxes; kDefineWindow: count
+  std::int32_t index = 0;    // kDefineWindow: the window; kPart: of its text; kIterations: warm
+  std::int64_t count = 0;    // kIterations; kClear: bytes
+  BufferPlace place;         // kClear, kRounds; kDefineWindow: neurons; kDefineRowErrors: slack
+  std::int64_t offset = 0;   // kDefineWindow: factor of the first neuron
+  const bf::Image* image = nullptr;  // kDefineWindow
+  std::vector<WindowRead> reads;     // kDefineWindow
+  std::vector<BufferPlace> links;    // kDefineRowErrors
+  bf::RowErrors errors = {};         // kDefineRowErrors: without absolute
+  double underflow = 0, inputs = 0;  // kDefineRowErrors
+  Operations body, other;            // other: kIfFits, kIterations' better
+};
+
+struct TaskOperations {
+  int task = 0;
+  Operations body;
+};
+
+struct SectionOperations {
+  calls::RunWhen when = calls::RunWhen::kAlways;
+  std::vector<TaskOperations> tasks;
+};
+
+// An entry, ready to be run.
+struct EntryOperations {
+  const Entry* entry = nullptr;
+  std::vector<SectionOperations> sections;
+  // What each call of the program calls, in the order of for_each_call(). Code compiled for a call
+  // may take the place of the engine's own while other threads run it.
+  std::uint32_t calls = 0;
+  std::unique_ptr<std::atomic<Thunk>[]> code;
+  std::vector<Operand> operands;
+  std::vector<ListedPlaces> listed;
+  std::vector<std::string> parts;  // names
+  int windows = 0;
+  bool improves = false;  // its slopes can be where another call begins
+  // Structures that operands point to.
+  std::vector<std::unique_ptr<KernelExtents>> extents;
+  std::vector<std::unique_ptr<bf::KnownShape>> shapes;
+  std::vector<std::unique_ptr<bf::Image>> images;
+  std::vector<std::unique_ptr<bf::ImageStrides>> strides;
+  std::vector<std::unique_ptr<bf::Window>> whole;
+  std::vector<std::unique_ptr<bf::RelaxErrors>> relax_errors;
+  std::vector<std::unique_ptr<bf::PlaneErrors>> plane_errors;
+  std::vector<std::unique_ptr<bf::IntervalErrors>> interval_errors;
+  std::vector<std::unique_ptr<bf::LineBounds>> line_bounds;
+  std::vector<std::unique_ptr<bf::LineErrors>> line_errors;
+};
+
+// Throws an internal error when the program calls what is not among the prebuilt code: a plan of
+// lowering prebuilt calls nothing else. parts: with the marks of Part, for traces.
+EntryOperations assemble(const Plan& plan, const Entry& entry, const calls::Program& program,
+                         const Prebuilt& code, Constants& constants, bool parts);
+
+}  // namespace bf_aot::engine

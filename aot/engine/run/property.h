@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "bf/search/verdict.h"
+#include "frontend/property.h"
+#include "frontend/verdict_tables.h"
+
+namespace bf_aot::engine {
+
+// The tables that a verifier has of a property, in memory. What it returns stays where it is.
+class PropertyMemory {
+ public:
+  explicit PropertyMemory(const Property& property);
+  PropertyMemory(const PropertyMemory&) = delete;
+  PropertyMemory& operator=(const PropertyMemory&) = delete;
+
+  const bf::PropertyTables& tables() const { return tables_; }
+
+ private:
+  FloatBoxes boxes_;
+  VerdictTables verdicts_;
+  std::vector<unsigned char> relaxed_;
+  std::vector<bf::VerdictTerm> terms_;
+  bf::PropertyTables tables_;
+};
+
+}  // namespace bf_aot::engine

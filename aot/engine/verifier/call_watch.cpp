@@ -1,0 +1,76 @@
+#include "aot/engine/verifier/call_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/cost/cost_model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr double kWorthSampling = 10;  // seconds; it takes some itself
+constexpr double kLongest = 1e9;       // seconds that a clock certainly counts
+
+}  // namespace
+
+std::vector<Method> cheaper_methods(Method method, Norm norm) {
+  std::vector<Method> made;
+  if (norm == Norm::kLargest && method != Method::kIbp) made.push_back(Method::kIbp);
+  const bool rows_everywhere = method == Method::kCrown || method == Method::kAlphaCrown;
+  if (rows_everywhere || method == Method::kAuto) made.push_back(Method::kCrownIbp);
+  if (method == Method::kAlphaCrown) made.push_back(Method::kCrown);
+  return made;
+}
+
+double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box) {
+  const Entry* const entry = plan.find_entry(kind);
+  if (entry == nullptr) return 0;
+  double seconds = 0;
+  for (const Task& task : entry->tasks) seconds += task.predicted_seconds;
+  if (box == nullptr || seconds < kWorthSampling) return seconds;
+  return predict_entry(plan, *entry, sampled_activity(plan, *entry, {box, 1}),
+                       profile_of(plan.config))
+      .total.seconds;
+}
+
+CallWatch::Clock::time_point time_in(double seconds) {
+  if (!(seconds < kLongest)) return CallWatch::Clock::time_point::max();
+  return CallWatch::Clock::now() + std::chrono::duration_cast<CallWatch::Clock::duration>(
+                                       std::chrono::duration<double>(std::max(seconds, 0.0)));
+}
+
+CallWatch::CallWatch(Clock::time_point end, Tell tell, std::chrono::milliseconds pause)
+    : end_(end), tell_(std::move(tell)), pause_(pause), told_(Clock::now() - pause) {}
+
+void CallWatch::rethrow() const {
+  if (thrown_) std::rethrow_exception(thrown_);
+}
+
+double CallWatch::share_of(const engine::Place& place) {
+  if (entry_ != &place.entry) {
+    entry_ = &place.entry;
+    before_.assign(1, 0);
+    for (const Task& task : entry_->tasks)
+      before_.push_back(before_.back() + task.predicted_seconds);
+  }
+  const auto task = static_cast<std::size_t>(place.task);
+  const double all = before_.back();
+  if (!(all > 0)) return 0;
+  return (before_[task] + place.share * (before_[task + 1] - before_[task])) / all;
+}
+
+bool CallWatch::ask(const engine::Place& place) noexcept {
+  const Clock::time_point now = Clock::now();
+  late_ = now >= end_;
+  if (late_) return false;
+  if (!tell_ || now - told_ < pause_) return true;
+  told_ = now;
+  try {
+    return tell_(place, share_of(place));
+  } catch (...) {
+    thrown_ = std::current_exception();
+    return false;
+  }
+}
+
+}  // namespace bf_aot::cli

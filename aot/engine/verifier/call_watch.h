@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "aot/engine/run/watch.h"
+#include "frontend/property.h"
+#include "planner/plan/plan.h"
+
+// The predicted time of a call, cheaper methods, and a watch that ends calls.
+
+namespace bf_aot::cli {
+
+// Methods that take less time than this one and bound the same sets, from the cheapest on.
+std::vector<Method> cheaper_methods(Method method, Norm norm);
+
+// Seconds that a call of the entry takes on the plan's machine, by the cost model: half of the
+// neurons count as unstable. What would take over 10 seconds is predicted for the box, if there is
+// one, which takes seconds itself.
+double predicted_seconds(const Plan& plan, EntryKind kind, const Box* box = nullptr);
+
+// Ends calls when a time has come, or when it is told to. Of one thread: not of calls with workers.
+class CallWatch final : public engine::Watch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // The share of the call's predicted time that is done, 0 to 1; whether to go on.
+  using Tell = std::function<bool(const engine::Place& place, double share)>;
+
+  // `tell` is called first at once, then every `pause` at most; what it throws ends the
+  // call, and is thrown by rethrow().
+  CallWatch(Clock::time_point end, Tell tell, std::chrono::milliseconds pause);
+
+  void rethrow() const;
+  bool is_late() const { return late_; }
+
+ private:
+  bool ask(const engine::Place& place) noexcept override;
+  double share_of(const engine::Place& place);
+
+  const Clock::time_point end_;
+  const Tell tell_;
+  const std::chrono::milliseconds pause_;
+  Clock::time_point told_;
+  const Entry* entry_ = nullptr;
+  std::vector<double> before_;  // of each task, and all: seconds of those that run before it
+  bool late_ = false;
+  std::exception_ptr thrown_;
+};
+
+// When so many seconds are over; never, where clocks do not count so far.
+CallWatch::Clock::time_point time_in(double seconds);
+
+}  // namespace bf_aot::cli

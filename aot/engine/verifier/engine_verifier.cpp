@@ -1,0 +1,186 @@
+#include "aot/engine/verifier/engine_verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "aot/engine/verifier/trace.h"
+#include "frontend/diagnostic.h"
+
+namespace bf_aot::cli {
+namespace {
+
+constexpr Signature kBounds = {};
+constexpr Signature kSpecBounds = {.spec = true};
+constexpr Signature kSpecBatch = {.spec = true, .batch = true};
+constexpr Signature kCoefficientsBatch = {.spec = true, .coefficients = true, .batch = true};
+constexpr Signature kEvaluate = {.purpose = Purpose::kEvaluate};
+
+void expect_ok(bf_status status, const Signature& signature) {
+  if (status != BF_OK)
+    fail("BF3306", suffix_of(signature),
+         fmt::format("the verifier refused: {}", bf_status_text(status)));
+}
+
+}  // namespace
+
+void EngineVerifier::Free::operator()(std::byte* memory) const {
+  std::free(memory);
+}
+
+EngineVerifier::EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
+                               std::unique_ptr<EngineCaller> caller)
+    : EngineVerifier(std::make_shared<const engine::Engine>(
+          std::move(plan), engine::EngineOptions{.with_parts = with_parts})) {
+  caller_ = std::move(caller);
+}
+
+EngineVerifier::EngineVerifier(std::shared_ptr<const engine::Engine> engine)
+    : engine_(std::move(engine)) {
+  const Plan& of = engine_->plan();
+  std::int64_t needed = 1;
+  for (const ExportedFunction& each : of.functions)
+    if (each.signature.purpose == Purpose::kBounds || each.signature.purpose == Purpose::kEvaluate)
+      needed = std::max(needed, each.workspace.bytes);
+  const auto align =
+      std::max(static_cast<std::size_t>(of.config.target.align), alignof(std::max_align_t));
+  workspace_bytes_ = (static_cast<std::size_t>(needed) + align - 1) / align * align;
+  workspace_.reset(static_cast<std::byte*>(std::aligned_alloc(align, workspace_bytes_)));
+  if (workspace_ == nullptr)
+    fail("BF3504", "workspace", fmt::format("there is no memory for {} bytes", workspace_bytes_),
+         "a memory budget or a smaller batch needs less");
+}
+
+std::unique_ptr<const HostVerifier> EngineVerifier::twin() const {
+  return std::unique_ptr<const HostVerifier>(new EngineVerifier(engine_));
+}
+
+bf_status EngineVerifier::run(const Signature& signature, const engine::Arguments& arguments,
+                              engine::TraceHook hook) const {
+  if (caller_ == nullptr) return engine_->call(signature, arguments, hook);
+  return caller_->call(*engine_, signature, arguments, hook);
+}
+
+engine::Arguments EngineVerifier::in_workspace() const {
+  engine::Arguments made;
+  made.workspace = workspace_.get();
+  made.workspace_bytes = workspace_bytes_;
+  return made;
+}
+
+Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, const Noted& noted,
+                            engine::TraceHook hook) const {
+  const Plan& plan = engine_->plan();
+  const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
+  std::vector<float> lower(rows), upper(rows);
+  engine::Arguments arguments = in_workspace();
+  arguments.lower = box.lower.data();
+  arguments.upper = box.upper.data();
+  arguments.out_lower = lower.data();
+  arguments.out_upper = upper.data();
+  arguments.open = noted.open;
+  arguments.ranges = noted.ranges;
+  arguments.watch = watch_;
+  expect_ok(run(signature, arguments, hook), signature);
+  return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
+}
+
+bool EngineVerifier::ask(engine::Watch* watch) const {
+  watch_ = watch;
+  return true;
+}
+
+Bounds EngineVerifier::bounds(const FloatBox& box) const {
+  last_ = {};
+  open_.assign(engine_->plan().layers.size(), -1);
+  Bounds made = call(kBounds, box, {.open = &open_});
+  last_ = box;
+  return made;
+}
+
+Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
+  last_spec_ = {};
+  ranges_.assign(engine_->plan().layers.size(), {});
+  Bounds made = call(kSpecBounds, box, {.ranges = &ranges_});
+  last_spec_ = box;
+  return made;
+}
+
+std::vector<engine::Ranges> EngineVerifier::spec_ranges(const FloatBox& box) const {
+  if (!(last_spec_.lower == box.lower && last_spec_.upper == box.upper)) spec_bounds(box);
+  return ranges_;
+}
+
+std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& box) const {
+  const Plan& plan = engine_->plan();
+  if (!(last_.lower == box.lower && last_.upper == box.upper)) bounds(box);
+  std::vector<int> counts;
+  for (const LayerId id : plan.layer_ids()) {
+    if (!plan.layer(id).relu && !plan.layer(id).function) continue;
+    const int count = open_[static_cast<std::size_t>(id.number())];
+    if (count < 0) return std::nullopt;
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+std::vector<float> EngineVerifier::evaluate(const std::vector<float>& x) const {
+  std::vector<float> y(static_cast<std::size_t>(engine_->plan().output_count));
+  engine::Arguments arguments = in_workspace();
+  arguments.x = x.data();
+  arguments.y = y.data();
+  expect_ok(run(kEvaluate, arguments), kEvaluate);
+  return y;
+}
+
+bf_status EngineVerifier::batch(const Signature& signature, std::size_t count, const float* lower,
+                                const float* upper, float* row_lower, float* row_upper,
+                                float* coefficients, bf_status* statuses) const {
+  engine::Arguments arguments = in_workspace();
+  arguments.count = count;
+  arguments.lower = lower;
+  arguments.upper = upper;
+  arguments.out_lower = row_lower;
+  arguments.out_upper = row_upper;
+  arguments.coefficients = coefficients;
+  arguments.statuses = statuses;
+  return run(signature, arguments);
+}
+
+bf_status EngineVerifier::spec_bounds_batch(std::size_t count, const float* lower,
+                                            const float* upper, float* row_lower, float* row_upper,
+                                            bf_status* statuses) const {
+  return batch(kSpecBatch, count, lower, upper, row_lower, row_upper, nullptr, statuses);
+}
+
+bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float* lower,
+                                                  const float* upper, float* row_lower,
+                                                  float* row_upper, float* coefficients,
+                                                  bf_status* statuses) const {
+  return batch(kCoefficientsBatch, count, lower, upper, row_lower, row_upper, coefficients,
+               statuses);
+}
+
+std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
+                                                 const SampleLimits& limits) const {
+  const Plan& plan = engine_->plan();
+  const Signature signature = plan.spec_rows > 0 ? kSpecBounds : kBounds;
+  const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
+  std::vector<float> lower(rows), upper(rows);
+  engine::Arguments arguments = in_workspace();
+  arguments.lower = box.lower.data();
+  arguments.upper = box.upper.data();
+  arguments.out_lower = lower.data();
+  arguments.out_upper = upper.data();
+  run(signature, arguments);  // what makes calls faster is not measured
+  return sample_calls([&] { run(signature, arguments); }, limits);
+}
+
+std::vector<TracedPart> EngineVerifier::trace(const FloatBox& box, int repeats) const {
+  const Signature signature = engine_->plan().spec_rows > 0 ? kSpecBounds : kBounds;
+  return traced_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
+}
+
+}  // namespace bf_aot::cli

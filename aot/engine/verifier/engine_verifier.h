@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "aot/engine/run/engine.h"
+#include "aot/engine/verifier/verifier.h"
+
+namespace bf_aot::cli {
+
+// Calls an engine for a verifier, and may see to its code meanwhile.
+class EngineCaller {
+ public:
+  EngineCaller() = default;
+  EngineCaller(const EngineCaller&) = delete;
+  EngineCaller& operator=(const EngineCaller&) = delete;
+  virtual ~EngineCaller() = default;
+
+  // As engine.call().
+  virtual bf_status call(const engine::Engine& engine, const Signature& signature,
+                         const engine::Arguments& arguments, engine::TraceHook hook) = 0;
+};
+
+// A plan run by the engine.
+class EngineVerifier final : public HostVerifier {
+ public:
+  // with_parts: trace() can be called. caller: null: the engine is called as it is. Throws: BF3304,
+  // BF3306.
+  EngineVerifier(std::shared_ptr<const Plan> plan, bool with_parts,
+                 std::unique_ptr<EngineCaller> caller = nullptr);
+
+  // Shares the engine, and with it the code that a caller sees to.
+  std::unique_ptr<const HostVerifier> twin() const override;
+  bool ask(engine::Watch* watch) const override;
+  Bounds bounds(const FloatBox& box) const override;
+  Bounds spec_bounds(const FloatBox& box) const override;
+  std::vector<float> evaluate(const std::vector<float>& x) const override;
+  // Of plans that relax each of these layers: not of intervals alone.
+  std::optional<std::vector<int>> count_unstable(const FloatBox& box) const override;
+  std::vector<engine::Ranges> spec_ranges(const FloatBox& box) const override;
+  bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
+                              float* row_lower, float* row_upper,
+                              bf_status* statuses) const override;
+  bf_status spec_coefficients_batch(std::size_t count, const float* lower, const float* upper,
+                                    float* row_lower, float* row_upper, float* coefficients,
+                                    bf_status* statuses) const override;
+  std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const override;
+  std::vector<TracedPart> trace(const FloatBox& box, int repeats) const override;
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+
+  explicit EngineVerifier(std::shared_ptr<const engine::Engine> engine);
+  engine::Arguments in_workspace() const;
+  bf_status batch(const Signature& signature, std::size_t count, const float* lower,
+                  const float* upper, float* row_lower, float* row_upper, float* coefficients,
+                  bf_status* statuses) const;
+  // Of the last call's neurons; null: not asked for.
+  struct Noted {
+    std::vector<int>* open = nullptr;
+    std::vector<engine::Ranges>* ranges = nullptr;
+  };
+  Bounds call(const Signature& signature, const FloatBox& box, const Noted& noted,
+              engine::TraceHook hook = nullptr) const;
+
+  bf_status run(const Signature& signature, const engine::Arguments& arguments,
+                engine::TraceHook hook = nullptr) const;
+
+  std::shared_ptr<const engine::Engine> engine_;
+  std::unique_ptr<EngineCaller> caller_;
+  std::unique_ptr<std::byte, Free> workspace_;
+  std::size_t workspace_bytes_ = 0;
+  mutable engine::Watch* watch_ = nullptr;
+  // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.
+  mutable FloatBox last_;
+  mutable std::vector<int> open_;
+  // Of the last call of spec_bounds().
+  mutable FloatBox last_spec_;
+  mutable std::vector<engine::Ranges> ranges_;
+};
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aot/build/compile.h"
+#include "aot/build/library.h"
+#include "aot/engine/run/ranges.h"
+#include "aot/engine/run/watch.h"
+#include "aot/input/json_io.h"
+#include "aot/system/measure.h"
+#include "planner/plan/plan.h"
+#include "runtime/bf.h"
+
+namespace bf_aot::cli {
+
+struct Bounds {
+  std::vector<double> lower, upper;  // float32 numbers, but for the reference
+};
+
+double mean_width(const Bounds& bounds);
+
+// A part of a task (see TaskPart), as measured in one call of a verifier.
+struct TracedPart {
+  int task = 0;
+  std::string part;
+  double calls = 0;
+  double seconds = 0;
+};
+
+// A verifier in this process, with its workspace. Not reentrant.
+class HostVerifier {
+ public:
+  HostVerifier() = default;
+  HostVerifier(const HostVerifier&) = delete;
+  HostVerifier& operator=(const HostVerifier&) = delete;
+  virtual ~HostVerifier() = default;
+
+  // The same verifier, with a workspace of its own: for another thread. Throws: BF3504.
+  virtual std::unique_ptr<const HostVerifier> twin() const = 0;
+
+  // bounds() and spec_bounds() ask it from now on, and throw engine::Stopped where it ends them;
+  // null: nobody is asked. False where the verifier cannot be stopped.
+  virtual bool ask(engine::Watch* watch) const {
+    (void)watch;
+    return false;
+  }
+
+  // Throw BF3306 when the verifier returns another status than BF_OK.
+  virtual Bounds bounds(const FloatBox& box) const = 0;
+  virtual Bounds spec_bounds(const FloatBox& box) const = 0;  // plan.spec_rows > 0
+  // Plain inference in float32.
+  virtual std::vector<float> evaluate(const std::vector<float>& x) const = 0;
+
+  // Neurons of each layer with an activation whose relaxation is not exact on the box, in order.
+  // Nothing where the verifier does not count them.
+  virtual std::optional<std::vector<int>> count_unstable(const FloatBox& box) const {
+    (void)box;
+    return std::nullopt;
+  }
+
+  // Where the neurons that spec_bounds() relaxes on the box lie, by layer: of the last call when
+  // that was of the same box. Empty where the verifier does not say.
+  virtual std::vector<engine::Ranges> spec_ranges(const FloatBox& box) const {
+    (void)box;
+    return {};
+  }
+
+  // NAME_spec_bounds_batch, of a verifier made with spec rows and a batch of at least `count`; and
+  // of one that keeps coefficients NAME_spec_coefficients_batch. Do not throw.
+  virtual bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
+                                      float* row_lower, float* row_upper,
+                                      bf_status* statuses) const = 0;
+  virtual bf_status spec_coefficients_batch(std::size_t count, const float* lower,
+                                            const float* upper, float* row_lower, float* row_upper,
+                                            float* coefficients, bf_status* statuses) const = 0;
+
+  // Seconds of a call of NAME_spec_bounds when there are spec rows, else of NAME_bounds: the
+  // measurements themselves, see sample_calls().
+  virtual std::vector<double> sample_times(const FloatBox& box,
+                                           const SampleLimits& limits) const = 0;
+  // What they say.
+  Timing time(const FloatBox& box, const SampleLimits& limits) const;
+
+  // Where the time of time() goes, of a verifier made with CompileOptions::trace: of every call of
+  // a kernel or routine the lower quartile over `repeats` calls of the verifier, without what the
+  // clock itself takes. Throws: BF3305 when the verifier is not instrumented.
+  virtual std::vector<TracedPart> trace(const FloatBox& box, int repeats) const = 0;
+};
+
+// A verifier that is ready to be called, and what making it took.
+struct MadeVerifier {
+  std::unique_ptr<const HostVerifier> host;
+  std::filesystem::path library;  // a shared object with its code
+  double print_seconds = 0;
+  double compile_seconds = 0;  // of the C++ compiler, when the library was made; 0: not known
+};
+
+// The verifier of a plan that was made with these options for this machine, without
+// `options.levels`. Throws: CompileError.
+MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOptions& options,
+                           const CompilerOptions& compiler);
+
+}  // namespace bf_aot::cli

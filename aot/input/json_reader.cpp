@@ -1,0 +1,219 @@
+#include "aot/input/json_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "aot/input/read_text.h"
+#include "frontend/diagnostic.h"
+#include "frontend/model.h"
+
+namespace bf_aot::cli {
+namespace {
+
+using nlohmann::json;
+constexpr int kMaxDepth = 32;
+
+// "3:14" of byte `offset`, which nlohmann counts from 1.
+std::string line_and_column(const std::string& text, std::size_t offset) {
+  const std::size_t end = std::min(offset > 0 ? offset - 1 : 0, text.size());
+  const auto begin = text.begin();
+  const auto stop = begin + static_cast<std::ptrdiff_t>(end);
+  const auto lines = std::count(begin, stop, '\n');
+  const std::size_t newline = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+  return fmt::format("{}:{}", lines + 1, newline == std::string::npos ? end + 1 : end - newline);
+}
+
+json kept_number(std::string_view text) {
+  return json::binary({text.begin(), text.end()});
+}
+
+std::string_view text_of_number(const json& value) {
+  const json::binary_t& bytes = value.get_binary();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Builds the value from the events of the parser; refuses what it could not show.
+class Builder : public nlohmann::json_sax<json> {
+ public:
+  Builder(json& root, std::string where, const std::string& text)
+      : root_(root), where_(std::move(where)), text_(text) {}
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override {
+    return add(kept_number(std::to_string(value)));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return add(kept_number(std::to_string(value)));
+  }
+  bool number_float(number_float_t, const string_t& text) override {
+    return add(kept_number(text));
+  }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // no JSON text has any
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name))
+      fail("BF3005", where_, fmt::format("key '{}' appears twice", printable(name)),
+           "remove one of them");
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) override {
+    // Too large for a double: what reads it says whether that matters.
+    const std::string reason = error.what();
+    if (error.id == 406)
+      fail("BF3007", where_, fmt::format("a number is too large: '{}'", printable(token)),
+           "numbers must be finite");
+    const std::size_t colon = reason.find("- ");
+    fail("BF3003", where_ + ":" + line_and_column(text_, position),
+         "this is no JSON: " +
+             printable(colon == std::string::npos ? reason : reason.substr(colon + 2)),
+         "numbers are written as 0.5 or 5e-1; NaN and Infinity do not exist in JSON");
+  }
+
+ private:
+  json* place(json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    return &(parent[key_] = std::move(value));
+  }
+
+  bool add(json value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(json value) {
+    open_.push_back(place(std::move(value)));
+    if (open_.size() > kMaxDepth)
+      fail("BF3003", where_, fmt::format("nested deeper than {}", kMaxDepth));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json& root_;
+  std::string where_;
+  const std::string& text_;
+  std::vector<json*>
+      open_;  // from the outermost on; what holds one does not change while it is open
+  std::string key_;
+};
+
+std::string_view kind_of(const json& value) {
+  return value.is_binary() ? "number" : value.type_name();
+}
+
+}  // namespace
+
+json parse_json_file(const std::filesystem::path& path, std::string_view what) {
+  return parse_json_text(read_text(path, what), printable(path.string()));
+}
+
+json parse_json_text(const std::string& text, const std::string& where) {
+  json root;
+  Builder builder(root, where, text);
+  json::sax_parse(text, &builder);
+  return root;
+}
+
+JsonAt JsonAt::key(std::string_view name) const {
+  expect_object();
+  const auto found = value->find(name);
+  if (found == value->end())
+    fail("BF3004", where, fmt::format("key '{}' is missing", name), "add it");
+  const std::string separator = where.find(": ") == std::string::npos ? ": " : ".";
+  return {&*found, where + separator + std::string(name)};
+}
+
+JsonAt JsonAt::at(std::size_t i) const {
+  return {&value->at(i), fmt::format("{}[{}]", where, i)};
+}
+
+bool JsonAt::has(std::string_view name) const {
+  return value->is_object() && value->find(name) != value->end();
+}
+
+void JsonAt::expect_object() const {
+  if (!value->is_object())
+    fail("BF3004", where, fmt::format("expected an object, found {}", kind_of(*value)));
+}
+
+std::size_t JsonAt::expect_array() const {
+  if (!value->is_array())
+    fail("BF3004", where, fmt::format("expected an array, found {}", kind_of(*value)));
+  return value->size();
+}
+
+void JsonAt::allow_keys(std::initializer_list<std::string_view> names) const {
+  expect_object();
+  for (const auto& [name, unused] : value->items())
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail("BF3005", where, fmt::format("unknown key '{}'", printable(name)),
+           fmt::format("known keys: {}", fmt::join(names, ", ")));
+}
+
+double JsonAt::number() const {
+  const vnnlib::Number exact = decimal();
+  if (!std::isfinite(exact.below) || !std::isfinite(exact.above))
+    fail("BF3007", where, "the number is not finite");
+  return std::strtod(std::string(exact.text).c_str(), nullptr);
+}
+
+nlohmann::json JsonAt::plain() const {
+  if (is_number()) return json::parse(text_of_number(*value));
+  json made = *value;
+  if (made.is_structured())
+    for (auto& [name, part] : made.items()) part = JsonAt{&part, where}.plain();
+  return made;
+}
+
+std::string_view JsonAt::number_text() const {
+  if (!is_number())
+    fail("BF3004", where, fmt::format("expected a number, found {}", kind_of(*value)));
+  return text_of_number(*value);
+}
+
+vnnlib::Number JsonAt::decimal() const {
+  vnnlib::Number number;
+  if (vnnlib::parse_number(number_text(), number) != vnnlib::NumberError::kNone)
+    fail("BF3007", where, "the number has too many digits, or too large an exponent",
+         fmt::format("decimals may have {} digits and exponents up to {}", vnnlib::kMaxDigits,
+                     vnnlib::kMaxExponent));
+  return number;
+}
+
+std::vector<vnnlib::Number> JsonAt::decimals() const {
+  std::vector<vnnlib::Number> result(expect_array());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = at(i).decimal();
+  return result;
+}
+
+std::vector<double> JsonAt::numbers() const {
+  std::vector<double> result(expect_array());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = at(i).number();
+  return result;
+}
+
+}  // namespace bf_aot::cli

@@ -1,0 +1,46 @@
+#include "aot/system/errors.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "aot/system/terminal.h"
+
+namespace bf_aot::cli {
+namespace {
+
+bool as_json = false;
+
+}  // namespace
+
+void set_json_output(bool json) {
+  as_json = json;
+}
+
+bool json_output() {
+  return as_json;
+}
+
+std::string errors_json(std::span<const Diagnostic> diagnostics) {
+  nlohmann::ordered_json json;
+  json["errors"] = nlohmann::ordered_json::array();
+  for (const Diagnostic& each : diagnostics)
+    json["errors"].push_back({{"code", each.code},
+                              {"place", each.where},
+                              {"message", each.message},
+                              {"hint", each.hint}});
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+void print_errors(std::span<const Diagnostic> diagnostics) {
+  if (as_json) fmt::print("{}\n", errors_json(diagnostics));
+  const Style red(Style::kError, Stream::kErrors);
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const std::string text = with_documents(to_string(diagnostic));
+    const std::size_t head = text.find(':') + 1;
+    fmt::print(stderr, "{}{}", red(text.substr(0, head)), text.substr(head));
+  }
+}
+
+}  // namespace bf_aot::cli
