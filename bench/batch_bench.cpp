@@ -86,9 +86,9 @@ class Subject {
 
  private:
   void make_boxes(const Network& network) {
-    const cli::Golden golden =
-        cli::read_golden(network.golden, plan().input_count, plan().output_count);
-    const cli::FloatBox whole = cli::round_outward(golden.boxes.at(0).file, plan().input_count);
+    const input::Golden golden =
+        input::read_golden(network.golden, plan().input_count, plan().output_count);
+    const input::FloatBox whole = input::round_outward(golden.boxes.at(0).file, plan().input_count);
     std::mt19937 random(1);
     std::uniform_real_distribution<float> place(0, 1);
     for (std::size_t i = 0; i < count_; ++i)
@@ -136,7 +136,7 @@ void run(benchmark::State& state, const Network& network, Method method, std::si
     state.counters["limit_at_goal_peak"] = kGoalPeak * 1e9 / subject.flops_of_lines();
   }
   if (count != 64) return;
-  const double peer = peer_batch_nanoseconds(network.name, cli::golden_key(method));
+  const double peer = peer_batch_nanoseconds(network.name, input::golden_key(method));
   if (peer <= 0) return;
   state.counters["peer_ratio"] = peer / (together.min() * 1e9);
   if (method == Method::kIbp && network.dense)  // at all of the peak
@@ -155,7 +155,7 @@ int main(int argc, char** argv) try {
       for (const std::size_t count : {std::size_t{16}, std::size_t{64}}) {
         if (method == bf_aot::Method::kForward && !network.dense) continue;
         const std::string name =
-            fmt::format("batch/{}/{}/{}", network.name, bf_aot::cli::golden_key(method), count);
+            fmt::format("batch/{}/{}/{}", network.name, bf_aot::input::golden_key(method), count);
         bf_aot::bench::with_rounds(
             benchmark::RegisterBenchmark(name.c_str(),
                                          [&network, method, count](benchmark::State& state) {

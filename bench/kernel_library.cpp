@@ -31,16 +31,16 @@ Affine random_affine(int in, int out, std::mt19937& random) {
 
 std::filesystem::path compile(const std::string& source, const Target& target) {
   namespace fs = std::filesystem;
-  const cli::Toolchain toolchain = cli::find_toolchain({}, target);
+  const build::Toolchain toolchain = build::find_toolchain({}, target);
   const std::string key =
       sha256(fmt::format("{}\n{}\n{}\n{}", toolchain.compiler[0], toolchain.version,
                          fmt::join(toolchain.flags, " "), source));
-  const fs::path folder = cli::cache_folder() / ("bench-" + key);
+  const fs::path folder = build::cache_folder() / ("bench-" + key);
   const fs::path library = folder / (std::string(kStem) + ".so");
   if (fs::exists(library)) return library;
   fs::create_directories(folder);
   std::ofstream(folder / (std::string(kStem) + ".cpp")) << source;
-  cli::build_shared(toolchain, folder, kStem, {{".cpp", source}});
+  build::build_shared(toolchain, folder, kStem, {{".cpp", source}});
   return library;
 }
 
@@ -75,10 +75,10 @@ Plan plan_around_layer(const Target& target, Method method, int in, int out, int
   return plan(graph, model, "bench", false, config);
 }
 
-KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
-                           const cli::PrintKernel& print) {
-  const cli::KernelSource source = cli::kernel_source(kernels, target, print);
-  return KernelLibrary(compile(source.text, target), source);
+apps::KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
+                                 const apps::PrintKernel& print) {
+  const apps::KernelSource source = apps::kernel_source(kernels, target, print);
+  return apps::KernelLibrary(compile(source.text, target), source);
 }
 
 }  // namespace bf_aot::bench

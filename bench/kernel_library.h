@@ -7,9 +7,9 @@
 
 namespace bf_aot::bench {
 
-using cli::KernelLibrary;
-using cli::LoadedKernel;
-using cli::Parameter;
+using apps::KernelLibrary;
+using apps::LoadedKernel;
+using apps::Parameter;
 
 // Kernels of the layer in x out, as the planner schedules them for the target: of the method's
 // forward pass, and the backward products that pass through the layer, `row_tile` rows at a time
@@ -22,6 +22,6 @@ Plan plan_around_layer(const Target& target, Method method, int in, int out, int
 // Compiles all kernels in one translation unit, with the compiler that a user would get, into the
 // cache of compiled verifiers. The target is one that this machine runs.
 KernelLibrary load_kernels(const Target& target, const std::vector<Kernel>& kernels,
-                           const cli::PrintKernel& print = print_kernel);
+                           const apps::PrintKernel& print = emit::print_kernel);
 
 }  // namespace bf_aot::bench

@@ -13,14 +13,14 @@ namespace bf_aot::bench {
 
 LoadedVerifier::LoadedVerifier(const std::filesystem::path& model, Method method, std::size_t boxes,
                                std::size_t workers) {
-  CompileOptions options;
+  build::CompileOptions options;
   options.planner.method = method;
   options.planner.target = find_target("host");
   options.planner.batch = static_cast<int>(boxes);
   options.planner.workers = static_cast<int>(workers);
-  Verifier verifier = compile(model, "verifier", options);
-  const cli::CachedVerifier cached =
-      cli::cached_verifier(verifier.files, options.planner.target, {});
+  build::Verifier verifier = build::compile(model, "verifier", options);
+  const build::CachedVerifier cached =
+      build::cached_verifier(verifier.files, options.planner.target, {});
   plan_ = std::move(verifier.plan);
   library_.reset(dlopen(cached.library.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library_ == nullptr) throw std::runtime_error(dlerror());

@@ -74,9 +74,9 @@ void Networks::add_shared() {
     const fs::path packed = model.string() + ".gz";
     if (!fs::exists(golden)) continue;
     if (!fs::exists(model) && fs::exists(packed)) {
-      const auto gzip = cli::find_program("gzip");
+      const auto gzip = system::find_program("gzip");
       if (!gzip) continue;
-      const cli::ProcessResult result = cli::run_process({*gzip, "-dc", packed.string()});
+      const system::ProcessResult result = system::run_process({*gzip, "-dc", packed.string()});
       if (result.exit_code != 0) continue;
       model = unpacked_ / model.filename();
       std::ofstream(model, std::ios::binary) << result.output;

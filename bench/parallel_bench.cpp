@@ -34,9 +34,9 @@ class Subject {
         bounds_(verifier_.function<Bounds>("_bounds_parallel")),
         batch_(verifier_.function<BoundsBatch>("_bounds_batch_parallel")) {
     const Plan& plan = verifier_.plan();
-    const cli::Golden golden =
-        cli::read_golden(network.golden, plan.input_count, plan.output_count);
-    const cli::FloatBox box = cli::round_outward(golden.boxes.at(0).file, plan.input_count);
+    const input::Golden golden =
+        input::read_golden(network.golden, plan.input_count, plan.output_count);
+    const input::FloatBox box = input::round_outward(golden.boxes.at(0).file, plan.input_count);
     for (std::size_t i = 0; i < kBoxes; ++i) {
       low_.insert(low_.end(), box.lower.begin(), box.lower.end());
       high_.insert(high_.end(), box.upper.begin(), box.upper.end());
@@ -118,7 +118,7 @@ int main(int argc, char** argv) try {
     for (const bf_aot::Method method : {bf_aot::Method::kCrownIbp, bf_aot::Method::kCrown})
       for (const bool batch : {false, true}) {
         const std::string name = fmt::format("parallel/{}/{}/{}", network.name,
-                                             bf_aot::cli::golden_key(method), batch ? "64" : "1");
+                                             bf_aot::input::golden_key(method), batch ? "64" : "1");
         bf_aot::bench::with_rounds(
             benchmark::RegisterBenchmark(name.c_str(),
                                          [&network, method, batch](benchmark::State& state) {

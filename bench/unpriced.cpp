@@ -48,7 +48,7 @@ loop::Program without_prices(const loop::Program& program) {
 }  // namespace
 
 std::string print_unpriced(const Kernel& kernel, loop::Needs& needs) {
-  const KernelNests made = nests_of(kernel);
+  const emit::KernelNests made = emit::nests_of(kernel);
   return fmt::format("BF_KERNEL {}({}) {{\n", kernel.function, fmt::join(made.parameters, ", ")) +
          loop::print(without_prices(made.program), needs) + "}\n";
 }

@@ -62,25 +62,25 @@ BaselineMethod baseline_method(Method method) {
 // A network compiled for one method; made when its first benchmark runs.
 struct Subject {
   Subject(const Network& network, Method method) {
-    CompileOptions options;
+    build::CompileOptions options;
     options.planner.method = method;
     options.planner.target = find_target("host");
-    Verifier verifier = compile(network.model, "verifier", options);
-    const cli::CachedVerifier cached =
-        cli::cached_verifier(verifier.files, options.planner.target, {});
+    build::Verifier verifier = build::compile(network.model, "verifier", options);
+    const build::CachedVerifier cached =
+        build::cached_verifier(verifier.files, options.planner.target, {});
     plan = std::move(verifier.plan);
-    host = std::make_unique<cli::CompiledVerifier>(cached.library, plan);
+    host = std::make_unique<engine::CompiledVerifier>(cached.library, plan);
     baseline = make_baseline(plan);
-    const cli::Golden golden =
-        cli::read_golden(network.golden, plan.input_count, plan.output_count);
-    for (const cli::GoldenBox& box : golden.boxes)
-      boxes.push_back(cli::round_outward(box.file, plan.input_count));
+    const input::Golden golden =
+        input::read_golden(network.golden, plan.input_count, plan.output_count);
+    for (const input::GoldenBox& box : golden.boxes)
+      boxes.push_back(input::round_outward(box.file, plan.input_count));
   }
 
   Plan plan;
-  std::unique_ptr<cli::CompiledVerifier> host;
+  std::unique_ptr<engine::CompiledVerifier> host;
   std::unique_ptr<EigenBaseline> baseline;
-  std::vector<cli::FloatBox> boxes;
+  std::vector<input::FloatBox> boxes;
 };
 
 struct Work {
@@ -101,7 +101,7 @@ Work work_of(const Plan& plan, const std::vector<int>& counts) {
   return work;
 }
 
-double deviation(const cli::Bounds& ours, const std::vector<float>& lower,
+double deviation(const engine::Bounds& ours, const std::vector<float>& lower,
                  const std::vector<float>& upper) {
   double worst = 0;
   for (std::size_t i = 0; i < lower.size(); ++i) {
@@ -172,7 +172,7 @@ class VerifierBench {
   void report_time(benchmark::State& state, const Samples& seconds) const {
     state.counters["ns_min"] = seconds.min() * 1e9;
     state.counters["ns_median"] = seconds.median() * 1e9;
-    const std::string method = cli::golden_key(subject_.plan.config.method);
+    const std::string method = input::golden_key(subject_.plan.config.method);
     if (const double peer = peer_nanoseconds(network_.name, method); peer > 0 && first_box_)
       state.counters["peer_ratio"] = peer / (seconds.min() * 1e9);
   }
@@ -204,7 +204,7 @@ class VerifierBench {
 
   const Network& network_;
   const Subject& subject_;
-  const cli::FloatBox& box_;
+  const input::FloatBox& box_;
   bool first_box_;
   std::vector<double> lower_, upper_;
   std::vector<float> out_lower_, out_upper_;
@@ -215,7 +215,7 @@ void register_network(const Network& network, Method method) {
   const auto subject = std::make_shared<std::unique_ptr<Subject>>();
   for (std::size_t box = 0; box < kBoxes; ++box) {
     const std::string name =
-        fmt::format("verifier/{}/{}/box{}", network.name, cli::golden_key(method), box);
+        fmt::format("verifier/{}/{}/box{}", network.name, input::golden_key(method), box);
     with_rounds(
         benchmark::RegisterBenchmark(name.c_str(),
                                      [&network, subject, method, box](benchmark::State& state) {

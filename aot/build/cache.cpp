@@ -20,7 +20,7 @@
 #include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 constexpr char kLibrary[] = "verifier.so";
@@ -35,7 +35,7 @@ constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{1} << 20;
 constexpr std::string_view kKeyMark = "bf-aot built this from ";
 constexpr char kKeySymbol[] = "bf_cache_key";
 
-EmittedFile key_source(const std::string& key) {
+emit::EmittedFile key_source(const std::string& key) {
   return {"_key.cpp",
           fmt::format("extern \"C\" {{\nextern const char {0}[];\n__attribute__((used, "
                       "visibility(\"default\"))) const char {0}[] = \"{1}{2}\";\n}}\n",
@@ -49,9 +49,9 @@ void append_part(std::string& text, std::string_view part) {
   text += part;
 }
 
-std::string content_key(const std::vector<EmittedFile>& files, const Toolchain& toolchain) {
+std::string content_key(const std::vector<emit::EmittedFile>& files, const Toolchain& toolchain) {
   std::string text(kKeyMark);  // older libraries have no key in them
-  for (const EmittedFile& file : files) {
+  for (const emit::EmittedFile& file : files) {
     append_part(text, file.suffix);
     append_part(text, file.bytes);
   }
@@ -85,7 +85,7 @@ bool is_whole(const std::filesystem::path& folder, const std::string& key) {
 
 // Moved away in one step, so that no other process sees half of it, then removed.
 void discard(const std::filesystem::path& cache, const std::string& name) {
-  const Staging grave(cache);
+  const system::Staging grave(cache);
   std::error_code error;
   std::filesystem::rename(cache / name, grave.folder() / name, error);
   if (error)
@@ -135,12 +135,12 @@ std::filesystem::path cache_folder() {
     fail("BF3303", "", "no folder for compiled verifiers: neither XDG_CACHE_HOME nor HOME is set",
          "set one of them");
   folder /= "bf-aot";
-  make_folder(folder.parent_path());
+  system::make_folder(folder.parent_path());
   expect_private(folder);
   return folder;
 }
 
-CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Target& target,
+CachedVerifier cached_verifier(const std::vector<emit::EmittedFile>& files, const Target& target,
                                const CompilerOptions& options) {
   expect_runs_here(target);
   const Toolchain toolchain = find_toolchain(options, target);
@@ -157,12 +157,13 @@ CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Targ
     discard(cache, key);
   }
 
-  const Progress progress("compile");
-  Staging staging(cache);
-  std::vector<EmittedFile> sources = files;
+  const system::Progress progress("compile");
+  system::Staging staging(cache);
+  std::vector<emit::EmittedFile> sources = files;
   sources.push_back(key_source(key));
-  for (const EmittedFile& file : sources) staging.write(kCachedStem + file.suffix, file.bytes);
-  const Stopwatch stopwatch;
+  for (const emit::EmittedFile& file : sources)
+    staging.write(kCachedStem + file.suffix, file.bytes);
+  const system::Stopwatch stopwatch;
   build_shared(toolchain, staging.folder(), kCachedStem, sources);
   result.compile_seconds = stopwatch.seconds();
   staging.write(kSeconds, fmt::format("{}\n", result.compile_seconds));
@@ -197,4 +198,4 @@ void CloseLibrary::operator()(void* library) const {
   dlclose(library);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -8,7 +8,7 @@
 #include "aot/emit/text/emitted_file.h"
 #include "planner/machine/target.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // A verifier compiled for this machine.
 struct CachedVerifier {
@@ -25,7 +25,7 @@ constexpr char kCachedStem[] = "verifier";
 // planner), the runtime headers, the compiler's path and version, and its flags. It is in the
 // library, too. One that is not as it was made, by a digest beside it, or that was made from
 // something else, is made again with a note on stderr. Throws: CompileError.
-CachedVerifier cached_verifier(const std::vector<EmittedFile>& files, const Target& target,
+CachedVerifier cached_verifier(const std::vector<emit::EmittedFile>& files, const Target& target,
                                const CompilerOptions& options);
 
 struct CloseLibrary {
@@ -45,4 +45,4 @@ OpenLibrary open_cached(const std::filesystem::path& library);
 // Throws: BF3101, BF3303; BF3319 when others own it or may write to it.
 std::filesystem::path cache_folder();
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

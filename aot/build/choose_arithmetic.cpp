@@ -8,7 +8,7 @@
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 namespace {
 
 // An option that is not there with integers; none: all are.
@@ -70,4 +70,4 @@ Arithmetic choose_arithmetic(const Graph& imported, const ModelInfo& info,
   return integers ? Arithmetic::kInteger : Arithmetic::kFloat;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

@@ -2,7 +2,7 @@
 
 #include "aot/build/compile.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 
 // kFloat or kInteger: what options.planner.arithmetic asks for; of kAuto integers where the target
 // has no floating-point unit, the options ask for nothing that integers do not do, and every node
@@ -11,4 +11,4 @@ namespace bf_aot {
 Arithmetic choose_arithmetic(const Graph& imported, const ModelInfo& info,
                              const CompileOptions& options);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

@@ -18,7 +18,7 @@
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 
 namespace {
 
@@ -58,8 +58,8 @@ MarginClauses margins_of(const PropertyCase& one) {
 void add_statuses(const Plan& plan, nlohmann::ordered_json& functions) {
   for (std::size_t i = 0; i < plan.functions.size(); ++i) {
     auto& list = functions.at(i)["statuses"] = nlohmann::ordered_json::array();
-    for (const bf_status status : statuses_of(plan, plan.functions[i].signature))
-      list.push_back(status_name(status));
+    for (const bf_status status : emit::statuses_of(plan, plan.functions[i].signature))
+      list.push_back(emit::status_name(status));
   }
 }
 
@@ -144,34 +144,35 @@ Plan run_planner(const FrontendResult& front, const std::string& name,
 }
 
 Plan plan_model(const std::filesystem::path& model, const CompileOptions& options) {
-  if (options.property) check_emittable(*options.property);
+  if (options.property) emit::check_emittable(*options.property);
   return run_planner(run_frontend(model, options), symbol_prefix(model, options), options);
 }
 
-std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
-                              const CompileOptions& options) {
+std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
+                                    const CompileOptions& options) {
   const Property* const property = options.property ? &*options.property : nullptr;
-  Instruments traced;
+  emit::Instruments traced;
   traced.trace = options.trace;
   traced.marks = options.marks;
   auto manifest = to_json(plan);
   manifest["work"] = work_json(plan, property);
   if (property != nullptr) manifest["property"] = property_json(*property);
   if (!plan.functions.empty()) add_statuses(plan, manifest.at("functions"));
-  std::vector<EmittedFile> files = {{".cpp", emit_source(plan, stem, property, traced)},
-                                    {".h", emit_header(plan, property)},
-                                    {".json", manifest.dump(2) + "\n"}};
+  std::vector<emit::EmittedFile> files = {{".cpp", emit::emit_source(plan, stem, property, traced)},
+                                          {".h", emit::emit_header(plan, property)},
+                                          {".json", manifest.dump(2) + "\n"}};
   if (property != nullptr)
-    if (auto file = emit_property_file(plan, *property, stem)) files.push_back(std::move(*file));
-  for (EmittedFile& file : emit_weight_files(plan, stem, options.marks))
+    if (auto file = emit::emit_property_file(plan, *property, stem))
+      files.push_back(std::move(*file));
+  for (emit::EmittedFile& file : emit::emit_weight_files(plan, stem, options.marks))
     files.push_back(std::move(file));
-  wrap_files(files);
+  emit::wrap_files(files);
   return files;
 }
 
 Verifier compile(const std::filesystem::path& model, const std::string& stem,
                  const CompileOptions& options) {
-  if (options.property) check_emittable(*options.property);
+  if (options.property) emit::check_emittable(*options.property);
   return compile(run_frontend(model, options), symbol_prefix(model, options), stem, options);
 }
 
@@ -186,4 +187,4 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
   return verifier;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

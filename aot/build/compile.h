@@ -14,7 +14,7 @@
 #include "planner/plan/pipeline.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 
 /// What to compile a model into.
 struct CompileOptions {
@@ -56,7 +56,7 @@ struct CompileOptions {
 /// bytes on every machine (with an explicit target).
 struct Verifier {
   Plan plan;
-  std::vector<EmittedFile> files;
+  std::vector<emit::EmittedFile> files;
   std::int64_t weights_bytes = 0;         ///< of all tables
   std::optional<VerifyWork> verify_work;  ///< with a property
 };
@@ -87,8 +87,8 @@ Plan plan_model(const std::filesystem::path& model, const CompileOptions& option
 
 /// The files of a verifier whose plan was made with these options, all but `levels`. `stem`: as for
 /// compile().
-std::vector<EmittedFile> emit(const Plan& plan, const std::string& stem,
-                              const CompileOptions& options);
+std::vector<emit::EmittedFile> emit(const Plan& plan, const std::string& stem,
+                                    const CompileOptions& options);
 
 /// The symbols' prefix: the options' name, or one made from the model's file name.
 std::string symbol_prefix(const std::filesystem::path& model, const CompileOptions& options);
@@ -106,4 +106,4 @@ Verifier compile(const FrontendResult& front, const std::string& name, const std
 /// "ACASXU run2a_1_1.onnx" -> "acasxu_run2a_1_1": a lower-case C identifier.
 std::string identifier_from(std::string_view text);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

@@ -9,7 +9,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 // As they stand.
@@ -150,4 +150,4 @@ void judge_compiler_words(const std::vector<std::string>& words, const std::stri
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // Judges words that a C++ compiler of verifiers is given. Only flags that are known to leave
 // floating-point arithmetic as the proofs need it are let through: what lets a compiler change
@@ -14,4 +14,4 @@ namespace bf_aot::cli {
 void judge_compiler_words(const std::vector<std::string>& words, const std::string& where,
                           bool programs);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -15,7 +15,7 @@
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 namespace {
 
 constexpr std::string_view kBaseline = "x86-64";
@@ -32,7 +32,7 @@ std::string suffix_of(const Target& target) {
   return "_" + identifier_from(target.name);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> split_lines(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -68,10 +68,10 @@ std::string merge_lines(const std::string& a, const std::string& b) {
 
 std::string forwarder(const Signature& function, const std::string& name,
                       const std::vector<Target>& levels) {
-  std::string text = prototype(name, function, Language::kC) + " {\n";
+  std::string text = emit::prototype(name, function, emit::Language::kC) + " {\n";
   for (const Target& level : levels) {
     const std::string call =
-        "return " + call_of(name + suffix_of(level), function, function) + ";\n";
+        "return " + emit::call_of(name + suffix_of(level), function, function) + ";\n";
     text += level.name == kBaseline ? "  " + call
                                     : fmt::format("  if (level() >= {}) {}", level_of(level), call);
   }
@@ -105,7 +105,7 @@ std::string level_names(const std::vector<Target>& levels) {
 
 std::string emit_dispatcher(const Plan& plan, const std::string& stem,
                             const std::vector<Target>& levels) {
-  std::string text = emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
+  std::string text = emit::emit_banner(plan, "guaranteed bounds on a network's outputs", "//");
   text += fmt::format("//\n// Forwards to the code for what this processor offers of {}.\n",
                       level_names(levels));
   text += fmt::format("\n#include \"{}.h\"\n\n#include \"bf/core/cpu.h\"\n", stem);
@@ -136,7 +136,7 @@ Verifier compile_level(const FrontendResult& front, const std::string& name,
   one.planner.target = level;
   const std::string suffix = suffix_of(level);
   Verifier verifier = compile(front, name + suffix, stem + suffix, one);
-  for (EmittedFile& file : verifier.files) {
+  for (emit::EmittedFile& file : verifier.files) {
     if (file.suffix == ".cpp") rename_runtime(name + suffix, stem + suffix, file.bytes);
     file.suffix.insert(0, suffix);
     if (!file.suffix.ends_with(".json") && !file.suffix.ends_with(".h")) file.flags = level.flags;
@@ -172,9 +172,9 @@ std::vector<Target> dispatch_levels(const Target& target) {
 }
 
 std::string merge_headers(const std::vector<std::string>& headers) {
-  std::vector<std::string> merged = lines_of(headers.front());
+  std::vector<std::string> merged = split_lines(headers.front());
   for (std::size_t i = 1; i < headers.size(); ++i) {
-    const std::vector<std::string> lines = lines_of(headers[i]);
+    const std::vector<std::string> lines = split_lines(headers[i]);
     auto next = lines.begin();
     const auto is_define = [](const std::string& line) { return line.starts_with("#define "); };
     for (std::string& line : merged) {
@@ -202,7 +202,7 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
     plan.name = name;
     BF_CHECK(std::ranges::equal(plan.functions, levels.front().plan.functions, {},
                                 &ExportedFunction::signature, &ExportedFunction::signature));
-    headers.push_back(emit_header(plan, property));
+    headers.push_back(emit::emit_header(plan, property));
   }
   std::string header = merge_headers(headers);
   const std::size_t guard = header.find("#ifndef BF_VERIFIER_");
@@ -228,9 +228,9 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
       {".h", header, {}},
       {".json", manifest_of(levels, name, stem).dump(2) + "\n", {}}};
   for (Verifier& level : levels)
-    for (EmittedFile& file : level.files) verifier.files.push_back(std::move(file));
-  wrap_files(verifier.files);
+    for (emit::EmittedFile& file : level.files) verifier.files.push_back(std::move(file));
+  emit::wrap_files(verifier.files);
   return verifier;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

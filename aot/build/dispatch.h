@@ -4,7 +4,7 @@
 
 #include "aot/build/compile.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 
 // The levels of x86-64 up to a target, highest first: those that a verifier can hold code for at
 // once. Empty for targets of other machines. Why none runs
@@ -25,4 +25,4 @@ Verifier compile_dispatched(const FrontendResult& front, const std::string& name
 // sum. The first one's comments. `headers`: emitted from the levels' plans under one name.
 std::string merge_headers(const std::vector<std::string>& headers);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

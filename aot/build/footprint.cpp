@@ -13,7 +13,7 @@
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 std::optional<std::string> text_of(const std::filesystem::path& path) {
@@ -24,11 +24,14 @@ std::optional<std::string> text_of(const std::filesystem::path& path) {
 
 // What the compiler reports, a text for each source, in a file of this extension. Nothing when it
 // does not know the flag.
-std::optional<std::vector<std::string>> reports(
-    const Toolchain& toolchain, const std::filesystem::path& folder, const std::string& stem,
-    const std::vector<EmittedFile>& files, const std::string& flag, const std::string& extension) {
+std::optional<std::vector<std::string>> reports(const Toolchain& toolchain,
+                                                const std::filesystem::path& folder,
+                                                const std::string& stem,
+                                                const std::vector<emit::EmittedFile>& files,
+                                                const std::string& flag,
+                                                const std::string& extension) {
   std::vector<std::string> texts;
-  for (const EmittedFile& file : files) {
+  for (const emit::EmittedFile& file : files) {
     if (!file.suffix.ends_with(".cpp")) continue;
     std::vector<std::string> command = toolchain.compiler;
     command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
@@ -38,7 +41,7 @@ std::optional<std::vector<std::string>> reports(
          {"-I" + toolchain.include_folder, std::string("-I."), flag, std::string("-c"),
           "./" + stem + file.suffix, std::string("-o"), std::string("stack_usage.o")})
       command.push_back(std::move(argument));
-    if (run_process(command, folder).exit_code != 0) return std::nullopt;
+    if (system::run_process(command, folder).exit_code != 0) return std::nullopt;
     auto text = text_of(folder / ("stack_usage." + extension));
     if (!text) return std::nullopt;
     texts.push_back(std::move(*text));
@@ -47,7 +50,7 @@ std::optional<std::vector<std::string>> reports(
 }
 
 void measure_stack(const Toolchain& toolchain, const std::filesystem::path& folder,
-                   const std::string& stem, const std::vector<EmittedFile>& files,
+                   const std::string& stem, const std::vector<emit::EmittedFile>& files,
                    Footprint& footprint) {
   if (const auto graphs = reports(toolchain, folder, stem, files, "-fcallgraph-info=su", "ci")) {
     footprint.stack = deepest_stack(*graphs);
@@ -70,10 +73,12 @@ void add_library_stack(const Toolchain& toolchain, Footprint& footprint) {
   std::vector<std::string> command = toolchain.compiler;
   command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
   command.emplace_back("-print-libgcc-file-name");
-  std::string libgcc = run_process(command).output;
+  std::string libgcc = system::run_process(command).output;
   libgcc.resize(std::min(libgcc.find('\n'), libgcc.size()));
-  const std::string code = run_process({find_utility(toolchain, "objdump"), "-d", libgcc}).output;
-  const std::string symbols = run_process({find_utility(toolchain, "nm"), "-g", libgcc}).output;
+  const std::string code =
+      system::run_process({find_utility(toolchain, "objdump"), "-d", libgcc}).output;
+  const std::string symbols =
+      system::run_process({find_utility(toolchain, "nm"), "-g", libgcc}).output;
   const auto bytes = library_stack(code, symbols, footprint.calls);
   if (!bytes) return;
   *footprint.stack += *bytes;
@@ -94,10 +99,10 @@ std::optional<std::vector<LibraryObject>> linked_objects(const Toolchain& toolch
         std::string("-Wl,-Map=linked.map"), std::string("-o"), std::string("linked.elf"),
         std::string("-lgcc"), std::string("-lc"), std::string("-lgcc")})
     command.push_back(argument);
-  bool done = run_process(command, folder).exit_code == 0;
+  bool done = system::run_process(command, folder).exit_code == 0;
   if (!done) {  // without a C library
     command.resize(command.size() - 2);
-    done = run_process(command, folder).exit_code == 0;
+    done = system::run_process(command, folder).exit_code == 0;
   }
   const auto map = done ? text_of(folder / "linked.map") : std::nullopt;
   if (!map) return std::nullopt;
@@ -117,7 +122,8 @@ nlohmann::ordered_json library_json(const std::vector<LibraryObject>& objects) {
 // Bytes of code and constants of an object, as `size` counts them.
 std::optional<std::int64_t> flash_of(const Toolchain& toolchain,
                                      const std::filesystem::path& folder, const char* object) {
-  std::istringstream lines(run_process({find_utility(toolchain, "size"), object}, folder).output);
+  std::istringstream lines(
+      system::run_process({find_utility(toolchain, "size"), object}, folder).output);
   std::string head;
   std::getline(lines, head);
   std::int64_t text = 0, data = 0;
@@ -134,10 +140,10 @@ std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
   command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
   command.insert(command.end(), {"-nostdlib", "-r", "-Wl,--whole-archive", archive,
                                  "-Wl,--no-whole-archive", "-o", kObject});
-  if (run_process(command, folder).exit_code != 0) return std::nullopt;
+  if (system::run_process(command, folder).exit_code != 0) return std::nullopt;
   const auto without = flash_of(toolchain, folder, kObject);
   command.emplace_back("-lgcc");
-  if (run_process(command, folder).exit_code != 0) return std::nullopt;
+  if (system::run_process(command, folder).exit_code != 0) return std::nullopt;
   const auto with = flash_of(toolchain, folder, kObject);
   if (!with || !without) return std::nullopt;
   return *with - *without;
@@ -146,7 +152,8 @@ std::optional<std::int64_t> library_bytes(const Toolchain& toolchain,
 // Lines "value letter name": letter U: not defined there.
 std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesystem::path& folder,
                                   const std::string& archive) {
-  const ProcessResult result = run_process({find_utility(toolchain, "nm"), "-g", archive}, folder);
+  const system::ProcessResult result =
+      system::run_process({find_utility(toolchain, "nm"), "-g", archive}, folder);
   std::set<std::string> used, held;
   std::istringstream lines(result.output);
   for (std::string line; std::getline(lines, line);) {
@@ -164,11 +171,11 @@ std::vector<std::string> calls_of(const Toolchain& toolchain, const std::filesys
 }  // namespace
 
 Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
-                            const std::string& stem, const std::vector<EmittedFile>& files,
+                            const std::string& stem, const std::vector<emit::EmittedFile>& files,
                             const Target& target) {
   Footprint footprint;
-  const ProcessResult result =
-      run_process({find_utility(toolchain, "size"), "lib" + stem + ".a"}, folder);
+  const system::ProcessResult result =
+      system::run_process({find_utility(toolchain, "size"), "lib" + stem + ".a"}, folder);
   std::istringstream lines(result.output);
   std::string line;
   std::getline(lines, line);  // the head
@@ -221,8 +228,8 @@ std::string add_build_record(const std::string& manifest, const Toolchain* toolc
 
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
                                        const Toolchain& toolchain) {
-  const ProcessResult result =
-      run_process({find_utility(toolchain, "size"), "-A", "-d", library.string()});
+  const system::ProcessResult result =
+      system::run_process({find_utility(toolchain, "size"), "-A", "-d", library.string()});
   std::optional<std::int64_t> sum;
   std::istringstream lines(result.output);
   bool counts = true;  // the member of the archive whose sections follow
@@ -237,4 +244,4 @@ std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
   return sum;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

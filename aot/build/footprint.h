@@ -9,7 +9,7 @@
 #include "aot/build/library.h"
 #include "aot/build/library_stack.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // What a built verifier takes.
 struct Footprint {
@@ -32,7 +32,7 @@ struct Footprint {
 // of all frames: no generated function recurses, so a chain holds each at most once. On a board,
 // frames of libgcc's functions are in it.
 Footprint measure_footprint(const Toolchain& toolchain, const std::filesystem::path& folder,
-                            const std::string& stem, const std::vector<EmittedFile>& files,
+                            const std::string& stem, const std::vector<emit::EmittedFile>& files,
                             const Target& target);
 
 // The manifest with what the library was made with: {"compiler", "flags", "code_bytes"} under
@@ -47,4 +47,4 @@ std::string add_build_record(const std::string& manifest, const Toolchain* toolc
 std::optional<std::int64_t> code_bytes(const std::filesystem::path& library,
                                        const Toolchain& toolchain);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -16,7 +16,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,10 +36,10 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
   const char* environment = std::getenv("CXX");
   if (wanted.empty() && environment != nullptr && !is_embedded(target)) wanted = environment;
   if (!wanted.empty()) {
-    if (const auto whole = find_program(wanted)) return {*whole};
+    if (const auto whole = system::find_program(wanted)) return {*whole};
     std::vector<std::string> words = split_words(wanted);
     judge_compiler_words(words, options.cxx.empty() ? "$CXX" : "--cxx", true);
-    const auto first = words.empty() ? std::nullopt : find_program(words[0]);
+    const auto first = words.empty() ? std::nullopt : system::find_program(words[0]);
     if (!first)
       fail("BF3202", options.cxx.empty() ? "$CXX" : "--cxx",
            fmt::format("there is no compiler '{}'", wanted), "install it or name another one");
@@ -48,7 +48,7 @@ std::vector<std::string> find_compiler(const CompilerOptions& options, const Tar
   }
   const std::vector<std::string> names = default_compilers(target);
   for (const std::string& name : names)
-    if (const auto path = find_program(name)) return {*path};
+    if (const auto path = system::find_program(name)) return {*path};
   fail("BF3202", "", fmt::format("no C++ compiler found: tried {}", fmt::join(names, ", ")),
        "install g++ or clang++, name one with --cxx, or use --no-library");
 }
@@ -68,7 +68,7 @@ void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& mo
   command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
   command.push_back("-I" + toolchain.include_folder);
   command.insert(command.end(), more.begin(), more.end());
-  const ProcessResult result = run_process(command, folder);
+  const system::ProcessResult result = system::run_process(command, folder);
   if (result.exit_code != 0)
     fail("BF3203", toolchain.compiler[0],
          fmt::format("the compiler failed with exit code {}:{}", result.exit_code,
@@ -80,9 +80,9 @@ void run_compiler(const Toolchain& toolchain, const std::vector<std::string>& mo
 std::vector<std::string> compile_objects(const Toolchain& toolchain,
                                          const std::filesystem::path& folder,
                                          const std::string& stem,
-                                         const std::vector<EmittedFile>& files) {
+                                         const std::vector<emit::EmittedFile>& files) {
   std::vector<std::string> objects;
-  for (const EmittedFile& file : files) {
+  for (const emit::EmittedFile& file : files) {
     if (!is_source(file)) continue;
     const std::string object = stem + file.suffix.substr(0, file.suffix.rfind('.')) + ".o";
     std::vector<std::string> arguments = own_flags(file);
@@ -98,7 +98,8 @@ std::string compile_runtime(const Toolchain& toolchain, const std::filesystem::p
   std::string object(kRuntimeObject);
   const std::string source = object.substr(0, object.rfind('.')) + ".cpp";
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
-  write_file(folder / source, read_file(runtime_folder() / "bf.cpp", kMaxBytes, "runtime source"));
+  system::write_file(folder / source,
+                     read_file(runtime_folder() / "bf.cpp", kMaxBytes, "runtime source"));
   run_compiler(toolchain, {"-c", "./" + source, "-o", object}, folder);
   return object;
 }
@@ -123,7 +124,7 @@ int rank_on_x86(std::string_view name) {
 
 }  // namespace
 
-bool is_source(const EmittedFile& file) {
+bool is_source(const emit::EmittedFile& file) {
   return file.suffix.ends_with(".cpp") || file.suffix.ends_with(".S");
 }
 
@@ -175,9 +176,10 @@ std::vector<std::string> code_flags(const CompilerOptions& options, const Target
   return flags;
 }
 
-std::vector<std::string> own_flags(const EmittedFile& file) {
+std::vector<std::string> own_flags(const emit::EmittedFile& file) {
   std::vector<std::string> flags;
-  if (file.bytes.find(kNoContraction) != std::string::npos) flags.emplace_back(kNoContractionFlag);
+  if (file.bytes.find(emit::kNoContraction) != std::string::npos)
+    flags.emplace_back(emit::kNoContractionFlag);
   flags.insert(flags.end(), file.flags.begin(), file.flags.end());
   return flags;
 }
@@ -194,7 +196,7 @@ Toolchain find_toolchain(const CompilerOptions& options, const Target& target) {
   toolchain.include_folder = runtime_folder().string();
   std::vector<std::string> command = toolchain.compiler;
   command.emplace_back("--version");
-  const ProcessResult result = run_process(command);
+  const system::ProcessResult result = system::run_process(command);
   if (result.exit_code != 0)
     fail("BF3203", toolchain.compiler[0],
          fmt::format("'--version' failed with exit code {}:{}", result.exit_code,
@@ -215,11 +217,11 @@ bool finds_compiler(const CompilerOptions& options, const Target& target) {
 std::string find_utility(const Toolchain& toolchain, const std::string& name) {
   std::vector<std::string> command = toolchain.compiler;
   command.push_back("-print-prog-name=" + name);
-  const ProcessResult result = run_process(command);
+  const system::ProcessResult result = system::run_process(command);
   const std::string answer = result.output.substr(0, result.output.find('\n'));
   if (result.exit_code == 0 && !answer.empty())
-    if (const auto path = find_program(answer)) return *path;
-  if (const auto path = find_program(name)) return *path;
+    if (const auto path = system::find_program(answer)) return *path;
+  if (const auto path = system::find_program(name)) return *path;
   fail("BF3202", name, "not found beside the compiler", "install binutils");
 }
 
@@ -238,13 +240,13 @@ void expect_runs_here(const Target& target) {
 }
 
 void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,
-                   const std::string& stem, const std::vector<EmittedFile>& files) {
+                   const std::string& stem, const std::vector<emit::EmittedFile>& files) {
   const std::string archive = "lib" + stem + ".a";
   std::vector<std::string> command = {find_utility(toolchain, "ar"), "rcsD", archive};
   for (const std::string& object : compile_objects(toolchain, folder, stem, files))
     command.push_back(object);
   command.push_back(compile_runtime(toolchain, folder));
-  const ProcessResult result = run_process(command, folder);
+  const system::ProcessResult result = system::run_process(command, folder);
   if (result.exit_code != 0)
     fail("BF3203", command[0],
          fmt::format("failed with exit code {}:{}", result.exit_code,
@@ -252,11 +254,11 @@ void build_archive(const Toolchain& toolchain, const std::filesystem::path& fold
 }
 
 void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
-                  const std::string& stem, const std::vector<EmittedFile>& files) {
+                  const std::string& stem, const std::vector<emit::EmittedFile>& files) {
   std::vector<std::string> arguments = {"-shared", "-o", stem + ".so"};
   for (const std::string& object : compile_objects(toolchain, folder, stem, files))
     arguments.push_back(object);
   run_compiler(toolchain, arguments, folder);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -10,7 +10,7 @@
 #include "aot/build/compile.h"
 #include "planner/planner.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // Whether calls of an engine that take its time get code compiled for them: auto: in the
 // background, once calls took long enough for that to pay, where there is a C++ compiler; wait:
@@ -41,7 +41,7 @@ Toolchain find_toolchain(const CompilerOptions& options, const Target& target);
 std::vector<std::string> code_flags(const CompilerOptions& options, const Target& target);
 
 // Flags of a source besides those of all.
-std::vector<std::string> own_flags(const EmittedFile& file);
+std::vector<std::string> own_flags(const emit::EmittedFile& file);
 
 // Whether find_toolchain() would find a compiler; nothing is run.
 bool finds_compiler(const CompilerOptions& options, const Target& target);
@@ -56,7 +56,7 @@ bool runs_here(const Target& target);
 void expect_runs_here(const Target& target);
 
 // Whether the compiler translates the file: C++ or assembler.
-bool is_source(const EmittedFile& file);
+bool is_source(const emit::EmittedFile& file);
 
 // The object of an archive that holds the runtime's own functions.
 inline constexpr std::string_view kRuntimeObject = "bf_runtime.o";
@@ -64,11 +64,11 @@ inline constexpr std::string_view kRuntimeObject = "bf_runtime.o";
 // Writes lib<stem>.a from the verifier's files in `folder`, and the runtime's functions.
 // Throws: BF3203 with what the compiler says; Interrupted.
 void build_archive(const Toolchain& toolchain, const std::filesystem::path& folder,
-                   const std::string& stem, const std::vector<EmittedFile>& files);
+                   const std::string& stem, const std::vector<emit::EmittedFile>& files);
 
 // Writes <stem>.so, to be loaded by this process.
 void build_shared(const Toolchain& toolchain, const std::filesystem::path& folder,
-                  const std::string& stem, const std::vector<EmittedFile>& files);
+                  const std::string& stem, const std::vector<emit::EmittedFile>& files);
 
 // The runtime that verifiers are compiled with: all its headers, and bf.cpp; paths in its folder,
 // in order of name. Of the installed program, else of the source tree. Throws: BF3205.
@@ -77,4 +77,4 @@ std::vector<std::filesystem::path> runtime_files();
 
 std::vector<std::string> split_words(const std::string& text);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

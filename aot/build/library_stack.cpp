@@ -11,7 +11,7 @@
 
 #include "aot/build/library.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 struct Object {
@@ -261,4 +261,4 @@ std::vector<LibraryObject> library_objects(const std::string& map, const std::st
   return std::move(found).objects();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

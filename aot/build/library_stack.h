@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // The most stack that calls of these functions of an archive take, in bytes, found in its code: for
 // each object the sum of all that it pushes, along the deepest chain of objects that need each
@@ -33,4 +33,4 @@ struct LibraryObject {
 std::vector<LibraryObject> library_objects(const std::string& map, const std::string& own,
                                            const std::vector<std::string>& calls);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

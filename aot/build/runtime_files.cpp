@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
@@ -30,9 +30,9 @@ void add_included(std::string_view text, std::vector<RuntimeFile>& files) {
 
 }  // namespace
 
-std::vector<RuntimeFile> runtime_files_of(const std::vector<EmittedFile>& sources) {
+std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& sources) {
   std::vector<RuntimeFile> files;
-  for (const EmittedFile& source : sources)
+  for (const emit::EmittedFile& source : sources)
     if (source.suffix.ends_with(".cpp") || source.suffix.ends_with(".h"))
       add_included(source.bytes, files);
   return files;
@@ -58,4 +58,4 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -6,7 +6,7 @@
 
 #include "aot/emit/text/emitted_file.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // A file of the runtime; its path is what verifiers include it as: "bf.h", "bf/core/bounds.h".
 struct RuntimeFile {
@@ -16,7 +16,7 @@ struct RuntimeFile {
 
 // The runtime's files that the sources include, directly or not, each after those that it includes.
 // Throws: BF3205.
-std::vector<RuntimeFile> runtime_files_of(const std::vector<EmittedFile>& sources);
+std::vector<RuntimeFile> runtime_files_of(const std::vector<emit::EmittedFile>& sources);
 
 // bf.cpp, of which every program needs one copy.
 RuntimeFile runtime_source();
@@ -27,4 +27,4 @@ std::string_view included_by(std::string_view line);
 // The lines of a text, each with its end.
 std::vector<std::string_view> lines_of(std::string_view text);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -8,7 +8,7 @@
 #include "aot/build/runtime_files.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 // Of a header, clang does not say that a function is not used.
@@ -53,7 +53,7 @@ class SingleSource {
 
  private:
   const std::string& file(std::string_view suffix) const {
-    const auto found = std::ranges::find(verifier_.files, suffix, &EmittedFile::suffix);
+    const auto found = std::ranges::find(verifier_.files, suffix, &emit::EmittedFile::suffix);
     BF_CHECK(found != verifier_.files.end());
     return found->bytes;
   }
@@ -103,7 +103,7 @@ class SingleSource {
 
 void check_possible(const Verifier& verifier) {
   int sources = 0;
-  for (const EmittedFile& file : verifier.files) {
+  for (const emit::EmittedFile& file : verifier.files) {
     if (file.suffix.ends_with(".S"))
       fail("BF3105", "--single-file",
            fmt::format("{} bytes of constants need an assembler file beside the source",
@@ -116,13 +116,13 @@ void check_possible(const Verifier& verifier) {
 
 }  // namespace
 
-std::vector<EmittedFile> single_file(const Verifier& verifier, const std::string& stem) {
+std::vector<emit::EmittedFile> single_file(const Verifier& verifier, const std::string& stem) {
   check_possible(verifier);
   SingleSource made(verifier, stem);
-  std::vector<EmittedFile> files = {{".cpp", made.source()}, {".h", made.header()}};
-  for (const EmittedFile& file : verifier.files)
+  std::vector<emit::EmittedFile> files = {{".cpp", made.source()}, {".h", made.header()}};
+  for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json")) files.push_back(file);
   return files;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

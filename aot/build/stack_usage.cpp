@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string_view>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 constexpr std::string_view kIndirectCall = "__indirect_call";
@@ -104,4 +104,4 @@ std::optional<std::int64_t> sum_of_frames(const std::string& report) {
   return sum;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 
 // The most stack that a chain of calls takes, in bytes, from call graphs as GCC writes them
 // (-fcallgraph-info=su), one text for each source. Functions that no graph defines count nothing.
@@ -16,4 +16,4 @@ std::optional<std::int64_t> deepest_stack(const std::vector<std::string>& graphs
 // when a frame has no known size.
 std::optional<std::int64_t> sum_of_frames(const std::string& report);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -5,7 +5,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 
 // An upper bound of what NAME_verify takes.
 struct VerifyWork {
@@ -17,4 +17,4 @@ struct VerifyWork {
 // bf::choose_point() tries.
 VerifyWork verify_work(const Plan& plan, const Property& property);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

@@ -8,7 +8,7 @@
 #include "planner/cost/cost_model.h"
 #include "planner/integer/step_work.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -116,4 +116,4 @@ Json work_json(const Plan& plan, const Property* property) {
   return list;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

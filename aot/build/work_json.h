@@ -12,7 +12,7 @@
 #include "planner/lowering/work.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::build {
 
 // bf::kAllCorners, which a test compares: NAME_verify tries all corners of a box with so many free
 // inputs, of one with more inputs two.
@@ -33,4 +33,4 @@ std::int64_t most_integer_operations(const Plan& plan);
 // unstable.
 std::int64_t most_operations(const Plan& plan, const Entry& entry, const calls::Work& work);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::build

@@ -41,7 +41,8 @@ int dispatch(int argc, char** argv) {
   if (named == nullptr)
     if (const std::string meant = misspelt_command(argv[1]); !meant.empty()) {
       fmt::print(stderr, "{} there is no command '{}'; did you mean {}?\n",
-                 Style(Style::kError, Stream::kErrors)("bf-aot:"), argv[1], meant);
+                 system::Style(system::Style::kError, system::Stream::kErrors)("bf-aot:"), argv[1],
+                 meant);
       return 2;
     }
   const Command& command = named != nullptr ? *named : *find_command("compile");
@@ -53,6 +54,6 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  install_interrupt_handlers();
-  return guarded([&] { return dispatch(argc, argv); });
+  system::install_interrupt_handlers();
+  return system::guarded([&] { return dispatch(argc, argv); });
 }

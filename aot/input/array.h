@@ -11,7 +11,7 @@
 // Arrays of numbers in the files of NumPy: .npy (format versions 1 to 3 of numpy.lib.format) and
 // .npz. Errors name the file, and what is wrong there.
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // Row-major. Every element type that is read fits a double, but integers beyond 2^53, which are
 // refused.
@@ -52,4 +52,4 @@ void write_npz(const std::filesystem::path& path, const std::vector<Array>& arra
 std::string read_data_file(const std::filesystem::path& path,
                            Sources sources = Sources::kFilesAndPipes);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

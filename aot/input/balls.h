@@ -9,7 +9,7 @@
 
 // Balls that decimals and doubles name, in boxes of floats: docs/proofs/balls.md.
 
-namespace bf_aot {
+namespace bf_aot::input {
 
 // Each end of a box was rounded outward by less than a step between floats, which moves the box's
 // centre: its ellipsoid (`cross`: its cross-polytope) need not hold that of the box as it was.
@@ -39,4 +39,4 @@ inline void widen_for_ball(std::span<float> lower, std::span<float> upper, bool 
   }
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::input

@@ -14,7 +14,7 @@
 #include "frontend/graph.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 namespace fs = std::filesystem;
@@ -303,4 +303,4 @@ Dataset read_dataset(const DataFiles& files) {
   return data;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

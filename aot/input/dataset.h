@@ -9,7 +9,7 @@
 
 #include "frontend/vnnlib/numbers.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // Where samples, labels and boxes are, as the options of a command say it.
 struct DataFiles {
@@ -82,4 +82,4 @@ SampleBox perturb(const ModelSamples& samples, std::size_t index, const vnnlib::
 SampleBox own_box(const ModelSamples& samples, std::size_t index,
                   const Normalisation& normalisation, const std::string& where);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -7,7 +7,7 @@
 // Directed rounding, and none where the result needs none: the number on the side of `up` of the
 // exact result that is next to it, or the result itself. NaN and what overflows stay as they are.
 
-namespace bf_aot {
+namespace bf_aot::input {
 
 inline double step(double x, bool up) {
   return std::nextafter(x, up ? INFINITY : -INFINITY);
@@ -37,4 +37,4 @@ inline float to_float(double x, bool up) {
   return nearest;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::input

@@ -13,7 +13,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 // doubles: each number is the double next to what is written, as a program printed it.
@@ -255,4 +255,4 @@ Golden read_golden(const std::filesystem::path& path, int input_count, int outpu
   return golden;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

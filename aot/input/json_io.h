@@ -13,7 +13,7 @@
 // Readers of the JSON files that a user writes. All throw CompileError BF30xx that names the file
 // and the place in it.
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // {"lower": [..], "upper": [..]}, or box `index` of a golden file {"boxes": [..]}, or a NumPy file
 // of shape (2, ...): lower and upper. The numbers of a file are decimals, exact as they are
@@ -68,4 +68,4 @@ Golden read_golden(const std::filesystem::path& path, int input_count, int outpu
 // "ibp", "crown_ibp", "crown", "alpha_crown_fixed": hidden layers keep their crown bounds.
 std::string golden_key(Method method);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

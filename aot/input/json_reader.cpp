@@ -11,7 +11,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 using nlohmann::json;
@@ -216,4 +216,4 @@ std::vector<double> JsonAt::numbers() const {
   return result;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -9,7 +9,7 @@
 
 #include "frontend/vnnlib/numbers.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // A value in a JSON file and its place in it, for messages.
 struct JsonAt {
@@ -48,4 +48,4 @@ nlohmann::json parse_json_file(const std::filesystem::path& path, std::string_vi
 // The same of its text; `where`: the file, for messages.
 nlohmann::json parse_json_text(const std::string& text, const std::string& where);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -10,7 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/graph.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 std::vector<std::int64_t> without_ones(const std::vector<std::int64_t>& shape) {
@@ -188,4 +188,4 @@ SampleBox own_box(const ModelSamples& samples, std::size_t index, const Normalis
   return box;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -13,7 +13,7 @@
 #include "frontend/model.h"
 #include "frontend/read_bytes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -293,4 +293,4 @@ std::string npy_bytes(const Array& array) {
   return bytes;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

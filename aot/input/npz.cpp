@@ -10,7 +10,7 @@
 #include "frontend/model.h"
 #include "frontend/read_bytes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
@@ -122,7 +122,7 @@ void write_npz(const std::filesystem::path& path, const std::vector<Array>& arra
       zip_source_read(memory, bytes.data(), bytes.size()) != static_cast<zip_int64_t>(bytes.size()))
     fail("BF3102", file, "it cannot be written");
   zip_source_close(memory);
-  publish_file(path, bytes);
+  system::publish_file(path, bytes);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 constexpr std::uint32_t kMostSide = 1 << 14;
@@ -61,4 +61,4 @@ std::string png_bytes(const Picture& picture) {
   return bytes;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

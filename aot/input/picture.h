@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // Eight bits for each channel, row by row, channels together; 1 channel is grey, 3 are red, green
 // and blue.
@@ -20,4 +20,4 @@ Picture read_png(const std::filesystem::path& path);
 // Empty where the picture cannot be written.
 std::string png_bytes(const Picture& picture);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

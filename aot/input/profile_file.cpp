@@ -6,7 +6,7 @@
 #include "aot/input/read_text.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 MachineProfile read_profile(const std::string& name_or_file) {
   const std::vector<std::string> names = profile_names();
@@ -15,4 +15,4 @@ MachineProfile read_profile(const std::string& name_or_file) {
   return find_profile(name_or_file);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -9,7 +9,7 @@
 #include "frontend/model.h"
 #include "frontend/read_bytes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{256} << 20;
@@ -26,4 +26,4 @@ std::string read_text(const std::filesystem::path& path, std::string_view what) 
   return std::move(read.bytes);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

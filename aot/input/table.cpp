@@ -10,7 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 std::optional<double> number_of(std::string_view text) {
@@ -126,4 +126,4 @@ Table read_table(const std::filesystem::path& path) {
   return parse_table(read_data_file(path), printable(path.string()));
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

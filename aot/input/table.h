@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // A file of comma-separated values: a line is a row, a cell may stand in double quotes. The first
 // line names the columns where one of its cells is no number.
@@ -29,4 +29,4 @@ std::string table_cell(const std::string& text);
 Table read_table(const std::filesystem::path& path);
 Table parse_table(std::string_view text, const std::string& where, bool may_have_names = true);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/read_bytes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 namespace fs = std::filesystem;
@@ -56,4 +56,4 @@ void TuningLogWriter::append(const TuningRecord& record) {
     fail("BF3102", path_.string(), "cannot write the tuning log");
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

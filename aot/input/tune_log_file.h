@@ -8,7 +8,7 @@
 
 #include "planner/tuning/tuning_log.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 
 // Throws: BF3001 cannot be read, BF3002 too large, BF3010 a line that is no record.
 std::vector<TuningRecord> read_tuning_log(const std::filesystem::path& path);
@@ -30,4 +30,4 @@ class TuningLogWriter {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -27,29 +27,29 @@ void check_stem(std::string_view stem) {
            "use letters, digits, '_', '-', '+' and '.'");
 }
 
-void take_property(const CodeOptions& from, bf_aot::CompileOptions& options) {
+void take_property(const CodeOptions& from, bf_aot::build::CompileOptions& options) {
   if (!from.property_file && from.property.empty()) return;
   if (options.spec || (from.property_file && !from.property.empty()))
     refuse("BF3501", "property", "there is more than one property or specification");
   options.property = from.property_file ? read_property(*from.property_file)
                                         : parse_property(from.property, "property.vnnlib");
-  check_emittable(*options.property);
+  emit::check_emittable(*options.property);
   if (is_float32(*options.property)) options.planner.semantics = bf_aot::Semantics::kFloat32;
 }
 
 std::vector<Target> levels_of(const Target& target, const CodeOptions& options) {
   if (options.single_file)
     refuse("BF3501", "dispatch", "a single file cannot hold code for several levels");
-  std::vector<Target> levels = dispatch_levels(target);
+  std::vector<Target> levels = build::dispatch_levels(target);
   if (levels.empty())
     refuse("BF3104", "dispatch", fmt::format("'{}' is no level of x86-64", target.name),
            "choose x86-64-v4 or x86-64-v3");
   return levels;
 }
 
-bf_aot::CompileOptions code_options(const Model& model, const CodeOptions& options,
-                                    const Specification& specification) {
-  bf_aot::CompileOptions compiling = compile_options(model, options.plan, specification);
+bf_aot::build::CompileOptions code_options(const Model& model, const CodeOptions& options,
+                                           const Specification& specification) {
+  bf_aot::build::CompileOptions compiling = compile_options(model, options.plan, specification);
   compiling.planner.lowering = Lowering::kVector;
   compiling.planner.target = find_target(options.target);
   if (options.target != "host") compiling.planner.profile.reset();  // the target's
@@ -60,34 +60,35 @@ bf_aot::CompileOptions code_options(const Model& model, const CodeOptions& optio
       options.arithmetic == Arithmetic::kFloat     ? bf_aot::Arithmetic::kFloat
       : options.arithmetic == Arithmetic::kInteger ? bf_aot::Arithmetic::kInteger
                                                    : bf_aot::Arithmetic::kAuto;
-  if (!options.name.empty() && identifier_from(options.name) != options.name)
+  if (!options.name.empty() && build::identifier_from(options.name) != options.name)
     refuse("BF3302", "name", "'" + options.name + "' is no lower-case C identifier",
-           "use '" + identifier_from(options.name) + "'");
+           "use '" + build::identifier_from(options.name) + "'");
   compiling.name = options.name;
   if (options.dispatch) compiling.levels = levels_of(compiling.planner.target, options);
   take_property(options, compiling);
   return compiling;
 }
 
-bf_aot::Verifier verifier_of(const Model& model, const std::string& stem,
-                             const CodeOptions& options, const Specification& specification) {
+bf_aot::build::Verifier verifier_of(const Model& model, const std::string& stem,
+                                    const CodeOptions& options,
+                                    const Specification& specification) {
   check_stem(stem);
-  const bf_aot::CompileOptions compiling = code_options(model, options, specification);
+  const bf_aot::build::CompileOptions compiling = code_options(model, options, specification);
   const Model::State& state = Library::state(model);
-  bf_aot::Verifier verifier =
-      bf_aot::compile(run_frontend({state.network.graph(), state.info}, compiling),
-                      symbol_prefix(state.info.file_name, compiling), stem, compiling);
-  if (options.single_file) verifier.files = cli::single_file(verifier, stem);
+  bf_aot::build::Verifier verifier = bf_aot::build::compile(
+      build::run_frontend({state.network.graph(), state.info}, compiling),
+      build::symbol_prefix(state.info.file_name, compiling), stem, compiling);
+  if (options.single_file) verifier.files = build::single_file(verifier, stem);
   return verifier;
 }
 
 // The manifest of files that no compiler has seen says so.
-std::vector<File> finished(const bf_aot::Verifier& verifier, const std::string& stem,
-                           const cli::Toolchain* toolchain, std::optional<std::int64_t> code) {
+std::vector<File> finished(const bf_aot::build::Verifier& verifier, const std::string& stem,
+                           const build::Toolchain* toolchain, std::optional<std::int64_t> code) {
   std::vector<File> files;
-  for (const EmittedFile& file : verifier.files)
+  for (const emit::EmittedFile& file : verifier.files)
     files.push_back({stem + file.suffix, file.suffix.ends_with(".json")
-                                             ? cli::add_build_record(file.bytes, toolchain, code)
+                                             ? build::add_build_record(file.bytes, toolchain, code)
                                              : file.bytes});
   return files;
 }
@@ -97,24 +98,25 @@ std::vector<fs::path> write(const Model& model, const fs::path& source, const Co
   if (source.extension() != ".cpp")
     refuse("BF3501", "source", fmt::format("'{}' does not end in .cpp", source.string()));
   const std::string stem = source.stem().string();
-  std::optional<cli::Toolchain> toolchain;
+  std::optional<build::Toolchain> toolchain;
   if (options.library) {
     const Target target = find_target(options.target);
     const std::vector<Target> levels =
         options.dispatch ? levels_of(target, options) : std::vector<Target>();
-    toolchain = cli::find_toolchain({options.cxx, options.cxx_flags, cli::JitMode::kOff},
-                                    levels.empty() ? target : levels.back());
+    toolchain = build::find_toolchain({options.cxx, options.cxx_flags, build::JitMode::kOff},
+                                      levels.empty() ? target : levels.back());
   }
-  const bf_aot::Verifier verifier = verifier_of(model, stem, options, specification);
+  const bf_aot::build::Verifier verifier = verifier_of(model, stem, options, specification);
 
-  cli::Staging staging(source.parent_path());
+  system::Staging staging(source.parent_path());
   std::vector<std::string> names;
   std::optional<std::int64_t> code;
   if (toolchain) {
-    for (const EmittedFile& file : verifier.files) staging.write(stem + file.suffix, file.bytes);
-    cli::build_archive(*toolchain, staging.folder(), stem, verifier.files);
+    for (const emit::EmittedFile& file : verifier.files)
+      staging.write(stem + file.suffix, file.bytes);
+    build::build_archive(*toolchain, staging.folder(), stem, verifier.files);
     names.push_back("lib" + stem + ".a");
-    code = cli::code_bytes(staging.folder() / names.back(), *toolchain);
+    code = build::code_bytes(staging.folder() / names.back(), *toolchain);
   }
   for (const File& file : finished(verifier, stem, toolchain ? &*toolchain : nullptr, code)) {
     staging.write(file.name, file.bytes);

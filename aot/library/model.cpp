@@ -20,7 +20,7 @@ std::vector<Tensor> tensors_of(const Graph& graph, const std::vector<ValueId>& i
 
 Model model_of(ImportedModel imported, bool derivative = false) {
   auto state = std::make_shared<Model::State>(
-      Model::State{cli::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
+      Model::State{decide::Sampler(std::move(imported.graph)), std::move(imported.info), {}, {}});
   const Graph& graph = state->network.graph();
   state->inputs = tensors_of(graph, graph.inputs, state->input_count);
   state->outputs = tensors_of(graph, graph.outputs, state->output_count);

@@ -55,11 +55,11 @@ Result<std::string> report(const Model& model, const Options& options,
       [&] {
         const std::vector<Box> boxes = boxes_of(lower, upper, model.input_count());
         const auto plan = plan_for(model, compile_options(model, options, specification));
-        report::Findings findings;
+        artifacts::Findings findings;
         findings.version = BF_VERSION_STRING;
         findings.options = option_list(options);
-        report::add_samples(*plan, boxes, findings);
-        return report::page(*plan, findings);
+        artifacts::add_samples(*plan, boxes, findings);
+        return artifacts::page(*plan, findings);
       },
       Library::state(model).numbers);
 }

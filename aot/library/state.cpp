@@ -98,9 +98,9 @@ void check_semantics(const Model& model, Semantics semantics) {
          "bounds of derivatives are of the network in exact real arithmetic");
 }
 
-CompileOptions compile_options(const PlanSettings& settings) {
+build::CompileOptions compile_options(const PlanSettings& settings) {
   check(settings);
-  CompileOptions options;
+  build::CompileOptions options;
   options.planner.method = to_internal(settings.method);
   options.planner.lowering = Lowering::kPrebuilt;
   options.planner.target = find_target("host");
@@ -120,10 +120,10 @@ CompileOptions compile_options(const PlanSettings& settings) {
   return options;
 }
 
-CompileOptions compile_options(const Model& model, const Options& options,
-                               const Specification& specification) {
+build::CompileOptions compile_options(const Model& model, const Options& options,
+                                      const Specification& specification) {
   check_semantics(model, options.semantics);
-  CompileOptions compiling = compile_options(
+  build::CompileOptions compiling = compile_options(
       PlanSettings{options.method, options.iterations, options.row_tile, options.memory_budget,
                    options.semantics, options.alpha, options.norm});
   if (options.batch < 1 || options.batch > kMostBatch)
@@ -148,10 +148,10 @@ CompileOptions compile_options(const Model& model, const Options& options,
   return compiling;
 }
 
-std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options) {
+std::shared_ptr<const Plan> plan_for(const Model& model, const build::CompileOptions& options) {
   const Model::State& of = Library::state(model);
-  return std::make_shared<const Plan>(
-      run_planner(run_frontend({of.network.graph(), of.info}, options), "network", options));
+  return std::make_shared<const Plan>(build::run_planner(
+      build::run_frontend({of.network.graph(), of.info}, options), "network", options));
 }
 
 Error current_error(const char* doing, std::size_t numbers) noexcept {

@@ -22,7 +22,7 @@
 namespace bf_aot::api {
 
 struct Model::State {
-  cli::Sampler network;  // as it was imported
+  decide::Sampler network;  // as it was imported
   ModelInfo info;
   std::vector<Tensor> inputs, outputs;
   std::size_t input_count = 0, output_count = 0;
@@ -64,7 +64,7 @@ struct PlanSettings {
   Norm norm = Norm::kLinf;
 };
 void check(const PlanSettings& settings);
-CompileOptions compile_options(const PlanSettings& settings);
+build::CompileOptions compile_options(const PlanSettings& settings);
 bf_aot::Method to_internal(Method method);
 Method to_api(bf_aot::Method method);
 
@@ -72,8 +72,8 @@ Method to_api(bf_aot::Method method);
 void check_semantics(const Model& model, Semantics semantics);
 
 // Those of a verifier. Throws: Failed BF3501, BF2007, BF2009.
-CompileOptions compile_options(const Model& model, const Options& options,
-                               const Specification& specification);
+build::CompileOptions compile_options(const Model& model, const Options& options,
+                                      const Specification& specification);
 
 // Calls a function of the caller's. Throws: Failed BF3505 where it throws.
 template <class Function>
@@ -88,7 +88,7 @@ void tell(const Function& function) {
 }
 
 // Throws: CompileError.
-std::shared_ptr<const Plan> plan_for(const Model& model, const CompileOptions& options);
+std::shared_ptr<const Plan> plan_for(const Model& model, const build::CompileOptions& options);
 
 // verify() of the property that `read` returns. Throws: Failed BF3501, BF3505, and CompileError.
 VerifyResult decide(const Model& model, const VerifyOptions& options,

@@ -83,7 +83,7 @@ namespace {
 
 using workspaces::Pool, workspaces::Workspace;
 
-using Clock = cli::CallWatch::Clock;
+using Clock = engine::CallWatch::Clock;
 
 constexpr char kBounding[] = "bounding boxes";
 constexpr std::chrono::milliseconds kPause{20};  // between what is told within a box
@@ -96,19 +96,21 @@ struct Boxes {
 struct FloatBoxes {
   FloatBoxes(std::span<const double> of_lower, std::span<const double> of_upper, const Plan& plan)
       : lower(of_lower.size()), upper(of_upper.size()) {
-    std::ranges::transform(of_lower, lower.begin(), [](double x) { return to_float(x, false); });
-    std::ranges::transform(of_upper, upper.begin(), [](double x) { return to_float(x, true); });
+    std::ranges::transform(of_lower, lower.begin(),
+                           [](double x) { return input::to_float(x, false); });
+    std::ranges::transform(of_upper, upper.begin(),
+                           [](double x) { return input::to_float(x, true); });
     for (std::size_t i = 0; i < std::min(lower.size(), upper.size()); ++i)
       if (of_lower[i] > of_upper[i]) {
-        lower[i] = to_float(of_lower[i], true);
-        upper[i] = to_float(of_upper[i], false);
+        lower[i] = input::to_float(of_lower[i], true);
+        upper[i] = input::to_float(of_upper[i], false);
       }
     const auto inputs = static_cast<std::size_t>(plan.input_count);
     const bf_aot::Norm norm = plan.config.norm;
     if (norm == bf_aot::Norm::kLargest || lower.size() != upper.size()) return;
     for (std::size_t i = 0; i + inputs <= lower.size(); i += inputs)
-      widen_for_ball(std::span(lower).subspan(i, inputs), std::span(upper).subspan(i, inputs),
-                     norm == bf_aot::Norm::kSum);
+      input::widen_for_ball(std::span(lower).subspan(i, inputs),
+                            std::span(upper).subspan(i, inputs), norm == bf_aot::Norm::kSum);
   }
 
   std::vector<float> lower, upper;
@@ -187,9 +189,9 @@ struct Verifier::State {
     const bool together = engine.plan().batch.side_by_side > 1;
     const EntryKind batch = of_spec ? EntryKind::kSpecBoundsBatch : EntryKind::kBoundsBatch;
     const EntryKind one = of_spec ? EntryKind::kSpecBounds : EntryKind::kBounds;
-    return together ? cli::predicted_seconds(engine.plan(), batch) /
+    return together ? engine::predicted_seconds(engine.plan(), batch) /
                           static_cast<double>(engine.plan().batch.side_by_side)
-                    : cli::predicted_seconds(engine.plan(), one);
+                    : engine::predicted_seconds(engine.plan(), one);
   }
 
   // The same verifier by another method. Throws: CompileError, Failed.
@@ -247,7 +249,7 @@ struct Verifier::State {
       try {
         const Workspace workspace(pool);
         std::size_t here = 0;  // boxes of the group at work
-        cli::CallWatch watch(
+        engine::CallWatch watch(
             end,
             [&](const engine::Place& /*place*/, double share) {
               if (watching && call.watch) {
@@ -306,14 +308,14 @@ struct Verifier::State {
   // Cheaper methods before this one, as far as there is time.
   void bound_within(bool of_spec, const Boxes& boxes, const Call& call, Bounds& bounds) const {
     const Clock::time_point start = Clock::now();
-    const Clock::time_point end = cli::time_in(call.timeout_seconds);
+    const Clock::time_point end = engine::time_in(call.timeout_seconds);
     const auto left = [&] {
       return call.timeout_seconds - std::chrono::duration<double>(Clock::now() - start).count();
     };
     const double all = seconds(of_spec) * static_cast<double>(bounds.boxes) / asked.threads;
     bool bounded = false;
     for (const bf_aot::Method method :
-         cli::cheaper_methods(engine.plan().config.method, engine.plan().config.norm)) {
+         engine::cheaper_methods(engine.plan().config.method, engine.plan().config.norm)) {
       // One in between is worth its time where this method may not end.
       if (bounded && all < left() / 2) break;
       const State& other = by(method);

@@ -14,10 +14,10 @@ namespace {
 
 constexpr char kDeciding[] = "deciding the property";
 
-Phase to_phase(cli::DecisionPhase phase) {
-  return phase == cli::DecisionPhase::kBound    ? Phase::kBound
-         : phase == cli::DecisionPhase::kSearch ? Phase::kSearch
-                                                : Phase::kSplit;
+Phase to_phase(decide::DecisionPhase phase) {
+  return phase == decide::DecisionPhase::kBound    ? Phase::kBound
+         : phase == decide::DecisionPhase::kSearch ? Phase::kSearch
+                                                   : Phase::kSplit;
 }
 
 void check_seconds(const char* option, double seconds) {
@@ -33,17 +33,17 @@ std::size_t every_core() {
   return std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }
 
-void report(const VerifyOptions& options, const cli::DecisionProgress& progress) {
+void report(const VerifyOptions& options, const decide::DecisionProgress& progress) {
   tell([&] {
     options.progress(
         {to_phase(progress.phase), progress.done, progress.count, progress.nodes, progress.proven});
   });
 }
 
-Counterexample to_counterexample(const cli::Witness& witness) {
+Counterexample to_counterexample(const decide::Witness& witness) {
   Counterexample example;
   for (const mpq_class& x : witness.x) example.input.push_back(vnnlib::round_to_double(x).value);
-  example.exact_input = cli::input_texts(witness);
+  example.exact_input = decide::input_texts(witness);
   example.output = witness.y;
   example.property_case = witness.property_case;
   example.clause = witness.clause;
@@ -51,16 +51,16 @@ Counterexample to_counterexample(const cli::Witness& witness) {
   return example;
 }
 
-VerifyResult to_result(const cli::Outcome& outcome) {
+VerifyResult to_result(const decide::Outcome& outcome) {
   VerifyResult result;
-  result.verdict = outcome.answer == cli::Answer::kVerified    ? Verdict::kVerified
-                   : outcome.answer == cli::Answer::kFalsified ? Verdict::kFalsified
-                                                               : Verdict::kUnknown;
+  result.verdict = outcome.answer == decide::Answer::kVerified    ? Verdict::kVerified
+                   : outcome.answer == decide::Answer::kFalsified ? Verdict::kFalsified
+                                                                  : Verdict::kUnknown;
   result.stopped = outcome.stopped;
   if (outcome.witness) result.counterexample = to_counterexample(*outcome.witness);
   result.cases = outcome.cases;
   result.verified_cases = outcome.verified_cases;
-  for (const cli::DecisionMethod& each : outcome.methods)
+  for (const decide::DecisionMethod& each : outcome.methods)
     result.methods.push_back(to_api(each.method));
   result.boxes = outcome.branched.boxes;
   result.points = outcome.branched.points;
@@ -73,8 +73,8 @@ VerifyResult to_result(const cli::Outcome& outcome) {
 
 VerifyResult decide(const Model& model, const VerifyOptions& options,
                     const std::function<Property()>& read) {
-  const cli::Stopwatch stopwatch;
-  cli::DecisionSettings settings;
+  const system::Stopwatch stopwatch;
+  decide::DecisionSettings settings;
   if (options.method) settings.method = to_internal(*options.method);
   settings.search_seconds = options.search_seconds;
   settings.branch_seconds = options.branch_seconds;
@@ -89,38 +89,38 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
       is_float32(property) && options.semantics != Semantics::kFloat32Flushed ? Semantics::kFloat32
                                                                               : options.semantics;
   check_semantics(model, semantics);
-  CompileOptions compiling = compile_options(PlanSettings{
+  build::CompileOptions compiling = compile_options(PlanSettings{
       Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
   compiling.spec = to_spec(property);
   settings.real = compiling.planner.semantics == bf_aot::Semantics::kReal;
 
-  cli::DecisionCalls calls;
-  calls.make_verifier = [&](const cli::DecisionMethod& asked, const cli::NetworkForm& form) {
+  decide::DecisionCalls calls;
+  calls.make_verifier = [&](const decide::DecisionMethod& asked, const decide::NetworkForm& form) {
     compiling.planner.method = asked.method;
     compiling.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
     compiling.ordered = form.ordered;
     compiling.planner.alpha = asked.alpha;
     compiling.planner.decide = asked.branches;
     compiling.max_as_relu = asked.max_as_relu;
-    compiling.planner.batch = asked.branches ? cli::kBranchBatch : 1;
+    compiling.planner.batch = asked.branches ? decide::kBranchBatch : 1;
     auto plan = plan_for(model, compiling);
-    auto host = std::make_unique<const cli::EngineVerifier>(plan, false);
-    return cli::DecisionVerifier{std::move(plan), std::move(host)};
+    auto host = std::make_unique<const engine::EngineVerifier>(plan, false);
+    return decide::DecisionVerifier{std::move(plan), std::move(host)};
   };
   calls.stop = [&] {
     return options.stop.stop_requested() ||
            (options.timeout_seconds > 0 && stopwatch.seconds() >= options.timeout_seconds);
   };
   if (options.progress)
-    calls.progress = [&](const cli::DecisionProgress& progress) { report(options, progress); };
+    calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   const Model::State& state = Library::state(model);
-  std::optional<cli::Sampler> rounded;
+  std::optional<decide::Sampler> rounded;
   if (compiling.planner.semantics == bf_aot::Semantics::kFloat32) {
     check_float32(state.info);
     rounded.emplace(state.network.graph(), compiling.float32);
   }
   VerifyResult result =
-      to_result(cli::decide(rounded ? *rounded : state.network, property, settings, calls));
+      to_result(decide::decide(rounded ? *rounded : state.network, property, settings, calls));
   result.seconds = stopwatch.seconds();
   return result;
 }

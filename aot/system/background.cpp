@@ -16,7 +16,7 @@
 #include "aot/system/interrupt.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 constexpr int kNice = 10;
@@ -103,4 +103,4 @@ std::vector<std::string> BackgroundWork::lines() {
   return made;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

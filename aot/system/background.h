@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // Work in a copy of this process, at low priority, that this one does not wait for. It ends with
 // the object, and with this process however that ends.
@@ -30,4 +30,4 @@ class BackgroundWork {
   std::string text_;  // of a line that is not complete
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

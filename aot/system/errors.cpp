@@ -7,7 +7,7 @@
 
 #include "aot/system/terminal.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 bool as_json = false;
@@ -43,4 +43,4 @@ void print_errors(std::span<const Diagnostic> diagnostics) {
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // Whether --json was given, of the whole process: errors are then an object on standard output,
 // besides their text on standard error.
@@ -18,4 +18,4 @@ std::string errors_json(std::span<const Diagnostic> diagnostics);
 // Prints diagnostics as text on standard error, and with --json as an object.
 void print_errors(std::span<const Diagnostic> diagnostics);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

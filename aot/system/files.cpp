@@ -15,7 +15,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace fs = std::filesystem;
 namespace {
 
@@ -134,4 +134,4 @@ void make_folder(const fs::path& path) {
          "cannot make this folder: " + (error ? error.message() : "a file is in the way"));
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -7,7 +7,7 @@
 
 #include "aot/system/interrupt.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // Files that appear together or not at all: they are made in a hidden folder beside their
 // destination, which is removed on errors and signals, and renamed when all are complete. What a
@@ -47,4 +47,4 @@ void publish_file(const std::filesystem::path& path, std::string_view bytes);
 // Makes a folder and its parents. Throws: BF3101.
 void make_folder(const std::filesystem::path& path);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -15,7 +15,7 @@
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 void explain(const CompileError& error) {
@@ -68,4 +68,4 @@ int guarded(const std::function<int()>& command) {
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

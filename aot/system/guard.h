@@ -2,7 +2,7 @@
 
 #include <functional>
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // The exit code of an internal error: no verdict, no result of a command, and no signal's.
 inline constexpr int kInternalError = 70;
@@ -14,4 +14,4 @@ inline constexpr int kInternalError = 70;
 // abort. With --json each of these texts is printed as an object, too.
 int guarded(const std::function<int()>& command);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

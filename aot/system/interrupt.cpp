@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstring>
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 // Written by the handler, hence global.
@@ -119,4 +119,4 @@ void reset_signals() {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // SIGINT, SIGTERM or SIGHUP arrived while something had to be cleaned up. Not a CompileError: the
 // input is fine. Caught in main(), which exits with 128 + signal.
@@ -55,4 +55,4 @@ class SignalBlock {
 // In a child before exec: default handlers, nothing blocked. Async-signal-safe.
 void reset_signals();
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 struct Timing {
   double min = 0;     // seconds per call
@@ -59,4 +59,4 @@ Timing measure(const Call& call, int repeats) {
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

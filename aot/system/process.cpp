@@ -17,7 +17,7 @@
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // Between this process and one that it starts.
 struct ProcessPipe {
@@ -293,4 +293,4 @@ std::optional<std::string> find_program(const std::string& name) {
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

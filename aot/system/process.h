@@ -10,7 +10,7 @@
 
 #include "aot/system/interrupt.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 struct ProcessResult {
   int exit_code = 0;   // 128 + signal when a signal ended it
@@ -66,4 +66,4 @@ class ProcessPool {
 // $PATH. Empty when there is none.
 std::optional<std::string> find_program(const std::string& name);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

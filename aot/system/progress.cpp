@@ -8,7 +8,7 @@
 
 #include "aot/system/terminal.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 namespace {
 
@@ -93,4 +93,4 @@ void ShareBar::show(double share, const std::string& what) {
   rewrite(static_cast<int>(kCells * done), fmt::format("{:.0f} %  {}", 100 * done, what), left);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 // Seconds since it was made.
 class Stopwatch {
@@ -71,4 +71,4 @@ class ShareBar {
   Stopwatch stopwatch_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 Verbosity process_verbosity = Verbosity::kNormal;
@@ -73,4 +73,4 @@ std::string with_documents(std::string_view text) {
   return result += text;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -6,7 +6,7 @@
 
 // What is written for a person to read: colour, how much of it, and where its pages are.
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 
 enum class Stream : std::uint8_t { kOutput, kErrors };
 bool is_terminal(Stream stream);
@@ -41,4 +41,4 @@ std::string document(std::string_view page);
 // `text` with "docs/..." as document() has it.
 std::string with_documents(std::string_view text);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -11,7 +11,7 @@ namespace bf_aot::test {
 namespace {
 
 void read_array(std::string_view bytes) {
-  const cli::Array array = cli::parse_npy(bytes, "a.npy");
+  const input::Array array = input::parse_npy(bytes, "a.npy");
   std::size_t count = 1;
   for (const std::int64_t extent : array.shape) count *= static_cast<std::size_t>(extent);
   BF_CHECK(array.values.size() == count);
@@ -30,7 +30,7 @@ void read_network(std::string_view text) {
 
 bool try_file(std::string_view bytes) {
   try {
-    if (cli::is_npy(bytes))
+    if (input::is_npy(bytes))
       read_array(bytes);
     else
       read_network(bytes);

@@ -12,14 +12,14 @@
 namespace bf_aot::test {
 namespace {
 
-void check_box(const cli::BoxFile& file) {
+void check_box(const input::BoxFile& file) {
   const Box& box = file.box;
   BF_CHECK(box.lower.size() == box.upper.size());
   for (std::size_t i = 0; i < box.lower.size(); ++i) {
     BF_CHECK(std::isfinite(box.lower[i]) && std::isfinite(box.upper[i]));
     BF_CHECK(box.lower[i] <= box.upper[i]);
   }
-  const cli::FloatBox rounded = cli::round_outward(file, static_cast<int>(box.lower.size()));
+  const input::FloatBox rounded = input::round_outward(file, static_cast<int>(box.lower.size()));
   for (std::size_t i = 0; i < box.lower.size(); ++i) {
     BF_CHECK(std::isfinite(rounded.lower[i]) && double{rounded.lower[i]} <= box.lower[i]);
     BF_CHECK(std::isfinite(rounded.upper[i]) && double{rounded.upper[i]} >= box.upper[i]);
@@ -40,11 +40,11 @@ void read_options(const std::filesystem::path& path) {
   cli::apply_config(app);
 }
 
-void check_tree(const cli::TreeFile& file, const std::string& name) {
-  BF_CHECK(file.part.count > 1 || tree::is_whole(file.state));
-  const std::string text = cli::to_text(file);
-  BF_CHECK(cli::to_text(cli::parse_tree_file(text, name)) == text);
-  const tree::TreeState joined = cli::join_parts({{name, file}});
+void check_tree(const decide::TreeFile& file, const std::string& name) {
+  BF_CHECK(file.part.count > 1 || decide::tree::is_whole(file.state));
+  const std::string text = decide::to_text(file);
+  BF_CHECK(decide::to_text(decide::parse_tree_file(text, name)) == text);
+  const decide::tree::TreeState joined = decide::join_parts({{name, file}});
   BF_CHECK(joined.open.size() == file.state.open.size());
 }
 
@@ -70,16 +70,16 @@ bool try_json(std::string_view text) {
   const std::filesystem::path path = folder.path() / "fuzz.json";
   write_bytes(path, text);
   const bool boxes = accepts([&] {
-    for (const cli::BoxFile& box : cli::read_boxes(path)) check_box(box);
+    for (const input::BoxFile& box : input::read_boxes(path)) check_box(box);
   });
   const bool spec = accepts([&] {
-    const LinearSpec made = cli::read_spec(path);
+    const LinearSpec made = input::read_spec(path);
     BF_CHECK(!made.rows.empty());
     for (const auto& row : made.rows) BF_CHECK(row.size() == made.rows.front().size());
   });
-  const bool golden = accepts([&] { cli::read_golden(path, 2, 2); });
+  const bool golden = accepts([&] { input::read_golden(path, 2, 2); });
   const bool options = accepts([&] { read_options(path); });
-  const bool trees = accepts([&] { check_tree(cli::read_tree_file(path), "tree"); });
+  const bool trees = accepts([&] { check_tree(decide::read_tree_file(path), "tree"); });
   return boxes || spec || golden || options || trees;
 }
 

@@ -29,8 +29,8 @@ std::string model_with(const std::string& nodes, const std::string& more = {}) {
          more + "}";
 }
 
-CompileOptions integers() {
-  CompileOptions options;
+build::CompileOptions integers() {
+  build::CompileOptions options;
   options.planner.method = Method::kIbp;
   options.planner.target = find_target("generic");
   options.planner.arithmetic = Arithmetic::kInteger;
@@ -38,12 +38,12 @@ CompileOptions integers() {
 }
 
 // "BF2113 Gemm 'g'"
-std::string refusal(const std::string& text, const CompileOptions& options = integers()) {
+std::string refusal(const std::string& text, const build::CompileOptions& options = integers()) {
   const test::TempFolder folder;
   const auto path = folder.path() / "model.onnx";
   test::write_bytes(path, test::encode_model(text));
   try {
-    plan_model(path, options);
+    build::plan_model(path, options);
     return "nothing";
   } catch (const CompileError& error) {
     const Diagnostic& first = error.diagnostics().front();
@@ -124,7 +124,7 @@ TEST(IntegerRefusals, OptionsThatIntegersDoNotHave) {
   Random random(1);
   const std::string text = random_model(random);
   EXPECT_EQ(refusal(text), "nothing");
-  CompileOptions options = integers();
+  build::CompileOptions options = integers();
   options.planner.method = Method::kCrown;
   EXPECT_EQ(refusal(text, options), "BF2114 --arithmetic integer");
   options = integers();
@@ -148,10 +148,10 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   const auto path = folder.path() / "model.onnx";
   test::write_bytes(path, test::encode_model(random_model(random)));
   const ImportedModel quantised = import_model(path);
-  const auto chosen = [&](const CompileOptions& options) {
-    return choose_arithmetic(quantised.graph, quantised.info, options);
+  const auto chosen = [&](const build::CompileOptions& options) {
+    return build::choose_arithmetic(quantised.graph, quantised.info, options);
   };
-  CompileOptions options = integers();
+  build::CompileOptions options = integers();
   options.planner.arithmetic = Arithmetic::kAuto;
   EXPECT_EQ(chosen(options), Arithmetic::kFloat);
   for (const char* const target : {"cortex-m4", "cortex-m55", "aarch64", "riscv64"}) {
@@ -172,7 +172,7 @@ TEST(IntegerRefusals, AutoChoosesByTargetNetworkAndOptions) {
   test::write_bytes(path, test::encode_model(model_with(
                               R"(node { op_type: "Relu" name: "r" input: "x" output: "y" })")));
   const ImportedModel floats = import_model(path);
-  EXPECT_EQ(choose_arithmetic(floats.graph, floats.info, options), Arithmetic::kFloat);
+  EXPECT_EQ(build::choose_arithmetic(floats.graph, floats.info, options), Arithmetic::kFloat);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::string Batch::next_name() const {
 }
 
 std::size_t Batch::add(const Graph& graph, bool has_spec, const PlannerConfig& config,
-                       const Instruments& instruments) {
+                       const emit::Instruments& instruments) {
   return add(bf_aot::plan(graph, model_info(graph), next_name(), has_spec, config), nullptr,
              instruments);
 }
@@ -118,17 +118,18 @@ std::size_t Batch::add(const Graph& graph, const Property& property, const Plann
 
 // Each source is included in a namespace of its own: its helpers have the same names as the
 // others'. What it includes itself was included before.
-std::size_t Batch::add(Plan plan, const Property* property, const Instruments& instruments) {
+std::size_t Batch::add(Plan plan, const Property* property, const emit::Instruments& instruments) {
   plans_.push_back(std::move(plan));
   const Plan& made = plans_.back();
   const std::string& name = made.name;
   const std::filesystem::path& folder = folder_.path();
-  write(folder / (name + ".cpp"), emit_source(made, name, property, instruments));
-  write(folder / (name + ".h"), emit_header(made, property));
-  std::vector<EmittedFile> files = emit_weight_files(made, name);
+  write(folder / (name + ".cpp"), emit::emit_source(made, name, property, instruments));
+  write(folder / (name + ".h"), emit::emit_header(made, property));
+  std::vector<emit::EmittedFile> files = emit::emit_weight_files(made, name);
   if (property != nullptr)
-    if (auto file = emit_property_file(made, *property, name)) files.push_back(std::move(*file));
-  for (const EmittedFile& file : files) {
+    if (auto file = emit::emit_property_file(made, *property, name))
+      files.push_back(std::move(*file));
+  for (const emit::EmittedFile& file : files) {
     write(folder / (name + file.suffix), file.bytes);
     if (file.suffix.ends_with(".S")) assembly_.push_back(name + file.suffix);
   }
@@ -139,7 +140,7 @@ std::size_t Batch::add(Plan plan, const Property* property, const Instruments& i
 void Batch::build(const Build& how) {
   std::string before;  // as in a source of its own
   for (const Plan& made : plans_)
-    if (before.empty()) before = emit_contraction(made);
+    if (before.empty()) before = emit::emit_contraction(made);
   write(folder_.path() / "batch.cpp",
         before +
             "#include <cstddef>\n#include <cstdint>\n\n#include \"bf.h\"\n"
@@ -166,8 +167,9 @@ void Batch::build(const Build& how) {
             unit_);
   const Target& target = plans_.front().config.target;
   // The same source has been compiled before where neither compiler nor runtime has changed.
-  const std::string cached = cli::find_program("ccache") ? "ccache " : "";
-  const cli::Toolchain toolchain = cli::find_toolchain({cached + how.compiler, how.flags}, target);
+  const std::string cached = system::find_program("ccache") ? "ccache " : "";
+  const build::Toolchain toolchain =
+      build::find_toolchain({cached + how.compiler, how.flags}, target);
   // By a name that does not say where the sources of this checkout lie.
   std::filesystem::create_directory_symlink(toolchain.include_folder, folder_.path() / "runtime");
   const auto compile = [&](const std::vector<std::string>& more) {
@@ -175,13 +177,13 @@ void Batch::build(const Build& how) {
     command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
     command.insert(command.end(), {"-Iruntime", "-I."});
     command.insert(command.end(), more.begin(), more.end());
-    const cli::ProcessResult result = cli::run_process(command, folder_.path());
+    const system::ProcessResult result = system::run_process(command, folder_.path());
     if (result.exit_code != 0) throw std::runtime_error(result.errors);
   };
-  compile({"-c", "batch.cpp", "-o", "batch.o"});
+  build::compile({"-c", "batch.cpp", "-o", "batch.o"});
   std::vector<std::string> link = {"-shared", "-o", "batch.so", "batch.o"};
   link.insert(link.end(), assembly_.begin(), assembly_.end());
-  compile(link);
+  build::compile(link);
   library_ = dlopen((folder_.path() / "batch.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
 }
@@ -241,7 +243,7 @@ std::string test_name(std::string_view name) {
 }
 
 bool has_compiler(const std::string& name) {
-  return cli::find_program(name).has_value();
+  return system::find_program(name).has_value();
 }
 
 }  // namespace bf_aot::soundness

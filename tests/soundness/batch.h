@@ -74,7 +74,7 @@ class Batch {
   // Plans and emits; returns the network's number.
   std::size_t add(const Net& net, const PlannerConfig& config);
   std::size_t add(const Graph& graph, bool has_spec, const PlannerConfig& config,
-                  const Instruments& instruments = {});
+                  const emit::Instruments& instruments = {});
   // With the functions of a property, whose rows are the graph's last output.
   std::size_t add(const Graph& graph, const Property& property, const PlannerConfig& config);
 
@@ -95,7 +95,7 @@ class Batch {
   bool has_symbol(std::size_t i, const std::string& suffix) const;
 
  private:
-  std::size_t add(Plan plan, const Property* property, const Instruments& instruments);
+  std::size_t add(Plan plan, const Property* property, const emit::Instruments& instruments);
   std::string next_name() const;
 
   TemporaryFolder folder_;

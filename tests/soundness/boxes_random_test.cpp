@@ -136,7 +136,7 @@ class RandomBatches : public ::testing::TestWithParam<Configuration> {
     PlannerConfig own = config;
     if (config.lowering == Lowering::kTuned) own = with_random_schedules(graph, config, random_);
     verifiers_.add_compiled(graph, false, own);
-    Instruments poison;
+    emit::Instruments poison;
     poison.poison = 0xff;
     verifiers_.add_compiled(graph, false, own, poison);
   }

@@ -71,7 +71,7 @@ auto argument(const engine::Arguments& a) {
 template <Signature kSignature, std::size_t... kIndices>
 bf_status call_symbol(void* symbol, const engine::Arguments& a,
                       std::index_sequence<kIndices...> /*parameters*/) {
-  return reinterpret_cast<cli::ExportedPointer<kSignature>>(symbol)(
+  return reinterpret_cast<engine::ExportedPointer<kSignature>>(symbol)(
       argument<kSignature, kIndices>(a)...);
 }
 
@@ -146,7 +146,7 @@ void expect_guards(const Arena& arena) {
 std::vector<std::string> engine_targets() {
   std::vector<std::string> found;
   for (const char* name : {"x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "generic"})
-    if (engine::find_prebuilt(name) != nullptr && cli::runs_here(find_target(name)))
+    if (engine::find_prebuilt(name) != nullptr && build::runs_here(find_target(name)))
       found.emplace_back(name);
   return found;
 }

@@ -21,14 +21,14 @@
 namespace bf_aot::soundness {
 namespace {
 
-using cli::kLanes;
-using cli::NeuronRange;
-using cli::NeuronSplit;
-using cli::NodeLanes;
-using cli::RowObjective;
-using cli::SplitNetwork;
-using cli::SplitNode;
-using cli::SplitTerm;
+using decide::kLanes;
+using decide::NeuronRange;
+using decide::NeuronSplit;
+using decide::NodeLanes;
+using decide::RowObjective;
+using decide::SplitNetwork;
+using decide::SplitNode;
+using decide::SplitTerm;
 using Values = std::vector<std::vector<mpq_class>>;
 
 // Defined everywhere, but for floor, ceiling and rounding.
@@ -219,7 +219,7 @@ class FunctionSplits : public SplitTest {
              std::max(0.01F, static_cast<float>(z) + std::fabs(number())) + room});
     }
     const NodeLanes lanes(network, {});
-    for (const cli::SlopeRange& best : lanes.slopes_on_box())
+    for (const decide::SlopeRange& best : lanes.slopes_on_box())
       for (const float slope : {best.lower, best.upper})
         node.lines.push_back(pick(random_, 0, 2) == 0 ? number() : slope);
     for (std::size_t k = 0; k < 2 * network.products(); ++k)
@@ -329,9 +329,9 @@ TEST_F(FunctionSplits, RangesHoldAtViolations) {
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
     lanes.set_scales(random_scales(network));
-    const bool some =
-        cli::tighten_ranges(network, lanes, node,
-                            {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)});
+    const bool some = decide::tighten_ranges(
+        network, lanes, node,
+        {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)});
     EXPECT_TRUE(some) << "a node with a violation is said to have none";
     const mpq_class error = oracle_error(values);
     for (const NeuronRange& range : node.ranges) {

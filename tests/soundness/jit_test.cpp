@@ -57,8 +57,8 @@ class Units {
         body += line;
       begin = end;
     }
-    const std::size_t name = body.find(kJitFunction);
-    body.insert(name + std::strlen(kJitFunction), std::to_string(at->second));
+    const std::size_t name = body.find(engine::kJitFunction);
+    body.insert(name + std::strlen(engine::kJitFunction), std::to_string(at->second));
     text_ += fmt::format("namespace unit{} {{\n{}\n}}\n", at->second, body);
     return at->second;
   }
@@ -67,20 +67,20 @@ class Units {
     std::string text;
     for (const std::string& line : includes_) text += line;
     std::ofstream(folder_.path() / "units.cpp") << text << text_;
-    const cli::Toolchain toolchain =
-        cli::find_toolchain({"g++", {"-O1", "-ffp-contract=off", "-Wall", "-Wextra"}}, target);
+    const build::Toolchain toolchain =
+        build::find_toolchain({"g++", {"-O1", "-ffp-contract=off", "-Wall", "-Wextra"}}, target);
     std::vector<std::string> command = toolchain.compiler;
     command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
     command.insert(command.end(), {"-Werror", "-I" + toolchain.include_folder, "-shared",
                                    "units.cpp", "-o", "units.so"});
-    const cli::ProcessResult result = cli::run_process(command, folder_.path());
+    const system::ProcessResult result = system::run_process(command, folder_.path());
     if (result.exit_code != 0) throw std::runtime_error(result.errors);
     library_ = dlopen((folder_.path() / "units.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
   }
 
   engine::Thunk at(std::size_t number) const {
-    void* const found = dlsym(library_, fmt::format("{}{}", kJitFunction, number).c_str());
+    void* const found = dlsym(library_, fmt::format("{}{}", engine::kJitFunction, number).c_str());
     if (found == nullptr) throw std::runtime_error(dlerror());
     return reinterpret_cast<engine::Thunk>(found);
   }
@@ -129,7 +129,7 @@ class JitBits : public ::testing::Test {
       std::size_t number = 0;
       calls::for_each_call(calls::program_of(*made.plan, entry), [&](const calls::Call& call) {
         const std::size_t at = number++;
-        const auto source = jit_source(*made.plan, call);
+        const auto source = engine::jit_source(*made.plan, call);
         if (!source) return;
         made.units.emplace_back(entry.kind, at, units_.add(*source));
         if (const auto* const routine = std::get_if<calls::Routine>(&call.callee))

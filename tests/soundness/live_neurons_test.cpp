@@ -30,7 +30,7 @@ class LiveNeurons : public ::testing::TestWithParam<Method> {
     for (int variant = 0; variant < kVariants; ++variant) {
       PlannerConfig one = config;
       if (variant == 2) one.disabled_passes = {"live-neurons"};
-      Instruments instruments;
+      emit::Instruments instruments;
       if (variant == 1) instruments.poison = static_cast<unsigned char>(0xff);  // NaN
       batch_.add(to_graph(net), false, one, instruments);
     }

@@ -25,11 +25,11 @@
 namespace bf_aot::soundness {
 namespace {
 
-using cli::NeuronSplit;
-using cli::NodeLanes;
-using cli::SplitNetwork;
-using cli::SplitNode;
-using cli::SplitTerm;
+using decide::NeuronSplit;
+using decide::NodeLanes;
+using decide::SplitNetwork;
+using decide::SplitNode;
+using decide::SplitTerm;
 using Exact = std::vector<mpq_class>;
 
 // What a layer adds up at a point, without rounding. Its weights are exact.
@@ -75,7 +75,7 @@ std::vector<Exact> layers_at(const Plan& plan, const Exact& x) {
 struct Subject {
   Graph original;
   std::shared_ptr<const Plan> plan;  // without maxima
-  FloatBox box;
+  input::FloatBox box;
   std::unique_ptr<const SplitNetwork> network;
 };
 
@@ -165,7 +165,7 @@ class MaxSplits : public SplitTest {
     }
   }
 
-  Exact random_point(const FloatBox& box) {
+  Exact random_point(const input::FloatBox& box) {
     Exact x;
     for (std::size_t i = 0; i < box.lower.size(); ++i) {
       const mpq_class lower = exact(static_cast<double>(box.lower[i]));
@@ -276,10 +276,10 @@ TEST_F(MaxSplits, RangesHoldAtViolations) {
     SplitNode node = random_node(network, values, terms.size());
     NodeLanes lanes(network, terms);
     lanes.set_scales(random_scales(network));
-    EXPECT_TRUE(
-        cli::tighten_ranges(network, lanes, node,
-                            {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)}));
-    for (const cli::NeuronRange& range : node.ranges) {
+    EXPECT_TRUE(decide::tighten_ranges(
+        network, lanes, node,
+        {static_cast<std::size_t>(pick(random_, 1, 12)), pick(random_, 0, 3)}));
+    for (const decide::NeuronRange& range : node.ranges) {
       ++tightened;
       const mpq_class& z = z_of(network, values, range.open);
       EXPECT_TRUE(std::isinf(range.lower) || exact(static_cast<double>(range.lower)) <= z);
@@ -301,9 +301,9 @@ TEST_F(MaxSplits, NoNodeWithAViolationIsClosed) {
     const auto values = layers_at(*subject.plan, random_point(subject.box));
     std::vector<SplitTerm> terms = random_terms();
     violate(terms, values[static_cast<std::size_t>(subject.plan->spec_heads.front().number())]);
-    cli::NodeSplitter splitter(network, terms);
+    decide::NodeSplitter splitter(network, terms);
     std::vector<SplitNode> node = {splitter.root()};
-    std::vector<cli::SplitResult> results;
+    std::vector<decide::SplitResult> results;
     for (std::size_t depth = 0; depth <= network.open(); ++depth) {
       splitter.expand(node, results);
       ASSERT_FALSE(results.front().closed) << "a node with a violation is closed";

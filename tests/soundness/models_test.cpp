@@ -70,7 +70,7 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
   static constexpr int kPoints = 15;
 
   // Boxes inside of golden ones have sides down to 1/16 of theirs: rounding weighs more.
-  static constexpr cli::Tolerances kPart = {1.05, 1.02, 0.01};
+  static constexpr apps::Tolerances kPart = {1.05, 1.02, 0.01};
 
   void SetUp() override {
     const Model& model = std::get<0>(GetParam());
@@ -83,39 +83,39 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
     if (!fs::exists(model_) || !fs::exists(root / model.golden))
       GTEST_SKIP() << "no " << model_ << ": set BF_SHARED to the folder that holds corpus/";
     if (model_.extension() == ".gz") unpack();
-    sampler_ = std::make_unique<cli::Sampler>(model_);
+    sampler_ = std::make_unique<decide::Sampler>(model_);
     compile(root / model.golden);
   }
 
   void unpack() {
-    const auto gzip = cli::find_program("gzip");
+    const auto gzip = system::find_program("gzip");
     if (!gzip) GTEST_SKIP() << "gzip is not installed";
-    const cli::ProcessResult result = cli::run_process({*gzip, "-dc", model_.string()});
+    const system::ProcessResult result = system::run_process({*gzip, "-dc", model_.string()});
     model_ = folder_.path() / "model.onnx";
     std::ofstream(model_, std::ios::binary) << result.output;
   }
 
   // With the rows of the first golden box as specification.
   void compile(const fs::path& golden) {
-    CompileOptions options;
+    build::CompileOptions options;
     options.planner = planner_config(std::get<1>(GetParam()), Lowering::kVector, "host");
-    const Plan shape = bf_aot::compile(model_, "shape", options).plan;
-    golden_ = cli::read_golden(golden, shape.input_count, shape.output_count);
+    const Plan shape = bf_aot::build::compile(model_, "shape", options).plan;
+    golden_ = input::read_golden(golden, shape.input_count, shape.output_count);
     options.spec = LinearSpec{golden_.boxes.at(0).rows, {}, {}};
     if (options.spec->rows.empty()) options.spec.reset();
-    verifier_ = bf_aot::compile(model_, "real", options);
-    for (const EmittedFile& file : verifier_.files)
+    verifier_ = bf_aot::build::compile(model_, "real", options);
+    for (const emit::EmittedFile& file : verifier_.files)
       std::ofstream(folder_.path() / ("real" + file.suffix), std::ios::binary) << file.bytes;
-    cli::build_shared(cli::find_toolchain({"g++", {"-O2"}}, options.planner.target), folder_.path(),
-                      "real", verifier_.files);
-    host_ = std::make_unique<cli::CompiledVerifier>(folder_.path() / "real.so", verifier_.plan);
+    build::build_shared(build::find_toolchain({"g++", {"-O2"}}, options.planner.target),
+                        folder_.path(), "real", verifier_.files);
+    host_ = std::make_unique<engine::CompiledVerifier>(folder_.path() / "real.so", verifier_.plan);
   }
 
-  void check_containment(const cli::FloatBox& box, const cli::Bounds& outputs,
-                         const cli::Bounds& rows);
-  void check_widths(const cli::FloatBox& box, const cli::Bounds& ours, EntryKind kind, bool point,
-                    const cli::Tolerances& tolerances);
-  void check_box(const cli::FloatBox& box, bool point, const cli::Tolerances& tolerances);
+  void check_containment(const input::FloatBox& box, const engine::Bounds& outputs,
+                         const engine::Bounds& rows);
+  void check_widths(const input::FloatBox& box, const engine::Bounds& ours, EntryKind kind,
+                    bool point, const apps::Tolerances& tolerances);
+  void check_box(const input::FloatBox& box, bool point, const apps::Tolerances& tolerances);
 
   std::vector<std::vector<double>> spec_rows() const {
     return verifier_.plan.spec_rows > 0 ? golden_.boxes.at(0).rows
@@ -124,21 +124,21 @@ class RealNetworks : public ::testing::TestWithParam<ModelAndMethod> {
 
   fs::path model_;
   TemporaryFolder folder_;
-  cli::Golden golden_;
-  Verifier verifier_;
-  std::unique_ptr<cli::Sampler> sampler_;
-  std::unique_ptr<cli::HostVerifier> host_;
+  input::Golden golden_;
+  build::Verifier verifier_;
+  std::unique_ptr<decide::Sampler> sampler_;
+  std::unique_ptr<engine::HostVerifier> host_;
   Random random_{11};
   int boxes_ = 0;
   double widest_ = 1;
 };
 
-void RealNetworks::check_containment(const cli::FloatBox& box, const cli::Bounds& outputs,
-                                     const cli::Bounds& rows) {
+void RealNetworks::check_containment(const input::FloatBox& box, const engine::Bounds& outputs,
+                                     const engine::Bounds& rows) {
   const auto spec = spec_rows();
   const std::size_t count = outputs.lower.size();
-  for (const std::vector<double>& x : cli::Sampler::points(box, kPoints, random_())) {
-    const cli::SampledPoint point = sampler_->evaluate(x, spec);
+  for (const std::vector<double>& x : decide::Sampler::points(box, kPoints, random_())) {
+    const decide::SampledPoint point = sampler_->evaluate(x, spec);
     for (std::size_t i = 0; i < point.values.size(); ++i) {
       const bool row = i >= count;
       const double lower = row ? rows.lower[i - count] : outputs.lower[i];
@@ -150,24 +150,25 @@ void RealNetworks::check_containment(const cli::FloatBox& box, const cli::Bounds
   }
 }
 
-void RealNetworks::check_widths(const cli::FloatBox& box, const cli::Bounds& ours, EntryKind kind,
-                                bool point, const cli::Tolerances& tolerances) {
+void RealNetworks::check_widths(const input::FloatBox& box, const engine::Bounds& ours,
+                                EntryKind kind, bool point, const apps::Tolerances& tolerances) {
   const Plan& plan = verifier_.plan;
   const reference::Bounds exact =
       reference::execute(plan, *plan.find_entry(kind), {box.lower.begin(), box.lower.end()},
                          {box.upper.begin(), box.upper.end()});
-  const cli::Widths widths = cli::compare_widths(ours, exact.lower, exact.upper, point, tolerances);
+  const apps::Widths widths =
+      apps::compare_widths(ours, exact.lower, exact.upper, point, tolerances);
   EXPECT_TRUE(widths.ok) << to_string(kind) << ": mean ratio " << widths.mean << ", max "
                          << widths.max << ", excess at points " << widths.point_width;
   widest_ = std::max(widest_, widths.max);
 }
 
-void RealNetworks::check_box(const cli::FloatBox& box, bool point,
-                             const cli::Tolerances& tolerances) {
+void RealNetworks::check_box(const input::FloatBox& box, bool point,
+                             const apps::Tolerances& tolerances) {
   ++boxes_;
-  const cli::Bounds outputs = host_->bounds(box);
+  const engine::Bounds outputs = host_->bounds(box);
   const bool has_spec = verifier_.plan.spec_rows > 0;
-  const cli::Bounds rows = has_spec ? host_->spec_bounds(box) : cli::Bounds{};
+  const engine::Bounds rows = has_spec ? host_->spec_bounds(box) : engine::Bounds{};
   check_containment(box, outputs, rows);
   // The width of ibp at a point is its float rounding alone, on which there is no limit.
   if (point && verifier_.plan.config.method == Method::kIbp) return;
@@ -176,8 +177,8 @@ void RealNetworks::check_box(const cli::FloatBox& box, bool point,
 }
 
 // Part of a box: each side between two of its 17 equidistant points, or one of them.
-cli::FloatBox sub_box(Random& random, const cli::FloatBox& box, bool point) {
-  cli::FloatBox part = box;
+input::FloatBox sub_box(Random& random, const input::FloatBox& box, bool point) {
+  input::FloatBox part = box;
   for (std::size_t i = 0; i < box.lower.size(); ++i) {
     const auto at = [&](int step) {
       const double t = step / 16.0;
@@ -193,8 +194,8 @@ cli::FloatBox sub_box(Random& random, const cli::FloatBox& box, bool point) {
 }
 
 TEST_P(RealNetworks, BoundsHoldAndAreTight) {
-  for (const cli::GoldenBox& golden : golden_.boxes) {
-    const cli::FloatBox box = cli::round_outward(golden.file, verifier_.plan.input_count);
+  for (const input::GoldenBox& golden : golden_.boxes) {
+    const input::FloatBox box = input::round_outward(golden.file, verifier_.plan.input_count);
     SCOPED_TRACE(golden.description);
     check_box(box, golden.rounding_dominated, {});
     for (int i = 0; i < kSubBoxes; ++i) {

@@ -19,12 +19,12 @@
 namespace bf_aot::soundness {
 namespace {
 
-using cli::kLanes;
-using cli::NeuronSplit;
-using cli::NodeLanes;
-using cli::SplitNetwork;
-using cli::SplitNode;
-using cli::SplitTerm;
+using decide::kLanes;
+using decide::NeuronSplit;
+using decide::NodeLanes;
+using decide::SplitNetwork;
+using decide::SplitNode;
+using decide::SplitTerm;
 using Layers = std::vector<SplitNetwork::SplitLayer>;
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
@@ -33,19 +33,19 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A network and a box whose neurons can be split, or nothing where none is open.
 struct Subject {
   std::shared_ptr<const Plan> plan;
-  FloatBox box;
+  input::FloatBox box;
   std::unique_ptr<const SplitNetwork> network;
   std::vector<engine::Ranges> ranges;
 };
 
-std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form form,
+std::optional<Subject> make_subject(const Net& net, const input::FloatBox& box, Form form,
                                     const PlannerConfig& config) {
   Graph graph = to_graph(net, form);
   graph.outputs.push_back(graph.outputs.front());  // the rows that conditions speak of
   Subject made;
   made.plan = plan_for_engine(graph, true, config);
   if (!SplitNetwork::covers(*made.plan)) return std::nullopt;
-  const cli::EngineVerifier verifier(made.plan, false);
+  const engine::EngineVerifier verifier(made.plan, false);
   made.box = box;
   made.ranges = verifier.spec_ranges({box.lower, box.upper});
   made.network = SplitNetwork::make(*made.plan, box.lower, box.upper, made.ranges, kMostBytes);

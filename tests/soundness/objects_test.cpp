@@ -120,7 +120,7 @@ class Objects : public ::testing::TestWithParam<Code> {
   void SetUp() override {
     if (!has_compiler(GetParam().compiler))
       GTEST_SKIP() << GetParam().compiler << " is not installed";
-    toolchain_ = cli::find_toolchain({GetParam().compiler, {}}, find_target(GetParam().target));
+    toolchain_ = build::find_toolchain({GetParam().compiler, {}}, find_target(GetParam().target));
     emit("first", Method::kCrown, 3);
     emit("second", Method::kIbp, 8);
   }
@@ -150,9 +150,9 @@ class Objects : public ::testing::TestWithParam<Code> {
     if (name == "second") config.reuse = {true, true, false};
     config.batch = 6;
     const Plan plan = bf_aot::plan(to_graph(net), info, name, false, config);
-    std::ofstream(folder() / (name + ".cpp")) << emit_source(plan, name);
-    std::ofstream(folder() / (name + ".h")) << emit_header(plan);
-    for (const EmittedFile& file : emit_weight_files(plan, name))
+    std::ofstream(folder() / (name + ".cpp")) << emit::emit_source(plan, name);
+    std::ofstream(folder() / (name + ".h")) << emit::emit_header(plan);
+    for (const emit::EmittedFile& file : emit::emit_weight_files(plan, name))
       std::ofstream(folder() / (name + file.suffix)) << file.bytes;
   }
 
@@ -162,7 +162,7 @@ class Objects : public ::testing::TestWithParam<Code> {
     command.insert(command.end(), warnings.begin(), warnings.end());
     command.insert(command.end(), {"-I" + toolchain_.include_folder, "-I.", "-c", name + ".cpp",
                                    "-o", name + ".o"});
-    const cli::ProcessResult result = cli::run_process(command, folder());
+    const system::ProcessResult result = system::run_process(command, folder());
     ASSERT_EQ(result.exit_code, 0) << result.errors;
   }
 
@@ -177,13 +177,13 @@ class Objects : public ::testing::TestWithParam<Code> {
     std::vector<std::string> command = driver;
     command.insert(command.end(), {"-I" + toolchain_.include_folder, "-I.", "-fno-builtin-malloc",
                                    "first.o", "second.o", source, "-o", "program"});
-    const cli::ProcessResult result = cli::run_process(command, folder());
+    const system::ProcessResult result = system::run_process(command, folder());
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     return (folder() / "program").string();
   }
 
   TemporaryFolder folder_;
-  cli::Toolchain toolchain_;
+  build::Toolchain toolchain_;
 };
 
 TEST_P(Objects, CompileWithoutWarnings) {
@@ -193,9 +193,10 @@ TEST_P(Objects, CompileWithoutWarnings) {
 
 TEST_P(Objects, NeedOnlyMemcpyAndMemset) {
   compile_both();
-  const std::string nm = cli::find_utility(toolchain_, "nm");
+  const std::string nm = build::find_utility(toolchain_, "nm");
   for (const char* name : {"first.o", "second.o"}) {
-    const cli::ProcessResult result = cli::run_process({nm, "--format=posix", name}, folder());
+    const system::ProcessResult result =
+        system::run_process({nm, "--format=posix", name}, folder());
     ASSERT_EQ(result.exit_code, 0) << result.errors;
     std::istringstream lines(result.output);
     int entry_points = 0;
@@ -220,14 +221,14 @@ TEST_P(Objects, NeedOnlyMemcpyAndMemset) {
 // The C program is linked without a C++ library.
 TEST_P(Objects, TwoVerifiersInACProgramWithoutHeap) {
   compile_both();
-  const auto cc = cli::find_program("gcc");
+  const auto cc = system::find_program("gcc");
   if (!cc) GTEST_SKIP() << "gcc is not installed";
   const std::string program =
       link("main.c", {*cc, "-std=c11", "-Wall", "-Werror", "-DALLOCATE=malloc(two)"});
-  const cli::ProcessResult result = cli::run_process({program});
+  const system::ProcessResult result = system::run_process({program});
   EXPECT_EQ(result.exit_code, 0) << "3: the heap was used";
   EXPECT_NE(result.output, "");
-  EXPECT_EQ(cli::run_process({program, "allocate"}).exit_code, 3) << "the trap does not work";
+  EXPECT_EQ(system::run_process({program, "allocate"}).exit_code, 3) << "the trap does not work";
 }
 
 TEST_P(Objects, TwoVerifiersInACppProgramWithoutExceptions) {
@@ -236,10 +237,10 @@ TEST_P(Objects, TwoVerifiersInACppProgramWithoutExceptions) {
   driver.insert(driver.end(), {"-std=c++17", "-fno-exceptions", "-fno-rtti", "-Wall", "-Werror",
                                "-DALLOCATE=(new char[two])"});
   const std::string program = link("main.cpp", driver);
-  const cli::ProcessResult result = cli::run_process({program});
+  const system::ProcessResult result = system::run_process({program});
   EXPECT_EQ(result.exit_code, 0) << "3: the heap was used";
   EXPECT_NE(result.output, "");
-  EXPECT_EQ(cli::run_process({program, "allocate"}).exit_code, 3) << "the trap does not work";
+  EXPECT_EQ(system::run_process({program, "allocate"}).exit_code, 3) << "the trap does not work";
 }
 
 const Code kCodes[] = {

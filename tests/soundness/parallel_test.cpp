@@ -156,15 +156,15 @@ class Workers : public ::testing::TestWithParam<Configuration> {
   }
 
   // Of memory for so many workers.
-  static Outcome run(const Subject& subject, const FloatBox& box, const bf_executor* executor,
-                     std::size_t workers) {
+  static Outcome run(const Subject& subject, const input::FloatBox& box,
+                     const bf_executor* executor, std::size_t workers) {
     Signature signature;
     signature.parallel = true;
     const CallWith with = {nullptr, executor, 0xaa, workers};
     return call_bounds(*subject.plan, subject.callee, signature, {box}, with).boxes.front();
   }
 
-  static Called run(const Subject& subject, const std::vector<FloatBox>& boxes,
+  static Called run(const Subject& subject, const std::vector<input::FloatBox>& boxes,
                     const bf_executor* executor, std::size_t workers) {
     Signature signature;
     signature.batch = signature.parallel = true;
@@ -238,7 +238,8 @@ void Workers::check_boxes() {
     if (!rows(subject)) return;
     ++with_rows;
     for (int k = 0; k < 3; ++k) {
-      const FloatBox box = random_box(random_, subject.plan->input_count, pick(random_, 0, 11));
+      const input::FloatBox box =
+          random_box(random_, subject.plan->input_count, pick(random_, 0, 11));
       const Outcome plain = soundness::run(as, box);
       expect_same(soundness::run(subject, box), plain, "memory of dead buffers is read");
       with_executors([&](const bf_executor* executor, std::size_t workers, const std::string& who) {
@@ -256,7 +257,7 @@ void Workers::check_batches() {
   const std::size_t before = shared_;
   int call = 0;
   for_each_subject([&](const Subject& subject, const Subject& /*as*/) {
-    std::vector<FloatBox> boxes;
+    std::vector<input::FloatBox> boxes;
     for (int k = call++ % 4 < 2 ? 3 : kBatch; k > 0; --k) {
       boxes.push_back(random_box(random_, subject.plan->input_count, pick(random_, 0, 11)));
       if (pick(random_, 0, 9) == 0) boxes.back().lower[0] = std::nanf("");
@@ -281,7 +282,7 @@ void Workers::check_refusals() {
 
 void Workers::check_refusals(const Subject& subject) {
   if (subject.plan->parallel.workers != kWorkers) return;
-  const FloatBox box = random_box(random_, subject.plan->input_count, 6);
+  const input::FloatBox box = random_box(random_, subject.plan->input_count, 6);
   const SerialExecutor good(Habit::kInOrder, 2);
   bf_executor executor = *good.get();
   executor.workers = 0;
@@ -300,7 +301,7 @@ void Workers::check_refusals(const Subject& subject) {
 void Workers::check_upward() {
   std::size_t left = 0;
   for_each_subject([&](const Subject& subject, const Subject& /*as*/) {
-    const FloatBox box = random_box(random_, subject.plan->input_count, 6);
+    const input::FloatBox box = random_box(random_, subject.plan->input_count, 6);
     if (rows(subject)) {
       const SerialExecutor executor(Habit::kStaysUp, 3);
       const bf_status status = run(subject, box, executor.get(), 3).status;
@@ -311,7 +312,8 @@ void Workers::check_upward() {
       }
     }
     const SerialExecutor executor(Habit::kStaysUp, 3);
-    const Called called = run(subject, std::vector<FloatBox>(kBatch, box), executor.get(), 3);
+    const Called called =
+        run(subject, std::vector<input::FloatBox>(kBatch, box), executor.get(), 3);
     std::fesetround(FE_TONEAREST);
     left += executor.runs();
     if (executor.runs() == 0) return;
@@ -349,13 +351,13 @@ TEST_P(WorkersOn, RealNetworksChangeNoBit) {
   batch.add(imported.graph, false, config);
   batch.build({"g++", {"-O2"}});
   const Plan& plan = batch.plan(0);
-  const cli::Golden golden = cli::read_golden(boxes, plan.input_count, plan.output_count);
+  const input::Golden golden = input::read_golden(boxes, plan.input_count, plan.output_count);
   const auto bounds = reinterpret_cast<Parallel>(batch.symbol(0, "_bounds_parallel"));
   const auto bytes = static_cast<std::size_t>(plan.parallel_bytes());
   Arena arena(bytes, static_cast<std::size_t>(plan.config.target.align));
   const auto outputs = static_cast<std::size_t>(plan.output_count);
   for (const auto& named : golden.boxes) {
-    const cli::FloatBox box = cli::round_outward(named.file, plan.input_count);
+    const input::FloatBox box = input::round_outward(named.file, plan.input_count);
     const Outcome plain = batch.run(0, {box.lower, box.upper});
     for (const std::size_t workers : {1, 2, 3, kWorkers}) {
       const bf::host::ThreadExecutor threads(workers);

@@ -10,17 +10,17 @@
 
 namespace bf_aot::soundness {
 
-using cli::kLanes;
-using cli::NodeLanes;
-using cli::SplitNetwork;
-using cli::SplitNode;
-using cli::SplitTerm;
+using decide::kLanes;
+using decide::NodeLanes;
+using decide::SplitNetwork;
+using decide::SplitNode;
+using decide::SplitTerm;
 
 std::unique_ptr<const SplitNetwork> network_on(const std::shared_ptr<const Plan>& plan,
-                                               const FloatBox& box) {
+                                               const input::FloatBox& box) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 30;
   if (!SplitNetwork::covers(*plan)) return nullptr;
-  const cli::EngineVerifier verifier(plan, false);
+  const engine::EngineVerifier verifier(plan, false);
   auto made = SplitNetwork::make(*plan, box.lower, box.upper,
                                  verifier.spec_ranges({box.lower, box.upper}), kMostBytes);
   return made != nullptr && made->open() > 0 ? std::move(made) : nullptr;

@@ -193,7 +193,7 @@ TEST_P(StorageVariants, PrintedPlacesDoNotOverlap) {
       info.sha256 = std::string(64, '0');
       const Plan plan = bf_aot::plan(graph, info, "net", false,
                                      planner_config(GetParam(), Lowering::kGeneric, "generic"));
-      text = emit_source(plan, "net");
+      text = emit::emit_source(plan, "net");
       arena = plan.arena_bytes();
     } catch (const CompileError&) {
       continue;

@@ -12,14 +12,14 @@ namespace bf_aot::soundness {
 PlannerConfig engine_config(PlannerConfig config) {
   config.lowering = Lowering::kPrebuilt;
   config.tuned.clear();
-  if (engine::find_prebuilt(config.target.name) == nullptr || !cli::runs_here(config.target))
+  if (engine::find_prebuilt(config.target.name) == nullptr || !build::runs_here(config.target))
     config.target = find_target(engine_targets().front());
   return config;
 }
 
 std::string why_not_compiled(const std::string& compiler, const Target& target) {
   if (!has_compiler(compiler)) return compiler + " is not installed";
-  if (!cli::runs_here(target)) return fmt::format("no {} processor", target.name);
+  if (!build::runs_here(target)) return fmt::format("no {} processor", target.name);
   return "";
 }
 
@@ -32,7 +32,7 @@ std::size_t Verifiers::add(const Graph& graph, bool has_spec, const PlannerConfi
 }
 
 void Verifiers::add_compiled(const Graph& graph, bool has_spec, const PlannerConfig& config,
-                             const Instruments& instruments) {
+                             const emit::Instruments& instruments) {
   networks_.back().compiled.push_back(batch_.add(graph, has_spec, config, instruments));
 }
 

@@ -35,7 +35,7 @@ class Verifiers {
   // Generates code of the network that was added last, too; may be called again, with other
   // instruments.
   void add_compiled(const Graph& graph, bool has_spec, const PlannerConfig& config,
-                    const Instruments& instruments = {});
+                    const emit::Instruments& instruments = {});
 
   // Compiles the generated code, if any.
   void build(const Build& how);

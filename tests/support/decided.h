@@ -72,15 +72,15 @@ class Decider {
  public:
   using Decide = bf_status(const float*, const float*, const bf_budget*, bf_result*, bf_search*,
                            void*, std::size_t);
-  using Change = std::function<void(CompileOptions&)>;
+  using Change = std::function<void(build::CompileOptions&)>;
 
   // Method crown for the generic target, but for what `change` says. The engine's are for this
   // machine.
   explicit Decider(
-      const Question& question, const Change& change = [](CompileOptions&) {},
+      const Question& question, const Change& change = [](build::CompileOptions&) {},
       By by = By::kCompiler)
       : inputs_(static_cast<std::size_t>(question.property.input_count)) {
-    CompileOptions options;
+    build::CompileOptions options;
     options.name = "net";
     options.planner.method = Method::kCrown;
     options.planner.lowering = Lowering::kGeneric;
@@ -99,18 +99,18 @@ class Decider {
       describe(plan);
       return;
     }
-    Verifier verifier = compile(question.model, "v", options);
-    for (EmittedFile& file : verifier.files) {
+    build::Verifier verifier = build::compile(question.model, "v", options);
+    for (emit::EmittedFile& file : verifier.files) {
       if (file.suffix == ".cpp")
         file.bytes +=
             "extern \"C\" size_t net_sizes(int which) {\n"
             "  return which == 0 ? NET_DECIDE_WORKSPACE_BYTES : NET_OPEN_BOX_BYTES;\n}\n";
-      write_file(folder_.path() / ("v" + file.suffix), file.bytes);
+      system::write_file(folder_.path() / ("v" + file.suffix), file.bytes);
     }
-    const CompilerOptions warnings{
+    const build::CompilerOptions warnings{
         "", {"-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"}};
-    build_shared(find_toolchain(warnings, options.planner.target), folder_.path(), "v",
-                 verifier.files);
+    build::build_shared(build::find_toolchain(warnings, options.planner.target), folder_.path(),
+                        "v", verifier.files);
     library_ = dlopen((folder_.path() / "v.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
     decide = reinterpret_cast<Decide*>(symbol("net_decide"));

@@ -22,7 +22,7 @@ constexpr std::string_view to_string(By by) {
 }
 
 // Options of a verifier for the engine on this machine, otherwise as they are.
-inline CompileOptions for_engine(CompileOptions options) {
+inline build::CompileOptions for_engine(build::CompileOptions options) {
   options.planner.lowering = Lowering::kPrebuilt;
   options.planner.target = find_target("host");
   options.levels.clear();
@@ -32,8 +32,8 @@ inline CompileOptions for_engine(CompileOptions options) {
 // Kept with the plan: options.property is read when this is made.
 class EngineFunctions {
  public:
-  EngineFunctions(const std::filesystem::path& model, const CompileOptions& options)
-      : engine_(std::make_shared<const Plan>(plan_model(model, for_engine(options))),
+  EngineFunctions(const std::filesystem::path& model, const build::CompileOptions& options)
+      : engine_(std::make_shared<const Plan>(build::plan_model(model, for_engine(options))),
                 {.property = &*options.property}) {}
 
   const Plan& plan() const { return engine_.plan(); }

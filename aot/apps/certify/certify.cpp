@@ -17,7 +17,7 @@
 #include "frontend/sha256.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 // Samples of a round: enough for every thread to have batches, few enough for progress to move.
@@ -43,7 +43,7 @@ void keep_part(std::vector<double>& values, std::size_t size, std::size_t first,
                           values.begin() + static_cast<std::ptrdiff_t>((first + count) * size));
 }
 
-void select(Dataset& data, std::size_t first, std::size_t count) {
+void select(input::Dataset& data, std::size_t first, std::size_t count) {
   if (first >= data.count())
     fail("BF3013", "--first", fmt::format("{} is beyond the {} samples", first, data.count()));
   count = count == 0 ? data.count() - first : std::min(count, data.count() - first);
@@ -57,12 +57,12 @@ void select(Dataset& data, std::size_t first, std::size_t count) {
                                data.names.begin() + static_cast<std::ptrdiff_t>(first + count));
 }
 
-std::string sample_place(const Dataset& data, std::size_t index) {
+std::string sample_place(const input::Dataset& data, std::size_t index) {
   return fmt::format("{}, sample {}", data.where, data.names[index]);
 }
 
 // Labels as classes. Throws: BF3016.
-std::vector<std::size_t> classes_of(const Dataset& data, std::size_t classes) {
+std::vector<std::size_t> classes_of(const input::Dataset& data, std::size_t classes) {
   if (data.labels.empty())
     fail("BF3016", data.where, "there are no labels",
          "give --labels FILE; of a regressor --within X, --increasing LIST, or --rows FILE");
@@ -83,7 +83,7 @@ struct Boxes {
   std::vector<float> samples, lower, upper;
   std::vector<double> inner_lower, inner_upper;
 
-  void add(const SampleBox& box) {
+  void add(const input::SampleBox& box) {
     inner_lower.insert(inner_lower.end(), box.inner_lower.begin(), box.inner_lower.end());
     inner_upper.insert(inner_upper.end(), box.inner_upper.begin(), box.inner_upper.end());
     samples.insert(samples.end(), box.sample.begin(), box.sample.end());
@@ -138,7 +138,7 @@ api::Specification specification_of(const LinearSpec& spec) {
 // Answers of a network about samples: one kind of question. Not for several threads.
 class Answerer {
  public:
-  Answerer(const api::Model& model, const CertifyQuestion& question, const Dataset& data)
+  Answerer(const api::Model& model, const CertifyQuestion& question, const input::Dataset& data)
       : question_(question), data_(data), outputs_(model.output_count()) {
     if (question.rows) check_rows(*question.rows, outputs_);
     const api::Options& bounds = question.options.bounds;
@@ -206,8 +206,8 @@ class Answerer {
       SampleResult& result = results[k];
       const double label = data_.labels[indices[k]];
       const double distance = question_.within->below;
-      const double least = sum(label, -distance, true);
-      const double most = sum(label, distance, false);
+      const double least = input::sum(label, -distance, true);
+      const double most = input::sum(label, distance, false);
       result.margin = std::numeric_limits<double>::infinity();
       bool inside = true, right = true;
       const std::vector<float> y = evaluate(boxes, k);
@@ -284,7 +284,7 @@ class Answerer {
   }
 
   const CertifyQuestion& question_;
-  const Dataset& data_;
+  const input::Dataset& data_;
   std::size_t outputs_;
   std::vector<std::size_t> labels_;
   LinearSpec rows_;  // of kRows and kSlopes
@@ -300,14 +300,14 @@ std::string numbers_text(const std::vector<vnnlib::Number>& numbers) {
 
 // A hash of everything that decides the results.
 std::string question_hash(const std::filesystem::path& model, const CertifyQuestion& question,
-                          const Dataset& data) {
-  const Normalisation& n = question.normalisation;
+                          const input::Dataset& data) {
+  const input::Normalisation& n = question.normalisation;
   const api::Options& bounds = question.options.bounds;
   std::string text = fmt::format(
       "{} {} first {} layout {} {} eps {} within {} scale {} mean {} std {} range {} {} method {} "
       "{} {} norm {} decide {} {}",
-      BF_VERSION_STRING, sha256(read_data_file(model)), question.first, question.channels_first,
-      question.channels_last, numbers_text(question.eps),
+      BF_VERSION_STRING, sha256(input::read_data_file(model)), question.first,
+      question.channels_first, question.channels_last, numbers_text(question.eps),
       question.within ? question.within->text : "", n.scale ? n.scale->text : "",
       numbers_text(n.mean), numbers_text(n.deviation), n.range ? n.range->first.text : "",
       n.range ? n.range->second.text : "", api::to_string(bounds.method),
@@ -334,20 +334,21 @@ std::string question_hash(const std::filesystem::path& model, const CertifyQuest
 }
 
 // A ball is not cut at the range, which its bounds may leave.
-SampleBox around(const ModelSamples& samples, std::size_t index, const vnnlib::Number& eps,
-                 const CertifyQuestion& question, const std::string& where) {
-  SampleBox box = perturb(samples, index, eps, question.normalisation, where);
+input::SampleBox around(const input::ModelSamples& samples, std::size_t index,
+                        const vnnlib::Number& eps, const CertifyQuestion& question,
+                        const std::string& where) {
+  input::SampleBox box = input::perturb(samples, index, eps, question.normalisation, where);
   const api::Norm norm = question.options.bounds.norm;
   if (norm == api::Norm::kLinf) return box;
-  Normalisation uncut = question.normalisation;
+  input::Normalisation uncut = question.normalisation;
   uncut.range.reset();
-  box = perturb(samples, index, eps, uncut, where);
-  widen_for_ball(box.lower, box.upper, norm == api::Norm::kL1);
+  box = input::perturb(samples, index, eps, uncut, where);
+  input::widen_for_ball(box.lower, box.upper, norm == api::Norm::kL1);
   return box;
 }
 
 std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion& question,
-                                    const Dataset& data) {
+                                    const input::Dataset& data) {
   std::vector<std::string> remarks;
   if (run.task != CertifyTask::kClasses || run.results.empty()) return remarks;
   const double clean = tallies(run)[0].clean_accuracy();
@@ -368,10 +369,10 @@ std::vector<std::string> remarks_of(const CertifyRun& run, const CertifyQuestion
 
 CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQuestion& question,
                       const CertifyOutputs& outputs) {
-  const Stopwatch stopwatch;
+  const system::Stopwatch stopwatch;
   CertifyAnswer answer;
-  Dataset& data = answer.data;
-  data = read_dataset(question.files);
+  input::Dataset& data = answer.data;
+  data = input::read_dataset(question.files);
   select(data, question.first, question.count);
   if (question.channels_last) data.channels_last = true;
   if (question.channels_first) data.channels_last = false;
@@ -380,12 +381,13 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
       model.inputs().size() == 1
           ? model.inputs()[0].shape
           : std::vector<std::int64_t>{static_cast<std::int64_t>(model.input_count())};
-  const Normalisation& normalisation = question.normalisation;
+  const input::Normalisation& normalisation = question.normalisation;
   const std::size_t means = std::max(normalisation.mean.size(), normalisation.deviation.size());
   if (std::min(normalisation.mean.size(), normalisation.deviation.size()) > 1 &&
       normalisation.mean.size() != normalisation.deviation.size())
     fail("BF3013", "--mean", "there are as many means as deviations, or one of either");
-  const ModelSamples samples = arrange(data, answer.input_shape, model.input_count(), means);
+  const input::ModelSamples samples =
+      input::arrange(data, answer.input_shape, model.input_count(), means);
 
   CertifyRun& run = answer.run;
   run.model = printable(model_path.filename().string());
@@ -409,7 +411,7 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   const Answerer answerer(model, question, data);
 
   // What an earlier process found. Rows are only kept by this one once a round is done.
-  std::optional<CleanupPending> pending;
+  std::optional<system::CleanupPending> pending;
   std::optional<Journal> journal;
   std::set<std::pair<std::size_t, std::size_t>> done;
   if (!outputs.journal.empty()) {
@@ -427,18 +429,19 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   const std::size_t count = data.count(), all = count * run.radii.size();
   const std::size_t round = run.decide ? 4 * static_cast<std::size_t>(run.jobs)
                                        : kRound * static_cast<std::size_t>(run.jobs);
-  ProgressBar bar(static_cast<int>(std::min<std::size_t>(all, std::numeric_limits<int>::max())));
+  system::ProgressBar bar(
+      static_cast<int>(std::min<std::size_t>(all, std::numeric_limits<int>::max())));
   for (std::size_t radius = 0; radius < run.radii.size(); ++radius) {
     std::size_t next = 0;
     while (next < count) {
-      throw_if_interrupted();
+      system::throw_if_interrupted();
       Boxes boxes;
       std::vector<std::size_t> indices;
       for (; next < count && indices.size() < round; ++next) {
         if (done.contains({radius, next})) continue;
         const std::string where = sample_place(data, next);
         boxes.add(question.eps.empty()
-                      ? own_box(samples, next, normalisation, where)
+                      ? input::own_box(samples, next, normalisation, where)
                       : around(samples, next, question.eps[radius], question, where));
         indices.push_back(next);
       }
@@ -461,4 +464,4 @@ CertifyAnswer certify(const std::filesystem::path& model_path, const CertifyQues
   return answer;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -11,7 +11,7 @@
 #include "aot/library/bf_aot.h"
 #include "frontend/property.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // That all outputs, or rows C y, rise with some inputs and fall with others, as fast as `least`
 // says, for each unit of the model's input.
@@ -23,8 +23,8 @@ struct SlopeQuestion {
 // What a run certifies. Texts of numbers must stay as long as it does.
 struct CertifyQuestion {
   std::vector<std::string> output_tensors;  // none: the model's own outputs
-  DataFiles files;
-  Normalisation normalisation;
+  input::DataFiles files;
+  input::Normalisation normalisation;
   bool channels_last = false, channels_first = false;  // of arrays; neither: as the model's input
   std::size_t first = 0, count = 0;                    // of the samples; 0: all that follow
   std::vector<vnnlib::Number> eps;                     // none: the data have boxes
@@ -43,7 +43,7 @@ struct CertifyOutputs {
 
 struct CertifyAnswer {
   CertifyRun run;
-  Dataset data;
+  input::Dataset data;
   std::vector<std::int64_t> input_shape;
   std::vector<std::string> remarks;  // what looks like a mistake in how the data were given
 };
@@ -53,4 +53,4 @@ struct CertifyAnswer {
 CertifyAnswer certify(const std::filesystem::path& model, const CertifyQuestion& question,
                       const CertifyOutputs& outputs);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

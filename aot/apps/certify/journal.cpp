@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 namespace fs = std::filesystem;
@@ -35,19 +35,19 @@ Journal::Journal(fs::path path, const std::string& question, const CertifyRun& r
   found_ = read_earlier(question);
   std::string text = head_of(run, run.outputs);
   for (const SampleResult& result : found_) text += row(result);
-  publish_file(path_, text);
-  publish_file(part_, question + "\n");
+  system::publish_file(path_, text);
+  system::publish_file(part_, question + "\n");
 }
 
 // Only whole rows count: a process may have ended within the last one.
 std::vector<SampleResult> Journal::read_earlier(const std::string& question) const {
   std::error_code error;
   if (!fs::exists(part_, error) || !fs::exists(path_, error)) return {};
-  if (read_data_file(part_, Sources::kFiles) != question + "\n") return {};
-  std::string text = read_data_file(path_, Sources::kFiles);
+  if (input::read_data_file(part_, Sources::kFiles) != question + "\n") return {};
+  std::string text = input::read_data_file(path_, Sources::kFiles);
   text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
   if (std::count(text.begin(), text.end(), '\n') < 2) return {};
-  const Table table = parse_table(text, printable(path_.string()));
+  const input::Table table = input::parse_table(text, printable(path_.string()));
   std::vector<SampleResult> results;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const std::vector<std::string>& cells = table.rows[i];
@@ -82,7 +82,7 @@ std::vector<SampleResult> Journal::read_earlier(const std::string& question) con
 std::string Journal::row(const SampleResult& result) const {
   std::string text = fmt::format(
       "{},{},{},{},{},{},{:.9g},{}", run_.radii[result.radius], run_.first + result.sample,
-      table_cell(run_.names[result.sample]),
+      input::table_cell(run_.names[result.sample]),
       run_.labels.empty() ? std::string() : fmt::format("{}", run_.labels[result.sample]),
       result.answer, to_string(result.robustness), result.margin, result.rival);
   for (std::size_t i = 0; i < result.lower.size(); ++i)
@@ -104,4 +104,4 @@ void Journal::finish() {
   fs::remove(part_, error);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

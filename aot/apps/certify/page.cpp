@@ -10,10 +10,10 @@
 #include "aot/artifacts/report/style.h"
 #include "aot/input/picture.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
-using report::escape;
+using artifacts::escape;
 
 constexpr std::size_t kWorst = 12;  // samples that are shown
 
@@ -189,7 +189,7 @@ std::optional<ImageForm> image_form(const std::vector<std::int64_t>& shape, bool
 // From black, the least number that is given, to white.
 std::string image(const ImageForm& form, const double* values, double least, double most,
                   const std::string& title) {
-  Picture picture{form.width, form.height, form.channels, {}};
+  input::Picture picture{form.width, form.height, form.channels, {}};
   const std::size_t pixels = std::size_t{form.width} * form.height;
   for (std::size_t p = 0; p < pixels; ++p)
     for (std::size_t c = 0; c < form.channels; ++c) {
@@ -198,7 +198,7 @@ std::string image(const ImageForm& form, const double* values, double least, dou
       picture.values.push_back(
           static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0))));
     }
-  const std::string bytes = png_bytes(picture);
+  const std::string bytes = input::png_bytes(picture);
   if (bytes.empty()) return {};
   return fmt::format(
       "<img class=\"seen\" alt=\"{}\" title=\"{}\" src=\"data:image/png;base64,{}\">",
@@ -228,7 +228,7 @@ std::vector<const SampleResult*> worst(const CertifyRun& run) {
   return chosen;
 }
 
-std::string worst_table(const CertifyRun& run, const Dataset& data,
+std::string worst_table(const CertifyRun& run, const input::Dataset& data,
                         const std::vector<std::int64_t>& input_shape) {
   const std::vector<const SampleResult*> chosen = worst(run);
   if (chosen.empty()) return "<p class=\"soft\">Every sample is answered wrongly.</p>\n";
@@ -266,14 +266,14 @@ std::string worst_table(const CertifyRun& run, const Dataset& data,
 
 }  // namespace
 
-std::string certify_page(const CertifyRun& run, const Dataset& data,
+std::string certify_page(const CertifyRun& run, const input::Dataset& data,
                          const std::vector<std::int64_t>& input_shape, const std::string& version) {
   const std::vector<Tally> all = tallies(run);
   std::string text = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<title>{} · certified</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-      escape(run.model), report::kStyle, kOwnStyle);
+      escape(run.model), artifacts::kStyle, kOwnStyle);
   text += fmt::format(
       "<header><div><h1>{}</h1>\n<p class=\"sub\">{} samples of {}, {}{}{}</p>\n<div "
       "class=\"cards\">\n",
@@ -285,9 +285,9 @@ std::string certify_page(const CertifyRun& run, const Dataset& data,
     text += card(percent(all[i].certified_accuracy()),
                  "certified, " + (run.radii[i].empty() ? std::string("in the boxes")
                                                        : "eps " + escape(run.radii[i])));
-  text += card(report::seconds_text(run.seconds), fmt::format("in all, {} jobs", run.jobs));
+  text += card(artifacts::seconds_text(run.seconds), fmt::format("in all, {} jobs", run.jobs));
   if (!run.results.empty())
-    text += card(report::seconds_text(run.seconds / static_cast<double>(run.results.size())),
+    text += card(artifacts::seconds_text(run.seconds / static_cast<double>(run.results.size())),
                  "for each sample and radius");
   text += "</div></div></header>\n<main>\n";
   const std::string lead = fmt::format(
@@ -299,15 +299,15 @@ std::string certify_page(const CertifyRun& run, const Dataset& data,
       run.norm.empty() ? "box" : "ball");
   std::string radii = radii_table(run, all);
   if (all.size() > 1) radii = curve(run, all) + radii;
-  text += report::section("radii", "Certified accuracy", lead, radii);
+  text += artifacts::section("radii", "Certified accuracy", lead, radii);
   if (run.task == CertifyTask::kClasses)
-    text += report::section("classes", "Classes", "The same for the samples of each label.",
-                            classes(run));
-  text += report::section("worst", "Worst cases",
-                          "Falsified samples first, then those with the least margins.",
-                          worst_table(run, data, input_shape));
+    text += artifacts::section("classes", "Classes", "The same for the samples of each label.",
+                               classes(run));
+  text += artifacts::section("worst", "Worst cases",
+                             "Falsified samples first, then those with the least margins.",
+                             worst_table(run, data, input_shape));
   return text +
          fmt::format("<footer>bf-aot {}</footer>\n</main>\n</body>\n</html>\n", escape(version));
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -7,12 +7,12 @@
 #include "aot/apps/certify/results.h"
 #include "aot/input/dataset.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // One self-contained page about a run: the curve of certified accuracy over the radii, classes, the
 // samples with the least margins (with pictures of them and of counterexamples where they are
 // images), and times. `version` is the program's.
-std::string certify_page(const CertifyRun& run, const Dataset& data,
+std::string certify_page(const CertifyRun& run, const input::Dataset& data,
                          const std::vector<std::int64_t>& input_shape, const std::string& version);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -5,7 +5,7 @@
 #include "aot/artifacts/report/html.h"
 #include "frontend/vnnlib/numbers.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 double share(std::size_t part, std::size_t whole) {
@@ -101,18 +101,18 @@ std::string junit_text(const CertifyRun& run) {
         tally.certified_accuracy(), tally.certified, tally.count(), tally.falsified, tally.unknown,
         tally.wrong);
     cases += fmt::format("  <testcase classname=\"{}\" name=\"certified accuracy, {}\">\n",
-                         report::escape(run.model), report::escape(name));
+                         artifacts::escape(run.model), artifacts::escape(name));
     if (!passes(run, radius, tally)) {
       ++failures;
-      cases += fmt::format("    <failure message=\"{}\"/>\n", report::escape(said));
+      cases += fmt::format("    <failure message=\"{}\"/>\n", artifacts::escape(said));
     }
     cases += fmt::format("    <system-out>{}\n{}</system-out>\n  </testcase>\n",
-                         report::escape(said), report::escape(open_samples(run, radius)));
+                         artifacts::escape(said), artifacts::escape(open_samples(run, radius)));
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"bf-aot certify {}\" "
       "tests=\"{}\" failures=\"{}\" time=\"{:.3f}\">\n{}</testsuite>\n",
-      report::escape(run.model), all.size(), failures, run.seconds, cases);
+      artifacts::escape(run.model), all.size(), failures, run.seconds, cases);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -9,7 +9,7 @@
 
 #include "aot/library/bf_aot.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // What was asked of each sample.
 enum class CertifyTask : std::uint8_t {
@@ -109,4 +109,4 @@ class Journal {
   std::vector<SampleResult> found_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

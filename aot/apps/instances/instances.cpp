@@ -20,7 +20,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,7 +91,7 @@ std::string decide_apart(const api::Model& model, const fs::path& property,
   return json.dump();
 }
 
-InstanceResult result_of(const ProcessPool::Ended& ended) {
+InstanceResult result_of(const system::ProcessPool::Ended& ended) {
   InstanceResult result;
   result.index = ended.id;
   result.run_seconds = ended.seconds;
@@ -119,13 +119,13 @@ class Runner {
       : file_(file), results_(std::move(results)), settings_(settings), pool_(settings.jobs) {}
 
   InstanceTotals run() {
-    const Stopwatch stopwatch;
+    const system::Stopwatch stopwatch;
     read_earlier();
-    if (!settings_.counterexamples.empty()) make_folder(settings_.counterexamples);
+    if (!settings_.counterexamples.empty()) system::make_folder(settings_.counterexamples);
     std::vector<std::size_t> asked;
     for (std::size_t i = 0; i < file_.instances.size(); ++i)
       if ((!settings_.index || *settings_.index == i) && !done_.contains(i)) asked.push_back(i);
-    ProgressBar bar(static_cast<int>(asked.size()));
+    system::ProgressBar bar(static_cast<int>(asked.size()));
     std::size_t ended = 0;
     const auto wait = [&] {
       bar.show(static_cast<int>(ended++), "");
@@ -136,7 +136,7 @@ class Runner {
       start(index);
     }
     while (!pool_.is_empty()) wait();
-    if (!settings_.junit.empty()) publish_file(settings_.junit, junit());
+    if (!settings_.junit.empty()) system::publish_file(settings_.junit, junit());
     totals_.seconds = stopwatch.seconds();
     return totals_;
   }
@@ -146,14 +146,14 @@ class Runner {
   void read_earlier() {
     std::error_code error;
     if (!fs::exists(results_, error)) return;
-    std::string text = read_data_file(results_, Sources::kFiles);
+    std::string text = input::read_data_file(results_, Sources::kFiles);
     const std::size_t end = text.rfind('\n');
     if (end + 1 != text.size()) {
       text.resize(end == std::string::npos ? 0 : end + 1);
-      publish_file(results_, text);
+      system::publish_file(results_, text);
     }
     if (text.empty()) return;
-    const Table table = parse_table(text, printable(results_.string()), false);
+    const input::Table table = input::parse_table(text, printable(results_.string()), false);
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
       const std::vector<std::string>& cells = table.rows[row];
       const auto answer = cells.size() == 6 ? answer_named(cells[4]) : std::nullopt;
@@ -177,7 +177,7 @@ class Runner {
 
   void start(std::size_t index) {
     const Instance& instance = file_.instances[index];
-    const Stopwatch preparing;
+    const system::Stopwatch preparing;
     if (!model_ || model_name_ != instance.onnx) {
       model_ = api::Model::load(file_.existing(instance.onnx));
       model_name_ = instance.onnx;
@@ -202,18 +202,18 @@ class Runner {
   void finish(InstanceResult result) {
     result.prepare_seconds = prepared_[result.index];
     const Instance& instance = file_.instances[result.index];
-    if (!result.message.empty() && verbosity() != Verbosity::kQuiet)
+    if (!result.message.empty() && system::verbosity() != system::Verbosity::kQuiet)
       fmt::print(stderr, "{} {}: {}\n", printable(instance.onnx), printable(instance.vnnlib),
                  first_line(result.message));
     if (!settings_.counterexamples.empty() && !result.counterexample.empty()) {
       const std::string name =
           fmt::format("{}_{}.counterexample", fs::path(instance.onnx).stem().string(),
                       fs::path(instance.vnnlib).stem().string());
-      publish_file(settings_.counterexamples / name, result.counterexample);
+      system::publish_file(settings_.counterexamples / name, result.counterexample);
     }
     std::ofstream stream(results_, std::ios::binary | std::ios::app);
-    stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", table_cell(file_.category),
-                          table_cell(instance.onnx), table_cell(instance.vnnlib),
+    stream << fmt::format("{},{},{},{:.3f},{},{:.3f}\n", input::table_cell(file_.category),
+                          input::table_cell(instance.onnx), input::table_cell(instance.vnnlib),
                           result.prepare_seconds, to_string(result.answer), result.run_seconds);
     stream.close();
     if (!stream) fail("BF3102", printable(results_.string()), "cannot write");
@@ -238,12 +238,12 @@ class Runner {
       const Instance& instance = file_.instances[each->index];
       seconds += each->run_seconds;
       cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n",
-                           report::escape(printable(instance.onnx)),
-                           report::escape(printable(instance.vnnlib)), each->run_seconds);
+                           artifacts::escape(printable(instance.onnx)),
+                           artifacts::escape(printable(instance.vnnlib)), each->run_seconds);
       if (each->answer == InstanceAnswer::kError) {
         ++errors;
-        cases +=
-            fmt::format("    <error message=\"{}\"/>\n", report::escape(first_line(each->message)));
+        cases += fmt::format("    <error message=\"{}\"/>\n",
+                             artifacts::escape(first_line(each->message)));
       } else if (each->answer == InstanceAnswer::kUnknown ||
                  each->answer == InstanceAnswer::kTimeout) {
         ++skipped;
@@ -256,13 +256,14 @@ class Runner {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"bf-aot verify {}\" "
         "tests=\"{}\" failures=\"0\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n{}"
         "</testsuite>\n",
-        report::escape(printable(file_.category)), kept_.size(), errors, skipped, seconds, cases);
+        artifacts::escape(printable(file_.category)), kept_.size(), errors, skipped, seconds,
+        cases);
   }
 
   const InstanceFile& file_;
   const fs::path results_;
   const InstanceSettings& settings_;
-  ProcessPool pool_;
+  system::ProcessPool pool_;
   std::optional<api::Result<api::Model>> model_;
   std::string model_name_;
   std::map<std::size_t, double> prepared_;
@@ -292,7 +293,7 @@ const char* to_string(InstanceAnswer answer) {
 namespace {
 
 // A first line that names the columns says nothing else. They are in the competitions' order.
-void drop_header(Table& table) {
+void drop_header(input::Table& table) {
   std::vector<std::string> names;
   for (const std::string& cell : table.rows[0]) {
     std::string& name = names.emplace_back();
@@ -319,7 +320,8 @@ fs::path InstanceFile::existing(const std::string& name) const {
 }
 
 InstanceFile read_instances(const fs::path& path) {
-  Table table = parse_table(read_data_file(path), printable(path.string()), false);
+  input::Table table =
+      input::parse_table(input::read_data_file(path), printable(path.string()), false);
   drop_header(table);
   InstanceFile file;
   file.folder = path.parent_path();
@@ -346,4 +348,4 @@ InstanceTotals run_instances(const InstanceFile& file, const fs::path& results,
   return Runner(file, results, settings).run();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -12,7 +12,7 @@
 // Many questions, in the files of VNN-COMP: a line "onnx,vnnlib,timeout" for each, and a line
 // "category,onnx,vnnlib,prepare_seconds,result,run_seconds" for its answer.
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 struct Instance {
   std::string onnx, vnnlib;  // as they are written: paths from the file's folder
@@ -65,4 +65,4 @@ struct InstanceTotals {
 InstanceTotals run_instances(const InstanceFile& file, const std::filesystem::path& results,
                              const InstanceSettings& settings);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -14,7 +14,7 @@
 #include "planner/cost/cost_model.h"
 #include "planner/reference/executor.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 constexpr int kRounds = 5;  // of taking turns
@@ -33,7 +33,7 @@ MachineProfile bare(const BenchSubject& subject) {
 // A strategy ready to be called.
 struct Runner {
   Strategy result;
-  std::function<std::vector<double>(const SampleLimits&)> sample;
+  std::function<std::vector<double>(const system::SampleLimits&)> sample;
   std::vector<double> samples;
 };
 
@@ -58,40 +58,41 @@ void describe(const Plan& plan, const BenchSubject& subject, Strategy& result) {
 }
 
 // Of a strategy: the engine takes none.
-CompilerOptions compiler_of(const BenchSubject& subject, Lowering lowering) {
-  return lowering == Lowering::kPrebuilt ? CompilerOptions() : subject.compiler;
+build::CompilerOptions compiler_of(const BenchSubject& subject, Lowering lowering) {
+  return lowering == Lowering::kPrebuilt ? build::CompilerOptions() : subject.compiler;
 }
 
 // Of generated code, or of the engine.
-Runner verifier_runner(const BenchSubject& subject, const CompileOptions& options) {
+Runner verifier_runner(const BenchSubject& subject, const build::CompileOptions& options) {
   Runner runner;
   const Lowering lowering = options.planner.lowering;
-  const Stopwatch stopwatch;
-  const auto plan = std::make_shared<const Plan>(run_planner(subject.front, "verifier", options));
+  const system::Stopwatch stopwatch;
+  const auto plan =
+      std::make_shared<const Plan>(build::run_planner(subject.front, "verifier", options));
   const double planned = stopwatch.seconds();
-  MadeVerifier made = make_verifier(plan, options, compiler_of(subject, lowering));
+  engine::MadeVerifier made = engine::make_verifier(plan, options, compiler_of(subject, lowering));
   if (lowering == Lowering::kPrebuilt) {
     runner.result.ready_seconds = stopwatch.seconds();
   } else {
     runner.result.ready_seconds = planned + made.print_seconds + made.compile_seconds;
-    runner.result.code_bytes =
-        code_bytes(made.library, find_toolchain(subject.compiler, options.planner.target));
+    runner.result.code_bytes = build::code_bytes(
+        made.library, build::find_toolchain(subject.compiler, options.planner.target));
   }
   describe(*plan, subject, runner.result);
-  const std::shared_ptr<const HostVerifier> host = std::move(made.host);
-  runner.result.width =
-      mean_width(plan->spec_rows > 0 ? host->spec_bounds(subject.box) : host->bounds(subject.box));
-  runner.sample = [host, &subject](const SampleLimits& limits) {
+  const std::shared_ptr<const engine::HostVerifier> host = std::move(made.host);
+  runner.result.width = engine::mean_width(plan->spec_rows > 0 ? host->spec_bounds(subject.box)
+                                                               : host->bounds(subject.box));
+  runner.sample = [host, &subject](const system::SampleLimits& limits) {
     return host->sample_times(subject.box, limits);
   };
   return runner;
 }
 
 // The plan executed in double by this program: no limit is known of it.
-Runner reference_runner(const BenchSubject& subject, const CompileOptions& options) {
+Runner reference_runner(const BenchSubject& subject, const build::CompileOptions& options) {
   Runner runner;
-  const Stopwatch stopwatch;
-  const auto plan = std::make_shared<Plan>(run_planner(subject.front, "verifier", options));
+  const system::Stopwatch stopwatch;
+  const auto plan = std::make_shared<Plan>(build::run_planner(subject.front, "verifier", options));
   runner.result.ready_seconds = stopwatch.seconds();
   runner.result.weights_bytes = plan->weights_bytes();
   const auto lower =
@@ -102,13 +103,15 @@ Runner reference_runner(const BenchSubject& subject, const CompileOptions& optio
     return reference::execute(*plan, entry_of(*plan), *lower, *upper);
   };
   const reference::Bounds bounds = call();
-  runner.result.width = mean_width({bounds.lower, bounds.upper});
-  runner.sample = [call](const SampleLimits& limits) { return sample_calls(call, limits); };
+  runner.result.width = engine::mean_width({bounds.lower, bounds.upper});
+  runner.sample = [call](const system::SampleLimits& limits) {
+    return system::sample_calls(call, limits);
+  };
   return runner;
 }
 
 Runner make_runner(const BenchSubject& subject, Lowering lowering) {
-  CompileOptions options = subject.options;
+  build::CompileOptions options = subject.options;
   options.planner.lowering = lowering;
   Runner runner = lowering == Lowering::kReference ? reference_runner(subject, options)
                                                    : verifier_runner(subject, options);
@@ -140,16 +143,16 @@ std::vector<Strategy> time_strategies(const BenchSubject& subject,
                                       const BenchLimits& limits) {
   std::vector<Runner> runners;
   for (const Lowering lowering : lowerings) {
-    const Progress progress("prepare " + std::string(to_string(lowering)));
+    const system::Progress progress("prepare " + std::string(to_string(lowering)));
     runners.push_back(make_runner(subject, lowering));
   }
-  const Progress progress("measure");
+  const system::Progress progress("measure");
   const int rounds = limits.repeats > 0 ? std::min(kRounds, limits.repeats) : kRounds;
   for (int round = 0; round < rounds; ++round)
     for (Runner& runner : runners) {
       // Repeats that the rounds do not divide go to the first ones.
       const int repeats = limits.repeats / rounds + (round < limits.repeats % rounds ? 1 : 0);
-      SampleLimits part{repeats, limits.seconds / rounds, 1};
+      system::SampleLimits part{repeats, limits.seconds / rounds, 1};
       part.warm_up = round == 0 ? limits.warm_up : 1;
       const std::vector<double> samples = runner.sample(part);
       runner.samples.insert(runner.samples.end(), samples.begin(), samples.end());
@@ -167,7 +170,7 @@ std::vector<KernelTime> time_kernels(const BenchSubject& subject) {
       observe(subject.front, "verifier", subject.options,
               compiler_of(subject, subject.options.planner.lowering), subject.box);
   std::map<std::string, Work> works;
-  for (const TracedPart& part : seen.parts) {
+  for (const engine::TracedPart& part : seen.parts) {
     Work& work = works[part.part];
     work.calls += part.calls;
     work.seconds += part.seconds;
@@ -189,4 +192,4 @@ std::vector<KernelTime> time_kernels(const BenchSubject& subject) {
   return list;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -10,7 +10,7 @@
 #include "aot/input/json_io.h"
 #include "planner/machine/machine_profile.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // Seconds per call.
 struct Statistics {
@@ -59,10 +59,10 @@ struct BenchLimits {
 
 // A subject of measurements: the network, its box, and how it is compiled.
 struct BenchSubject {
-  const FrontendResult& front;
-  FloatBox box;
-  CompileOptions options;
-  CompilerOptions compiler;
+  const build::FrontendResult& front;
+  input::FloatBox box;
+  build::CompileOptions options;
+  build::CompilerOptions compiler;
   std::optional<MachineProfile> machine;  // peaks and bandwidths of the same minute
 };
 
@@ -74,4 +74,4 @@ std::vector<Strategy> time_strategies(const BenchSubject& subject,
 // Where the time goes, with a timer around every call; in order of falling time.
 std::vector<KernelTime> time_kernels(const BenchSubject& subject);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -10,7 +10,7 @@
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 constexpr int kSkipped = 77;  // as automake's and CTest's tests say it
@@ -42,21 +42,21 @@ PeerTime parse_answer(const std::string& command, const std::string& text) {
 }  // namespace
 
 PeerTime time_peer(const std::string& command, const PeerQuestion& question) {
-  const Progress progress(command);
-  std::vector<std::string> words = split_words(command);
+  const system::Progress progress(command);
+  std::vector<std::string> words = build::split_words(command);
   if (words.empty()) fail("BF3330", "--peer", "no program is named", "give COMMAND");
-  const auto program = find_program(words[0]);
+  const auto program = system::find_program(words[0]);
   if (!program) return {command, command, std::nullopt, words[0] + " is not installed"};
   words[0] = *program;
 
-  const Staging staging(std::filesystem::temp_directory_path());
+  const system::Staging staging(std::filesystem::temp_directory_path());
   const nlohmann::ordered_json box = {{"lower", question.box.lower}, {"upper", question.box.upper}};
   staging.write("box.json", box.dump());
   words.push_back(std::filesystem::absolute(question.model).string());
   words.push_back((staging.folder() / "box.json").string());
   words.emplace_back(to_string(question.method));
   words.push_back(fmt::format("{}", question.seconds));
-  const ProcessResult result = run_process(words);
+  const system::ProcessResult result = system::run_process(words);
   if (result.exit_code == kSkipped)
     return {command, command, std::nullopt, last_line(result.errors)};
   if (result.exit_code != 0)
@@ -67,4 +67,4 @@ PeerTime time_peer(const std::string& command, const PeerQuestion& question) {
   return parse_answer(command, result.output);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

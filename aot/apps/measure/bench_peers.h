@@ -6,12 +6,12 @@
 
 #include "aot/apps/measure/bench_measure.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // What a peer is asked: the bounds of a model on a box.
 struct PeerQuestion {
   std::filesystem::path model;
-  const FloatBox& box;
+  const input::FloatBox& box;
   Method method = Method::kCrown;
   double seconds = 1;  // of measurements
 };
@@ -29,4 +29,4 @@ struct PeerTime {
 // answers with something else; Interrupted.
 PeerTime time_peer(const std::string& command, const PeerQuestion& question);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -9,7 +9,7 @@
 #include "aot/engine/verifier/report.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 constexpr double kPointFraction = 0x1p-13;
@@ -23,19 +23,19 @@ std::string ratios(const Widths& widths) {
 nlohmann::ordered_json to_json(const Widths& widths) {
   nlohmann::ordered_json json;
   json["entries"] = widths.entries;
-  json["ratio"] = {{"min", number_json(widths.min)},
-                   {"mean", number_json(widths.mean)},
-                   {"max", number_json(widths.max)}};
+  json["ratio"] = {{"min", engine::number_json(widths.min)},
+                   {"mean", engine::number_json(widths.mean)},
+                   {"max", engine::number_json(widths.max)}};
   json["points"] = {{"entries", widths.points},
-                    {"excess", number_json(widths.point_width)},
-                    {"limit", number_json(widths.point_limit)}};
+                    {"excess", engine::number_json(widths.point_width)},
+                    {"limit", engine::number_json(widths.point_limit)}};
   json["ok"] = widths.ok;
   return json;
 }
 
 }  // namespace
 
-Widths compare_widths(const Bounds& ours, const std::vector<double>& golden_lower,
+Widths compare_widths(const engine::Bounds& ours, const std::vector<double>& golden_lower,
                       const std::vector<double>& golden_upper, bool rounding_dominated,
                       const Tolerances& tolerances) {
   Widths widths;
@@ -81,9 +81,9 @@ nlohmann::ordered_json to_json(const BoxCheck& check) {
   for (const Violation& violation : check.violations)
     json["violations"].push_back({{"what", violation.what},
                                   {"source", violation.source},
-                                  {"value", number_json(violation.value)},
-                                  {"lower", number_json(violation.lower)},
-                                  {"upper", number_json(violation.upper)}});
+                                  {"value", engine::number_json(violation.value)},
+                                  {"lower", engine::number_json(violation.lower)},
+                                  {"upper", engine::number_json(violation.upper)}});
   json["ok"] = check.ok();
   return json;
 }
@@ -113,4 +113,4 @@ std::string table_row(const BoxCheck& check) {
   return text;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -8,7 +8,7 @@
 #include "aot/engine/verifier/verifier.h"
 #include "aot/input/json_io.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 struct Tolerances {
   double max_ratio = 1.01;    // of our width to the golden width
@@ -28,7 +28,7 @@ struct Widths {
   bool ok = true;
 };
 
-Widths compare_widths(const Bounds& ours, const std::vector<double>& golden_lower,
+Widths compare_widths(const engine::Bounds& ours, const std::vector<double>& golden_lower,
                       const std::vector<double>& golden_upper, bool rounding_dominated,
                       const Tolerances& tolerances);
 
@@ -56,4 +56,4 @@ nlohmann::ordered_json to_json(const BoxCheck& check);
 std::string table_header();
 std::string table_row(const BoxCheck& check);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -9,22 +9,22 @@
 #include "aot/engine/verifier/verifier.h"
 #include "planner/cost/cost_model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // A verifier that was timed, part by part: tasks are steps.
 struct Observation {
   std::string name;
   std::shared_ptr<const Plan> plan;
   Activity activity;  // as the calls were, so that predictions are of the same work
-  std::vector<TracedPart> parts;
+  std::vector<engine::TracedPart> parts;
 
   const Entry& entry() const;  // that was called
 };
 
 // Compiles a network for this machine, instrumented, and times it on a box.
-Observation observe(const FrontendResult& front, const std::string& name,
-                    const CompileOptions& options, const CompilerOptions& compiler,
-                    const FloatBox& box);
+Observation observe(const build::FrontendResult& front, const std::string& name,
+                    const build::CompileOptions& options, const build::CompilerOptions& compiler,
+                    const input::FloatBox& box);
 
 // A predicted part and its time.
 struct Comparison {
@@ -38,4 +38,4 @@ std::vector<Comparison> compare(const Observation& observation, const MachinePro
 // log(predicted / measured). A cost that is 0, and those of families that do not occur, stay.
 void fit(const std::vector<Observation>& observations, MachineProfile& profile);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -18,7 +18,7 @@
 #include "aot/system/measure.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 // Chains of multiply-adds that converge, and reads. Each function returns what it did.
@@ -86,16 +86,16 @@ double bf_probe_call(long calls) {
 // The probe, compiled and loaded.
 class Probe {
  public:
-  Probe(const CompilerOptions& options, const Target& target) {
-    Toolchain toolchain = find_toolchain(options, target);
+  Probe(const build::CompilerOptions& options, const Target& target) {
+    build::Toolchain toolchain = build::find_toolchain(options, target);
     // Scalar chains must stay scalar; vectors are written as such.
     toolchain.flags.insert(toolchain.flags.end(),
                            {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"});
     toolchain.flags.push_back("-DBF_BYTES=" + std::to_string(target.vector_bytes));
-    const Staging staging(cache_folder());
-    const std::vector<EmittedFile> files = {{".cpp", kProbe}};
+    const system::Staging staging(build::cache_folder());
+    const std::vector<emit::EmittedFile> files = {{".cpp", kProbe}};
     staging.write("probe.cpp", kProbe);
-    build_shared(toolchain, staging.folder(), "probe", files);
+    build::build_shared(toolchain, staging.folder(), "probe", files);
     const std::filesystem::path path = staging.folder() / "probe.so";
     library_.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (library_ == nullptr) fail("BF3305", path.string(), "cannot load the measuring code");
@@ -120,7 +120,7 @@ constexpr int kSamples = 25;
 // The best of several samples, in units per second.
 double best_rate(const std::function<double()>& run) {
   double units = 0;
-  const Timing timing = measure([&] { units = run(); }, kSamples);
+  const system::Timing timing = system::measure([&] { units = run(); }, kSamples);
   return units / timing.min;
 }
 
@@ -163,9 +163,9 @@ void measure_levels(const Probe& probe, MachineProfile& profile) {
 
 }  // namespace
 
-void measure_machine(const CompilerOptions& options, const Target& target,
+void measure_machine(const build::CompilerOptions& options, const Target& target,
                      MachineProfile& profile) {
-  expect_runs_here(target);
+  build::expect_runs_here(target);
   const Probe probe(options, target);
   const auto flops = probe.get<double(int, long, double)>("bf_probe_flops");
   double* const peaks[] = {&profile.float32_vector, &profile.float32_scalar,
@@ -189,4 +189,4 @@ std::string processor_name() {
   return {};
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -5,7 +5,7 @@
 #include <random>
 #include <utility>
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 // One input; layers one after the other, with branches where they are asked for.
@@ -215,4 +215,4 @@ std::vector<ProfileNetwork> profile_networks() {
   return list;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -6,7 +6,7 @@
 #include "frontend/graph.h"
 #include "planner/plan/config.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // Networks that `bf-aot profile` times, made of random numbers: together they do every kind of work
 // (Family) of the cost model in several sizes.
@@ -19,4 +19,4 @@ struct ProfileNetwork {
 
 std::vector<ProfileNetwork> profile_networks();
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -14,7 +14,7 @@
 #include "runtime/bf/contract/lists.h"
 #include "runtime/bf/core/live_neurons.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 constexpr std::size_t kAlign = 64;
@@ -359,4 +359,4 @@ void KernelCheck::run(const LoadedKernel& loaded) {
   loaded.run(pointers_.data());
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

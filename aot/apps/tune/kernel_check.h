@@ -8,7 +8,7 @@
 
 #include "aot/apps/tune/kernel_library.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // Arguments of a printed affine kernel, and what it must make of them.
 //
@@ -72,4 +72,4 @@ class KernelCheck {
   std::size_t weight_position_ = 0, turn_ = 0;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -6,7 +6,7 @@
 
 #include "aot/emit/kernels/kernels.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 // "void NAME(type name, ...)" in the kernel's text.
@@ -57,7 +57,7 @@ KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& tar
   Plan frame;
   frame.config.target = target;
   frame.kernels = kernels;
-  source.text = "#include \"bf/core/kernel.h\"\n\n" + emit_prelude(frame, needs) + body +
+  source.text = "#include \"bf/core/kernel.h\"\n\n" + emit::emit_prelude(frame, needs) + body +
                 "}  // namespace\n\n" + wrappers;
   return source;
 }
@@ -79,4 +79,4 @@ KernelLibrary::KernelLibrary(const std::filesystem::path& library, const KernelS
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

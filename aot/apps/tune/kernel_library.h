@@ -9,7 +9,7 @@
 #include "aot/emit/kernels/kernels.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // Single kernels of a plan, to be measured apart from the verifier.
 
@@ -33,7 +33,7 @@ struct KernelSource {
 };
 using PrintKernel = std::function<std::string(const Kernel&, loop::Needs&)>;
 KernelSource kernel_source(const std::vector<Kernel>& kernels, const Target& target,
-                           const PrintKernel& print = print_kernel);
+                           const PrintKernel& print = emit::print_kernel);
 
 // The unit compiled to a shared object, loaded into this process.
 class KernelLibrary {
@@ -51,4 +51,4 @@ class KernelLibrary {
   std::vector<LoadedKernel> kernels_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

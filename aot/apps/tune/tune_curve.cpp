@@ -6,7 +6,7 @@
 
 #include "aot/artifacts/report/html.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 320, kLeft = 60, kTop = 20, kLine = 18;
@@ -62,9 +62,9 @@ std::string curve_drawing(const std::vector<TuningCurve>& curves) {
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n"
         "<text x=\"{:.1f}\" y=\"{:.1f}\" fill=\"{}\">{}</text>\n",
         points, colour, kLeft, kTop + kHeight + 40 + kLine * static_cast<double>(c), colour,
-        report::escape(curves[c].key));
+        artifacts::escape(curves[c].key));
   }
   return text + "</svg>\n";
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

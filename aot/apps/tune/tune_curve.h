@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // The best time of a kernel after each trial.
 struct TuningCurve {
@@ -17,4 +17,4 @@ std::string curve_table(const std::vector<TuningCurve>& curves);
 // The ratios as an SVG drawing: best so far over trials, a line per kernel.
 std::string curve_drawing(const std::vector<TuningCurve>& curves);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -14,7 +14,7 @@
 #include "frontend/diagnostic.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 using Json = nlohmann::json;
@@ -95,7 +95,7 @@ HostTuningMachine::HostTuningMachine(Options options, VerifierTrials& trials, Ke
                                      std::function<bool()> is_over)
     : options_(std::move(options)),
       trials_(trials),
-      toolchain_(find_toolchain(options_.compiler, options_.target)),
+      toolchain_(build::find_toolchain(options_.compiler, options_.target)),
       keep_(std::move(keep)),
       is_over_(std::move(is_over)) {}
 
@@ -105,11 +105,11 @@ std::vector<TimedKernel> HostTuningMachine::time_once(const std::vector<Kernel>&
   if (kernels.front().kind == KernelKind::kTermBackward)
     return trials_.time(kernels, rounds / 4, toolchain_);
   const KernelSource source = kernel_source(kernels, options_.target);
-  const Staging staging(cache_folder());
+  const system::Staging staging(build::cache_folder());
   staging.write("kernels.cpp", source.text);
-  build_shared(toolchain_, staging.folder(), "kernels", {{".cpp", source.text}});
+  build::build_shared(toolchain_, staging.folder(), "kernels", {{".cpp", source.text}});
   const std::filesystem::path path = staging.folder() / "kernels.so";
-  const ProcessResult result = run_apart(
+  const system::ProcessResult result = system::run_apart(
       [&] {
         return check_and_time(KernelLibrary(path, source), rounds, options_.seed,
                               options_.weights_bytes);
@@ -194,4 +194,4 @@ void HostTuningMachine::record(TuningRecord record) {
   keep_(record);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -12,7 +12,7 @@
 #include "aot/input/json_io.h"
 #include "planner/tuning/tuner.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 
 // A kernel's seconds in each round, or what is wrong with it.
 struct TimedKernel {
@@ -24,10 +24,10 @@ struct TimedKernel {
 class VerifierTrials {
  public:
   struct Options {
-    const FrontendResult& front;
-    CompileOptions compile;  // of the rules' plan
-    CompilerOptions compiler;
-    FloatBox box;
+    const build::FrontendResult& front;
+    build::CompileOptions compile;  // of the rules' plan
+    build::CompilerOptions compiler;
+    input::FloatBox box;
   };
   explicit VerifierTrials(Options options);
   ~VerifierTrials();
@@ -35,11 +35,11 @@ class VerifierTrials {
   // The first kernel is the default; the others have the same key. The verifier with each of them
   // must return the same bounds as the default's, bit for bit: such schedules change no sum.
   std::vector<TimedKernel> time(const std::vector<Kernel>& kernels, int rounds,
-                                const Toolchain& toolchain);
+                                const build::Toolchain& toolchain);
 
  private:
   struct Built;
-  Built build(const Kernel* kernel, const Toolchain& toolchain) const;
+  Built build(const Kernel* kernel, const build::Toolchain& toolchain) const;
 
   Options options_;
   std::unique_ptr<Built> rules_;
@@ -52,7 +52,7 @@ class HostTuningMachine : public TuningMachine {
  public:
   struct Options {
     Target target;
-    CompilerOptions compiler;
+    build::CompilerOptions compiler;
     std::int64_t weights_bytes = 0;  // of the whole network: how far away a table is
     std::uint64_t seed = 1;
     std::string machine;  // for the records
@@ -75,7 +75,7 @@ class HostTuningMachine : public TuningMachine {
 
   Options options_;
   VerifierTrials& trials_;
-  Toolchain toolchain_;
+  build::Toolchain toolchain_;
   Keep keep_;
   std::function<bool()> is_over_;
 };
@@ -85,4 +85,4 @@ class HostTuningMachine : public TuningMachine {
 std::string check_and_time(const KernelLibrary& library, int rounds, std::uint64_t seed,
                            std::int64_t weights_bytes);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -8,7 +8,7 @@
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 using Json = nlohmann::json;
@@ -17,14 +17,15 @@ constexpr int kCalls = 5;                 // of the verifier, in a turn
 constexpr double kVerifierSeconds = 600;  // seconds of the child process
 
 // Seconds of all calls of a routine in one call of the verifier; 0: it is not called on the box.
-double seconds_in(const HostVerifier& verifier, const FloatBox& box, const std::string& function) {
+double seconds_in(const engine::HostVerifier& verifier, const input::FloatBox& box,
+                  const std::string& function) {
   double seconds = 0;
-  for (const TracedPart& part : verifier.trace(box, kCalls))
+  for (const engine::TracedPart& part : verifier.trace(box, kCalls))
     if (part.part == function) seconds += part.seconds;
   return seconds;
 }
 
-bool same_bounds(const Bounds& a, const Bounds& b) {
+bool same_bounds(const engine::Bounds& a, const engine::Bounds& b) {
   return a.lower == b.lower && a.upper == b.upper;
 }
 
@@ -33,10 +34,10 @@ bool same_bounds(const Bounds& a, const Bounds& b) {
 // A verifier compiled with a schedule, in a folder that goes with it.
 struct VerifierTrials::Built {
   Plan plan;
-  std::unique_ptr<Staging> staging;
+  std::unique_ptr<system::Staging> staging;
   std::filesystem::path library;
 
-  Bounds bounds(const HostVerifier& verifier, const FloatBox& box) const {
+  engine::Bounds bounds(const engine::HostVerifier& verifier, const input::FloatBox& box) const {
     return plan.spec_rows > 0 ? verifier.spec_bounds(box) : verifier.bounds(box);
   }
 };
@@ -46,8 +47,8 @@ VerifierTrials::VerifierTrials(Options options) : options_(std::move(options)) {
 VerifierTrials::~VerifierTrials() = default;
 
 VerifierTrials::Built VerifierTrials::build(const Kernel* kernel,
-                                            const Toolchain& toolchain) const {
-  CompileOptions options = options_.compile;
+                                            const build::Toolchain& toolchain) const {
+  build::CompileOptions options = options_.compile;
   options.trace = true;
   if (kernel != nullptr) {
     options.planner.lowering = Lowering::kTuned;
@@ -57,17 +58,18 @@ VerifierTrials::Built VerifierTrials::build(const Kernel* kernel,
     tuned.schedule = kernel->schedule;
     options.planner.tuned = {tuned};
   }
-  Verifier verifier = compile(options_.front, "verifier", "verifier", options);
-  Built made{std::move(verifier.plan), std::make_unique<Staging>(cache_folder()), {}};
-  for (const EmittedFile& file : verifier.files)
+  build::Verifier verifier = build::compile(options_.front, "verifier", "verifier", options);
+  Built made{
+      std::move(verifier.plan), std::make_unique<system::Staging>(build::cache_folder()), {}};
+  for (const emit::EmittedFile& file : verifier.files)
     made.staging->write("verifier" + file.suffix, file.bytes);
-  build_shared(toolchain, made.staging->folder(), "verifier", verifier.files);
+  build::build_shared(toolchain, made.staging->folder(), "verifier", verifier.files);
   made.library = made.staging->folder() / "verifier.so";
   return made;
 }
 
 std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels, int rounds,
-                                              const Toolchain& toolchain) {
+                                              const build::Toolchain& toolchain) {
   if (!rules_) rules_ = std::make_unique<Built>(build(nullptr, toolchain));
   std::vector<Built> built;
   std::vector<const Built*> each = {rules_.get()};
@@ -81,13 +83,13 @@ std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels
   BF_CHECK(found != rules_->plan.kernels.end());
   const std::string function = found->function;
 
-  const ProcessResult result = run_apart(
+  const system::ProcessResult result = system::run_apart(
       [&] {
         std::vector<Json> results(kernels.size(), Json{{"seconds", Json::array()}});
-        std::vector<std::unique_ptr<const HostVerifier>> verifiers;
+        std::vector<std::unique_ptr<const engine::HostVerifier>> verifiers;
         for (const Built* one : each)
-          verifiers.push_back(std::make_unique<CompiledVerifier>(one->library, one->plan));
-        const Bounds expected = each[0]->bounds(*verifiers[0], options_.box);
+          verifiers.push_back(std::make_unique<engine::CompiledVerifier>(one->library, one->plan));
+        const engine::Bounds expected = each[0]->bounds(*verifiers[0], options_.box);
         for (std::size_t i = 1; i < verifiers.size(); ++i)
           if (!same_bounds(expected, each[i]->bounds(*verifiers[i], options_.box)))
             results[i] = {{"error", "its bounds are not those of the default schedule"}};
@@ -113,4 +115,4 @@ std::vector<TimedKernel> VerifierTrials::time(const std::vector<Kernel>& kernels
   return timed;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr const char* kCortexM = "board_cortex_m.c";
@@ -35,4 +35,4 @@ Board find_board(std::string_view name) {
   return *found;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 // A board that QEMU has, which stands in for the user's.
 struct Board {
@@ -16,4 +16,4 @@ struct Board {
 
 Board find_board(std::string_view name);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr std::string_view kBoardFlags =
@@ -62,7 +62,7 @@ Arguments machine_arguments(const Target& target) {
 }
 
 // Lines of a shell, for who uses no CMake.
-std::string commands(const Verifier& verifier, const std::string& stem,
+std::string commands(const build::Verifier& verifier, const std::string& stem,
                      const std::vector<std::string>& flags) {
   const Target& target = verifier.plan.config.target;
   const std::string prefix = target.gnu_system.empty() ? "" : target.gnu_system + "-";
@@ -78,8 +78,8 @@ std::string commands(const Verifier& verifier, const std::string& stem,
                     source, object));
     objects += " " + object;
   };
-  for (const EmittedFile& file : verifier.files)
-    if (is_source(file)) compile(stem + file.suffix, own_flags(file));
+  for (const emit::EmittedFile& file : verifier.files)
+    if (build::is_source(file)) compile(stem + file.suffix, build::own_flags(file));
   compile("bf.cpp", {});
   add(fmt::format("{}ar rcs lib{}.a{}", prefix, stem, objects));
   if (has_board(target)) {
@@ -126,19 +126,19 @@ std::string how_built(const Target& target) {
 
 }  // namespace
 
-Arguments build_arguments(const Verifier& verifier, const std::string& stem,
+Arguments build_arguments(const build::Verifier& verifier, const std::string& stem,
                           const std::vector<std::string>& flags) {
   const Target& target = verifier.plan.config.target;
   std::string sources, weights, levels;
-  for (const EmittedFile& file : verifier.files) {
-    if (!is_source(file)) continue;
+  for (const emit::EmittedFile& file : verifier.files) {
+    if (!build::is_source(file)) continue;
     const std::string name = stem + file.suffix;
     sources += "  " + name + "\n";
     if (name.ends_with(".S"))
       weights += fill(kWeightsProperties,
                       {{"file", name.substr(0, name.size() - 2)},
                        {"machine", target.flags.empty() ? "" : words(target.flags, ";") + ";"}});
-    else if (const std::vector<std::string> own = own_flags(file); !own.empty())
+    else if (const std::vector<std::string> own = build::own_flags(file); !own.empty())
       levels += fill(kOwnFlags, {{"file", name}, {"flags", words(own, ";")}});
   }
   return {{"toolchain", toolchain_default(target)},
@@ -152,15 +152,15 @@ Arguments build_arguments(const Verifier& verifier, const std::string& stem,
           {"commands", commands(verifier, stem, flags)}};
 }
 
-std::vector<EmittedFile> machine_files(const Target& target) {
+std::vector<emit::EmittedFile> machine_files(const Target& target) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   if (target.gnu_system.empty()) return {};
-  std::vector<EmittedFile> files = {
+  std::vector<emit::EmittedFile> files = {
       {"toolchain.cmake", fill(kToolchain, machine_arguments(target))}};
   if (!has_board(target)) return files;
   const Board board = find_board(target.qemu_board);
   const auto copy_of = [&](const std::string& name) {
-    return read_file(runtime_folder() / "board" / name, kMaxBytes, "runtime source");
+    return read_file(build::runtime_folder() / "board" / name, kMaxBytes, "runtime source");
   };
   files.push_back({"board.h", copy_of("board.h")});
   files.push_back({"board.c", copy_of(board.start_file)});
@@ -169,4 +169,4 @@ std::vector<EmittedFile> machine_files(const Target& target) {
   return files;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

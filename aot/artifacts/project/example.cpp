@@ -7,7 +7,7 @@
 #include "aot/artifacts/project/fill.h"
 #include "aot/emit/text/banner.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 bool decides_property(const Plan& plan) {
@@ -25,7 +25,7 @@ Arguments question_of(const Plan& plan, const Arguments& names) {
         {{"count", std::move(count)}, {"what", std::move(what)}, {"array", std::move(array)}});
     return fill(kPrint, arguments);
   };
-  const std::string upper = upper_case(plan.name);
+  const std::string upper = emit::upper_case(plan.name);
   if (decides_property(plan))
     return {{"WORKSPACE", upper + "_VERIFY_WORKSPACE_BYTES"},
             {"results", std::string(kPropertyResults)},
@@ -61,7 +61,8 @@ Arguments console_of(const Plan& plan) {
 }  // namespace
 
 std::string example_text(const Plan& plan, const std::string& stem) {
-  const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"stem", stem}};
+  const Arguments names = {
+      {"name", plan.name}, {"NAME", emit::upper_case(plan.name)}, {"stem", stem}};
   const bool keeps = plan.context.bytes > 0;
   Arguments arguments = names;
   for (const Arguments& more :
@@ -72,4 +73,4 @@ std::string example_text(const Plan& plan, const std::string& stem) {
   return fill(kExample, arguments);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

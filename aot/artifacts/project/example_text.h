@@ -4,7 +4,7 @@
 
 // Programs of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 inline constexpr std::string_view kExample =
     R"(/* A monitor: reads a sensor and asks the verifier what holds for every input that the reading may
@@ -257,4 +257,4 @@ int main() {
 }
 )";
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

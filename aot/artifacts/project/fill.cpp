@@ -4,7 +4,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 std::string fill(std::string_view text, const Arguments& arguments) {
   std::string result;
@@ -23,4 +23,4 @@ std::string fill(std::string_view text, const Arguments& arguments) {
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

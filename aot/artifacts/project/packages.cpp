@@ -15,7 +15,7 @@
 #include "frontend/model.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr std::string_view kModule =
@@ -117,17 +117,18 @@ std::string escaped(std::string_view text) {
 
 class Packages {
  public:
-  Packages(const Verifier& verifier, const std::string& stem, const std::vector<std::string>& flags)
+  Packages(const build::Verifier& verifier, const std::string& stem,
+           const std::vector<std::string>& flags)
       : verifier_(verifier), stem_(stem), flags_(flags_of_source(flags)) {
-    for (const EmittedFile& file : verifier.files)
-      if (is_source(file)) sources_.push_back(stem + file.suffix);
+    for (const emit::EmittedFile& file : verifier.files)
+      if (build::is_source(file)) sources_.push_back(stem + file.suffix);
     sources_.emplace_back("bf.cpp");
     in_source_ = std::ranges::none_of(sources_,
                                       [](const std::string& name) { return name.ends_with(".S"); });
     const Plan& plan = verifier.plan;
     arguments_ = {{"stem", stem},
                   {"name", plan.name},
-                  {"SYMBOL", upper_case(plan.name) + "_VERIFIER"},
+                  {"SYMBOL", emit::upper_case(plan.name) + "_VERIFIER"},
                   {"model", printable(plan.model.file_name)},
                   {"xml_model", escaped(printable(plan.model.file_name))},
                   {"method", std::string(to_string(plan.config.method))},
@@ -138,7 +139,7 @@ class Packages {
                   {"weights", in_source_ ? "" : std::string(kZephyrWeights)}};
   }
 
-  std::vector<EmittedFile> files() {
+  std::vector<emit::EmittedFile> files() {
     std::string lines;
     for (const std::string& source : sources_) lines += "    ${folder}/" + source + "\n";
     arguments_.emplace_back("sources", lines);
@@ -148,9 +149,9 @@ class Packages {
     listed += fmt::format("        <file category=\"header\" name=\"{}.h\"/>\n", stem_);
     arguments_.emplace_back("files", listed);
 
-    std::vector<EmittedFile> files = {{"zephyr/module.yml", fill(kModule, arguments_)},
-                                      {"zephyr/CMakeLists.txt", fill(kZephyr, arguments_)},
-                                      {"zephyr/Kconfig", fill(kKconfig, arguments_)}};
+    std::vector<emit::EmittedFile> files = {{"zephyr/module.yml", fill(kModule, arguments_)},
+                                            {"zephyr/CMakeLists.txt", fill(kZephyr, arguments_)},
+                                            {"zephyr/Kconfig", fill(kKconfig, arguments_)}};
     // The others cannot tell the assembler where the weights lie.
     if (!in_source_) return files;
     files.push_back({"library.json", platformio()});
@@ -159,7 +160,7 @@ class Packages {
           {fmt::format("bf_aot.{}.pdsc", verifier_.plan.name), fill(kPack, arguments_)});
     files.push_back({"library.properties", fill(kArduino, arguments_)});
     // An Arduino library compiles all of src/, and has no other way to find headers.
-    for (EmittedFile& file : single_file(verifier_, stem_))
+    for (emit::EmittedFile& file : build::single_file(verifier_, stem_))
       if (!file.suffix.ends_with(".json"))
         files.push_back({"src/" + stem_ + file.suffix, std::move(file.bytes)});
     return files;
@@ -182,7 +183,7 @@ class Packages {
     return json.dump(2) + "\n";
   }
 
-  const Verifier& verifier_;
+  const build::Verifier& verifier_;
   const std::string& stem_;
   std::vector<std::string> flags_;
   std::vector<std::string> sources_;
@@ -192,10 +193,11 @@ class Packages {
 
 }  // namespace
 
-std::vector<EmittedFile> package_files(const Verifier& verifier, const std::string& stem,
-                                       const std::vector<std::string>& flags) {
+std::vector<emit::EmittedFile> package_files(const build::Verifier& verifier,
+                                             const std::string& stem,
+                                             const std::vector<std::string>& flags) {
   if (verifier.plan.config.target.qemu_board.empty()) return {};
   return Packages(verifier, stem, flags).files();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -24,7 +24,7 @@
 #include "frontend/model.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 // A board without an operating system has none.
@@ -59,13 +59,14 @@ class SizeTable {
     row(fmt::format("RAM: workspace, aligned to {}", align), plan.arena_bytes());
     for (const auto& [macro, bytes] : sizes)
       if (macro != "WORKSPACE_BYTES")
-        row(fmt::format("RAM: workspace of calls with `{}_{}`", upper_case(plan.name), macro),
+        row(fmt::format("RAM: workspace of calls with `{}_{}`", emit::upper_case(plan.name), macro),
             bytes);
     if (plan.context.bytes > 0) row("RAM: context", plan.context.bytes);
   }
 };
 
-std::string size_table(const Verifier& verifier, const std::optional<Footprint>& footprint) {
+std::string size_table(const build::Verifier& verifier,
+                       const std::optional<build::Footprint>& footprint) {
   SizeTable table;
   if (!footprint) {
     table.row("flash: weights, without the code (`size` tells all)", verifier.weights_bytes);
@@ -109,10 +110,10 @@ std::string parallel_text(const Plan& plan, Arguments names) {
 }
 
 // What the linker takes for them when all are called.
-std::string library_text(const std::vector<LibraryObject>& objects) {
+std::string library_text(const std::vector<build::LibraryObject>& objects) {
   std::int64_t bytes = 0;
   std::string rows;
-  for (const LibraryObject& object : objects) {
+  for (const build::LibraryObject& object : objects) {
     bytes += object.bytes;
     rows += fmt::format("| {}({}) | {} | {} |\n", object.archive, object.object, object.bytes,
                         fmt::join(object.functions, ", "));
@@ -125,7 +126,7 @@ std::string library_text(const std::vector<LibraryObject>& objects) {
 }
 
 // What the linker has to find elsewhere.
-std::string calls_text(const std::optional<Footprint>& footprint) {
+std::string calls_text(const std::optional<build::Footprint>& footprint) {
   if (!footprint) return {};
   if (footprint->calls.empty()) return "The library calls no function of another library.\n";
   const auto quoted = [](const std::vector<std::string>& functions) {
@@ -146,18 +147,19 @@ std::string calls_text(const std::optional<Footprint>& footprint) {
                                    quoted(footprint->uncounted)));
 }
 
-Arguments arguments_for(const Verifier& verifier, const std::string& stem,
-                        const std::vector<std::string>& flags, const Toolchain* toolchain,
-                        const std::optional<Footprint>& footprint) {
+Arguments arguments_for(const build::Verifier& verifier, const std::string& stem,
+                        const std::vector<std::string>& flags, const build::Toolchain* toolchain,
+                        const std::optional<build::Footprint>& footprint) {
   const Plan& plan = verifier.plan;
   const std::string built =
       toolchain == nullptr
           ? "The library was not built: these are the planner's figures."
           : fmt::format("Compiled with {}, flags `{}`.", toolchain->version, fmt::join(flags, " "));
-  const Arguments names = {{"name", plan.name}, {"NAME", upper_case(plan.name)}, {"stem", stem}};
+  const Arguments names = {
+      {"name", plan.name}, {"NAME", emit::upper_case(plan.name)}, {"stem", stem}};
   const bool keeps = plan.context.bytes > 0;
   Arguments arguments = {{"name", plan.name},
-                         {"NAME", upper_case(plan.name)},
+                         {"NAME", emit::upper_case(plan.name)},
                          {"contexts", keeps ? fill(kContextUse, names) : ""},
                          {"batches", plan.config.batch > 1 ? fill(kBatchUse, names) : ""},
                          {"parallel", parallel_text(plan, names)},
@@ -182,27 +184,31 @@ Arguments arguments_for(const Verifier& verifier, const std::string& stem,
 
 }  // namespace
 
-std::vector<EmittedFile> project_files(const Verifier& verifier, const std::string& stem,
-                                       const std::vector<std::string>& flags,
-                                       const Toolchain* toolchain,
-                                       const std::optional<Footprint>& footprint) {
+std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
+                                             const std::string& stem,
+                                             const std::vector<std::string>& flags,
+                                             const build::Toolchain* toolchain,
+                                             const std::optional<build::Footprint>& footprint) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
   const Arguments arguments = arguments_for(verifier, stem, flags, toolchain, footprint);
-  std::vector<EmittedFile> files = {{"example.c", example_text(verifier.plan, stem)},
-                                    {"CMakeLists.txt", fill(kCMakeLists, arguments)},
-                                    {"README.md", fill(kReadme, arguments)}};
-  for (EmittedFile& file : machine_files(verifier.plan.config.target))
+  std::vector<emit::EmittedFile> files = {{"example.c", example_text(verifier.plan, stem)},
+                                          {"CMakeLists.txt", fill(kCMakeLists, arguments)},
+                                          {"README.md", fill(kReadme, arguments)}};
+  for (emit::EmittedFile& file : machine_files(verifier.plan.config.target))
     files.push_back(std::move(file));
-  for (EmittedFile& file : package_files(verifier, stem, flags)) files.push_back(std::move(file));
+  for (emit::EmittedFile& file : package_files(verifier, stem, flags))
+    files.push_back(std::move(file));
   if (verifier.plan.parallel.workers > 1 && has_threads(verifier.plan)) {
     files.push_back({"example_parallel.cpp", fill(kParallelExample, arguments)});
-    files.push_back({"thread_executor.h", read_file(runtime_folder() / "host/thread_executor.h",
-                                                    kMaxBytes, "runtime source")});
+    files.push_back(
+        {"thread_executor.h", read_file(build::runtime_folder() / "host/thread_executor.h",
+                                        kMaxBytes, "runtime source")});
   }
-  std::vector<RuntimeFile> runtime = runtime_files_of(verifier.files);
-  runtime.push_back(runtime_source());
-  for (RuntimeFile& file : runtime) files.push_back({std::move(file.path), std::move(file.text)});
+  std::vector<build::RuntimeFile> runtime = build::runtime_files_of(verifier.files);
+  runtime.push_back(build::runtime_source());
+  for (build::RuntimeFile& file : runtime)
+    files.push_back({std::move(file.path), std::move(file.text)});
   return files;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

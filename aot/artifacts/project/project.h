@@ -7,15 +7,16 @@
 #include "aot/build/compile.h"
 #include "aot/build/footprint.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 // What a project needs besides the verifier's files: copies of those of the runtime that it
 // includes, example.c, CMakeLists.txt, README.md and what a machine that is not this one needs.
 // `suffix` holds the whole file name. flags: what the library is compiled with, there and by the
 // project. Without a footprint, README.md states the planner's figures.
-std::vector<EmittedFile> project_files(const Verifier& verifier, const std::string& stem,
-                                       const std::vector<std::string>& flags,
-                                       const Toolchain* toolchain,
-                                       const std::optional<Footprint>& footprint);
+std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,
+                                             const std::string& stem,
+                                             const std::vector<std::string>& flags,
+                                             const build::Toolchain* toolchain,
+                                             const std::optional<build::Footprint>& footprint);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

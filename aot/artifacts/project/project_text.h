@@ -4,7 +4,7 @@
 
 // The build and the README of --project DIR. @key@ is replaced; see arguments_for() in project.cpp.
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 inline constexpr std::string_view kContextUse =
     R"(`@name@_bounds_cached` and the other functions called so have a context besides: `@NAME@_CONTEXT_BYTES`
@@ -190,4 +190,4 @@ inline constexpr std::string_view kCrossBuild =
 `-DCMAKE_TOOLCHAIN_FILE=` and your own file the library alone is built, with the same flags.
 )";
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 std::int64_t memory_of_caller(const Plan& plan) {
@@ -15,7 +15,7 @@ std::int64_t memory_of_caller(const Plan& plan) {
 }  // namespace
 
 Resources resources_of(const Plan& plan, std::int64_t weights_bytes,
-                       const std::optional<Footprint>& footprint) {
+                       const std::optional<build::Footprint>& footprint) {
   Resources resources;
   resources.called = memory_of_caller(plan);
   resources.ram = resources.called;
@@ -28,4 +28,4 @@ Resources resources_of(const Plan& plan, std::int64_t weights_bytes,
   return resources;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -6,7 +6,7 @@
 #include "aot/build/compile.h"
 #include "aot/build/footprint.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 // What a verifier takes of a device, in bytes. Without a built library it is what the planner
 // knows: the weights, and the memory that callers give.
@@ -19,6 +19,6 @@ struct Resources {
 };
 
 Resources resources_of(const Plan& plan, std::int64_t weights_bytes,
-                       const std::optional<Footprint>& footprint);
+                       const std::optional<build::Footprint>& footprint);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -7,7 +7,7 @@
 #include "aot/artifacts/project/fill.h"
 #include "aot/build/work_json.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr std::string_view kFloats =
@@ -58,7 +58,7 @@ std::string loop_table(const nlohmann::ordered_json& entry) {
 // The manifest's `work` as tables.
 std::string tables(const Plan& plan) {
   std::string text;
-  for (const auto& entry : work_json(plan, nullptr))
+  for (const auto& entry : build::work_json(plan, nullptr))
     text +=
         fmt::format("`{}_{}`: at most {} {} operations{}.\n\n", plan.name,
                     entry.at("entry").get<std::string>(),
@@ -70,7 +70,7 @@ std::string tables(const Plan& plan) {
 
 }  // namespace
 
-std::string work_text(const Verifier& verifier) {
+std::string work_text(const build::Verifier& verifier) {
   const Plan& plan = verifier.plan;
   std::string text = std::string(plan.integer ? kIntegers : kFloats) + tables(plan);
   if (verifier.verify_work)
@@ -80,4 +80,4 @@ std::string work_text(const Verifier& verifier) {
   return text;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

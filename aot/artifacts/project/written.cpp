@@ -16,7 +16,7 @@
 #include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ void remove_files(const fs::path& folder, const std::vector<std::string>& names)
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

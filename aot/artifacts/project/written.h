@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 // The file of a project that lists what bf-aot wrote there, with digests, as `sha256sum` does.
 inline constexpr char kWrittenList[] = ".bf-aot.sha256";
@@ -28,4 +28,4 @@ Rewrite plan_rewrite(const std::filesystem::path& folder, const std::filesystem:
 // Removes files of a folder, and folders in it that are empty then.
 void remove_files(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

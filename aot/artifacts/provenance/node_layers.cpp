@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace bf_aot::trace {
+namespace bf_aot::artifacts {
 
 std::string_view to_string(NodeLayers::Through through) {
   switch (through) {
@@ -76,4 +76,4 @@ std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes, cons
   return found;
 }
 
-}  // namespace bf_aot::trace
+}  // namespace bf_aot::artifacts

@@ -8,7 +8,7 @@
 #include "frontend/origin.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::trace {
+namespace bf_aot::artifacts {
 
 // The layers that a node of the file is computed in.
 struct NodeLayers {
@@ -27,4 +27,4 @@ std::string_view to_string(NodeLayers::Through through);
 // For each node of the file. None is without an answer.
 std::vector<NodeLayers> layers_of_nodes(const std::vector<OnnxNode>& nodes, const Plan& plan);
 
-}  // namespace bf_aot::trace
+}  // namespace bf_aot::artifacts

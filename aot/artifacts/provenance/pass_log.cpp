@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-namespace bf_aot::trace {
+namespace bf_aot::artifacts {
 namespace {
 
 std::vector<LoggedNode> logged(const Graph& graph) {
@@ -45,4 +45,4 @@ void PassLog::after(std::string_view pass, const Graph& graph) {
   nodes_ = std::move(now);
 }
 
-}  // namespace bf_aot::trace
+}  // namespace bf_aot::artifacts

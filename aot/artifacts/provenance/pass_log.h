@@ -7,7 +7,7 @@
 
 #include "frontend/graph.h"
 
-namespace bf_aot::trace {
+namespace bf_aot::artifacts {
 
 // A node of the graph as the log keeps it: all but its constants.
 struct LoggedNode {
@@ -46,4 +46,4 @@ class PassLog {
   std::vector<LoggedNode> nodes_;
 };
 
-}  // namespace bf_aot::trace
+}  // namespace bf_aot::artifacts

@@ -18,7 +18,7 @@
 #include "planner/lowering/weight_tables.h"
 #include "planner/manifest/plan_json_steps.h"
 
-namespace bf_aot::trace {
+namespace bf_aot::artifacts {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -75,11 +75,11 @@ std::vector<std::set<std::size_t>> passes_of(const PassLog& log, std::size_t nod
 // One trace: what refers to what, gathered from the plan and its call programs.
 class Tracer {
  public:
-  Tracer(const FrontendResult& front, const PassLog& log, const Plan& plan,
+  Tracer(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
          const std::vector<FileLines>& files)
       : front_(front), log_(log), plan_(plan), files_(files) {
     for (const FileLines& file : files)
-      for (const MarkedLines& lines : file.lines)
+      for (const emit::MarkedLines& lines : file.lines)
         lines_[lines.what].push_back(
             {{"file", file.file}, {"first", lines.first}, {"last", lines.last}});
     for (const Kernel& kernel : plan.kernels) keys_.insert(kernel.key);
@@ -132,7 +132,7 @@ class Tracer {
   Json kernels_json() const;
   Json functions_json() const;
 
-  const FrontendResult& front_;
+  const build::FrontendResult& front_;
   const PassLog& log_;
   const Plan& plan_;
   const std::vector<FileLines>& files_;
@@ -313,19 +313,19 @@ Json Tracer::functions_json() const {
 
 }  // namespace
 
-std::vector<FileLines> take_lines(std::vector<EmittedFile>& files, const std::string& stem) {
+std::vector<FileLines> take_lines(std::vector<emit::EmittedFile>& files, const std::string& stem) {
   std::vector<FileLines> taken;
-  for (EmittedFile& file : files) {
+  for (emit::EmittedFile& file : files) {
     if (!file.suffix.ends_with(".cpp") && !file.suffix.ends_with(".inc")) continue;
-    std::vector<MarkedLines> lines = take_marks(file.bytes);
+    std::vector<emit::MarkedLines> lines = emit::take_marks(file.bytes);
     taken.push_back({stem + file.suffix, sha256(file.bytes), std::move(lines)});
   }
   return taken;
 }
 
-std::string trace_text(const FrontendResult& front, const PassLog& log, const Plan& plan,
+std::string trace_text(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
                        const std::vector<FileLines>& files) {
   return Tracer(front, log, plan, files).json().dump(2) + "\n";
 }
 
-}  // namespace bf_aot::trace
+}  // namespace bf_aot::artifacts

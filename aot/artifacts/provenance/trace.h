@@ -8,21 +8,21 @@
 #include "aot/emit/text/emitted_file.h"
 #include "aot/emit/text/marks.h"
 
-namespace bf_aot::trace {
+namespace bf_aot::artifacts {
 
 // The lines of one generated file.
 struct FileLines {
   std::string file;    // its name
   std::string sha256;  // of what the lines are of
-  std::vector<MarkedLines> lines;
+  std::vector<emit::MarkedLines> lines;
 };
 
 // Takes the marks out of a verifier's sources, whose names begin with `stem`.
-std::vector<FileLines> take_lines(std::vector<EmittedFile>& files, const std::string& stem);
+std::vector<FileLines> take_lines(std::vector<emit::EmittedFile>& files, const std::string& stem);
 
 // From the nodes of the ONNX file to passes, layers, steps, kernels, lines and buffers, and back:
 // JSON, see docs/reference/trace.md.
-std::string trace_text(const FrontendResult& front, const PassLog& log, const Plan& plan,
+std::string trace_text(const build::FrontendResult& front, const PassLog& log, const Plan& plan,
                        const std::vector<FileLines>& files);
 
-}  // namespace bf_aot::trace
+}  // namespace bf_aot::artifacts

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 
 std::string escape(std::string_view text) {
   std::string result;
@@ -89,4 +89,4 @@ std::string section(std::string_view id, std::string_view title, std::string_vie
                      title, lead, body);
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

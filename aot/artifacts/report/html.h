@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 
 // Text of a report is HTML: whatever comes from a model goes through escape().
 std::string escape(std::string_view text);
@@ -24,4 +24,4 @@ std::string bar(double share, std::string_view css_class, std::string_view title
 std::string section(std::string_view id, std::string_view title, std::string_view lead,
                     std::string_view body);
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

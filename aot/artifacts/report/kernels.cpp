@@ -7,7 +7,7 @@
 #include "aot/artifacts/report/report.h"
 #include "planner/manifest/plan_json.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 using nlohmann::ordered_json;
@@ -165,4 +165,4 @@ std::string rejected_part(const Plan& plan) {
                  "What the planner considered, and why it chose otherwise.", body);
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

@@ -7,7 +7,7 @@
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/report.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 // The drawing: a margin for labels, a band above for what does not fit, the map, step numbers.
@@ -261,4 +261,4 @@ std::string context_part(const Plan& plan) {
           rows + "</tbody></table></div>");
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

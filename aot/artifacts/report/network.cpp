@@ -7,7 +7,7 @@
 #include "aot/artifacts/report/rails.h"
 #include "aot/artifacts/report/report.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr int kRowHeight = 30;
@@ -196,4 +196,4 @@ std::string network_part(const Plan& plan, const Findings& findings) {
                      body + "</tbody></table></div>");
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

@@ -4,7 +4,7 @@
 #include "aot/artifacts/report/report.h"
 #include "aot/artifacts/report/style.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 std::string card(const std::string& value, const std::string& what) {
@@ -98,4 +98,4 @@ std::string page(const Plan& plan, const Findings& findings) {
                             escape(findings.version));
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

@@ -6,7 +6,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr int kPitch = 14;  // pixels between rails
@@ -106,4 +106,4 @@ std::vector<std::vector<int>> reduce_edges(const std::vector<std::vector<int>>& 
   return result;
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

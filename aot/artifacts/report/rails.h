@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 
 // A directed graph in the margin of a table, one node per row, as version control systems draw
 // history: what a later row still needs runs down in a rail of its own, so that nothing overlaps
@@ -22,4 +22,4 @@ Rails draw_rails(const std::vector<std::vector<int>>& inputs,
 // The edges that do not follow from others: what is drawn of a dense graph.
 std::vector<std::vector<int>> reduce_edges(const std::vector<std::vector<int>>& inputs);
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

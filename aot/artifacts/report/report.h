@@ -9,7 +9,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 
 // A layer's bounds on sample boxes, all added up but for the widths.
 struct LayerSample {
@@ -54,4 +54,4 @@ std::string context_part(const Plan& plan);  // empty when nothing is kept betwe
 std::string kernel_part(const Plan& plan, const Findings& findings);
 std::string rejected_part(const Plan& plan);
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

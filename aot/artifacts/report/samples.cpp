@@ -6,7 +6,7 @@
 
 #include "planner/reference/executor.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr std::size_t kMostBoxes = 4;
@@ -67,4 +67,4 @@ void add_samples(const Plan& plan, const std::vector<Box>& boxes, Findings& find
   }
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

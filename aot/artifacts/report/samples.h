@@ -6,10 +6,10 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 
 // Per-layer counts and widths on boxes, by executing the plan in double. Boxes beyond the first few
 // are left out, and all of them for plans that this would take long for.
 void add_samples(const Plan& plan, const std::vector<Box>& boxes, Findings& findings);
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

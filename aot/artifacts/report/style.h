@@ -1,6 +1,6 @@
 #pragma once
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 
 // Colours are variables, so that one sheet serves light and dark.
 inline constexpr char kStyle[] = R"(
@@ -85,4 +85,4 @@ footer{color:var(--soft);border-top:1px solid var(--line);margin-top:40px;paddin
 @media print{nav{display:none}.scroll{max-height:none;overflow:visible}}
 )";
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

@@ -6,7 +6,7 @@
 #include "aot/artifacts/report/rails.h"
 #include "aot/artifacts/report/report.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 constexpr int kTaskHeight = 30;
@@ -137,4 +137,4 @@ std::string task_part(const Plan& plan, const Findings& findings) {
   return section("plan", "Tasks", lead, body);
 }
 
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

@@ -15,7 +15,7 @@
 #include "frontend/sha256.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -52,7 +52,7 @@ Json checksum(const char* algorithm, const std::string& value) {
   return {{"algorithm", algorithm}, {"checksumValue", value}};
 }
 
-Json file_json(const RuntimeFile& file, const std::string& id, const char* licence) {
+Json file_json(const build::RuntimeFile& file, const std::string& id, const char* licence) {
   return {{"SPDXID", id},
           {"fileName", "./" + file.path},
           {"fileTypes", {file_type(file.path)}},
@@ -63,9 +63,9 @@ Json file_json(const RuntimeFile& file, const std::string& id, const char* licen
 }
 
 // SHA-1 of the files' SHA-1, sorted (SPDX 2.3, section 7.9).
-std::string verification_code(const std::vector<RuntimeFile>& files) {
+std::string verification_code(const std::vector<build::RuntimeFile>& files) {
   std::vector<std::string> digests;
-  for (const RuntimeFile& file : files) digests.push_back(sha1(file.text));
+  for (const build::RuntimeFile& file : files) digests.push_back(sha1(file.text));
   std::ranges::sort(digests);
   std::string text;
   for (const std::string& digest : digests) text += digest;
@@ -84,7 +84,7 @@ Json package_json(const char* id, const std::string& name, const std::string& ve
           {"copyrightText", kUnknown}};
 }
 
-Json with_files(Json package, const std::vector<RuntimeFile>& files) {
+Json with_files(Json package, const std::vector<build::RuntimeFile>& files) {
   package["filesAnalyzed"] = true;
   package["packageVerificationCode"] = {{"packageVerificationCodeValue", verification_code(files)}};
   package["licenseInfoFromFiles"] = {kUnknown};
@@ -125,8 +125,9 @@ class Document {
         {{"spdxElementId", from}, {"relationshipType", how}, {"relatedSpdxElement", to}});
   }
 
-  void add_files(const char* package, const std::vector<RuntimeFile>& files, const char* licence) {
-    for (const RuntimeFile& file : files) {
+  void add_files(const char* package, const std::vector<build::RuntimeFile>& files,
+                 const char* licence) {
+    for (const build::RuntimeFile& file : files) {
       const std::string id = fmt::format("SPDXRef-file-{}", files_.size() + 1);
       files_.push_back(file_json(file, id, licence));
       relate(package, "CONTAINS", id);
@@ -134,7 +135,7 @@ class Document {
   }
 
   void add_verifier() {
-    std::vector<RuntimeFile> files;
+    std::vector<build::RuntimeFile> files;
     for (const std::string& name : bill_.files)
       files.push_back({name, read_file(bill_.folder / name, kMaxBytes, "file")});
     Json package =
@@ -171,4 +172,4 @@ std::string sbom_text(const Plan& plan, const Bill& bill) {
   return Document(plan, bill).text();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

@@ -7,19 +7,20 @@
 #include "aot/build/runtime_files.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 // What a verifier consists of.
 struct Bill {
   std::filesystem::path folder;
-  std::vector<std::string> files;    // that were written into it
-  std::vector<RuntimeFile> runtime;  // what they need of the runtime, where that lies elsewhere
-  bool holds_runtime = false;        // the files hold the runtime's text or code
-  std::string compiler;              // empty: none was run
+  std::vector<std::string> files;  // that were written into it
+  std::vector<build::RuntimeFile>
+      runtime;                 // what they need of the runtime, where that lies elsewhere
+  bool holds_runtime = false;  // the files hold the runtime's text or code
+  std::string compiler;        // empty: none was run
 };
 
 // SPDX 2.3 as JSON, see docs/reference/sbom.md. Deterministic: its time is that of
 // SOURCE_DATE_EPOCH, or the epoch's own. Throws: BF1001 when a file has gone.
 std::string sbom_text(const Plan& plan, const Bill& bill);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

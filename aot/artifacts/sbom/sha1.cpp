@@ -7,7 +7,7 @@
 
 #include "frontend/sha256.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 
 std::string sha1(std::string_view bytes) {
   sha1_ctx context;
@@ -18,4 +18,4 @@ std::string sha1(std::string_view bytes) {
   return hex(digest);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

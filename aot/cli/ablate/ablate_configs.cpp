@@ -108,12 +108,12 @@ std::vector<AblationConfig> builtin_configs(const ModelArguments& base) {
 }
 
 std::vector<AblationConfig> read_configs(const std::filesystem::path& path) {
-  const nlohmann::json json = parse_json_file(path, "list of configurations");
-  const JsonAt root{&json, printable(path.string())};
+  const nlohmann::json json = input::parse_json_file(path, "list of configurations");
+  const input::JsonAt root{&json, printable(path.string())};
   std::vector<AblationConfig> configs;
   std::set<std::string> names;
   for (std::size_t i = 0; i < root.expect_array(); ++i) {
-    const JsonAt at = root.at(i);
+    const input::JsonAt at = root.at(i);
     at.expect_object();
     AblationConfig config;
     config.settings = at.plain();

@@ -64,7 +64,7 @@ std::vector<NetworkRows> by_network(const std::vector<AblationRow>& rows) {
     const std::string model = row.text(Column::kModel);
     auto found = std::ranges::find(networks, model, &NetworkRows::model);
     if (found == networks.end()) {
-      std::string id = identifier_from(model.substr(0, model.find(".onnx")));
+      std::string id = build::identifier_from(model.substr(0, model.find(".onnx")));
       while (std::ranges::find(networks, id, &NetworkRows::id) != networks.end()) id += '_';
       networks.push_back({model, id, {}});
       found = networks.end() - 1;

@@ -351,17 +351,17 @@ std::vector<PlotFile> plot_files(const std::vector<NetworkRows>& networks) {
 
 bool write_plots(const std::filesystem::path& folder, const std::vector<AblationRow>& rows) {
   const std::filesystem::path plots = folder / "plots";
-  make_folder(plots);
-  Staging staging(plots);
+  system::make_folder(plots);
+  system::Staging staging(plots);
   std::vector<std::string> names;
   for (const PlotFile& file : plot_files(by_network(rows))) {
     staging.write(file.name, file.text);
     names.push_back(file.name);
   }
   staging.publish(names);
-  const auto gnuplot = find_program("gnuplot");
+  const auto gnuplot = system::find_program("gnuplot");
   if (!gnuplot) return false;
-  const ProcessResult result = run_process({*gnuplot, "plots.gp"}, plots);
+  const system::ProcessResult result = system::run_process({*gnuplot, "plots.gp"}, plots);
   if (result.exit_code != 0)
     fail("BF3322", (plots / "plots.gp").string(),
          fmt::format("gnuplot failed: {}", result.errors.substr(0, 1000)),

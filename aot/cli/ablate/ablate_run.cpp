@@ -74,13 +74,15 @@ std::optional<std::int64_t> count_unstable(const Plan& plan, const Subject& subj
   return count;
 }
 
-void add_library(const MadeVerifier& made, const Toolchain& toolchain, AblationRow& row) {
+void add_library(const engine::MadeVerifier& made, const build::Toolchain& toolchain,
+                 AblationRow& row) {
   row.set(Column::kLibrary, made.library.parent_path().filename().string().substr(0, 16));
   if (made.compile_seconds > 0) row.set(Column::kCompile, made.compile_seconds);
-  if (const auto bytes = code_bytes(made.library, toolchain)) row.set(Column::kCode, *bytes);
+  if (const auto bytes = build::code_bytes(made.library, toolchain)) row.set(Column::kCode, *bytes);
 }
 
-void add_times(const HostVerifier& host, const Subject& subject, int repeat, AblationRow& row) {
+void add_times(const engine::HostVerifier& host, const Subject& subject, int repeat,
+               AblationRow& row) {
   std::vector<double> samples;
   for (const Question& question : subject.questions) {
     const auto box = host.sample_times(question.box, {repeat, kTotalSeconds, 3});
@@ -94,7 +96,7 @@ void add_times(const HostVerifier& host, const Subject& subject, int repeat, Abl
   row.set(Column::kTimeP95, samples[std::min(samples.size() - 1, samples.size() * 95 / 100)]);
 }
 
-void add_margins(const HostVerifier& host, const Subject& subject, AblationRow& row) {
+void add_margins(const engine::HostVerifier& host, const Subject& subject, AblationRow& row) {
   double least = std::numeric_limits<double>::infinity();
   std::int64_t cases = 0, certified = 0;
   for (const Question& question : subject.questions) {
@@ -144,11 +146,12 @@ std::string AblationRunner::run_id(const ModelArguments& base, const AblationCon
   return sha256(text).substr(0, 16);
 }
 
-void AblationRunner::measure_widths(const std::vector<Bounds>& bounds, AblationRow& row) const {
+void AblationRunner::measure_widths(const std::vector<engine::Bounds>& bounds,
+                                    AblationRow& row) const {
   double sum = 0, widest = 0, ibp = 0, reference = 0;
   int ibp_boxes = 0, reference_boxes = 0;
   for (std::size_t k = 0; k < bounds.size(); ++k) {
-    const double mean = mean_width(bounds[k]);
+    const double mean = engine::mean_width(bounds[k]);
     sum += mean;
     for (std::size_t i = 0; i < bounds[k].lower.size(); ++i)
       widest = std::max(widest, bounds[k].upper[i] - bounds[k].lower[i]);
@@ -158,9 +161,9 @@ void AblationRunner::measure_widths(const std::vector<Bounds>& bounds, AblationR
     }
     const Question& question = subject_.questions[k];
     if (!question.reference) continue;
-    const Widths widths =
-        compare_widths(bounds[k], question.reference->lower, question.reference->upper,
-                       question.rounding_dominated, {});
+    const apps::Widths widths =
+        apps::compare_widths(bounds[k], question.reference->lower, question.reference->upper,
+                             question.rounding_dominated, {});
     if (widths.entries == 0) continue;
     reference += widths.mean;
     ++reference_boxes;
@@ -180,7 +183,7 @@ std::string AblationRunner::run_here(const ModelArguments& base,
   json answer;
   try {
     const ModelArguments arguments = configured(base, config);
-    CompileOptions options = compile_options(arguments);
+    build::CompileOptions options = compile_options(arguments);
     options.spec = subject_.spec;
     options.property = subject_.property;
     double planning = 0;
@@ -189,23 +192,25 @@ std::string AblationRunner::run_here(const ModelArguments& base,
     };
     for (const Question& question : subject_.questions)
       options.planning.samples.push_back(question.exact);
-    const auto plan = std::make_shared<const Plan>(plan_model(subject_.model, options));
+    const auto plan = std::make_shared<const Plan>(build::plan_model(subject_.model, options));
     row.set(Column::kPlanning, planning);
     add_plan(*plan, row);
     const bool in_process = options.planner.lowering == Lowering::kPrebuilt;
-    const CompilerOptions compiler = in_process ? CompilerOptions{} : compiler_options(arguments);
-    const MadeVerifier made = make_verifier(plan, options, compiler);
-    if (!in_process) add_library(made, find_toolchain(compiler, options.planner.target), row);
-    const HostVerifier& host = *made.host;
+    const build::CompilerOptions compiler =
+        in_process ? build::CompilerOptions{} : compiler_options(arguments);
+    const engine::MadeVerifier made = engine::make_verifier(plan, options, compiler);
+    if (!in_process)
+      add_library(made, build::find_toolchain(compiler, options.planner.target), row);
+    const engine::HostVerifier& host = *made.host;
     row.set(Column::kBoxes, static_cast<std::int64_t>(subject_.questions.size()));
     if (!subject_.questions.empty()) {
-      std::vector<Bounds> bounds;
+      std::vector<engine::Bounds> bounds;
       for (const Question& question : subject_.questions)
         bounds.push_back(host.bounds(question.box));
       measure_widths(bounds, row);
       add_margins(host, subject_, row);
       add_times(host, subject_, options_.repeat, row);
-      for (const Bounds& one : bounds) answer["widths"].push_back(mean_width(one));
+      for (const engine::Bounds& one : bounds) answer["widths"].push_back(engine::mean_width(one));
     }
     const std::string key = unstable_key(*plan);
     const auto known = unstable_.find(key);
@@ -228,7 +233,8 @@ void AblationRunner::find_baseline(const ModelArguments& base) {
   if (ibp_widths_) return;
   ibp_widths_.emplace();
   const AblationConfig ibp{"ibp", {{"method", "ibp"}}, "", ""};
-  const ProcessResult result = run_apart([&] { return run_here(base, ibp); }, options_.timeout);
+  const system::ProcessResult result =
+      system::run_apart([&] { return run_here(base, ibp); }, options_.timeout);
   if (result.exit_code != 0) return;
   const json answer = json::parse(result.output);
   for (const json& width : answer.value("widths", json::array()))
@@ -237,8 +243,9 @@ void AblationRunner::find_baseline(const ModelArguments& base) {
 
 AblationRow AblationRunner::run(const ModelArguments& base, const AblationConfig& config) {
   find_baseline(base);
-  const Stopwatch stopwatch;
-  const ProcessResult result = run_apart([&] { return run_here(base, config); }, options_.timeout);
+  const system::Stopwatch stopwatch;
+  const system::ProcessResult result =
+      system::run_apart([&] { return run_here(base, config); }, options_.timeout);
   if (result.exit_code == 0) {
     const json answer = json::parse(result.output);
     if (answer.contains("key"))

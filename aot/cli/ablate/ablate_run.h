@@ -34,7 +34,7 @@ class AblationRunner {
 
  private:
   std::string run_here(const ModelArguments& base, const AblationConfig& config) const;
-  void measure_widths(const std::vector<Bounds>& bounds, AblationRow& row) const;
+  void measure_widths(const std::vector<engine::Bounds>& bounds, AblationRow& row) const;
   void find_baseline(const ModelArguments& base);
 
   const Subject& subject_;

@@ -21,7 +21,7 @@ void add_property(const SubjectFiles& files, Subject& subject) {
   subject.property = read_property(files.property);
   const Property& property = *subject.property;
   const VerdictTables tables = verdict_tables(property);
-  const Cases cases(property);
+  const decide::Cases cases(property);
   for (std::size_t i = 0; i < std::min(property.cases.size(), files.most_boxes); ++i) {
     Question question;
     question.exact = property.cases[i].box;
@@ -40,14 +40,14 @@ void add_property(const SubjectFiles& files, Subject& subject) {
 
 // The rows of all boxes, each once, make the specification.
 void add_golden(const SubjectFiles& files, int input_count, int output_count, Subject& subject) {
-  const Golden golden = read_golden(files.golden, input_count, output_count);
+  const input::Golden golden = input::read_golden(files.golden, input_count, output_count);
   LinearSpec spec;
   std::map<std::vector<double>, int> known;
-  for (const GoldenBox& box : golden.boxes) {
+  for (const input::GoldenBox& box : golden.boxes) {
     if (subject.questions.size() >= files.most_boxes) break;
     Question question;
     question.exact = box.file.box;
-    question.box = round_outward(box.file, input_count);
+    question.box = input::round_outward(box.file, input_count);
     question.rounding_dominated = box.rounding_dominated;
     question.reference = box.methods.at(static_cast<std::size_t>(Method::kCrown));
     for (const auto& clause : box.clauses) {
@@ -72,7 +72,7 @@ int count_elements(const Graph& graph, const std::vector<ValueId>& ids) {
 
 }  // namespace
 
-double margin_of(const Question& question, const Bounds& rows) {
+double margin_of(const Question& question, const engine::Bounds& rows) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   double margin = kInf;
   for (const auto& clause : question.clauses) {
@@ -98,17 +98,17 @@ Subject read_subject(const SubjectFiles& files) {
     asked += sha256(read_file(file, kMostBytes, "file of boxes")) + "\n";
   subject.digest = sha256(asked);
 
-  const FrontendResult front = run_frontend(files.model, {});
+  const build::FrontendResult front = build::run_frontend(files.model, {});
   subject.sha256 = front.info.sha256;
   const int input_count = count_elements(front.graph, front.graph.inputs);
   if (!files.property.empty()) add_property(files, subject);
   if (!files.golden.empty())
     add_golden(files, input_count, count_elements(front.graph, front.graph.outputs), subject);
   for (const std::string& file : files.boxes) {
-    const BoxFile box = read_box(file, std::nullopt);
+    const input::BoxFile box = input::read_box(file, std::nullopt);
     Question question;
     question.exact = box.box;
-    question.box = round_outward(box, input_count);
+    question.box = input::round_outward(box, input_count);
     subject.questions.push_back(std::move(question));
   }
   return subject;

@@ -21,16 +21,16 @@ struct Excluded {
 // A box that the verifiers of a model are asked about.
 struct Question {
   Box exact;
-  FloatBox box;
+  input::FloatBox box;
   // It is proven when some condition of each clause is excluded. Empty: nothing is asked.
   std::vector<std::vector<Excluded>> clauses;
-  std::optional<GoldenBounds> reference;  // of crown
-  bool rounding_dominated = false;        // too small for widths to be compared
+  std::optional<input::GoldenBounds> reference;  // of crown
+  bool rounding_dominated = false;               // too small for widths to be compared
 };
 
 // The least distance, over the clauses, by which the best of its conditions is excluded by bounds
 // of the rows: positive exactly if all clauses are excluded.
-double margin_of(const Question& question, const Bounds& rows);
+double margin_of(const Question& question, const engine::Bounds& rows);
 
 // A network and what is asked about it.
 struct Subject {

@@ -24,7 +24,7 @@ std::string cell(const AblationRow& row, Column column) {
   const auto number = row.number(column);
   if (!number) return row.text(column);
   const std::string_view name = info_of(column).name;
-  if (name.ends_with("_s")) return duration(*number);
+  if (name.ends_with("_s")) return engine::duration(*number);
   if (name.ends_with("_bytes")) return bytes_text(*number);
   if (info_of(column).type == ColumnType::kInteger) return fmt::format("{:.0f}", *number);
   return fmt::format("{:.4g}", *number);
@@ -189,7 +189,7 @@ std::string ablation_summary(const std::vector<AblationRow>& rows, bool drawn) {
       "# Ablation\n\nbf-aot {}: {} runs on {} networks, {} failed. All columns and what they hold: "
       "`results.csv`.\n",
       BF_VERSION_STRING, rows.size(), networks.size(), failed);
-  const std::string processor = processor_name();
+  const std::string processor = apps::processor_name();
   if (!processor.empty()) text += fmt::format("Measured on one core of {}.\n", processor);
   text += "\n";
   const std::string passes = pass_section(networks);

@@ -167,7 +167,7 @@ class Table {
   void rewrite() const {
     std::string text = csv_head();
     for (const AblationRow& row : rows_) text += csv_line(row);
-    Staging staging(path_.parent_path());
+    system::Staging staging(path_.parent_path());
     staging.write(path_.filename().string(), text);
     staging.publish({path_.filename().string()});
   }
@@ -229,7 +229,7 @@ void run_all(const AblateArguments& arguments, const std::vector<PlannedRun>& ru
   std::set<std::string> known;
   for (const AblationRow& row : table.rows())
     if (!row.text(Column::kRun).empty()) known.insert(row.text(Column::kRun));
-  ProgressBar bar(static_cast<int>(runs.size()));
+  system::ProgressBar bar(static_cast<int>(runs.size()));
   std::optional<AblationRunner> runner;
   std::size_t at = subjects.size();
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -257,7 +257,7 @@ int ablate(const AblateArguments& arguments) {
   const std::vector<PlannedRun> runs = plan_runs(arguments, configs, subjects);
 
   const fs::path folder = arguments.out;
-  make_folder(folder);
+  system::make_folder(folder);
   std::vector<AblationRow> earlier;
   if (!arguments.fresh) earlier = read_csv(folder / "results.csv");
   const std::size_t found = earlier.size();
@@ -270,7 +270,7 @@ int ablate(const AblateArguments& arguments) {
   table.sort(order);
 
   const bool drawn = write_plots(folder, table.rows());
-  Staging staging(folder);
+  system::Staging staging(folder);
   staging.write("summary.md", ablation_summary(table.rows(), drawn));
   staging.publish({"summary.md"});
   const auto failed =

@@ -51,7 +51,7 @@ struct BenchArguments {
   BoxArguments box{{}, {}, "0.5", "0.01", {}};
   std::optional<std::vector<std::string>> compare;
   std::vector<std::string> peers;
-  BenchLimits limits;
+  apps::BenchLimits limits;
   bool no_kernels = false;
   bool json = false;
   std::string output;
@@ -94,16 +94,16 @@ struct Result {
   ModelInfo model;
   Method method = Method::kCrown;
   std::string target;
-  FloatBox box;
+  input::FloatBox box;
   std::optional<MachineProfile> machine;
-  std::vector<Strategy> strategies;
-  std::vector<KernelTime> kernels;
-  std::vector<PeerTime> peers;
+  std::vector<apps::Strategy> strategies;
+  std::vector<apps::KernelTime> kernels;
+  std::vector<apps::PeerTime> peers;
 };
 
 // ---- JSON
 
-Json statistics_json(const Statistics& times) {
+Json statistics_json(const apps::Statistics& times) {
   return {{"min", times.min}, {"mean", times.mean}, {"std", times.deviation},
           {"p50", times.p50}, {"p95", times.p95},   {"count", times.count}};
 }
@@ -118,12 +118,12 @@ Json rates_json(double flops, double bytes, double limit, double seconds) {
   return made;
 }
 
-Json strategy_json(const Strategy& strategy) {
+Json strategy_json(const apps::Strategy& strategy) {
   Json made = {{"lowering", to_string(strategy.lowering)},
                {"seconds", statistics_json(strategy.times)}};
   if (strategy.flops > 0)
     made.update(rates_json(strategy.flops, strategy.bytes, strategy.limit, strategy.times.p50));
-  made["mean_width"] = number_json(strategy.width);
+  made["mean_width"] = engine::number_json(strategy.width);
   made["arena_bytes"] = strategy.arena_bytes;
   made["weights_bytes"] = strategy.weights_bytes;
   if (strategy.code_bytes) made["code_bytes"] = *strategy.code_bytes;
@@ -132,12 +132,12 @@ Json strategy_json(const Strategy& strategy) {
 }
 
 // Shorter times are not much more than the clock's resolution.
-bool is_measurable(const Work& work) {
+bool is_measurable(const apps::Work& work) {
   return work.seconds >= 200e-9;
 }
 
-Json kernel_json(const KernelTime& kernel) {
-  const Work& work = kernel.work;
+Json kernel_json(const apps::KernelTime& kernel) {
+  const apps::Work& work = kernel.work;
   Json made = {{"name", kernel.name}, {"calls", work.calls}, {"seconds", work.seconds}};
   if (is_measurable(work))
     made.update(rates_json(work.flops, work.bytes, work.limit, work.seconds));
@@ -147,15 +147,15 @@ Json kernel_json(const KernelTime& kernel) {
 Json machine_json(const MachineProfile& machine) {
   Json levels = Json::array();
   for (const MemoryLevel& level : machine.levels)
-    levels.push_back({{"bytes", number_json(level.bytes)},
+    levels.push_back({{"bytes", engine::number_json(level.bytes)},
                       {"gbytes_per_second", level.bytes_per_second * 1e-9}});
-  return {{"processor", processor_name()},
+  return {{"processor", apps::processor_name()},
           {"float32_gflops_per_second", machine.float32_vector * 1e-9},
           {"float64_gflops_per_second", machine.float64_vector * 1e-9},
           {"reads", std::move(levels)}};
 }
 
-Json peer_json(const PeerTime& peer) {
+Json peer_json(const apps::PeerTime& peer) {
   Json made = {{"command", peer.command}, {"name", peer.name}};
   if (peer.times)
     made["seconds"] = statistics_json(*peer.times);
@@ -173,22 +173,24 @@ Json to_json(const Result& result) {
                {"target", result.target},
                {"box", {{"lower", result.box.lower}, {"upper", result.box.upper}}}};
   made["machine"] =
-      result.machine ? machine_json(*result.machine) : Json{{"processor", processor_name()}};
+      result.machine ? machine_json(*result.machine) : Json{{"processor", apps::processor_name()}};
   made["strategies"] = Json::array();
-  for (const Strategy& each : result.strategies) made["strategies"].push_back(strategy_json(each));
+  for (const apps::Strategy& each : result.strategies)
+    made["strategies"].push_back(strategy_json(each));
   made["kernels"] = Json::array();
-  for (const KernelTime& each : result.kernels) made["kernels"].push_back(kernel_json(each));
+  for (const apps::KernelTime& each : result.kernels) made["kernels"].push_back(kernel_json(each));
   made["peers"] = Json::array();
-  for (const PeerTime& each : result.peers) made["peers"].push_back(peer_json(each));
+  for (const apps::PeerTime& each : result.peers) made["peers"].push_back(peer_json(each));
   return made;
 }
 
 // ---- text
 
-void print_times(const std::string& name, const Statistics& times, const std::string& rest) {
-  fmt::print("{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6}{}\n", name, duration(times.mean),
-             duration(times.min), duration(times.deviation), duration(times.p50),
-             duration(times.p95), times.count, rest);
+void print_times(const std::string& name, const apps::Statistics& times, const std::string& rest) {
+  fmt::print("{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6}{}\n", name,
+             engine::duration(times.mean), engine::duration(times.min),
+             engine::duration(times.deviation), engine::duration(times.p50),
+             engine::duration(times.p95), times.count, rest);
 }
 
 void print(const MachineProfile& machine) {
@@ -209,18 +211,18 @@ std::string rates_text(double flops, double bytes, double limit, double seconds)
 void print(const Result& result) {
   fmt::print("model    {}, method {} on {}\n", result.model.file_name, to_string(result.method),
              result.target);
-  fmt::print("machine  {}", processor_name());
+  fmt::print("machine  {}", apps::processor_name());
   if (result.machine) print(*result.machine);
   fmt::print("\n\n{:<24} {:>10} {:>10} {:>9} {:>10} {:>10} {:>6} {:>9} {:>8} {:>9} {:>10} {:>10}\n",
              "lowering", "mean", "least", "std", "p50", "p95", "count", "GFLOP/s", "GB/s",
              "roofline", "ready", "width");
-  for (const Strategy& each : result.strategies) {
+  for (const apps::Strategy& each : result.strategies) {
     const std::string rates = rates_text(each.flops, each.bytes, each.limit, each.times.p50);
-    print_times(
-        std::string(to_string(each.lowering)), each.times,
-        fmt::format(" {} {:>10} {:>10.4g}", rates, duration(each.ready_seconds), each.width));
+    print_times(std::string(to_string(each.lowering)), each.times,
+                fmt::format(" {} {:>10} {:>10.4g}", rates, engine::duration(each.ready_seconds),
+                            each.width));
   }
-  for (const PeerTime& peer : result.peers) {
+  for (const apps::PeerTime& peer : result.peers) {
     if (peer.times)
       print_times(peer.name, *peer.times, "");
     else
@@ -228,27 +230,27 @@ void print(const Result& result) {
   }
   if (result.kernels.empty()) return;
   double total = 0;
-  for (const KernelTime& each : result.kernels) total += each.work.seconds;
+  for (const apps::KernelTime& each : result.kernels) total += each.work.seconds;
   fmt::print("\n{:<48} {:>8} {:>10} {:>7} {:>9} {:>8} {:>9}\n", "kernel or routine", "calls",
              "time", "share", "GFLOP/s", "GB/s", "roofline");
-  for (const KernelTime& each : result.kernels) {
-    const Work& work = each.work;
+  for (const apps::KernelTime& each : result.kernels) {
+    const apps::Work& work = each.work;
     const double flops = is_measurable(work) ? work.flops : 0;
     fmt::print("{:<48} {:>8.0f} {:>10} {:>5.1f} % {}\n", each.name, work.calls,
-               duration(work.seconds), 100 * work.seconds / std::max(total, 1e-12),
+               engine::duration(work.seconds), 100 * work.seconds / std::max(total, 1e-12),
                rates_text(flops, work.bytes, work.limit, work.seconds));
   }
 }
 
 // ---- the command
 
-FloatBox box_here(const BenchArguments& arguments, int inputs) {
-  return round_outward(box_of(arguments.box, inputs), inputs);
+input::FloatBox box_here(const BenchArguments& arguments, int inputs) {
+  return input::round_outward(box_of(arguments.box, inputs), inputs);
 }
 
 std::vector<std::string> compared(const BenchArguments& arguments, const Target& target) {
   if (arguments.compare) return *arguments.compare;
-  if (engine::find_prebuilt(target.name) == nullptr || !runs_here(target)) return {};
+  if (engine::find_prebuilt(target.name) == nullptr || !build::runs_here(target)) return {};
   return {"prebuilt"};
 }
 
@@ -280,12 +282,12 @@ bool needs_compiler(Lowering lowering) {
 
 // Nothing where the machine has no compiler, and no strategy needs one.
 std::optional<MachineProfile> measured_machine(const std::vector<Lowering>& lowerings,
-                                               const CompilerOptions& compiler,
+                                               const build::CompilerOptions& compiler,
                                                const Target& target) {
-  const Progress progress("measure the machine");
+  const system::Progress progress("measure the machine");
   MachineProfile machine = host_profile();
   try {
-    measure_machine(compiler, target, machine);
+    apps::measure_machine(compiler, target, machine);
   } catch (const CompileError& error) {
     if (error.diagnostics().front().code != "BF3202" ||
         std::ranges::any_of(lowerings, needs_compiler))
@@ -301,27 +303,30 @@ int count_inputs(const Graph& graph) {
   return static_cast<int>(count);
 }
 
-void write_artefacts(const fs::path& folder, const Result& result, const BenchSubject& subject) {
-  make_folder(folder);
-  Staging staging(folder);
+void write_artefacts(const fs::path& folder, const Result& result,
+                     const apps::BenchSubject& subject) {
+  system::make_folder(folder);
+  system::Staging staging(folder);
   std::vector<std::string> names = {"bench.json"};
   staging.write("bench.json", to_json(result).dump(1) + "\n");
-  CompileOptions options = subject.options;
+  build::CompileOptions options = subject.options;
   if (options.planner.lowering == Lowering::kReference)
     options.planner.lowering = Lowering::kVector;  // the reference has no code
-  const Verifier verifier = compile(
-      subject.front, symbol_prefix(subject.front.info.file_name, options), "verifier", options);
-  const Toolchain toolchain = find_toolchain(subject.compiler, options.planner.target);
-  for (const EmittedFile& file : verifier.files) {
+  const build::Verifier verifier =
+      build::compile(subject.front, build::symbol_prefix(subject.front.info.file_name, options),
+                     "verifier", options);
+  const build::Toolchain toolchain =
+      build::find_toolchain(subject.compiler, options.planner.target);
+  for (const emit::EmittedFile& file : verifier.files) {
     names.push_back("verifier" + file.suffix);
     staging.write(names.back(), file.bytes);
   }
-  build_archive(toolchain, staging.folder(), "verifier", verifier.files);
+  build::build_archive(toolchain, staging.folder(), "verifier", verifier.files);
   names.emplace_back("libverifier.a");
-  const auto code = code_bytes(staging.folder() / names.back(), toolchain);
-  for (const EmittedFile& file : verifier.files)
+  const auto code = build::code_bytes(staging.folder() / names.back(), toolchain);
+  for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix == ".json")
-      staging.write("verifier.json", add_build_record(file.bytes, &toolchain, code));
+      staging.write("verifier.json", build::add_build_record(file.bytes, &toolchain, code));
   staging.publish(names);
 }
 
@@ -334,13 +339,13 @@ int bench_command(const Call& call) {
   if (const auto code = parse(app, call)) return *code;
 
   check_log(arguments);
-  const CompileOptions options = compile_options(arguments.model);
-  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const build::CompileOptions options = compile_options(arguments.model);
+  const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   const std::vector<Lowering> lowerings = lowerings_of(arguments, options.planner.target);
-  const CompilerOptions compiler = compiler_options(arguments.model);
-  const BenchSubject subject{front, box_here(arguments, count_inputs(front.graph)), options,
-                             compiler,
-                             measured_machine(lowerings, compiler, options.planner.target)};
+  const build::CompilerOptions compiler = compiler_options(arguments.model);
+  const apps::BenchSubject subject{front, box_here(arguments, count_inputs(front.graph)), options,
+                                   compiler,
+                                   measured_machine(lowerings, compiler, options.planner.target)};
   Result result{front.info,
                 options.planner.method,
                 options.planner.target.name,
@@ -349,12 +354,13 @@ int bench_command(const Call& call) {
                 {},
                 {},
                 {}};
-  result.strategies = time_strategies(subject, lowerings, arguments.limits);
+  result.strategies = apps::time_strategies(subject, lowerings, arguments.limits);
   if (!arguments.no_kernels && options.planner.lowering != Lowering::kReference)
-    result.kernels = time_kernels(subject);
+    result.kernels = apps::time_kernels(subject);
   for (const std::string& command : arguments.peers)
-    result.peers.push_back(time_peer(command, {arguments.model.model, subject.box,
-                                               options.planner.method, arguments.limits.seconds}));
+    result.peers.push_back(apps::time_peer(
+        command,
+        {arguments.model.model, subject.box, options.planner.method, arguments.limits.seconds}));
   if (!arguments.output.empty()) write_artefacts(arguments.output, result, subject);
   if (arguments.json)
     fmt::print("{}\n", to_json(result).dump());

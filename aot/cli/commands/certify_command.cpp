@@ -48,7 +48,7 @@ constexpr int kMissed = 3;
 struct CertifyArguments {
   std::string model;
   std::vector<std::string> output_tensors;
-  DataFiles files;
+  input::DataFiles files;
   std::vector<std::string> eps, box_columns, clip, mean, deviation;
   std::string scale, layout = "auto", within, rows, min_slope;
   std::vector<std::size_t> increasing, decreasing;
@@ -233,8 +233,8 @@ std::vector<vnnlib::Number> decimals(const std::vector<std::string>& texts, cons
 }
 
 // Certified accuracies as they are written. Throws: BF3013.
-std::vector<Threshold> thresholds_of(const std::vector<std::string>& texts) {
-  std::vector<Threshold> thresholds;
+std::vector<apps::Threshold> thresholds_of(const std::vector<std::string>& texts) {
+  std::vector<apps::Threshold> thresholds;
   for (const std::string& text : texts) {
     const mpq_class least = vnnlib::exact(exact_number(text, "--min-certified"));
     if (least < 0 || least > 1)
@@ -246,8 +246,8 @@ std::vector<Threshold> thresholds_of(const std::vector<std::string>& texts) {
 }
 
 // The texts of `a` must stay as long as what is returned.
-CertifyQuestion question_of(const CertifyArguments& a) {
-  CertifyQuestion question;
+apps::CertifyQuestion question_of(const CertifyArguments& a) {
+  apps::CertifyQuestion question;
   question.output_tensors = a.output_tensors;
   question.files = a.files;
   if (!a.box_columns.empty()) {
@@ -272,7 +272,7 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   question.channels_last = a.layout == "hwc";
   question.channels_first = a.layout == "chw";
   if (!a.within.empty()) question.within = decimal(a.within, "--within", true);
-  if (!a.rows.empty()) question.rows = read_spec(a.rows);
+  if (!a.rows.empty()) question.rows = input::read_spec(a.rows);
   static const std::string kZero = "0";
   if (!a.increasing.empty() || !a.decreasing.empty())
     question.slopes = {a.increasing, a.decreasing,
@@ -303,7 +303,7 @@ CertifyQuestion question_of(const CertifyArguments& a) {
   return question;
 }
 
-nlohmann::ordered_json to_json(const CertifyRun& run) {
+nlohmann::ordered_json to_json(const apps::CertifyRun& run) {
   nlohmann::ordered_json json;
   json["model"] = run.model;
   json["data"] = run.data;
@@ -311,7 +311,7 @@ nlohmann::ordered_json to_json(const CertifyRun& run) {
   if (!run.norm.empty()) json["norm"] = run.norm;
   json["samples"] = run.names.size();
   json["radii"] = nlohmann::ordered_json::array();
-  const std::vector<Tally> all = tallies(run);
+  const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i) {
     nlohmann::ordered_json radius;
     radius["eps"] = nullptr;
@@ -322,26 +322,26 @@ nlohmann::ordered_json to_json(const CertifyRun& run) {
     radius["wrong"] = all[i].wrong;
     radius["ties"] = all[i].ties;
     radius["certified_accuracy"] = all[i].certified_accuracy();
-    radius["passed"] = passes(run, i, all[i]);
+    radius["passed"] = apps::passes(run, i, all[i]);
     json["radii"].push_back(radius);
   }
   json["seconds"] = run.seconds;
   return json;
 }
 
-void print(const CertifyRun& run) {
+void print(const apps::CertifyRun& run) {
   fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {}\n", "eps", "certified", "unknown", "falsified",
              "wrong", "certified accuracy");
-  const std::vector<Tally> all = tallies(run);
+  const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Tally& tally = all[i];
+    const apps::Tally& tally = all[i];
     fmt::print("{:<10} {:>10} {:>10} {:>10} {:>8}   {:.2f} %{}\n",
                run.radii[i].empty() ? "boxes" : run.radii[i], tally.certified, tally.unknown,
                tally.falsified, tally.wrong, 100 * tally.certified_accuracy(),
-               run.thresholds.empty() ? ""
-               : passes(run, i, tally)
-                   ? "  passed"
-                   : fmt::format("  failed: at least {} is asked for", threshold_of(run, i).text));
+               run.thresholds.empty()        ? ""
+               : apps::passes(run, i, tally) ? "  passed"
+                                             : fmt::format("  failed: at least {} is asked for",
+                                                           apps::threshold_of(run, i).text));
   }
   if (all[0].ties > 0)
     fmt::print("{} of the wrong are ties: another output equals the label's at the sample\n",
@@ -351,30 +351,30 @@ void print(const CertifyRun& run) {
              run.decide ? ", then splitting and search" : "");
   fmt::print("data     {}, {} samples, {:.2f} % answered rightly\n", run.data, run.names.size(),
              100 * all[0].clean_accuracy());
-  fmt::print("time     {}, {} jobs\n", duration(run.seconds), run.jobs);
+  fmt::print("time     {}, {} jobs\n", engine::duration(run.seconds), run.jobs);
 }
 
-void write_counterexamples(const std::string& path, const CertifyRun& run,
+void write_counterexamples(const std::string& path, const apps::CertifyRun& run,
                            const std::vector<std::int64_t>& input_shape) {
-  Array x, sample, label, eps;
+  input::Array x, sample, label, eps;
   x.name = "x";
   sample.name = "sample";
   label.name = "label";
   eps.name = "eps";
   sample.integers = label.integers = true;
-  for (const SampleResult& result : run.results) {
+  for (const apps::SampleResult& result : run.results) {
     if (result.counterexample.empty()) continue;
     x.values.insert(x.values.end(), result.counterexample.begin(), result.counterexample.end());
     sample.values.push_back(static_cast<double>(run.first + result.sample));
     label.values.push_back(run.labels[result.sample]);
-    eps.values.push_back(radius_value(run, result.radius));
+    eps.values.push_back(apps::radius_value(run, result.radius));
   }
   const auto count = static_cast<std::int64_t>(sample.values.size());
   x.shape = input_shape;
   if (!x.shape.empty() && x.shape[0] == 1) x.shape.erase(x.shape.begin());
   x.shape.insert(x.shape.begin(), count);
   sample.shape = label.shape = eps.shape = {count};
-  write_npz(path, {x, sample, label, eps});
+  input::write_npz(path, {x, sample, label, eps});
 }
 
 }  // namespace
@@ -386,27 +386,27 @@ int certify_command(const Call& call) {
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 
-  const CertifyQuestion question = question_of(arguments);
-  CertifyOutputs outputs;
+  const apps::CertifyQuestion question = question_of(arguments);
+  apps::CertifyOutputs outputs;
   outputs.journal = arguments.csv;
   outputs.counterexamples = !arguments.counterexamples.empty();
-  const CertifyAnswer answer = certify(arguments.model, question, outputs);
-  const CertifyRun& run = answer.run;
-  if (!arguments.junit.empty()) publish_file(arguments.junit, junit_text(run));
+  const apps::CertifyAnswer answer = apps::certify(arguments.model, question, outputs);
+  const apps::CertifyRun& run = answer.run;
+  if (!arguments.junit.empty()) system::publish_file(arguments.junit, apps::junit_text(run));
   if (!arguments.html.empty())
-    publish_file(arguments.html,
-                 certify_page(run, answer.data, answer.input_shape, BF_VERSION_STRING));
+    system::publish_file(arguments.html, apps::certify_page(run, answer.data, answer.input_shape,
+                                                            BF_VERSION_STRING));
   if (!arguments.counterexamples.empty())
     write_counterexamples(arguments.counterexamples, run, answer.input_shape);
-  if (verbosity() != Verbosity::kQuiet)
+  if (system::verbosity() != system::Verbosity::kQuiet)
     for (const std::string& remark : answer.remarks) fmt::print(stderr, "note: {}\n", remark);
   if (arguments.json)
     fmt::print("{}\n", to_json(run).dump());
   else
     print(run);
-  const std::vector<Tally> all = tallies(run);
+  const std::vector<apps::Tally> all = apps::tallies(run);
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (!passes(run, i, all[i])) return kMissed;
+    if (!apps::passes(run, i, all[i])) return kMissed;
   return 0;
 }
 

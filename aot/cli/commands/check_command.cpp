@@ -44,7 +44,7 @@ struct CheckArguments {
   ModelArguments model;
   std::vector<std::string> methods;
   std::string golden;
-  Tolerances tolerances;
+  apps::Tolerances tolerances;
   int samples = 100;
   bool json = false;
 };
@@ -55,10 +55,10 @@ struct Rows {
   std::vector<std::vector<std::size_t>> of_box;  // indices into all
 };
 
-Rows collect_rows(const Golden& golden) {
+Rows collect_rows(const input::Golden& golden) {
   Rows rows;
   std::map<std::vector<double>, std::size_t> known;
-  for (const GoldenBox& box : golden.boxes) {
+  for (const input::GoldenBox& box : golden.boxes) {
     rows.of_box.emplace_back();
     for (const std::vector<double>& row : box.rows) {
       const auto [entry, added] = known.try_emplace(row, rows.all.size());
@@ -72,26 +72,26 @@ Rows collect_rows(const Golden& golden) {
 // One method of the model, compiled with all rows; the reference is executed instead.
 class Subject {
  public:
-  Subject(const CheckArguments& arguments, const CompileOptions& options) {
+  Subject(const CheckArguments& arguments, const build::CompileOptions& options) {
     if (options.planner.lowering == Lowering::kReference) {
-      const FrontendResult front = run_frontend(arguments.model.model, options);
-      plan_ = std::make_shared<const Plan>(run_planner(front, "reference", options));
+      const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
+      plan_ = std::make_shared<const Plan>(build::run_planner(front, "reference", options));
       return;
     }
-    plan_ = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
-    host_ = make_verifier(plan_, options, compiler_options(arguments.model)).host;
+    plan_ = std::make_shared<const Plan>(build::plan_model(arguments.model.model, options));
+    host_ = engine::make_verifier(plan_, options, compiler_options(arguments.model)).host;
   }
 
-  Bounds bounds(const FloatBox& box) const {
+  engine::Bounds bounds(const input::FloatBox& box) const {
     return host_ ? host_->bounds(box) : execute(EntryKind::kBounds, box);
   }
-  Bounds spec_bounds(const FloatBox& box) const {
+  engine::Bounds spec_bounds(const input::FloatBox& box) const {
     if (plan_->spec_rows == 0) return {};
     return host_ ? host_->spec_bounds(box) : execute(EntryKind::kSpecBounds, box);
   }
 
  private:
-  Bounds execute(EntryKind kind, const FloatBox& box) const {
+  engine::Bounds execute(EntryKind kind, const input::FloatBox& box) const {
     const reference::Bounds bounds =
         reference::execute(*plan_, *plan_->find_entry(kind), {box.lower.begin(), box.lower.end()},
                            {box.upper.begin(), box.upper.end()});
@@ -99,7 +99,7 @@ class Subject {
   }
 
   // The reference rounds to nearest: its bounds may miss a value by that much.
-  static Bounds widened(Bounds bounds) {
+  static engine::Bounds widened(engine::Bounds bounds) {
     double magnitude = 0;
     for (std::size_t i = 0; i < bounds.lower.size(); ++i)
       magnitude = std::max({magnitude, std::fabs(bounds.lower[i]), std::fabs(bounds.upper[i])});
@@ -109,30 +109,30 @@ class Subject {
   }
 
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<const HostVerifier> host_;
+  std::unique_ptr<const engine::HostVerifier> host_;
 };
 
 // Everything about one box that does not depend on the method.
 struct SampledBox {
-  FloatBox box;
-  std::vector<SampledPoint> points;  // the centre first
+  input::FloatBox box;
+  std::vector<decide::SampledPoint> points;  // the centre first
 };
 
-SampledBox sample(const Sampler& sampler, const GoldenBox& golden, const FloatBox& box, int count,
-                  std::uint64_t seed) {
+SampledBox sample(const decide::Sampler& sampler, const input::GoldenBox& golden,
+                  const input::FloatBox& box, int count, std::uint64_t seed) {
   SampledBox result;
   result.box = box;
   std::vector<double> centre;
   for (std::size_t i = 0; i < golden.file.box.lower.size(); ++i)
     centre.push_back(golden.file.box.lower[i] / 2 + golden.file.box.upper[i] / 2);
   result.points.push_back(sampler.evaluate(centre, golden.rows));
-  for (const std::vector<double>& point : Sampler::points(box, count, seed))
+  for (const std::vector<double>& point : decide::Sampler::points(box, count, seed))
     result.points.push_back(sampler.evaluate(point, golden.rows));
   return result;
 }
 
 // True when the golden value is the network's, up to its own rounding.
-bool agrees(double golden, const SampledPoint& centre, std::size_t i, std::size_t outputs) {
+bool agrees(double golden, const decide::SampledPoint& centre, std::size_t i, std::size_t outputs) {
   double magnitude = 1;
   for (std::size_t k = 0; k < outputs; ++k)
     magnitude = std::max(magnitude, std::fabs(centre.values[k].value));
@@ -140,8 +140,8 @@ bool agrees(double golden, const SampledPoint& centre, std::size_t i, std::size_
          kForwardRounding * magnitude + centre.values[i].error;
 }
 
-Bounds select(const Bounds& bounds, const std::vector<std::size_t>& rows) {
-  Bounds result;
+engine::Bounds select(const engine::Bounds& bounds, const std::vector<std::size_t>& rows) {
+  engine::Bounds result;
   for (std::size_t row : rows) {
     result.lower.push_back(bounds.lower[row]);
     result.upper.push_back(bounds.upper[row]);
@@ -149,14 +149,15 @@ Bounds select(const Bounds& bounds, const std::vector<std::size_t>& rows) {
   return result;
 }
 
-void append(Bounds& bounds, const Bounds& more) {
+void append(engine::Bounds& bounds, const engine::Bounds& more) {
   bounds.lower.insert(bounds.lower.end(), more.lower.begin(), more.lower.end());
   bounds.upper.insert(bounds.upper.end(), more.upper.begin(), more.upper.end());
 }
 
-void find_violations(const Sampler& sampler, const GoldenBox& golden, const SampledBox& sampled,
-                     const Bounds& outputs, const Bounds& rows, BoxCheck& check) {
-  Bounds all = outputs;
+void find_violations(const decide::Sampler& sampler, const input::GoldenBox& golden,
+                     const SampledBox& sampled, const engine::Bounds& outputs,
+                     const engine::Bounds& rows, apps::BoxCheck& check) {
+  engine::Bounds all = outputs;
   append(all, rows);
   const std::size_t count = outputs.lower.size();
   const auto add = [&](std::size_t i, std::string source, double value) {
@@ -175,22 +176,23 @@ void find_violations(const Sampler& sampler, const GoldenBox& golden, const Samp
   check.samples = static_cast<int>(sampled.points.size());
 }
 
-BoxCheck check_box(const Sampler& sampler, const GoldenBox& golden, const SampledBox& sampled,
-                   const Subject& subject, const std::vector<std::size_t>& rows, Method method,
-                   const Tolerances& tolerances) {
-  BoxCheck check;
+apps::BoxCheck check_box(const decide::Sampler& sampler, const input::GoldenBox& golden,
+                         const SampledBox& sampled, const Subject& subject,
+                         const std::vector<std::size_t>& rows, Method method,
+                         const apps::Tolerances& tolerances) {
+  apps::BoxCheck check;
   check.description = golden.description;
   check.method = method;
-  const Bounds outputs = subject.bounds(sampled.box);
-  const Bounds spec = select(subject.spec_bounds(sampled.box), rows);
+  const engine::Bounds outputs = subject.bounds(sampled.box);
+  const engine::Bounds spec = select(subject.spec_bounds(sampled.box), rows);
   const auto& bounds = golden.methods[static_cast<std::size_t>(method)];
   check.has_golden = bounds.has_value();
   if (bounds) {
-    check.outputs = compare_widths(outputs, bounds->lower, bounds->upper, golden.rounding_dominated,
-                                   tolerances);
+    check.outputs = apps::compare_widths(outputs, bounds->lower, bounds->upper,
+                                         golden.rounding_dominated, tolerances);
     if (!bounds->spec_lower.empty())
-      check.rows = compare_widths(spec, bounds->spec_lower, bounds->spec_upper,
-                                  golden.rounding_dominated, tolerances);
+      check.rows = apps::compare_widths(spec, bounds->spec_lower, bounds->spec_upper,
+                                        golden.rounding_dominated, tolerances);
   }
   find_violations(sampler, golden, sampled, outputs, spec, check);
   return check;
@@ -228,29 +230,31 @@ void add_options(CommandLine& app, CheckArguments& arguments) {
   set_help(app, {kCheckExamples, kCheckNotes, "reference/cli.md"});
 }
 
-std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions options) {
+std::vector<apps::BoxCheck> check_all(const CheckArguments& arguments,
+                                      build::CompileOptions options) {
   // The counts that the golden file must have, from the model before any choice.
-  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   const auto count = [&](const std::vector<ValueId>& ids) {
     std::int64_t sum = 0;
     for (ValueId id : ids) sum += element_count(front.graph.value(id).shape);
     return static_cast<int>(sum);
   };
   const int input_count = count(front.graph.inputs);
-  const Golden golden = read_golden(arguments.golden, input_count, count(front.graph.outputs));
+  const input::Golden golden =
+      input::read_golden(arguments.golden, input_count, count(front.graph.outputs));
   const Rows rows = collect_rows(golden);
   if (!rows.all.empty()) options.spec = LinearSpec{rows.all, {}, {}};
 
-  const Sampler sampler(arguments.model.model, arguments.model.outputs);
+  const decide::Sampler sampler(arguments.model.model, arguments.model.outputs);
   std::vector<SampledBox> sampled;
   {
-    const Progress progress("sample");
+    const system::Progress progress("sample");
     for (std::size_t i = 0; i < golden.boxes.size(); ++i)
       sampled.push_back(sample(sampler, golden.boxes[i],
-                               round_outward(golden.boxes[i].file, input_count), arguments.samples,
-                               i));
+                               input::round_outward(golden.boxes[i].file, input_count),
+                               arguments.samples, i));
   }
-  std::vector<BoxCheck> checks;
+  std::vector<apps::BoxCheck> checks;
   for (Method method : kAllMethods) {
     const auto& chosen = arguments.methods;
     if (chosen.empty() ? method == Method::kAlphaCrown
@@ -267,7 +271,8 @@ std::vector<BoxCheck> check_all(const CheckArguments& arguments, CompileOptions 
   return checks;
 }
 
-void print_json(const CheckArguments& arguments, const std::vector<BoxCheck>& checks, bool ok) {
+void print_json(const CheckArguments& arguments, const std::vector<apps::BoxCheck>& checks,
+                bool ok) {
   nlohmann::ordered_json json;
   json["model"] = std::filesystem::path(arguments.model.model).filename().string();
   json["golden"] = std::filesystem::path(arguments.golden).filename().string();
@@ -275,7 +280,7 @@ void print_json(const CheckArguments& arguments, const std::vector<BoxCheck>& ch
                        {"mean", arguments.tolerances.mean_ratio},
                        {"point", arguments.tolerances.point}};
   json["checks"] = nlohmann::ordered_json::array();
-  for (const BoxCheck& check : checks) json["checks"].push_back(to_json(check));
+  for (const apps::BoxCheck& check : checks) json["checks"].push_back(to_json(check));
   json["ok"] = ok;
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -289,14 +294,14 @@ int check_command(const Call& call) {
   add_options(app, arguments);
   if (const auto code = parse(app, call)) return *code;
 
-  const std::vector<BoxCheck> checks = check_all(arguments, compile_options(arguments.model));
-  const bool ok =
-      std::all_of(checks.begin(), checks.end(), [](const BoxCheck& check) { return check.ok(); });
+  const std::vector<apps::BoxCheck> checks = check_all(arguments, compile_options(arguments.model));
+  const bool ok = std::all_of(checks.begin(), checks.end(),
+                              [](const apps::BoxCheck& check) { return check.ok(); });
   if (arguments.json) {
     print_json(arguments, checks, ok);
   } else {
-    fmt::print("{}", table_header());
-    for (const BoxCheck& check : checks) fmt::print("{}", table_row(check));
+    fmt::print("{}", apps::table_header());
+    for (const apps::BoxCheck& check : checks) fmt::print("{}", apps::table_row(check));
   }
   return ok ? 0 : 1;
 }

@@ -44,7 +44,7 @@ const Command* find_command(std::string_view name) {
 }
 
 std::string first_screen() {
-  const Style bold(Style::kBold, Stream::kOutput);
+  const system::Style bold(system::Style::kBold, system::Stream::kOutput);
   std::string text =
       "Compiles a neural network into a verifier: sound bounds of its outputs for every\n"
       "input in a box.\n\n" +
@@ -59,7 +59,8 @@ std::string first_screen() {
           "                                                 robust around which samples?\n"
           "  bf-aot model.onnx -o verifier.cpp              a verifier for your program\n"
           "\n";
-  return text + "'bf-aot COMMAND --help' says more of each. Documents:\n  " + document("") + "\n";
+  return text + "'bf-aot COMMAND --help' says more of each. Documents:\n  " + system::document("") +
+         "\n";
 }
 
 }  // namespace bf_aot::cli

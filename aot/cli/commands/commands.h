@@ -14,7 +14,7 @@ int compile_command(const Call& call);
 int run_command(const Call& call);
 int verify_command(const Call& call);
 // The same by several processes, of which the first prints the answer. Code 0 for every verdict.
-int verify_together(const Call& call, TreeCompany& company);
+int verify_together(const Call& call, decide::TreeCompany& company);
 int merge_command(const Call& call);
 int certify_command(const Call& call);
 int supports_command(const Call& call);

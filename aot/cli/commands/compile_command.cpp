@@ -156,7 +156,7 @@ void add_options(CommandLine& app, CompileArguments& arguments) {
 struct Output {
   std::string stem;
   std::vector<std::string> flags;  // of the C++ compiler
-  const Toolchain* toolchain = nullptr;
+  const build::Toolchain* toolchain = nullptr;
   bool limited = false;  // its sizes must be known
 };
 
@@ -164,31 +164,32 @@ struct Output {
 struct Staged {
   std::string stem;
   std::vector<std::string> names;
-  std::optional<std::int64_t> code;    // bytes of the library's machine code, where it was built
-  std::optional<Footprint> footprint;  // of the library, where `measured`
+  std::optional<std::int64_t> code;  // bytes of the library's machine code, where it was built
+  std::optional<build::Footprint> footprint;  // of the library, where `measured`
 };
 
-Staged stage(const Staging& staging, const Verifier& verifier, const Output& output,
+Staged stage(const system::Staging& staging, const build::Verifier& verifier, const Output& output,
              bool measured) {
   Staged staged;
   staged.stem = output.stem;
-  for (const EmittedFile& file : verifier.files) {
+  for (const emit::EmittedFile& file : verifier.files) {
     staged.names.push_back(output.stem + file.suffix);
     staging.write(staged.names.back(), file.bytes);
   }
   if (output.toolchain != nullptr) {
-    const Progress progress("compile");
-    build_archive(*output.toolchain, staging.folder(), output.stem, verifier.files);
+    const system::Progress progress("compile");
+    build::build_archive(*output.toolchain, staging.folder(), output.stem, verifier.files);
     staged.names.push_back("lib" + output.stem + ".a");
-    staged.code = code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
+    staged.code = build::code_bytes(staging.folder() / staged.names.back(), *output.toolchain);
     if (measured)
-      staged.footprint = measure_footprint(*output.toolchain, staging.folder(), output.stem,
-                                           verifier.files, verifier.plan.config.target);
+      staged.footprint = build::measure_footprint(*output.toolchain, staging.folder(), output.stem,
+                                                  verifier.files, verifier.plan.config.target);
   }
-  for (const EmittedFile& file : verifier.files)
+  for (const emit::EmittedFile& file : verifier.files)
     if (file.suffix.ends_with(".json"))
-      staging.write(output.stem + file.suffix,
-                    add_build_record(file.bytes, output.toolchain, staged.code, staged.footprint));
+      staging.write(
+          output.stem + file.suffix,
+          build::add_build_record(file.bytes, output.toolchain, staged.code, staged.footprint));
   return staged;
 }
 
@@ -196,9 +197,9 @@ Staged stage(const Staging& staging, const Verifier& verifier, const Output& out
 using Judge = std::function<void(const fs::path& folder, const Staged& staged)>;
 
 // Every byte counts on a board: the manifest tells there.
-Staged write_outputs(const fs::path& folder, const Verifier& verifier, const Output& output,
+Staged write_outputs(const fs::path& folder, const build::Verifier& verifier, const Output& output,
                      const Judge& judge) {
-  Staging staging(folder);
+  system::Staging staging(folder);
   const bool board = !verifier.plan.config.target.qemu_board.empty();
   Staged staged = stage(staging, verifier, output, board || output.limited);
   judge(folder, staged);
@@ -207,23 +208,23 @@ Staged write_outputs(const fs::path& folder, const Verifier& verifier, const Out
 }
 
 // Writes the project. Keeps files that the user has changed, or refuses: see plan_rewrite().
-Staged write_project(const fs::path& folder, const Verifier& verifier, const Output& output,
+Staged write_project(const fs::path& folder, const build::Verifier& verifier, const Output& output,
                      const Judge& judge) {
-  make_folder(folder);
-  Staging staging(folder);
+  system::make_folder(folder);
+  system::Staging staging(folder);
   Staged staged = stage(staging, verifier, output, true);
   judge(folder, staged);
-  for (const EmittedFile& file :
-       project_files(verifier, output.stem, output.flags, output.toolchain, staged.footprint)) {
+  for (const emit::EmittedFile& file : artifacts::project_files(
+           verifier, output.stem, output.flags, output.toolchain, staged.footprint)) {
     staging.write(file.suffix, file.bytes);
     staged.names.push_back(file.suffix);
   }
-  Rewrite rewrite = plan_rewrite(folder, staging.folder(), staged.names);
-  staging.write(kWrittenList, rewrite.list);
-  rewrite.written.emplace_back(kWrittenList);
+  artifacts::Rewrite rewrite = artifacts::plan_rewrite(folder, staging.folder(), staged.names);
+  staging.write(artifacts::kWrittenList, rewrite.list);
+  rewrite.written.emplace_back(artifacts::kWrittenList);
   staging.publish(rewrite.written);
-  remove_files(folder, rewrite.removed);
-  staged.names.emplace_back(kWrittenList);
+  artifacts::remove_files(folder, rewrite.removed);
+  staged.names.emplace_back(artifacts::kWrittenList);
   for (const std::string& name : rewrite.kept)
     fmt::print(stderr, "note: {} was changed and is kept; move it away to get the new one\n",
                printable((folder / name).string()));
@@ -234,13 +235,13 @@ Staged write_project(const fs::path& folder, const Verifier& verifier, const Out
 }
 
 // Prints where the files that were asked for lie, and what the verifier takes.
-void print_summary(const fs::path& folder, const Verifier& verifier, const Staged& staged) {
+void print_summary(const fs::path& folder, const build::Verifier& verifier, const Staged& staged) {
   const auto row = [](std::string_view what, const std::string& text) {
     fmt::print("{:<10}{}\n", what, text);
   };
   const auto bytes = [](std::int64_t count) { return fmt::format("{} bytes", count); };
   std::vector<std::string> names;
-  for (const EmittedFile& file : verifier.files)
+  for (const emit::EmittedFile& file : verifier.files)
     names.push_back((folder / (staged.stem + file.suffix)).string());
   if (staged.code) names.push_back((folder / ("lib" + staged.stem + ".a")).string());
   row("written", fmt::format("{}", fmt::join(names, ", ")));
@@ -254,33 +255,35 @@ void print_summary(const fs::path& folder, const Verifier& verifier, const Stage
   }
   row("workspace", bytes(verifier.plan.arena_bytes()));
   if (verifier.plan.context.bytes > 0) row("context", bytes(verifier.plan.context.bytes));
-  for (const auto& [function, operations] : work_of_calls(verifier.plan, verifier.verify_work))
+  for (const auto& [function, operations] :
+       build::work_of_calls(verifier.plan, verifier.verify_work))
     row("work", fmt::format("at most {} operations of {}", operations, function));
 }
 
 struct Made {
-  FrontendResult front;
-  Verifier verifier;
+  build::FrontendResult front;
+  build::Verifier verifier;
 };
 
-Made make_verifier(const fs::path& model, const std::string& stem, const CompileOptions& options) {
-  const Progress progress("generate");
-  if (options.property) check_emittable(*options.property);
-  Made made{run_frontend(model, options), {}};
-  made.verifier = compile(made.front, symbol_prefix(model, options), stem, options);
+Made make_verifier(const fs::path& model, const std::string& stem,
+                   const build::CompileOptions& options) {
+  const system::Progress progress("generate");
+  if (options.property) emit::check_emittable(*options.property);
+  Made made{build::run_frontend(model, options), {}};
+  made.verifier = build::compile(made.front, build::symbol_prefix(model, options), stem, options);
   return made;
 }
 
 // A project brings its runtime among its files.
-Bill bill_of(const CompileArguments& arguments, const Output& output,
-             std::vector<RuntimeFile> runtime, std::vector<std::string> files) {
+artifacts::Bill bill_of(const CompileArguments& arguments, const Output& output,
+                        std::vector<build::RuntimeFile> runtime, std::vector<std::string> files) {
   const bool project = arguments.output.empty();
-  Bill bill;
+  artifacts::Bill bill;
   bill.folder = project ? fs::path(arguments.project) : fs::path(arguments.output).parent_path();
   bill.files = std::move(files);
   if (!project) bill.runtime = std::move(runtime);
   if (!project && (output.toolchain != nullptr || arguments.single_file))
-    bill.runtime.push_back(runtime_source());
+    bill.runtime.push_back(build::runtime_source());
   bill.holds_runtime = !bill.runtime.empty() && bill.runtime.back().path == "bf.cpp";
   if (output.toolchain != nullptr) bill.compiler = output.toolchain->version;
   return bill;
@@ -292,25 +295,25 @@ void check_traceable(const Plan& plan) {
          "--arithmetic float makes one that has");
 }
 
-void log_passes(trace::PassLog& log, CompileOptions& options) {
+void log_passes(artifacts::PassLog& log, build::CompileOptions& options) {
   options.marks = true;
   options.after_pass = [&log](std::string_view pass, const Graph& graph, double) {
     log.after(pass, graph);
   };
 }
 
-Judge judge_of(const CompileArguments& arguments, const CompileOptions& options, const Made& made,
-               const Output& output) {
+Judge judge_of(const CompileArguments& arguments, const build::CompileOptions& options,
+               const Made& made, const Output& output) {
   return [&](const fs::path& folder, const Staged& staged) {
     if (!arguments.limits.any()) return;
-    const auto resources = [](const Verifier& verifier, const Staged& of) {
-      return resources_of(verifier.plan, verifier.weights_bytes, of.footprint);
+    const auto resources = [](const build::Verifier& verifier, const Staged& of) {
+      return artifacts::resources_of(verifier.plan, verifier.weights_bytes, of.footprint);
     };
     expect_within(arguments.limits, options, resources(made.verifier, staged),
-                  [&](const CompileOptions& others) {
-                    const Verifier other =
-                        compile(made.front, made.verifier.plan.name, output.stem, others);
-                    const Staging staging(folder);
+                  [&](const build::CompileOptions& others) {
+                    const build::Verifier other =
+                        build::compile(made.front, made.verifier.plan.name, output.stem, others);
+                    const system::Staging staging(folder);
                     return resources(other, stage(staging, other, output, true));
                   });
   };
@@ -328,9 +331,9 @@ int compile_command(const Call& call) {
     return usage_error(app, "-o or --project is required");
   }
 
-  CompileOptions options = compile_options(arguments.model);
+  build::CompileOptions options = compile_options(arguments.model);
   if (arguments.dispatch) {
-    options.levels = dispatch_levels(options.planner.target);
+    options.levels = build::dispatch_levels(options.planner.target);
     if (options.levels.empty())
       fail("BF3104", "--dispatch",
            fmt::format("'{}' is no level of x86-64", options.planner.target.name),
@@ -338,7 +341,7 @@ int compile_command(const Call& call) {
   }
   const fs::path output(arguments.output);
   const std::string stem = arguments.output.empty()
-                               ? project_stem(symbol_prefix(arguments.model.model, options))
+                               ? project_stem(build::symbol_prefix(arguments.model.model, options))
                                : output.stem().string();
   if (!arguments.project.empty() && is_taken_in_project(stem)) {
     return usage_error(
@@ -347,21 +350,21 @@ int compile_command(const Call& call) {
   }
   const Target& target = arguments.dispatch ? options.levels.back()  // the others' flags follow
                                             : options.planner.target;
-  const CompilerOptions compiler = compiler_options(arguments.model);
-  std::optional<Toolchain> toolchain;
-  if (!arguments.no_library) toolchain = find_toolchain(compiler, target);
+  const build::CompilerOptions compiler = compiler_options(arguments.model);
+  std::optional<build::Toolchain> toolchain;
+  if (!arguments.no_library) toolchain = build::find_toolchain(compiler, target);
 
-  trace::PassLog log;
+  artifacts::PassLog log;
   if (!arguments.trace.empty()) log_passes(log, options);
   Made made = make_verifier(arguments.model.model, stem, options);
-  std::vector<RuntimeFile> runtime;
-  if (!arguments.sbom.empty()) runtime = runtime_files_of(made.verifier.files);
+  std::vector<build::RuntimeFile> runtime;
+  if (!arguments.sbom.empty()) runtime = build::runtime_files_of(made.verifier.files);
   if (!arguments.trace.empty()) check_traceable(made.verifier.plan);
   if (arguments.single_file) made.verifier.files = single_file(made.verifier, stem);
-  const std::vector<trace::FileLines> lines = trace::take_lines(made.verifier.files, stem);
-  const Verifier& verifier = made.verifier;
-  const Toolchain* const found = toolchain ? &*toolchain : nullptr;
-  const Output made_as{stem, code_flags(compiler, target), found, arguments.limits.any()};
+  const std::vector<artifacts::FileLines> lines = artifacts::take_lines(made.verifier.files, stem);
+  const build::Verifier& verifier = made.verifier;
+  const build::Toolchain* const found = toolchain ? &*toolchain : nullptr;
+  const Output made_as{stem, build::code_flags(compiler, target), found, arguments.limits.any()};
   const Judge judge = judge_of(arguments, options, made, made_as);
   Staged staged;
   if (!arguments.project.empty()) {
@@ -373,14 +376,17 @@ int compile_command(const Call& call) {
     print_summary(output.parent_path(), verifier, staged);
   }
   if (!arguments.sbom.empty())
-    write_file(arguments.sbom, sbom_text(verifier.plan, bill_of(arguments, made_as,
-                                                                std::move(runtime), staged.names)));
+    system::write_file(
+        arguments.sbom,
+        artifacts::sbom_text(verifier.plan,
+                             bill_of(arguments, made_as, std::move(runtime), staged.names)));
   if (!arguments.trace.empty())
-    write_file(arguments.trace, trace::trace_text(made.front, log, verifier.plan, lines));
+    system::write_file(arguments.trace,
+                       artifacts::trace_text(made.front, log, verifier.plan, lines));
   if (!arguments.report.empty()) {
     const fs::path folder =
         arguments.output.empty() ? fs::path(arguments.project) : output.parent_path();
-    const Progress progress("measure");
+    const system::Progress progress("measure");
     write_report(arguments.report, verifier.plan, options, app,
                  findings_of(made.front, verifier, options, found, folder / ("lib" + stem + ".a")));
   }

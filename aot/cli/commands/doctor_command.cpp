@@ -67,12 +67,12 @@ std::string first_line(const std::string& text) {
 Finding compiler_for(const Target& target, const std::string& name, const std::string& package) {
   Finding finding{name, false, true, {}, package};
   try {
-    const Toolchain toolchain = find_toolchain({}, target);
+    const build::Toolchain toolchain = build::find_toolchain({}, target);
     std::vector<std::string> command = toolchain.compiler;
     command.insert(command.end(), toolchain.flags.begin(), toolchain.flags.end());
     command.insert(command.end(), {"-I" + toolchain.include_folder, "-fsyntax-only",
                                    toolchain.include_folder + "/bf.cpp"});
-    const ProcessResult result = run_process(command);
+    const system::ProcessResult result = system::run_process(command);
     finding.ok = result.exit_code == 0;
     finding.says =
         finding.ok ? toolchain.version : "does not compile: " + first_line(result.errors);
@@ -84,14 +84,14 @@ Finding compiler_for(const Target& target, const std::string& name, const std::s
 }
 
 Finding program(const std::string& name, const std::string& package) {
-  const auto path = find_program(name);
+  const auto path = system::find_program(name);
   return {name, path.has_value(), true, path.value_or("not found"), path ? "" : package};
 }
 
 Finding cache() {
   Finding finding{"cache folder", false, true, {}, {}};
   try {
-    const std::filesystem::path folder = cache_folder();
+    const std::filesystem::path folder = build::cache_folder();
     finding.ok = access(folder.c_str(), W_OK | X_OK) == 0;
     finding.says = folder.string() + (finding.ok ? "" : " cannot be written to");
   } catch (const CompileError& error) {
@@ -102,7 +102,7 @@ Finding cache() {
 
 Finding runtime_headers() {
   try {
-    return {"runtime headers", true, true, runtime_folder().string(), {}};
+    return {"runtime headers", true, true, build::runtime_folder().string(), {}};
   } catch (const CompileError& error) {
     return {"runtime headers", false, true, error.diagnostics().front().message, "bf-aot"};
   }
@@ -143,7 +143,8 @@ void examine_target(const Target& target, bool needed, std::vector<Finding>& fin
 }
 
 void print(const std::vector<Finding>& findings) {
-  const Style bold(Style::kBold, Stream::kOutput), red(Style::kError, Stream::kOutput);
+  const system::Style bold(system::Style::kBold, system::Stream::kOutput),
+      red(system::Style::kError, system::Stream::kOutput);
   std::size_t width = 0;
   for (const Finding& finding : findings) width = std::max(width, finding.name.size());
   for (const Finding& finding : findings) {

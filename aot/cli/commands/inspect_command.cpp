@@ -97,7 +97,7 @@ class PassPrinter {
       check_pass_name(dumped_);
   }
 
-  void watch(CompileOptions& options) {
+  void watch(build::CompileOptions& options) {
     options.after_pass = [this](std::string_view pass, const Graph& graph, double seconds) {
       if (dumped_ == "all" || dumped_ == pass)
         fmt::print("-- after {}\n{}\n", pass, to_string(graph));
@@ -133,10 +133,10 @@ class PassPrinter {
 };
 
 void inspect(const InspectArguments& arguments, const CommandLine& app) {
-  CompileOptions options = compile_options(arguments.model);
+  build::CompileOptions options = compile_options(arguments.model);
   PassPrinter printer(arguments);
   printer.watch(options);
-  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   const bool summary_wanted = arguments.dump_after.empty() && arguments.dot_file.empty() &&
                               !arguments.plan_json && !arguments.time_passes &&
                               !arguments.schedules && !arguments.calls && arguments.report.empty();
@@ -144,13 +144,15 @@ void inspect(const InspectArguments& arguments, const CommandLine& app) {
       !arguments.schedules && !arguments.calls && arguments.report.empty() && !printer.wants_plan())
     return;
 
-  const Plan made = run_planner(front, symbol_prefix(arguments.model.model, options), options);
-  if (!arguments.dot_file.empty()) write_file(arguments.dot_file, dot(front.graph, made));
+  const Plan made =
+      build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options);
+  if (!arguments.dot_file.empty()) system::write_file(arguments.dot_file, dot(front.graph, made));
   if (!arguments.report.empty()) write_report(arguments.report, made, options, app, {});
   if (arguments.plan_json) fmt::print("{}\n", to_json(made).dump(2));
-  if (arguments.schedules) fmt::print("{}{}", dump_operators(front.graph), dump_schedules(made));
+  if (arguments.schedules)
+    fmt::print("{}{}", emit::dump_operators(front.graph), emit::dump_schedules(made));
   if (arguments.calls)
-    fmt::print("{}", made.integer ? dump_integer_calls(made) : calls::dump_calls(made));
+    fmt::print("{}", made.integer ? emit::dump_integer_calls(made) : calls::dump_calls(made));
   if (arguments.time_passes) fmt::print("{}", printer.times());
   if (summary_wanted)
     fmt::print("model {} (sha256 {}), opset {}\n{}\n{}", front.info.file_name, front.info.sha256,

@@ -31,44 +31,44 @@ constexpr char kMergeNotes[] =
 
 // The counterexample of a part, proven anew; nothing when the proof does not succeed here.
 // Throws: BF3018 when model or property are no longer those of the file.
-std::optional<Witness> proven(const NamedTreeFile& part) {
-  const TreeQuestion& asked = part.file.question;
+std::optional<decide::Witness> proven(const decide::NamedTreeFile& part) {
+  const decide::TreeQuestion& asked = part.file.question;
   const ModelArguments arguments = arguments_of(asked);
   const Property property = read_property(asked.property);
-  TreeQuestion now = question_of(arguments, asked.property, property);
+  decide::TreeQuestion now = question_of(arguments, asked.property, property);
   now.nodes_sha256 = asked.nodes_sha256;
-  expect_same_question(part.file, part.name, now);
-  const Sampler network = network_of(arguments, property);
+  decide::expect_same_question(part.file, part.name, now);
+  const decide::Sampler network = network_of(arguments, property);
   check_interface(property, network.graph());
-  const TreeWitness& witness = *part.file.witness;
+  const decide::TreeWitness& witness = *part.file.witness;
   if (witness.property_case >= property.cases.size() ||
       witness.x.size() != static_cast<std::size_t>(property.input_count))
     fail("BF3017", part.name + ": witness", "no input of this network, or no case of the property");
-  const std::optional<Sampler> ordered =
-      ordered_network(network, property, semantics_of(arguments, property) == Semantics::kReal);
-  const WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
-  const std::optional<Witness> found = check.prove(witness.property_case, witness.x);
+  const std::optional<decide::Sampler> ordered = decide::ordered_network(
+      network, property, semantics_of(arguments, property) == Semantics::kReal);
+  const decide::WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
+  const std::optional<decide::Witness> found = check.prove(witness.property_case, witness.x);
   return found ? std::optional(check.shortened(*found)) : std::nullopt;
 }
 
 struct Merged {
-  Answer answer = Answer::kUnknown;
-  std::optional<Witness> witness;
-  tree::TreeState state;  // empty where a witness decides
+  decide::Answer answer = decide::Answer::kUnknown;
+  std::optional<decide::Witness> witness;
+  decide::tree::TreeState state;  // empty where a witness decides
 };
 
-Merged merge(const std::vector<NamedTreeFile>& parts) {
+Merged merge(const std::vector<decide::NamedTreeFile>& parts) {
   Merged merged;
-  for (const NamedTreeFile& part : parts) {
-    expect_same_question(part.file, part.name, parts[0].file.question);
+  for (const decide::NamedTreeFile& part : parts) {
+    decide::expect_same_question(part.file, part.name, parts[0].file.question);
     if (!part.file.witness) continue;
     merged.witness = proven(part);
     if (!merged.witness) continue;
-    merged.answer = Answer::kFalsified;
+    merged.answer = decide::Answer::kFalsified;
     return merged;
   }
-  merged.state = join_parts(parts);
-  if (tree::is_verified(merged.state)) merged.answer = Answer::kVerified;
+  merged.state = decide::join_parts(parts);
+  if (decide::tree::is_verified(merged.state)) merged.answer = decide::Answer::kVerified;
   return merged;
 }
 
@@ -80,9 +80,9 @@ void print(const Merged& merged, std::size_t parts, bool as_json) {
     json["nodes"] = merged.state.nodes;
     json["points"] = merged.state.points;
     json["open_nodes"] = merged.state.open.size();
-    json["closed"] = tree::closed_part(merged.state);
+    json["closed"] = decide::tree::closed_part(merged.state);
     json["counterexample"] = nullptr;
-    if (merged.witness) json["counterexample"] = to_json(*merged.witness);
+    if (merged.witness) json["counterexample"] = cli::to_json(*merged.witness);
     fmt::print("{}\n", json.dump());
     return;
   }
@@ -108,11 +108,12 @@ int merge_command(const Call& call) {
   app.add_flag("--json", json, "print one JSON object");
   set_help(app, {kMergeExamples, kMergeNotes, "guide/cluster.md"});
   if (const auto code = parse(app, call)) return *code;
-  std::vector<NamedTreeFile> parts;
-  for (const std::string& file : files) parts.push_back({printable(file), read_tree_file(file)});
+  std::vector<decide::NamedTreeFile> parts;
+  for (const std::string& file : files)
+    parts.push_back({printable(file), decide::read_tree_file(file)});
   const Merged merged = merge(parts);
   if (merged.witness && !counterexample.empty())
-    write_file(counterexample, competition_text(*merged.witness));
+    system::write_file(counterexample, competition_text(*merged.witness));
   print(merged, parts.size(), json);
   return exit_code(merged.answer, Wording::kPlain);
 }

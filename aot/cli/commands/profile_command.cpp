@@ -51,21 +51,21 @@ struct ProfileArguments {
   bool all = false;
 };
 
-CompilerOptions compiler_of(const ProfileArguments& arguments) {
+build::CompilerOptions compiler_of(const ProfileArguments& arguments) {
   ModelArguments same;
   same.cxx = arguments.cxx;
   same.cxx_flags = arguments.cxx_flags;
   return compiler_options(same);
 }
 
-CompileOptions options_for(Method method) {
-  CompileOptions options;
+build::CompileOptions options_for(Method method) {
+  build::CompileOptions options;
   options.planner.method = method;
   options.planner.target = find_target("host");
   return options;
 }
 
-FloatBox cube(int inputs, double centre, double radius) {
+input::FloatBox cube(int inputs, double centre, double radius) {
   const auto count = static_cast<std::size_t>(inputs);
   return {std::vector<float>(count, static_cast<float>(centre - radius)),
           std::vector<float>(count, static_cast<float>(centre + radius))};
@@ -100,10 +100,10 @@ struct Share {
   }
 };
 
-Share print_comparison(const Observation& seen, const MachineProfile& profile, bool all) {
+Share print_comparison(const apps::Observation& seen, const MachineProfile& profile, bool all) {
   Share share;
   const Entry& entry = seen.entry();
-  for (const Comparison& each : compare(seen, profile)) {
+  for (const apps::Comparison& each : apps::compare(seen, profile)) {
     share.seconds += each.measured;
     share.predicted += each.predicted;
     const bool counts = std::max(each.measured, each.predicted) >= kLeastSeconds;
@@ -121,7 +121,7 @@ Share print_comparison(const Observation& seen, const MachineProfile& profile, b
   return share;
 }
 
-Share report(const Observation& seen, const MachineProfile& profile, bool all) {
+Share report(const apps::Observation& seen, const MachineProfile& profile, bool all) {
   fmt::print("{}\n  {:<32} {:<44} {:>11} {:>11} {:>6}\n", seen.name, "task", "part", "predicted us",
              "measured us", "ratio");
   const Share share = print_comparison(seen, profile, all);
@@ -143,32 +143,34 @@ void observe_models(const std::vector<std::string>& models, const ProfileArgumen
   for (std::size_t i = 0; i < models.size(); ++i)
     for (const Method method : methods_of(arguments)) {
       const std::string& model = models[i];
-      const CompileOptions options = options_for(method);
-      const FrontendResult front = run_frontend(model, options);
+      const build::CompileOptions options = options_for(method);
+      const build::FrontendResult front = build::run_frontend(model, options);
       const int inputs = inputs_of(front.graph);
-      const FloatBox box = i < arguments.boxes.size()
-                               ? round_outward(read_box(arguments.boxes[i], std::nullopt), inputs)
-                               : cube(inputs, 0.5, 0.01);
+      const input::FloatBox box =
+          i < arguments.boxes.size()
+              ? input::round_outward(input::read_box(arguments.boxes[i], std::nullopt), inputs)
+              : cube(inputs, 0.5, 0.01);
       const std::string name = fmt::format("{}, {}", model, to_string(method));
-      visit(observe(front, name, options, compiler_of(arguments), box));
+      visit(apps::observe(front, name, options, compiler_of(arguments), box));
     }
 }
 
 int check_models(const ProfileArguments& arguments) {
   const MachineProfile profile =
-      arguments.profile.empty() ? host_profile() : read_profile(arguments.profile);
+      arguments.profile.empty() ? host_profile() : input::read_profile(arguments.profile);
   fmt::print("profile {}: {}\n\n", profile.name, profile.source);
   Share total;
-  observe_models(arguments.checked, arguments,
-                 [&](const Observation& seen) { total += report(seen, profile, arguments.all); });
+  observe_models(arguments.checked, arguments, [&](const apps::Observation& seen) {
+    total += report(seen, profile, arguments.all);
+  });
   fmt::print("all: {}\n", total.text());
   return 0;
 }
 
 // ---- measuring
 
-FrontendResult normalised(const ProfileNetwork& network) {
-  FrontendResult front{network.graph, {}};
+build::FrontendResult normalised(const apps::ProfileNetwork& network) {
+  build::FrontendResult front{network.graph, {}};
   normalise(front.graph, {});
   front.info.sha256 = std::string(64, '0');
   front.info.file_name = network.name;
@@ -176,35 +178,36 @@ FrontendResult normalised(const ProfileNetwork& network) {
 }
 
 int write_profile(const ProfileArguments& arguments) {
-  const CompilerOptions compiler = compiler_of(arguments);
+  const build::CompilerOptions compiler = compiler_of(arguments);
   MachineProfile profile = host_profile();
   const Target target = find_target("host");
   {
-    const Progress progress("machine");
-    measure_machine(compiler, target, profile);
+    const system::Progress progress("machine");
+    apps::measure_machine(compiler, target, profile);
   }
-  std::vector<Observation> observations;
-  for (const ProfileNetwork& network : profile_networks()) {
-    const Progress progress(network.name);
-    const FrontendResult front = normalised(network);
-    observations.push_back(observe(front, network.name, options_for(network.method), compiler,
-                                   cube(inputs_of(front.graph), network.centre, network.radius)));
+  std::vector<apps::Observation> observations;
+  for (const apps::ProfileNetwork& network : apps::profile_networks()) {
+    const system::Progress progress(network.name);
+    const build::FrontendResult front = normalised(network);
+    observations.push_back(
+        apps::observe(front, network.name, options_for(network.method), compiler,
+                      cube(inputs_of(front.graph), network.centre, network.radius)));
   }
-  observe_models(arguments.fitted, arguments, [&](Observation seen) {
-    const Progress progress(seen.name);
+  observe_models(arguments.fitted, arguments, [&](apps::Observation seen) {
+    const system::Progress progress(seen.name);
     observations.push_back(std::move(seen));
   });
-  fit(observations, profile);
+  apps::fit(observations, profile);
   profile.name = arguments.name;
   profile.source = "measured by bf-aot profile";
   const std::string text = to_json_text(profile);
   if (arguments.output.empty())
     fmt::print("{}", text);
   else
-    write_file(arguments.output, text);
+    system::write_file(arguments.output, text);
   if (arguments.all) {
     Share total;
-    for (const Observation& seen : observations) total += report(seen, profile, true);
+    for (const apps::Observation& seen : observations) total += report(seen, profile, true);
     fmt::print("all: {}\n", total.text());
   }
   return 0;

@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, std::string>> option_list(const CommandLine& 
   return list;
 }
 
-std::vector<Box> boxes_of(const CompileOptions& options) {
+std::vector<Box> boxes_of(const build::CompileOptions& options) {
   std::vector<Box> boxes = options.planning.samples;
   if (boxes.empty() && options.property)
     for (const PropertyCase& one : options.property->cases) boxes.push_back(one.box);
@@ -34,25 +34,27 @@ std::vector<Box> boxes_of(const CompileOptions& options) {
 }
 
 // The tasks of the entry that HostVerifier::trace() calls, and their parts.
-void measure_findings(const FrontendResult& front, const Verifier& verifier,
-                      const CompileOptions& options, const Box& box, report::Findings& findings) {
+void measure_findings(const build::FrontendResult& front, const build::Verifier& verifier,
+                      const build::CompileOptions& options, const Box& box,
+                      artifacts::Findings& findings) {
   constexpr int kRepeats = 15;
   const Plan& plan = verifier.plan;
-  CompileOptions traced = options;
+  build::CompileOptions traced = options;
   traced.trace = true;
   traced.levels.clear();  // of several levels, the one that the plan is for
   traced.planner.target = plan.config.target;
   traced.planner.lowering = Lowering::kPrebuilt;
-  const MadeVerifier made =
-      make_verifier(std::make_shared<const Plan>(run_planner(front, plan.name, traced)), traced,
-                    CompilerOptions{});
+  const engine::MadeVerifier made = engine::make_verifier(
+      std::make_shared<const Plan>(build::run_planner(front, plan.name, traced)), traced,
+      build::CompilerOptions{});
   const EntryKind kind = plan.spec_rows > 0 ? EntryKind::kSpecBounds : EntryKind::kBounds;
   findings.measured_entry = static_cast<std::size_t>(plan.find_entry(kind) - plan.entries.data());
   findings.task_seconds.resize(plan.entries.size());
   std::vector<double>& seconds = findings.task_seconds[findings.measured_entry];
   seconds.resize(plan.entries[findings.measured_entry].tasks.size());
-  const FloatBox rounded = round_outward({box, "the first sample box"}, plan.input_count);
-  for (TracedPart& part : made.host->trace(rounded, kRepeats)) {
+  const input::FloatBox rounded =
+      input::round_outward({box, "the first sample box"}, plan.input_count);
+  for (engine::TracedPart& part : made.host->trace(rounded, kRepeats)) {
     if (part.task < 0) continue;
     seconds.at(static_cast<std::size_t>(part.task)) += part.seconds;
     findings.parts.push_back({part.task, std::move(part.part), part.seconds});
@@ -61,19 +63,20 @@ void measure_findings(const FrontendResult& front, const Verifier& verifier,
 
 }  // namespace
 
-report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
-                             const CompileOptions& options, const Toolchain* toolchain,
-                             const std::filesystem::path& library) {
-  report::Findings findings;
+artifacts::Findings findings_of(const build::FrontendResult& front, const build::Verifier& verifier,
+                                const build::CompileOptions& options,
+                                const build::Toolchain* toolchain,
+                                const std::filesystem::path& library) {
+  artifacts::Findings findings;
   std::error_code error;
   const auto bytes = std::filesystem::file_size(library, error);
   if (toolchain != nullptr && !error) {
     findings.library_bytes = static_cast<std::int64_t>(bytes);
-    findings.code_bytes = code_bytes(library, *toolchain);
+    findings.code_bytes = build::code_bytes(library, *toolchain);
   }
   const std::vector<Box> boxes = boxes_of(options);
   const Target& target = verifier.plan.config.target;
-  if (!boxes.empty() && engine::find_prebuilt(target.name) != nullptr && runs_here(target))
+  if (!boxes.empty() && engine::find_prebuilt(target.name) != nullptr && build::runs_here(target))
     measure_findings(front, verifier, options, boxes.front(), findings);
   return findings;
 }
@@ -86,12 +89,12 @@ void add_report_option(CommandLine& app, std::string& path) {
 }
 
 void write_report(const std::filesystem::path& path, const Plan& plan,
-                  const CompileOptions& options, const CommandLine& app,
-                  report::Findings findings) {
+                  const build::CompileOptions& options, const CommandLine& app,
+                  artifacts::Findings findings) {
   findings.version = BF_VERSION_STRING;
   findings.options = option_list(app);
-  report::add_samples(plan, boxes_of(options), findings);
-  write_file(path, report::page(plan, findings));
+  artifacts::add_samples(plan, boxes_of(options), findings);
+  system::write_file(path, artifacts::page(plan, findings));
 }
 
 }  // namespace bf_aot::cli

@@ -19,13 +19,15 @@ void add_report_option(CommandLine& app, std::string& path);
 // Writes the report of a plan: its layers' bounds on the options' sample boxes, or on those of the
 // property, and the options that were given. Throws: BF3102.
 void write_report(const std::filesystem::path& path, const Plan& plan,
-                  const CompileOptions& options, const CommandLine& app, report::Findings findings);
+                  const build::CompileOptions& options, const CommandLine& app,
+                  artifacts::Findings findings);
 
 // What is known of a verifier: its library's size, if `toolchain` made one, and the times of its
 // tasks' parts, when the engine has code for its target that runs here and there is a sample box.
 // Throws: CompileError.
-report::Findings findings_of(const FrontendResult& front, const Verifier& verifier,
-                             const CompileOptions& options, const Toolchain* toolchain,
-                             const std::filesystem::path& library);
+artifacts::Findings findings_of(const build::FrontendResult& front, const build::Verifier& verifier,
+                                const build::CompileOptions& options,
+                                const build::Toolchain* toolchain,
+                                const std::filesystem::path& library);
 
 }  // namespace bf_aot::cli

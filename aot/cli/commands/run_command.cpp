@@ -62,10 +62,10 @@ struct RunArguments {
 
 struct RunResult {
   std::shared_ptr<const Plan> plan;
-  Bounds outputs;
-  std::optional<Bounds> spec;
+  engine::Bounds outputs;
+  std::optional<engine::Bounds> spec;
   std::vector<int> unstable;
-  Timing timing;
+  system::Timing timing;
   double compile_seconds = 0;
   // The method that was asked for and why it did not answer, where a cheaper one did.
   std::string instead_of, because;
@@ -96,41 +96,44 @@ void add_options(CommandLine& app, RunArguments& arguments) {
 
 // Unstable neurons per layer with an activation, counted by the engine, or by the reference on the
 // same plan: a compiled verifier does not carry code for it.
-std::vector<int> count_unstable(const Plan& plan, const HostVerifier& host, const FloatBox& box) {
+std::vector<int> count_unstable(const Plan& plan, const engine::HostVerifier& host,
+                                const input::FloatBox& box) {
   if (const auto counted = host.count_unstable(box)) return *counted;
   const std::vector<double> lower(box.lower.begin(), box.lower.end());
   const std::vector<double> upper(box.upper.begin(), box.upper.end());
   return reference::execute(plan, *plan.find_entry(EntryKind::kBounds), lower, upper).unstable;
 }
 
-FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
-  FloatBox box = round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
+input::FloatBox box_here(const RunArguments& arguments, const Plan& plan) {
+  input::FloatBox box =
+      input::round_outward(box_of(arguments.box, plan.input_count), plan.input_count);
   if (plan.config.norm != Norm::kLargest)
-    widen_for_ball(box.lower, box.upper, plan.config.norm == Norm::kSum);
+    input::widen_for_ball(box.lower, box.upper, plan.config.norm == Norm::kSum);
   return box;
 }
 
 // A method's plan, and how long it is predicted to take on the box.
 struct Planned {
   std::shared_ptr<const Plan> plan;
-  FloatBox box;
+  input::FloatBox box;
   double seconds = 0;
 };
 
 // for_box: the prediction may take seconds.
-Planned plan_for(const RunArguments& arguments, const CompileOptions& options, bool for_box) {
+Planned plan_for(const RunArguments& arguments, const build::CompileOptions& options,
+                 bool for_box) {
   Planned made;
-  made.plan = std::make_shared<const Plan>(plan_model(arguments.model.model, options));
+  made.plan = std::make_shared<const Plan>(build::plan_model(arguments.model.model, options));
   made.box = box_here(arguments, *made.plan);
   const Box box = {{made.box.lower.begin(), made.box.lower.end()},
                    {made.box.upper.begin(), made.box.upper.end()}};
   for (const EntryKind kind : {EntryKind::kBounds, EntryKind::kSpecBounds})
-    made.seconds += predicted_seconds(*made.plan, kind, for_box ? &box : nullptr);
+    made.seconds += engine::predicted_seconds(*made.plan, kind, for_box ? &box : nullptr);
   return made;
 }
 
-CompileOptions by(const CompileOptions& options, Method method) {
-  CompileOptions made = options;
+build::CompileOptions by(const build::CompileOptions& options, Method method) {
+  build::CompileOptions made = options;
   made.planner.method = method;
   return made;
 }
@@ -146,40 +149,41 @@ std::string place_text(const Plan& plan, const engine::Place& place) {
 
 // Throws: engine::Stopped after so many seconds, where the verifier can be stopped; Interrupted.
 RunResult bound(const Planned& planned, const RunArguments& arguments,
-                const CompileOptions& options, double seconds) {
+                const build::CompileOptions& options, double seconds) {
   RunResult result;
   result.plan = planned.plan;
-  const Stopwatch preparing;
-  const MadeVerifier made = make_verifier(result.plan, options, compiler_options(arguments.model));
+  const system::Stopwatch preparing;
+  const engine::MadeVerifier made =
+      engine::make_verifier(result.plan, options, compiler_options(arguments.model));
   result.compile_seconds = preparing.seconds();
-  if (tells_steps()) tell_step("plan", result.compile_seconds);
+  if (system::tells_steps()) system::tell_step("plan", result.compile_seconds);
 
-  std::optional<ShareBar> bar;
-  CallWatch watch(
-      time_in(seconds),
+  std::optional<system::ShareBar> bar;
+  engine::CallWatch watch(
+      engine::time_in(seconds),
       [&](const engine::Place& place, double share) {
         if (preparing.seconds() > result.compile_seconds + 1) {
           if (!bar) bar.emplace();
           bar->show(share, place_text(*result.plan, place));
         }
-        return !is_interrupted();
+        return !system::is_interrupted();
       },
       kPause);
   made.host->ask(&watch);
-  Stopwatch stopwatch;
+  system::Stopwatch stopwatch;
   try {
     result.outputs = made.host->bounds(planned.box);
     if (result.plan->spec_rows > 0) {
       bar.reset();
-      stopwatch = Stopwatch();
+      stopwatch = system::Stopwatch();
       result.spec = made.host->spec_bounds(planned.box);
     }
   } catch (const engine::Stopped&) {
-    throw_if_interrupted();
+    system::throw_if_interrupted();
     throw;
   }
   const double took = stopwatch.seconds();
-  if (tells_steps()) tell_step("bound", took);
+  if (system::tells_steps()) system::tell_step("bound", took);
   made.host->ask(nullptr);
   bar.reset();
   if (arguments.timeout > 0)
@@ -196,38 +200,38 @@ RunResult bound(const Planned& planned, const RunArguments& arguments,
 // "crown is predicted to take 6 h 12 min; --timeout SECONDS limits it, --method crown-ibp takes
 // 40 s"
 void say_predicted(const Planned& planned, const RunArguments& arguments,
-                   const CompileOptions& options) {
-  if (planned.seconds < kLongSeconds || verbosity() == Verbosity::kQuiet) return;
+                   const build::CompileOptions& options) {
+  if (planned.seconds < kLongSeconds || system::verbosity() == system::Verbosity::kQuiet) return;
   const PlannerConfig& config = planned.plan->config;
   std::string text = fmt::format("bf-aot: {} is predicted to take {}", to_string(config.method),
-                                 long_duration(planned.seconds));
+                                 engine::long_duration(planned.seconds));
   if (config.lowering == Lowering::kPrebuilt) {
     text += "; --timeout SECONDS limits it";
-    const std::vector<Method> cheaper = cheaper_methods(config.method, config.norm);
+    const std::vector<Method> cheaper = engine::cheaper_methods(config.method, config.norm);
     if (!cheaper.empty())
       text += fmt::format(
           ", --method {} takes {}", to_string(cheaper.back()),
-          long_duration(plan_for(arguments, by(options, cheaper.back()), true).seconds));
+          engine::long_duration(plan_for(arguments, by(options, cheaper.back()), true).seconds));
   }
   fmt::print(stderr, "{}\n", text);
   std::fflush(stderr);
 }
 
 // The tightest bounds that there is time for.
-RunResult run_within(const RunArguments& arguments, const CompileOptions& options) {
+RunResult run_within(const RunArguments& arguments, const build::CompileOptions& options) {
   if (options.planner.lowering != Lowering::kPrebuilt)
     fail("BF3316", "--timeout", "verifiers that are compiled cannot be stopped",
          "leave --lowering out, or --timeout");
-  const Stopwatch stopwatch;
+  const system::Stopwatch stopwatch;
   const auto left = [&] { return arguments.timeout - stopwatch.seconds(); };
   const bool patient = arguments.timeout > 2 * kLongSeconds;
   const Planned asked = plan_for(arguments, options, patient);
   const PlannerConfig& config = asked.plan->config;
   std::optional<RunResult> best;
-  for (const Method method : cheaper_methods(config.method, config.norm)) {
+  for (const Method method : engine::cheaper_methods(config.method, config.norm)) {
     // One in between is worth its time where the method asked for may not end.
     if (best && asked.seconds < left() / 2) break;
-    const CompileOptions cheaper = by(options, method);
+    const build::CompileOptions cheaper = by(options, method);
     const Planned planned = plan_for(arguments, cheaper, patient);
     if (best && planned.seconds >= left()) break;
     try {
@@ -240,20 +244,20 @@ RunResult run_within(const RunArguments& arguments, const CompileOptions& option
   best->instead_of = to_string(config.method);
   if (asked.seconds >= left()) {
     best->because = asked.seconds >= arguments.timeout
-                        ? "is predicted to take " + long_duration(asked.seconds)
+                        ? "is predicted to take " + engine::long_duration(asked.seconds)
                         : "had no time left";
     return *best;
   }
   try {
     return bound(asked, arguments, options, left());
   } catch (const engine::Stopped&) {
-    best->because = "was stopped after " + long_duration(stopwatch.seconds());
+    best->because = "was stopped after " + engine::long_duration(stopwatch.seconds());
     return *best;
   }
 }
 
-RunResult run_compiled(const RunArguments& arguments, const CompileOptions& options) {
-  const Stopwatch stopwatch;
+RunResult run_compiled(const RunArguments& arguments, const build::CompileOptions& options) {
+  const system::Stopwatch stopwatch;
   const Planned planned = plan_for(arguments, options, true);
   const double seconds = stopwatch.seconds();
   say_predicted(planned, arguments, options);
@@ -262,16 +266,16 @@ RunResult run_compiled(const RunArguments& arguments, const CompileOptions& opti
   return result;
 }
 
-RunResult run_reference(const RunArguments& arguments, const CompileOptions& options) {
+RunResult run_reference(const RunArguments& arguments, const build::CompileOptions& options) {
   RunResult result;
-  const Stopwatch stopwatch;
-  const FrontendResult front = run_frontend(arguments.model.model, options);
+  const system::Stopwatch stopwatch;
+  const build::FrontendResult front = build::run_frontend(arguments.model.model, options);
   result.plan = std::make_shared<const Plan>(
-      run_planner(front, symbol_prefix(arguments.model.model, options), options));
+      build::run_planner(front, build::symbol_prefix(arguments.model.model, options), options));
   const Plan& plan = *result.plan;
   result.compile_seconds = stopwatch.seconds();
 
-  const FloatBox rounded = box_here(arguments, plan);
+  const input::FloatBox rounded = box_here(arguments, plan);
   const std::vector<double> lower(rounded.lower.begin(), rounded.lower.end());
   const std::vector<double> upper(rounded.upper.begin(), rounded.upper.end());
   const Entry* entry = plan.find_entry(EntryKind::kBounds);
@@ -281,10 +285,11 @@ RunResult run_reference(const RunArguments& arguments, const CompileOptions& opt
   result.unstable = bounds.unstable;
   if (spec != nullptr) {
     const reference::Bounds rows = reference::execute(plan, *spec, lower, upper);
-    result.spec = Bounds{rows.lower, rows.upper};
+    result.spec = engine::Bounds{rows.lower, rows.upper};
   }
   const Entry& timed = spec != nullptr ? *spec : *entry;
-  result.timing = measure([&] { reference::execute(plan, timed, lower, upper); }, arguments.repeat);
+  result.timing =
+      system::measure([&] { reference::execute(plan, timed, lower, upper); }, arguments.repeat);
   return result;
 }
 
@@ -296,8 +301,8 @@ nlohmann::ordered_json to_json(const RunResult& result) {
     json["instead_of"] = result.instead_of;
     json["because"] = result.because;
   }
-  json["outputs"] = bounds_json(result.outputs);
-  if (result.spec) json["spec"] = bounds_json(*result.spec);
+  json["outputs"] = engine::bounds_json(result.outputs);
+  if (result.spec) json["spec"] = engine::bounds_json(*result.spec);
   json["arena_bytes"] = result.plan->arena_bytes();
   json["weights_bytes"] = result.plan->weights_bytes();
   json["unstable"] = result.unstable;
@@ -308,7 +313,7 @@ nlohmann::ordered_json to_json(const RunResult& result) {
   return json;
 }
 
-void print_bounds(const std::string& head, const Bounds& bounds) {
+void print_bounds(const std::string& head, const engine::Bounds& bounds) {
   fmt::print("{:<8} {:>16} {:>16} {:>12}\n", head, "lower", "upper", "width");
   for (std::size_t i = 0; i < bounds.lower.size(); ++i)
     fmt::print("{:<8} {:>16.9g} {:>16.9g} {:>12.4g}\n", i, bounds.lower[i], bounds.upper[i],
@@ -329,10 +334,10 @@ void print(const RunResult& result) {
              to_string(plan.config.lowering), plan.config.target.name);
   fmt::print("memory   {} bytes of workspace, {} bytes of weights\n", plan.arena_bytes(),
              plan.weights_bytes());
-  fmt::print("unstable {}\n", join(result.unstable));
-  fmt::print("time     {} (least), {} (median of {}); ready in {}\n", duration(result.timing.min),
-             duration(result.timing.median), result.timing.repeats,
-             duration(result.compile_seconds));
+  fmt::print("unstable {}\n", engine::join(result.unstable));
+  fmt::print("time     {} (least), {} (median of {}); ready in {}\n",
+             engine::duration(result.timing.min), engine::duration(result.timing.median),
+             result.timing.repeats, engine::duration(result.compile_seconds));
 }
 
 }  // namespace
@@ -344,7 +349,7 @@ int run_command(const Call& call) {
   if (const auto code = parse(app, call)) return *code;
   if (!arguments.box.given()) return usage_error(app, "--box is required, or --centre and --eps");
 
-  const CompileOptions options = compile_options(arguments.model);
+  const build::CompileOptions options = compile_options(arguments.model);
   const RunResult result = arguments.timeout > 0 ? run_within(arguments, options)
                            : options.planner.lowering == Lowering::kReference
                                ? run_reference(arguments, options)

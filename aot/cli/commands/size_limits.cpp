@@ -23,8 +23,8 @@ std::int64_t excess(std::int64_t bytes, std::uint64_t limit) {
 }
 
 struct Candidate {
-  CompileOptions options;
-  Resources resources;
+  build::CompileOptions options;
+  artifacts::Resources resources;
 };
 
 std::string words_of(const Candidate& candidate) {
@@ -34,7 +34,7 @@ std::string words_of(const Candidate& candidate) {
   return text;
 }
 
-std::string sizes_of(const Resources& resources) {
+std::string sizes_of(const artifacts::Resources& resources) {
   return fmt::format("{} bytes of flash and {} of RAM", resources.flash, resources.ram);
 }
 
@@ -43,12 +43,13 @@ class Alternatives {
   Alternatives(const SizeLimits& limits, const Measure& measure)
       : limits_(limits), measure_(measure) {}
 
-  bool fits(const Resources& resources) const {
+  bool fits(const artifacts::Resources& resources) const {
     return excess(resources.flash, limits_.flash) == 0 && excess(resources.ram, limits_.ram) == 0;
   }
 
   // The tightest that keeps the limits.
-  std::optional<Candidate> tightest(const CompileOptions& options, const Resources& resources) {
+  std::optional<Candidate> tightest(const build::CompileOptions& options,
+                                    const artifacts::Resources& resources) {
     smallest_ = Candidate{options, resources};
     const auto* const given =
         std::find(std::begin(kMethods), std::end(kMethods), options.planner.method);
@@ -78,7 +79,7 @@ class Alternatives {
     } catch (const CompileError&) {
       return false;
     }
-    const auto over = [&](const Resources& resources) {
+    const auto over = [&](const artifacts::Resources& resources) {
       return excess(resources.flash, limits_.flash) + excess(resources.ram, limits_.ram);
     };
     if (over(candidate.resources) < over(smallest_->resources)) smallest_ = candidate;
@@ -118,8 +119,8 @@ void add_size_limits(CommandLine& app, SizeLimits& limits) {
       ->group(kGroup);
 }
 
-void expect_within(const SizeLimits& limits, const CompileOptions& options,
-                   const Resources& resources, const Measure& measure) {
+void expect_within(const SizeLimits& limits, const build::CompileOptions& options,
+                   const artifacts::Resources& resources, const Measure& measure) {
   const char* const where = excess(resources.flash, limits.flash) > 0 ? "--max-flash" : "--max-ram";
   if (limits.ram > 0 && resources.built && !resources.stack_known)
     fail("BF3106", "--max-ram", "the compiler does not bound the stack of a call",

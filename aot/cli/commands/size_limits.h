@@ -20,12 +20,12 @@ struct SizeLimits {
 void add_size_limits(CommandLine& app, SizeLimits& limits);
 
 // Plans and builds the network's verifier anew with these options. Throws: CompileError.
-using Measure = std::function<Resources(const CompileOptions& options)>;
+using Measure = std::function<artifacts::Resources(const build::CompileOptions& options)>;
 
 // Passes where the verifier of these options keeps the limits. Else looser methods and smaller
 // workspaces are planned and measured. Throws: BF3106, which names the tightest that keeps the
 // limits, or the smallest there is.
-void expect_within(const SizeLimits& limits, const CompileOptions& options,
-                   const Resources& resources, const Measure& measure);
+void expect_within(const SizeLimits& limits, const build::CompileOptions& options,
+                   const artifacts::Resources& resources, const Measure& measure);
 
 }  // namespace bf_aot::cli

@@ -97,13 +97,13 @@ std::string micro(double seconds) {
   return fmt::format("{:.4g}", 1e6 * seconds);
 }
 
-FloatBox box_here(const TuneArguments& arguments, int inputs) {
-  return round_outward(box_of(arguments.box, inputs), inputs);
+input::FloatBox box_here(const TuneArguments& arguments, int inputs) {
+  return input::round_outward(box_of(arguments.box, inputs), inputs);
 }
 
 class Session {
  public:
-  Session(const TuneArguments& arguments, const CompileOptions& options, const Plan& plan)
+  Session(const TuneArguments& arguments, const build::CompileOptions& options, const Plan& plan)
       : arguments_(arguments),
         target_(options.planner.target),
         kernels_(tunable_kernels(plan, arguments.kernel)),
@@ -112,17 +112,17 @@ class Session {
       fail("BF3312", arguments.kernel.empty() ? arguments.model.model : arguments.kernel,
            "no kernel of the plan has schedules to choose from",
            "bf-aot inspect MODEL lists them; routines of the runtime have none");
-    if (fs::exists(path_)) log_ = read_tuning_log(path_);
+    if (fs::exists(path_)) log_ = input::read_tuning_log(path_);
     if (!log_.empty()) fmt::print("{} records of {}\n", log_.size(), path_.string());
   }
 
   // 0, or the signal that ended it.
-  int run(const HostTuningMachine::Options& options, VerifierTrials& trials) {
-    find_toolchain(options.compiler, options.target);  // before there is a log
-    const CleanupPending pending;                      // signals wait until a record is complete
-    TuningLogWriter writer(path_);
-    ProgressBar bar(static_cast<int>(kernels_.size()) * arguments_.limits.trials);
-    HostTuningMachine machine(
+  int run(const apps::HostTuningMachine::Options& options, apps::VerifierTrials& trials) {
+    build::find_toolchain(options.compiler, options.target);  // before there is a log
+    const system::CleanupPending pending;  // signals wait until a record is complete
+    input::TuningLogWriter writer(path_);
+    system::ProgressBar bar(static_cast<int>(kernels_.size()) * arguments_.limits.trials);
+    apps::HostTuningMachine machine(
         options, trials,
         [&](const TuningRecord& record) {
           writer.append(record);
@@ -130,12 +130,12 @@ class Session {
           note(record, bar);
         },
         [&] {
-          throw_if_interrupted();
+          system::throw_if_interrupted();
           return arguments_.seconds > 0 && stopwatch_.seconds() > arguments_.seconds;
         });
     try {
       for (; done_ < kernels_.size() && !machine.is_over(); ++done_) tune(machine, bar);
-    } catch (const Interrupted& interrupted) {
+    } catch (const system::Interrupted& interrupted) {
       return interrupted.signal;
     }
     return 0;
@@ -166,11 +166,11 @@ class Session {
 
   void write_curve() const {
     if (arguments_.curve.empty()) return;
-    std::vector<TuningCurve> curves;
+    std::vector<apps::TuningCurve> curves;
     for (const Row& row : rows_) curves.push_back({row.key, row.outcome.curve});
     fs::path drawing = arguments_.curve;
-    write_file(arguments_.curve, curve_table(curves));
-    write_file(drawing.replace_extension(".svg"), curve_drawing(curves));
+    system::write_file(arguments_.curve, apps::curve_table(curves));
+    system::write_file(drawing.replace_extension(".svg"), apps::curve_drawing(curves));
   }
 
  private:
@@ -179,7 +179,7 @@ class Session {
     TuningOutcome outcome;
   };
 
-  void tune(HostTuningMachine& machine, ProgressBar& bar) {
+  void tune(apps::HostTuningMachine& machine, system::ProgressBar& bar) {
     const Kernel& kernel = kernels_[done_];
     best_ = 1;
     trials_ = static_cast<int>(done_) * arguments_.limits.trials;
@@ -200,7 +200,7 @@ class Session {
     }
   }
 
-  void note(const TuningRecord& record, ProgressBar& bar) {
+  void note(const TuningRecord& record, system::ProgressBar& bar) {
     if (record.kind != RecordKind::kTrial) return;
     if (record.error.empty())
       best_ = std::min(best_, record.seconds.min / record.default_seconds.min);
@@ -214,7 +214,7 @@ class Session {
   const fs::path path_;
   std::vector<TuningRecord> log_;
   std::vector<Row> rows_;
-  Stopwatch stopwatch_;
+  system::Stopwatch stopwatch_;
   std::size_t done_ = 0;
   int trials_ = 0;
   int not_called_ = 0;
@@ -236,16 +236,16 @@ int tune_command(const Call& call) {
   ModelArguments rules = arguments.model;
   rules.tuning_log.clear();
   rules.lowering = "vector";  // scalar code for a target without vectors
-  const CompileOptions options = compile_options(rules);
-  expect_runs_here(options.planner.target);
-  const FrontendResult front = run_frontend(rules.model, options);
-  const std::string name = symbol_prefix(rules.model, options);
+  const build::CompileOptions options = compile_options(rules);
+  build::expect_runs_here(options.planner.target);
+  const build::FrontendResult front = build::run_frontend(rules.model, options);
+  const std::string name = build::symbol_prefix(rules.model, options);
   if (arguments.model.tuning_log.empty()) arguments.model.tuning_log = name + ".tuning";
-  const Plan plan = run_planner(front, name, options);
+  const Plan plan = build::run_planner(front, name, options);
 
   Session session(arguments, options, plan);
-  const std::string processor = processor_name();
-  VerifierTrials trials(
+  const std::string processor = apps::processor_name();
+  apps::VerifierTrials trials(
       {front, options, compiler_options(rules), box_here(arguments, plan.input_count)});
   const int signal =
       session.run({options.planner.target, compiler_options(rules), plan.weights_bytes(),
@@ -253,7 +253,7 @@ int tune_command(const Call& call) {
                   trials);
   session.print_summary();
   session.write_curve();
-  if (signal != 0) throw Interrupted{signal};
+  if (signal != 0) throw system::Interrupted{signal};
   return 0;
 }
 

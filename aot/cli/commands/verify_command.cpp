@@ -118,8 +118,9 @@ void add_tree_options(CommandLine& app, VerifyArguments& arguments) {
                      "searches part I of N alone, from 0; 'bf-aot merge' joins the files of all")
           ->excludes(checkpoint)
           ->transform({[](std::string& text) {
-                         return parse_part(text) ? std::string()
-                                                 : "expected I/N, I from 0 to N - 1: " + text;
+                         return decide::parse_part(text)
+                                    ? std::string()
+                                    : "expected I/N, I from 0 to N - 1: " + text;
                        },
                        ""})
           ->type_name("I/N")
@@ -207,19 +208,19 @@ void check_network_name(const VerifyArguments& arguments, const Property& proper
                                   : fmt::format("use --network {}=FILE", property.network));
 }
 
-const char* name_of(DecisionPhase phase) {
-  return phase == DecisionPhase::kBound    ? "bound"
-         : phase == DecisionPhase::kSearch ? "search"
-         : phase == DecisionPhase::kSplit  ? "split boxes"
-                                           : "split neurons";
+const char* name_of(decide::DecisionPhase phase) {
+  return phase == decide::DecisionPhase::kBound    ? "bound"
+         : phase == decide::DecisionPhase::kSearch ? "search"
+         : phase == decide::DecisionPhase::kSplit  ? "split boxes"
+                                                   : "split neurons";
 }
 
-std::string text_of(const DecisionProgress& progress) {
-  const bool counts_nodes =
-      progress.phase == DecisionPhase::kSplit || progress.phase == DecisionPhase::kNeurons;
+std::string text_of(const decide::DecisionProgress& progress) {
+  const bool counts_nodes = progress.phase == decide::DecisionPhase::kSplit ||
+                            progress.phase == decide::DecisionPhase::kNeurons;
   if (!counts_nodes) return fmt::format("{} of {} cases", progress.done, progress.count);
   return fmt::format("{} {}, {:.4f} % of the cases", progress.nodes,
-                     progress.phase == DecisionPhase::kSplit ? "boxes" : "nodes",
+                     progress.phase == decide::DecisionPhase::kSplit ? "boxes" : "nodes",
                      100 * progress.proven);
 }
 
@@ -227,16 +228,17 @@ std::string text_of(const DecisionProgress& progress) {
 // to, and what it took.
 class Counter {
  public:
-  explicit Counter(DecisionPhase phase) : what_(name_of(phase)), shown_(shows_progress()) {}
+  explicit Counter(decide::DecisionPhase phase)
+      : what_(name_of(phase)), shown_(system::shows_progress()) {}
   ~Counter() {
     if (printed_) std::fputc('\n', stderr);
-    if (tells_steps())
-      tell_step(fmt::format("{}: {}", what_, text_of(last_)), stopwatch_.seconds());
+    if (system::tells_steps())
+      system::tell_step(fmt::format("{}: {}", what_, text_of(last_)), stopwatch_.seconds());
   }
   Counter(const Counter&) = delete;
   Counter& operator=(const Counter&) = delete;
 
-  void show(const DecisionProgress& progress) {
+  void show(const decide::DecisionProgress& progress) {
     constexpr double kInterval = 0.2;
     last_ = progress;
     if (!shown_ || stopwatch_.seconds() < next_) return;
@@ -248,11 +250,11 @@ class Counter {
 
  private:
   const char* what_;
-  DecisionProgress last_;
+  decide::DecisionProgress last_;
   bool shown_;
   bool printed_ = false;
   double next_ = 0.5;
-  Stopwatch stopwatch_;
+  system::Stopwatch stopwatch_;
 };
 
 constexpr double kEver = 1e6;
@@ -274,25 +276,26 @@ double search_seconds(const VerifyArguments& arguments) {
 }
 
 // Lets the search begin where the keeper says, and keep its state there.
-void keep_tree(TreeKeeper& keeper, DecisionSettings& settings, DecisionCalls& calls) {
+void keep_tree(decide::TreeKeeper& keeper, decide::DecisionSettings& settings,
+               decide::DecisionCalls& calls) {
   settings.tree_only = true;
   if (keeper.file().part.index > 0 || keeper.goes_on()) settings.search_seconds = 0;
-  calls.begin_tree = [&keeper](SplitSearch& search) { keeper.begin(search); };
-  calls.save_tree = [&keeper](const tree::TreeState& state) { keeper.save(state); };
+  calls.begin_tree = [&keeper](decide::SplitSearch& search) { keeper.begin(search); };
+  calls.save_tree = [&keeper](const decide::tree::TreeState& state) { keeper.save(state); };
   calls.stop = [] {
-    throw_if_interrupted();
+    system::throw_if_interrupted();
     return false;
   };
 }
 
-std::vector<std::string> names_of(const std::vector<DecisionMethod>& methods) {
+std::vector<std::string> names_of(const std::vector<decide::DecisionMethod>& methods) {
   std::vector<std::string> names;
-  for (const DecisionMethod& each : methods) names.push_back(each.name());
+  for (const decide::DecisionMethod& each : methods) names.push_back(each.name());
   return names;
 }
 
 nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::string& property,
-                               const std::string& semantics, const Outcome& outcome) {
+                               const std::string& semantics, const decide::Outcome& outcome) {
   nlohmann::ordered_json json;
   json["model"] = printable(std::filesystem::path(arguments.model.model).filename().string());
   json["property"] = property;
@@ -308,14 +311,14 @@ nlohmann::ordered_json to_json(const VerifyArguments& arguments, const std::stri
   json["neuron_seconds"] = outcome.neurons.seconds;
   json["decide_seconds"] = outcome.decide_seconds;
   json["counterexample"] = nullptr;
-  if (outcome.witness) json["counterexample"] = to_json(*outcome.witness);
+  if (outcome.witness) json["counterexample"] = cli::to_json(*outcome.witness);
   json["seconds"] = outcome.seconds;
   json["compile_seconds"] = outcome.make_seconds;
   return json;
 }
 
 nlohmann::ordered_json to_json(const VerifyArguments& arguments, const Property& property,
-                               const Outcome& outcome) {
+                               const decide::Outcome& outcome) {
   return to_json(arguments, property.file_name,
                  std::string(to_string(semantics_of(arguments.model, property))), outcome);
 }
@@ -328,7 +331,7 @@ class TimeoutReport {
       : arguments_(arguments),
         property_(printable(std::filesystem::path(arguments.property).filename().string())),
         semantics_(arguments.model.semantics) {
-    outcome_.answer = Answer::kTimeout;
+    outcome_.answer = decide::Answer::kTimeout;
     outcome_.seconds = arguments.timeout;
     write();
   }
@@ -341,13 +344,13 @@ class TimeoutReport {
     outcome_.cases = property.cases.size();
     write();
   }
-  void add(const DecisionMethod& method) {
+  void add(const decide::DecisionMethod& method) {
     outcome_.methods.push_back(method);
     write();
   }
-  void show(const DecisionProgress& progress) {
-    if (progress.phase == DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
-    if (progress.phase == DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
+  void show(const decide::DecisionProgress& progress) {
+    if (progress.phase == decide::DecisionPhase::kSplit) outcome_.branched.boxes = progress.nodes;
+    if (progress.phase == decide::DecisionPhase::kNeurons) outcome_.neurons.nodes = progress.nodes;
     constexpr double kInterval = 0.1;
     if (stopwatch_.seconds() < next_) return;
     next_ = stopwatch_.seconds() + kInterval;
@@ -360,26 +363,27 @@ class TimeoutReport {
     if (!arguments_.json && !texts_[last_].empty()) return;
     last_ = (last_ + 1) % texts_.size();
     texts_[last_] = (arguments_.json ? to_json(arguments_, property_, semantics_, outcome_).dump()
-                                     : word(Answer::kTimeout, arguments_.wording())) +
+                                     : word(decide::Answer::kTimeout, arguments_.wording())) +
                     std::string("\n");
-    set_deadline_text(text());
+    system::set_deadline_text(text());
   }
 
   const VerifyArguments& arguments_;
   std::string property_, semantics_;
-  Outcome outcome_;
+  decide::Outcome outcome_;
   std::array<std::string, 16> texts_;
   std::size_t last_ = 0;
   double next_ = 0;
-  Stopwatch stopwatch_;
+  system::Stopwatch stopwatch_;
 };
 
 // Decides with counters on a terminal, and verifiers as the options ask for.
-Outcome decide_with(const VerifyArguments& arguments, const Property& property, TreeKeeper* keeper,
-                    TimeoutReport* timeout, TreeCompany* company = nullptr) {
-  const Stopwatch stopwatch;
-  const Sampler network = network_of(arguments.model, property);
-  DecisionSettings settings;
+decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
+                            decide::TreeKeeper* keeper, TimeoutReport* timeout,
+                            decide::TreeCompany* company = nullptr) {
+  const system::Stopwatch stopwatch;
+  const decide::Sampler network = network_of(arguments.model, property);
+  decide::DecisionSettings settings;
   if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
   settings.search_seconds = search_seconds(arguments);
   settings.branch_seconds = branch_seconds(arguments);
@@ -387,15 +391,15 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
   if (arguments.timeout > 0) settings.bound_seconds = arguments.timeout;
   ModelArguments model = arguments.model;
   model.method = "crown";  // until each method is set
-  CompileOptions options = compile_options(model);
+  build::CompileOptions options = compile_options(model);
   options.spec = to_spec(property);
   options.planner.semantics = semantics_of(arguments.model, property);
   settings.real = options.planner.semantics == Semantics::kReal;
 
   std::optional<Counter> counter;
-  std::optional<DecisionPhase> phase;
-  DecisionCalls calls;
-  calls.make_verifier = [&](const DecisionMethod& asked, const NetworkForm& form) {
+  std::optional<decide::DecisionPhase> phase;
+  decide::DecisionCalls calls;
+  calls.make_verifier = [&](const decide::DecisionMethod& asked, const decide::NetworkForm& form) {
     counter.reset();
     phase.reset();
     options.planner.method = asked.method;
@@ -404,15 +408,15 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
     if (!settings.method) options.planner.alpha = asked.alpha;
     options.planner.decide = asked.branches;
     options.max_as_relu = asked.max_as_relu;
-    if (asked.branches && model.batch == 1) options.planner.batch = kBranchBatch;
-    const Stopwatch planning;
-    auto plan = std::make_shared<const Plan>(plan_model(model.model, options));
-    MadeVerifier made = make_verifier(plan, options, compiler_options(model));
-    if (tells_steps()) tell_step("plan " + asked.name(), planning.seconds());
+    if (asked.branches && model.batch == 1) options.planner.batch = decide::kBranchBatch;
+    const system::Stopwatch planning;
+    auto plan = std::make_shared<const Plan>(build::plan_model(model.model, options));
+    engine::MadeVerifier made = engine::make_verifier(plan, options, compiler_options(model));
+    if (system::tells_steps()) system::tell_step("plan " + asked.name(), planning.seconds());
     if (timeout != nullptr) timeout->add(asked);
-    return DecisionVerifier{std::move(plan), std::move(made.host)};
+    return decide::DecisionVerifier{std::move(plan), std::move(made.host)};
   };
-  calls.progress = [&](const DecisionProgress& progress) {
+  calls.progress = [&](const decide::DecisionProgress& progress) {
     if (phase != progress.phase) {
       counter.reset();
       phase = progress.phase;
@@ -427,10 +431,10 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
     settings.search_seconds = 0;
   }
   calls.company = company;
-  Outcome outcome;
+  decide::Outcome outcome;
   try {
-    outcome = decide(network, property, settings, calls);
-  } catch (const Interrupted&) {
+    outcome = decide::decide(network, property, settings, calls);
+  } catch (const system::Interrupted&) {
     if (keeper != nullptr) keeper->finish(std::nullopt);
     throw;
   }
@@ -439,13 +443,13 @@ Outcome decide_with(const VerifyArguments& arguments, const Property& property, 
   return outcome;
 }
 
-const char* proof_of(const Witness& witness) {
+const char* proof_of(const decide::Witness& witness) {
   if (witness.emitted) return "violated for the emitted order";
   return witness.rational ? "proven in rational arithmetic"
                           : "proven in double arithmetic with error bounds";
 }
 
-void print_plain(const Outcome& outcome) {
+void print_plain(const decide::Outcome& outcome) {
   fmt::print("{}\n", word(outcome.answer, Wording::kPlain));
   if (outcome.witness)
     fmt::print("\n{}\nviolates case {}, clause {}: {}\n",
@@ -458,15 +462,16 @@ void print_plain(const Outcome& outcome) {
   if (!methods.empty()) fmt::print("methods  {}\n", methods);
   if (outcome.branched.boxes > 0)
     fmt::print("split    {} boxes and {} points in {}\n", outcome.branched.boxes,
-               outcome.branched.points, duration(outcome.branched.seconds));
+               outcome.branched.points, engine::duration(outcome.branched.seconds));
   if (outcome.neurons.nodes > 0)
     fmt::print("neurons  {} nodes in {}\n", outcome.neurons.nodes,
-               duration(outcome.neurons.seconds));
-  fmt::print("time     {}, of which {} compile\n", duration(outcome.seconds),
-             duration(outcome.make_seconds));
+               engine::duration(outcome.neurons.seconds));
+  fmt::print("time     {}, of which {} compile\n", engine::duration(outcome.seconds),
+             engine::duration(outcome.make_seconds));
 }
 
-void print(const VerifyArguments& arguments, const Property& property, const Outcome& outcome) {
+void print(const VerifyArguments& arguments, const Property& property,
+           const decide::Outcome& outcome) {
   if (arguments.json) {
     fmt::print("{}\n", to_json(arguments, property, outcome).dump());
     return;
@@ -489,23 +494,24 @@ void expect_splits(const VerifyArguments& arguments) {
 }
 
 // Null where no file is asked for. Throws: BF3020.
-std::unique_ptr<TreeKeeper> make_keeper(const VerifyArguments& arguments,
-                                        const Property& property) {
+std::unique_ptr<decide::TreeKeeper> make_keeper(const VerifyArguments& arguments,
+                                                const Property& property) {
   const bool is_part = !arguments.part.empty();
   if (!is_part && arguments.checkpoint.empty()) return nullptr;
   expect_splits(arguments);
   if (is_part && semantics_of(arguments.model, property) == Semantics::kFloat32Exact)
     fail("BF3020", "--part", "a counterexample of float32-exact cannot be checked when parts meet",
          "use --semantics float32");
-  return std::make_unique<TreeKeeper>(is_part ? arguments.save_part : arguments.checkpoint,
-                                      is_part ? *parse_part(arguments.part) : TreePart{},
-                                      question_of(arguments.model, arguments.property, property));
+  return std::make_unique<decide::TreeKeeper>(
+      is_part ? arguments.save_part : arguments.checkpoint,
+      is_part ? *decide::parse_part(arguments.part) : decide::TreePart{},
+      question_of(arguments.model, arguments.property, property));
 }
 
 // A part by itself verifies nothing.
-int print_part(const VerifyArguments& arguments, const TreeKeeper& keeper, const Property& property,
-               const Outcome& outcome) {
-  const TreeFile& file = keeper.file();
+int print_part(const VerifyArguments& arguments, const decide::TreeKeeper& keeper,
+               const Property& property, const decide::Outcome& outcome) {
+  const decide::TreeFile& file = keeper.file();
   const bool closed = keeper.is_closed();
   const std::string verdict = closed ? "closed" : word(outcome.answer, Wording::kPlain);
   if (arguments.json) {
@@ -518,22 +524,22 @@ int print_part(const VerifyArguments& arguments, const TreeKeeper& keeper, const
   } else {
     fmt::print("{}\n\npart     {} of {}: {} nodes, {} open\ntime     {}\n", verdict,
                file.part.index, file.part.count, file.state.nodes, file.state.open.size(),
-               duration(outcome.seconds));
+               engine::duration(outcome.seconds));
   }
   return closed ? 0 : exit_code(outcome.answer, Wording::kPlain);
 }
 
 int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
-  const Stopwatch reading;
+  const system::Stopwatch reading;
   const Property property = read_property(arguments.property);
-  if (tells_steps()) tell_step("read the property", reading.seconds());
+  if (system::tells_steps()) system::tell_step("read the property", reading.seconds());
   timeout.set_property(property);
   check_network_name(arguments, property);
-  const std::unique_ptr<TreeKeeper> keeper = make_keeper(arguments, property);
-  const Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
-  set_deadline(0, "", 0);
+  const std::unique_ptr<decide::TreeKeeper> keeper = make_keeper(arguments, property);
+  const decide::Outcome outcome = decide_with(arguments, property, keeper.get(), &timeout);
+  system::set_deadline(0, "", 0);
   if (outcome.witness && !arguments.counterexample.empty())
-    write_file(arguments.counterexample, competition_text(*outcome.witness));
+    system::write_file(arguments.counterexample, competition_text(*outcome.witness));
   if (keeper != nullptr && keeper->is_part() && !outcome.witness)
     return print_part(arguments, *keeper, property, outcome);
   print(arguments, property, outcome);
@@ -558,12 +564,12 @@ std::string option_of_one(const CommandLine& app) {
 }
 
 int run_many(const VerifyArguments& arguments) {
-  const InstanceFile file = read_instances(arguments.instances);
+  const apps::InstanceFile file = apps::read_instances(arguments.instances);
   if (arguments.index && *arguments.index >= file.instances.size())
     fail("BF3009", "--index",
          fmt::format("{} is beyond the {} instances", *arguments.index, file.instances.size()),
          "they are counted from 0");
-  InstanceSettings settings;
+  apps::InstanceSettings settings;
   if (arguments.model.method != "auto")
     settings.options.method = library_method(arguments.model.method);
   settings.options.semantics =
@@ -573,14 +579,14 @@ int run_many(const VerifyArguments& arguments) {
   settings.options.search_seconds = arguments.search.value_or(kEver);
   settings.options.branch_seconds = arguments.branch.value_or(kEver);
   settings.timeout_seconds = arguments.timeout;
-  for (const Instance& instance : file.instances)
+  for (const apps::Instance& instance : file.instances)
     if (arguments.timeout <= 0 && instance.timeout_seconds <= 0)
       fail("BF3013", "--timeout", "the instances have no timeouts", "give --timeout S");
   settings.jobs = jobs_of(arguments);
   settings.index = arguments.index;
   settings.counterexamples = arguments.counterexamples;
   settings.junit = arguments.junit;
-  const InstanceTotals totals = run_instances(file, arguments.results, settings);
+  const apps::InstanceTotals totals = apps::run_instances(file, arguments.results, settings);
   if (arguments.json) {
     nlohmann::ordered_json json;
     json["unsat"] = totals.unsat;
@@ -595,31 +601,31 @@ int run_many(const VerifyArguments& arguments) {
     fmt::print("unsat    {}\nsat      {}\nunknown  {}\ntimeout  {}\nerror    {}\n", totals.unsat,
                totals.sat, totals.unknown, totals.timeout, totals.error);
     if (totals.earlier > 0) fmt::print("earlier  {} of these\n", totals.earlier);
-    fmt::print("time     {}, {} jobs\n", duration(totals.seconds), settings.jobs);
+    fmt::print("time     {}, {} jobs\n", engine::duration(totals.seconds), settings.jobs);
   }
   return totals.error > 0 ? 1 : 0;
 }
 
-int run_together(VerifyArguments& arguments, TreeCompany& company) {
+int run_together(VerifyArguments& arguments, decide::TreeCompany& company) {
   if (arguments.timeout > 0) arguments.branch = arguments.timeout;
   if (arguments.jobs == 0) arguments.jobs = 1;
   const Property property = read_property(arguments.property);
   check_network_name(arguments, property);
   expect_splits(arguments);
   const auto keeper = company.is_first() ? make_keeper(arguments, property) : nullptr;
-  Outcome outcome = decide_with(arguments, property, keeper.get(), nullptr, &company);
+  decide::Outcome outcome = decide_with(arguments, property, keeper.get(), nullptr, &company);
   if (!company.is_first()) return 0;
-  if (outcome.answer == Answer::kUnknown && arguments.timeout > 0)
-    outcome.answer = Answer::kTimeout;
+  if (outcome.answer == decide::Answer::kUnknown && arguments.timeout > 0)
+    outcome.answer = decide::Answer::kTimeout;
   if (outcome.witness && !arguments.counterexample.empty())
-    write_file(arguments.counterexample, competition_text(*outcome.witness));
+    system::write_file(arguments.counterexample, competition_text(*outcome.witness));
   print(arguments, property, outcome);
   return 0;
 }
 
 }  // namespace
 
-int verify_together(const Call& call, TreeCompany& company) {
+int verify_together(const Call& call, decide::TreeCompany& company) {
   VerifyArguments arguments;
   CommandLine app("Decides a property by several processes, which search one tree together.",
                   "bf-aot-mpi");
@@ -649,16 +655,16 @@ int verify_command(const Call& call) {
   if (!assign_files(arguments)) {
     return usage_error(app, "MODEL and PROPERTY are required, or a query and --network NAME=MODEL");
   }
-  const int late = exit_code(Answer::kTimeout, arguments.wording());
+  const int late = exit_code(decide::Answer::kTimeout, arguments.wording());
   // Static, because a deadline may print the text while this function is being left.
   static std::optional<VerifyArguments> kept;
   static std::optional<TimeoutReport> timeout;
   kept.emplace(arguments);
   timeout.emplace(*kept);
-  if (arguments.timeout > 0) set_deadline(arguments.timeout, timeout->text(), late);
+  if (arguments.timeout > 0) system::set_deadline(arguments.timeout, timeout->text(), late);
   try {
     return run(arguments, *timeout);
-  } catch (const Interrupted& interrupted) {
+  } catch (const system::Interrupted& interrupted) {
     if (interrupted.signal != SIGALRM) throw;
     std::fputs(timeout->text(), stdout);
     return late;

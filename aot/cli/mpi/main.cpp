@@ -28,24 +28,25 @@ int fail_all(const char* text, int code = 1) {
 int search(int argc, char** argv) {
   MpiCompany company;
   if (company.is_first())
-    install_interrupt_handlers();
+    system::install_interrupt_handlers();
   else
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   Call call{{argv, argv + argc}, {}};
   call.arguments.front() = "bf-aot-mpi";
-  bf_aot::exit_on_failed_checks(kInternalError, [](const bf_aot::Diagnostic& diagnostic) {
+  bf_aot::exit_on_failed_checks(system::kInternalError, [](const bf_aot::Diagnostic& diagnostic) {
     std::fputs(to_string(diagnostic).c_str(), stderr);
   });
   try {
     return verify_together(call, company);
   } catch (const bf_aot::CompileError& error) {
     return fail_all((std::string(error.what()) + "\n").c_str());
-  } catch (const Interrupted& interrupted) {
+  } catch (const system::Interrupted& interrupted) {
     return 128 + interrupted.signal;
   } catch (const std::bad_alloc&) {
     return fail_all("error BF3000: not enough memory\n");
   } catch (const std::exception& error) {
-    return fail_all(to_string(bf_aot::internal_error(error.what())).c_str(), kInternalError);
+    return fail_all(to_string(bf_aot::internal_error(error.what())).c_str(),
+                    system::kInternalError);
   }
 }
 

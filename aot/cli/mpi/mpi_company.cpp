@@ -17,21 +17,21 @@ constexpr std::size_t kMostNodes = 64;
 constexpr double kAskSeconds = 0.001;
 constexpr double kLeavesSeconds = 0.02;
 
-std::string text_of(std::vector<tree::Node> nodes, std::size_t roots) {
-  tree::TreeState state;
+std::string text_of(std::vector<decide::tree::Node> nodes, std::size_t roots) {
+  decide::tree::TreeState state;
   state.roots.resize(roots);
   state.open = std::move(nodes);
-  return to_text(state);
+  return decide::to_text(state);
 }
 
-std::string text_of(const std::vector<tree::RootLeaves>& leaves) {
-  tree::TreeState state;
+std::string text_of(const std::vector<decide::tree::RootLeaves>& leaves) {
+  decide::tree::TreeState state;
   state.roots = leaves;
-  return to_text(state);
+  return decide::to_text(state);
 }
 
 // Hexadecimal numbers are exact.
-std::string text_of(const tree::Proposal& proposal) {
+std::string text_of(const decide::tree::Proposal& proposal) {
   std::string text = std::to_string(proposal.root);
   char number[64];
   for (const double x : proposal.x) {
@@ -41,15 +41,16 @@ std::string text_of(const tree::Proposal& proposal) {
   return text;
 }
 
-tree::Proposal proposal_of(const std::string& text) {
-  tree::Proposal proposal;
+decide::tree::Proposal proposal_of(const std::string& text) {
+  decide::tree::Proposal proposal;
   char* next = nullptr;
   proposal.root = static_cast<std::uint32_t>(std::strtoul(text.c_str(), &next, 10));
   while (*next == ' ') proposal.x.push_back(std::strtod(next, &next));
   return proposal;
 }
 
-void add(const std::vector<tree::RootLeaves>& more, std::vector<tree::RootLeaves>& sums) {
+void add(const std::vector<decide::tree::RootLeaves>& more,
+         std::vector<decide::tree::RootLeaves>& sums) {
   BF_CHECK(more.size() == sums.size());
   for (std::size_t root = 0; root < more.size(); ++root) {
     sums[root].closed.add(more[root].closed);
@@ -65,7 +66,7 @@ MpiCompany::MpiCompany() {
   next_ = static_cast<unsigned>(rank_);
 }
 
-void MpiCompany::begin(tree::TreeState& state, const std::string& identity) {
+void MpiCompany::begin(decide::tree::TreeState& state, const std::string& identity) {
   std::string first = identity;
   MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_BYTE, 0, MPI_COMM_WORLD);
   if (first != identity)
@@ -108,7 +109,7 @@ std::optional<std::uint32_t> MpiCompany::agree(std::optional<std::uint32_t> root
   return answer < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(answer));
 }
 
-bool MpiCompany::share(tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
+bool MpiCompany::share(decide::tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
                        bool ask_for_end) {
   receive_all(nodes, prove);
   note_leaves(nodes);
@@ -119,7 +120,7 @@ bool MpiCompany::share(tree::SharedNodes& nodes, std::uint32_t root, const Proof
   return false;
 }
 
-void MpiCompany::receive_all(tree::SharedNodes& nodes, const Proof& prove) {
+void MpiCompany::receive_all(decide::tree::SharedNodes& nodes, const Proof& prove) {
   Received received;
   while (!over_ && receive(received)) {
     switch (received.tag) {
@@ -128,10 +129,10 @@ void MpiCompany::receive_all(tree::SharedNodes& nodes, const Proof& prove) {
         break;
       case kNodes:
         asked_ = false;
-        nodes.give(parse_tree_state(received.text, "a message").open);
+        nodes.give(decide::parse_tree_state(received.text, "a message").open);
         break;
       case kLeaves:
-        add(parse_tree_state(received.text, "a message").roots, leaves_);
+        add(decide::parse_tree_state(received.text, "a message").roots, leaves_);
         break;
       case kFound:
         prove(proposal_of(received.text));
@@ -143,11 +144,11 @@ void MpiCompany::receive_all(tree::SharedNodes& nodes, const Proof& prove) {
   }
 }
 
-void MpiCompany::note_leaves(tree::SharedNodes& nodes) {
-  const std::vector<tree::RootLeaves> fresh = nodes.leaves();
+void MpiCompany::note_leaves(decide::tree::SharedNodes& nodes) {
+  const std::vector<decide::tree::RootLeaves> fresh = nodes.leaves();
   add(fresh, leaves_);
   if (is_first()) return;
-  for (const tree::RootLeaves& root : fresh)
+  for (const decide::tree::RootLeaves& root : fresh)
     has_leaves_ = has_leaves_ || !root.closed.is_zero() || !root.stuck.is_zero();
   if (!has_leaves_ || (stopwatch_.seconds() < next_leaves_ && !nodes.is_idle())) return;
   next_leaves_ = stopwatch_.seconds() + kLeavesSeconds;
@@ -166,7 +167,7 @@ void MpiCompany::ask_for_nodes() {
 }
 
 bool MpiCompany::all_are_leaves(std::uint32_t root) const {
-  tree::KraftSum sum = leaves_[root].closed;
+  decide::tree::KraftSum sum = leaves_[root].closed;
   sum.add(leaves_[root].stuck);
   return sum.is_one();
 }
@@ -177,7 +178,7 @@ bool MpiCompany::end() {
   return true;
 }
 
-void MpiCompany::tell(const tree::Proposal& proposal) {
+void MpiCompany::tell(const decide::tree::Proposal& proposal) {
   if (!is_first()) send(0, kFound, text_of(proposal));
 }
 
@@ -192,7 +193,7 @@ bool MpiCompany::is_sent() {
 
 // Until no message is under way: a rank comes to the barrier when what it sent is being received
 // and what it asked for has come, so behind the barrier nobody waits for anything.
-void MpiCompany::drain(tree::TreeState& state, const Proof& prove) {
+void MpiCompany::drain(decide::tree::TreeState& state, const Proof& prove) {
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool waits = false;
   Received received;
@@ -202,7 +203,7 @@ void MpiCompany::drain(tree::TreeState& state, const Proof& prove) {
       if (received.tag == kAsk) send(received.from, kNodes, text_of({}, leaves_.size()));
       if (received.tag != kNodes) continue;  // leaves are gathered; an end has come
       asked_ = false;
-      for (tree::Node& node : parse_tree_state(received.text, "a message").open)
+      for (decide::tree::Node& node : decide::parse_tree_state(received.text, "a message").open)
         state.open.push_back(std::move(node));
     }
     if (is_sent() && !asked_ && !waits) {
@@ -215,9 +216,9 @@ void MpiCompany::drain(tree::TreeState& state, const Proof& prove) {
   }
 }
 
-tree::TreeState MpiCompany::gather(tree::TreeState& state, const Proof& prove) {
+decide::tree::TreeState MpiCompany::gather(decide::tree::TreeState& state, const Proof& prove) {
   drain(state, prove);
-  const std::string text = to_text(state);
+  const std::string text = decide::to_text(state);
   const int size = static_cast<int>(text.size());
   std::vector<int> sizes(static_cast<std::size_t>(size_)), places(sizes.size());
   MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -229,19 +230,19 @@ tree::TreeState MpiCompany::gather(tree::TreeState& state, const Proof& prove) {
   std::string texts(is_first() ? all : 0, '\0');
   MPI_Gatherv(text.data(), size, MPI_BYTE, texts.data(), sizes.data(), places.data(), MPI_BYTE, 0,
               MPI_COMM_WORLD);
-  tree::TreeState whole;
+  decide::tree::TreeState whole;
   whole.roots.resize(state.roots.size());
   for (std::size_t i = 0; is_first() && i < sizes.size(); ++i) {
     const std::size_t place = static_cast<std::size_t>(places[i]);
-    tree::TreeState of =
-        parse_tree_state(texts.substr(place, static_cast<std::size_t>(sizes[i])), "a message");
+    decide::tree::TreeState of = decide::parse_tree_state(
+        texts.substr(place, static_cast<std::size_t>(sizes[i])), "a message");
     add(of.roots, whole.roots);
     whole.open.insert(whole.open.end(), of.open.begin(), of.open.end());
     whole.nodes += of.nodes;
     whole.points += of.points;
   }
-  BF_CHECK(!is_first() || tree::is_whole(whole));
-  leaves_ = is_first() ? whole.roots : std::vector<tree::RootLeaves>(state.roots.size());
+  BF_CHECK(!is_first() || decide::tree::is_whole(whole));
+  leaves_ = is_first() ? whole.roots : std::vector<decide::tree::RootLeaves>(state.roots.size());
   has_leaves_ = false;
   over_ = false;
   return whole;

@@ -17,17 +17,17 @@ namespace bf_aot::cli {
 // answers with its oldest. All ranks send rank 0 the leaves that they make: a turn is over when
 // the leaves of its root, closed and stuck, have the sum 1. So no message has to be counted: a
 // node that is under way is no leaf yet. Called on the thread that initialised MPI.
-class MpiCompany final : public TreeCompany {
+class MpiCompany final : public decide::TreeCompany {
  public:
   MpiCompany();
 
   bool is_first() const override { return rank_ == 0; }
-  void begin(tree::TreeState& state, const std::string& identity) override;
+  void begin(decide::tree::TreeState& state, const std::string& identity) override;
   std::optional<std::uint32_t> agree(std::optional<std::uint32_t> root) override;
-  bool share(tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
+  bool share(decide::tree::SharedNodes& nodes, std::uint32_t root, const Proof& prove,
              bool ask_for_end) override;
-  void tell(const tree::Proposal& proposal) override;
-  tree::TreeState gather(tree::TreeState& state, const Proof& prove) override;
+  void tell(const decide::tree::Proposal& proposal) override;
+  decide::tree::TreeState gather(decide::tree::TreeState& state, const Proof& prove) override;
 
  private:
   enum Tag : int { kAsk, kNodes, kLeaves, kFound, kEnd };
@@ -44,22 +44,23 @@ class MpiCompany final : public TreeCompany {
 
   void send(int to, Tag tag, std::string text);
   bool receive(Received& received);
-  void receive_all(tree::SharedNodes& nodes, const Proof& prove);
-  void note_leaves(tree::SharedNodes& nodes);
+  void receive_all(decide::tree::SharedNodes& nodes, const Proof& prove);
+  void note_leaves(decide::tree::SharedNodes& nodes);
   void ask_for_nodes();
   bool all_are_leaves(std::uint32_t root) const;
   bool end();
   bool is_sent();
-  void drain(tree::TreeState& state, const Proof& prove);
+  void drain(decide::tree::TreeState& state, const Proof& prove);
 
   int rank_ = 0, size_ = 1;
   std::list<Sending> sendings_;
-  std::vector<tree::RootLeaves> leaves_;  // of all, in the first; elsewhere those not sent yet
-  bool has_leaves_ = false;               // there are some of the latter
-  bool asked_ = false;                    // another rank, that has not answered
+  std::vector<decide::tree::RootLeaves>
+      leaves_;               // of all, in the first; elsewhere those not sent yet
+  bool has_leaves_ = false;  // there are some of the latter
+  bool asked_ = false;       // another rank, that has not answered
   bool over_ = false;
   unsigned next_ = 0;  // chooses whom to ask
-  Stopwatch stopwatch_;
+  system::Stopwatch stopwatch_;
   double next_ask_ = 0, next_leaves_ = 0;  // seconds
 };
 

@@ -29,27 +29,27 @@ mpq_class number_of(const std::string& text, const char* option) {
 // A JSON array, {"centre": [..]}, or a NumPy file; in row-major order.
 std::vector<mpq_class> read_centre(const std::string& path) {
   std::vector<mpq_class> centre;
-  const std::string text = read_text(path, "centre");
+  const std::string text = input::read_text(path, "centre");
   const std::string where = printable(path);
-  if (is_npy(text)) {
-    const Array array = parse_npy(text, where);
-    expect_finite(array);
+  if (input::is_npy(text)) {
+    const input::Array array = input::parse_npy(text, where);
+    input::expect_finite(array);
     for (const double value : array.values) centre.emplace_back(value);
     return centre;
   }
-  const nlohmann::json json = parse_json_text(text, where);
-  const JsonAt root{&json, where};
+  const nlohmann::json json = input::parse_json_text(text, where);
+  const input::JsonAt root{&json, where};
   const bool bare = json.is_array();
   if (!bare) root.allow_keys({"centre", "desc", "note", "dtype"});
-  const JsonAt numbers = bare ? root : root.key("centre");
-  const bool doubles = holds_doubles(root);
+  const input::JsonAt numbers = bare ? root : root.key("centre");
+  const bool doubles = input::holds_doubles(root);
   for (std::size_t i = 0, count = numbers.expect_array(); i < count; ++i)
     centre.push_back(doubles ? mpq_class(numbers.at(i).number())
                              : vnnlib::exact(numbers.at(i).decimal()));
   return centre;
 }
 
-BoxFile around_centre(const BoxArguments& arguments, int input_count) {
+input::BoxFile around_centre(const BoxArguments& arguments, int input_count) {
   const mpq_class eps = number_of(arguments.eps, "--eps");
   if (eps < 0) fail("BF3013", "--eps", "the radius is negative");
   std::vector<mpq_class> centre(static_cast<std::size_t>(input_count));
@@ -59,7 +59,7 @@ BoxFile around_centre(const BoxArguments& arguments, int input_count) {
     centre = read_centre(arguments.centre);
   std::vector<mpq_class> clip;
   for (const std::string& end : arguments.clip) clip.push_back(number_of(end, "--clip"));
-  BoxFile file;
+  input::BoxFile file;
   file.where = printable(arguments.centre);
   for (std::size_t i = 0; i < centre.size(); ++i) {
     mpq_class lower = centre[i] - eps, upper = centre[i] + eps;
@@ -110,8 +110,8 @@ void add_box_options(CommandLine& app, BoxArguments& arguments) {
       ->excludes(box);
 }
 
-BoxFile box_of(const BoxArguments& arguments, int input_count) {
-  if (!arguments.box.empty()) return read_box(arguments.box, arguments.index);
+input::BoxFile box_of(const BoxArguments& arguments, int input_count) {
+  if (!arguments.box.empty()) return input::read_box(arguments.box, arguments.index);
   return around_centre(arguments, input_count);
 }
 

@@ -27,6 +27,6 @@ void add_box_options(CommandLine& app, BoxArguments& arguments);
 // The box of a network with so many inputs. Numbers are decimals, exact as they are written; each
 // end is the double next to centre +- eps, outside of it. Throws: BF30xx for the files, BF3013 for
 // numbers that are none or make no box.
-BoxFile box_of(const BoxArguments& arguments, int input_count);
+input::BoxFile box_of(const BoxArguments& arguments, int input_count);
 
 }  // namespace bf_aot::cli

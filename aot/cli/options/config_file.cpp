@@ -22,7 +22,7 @@ std::vector<std::string> planner_options(CommandLine& app) {
 }
 
 // What would be typed for a value; flags are "true" or "false".
-std::vector<std::string> words(const JsonAt& at) {
+std::vector<std::string> words(const input::JsonAt& at) {
   const nlohmann::json& value = *at.value;
   if (value.is_string()) return {value.get<std::string>()};
   if (value.is_boolean()) return {value.get<bool>() ? "true" : "false"};
@@ -32,14 +32,14 @@ std::vector<std::string> words(const JsonAt& at) {
     fail("BF3307", at.where, "the value is no string, number, truth value or array of them");
   std::vector<std::string> all;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    const JsonAt element = at.at(i);
+    const input::JsonAt element = at.at(i);
     if (element.value->is_array()) fail("BF3307", element.where, "an array within an array");
     for (std::string& word : words(element)) all.push_back(std::move(word));
   }
   return all;
 }
 
-void set(Option& option, const JsonAt& at) {
+void set(Option& option, const input::JsonAt& at) {
   try {
     option.set(words(at));
   } catch (const UsageError& error) {
@@ -67,12 +67,12 @@ void apply_config(CommandLine& app) {
   const Option* const config = app.get_option_no_throw(kConfig);
   if (config == nullptr || config->count() == 0) return;
   const std::string path = config->results().back();
-  const nlohmann::json json = parse_json_file(path, "configuration");
-  const JsonAt file{&json, path};
+  const nlohmann::json json = input::parse_json_file(path, "configuration");
+  const input::JsonAt file{&json, path};
   apply_settings(app, file);
 }
 
-void apply_settings(CommandLine& app, const JsonAt& settings) {
+void apply_settings(CommandLine& app, const input::JsonAt& settings) {
   settings.expect_object();
   for (const auto& [key, unused] : settings.value->items()) {
     Option* const option = app.get_option_no_throw("--" + key);

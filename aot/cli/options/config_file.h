@@ -25,6 +25,6 @@ void add_config_option(CommandLine& app, std::string& path);
 void apply_config(CommandLine& app);
 
 // The same with the members of a JSON object that was read already.
-void apply_settings(CommandLine& app, const JsonAt& settings);
+void apply_settings(CommandLine& app, const input::JsonAt& settings);
 
 }  // namespace bf_aot::cli

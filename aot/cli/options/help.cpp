@@ -154,7 +154,7 @@ std::string usage_of(const CommandLine& app) {
 
 std::string render_help(const CommandLine& app, bool all) {
   const HelpText& help = help_text_of(app);
-  const Style bold(Style::kBold, Stream::kOutput);
+  const system::Style bold(system::Style::kBold, system::Stream::kOutput);
   std::string text = wrapped(app.get_description(), 0) + "\n\n";
   text += bold("Usage:") + "\n  " + wrapped(usage_of(app), 6, kHelpColumns - 2) + "\n";
   if (!help.examples.empty()) {
@@ -179,7 +179,7 @@ std::string render_help(const CommandLine& app, bool all) {
   flush();
   if (sections_of(app, true).size() > sections_of(app, all).size())
     text += "\n--help-all shows the options of the planner, too.\n";
-  if (!help.page.empty()) text += "\nMore: " + document(help.page) + "\n";
+  if (!help.page.empty()) text += "\nMore: " + system::document(help.page) + "\n";
   return text;
 }
 

@@ -204,11 +204,12 @@ void add_compiler_options(CommandLine& app, ModelArguments& arguments) {
 }
 
 void add_jit_option(CommandLine& app, ModelArguments& arguments) {
-  arguments.jit = kJitModes[0];
+  arguments.jit = build::kJitModes[0];
   app.add_option("--jit", arguments.jit,
                  "compile the kernels that take the time for this network: auto (in the "
                  "background, once calls have taken a second), off, wait (after the first call)")
-      ->transform(one_of(std::vector<std::string>(std::begin(kJitModes), std::end(kJitModes))))
+      ->transform(one_of(
+          std::vector<std::string>(std::begin(build::kJitModes), std::end(build::kJitModes))))
       ->capture_default_str()
       ->group(kCompilerGroup);
 }
@@ -232,7 +233,7 @@ Lowering lowering_of(const std::string& text) {
 
 // The profile that --profile asks for; nothing asks for the target's.
 std::optional<MachineProfile> profile_option(const ModelArguments& arguments) {
-  if (!arguments.profile.empty()) return read_profile(arguments.profile);
+  if (!arguments.profile.empty()) return input::read_profile(arguments.profile);
   if (arguments.target == "host") return host_profile();
   return std::nullopt;
 }
@@ -248,7 +249,7 @@ static Arithmetic arithmetic_of(const std::string& text) {
   return Arithmetic::kFloat;
 }
 
-static void set_flush_to_zero(const ModelArguments& arguments, CompileOptions& options) {
+static void set_flush_to_zero(const ModelArguments& arguments, build::CompileOptions& options) {
   if (!arguments.flush_to_zero) return;
   if (options.planner.semantics == Semantics::kFloat32Exact)
     fail("BF3315", "--flush-to-zero", "the verifier's own evaluation keeps subnormal numbers",
@@ -257,8 +258,8 @@ static void set_flush_to_zero(const ModelArguments& arguments, CompileOptions& o
   options.planner.flush_to_zero = options.float32.flush = true;
 }
 
-CompileOptions compile_options(const ModelArguments& arguments) {
-  CompileOptions options;
+build::CompileOptions compile_options(const ModelArguments& arguments) {
+  build::CompileOptions options;
   for (const Semantics each : {Semantics::kFloat32, Semantics::kFloat32Exact})
     if (arguments.semantics == to_string(each)) options.planner.semantics = each;
   options.float32.libm_ulps = arguments.libm_ulps;
@@ -266,7 +267,7 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.method = method_of(arguments.method);
   options.planner.lowering = lowering_of(arguments.lowering);
   if (!arguments.tuning_log.empty())
-    options.planner.tuned = best_results(read_tuning_log(arguments.tuning_log));
+    options.planner.tuned = best_results(input::read_tuning_log(arguments.tuning_log));
   else if (options.planner.lowering == Lowering::kTuned)
     fail("BF3310", "--lowering", "tuned schedules stand in a log, and none is given",
          "give --tuning-log FILE, which bf-aot tune writes");
@@ -289,9 +290,9 @@ CompileOptions compile_options(const ModelArguments& arguments) {
   options.planner.decide = !arguments.decide.empty();
   for (const Splits each : {Splits::kNeurons, Splits::kAuto})
     if (arguments.decide == to_string(each)) options.planner.splits = each;
-  if (!arguments.name.empty() && identifier_from(arguments.name) != arguments.name)
+  if (!arguments.name.empty() && build::identifier_from(arguments.name) != arguments.name)
     fail("BF3302", "--name", "'" + arguments.name + "' is no lower-case C identifier",
-         "use '" + identifier_from(arguments.name) + "'");
+         "use '" + build::identifier_from(arguments.name) + "'");
   options.name = arguments.name;
   options.outputs = arguments.outputs;
   for (const std::string& pass : arguments.disabled_passes)
@@ -299,19 +300,20 @@ CompileOptions compile_options(const ModelArguments& arguments) {
         .push_back(pass);
   for (const std::string& pass : options.disabled_passes) check_pass_name(pass);
   resolve(arguments.search, options);
-  if (!arguments.spec.empty()) options.spec = read_spec(arguments.spec);
+  if (!arguments.spec.empty()) options.spec = input::read_spec(arguments.spec);
   if (!arguments.property.empty()) options.property = read_property(arguments.property);
   if (options.property && is_float32(*options.property))
     options.planner.semantics = Semantics::kFloat32;
   return options;
 }
 
-CompilerOptions compiler_options(const ModelArguments& arguments) {
-  CompilerOptions options;
+build::CompilerOptions compiler_options(const ModelArguments& arguments) {
+  build::CompilerOptions options;
   options.cxx = arguments.cxx;
-  options.jit = static_cast<JitMode>(std::ranges::find(kJitModes, arguments.jit) - kJitModes);
+  options.jit = static_cast<build::JitMode>(std::ranges::find(build::kJitModes, arguments.jit) -
+                                            build::kJitModes);
   for (const std::string& words : arguments.cxx_flags)
-    for (const std::string& word : split_words(words)) options.flags.push_back(word);
+    for (const std::string& word : build::split_words(words)) options.flags.push_back(word);
   return options;
 }
 
@@ -348,10 +350,11 @@ int usage_error(const CommandLine& app, const std::string& message) {
   std::string text = message;
   while (text.ends_with('\n')) text.pop_back();
   const std::string hint = app.get_name() + " --help lists the options";
-  if (json_output())
-    fmt::print("{}\n",
-               errors_json(std::vector<Diagnostic>{{"BF3300", app.get_name(), text, hint}}));
-  fmt::print(stderr, "{} {}\n{}.\n", Style(Style::kError, Stream::kErrors)(app.get_name() + ":"),
+  if (system::json_output())
+    fmt::print("{}\n", system::errors_json(
+                           std::vector<Diagnostic>{{"BF3300", app.get_name(), text, hint}}));
+  fmt::print(stderr, "{} {}\n{}.\n",
+             system::Style(system::Style::kError, system::Stream::kErrors)(app.get_name() + ":"),
              text, hint);
   return 2;
 }
@@ -372,11 +375,12 @@ std::optional<int> parse(CommandLine& app, const Call& call) {
     call.visit(app);
     return 0;
   }
-  set_json_output(app.get_option_no_throw("--json") != nullptr &&
-                  std::ranges::count(call.arguments, std::string_view("--json")) > 0);
+  system::set_json_output(app.get_option_no_throw("--json") != nullptr &&
+                          std::ranges::count(call.arguments, std::string_view("--json")) > 0);
   try {
     if (const auto code = app.parse(call.arguments)) return code;
-    if (quiet || verbose) set_verbosity(quiet ? Verbosity::kQuiet : Verbosity::kVerbose);
+    if (quiet || verbose)
+      system::set_verbosity(quiet ? system::Verbosity::kQuiet : system::Verbosity::kVerbose);
     apply_config(app);
     return std::nullopt;
   } catch (const UsageError& error) {

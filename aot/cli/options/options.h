@@ -69,8 +69,8 @@ void add_compiler_options(CommandLine& app, ModelArguments& arguments);
 void add_jit_option(CommandLine& app, ModelArguments& arguments);
 
 // The arguments resolved. Reads the spec file. Throws: CompileError.
-CompileOptions compile_options(const ModelArguments& arguments);
-CompilerOptions compiler_options(const ModelArguments& arguments);
+build::CompileOptions compile_options(const ModelArguments& arguments);
+build::CompilerOptions compiler_options(const ModelArguments& arguments);
 
 Method method_of(const std::string& text);
 inline constexpr Method kAllMethods[] = {Method::kIbp, Method::kCrownIbp, Method::kCrown,

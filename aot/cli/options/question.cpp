@@ -15,28 +15,28 @@ Semantics semantics_of(const ModelArguments& arguments, const Property& property
   return compile_options(arguments).planner.semantics;
 }
 
-Sampler network_of(const ModelArguments& arguments, const Property& property) {
+decide::Sampler network_of(const ModelArguments& arguments, const Property& property) {
   if (semantics_of(arguments, property) != Semantics::kFloat32)
-    return Sampler(arguments.model, arguments.outputs);
+    return decide::Sampler(arguments.model, arguments.outputs);
   ImportedModel imported = import_model(arguments.model, {}, {}, arguments.outputs);
   check_float32(imported.info);
-  return Sampler(std::move(imported.graph), compile_options(arguments).float32);
+  return decide::Sampler(std::move(imported.graph), compile_options(arguments).float32);
 }
 
-TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
-                         const Property& property) {
-  TreeQuestion question;
+decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
+                                 const Property& property) {
+  decide::TreeQuestion question;
   question.model = std::filesystem::absolute(arguments.model).string();
   question.property = std::filesystem::absolute(property_file).string();
-  question.model_sha256 = sha256(read_text(arguments.model, "model"));
-  question.property_sha256 = sha256(read_text(property_file, "property"));
+  question.model_sha256 = sha256(input::read_text(arguments.model, "model"));
+  question.property_sha256 = sha256(input::read_text(property_file, "property"));
   question.outputs = arguments.outputs;
   question.semantics = to_string(semantics_of(arguments, property));
   question.flush_to_zero = arguments.flush_to_zero;
   return question;
 }
 
-ModelArguments arguments_of(const TreeQuestion& question) {
+ModelArguments arguments_of(const decide::TreeQuestion& question) {
   ModelArguments arguments;
   arguments.model = question.model;
   arguments.outputs = question.outputs;

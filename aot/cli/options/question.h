@@ -11,13 +11,13 @@ namespace bf_aot::cli {
 Semantics semantics_of(const ModelArguments& arguments, const Property& property);
 
 // The network that counterexamples are checked on.
-Sampler network_of(const ModelArguments& arguments, const Property& property);
+decide::Sampler network_of(const ModelArguments& arguments, const Property& property);
 
 // What is searched, but for what nodes speak of, which a search says. Reads the files.
-TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
-                         const Property& property);
+decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
+                                 const Property& property);
 
 // The options that ask a file's question.
-ModelArguments arguments_of(const TreeQuestion& question);
+ModelArguments arguments_of(const decide::TreeQuestion& question);
 
 }  // namespace bf_aot::cli

@@ -109,7 +109,7 @@ void add_search_options(CommandLine& app, SearchArguments& arguments) {
       ->group(kPlannerGroup);
 }
 
-void resolve(const SearchArguments& arguments, CompileOptions& options) {
+void resolve(const SearchArguments& arguments, build::CompileOptions& options) {
   SearchConfig& search = options.planner.search;
   for (const SearchKind kind : {SearchKind::kGreedy, SearchKind::kBeam, SearchKind::kExhaustive})
     if (arguments.kind == to_string(kind)) search.kind = kind;
@@ -120,7 +120,8 @@ void resolve(const SearchArguments& arguments, CompileOptions& options) {
     search.time_budget = parse_seconds(arguments.time_budget, "--time-budget");
   if (!arguments.objective.empty()) search.objective = parse_objective(arguments.objective);
   for (const std::string& file : arguments.sample_boxes)
-    for (const BoxFile& box : read_boxes(file)) options.planning.samples.push_back(box.box);
+    for (const input::BoxFile& box : input::read_boxes(file))
+      options.planning.samples.push_back(box.box);
 }
 
 }  // namespace bf_aot::cli

@@ -26,7 +26,7 @@ Option* takes_bytes(Option* option);
 void add_search_options(CommandLine& app, SearchArguments& arguments);
 
 // Throws: CompileError BF3308, BF3309 for what cannot be read, and those of box files.
-void resolve(const SearchArguments& arguments, CompileOptions& options);
+void resolve(const SearchArguments& arguments, build::CompileOptions& options);
 
 // "0.5", "50us", "2ms", "1s" in seconds. Throws: CompileError BF3308.
 double parse_seconds(const std::string& text, const std::string& option);

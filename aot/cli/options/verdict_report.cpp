@@ -22,7 +22,7 @@ std::string tensor_lines(const std::vector<PropertyTensor>& tensors,
   return text;
 }
 
-std::vector<std::string> output_numbers(const Witness& witness) {
+std::vector<std::string> output_numbers(const decide::Witness& witness) {
   std::vector<std::string> numbers;
   for (const double y : witness.y) numbers.push_back(fmt::format("{}", y));
   return numbers;
@@ -30,40 +30,43 @@ std::vector<std::string> output_numbers(const Witness& witness) {
 
 }  // namespace
 
-const char* word(Answer answer, Wording wording) {
+const char* word(decide::Answer answer, Wording wording) {
   static constexpr const char* kWords[3][4] = {{"verified", "falsified", "unknown", "timeout"},
                                                {"unsat", "sat", "unknown", "timeout"},
                                                {"unsat", "sat", "unknown", "timed-out"}};
   return kWords[static_cast<int>(wording)][static_cast<int>(answer)];
 }
 
-int exit_code(Answer answer, Wording wording) {
+int exit_code(decide::Answer answer, Wording wording) {
   constexpr int kCodes[] = {0, 3, 4, 5};
   return wording == Wording::kPlain ? kCodes[static_cast<int>(answer)] : 0;
 }
 
-std::string competition_text(const Witness& witness) {
+std::string competition_text(const decide::Witness& witness) {
   std::string text = "(";
   const auto add = [&](char prefix, const std::vector<std::string>& numbers) {
     for (std::size_t i = 0; i < numbers.size(); ++i)
       text += fmt::format("{}({}_{} {})", text.size() > 1 ? "\n" : "", prefix, i, numbers[i]);
   };
-  add('X', input_texts(witness));
+  add('X', decide::input_texts(witness));
   add('Y', output_numbers(witness));
   return text + ")\n";
 }
 
-std::string standard_text(const Property& property, const Witness& witness) {
-  return tensor_lines(property.inputs, input_texts(witness)) +
+std::string standard_text(const Property& property, const decide::Witness& witness) {
+  return tensor_lines(property.inputs, decide::input_texts(witness)) +
          tensor_lines(property.outputs, output_numbers(witness));
 }
 
 std::size_t most_lines() {
   constexpr std::size_t kMost = 16;
-  return is_terminal(Stream::kOutput) && verbosity() != Verbosity::kVerbose ? kMost : SIZE_MAX;
+  return system::is_terminal(system::Stream::kOutput) &&
+                 system::verbosity() != system::Verbosity::kVerbose
+             ? kMost
+             : SIZE_MAX;
 }
 
-std::string plain_text(const Witness& witness, std::size_t most) {
+std::string plain_text(const decide::Witness& witness, std::size_t most) {
   std::string text;
   const auto add = [&](const char* what, const std::vector<std::string>& numbers) {
     const std::size_t shown = numbers.size() <= most ? numbers.size() : most - 1;
@@ -73,17 +76,17 @@ std::string plain_text(const Witness& witness, std::size_t most) {
       text += fmt::format("  ... {} more; --counterexample FILE writes all of them\n",
                           numbers.size() - shown);
   };
-  add("X", input_texts(witness));
+  add("X", decide::input_texts(witness));
   add("Y", output_numbers(witness));
   return text;
 }
 
-nlohmann::ordered_json to_json(const Witness& witness) {
+nlohmann::ordered_json to_json(const decide::Witness& witness) {
   nlohmann::ordered_json y = nlohmann::ordered_json::array();
-  for (const double value : witness.y) y.push_back(number_json(value));
+  for (const double value : witness.y) y.push_back(engine::number_json(value));
   return {{"case", witness.property_case},
           {"clause", witness.clause},
-          {"x", input_texts(witness)},
+          {"x", decide::input_texts(witness)},
           {"y", std::move(y)},
           {"proof", witness.emitted    ? "evaluation in the emitted order"
                     : witness.rational ? "rational arithmetic"

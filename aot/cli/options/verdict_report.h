@@ -15,24 +15,24 @@ namespace bf_aot::cli {
 // "unknown", "timeout"); tools that follow the command line of VNN-LIB 2.0 ("timed-out").
 enum class Wording : std::uint8_t { kPlain, kCompetition, kStandard };
 
-const char* word(Answer answer, Wording wording);
+const char* word(decide::Answer answer, Wording wording);
 
 // 0 verified, 3 falsified, 4 unknown, 5 timeout; always 0 for scripts, which read the word.
-int exit_code(Answer answer, Wording wording);
+int exit_code(decide::Answer answer, Wording wording);
 
 // "((X_0 0.5)\n(X_1 -1)\n(Y_0 3.25))\n", the competitions' syntax.
-std::string competition_text(const Witness& witness);
+std::string competition_text(const decide::Witness& witness);
 
 // The tensors of the query, "X Real [1,5]" and then one number a line.
-std::string standard_text(const Property& property, const Witness& witness);
+std::string standard_text(const Property& property, const decide::Witness& witness);
 
 // The most inputs, and outputs, of a counterexample that standard output shows: a few on a
 // terminal, all elsewhere and with --verbose.
 std::size_t most_lines();
 
 // A number a line; of more than `most` inputs or outputs the first ones, and how many there are.
-std::string plain_text(const Witness& witness, std::size_t most);
+std::string plain_text(const decide::Witness& witness, std::size_t most);
 
-nlohmann::ordered_json to_json(const Witness& witness);
+nlohmann::ordered_json to_json(const decide::Witness& witness);
 
 }  // namespace bf_aot::cli

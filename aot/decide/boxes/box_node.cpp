@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kFloat = 4;
@@ -57,4 +57,4 @@ const char* box_fault(const tree::Node& node, const FloatBoxes& boxes, std::size
   return nullptr;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -6,7 +6,7 @@
 #include "aot/decide/tree/node.h"
 #include "frontend/verdict_tables.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // The state of a node that is a box of the case that its root is: the lower ends, then the upper,
 // each a float32 number in four bytes, the lowest first.
@@ -22,4 +22,4 @@ std::vector<std::vector<std::byte>> case_states(const FloatBoxes& boxes, std::si
 // "a box beyond its case". Of what comes from files and other processes.
 const char* box_fault(const tree::Node& node, const FloatBoxes& boxes, std::size_t inputs);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -9,7 +9,7 @@
 #include "planner/entries/keep_coefficients.h"
 #include "runtime/bf/search/branch_and_bound.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // A property's tables as the runtime takes them. Shares storage with the question.
@@ -45,7 +45,7 @@ class Tables {
 // the box that points begin at.
 class BoxWorker final : public tree::TreeWorker {
  public:
-  BoxWorker(const BoxQuestion& question, const HostVerifier& verifier, std::size_t thread)
+  BoxWorker(const BoxQuestion& question, const engine::HostVerifier& verifier, std::size_t thread)
       : tables_(question), verifier_(verifier) {
     const Plan& plan = question.plan;
     b_.property = &tables_.all();
@@ -164,7 +164,7 @@ class BoxWorker final : public tree::TreeWorker {
   }
 
   const Tables tables_;
-  const HostVerifier& verifier_;
+  const engine::HostVerifier& verifier_;
   std::uint32_t first_random_ = 0;
   std::optional<std::uint32_t> root_;  // of the boxes that were bounded last
   std::uint64_t points_before_ = 0;    // of other cases
@@ -177,9 +177,9 @@ class BoxWorker final : public tree::TreeWorker {
 }  // namespace
 
 std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
-                                                  const HostVerifier& verifier,
+                                                  const engine::HostVerifier& verifier,
                                                   std::size_t thread) {
   return std::make_unique<BoxWorker>(question, verifier, thread);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

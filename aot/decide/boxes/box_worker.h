@@ -9,7 +9,7 @@
 #include "frontend/verdict_tables.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // What all threads that split boxes of a property read.
 struct BoxQuestion {
@@ -24,6 +24,7 @@ struct BoxQuestion {
 // another's; those of thread 0 are NAME_decide's. expand() throws: BF3306 when the verifier refuses
 // a box.
 std::unique_ptr<tree::TreeWorker> make_box_worker(const BoxQuestion& question,
-                                                  const HostVerifier& verifier, std::size_t thread);
+                                                  const engine::HostVerifier& verifier,
+                                                  std::size_t thread);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // What is taken for 0, of a pivot and of a violation: what is proposed is proven elsewhere, and a
@@ -148,4 +148,4 @@ ProgramResult solve(const LinearProgram& program) {
   return Dictionary(program).run();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

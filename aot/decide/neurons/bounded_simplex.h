@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Least c x over lower <= x <= upper with A x <= b; all bounds are finite.
 struct LinearProgram {
@@ -32,4 +32,4 @@ struct ProgramResult {
 // dual feasible, since every variable has two ends.
 ProgramResult solve(const LinearProgram& program);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 
 #include "aot/decide/neurons/lanes/relu_lanes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 using Phase = SplitNetwork::Phase;
@@ -364,4 +364,4 @@ std::array<bool, kLanes> NodeLanes::violated() {
   return all;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

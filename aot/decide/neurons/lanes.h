@@ -12,7 +12,7 @@
 #include "aot/decide/neurons/lanes/relu_lanes.h"
 #include "aot/decide/neurons/split_network.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // A violation of a clause needs sign (row - threshold) < 0 of each of its terms.
 struct SplitTerm {
@@ -218,4 +218,4 @@ class NodeLanes {
   std::vector<double> proven_over_z_, proven_over_input_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

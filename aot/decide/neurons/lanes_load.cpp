@@ -5,7 +5,7 @@
 
 // Nodes into lanes, and back.
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr float kSlopeUnit = 1.0F / 255;
@@ -172,4 +172,4 @@ void NodeLanes::store(std::size_t lane, SplitNode& node) const {
   for (std::size_t t = 0; t < terms_.size(); ++t) node.weights[t] = weights_[at_lanes(t) + lane];
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

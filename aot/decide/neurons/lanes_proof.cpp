@@ -7,7 +7,7 @@
 
 // Proof: docs/proofs/neuron-splits.md, whose names these are.
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Of all lanes: the bound as computed, the magnitudes of what it was added up from, and what it may
 // have lost otherwise. says: there is something that is bounded.
@@ -157,4 +157,4 @@ std::array<double, kLanes> NodeLanes::proven_bounds() {
   return bounds;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 
 #include "aot/decide/neurons/bounded_simplex.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // Entries of the program, and products of the neurons' affine functions.
@@ -143,4 +143,4 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
   return made;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 
 #include "aot/decide/neurons/lanes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // What a linear program says of a node whose open neurons are all split: proposals, in plain
 // double.
@@ -23,4 +23,4 @@ std::optional<LeafProposal> solve_leaf(const SplitNetwork& network,
                                        const std::vector<float>& scales, const SplitNode& leaf,
                                        const std::vector<FunctionPiece>& pieces);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kWord = 4;
@@ -137,4 +137,4 @@ const char* node_fault(const tree::Node& node, const NodeShape& shape) {
   return nullptr;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -6,7 +6,7 @@
 #include "aot/decide/neurons/lanes.h"
 #include "aot/decide/tree/node.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // What the nodes of a clause have in common.
 struct NodeShape {
@@ -31,4 +31,4 @@ SplitNode read_node(const tree::Node& node, const NodeShape& shape);
 // other processes.
 const char* node_fault(const tree::Node& node, const NodeShape& shape);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -10,7 +10,7 @@
 #include "aot/decide/neurons/lanes/function_lanes.h"
 #include "frontend/conv_loops.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr double kAll = std::numeric_limits<double>::infinity();
@@ -360,4 +360,4 @@ std::unique_ptr<const SplitNetwork> SplitNetwork::make(const Plan& plan,
   return made;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

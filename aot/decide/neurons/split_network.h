@@ -14,7 +14,7 @@
 #include "aot/engine/run/ranges.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // A network of affine layers, products, ReLUs and functions on one box, without the ReLUs that are
 // 0 on all of it: what nodes of a tree of neuron splits are bounded on. Proofs:
@@ -127,4 +127,4 @@ class SplitNetwork {
   double roundings_ = 0, underflow_ = 0;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

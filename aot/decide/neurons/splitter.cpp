@@ -7,7 +7,7 @@
 
 #include "aot/decide/neurons/leaf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // Steps beyond the usual ones after which it is seen whether as many as are left would do.
@@ -313,4 +313,4 @@ SplitNode NodeSplitter::half_of(const SplitNode& node, const Candidate& candidat
   return half;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -9,7 +9,7 @@
 #include "aot/decide/neurons/lanes.h"
 #include "aot/decide/neurons/tighten.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // What became of a node: exactly one of these.
 struct SplitResult {
@@ -78,4 +78,4 @@ class NodeSplitter {
   const SplitNode root_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

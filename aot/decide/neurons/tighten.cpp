@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
@@ -135,4 +135,4 @@ bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& no
   return true;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -2,7 +2,7 @@
 
 #include "aot/decide/neurons/lanes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 struct TightenSettings {
   std::size_t neurons = 0;  // at most, those by which the bound loses most
@@ -19,4 +19,4 @@ double divided_down(double bound, float factor);
 bool tighten_ranges(const SplitNetwork& network, NodeLanes& lanes, SplitNode& node,
                     const TightenSettings& settings);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

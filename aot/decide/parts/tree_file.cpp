@@ -14,7 +14,7 @@
 #include "frontend/model.h"
 #include "frontend/sha256.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 using nlohmann::ordered_json;
@@ -66,7 +66,7 @@ ordered_json summary_of(const TreeFile& file) {
 
 // ---- reading
 
-std::uint64_t whole_number(const JsonAt& at, std::uint64_t most) {
+std::uint64_t whole_number(const input::JsonAt& at, std::uint64_t most) {
   const std::string_view text = at.number_text();
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -76,24 +76,24 @@ std::uint64_t whole_number(const JsonAt& at, std::uint64_t most) {
   return number;
 }
 
-std::string text_at(const JsonAt& at) {
+std::string text_at(const input::JsonAt& at) {
   if (!at.value->is_string()) fail("BF3004", at.where, "expected a string");
   return at.value->get<std::string>();
 }
 
-bool flag_at(const JsonAt& at) {
+bool flag_at(const input::JsonAt& at) {
   if (!at.value->is_boolean()) fail("BF3004", at.where, "expected true or false");
   return at.value->get<bool>();
 }
 
-std::string digest_at(const JsonAt& at) {
+std::string digest_at(const input::JsonAt& at) {
   std::string text = text_at(at);
   if (text.size() != 64 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
     fail("BF3017", at.where, "expected 64 hexadecimal digits");
   return text;
 }
 
-std::vector<std::byte> bytes_at(const JsonAt& at) {
+std::vector<std::byte> bytes_at(const input::JsonAt& at) {
   const std::string text = text_at(at);
   std::vector<std::byte> bytes;
   bytes.reserve(text.size() / 2);
@@ -108,7 +108,7 @@ std::vector<std::byte> bytes_at(const JsonAt& at) {
   return bytes;
 }
 
-tree::KraftSum sum_at(const JsonAt& at) {
+tree::KraftSum sum_at(const input::JsonAt& at) {
   const std::size_t depths = at.expect_array();
   if (depths > tree::kMostDepth + 1)
     fail("BF3017", at.where, fmt::format("more than {} depths", tree::kMostDepth + 1));
@@ -118,19 +118,19 @@ tree::KraftSum sum_at(const JsonAt& at) {
   return sum;
 }
 
-tree::TreeState state_at(const JsonAt& at) {
+tree::TreeState state_at(const input::JsonAt& at) {
   tree::TreeState state;
   at.allow_keys({"nodes", "points", "roots", "open"});
   state.nodes = whole_number(at.key("nodes"), kMostCount);
   state.points = whole_number(at.key("points"), kMostCount);
-  const JsonAt roots = at.key("roots");
+  const input::JsonAt roots = at.key("roots");
   for (std::size_t i = 0; i < roots.expect_array(); ++i) {
     roots.at(i).allow_keys({"closed", "stuck"});
     state.roots.push_back({sum_at(roots.at(i).key("closed")), sum_at(roots.at(i).key("stuck"))});
   }
-  const JsonAt open = at.key("open");
+  const input::JsonAt open = at.key("open");
   for (std::size_t i = 0; i < open.expect_array(); ++i) {
-    const JsonAt node = open.at(i);
+    const input::JsonAt node = open.at(i);
     node.allow_keys({"root", "depth", "state"});
     if (state.roots.empty()) fail("BF3017", node.where, "a node without a root");
     state.open.push_back(
@@ -141,7 +141,7 @@ tree::TreeState state_at(const JsonAt& at) {
   return state;
 }
 
-TreeQuestion question_at(const JsonAt& at) {
+TreeQuestion question_at(const input::JsonAt& at) {
   at.allow_keys({"model", "property", "model_sha256", "property_sha256", "nodes_sha256", "outputs",
                  "semantics", "flush_to_zero"});
   TreeQuestion question;
@@ -150,7 +150,7 @@ TreeQuestion question_at(const JsonAt& at) {
   question.model_sha256 = digest_at(at.key("model_sha256"));
   question.property_sha256 = digest_at(at.key("property_sha256"));
   question.nodes_sha256 = digest_at(at.key("nodes_sha256"));
-  const JsonAt outputs = at.key("outputs");
+  const input::JsonAt outputs = at.key("outputs");
   for (std::size_t i = 0; i < outputs.expect_array(); ++i)
     question.outputs.push_back(text_at(outputs.at(i)));
   question.semantics = text_at(at.key("semantics"));
@@ -158,7 +158,7 @@ TreeQuestion question_at(const JsonAt& at) {
   return question;
 }
 
-TreePart part_at(const JsonAt& at) {
+TreePart part_at(const input::JsonAt& at) {
   at.allow_keys({"index", "count", "frontier"});
   TreePart part;
   part.count = whole_number(at.key("count"), kMostParts);
@@ -168,7 +168,7 @@ TreePart part_at(const JsonAt& at) {
   return part;
 }
 
-TreeWitness witness_at(const JsonAt& at, std::size_t roots) {
+TreeWitness witness_at(const input::JsonAt& at, std::size_t roots) {
   at.allow_keys({"case", "x"});
   if (roots == 0) fail("BF3017", at.where, "a case of no property");
   return {whole_number(at.key("case"), roots - 1), at.key("x").numbers()};
@@ -214,27 +214,27 @@ std::string to_text(const TreeFile& file) {
 }
 
 TreeFile parse_tree_file(const std::string& text, const std::string& where) {
-  const nlohmann::json json = parse_json_text(text, where);
-  const JsonAt root = {&json, where};
+  const nlohmann::json json = input::parse_json_text(text, where);
+  const input::JsonAt root = {&json, where};
   root.allow_keys({"format", "digest", "summary", "question", "part", "witness", "state"});
-  if (const JsonAt format = root.key("format"); text_at(format) != kFormat)
+  if (const input::JsonAt format = root.key("format"); text_at(format) != kFormat)
     fail("BF3017", format.where, fmt::format("expected '{}'", kFormat),
          "the file is of another program, or version");
   TreeFile file;
   file.question = question_at(root.key("question"));
-  const JsonAt digest = root.key("digest");
+  const input::JsonAt digest = root.key("digest");
   if (digest_at(digest) != file.question.digest())
     fail("BF3017", digest.where, "is not that of the question");
   file.part = part_at(root.key("part"));
   file.state = state_at(root.key("state"));
-  if (const JsonAt witness = root.key("witness"); !witness.value->is_null())
+  if (const input::JsonAt witness = root.key("witness"); !witness.value->is_null())
     file.witness = witness_at(witness, file.state.roots.size());
   expect_sums(file, root.key("state").where);
   return file;
 }
 
 TreeFile read_tree_file(const std::filesystem::path& path) {
-  return parse_tree_file(read_text(path, "search tree"), printable(path.string()));
+  return parse_tree_file(input::read_text(path, "search tree"), printable(path.string()));
 }
 
 std::string to_text(const tree::TreeState& state) {
@@ -242,7 +242,7 @@ std::string to_text(const tree::TreeState& state) {
 }
 
 tree::TreeState parse_tree_state(const std::string& text, const std::string& where) {
-  const nlohmann::json json = parse_json_text(text, where);
+  const nlohmann::json json = input::parse_json_text(text, where);
   return state_at({&json, where});
 }
 
@@ -307,4 +307,4 @@ tree::TreeState join_parts(const std::vector<NamedTreeFile>& files) {
   return joined;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -11,7 +11,7 @@
 // The tree of a search in a file: of one that was interrupted, or a part of one that several
 // processes have. Such a file is trusted to say what was done; it is no certificate.
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // What is searched.
 struct TreeQuestion {
@@ -74,4 +74,4 @@ struct NamedTreeFile {
 };
 tree::TreeState join_parts(const std::vector<NamedTreeFile>& files);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -11,7 +11,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 std::optional<TreePart> parse_part(const std::string& text) {
   TreePart part;
@@ -79,8 +79,8 @@ void TreeKeeper::resume(SplitSearch& search) {
 }
 
 void TreeKeeper::write() const {
-  const InterruptsHeld held;
-  publish_file(path_, to_text(file_));
+  const system::InterruptsHeld held;
+  system::publish_file(path_, to_text(file_));
 }
 
 void TreeKeeper::save(const tree::TreeState& state) {
@@ -100,4 +100,4 @@ bool TreeKeeper::is_closed() const {
                              [](const tree::RootLeaves& leaves) { return leaves.stuck.is_zero(); });
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

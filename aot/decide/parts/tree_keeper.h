@@ -9,7 +9,7 @@
 #include "aot/decide/property/witness.h"
 #include "aot/system/interrupt.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // "2/8": part 2 of 8, from 0. Nothing when it is none.
 std::optional<TreePart> parse_part(const std::string& text);
@@ -47,7 +47,7 @@ class TreeKeeper {
   std::filesystem::path path_;
   TreeFile file_;
   bool goes_on_ = false;
-  std::optional<CleanupPending> pending_;
+  std::optional<system::CleanupPending> pending_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

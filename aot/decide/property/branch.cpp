@@ -8,7 +8,7 @@
 #include "frontend/sha256.h"
 #include "planner/split_neurons.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 bool is_branchable(const Property& property) {
   return std::ranges::all_of(property.cases, [](const PropertyCase& one) {
@@ -19,8 +19,8 @@ bool is_branchable(const Property& property) {
   });
 }
 
-BranchSearch::BranchSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
-                           std::size_t threads)
+BranchSearch::BranchSearch(const engine::HostVerifier& verifier, const Plan& plan,
+                           const Cases& cases, std::size_t threads)
     : SplitSearch(cases, case_states(cases.boxes(), static_cast<std::size_t>(plan.input_count)),
                   threads),
       verifier_(verifier),
@@ -30,7 +30,7 @@ BranchSearch::BranchSearch(const HostVerifier& verifier, const Plan& plan, const
 BranchSearch::~BranchSearch() = default;
 
 std::unique_ptr<tree::TreeWorker> BranchSearch::make_worker(std::size_t thread) {
-  const HostVerifier* own = &verifier_;
+  const engine::HostVerifier* own = &verifier_;
   if (thread > 0) own = (twins_[thread] = verifier_.twin()).get();
   return make_box_worker({plan_, cases().tables(), cases().boxes()}, *own, thread);
 }
@@ -49,4 +49,4 @@ const char* BranchSearch::fault_of(const tree::Node& node) {
   return box_fault(node, cases().boxes(), static_cast<std::size_t>(plan_.input_count));
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -11,7 +11,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // The boxes of a round; fills the lanes of every target several times.
 constexpr int kBranchBatch = 64;
@@ -31,7 +31,7 @@ class BranchSearch final : public SplitSearch {
  public:
   // The verifier is the plan's, made with decide, and a batch; used by the thread that calls run(),
   // and by at most threads - 1 others its twins. All must outlive this.
-  BranchSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+  BranchSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                std::size_t threads);
   ~BranchSearch() override;
 
@@ -45,9 +45,9 @@ class BranchSearch final : public SplitSearch {
   std::size_t case_of(std::uint32_t root) const override { return root; }
   bool prepare(std::uint32_t) override { return true; }
 
-  const HostVerifier& verifier_;
+  const engine::HostVerifier& verifier_;
   const Plan& plan_;
-  std::vector<std::unique_ptr<const HostVerifier>> twins_;  // by thread
+  std::vector<std::unique_ptr<const engine::HostVerifier>> twins_;  // by thread
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -2,7 +2,7 @@
 
 #include "runtime/bf/search/verdict.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 Cases::Cases(const Property& property, std::size_t whole_inputs)
     : inputs_(static_cast<std::size_t>(property.input_count)),
@@ -18,7 +18,7 @@ std::vector<std::size_t> Cases::open() const {
   return indices;
 }
 
-FloatBox Cases::box(std::size_t index) const {
+input::FloatBox Cases::box(std::size_t index) const {
   const auto part = [&](const std::vector<float>& ends) {
     const auto first = ends.begin() + static_cast<std::ptrdiff_t>(index * inputs_);
     return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(inputs_));
@@ -37,7 +37,7 @@ bool Cases::is_excluded(std::uint32_t clause, const std::vector<float>& lower,
   return false;
 }
 
-void Cases::judge(std::size_t index, const Bounds& rows) {
+void Cases::judge(std::size_t index, const engine::Bounds& rows) {
   const std::vector<float> lower(rows.lower.begin(), rows.lower.end());
   const std::vector<float> upper(rows.upper.begin(), rows.upper.end());
   for (std::uint32_t j = tables_.case_clauses[index]; j < tables_.case_clauses[index + 1]; ++j)
@@ -50,4 +50,4 @@ void Cases::mark_verified(std::size_t index) {
   verified_[index] = true;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -8,7 +8,7 @@
 #include "frontend/property.h"
 #include "frontend/verdict_tables.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // The cases of a property, and which of them are verified.
 class Cases {
@@ -29,11 +29,11 @@ class Cases {
   bool fits(std::size_t inputs) const { return inputs == inputs_ || inputs == whole_inputs_; }
 
   // The box of a case as a verifier takes it.
-  FloatBox box(std::size_t index) const;
+  input::FloatBox box(std::size_t index) const;
 
   // Marks the case as verified when `rows`, bounds of the property's rows on its box, exclude each
   // of its clauses.
-  void judge(std::size_t index, const Bounds& rows);
+  void judge(std::size_t index, const engine::Bounds& rows);
 
   void mark_verified(std::size_t index);
 
@@ -48,4 +48,4 @@ class Cases {
   std::size_t verified_count_ = 0;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

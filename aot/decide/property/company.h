@@ -7,7 +7,7 @@
 
 #include "aot/decide/tree/tree_search.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Processes that search one tree together. All make the same calls; the first decides when a search
 // is over, and has the answer.
@@ -43,4 +43,4 @@ class TreeCompany {
   virtual tree::TreeState gather(tree::TreeState& state, const Proof& prove) = 0;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

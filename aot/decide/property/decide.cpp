@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
-void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& stop,
+void verify_cases(const engine::HostVerifier& verifier, Cases& cases, const StopAsked& stop,
                   const CaseProgress& progress) {
   const std::vector<std::size_t> open = cases.open();
   for (std::size_t k = 0; k < open.size(); ++k) {
@@ -16,13 +16,13 @@ void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& s
   progress(open.size(), open.size());
 }
 
-std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
+std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
                                const StopAsked& stop, const CaseProgress& progress,
                                const SearchStart& start) {
   const Evaluation evaluate = [&](const std::vector<float>& x) { return verifier.evaluate(x); };
   const std::vector<std::size_t> open = cases.open();
-  const Stopwatch stopwatch;
+  const system::Stopwatch stopwatch;
   for (std::size_t k = 0; k < open.size() && !stop(); ++k) {
     progress(k, open.size());
     // What is left, shared by the cases that are left.
@@ -34,4 +34,4 @@ std::optional<Witness> falsify(const HostVerifier& verifier, const Property& pro
   return std::nullopt;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -11,19 +11,19 @@
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Called with what is done of how many, now and then.
 using CaseProgress = std::function<void(std::size_t done, std::size_t count)>;
 
 // Bounds every open case by the verifier, until a stop is asked for.
-void verify_cases(const HostVerifier& verifier, Cases& cases, const StopAsked& stop,
+void verify_cases(const engine::HostVerifier& verifier, Cases& cases, const StopAsked& stop,
                   const CaseProgress& progress);
 
 // Searches open cases for a violation, for at most `seconds` in all or until a stop is asked for.
-std::optional<Witness> falsify(const HostVerifier& verifier, const Property& property,
+std::optional<Witness> falsify(const engine::HostVerifier& verifier, const Property& property,
                                const Cases& cases, const WitnessCheck& check, double seconds,
                                const StopAsked& stop, const CaseProgress& progress,
                                const SearchStart& start);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

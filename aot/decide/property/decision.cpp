@@ -14,7 +14,7 @@
 #include "frontend/vnnlib/vnnlib.h"
 #include "planner/split_neurons.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // Seconds of the search that comes before tighter bounds, as soon as bounds have taken so long; or
@@ -130,7 +130,7 @@ class Decision {
 
   // The verifier of the method is the one that is called from now on.
   void make(const DecisionMethod& method) {
-    const Stopwatch making;
+    const system::Stopwatch making;
     network_.release();
     gradients_.reset();
     check_.use_evaluation(nullptr);
@@ -146,7 +146,7 @@ class Decision {
   // Bounds the open cases by a method.
   void bound(const DecisionMethod& method) {
     make(method);
-    const Stopwatch deciding;
+    const system::Stopwatch deciding;
     verify_cases(*made_.host, cases_, calls_.stop, case_progress(DecisionPhase::kBound));
     bounding_ = deciding.seconds();
     outcome_.decide_seconds += bounding_;
@@ -195,7 +195,7 @@ class Decision {
 
   void branch(double seconds) {
     if (is_over() || seconds <= 0) return;
-    const Stopwatch deciding;
+    const system::Stopwatch deciding;
     if (!branches_) begin(branches_, made_);
     // Of functions without rational values the check may leave open what bounds prove.
     outcome_.witness = branches_->run(cases_, seconds, branch_calls(DecisionPhase::kSplit));
@@ -255,7 +255,7 @@ class Decision {
   void make_of_neurons(DecisionMethod& method) {
     const bool timed = method.max_as_relu && method.alpha == AlphaRows::kAll && !settings_.method &&
                        !settings_.tree_only;
-    const Stopwatch making;
+    const system::Stopwatch making;
     if (timed) method.alpha = AlphaRows::kOutputs;
     of_neurons_ = verifier_of(method);
     if (timed && optimising_seconds(of_neurons_) <=
@@ -269,7 +269,7 @@ class Decision {
   // What optimised slopes of all rows will take on one box, about: of each iteration two passes of
   // what bounds without them take.
   double optimising_seconds(const DecisionVerifier& outputs_alone) const {
-    const Stopwatch bounding;
+    const system::Stopwatch bounding;
     outputs_alone.host->spec_ranges(cases_.box(0));
     return bounding.seconds() * 2 * outputs_alone.plan->config.iterations;
   }
@@ -285,7 +285,7 @@ class Decision {
 
   void split(double seconds) {
     if (is_over() || seconds <= 0 || (!neurons_ && !splits_neurons_)) return;
-    const Stopwatch deciding;
+    const system::Stopwatch deciding;
     if (!neurons_ && !begin_neurons()) return;
     outcome_.witness = neurons_->run(cases_, seconds, branch_calls(DecisionPhase::kNeurons));
     outcome_.neurons = neurons_->totals();
@@ -294,7 +294,7 @@ class Decision {
 
   void search(double seconds) {
     if (is_over() || (seconds <= 0 && searches_ > 0)) return;
-    const Stopwatch deciding;
+    const system::Stopwatch deciding;
     if (!gradients_ && has_gradients()) gradients_.emplace(*made_.plan);
     SearchStart start;
     start.seed = ++searches_;
@@ -311,7 +311,7 @@ class Decision {
     return elements <= kMostGradientElements;
   }
 
-  const Stopwatch stopwatch_;
+  const system::Stopwatch stopwatch_;
   const Sampler& network_;
   const Property& whole_;
   const DecisionSettings& settings_;
@@ -343,4 +343,4 @@ Outcome decide(const Sampler& network, const Property& property, const DecisionS
   return Decision(network, property, settings, calls).run();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

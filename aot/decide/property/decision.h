@@ -19,7 +19,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 enum class Answer : std::uint8_t { kVerified, kFalsified, kUnknown, kTimeout };
 
@@ -51,7 +51,7 @@ struct DecisionProgress {
 // A verifier of the property's rows (see to_spec), and its plan.
 struct DecisionVerifier {
   std::shared_ptr<const Plan> plan;
-  std::unique_ptr<const HostVerifier> host;
+  std::unique_ptr<const engine::HostVerifier> host;
 };
 
 // How a verifier bounds.
@@ -115,4 +115,4 @@ std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const G
 Outcome decide(const Sampler& network, const Property& property, const DecisionSettings& settings,
                const DecisionCalls& calls);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

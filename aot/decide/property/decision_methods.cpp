@@ -1,6 +1,6 @@
 #include "aot/decide/property/decision.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // From where on the interval method pays for its own verifier: cases, elements of tensors.
@@ -43,4 +43,4 @@ std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const G
   return methods;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -9,7 +9,7 @@
 #include "frontend/function.h"
 #include "frontend/function_facts.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kPoints = RowGradients::kPoints;
@@ -273,4 +273,4 @@ const std::vector<float>& RowGradients::gradient(const std::vector<float>& weigh
   return input_adjoint_;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

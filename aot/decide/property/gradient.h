@@ -6,7 +6,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // The specification's rows of a plan, and gradients of functions of them, at several points side by
 // side, in plain float32: they only propose points. Not for several threads.
@@ -37,4 +37,4 @@ class RowGradients {
   std::vector<float> input_, input_adjoint_, rows_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

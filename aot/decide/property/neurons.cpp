@@ -11,7 +11,7 @@
 #include "aot/decide/neurons/splitter.h"
 #include "frontend/sha256.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;  // of a network's products
@@ -101,8 +101,8 @@ bool has_maxima_to_split(const Plan& plan) {
          !SplitNetwork::covers(plan);
 }
 
-NeuronSearch::NeuronSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
-                           std::size_t threads)
+NeuronSearch::NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan,
+                           const Cases& cases, std::size_t threads)
     : SplitSearch(cases, std::vector<std::vector<std::byte>>(clauses_of(cases.tables())), threads),
       verifier_(verifier),
       plan_(plan),
@@ -123,7 +123,7 @@ std::size_t NeuronSearch::case_of(std::uint32_t root) const {
 bool NeuronSearch::prepare(std::uint32_t root) {
   const std::size_t index = case_of(root);
   if (network_case_ == index && network_ != nullptr) return true;
-  const FloatBox box = cases().box(index);
+  const input::FloatBox box = cases().box(index);
   const auto ranges = verifier_.spec_ranges(box);
   network_ = nullptr;
   if (!ranges.empty())
@@ -162,4 +162,4 @@ NeuronTotals NeuronSearch::totals() const {
   return totals;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

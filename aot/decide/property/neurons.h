@@ -10,7 +10,7 @@
 #include "aot/engine/verifier/verifier.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 class SplitNetwork;
 
@@ -32,7 +32,7 @@ class NeuronSearch final : public SplitSearch {
  public:
   // The verifier is the plan's, which has neuron splits; where neurons lie is asked of its
   // spec_bounds. All must outlive this.
-  NeuronSearch(const HostVerifier& verifier, const Plan& plan, const Cases& cases,
+  NeuronSearch(const engine::HostVerifier& verifier, const Plan& plan, const Cases& cases,
                std::size_t threads);
   ~NeuronSearch() override;
 
@@ -49,11 +49,11 @@ class NeuronSearch final : public SplitSearch {
   std::size_t case_of(std::uint32_t root) const override;
   bool prepare(std::uint32_t root) override;
 
-  const HostVerifier& verifier_;
+  const engine::HostVerifier& verifier_;
   const Plan& plan_;
   // Of the clause whose turn it is: its case's.
   std::size_t network_case_;
   std::shared_ptr<const SplitNetwork> network_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

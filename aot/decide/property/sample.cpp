@@ -12,7 +12,7 @@
 #include "frontend/function_bounded.h"
 #include "frontend/import/importer.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -185,7 +185,7 @@ std::optional<std::vector<mpq_class>> Sampler::exact_outputs(
   return values;
 }
 
-std::vector<std::vector<double>> Sampler::points(const FloatBox& box, int count,
+std::vector<std::vector<double>> Sampler::points(const input::FloatBox& box, int count,
                                                  std::uint64_t seed) {
   Random random(seed);
   std::vector<std::vector<double>> result;
@@ -230,4 +230,4 @@ bool Sampler::inside_exactly(const SampledPoint& point,
          (upper == kInfinity || (std::isfinite(upper) && y <= mpq_class(upper)));
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

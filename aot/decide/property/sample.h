@@ -14,7 +14,7 @@
 #include "frontend/passes/exact_arithmetic.h"
 #include "frontend/passes/passes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // What the network gives for one point: |y_i - value_i| <= error_i, proven (sums in twice the
 // precision of double, every rounding counted). Outputs first, then the rows of C y.
@@ -54,7 +54,7 @@ class Sampler {
 
   // Corners, points of faces and inner points of a box, all float32 numbers, in equal shares; the
   // centre is not among them. The same for the same arguments.
-  static std::vector<std::vector<double>> points(const FloatBox& box, int count,
+  static std::vector<std::vector<double>> points(const input::FloatBox& box, int count,
                                                  std::uint64_t seed);
 
   // True when value `i` of the point lies in [lower, upper]. Decided by its error bound where that
@@ -77,4 +77,4 @@ class Sampler {
   bool ordered_ = false;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 using Point = std::vector<float>;
@@ -120,7 +120,7 @@ class Search {
   double visit(const Point& point) {
     const double value = score(point);
     if (value <= 0 && (proofs_ < kProofs || proving_ < stopwatch_.seconds() / 2)) {
-      const Stopwatch proving;
+      const system::Stopwatch proving;
       ++proofs_;
       found_ = check_.prove(index_, {point.begin(), point.end()});
       proving_ += proving.seconds();
@@ -282,7 +282,7 @@ class Search {
   const StopAsked& stop_;
   RowGradients* const gradients_;
   std::mt19937 random_;
-  const Stopwatch stopwatch_;
+  const system::Stopwatch stopwatch_;
   Point lower_, upper_;  // the case's box, rounded
   std::vector<std::size_t> free_;
   std::vector<std::vector<Term>> clauses_;
@@ -302,4 +302,4 @@ std::optional<Witness> search_violation(const Property& property, std::size_t in
   return Search(property, index, evaluate, check, seconds, stop, start).run();
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -9,7 +9,7 @@
 #include "aot/decide/property/witness.h"
 #include "aot/system/progress.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // A fast evaluation of the network, without guarantee: it only proposes points.
 using Evaluation = std::function<std::vector<float>(const std::vector<float>&)>;
@@ -31,4 +31,4 @@ std::optional<Witness> search_violation(const Property& property, std::size_t in
                                         double seconds, const StopAsked& stop,
                                         const SearchStart& start = {});
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -8,7 +8,7 @@
 #include "aot/decide/tree/one_root.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // Seconds of a root's first turn, and how much longer each other turn is.
@@ -163,7 +163,7 @@ class SplitSearch::Running {
   TreeCompany* const company_;
   const double limit_, before_;
   const SplitCalls& calls_;
-  const Stopwatch stopwatch_;
+  const system::Stopwatch stopwatch_;
   Turns turns_;
   double next_save_ = kSaveSeconds;
   std::optional<Witness> witness_;
@@ -215,4 +215,4 @@ void SplitSearch::expand_in_breadth(std::size_t least) {
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -15,7 +15,7 @@
 #include "aot/decide/tree/tree_search.h"
 #include "aot/system/progress.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Proves that an input violates the property, on the thread that decides.
 using PointCheck =
@@ -89,4 +89,4 @@ class SplitSearch {
   bool too_large_ = false;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -8,7 +8,7 @@
 #include "frontend/passes/passes.h"
 #include "frontend/vnnlib/numbers.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 Bounded enclose(const mpq_class& exact) {
@@ -245,4 +245,4 @@ std::vector<std::string> input_texts(const Witness& witness) {
   return texts;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

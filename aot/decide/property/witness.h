@@ -12,7 +12,7 @@
 #include "frontend/fixed_inputs.h"
 #include "frontend/property.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // An input that provably violates a property.
 struct Witness {
@@ -44,7 +44,7 @@ class WitnessCheck {
       : property_(property), network_(network), judged_(ordered != nullptr ? *ordered : network) {}
 
   // From now on points are evaluated so, until null. Not owned.
-  void use_evaluation(const HostVerifier* own) { own_ = own; }
+  void use_evaluation(const engine::HostVerifier* own) { own_ = own; }
 
   // From now on points may be of the free inputs alone. Not owned.
   void place_by(const FixedInputs* fixed) { fixed_ = fixed; }
@@ -68,7 +68,7 @@ class WitnessCheck {
 
   const Sampler& network_;
   const Sampler& judged_;
-  const HostVerifier* own_ = nullptr;
+  const engine::HostVerifier* own_ = nullptr;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 #include "aot/decide/tree/node.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 void KraftSum::add(std::uint32_t depth, std::uint64_t count) {
   BF_CHECK(depth <= kMostDepth);
@@ -41,4 +41,4 @@ std::uint64_t KraftSum::leaves() const {
   return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
 }
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 // The sum of 2^-depth over leaves of a binary tree, kept exactly. It is 1 when the leaves are all
 // those of the tree, and below 1 while any is missing.
@@ -30,4 +30,4 @@ class KraftSum {
   std::vector<std::uint64_t> counts_;
 };
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 // A part of what is searched. The state says all that a worker must know of it besides its root, in
 // bytes that mean the same on every machine and in every process.
@@ -19,4 +19,4 @@ struct Node {
 // A node this deep is not split: what the files that hold trees may say is limited, too.
 constexpr std::uint32_t kMostDepth = 1u << 16;
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 OneRoot::OneRoot(TreeState& state, std::size_t root) : state_(state) {
   const auto others = std::stable_partition(state.open.begin(), state.open.end(),
@@ -26,4 +26,4 @@ void close_root(TreeState& state, std::size_t root) {
   state.roots[root].closed.add(0);
 }
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

@@ -5,7 +5,7 @@
 
 #include "aot/decide/tree/tree_state.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 // Leaves in a state the open nodes of one root alone, for as long as this lives.
 class OneRoot {
@@ -23,4 +23,4 @@ class OneRoot {
 // Makes a root, which is known to be closed, one leaf.
 void close_root(TreeState& state, std::size_t root);
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

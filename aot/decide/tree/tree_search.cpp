@@ -17,7 +17,7 @@
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 namespace {
 
 // How long a thread without nodes sleeps before it looks for some again.
@@ -335,7 +335,7 @@ class Run final : public SharedNodes {
   TreeState& state_;
   const TreeLimits& limits_;
   const TreeCalls& calls_;
-  const cli::Stopwatch stopwatch_;
+  const system::Stopwatch stopwatch_;
   std::deque<Seat> seats_;  // by thread
   std::vector<std::jthread> threads_;
   bool started_ = false;
@@ -393,4 +393,4 @@ void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker) 
   state.open.assign(std::make_move_iterator(open.begin()), std::make_move_iterator(open.end()));
 }
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

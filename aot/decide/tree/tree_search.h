@@ -10,7 +10,7 @@
 #include "aot/decide/tree/tree_state.h"
 #include "aot/decide/tree/tree_worker.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 enum class TreeEnd : std::uint8_t {
   kComplete,  // no node is open
@@ -83,4 +83,4 @@ class TreeSearch {
 // the order of their making. Throws what the worker throws, and then the state is of no use.
 void expand_in_breadth(TreeState& state, std::size_t least, TreeWorker& worker);
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 TreeState start_of(std::vector<std::vector<std::byte>> roots) {
   TreeState state;
@@ -39,4 +39,4 @@ double closed_part(const TreeState& state) {
   return sum / static_cast<double>(state.roots.size());
 }
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

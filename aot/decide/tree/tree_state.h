@@ -7,7 +7,7 @@
 #include "aot/decide/tree/kraft_sum.h"
 #include "aot/decide/tree/node.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 // The leaves below a root.
 struct RootLeaves {
@@ -40,4 +40,4 @@ bool is_whole(const TreeState& state);
 // The part of all roots that is closed, from 0 to 1.
 double closed_part(const TreeState& state);
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

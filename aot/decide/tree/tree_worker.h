@@ -10,7 +10,7 @@
 
 #include "aot/decide/tree/node.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 enum class Fate : std::uint8_t {
   kClosed,  // nothing in the node violates the property
@@ -66,4 +66,4 @@ class TreeWorker {
 // Makes the worker of a thread, on that thread. May be called by several threads at once.
 using WorkerFactory = std::function<std::unique_ptr<TreeWorker>(std::size_t thread)>;
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

@@ -98,8 +98,9 @@ std::string sources_text(const StridedView& view) {
 CallText::CallText(const Plan& plan, const Entry& entry, const ErrorConstants* errors)
     : plan_(plan), entry_(entry), errors_(errors) {
   for (const WeightTable& table : weight_tables(plan))
-    tables_[{table.layer, table.term, table.kind}] = table_reference(plan.weight_storage, table);
-  for (const ConvShapeName& shape : conv_shapes(plan))
+    tables_[{table.layer, table.term, table.kind}] =
+        emit::table_reference(plan.weight_storage, table);
+  for (const emit::ConvShapeName& shape : emit::conv_shapes(plan))
     shapes_[{shape.layer, shape.term}] = shape.name;
 }
 
@@ -143,7 +144,7 @@ std::string CallText::operator()(const Integer& argument) const {
 }
 
 std::string CallText::operator()(const Flag& argument) const {
-  return bool_literal(argument.value);
+  return emit::bool_literal(argument.value);
 }
 
 std::string CallText::operator()(const Constant& argument) const {
@@ -155,7 +156,7 @@ std::string CallText::operator()(const Left& argument) const {
 }
 
 std::string CallText::operator()(const OutputStride& argument) const {
-  return upper_case(plan_.name) + (argument.spec ? "_SPEC_ROWS" : "_OUTPUTS");
+  return emit::upper_case(plan_.name) + (argument.spec ? "_SPEC_ROWS" : "_OUTPUTS");
 }
 
 std::string CallText::operator()(const SumRounding& argument) const {
@@ -163,11 +164,11 @@ std::string CallText::operator()(const SumRounding& argument) const {
 }
 
 std::string CallText::operator()(const FunctionOf& argument) const {
-  return function_table_name(plan_, argument.function);
+  return emit::function_table_name(plan_, argument.function);
 }
 
 std::string CallText::operator()(const Shape& argument) const {
-  const std::string name = shape_name(shapes_.at({argument.layer, argument.term}), argument);
+  const std::string name = emit::shape_name(shapes_.at({argument.layer, argument.term}), argument);
   return argument.type ? fmt::format("bf::FixedShape<{}>{{}}", name) : name;
 }
 
@@ -235,7 +236,7 @@ std::string ConstantText::operator()(const Integer& constant) const {
 }
 
 std::string ConstantText::operator()(const Flag& constant) const {
-  return bool_literal(constant.value);
+  return emit::bool_literal(constant.value);
 }
 
 std::string ConstantText::operator()(const Tile& constant) const {
@@ -244,7 +245,7 @@ std::string ConstantText::operator()(const Tile& constant) const {
 }
 
 std::string ConstantText::operator()(const Groups& constant) const {
-  return max_groups_name(plan_.layer(constant.layer));
+  return emit::max_groups_name(plan_.layer(constant.layer));
 }
 
 std::string CallText::callee(const Call& call) const {

@@ -11,7 +11,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // What the code does besides, for tests and measurements.
 struct Instruments {
@@ -24,7 +24,9 @@ struct Instruments {
   bool marks = false;
 };
 
-namespace calls {
+}  // namespace bf_aot::emit
+
+namespace bf_aot::calls {
 
 // Arguments and calls as text: one overload for each kind.
 class CallText {
@@ -72,7 +74,7 @@ class CallText {
 // The entries of a plan as text.
 class Bodies {
  public:
-  Bodies(const Plan& plan, const Instruments& instruments);
+  Bodies(const Plan& plan, const emit::Instruments& instruments);
 
   const std::vector<Program>& programs() const { return programs_; }
   // The body of an entry point after its checks: one block per task.
@@ -82,7 +84,7 @@ class Bodies {
 
  private:
   const Plan& plan_;
-  const Instruments& instruments_;
+  const emit::Instruments& instruments_;
   std::vector<Program> programs_;  // of the entries, in their order
   ErrorConstants errors_;
 };
@@ -114,5 +116,4 @@ class ConstantText {
 // The runtime's headers that programs need besides those of every verifier, one #include a line.
 std::string runtime_includes(const Plan& plan, const std::vector<Program>& programs);
 
-}  // namespace calls
-}  // namespace bf_aot
+}  // namespace bf_aot::calls

@@ -67,7 +67,8 @@ Paid paid_for(Pays pays) {
 }  // namespace
 
 std::string literal(const Constant& constant) {
-  return constant.to_float ? float_literal_up(constant.value) : double_literal(constant.value);
+  return constant.to_float ? emit::float_literal_up(constant.value)
+                           : emit::double_literal(constant.value);
 }
 
 ErrorConstants::ErrorConstants(const std::vector<Program>& programs) {

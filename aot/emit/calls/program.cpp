@@ -31,7 +31,7 @@ const char* type_of(Element element) {
 // A program as the body of an entry point: one overload for each structure.
 class ProgramText {
  public:
-  ProgramText(const Plan& plan, const Entry& entry, const Instruments& instruments,
+  ProgramText(const Plan& plan, const Entry& entry, const emit::Instruments& instruments,
               const ErrorConstants& errors)
       : plan_(plan), entry_(entry), instruments_(instruments), calls_(plan, entry, &errors) {}
 
@@ -64,7 +64,7 @@ class ProgramText {
 
   const Plan& plan_;
   const Entry& entry_;
-  const Instruments& instruments_;
+  const emit::Instruments& instruments_;
   CallText calls_;
   std::string text_;
   int depth_ = 1;
@@ -119,9 +119,9 @@ void ProgramText::print(const Section& section) {
     const Task& task = entry_.task(calls.task);
     line(fmt::format("// Task {}: {}.{}", calls.task + 1, task.name, origin(task)));
     for (const StepCalls& step : calls.steps) {
-      if (instruments_.marks) line(begin_mark(step_mark(plan_, entry_, step.step)));
+      if (instruments_.marks) line(emit::begin_mark(step_mark(plan_, entry_, step.step)));
       for (const Node& node : step.body) std::visit(*this, node.what);
-      if (instruments_.marks) line(end_mark());
+      if (instruments_.marks) line(emit::end_mark());
     }
   }
   if (always) return;
@@ -190,8 +190,8 @@ void ProgramText::operator()(const WhenInside& node) {
 void ProgramText::operator()(const DefineImage& node) {
   const RowImage& image = node.image;
   line(fmt::format("constexpr bf::Image {}{{{}, {}, {}, {}}};  // {}", image_name(image.tensor),
-                   image.batch, image.channels, extent_literal(image.size),
-                   strides_literal(image.layout),
+                   image.batch, image.channels, emit::extent_literal(image.size),
+                   emit::strides_literal(image.layout),
                    image.tensor < 0 ? "the box" : plan_.layer(image.tensor).name));
 }
 
@@ -314,7 +314,7 @@ std::string step_mark(const Plan& plan, const Entry& entry, int step) {
   return fmt::format("step {} {}", &entry - plan.entries.data(), step);
 }
 
-Bodies::Bodies(const Plan& plan, const Instruments& instruments)
+Bodies::Bodies(const Plan& plan, const emit::Instruments& instruments)
     : plan_(plan), instruments_(instruments), programs_(programs_of(plan)), errors_(programs_) {}
 
 std::string Bodies::of(const Entry& entry) const {

@@ -8,7 +8,7 @@
 #include "aot/emit/text/literals.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 namespace {
 
@@ -119,4 +119,4 @@ std::string emit_function_table(const FunctionTable& table, const std::string& n
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -5,7 +5,7 @@
 #include "aot/emit/text/literals.h"
 #include "aot/emit/text/marks.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 const Layer& layer_of(const Plan& plan, const WeightTable& table) {
@@ -149,4 +149,4 @@ std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& 
   return {};
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -11,7 +11,7 @@
 #include "aot/emit/constants/emit_functions.h"
 #include "planner/lowering/walk.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 std::string shape_literal(const ConvGeometry& g) {
@@ -178,4 +178,4 @@ std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>&
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -6,7 +6,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // The geometry of a convolution as a constant of the verifier; equal ones share it.
 struct ConvShapeName {
@@ -40,4 +40,4 @@ std::string emit_conv_shapes(const Plan& plan, const std::vector<calls::Program>
 std::string emit_max_groups(const Plan& plan, const std::vector<calls::Program>& programs);
 std::string emit_function_tables(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

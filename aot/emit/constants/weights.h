@@ -7,7 +7,7 @@
 #include "planner/lowering/weight_tables.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // How the source names a table: "fc1_weight", or a place in the blob.
 std::string table_reference(WeightStorage storage, const WeightTable& table);
@@ -21,4 +21,4 @@ std::vector<EmittedFile> emit_weight_files(const Plan& plan, const std::string& 
 std::string emit_weight_arrays(const Plan& plan, bool marks = false);
 std::string emit_weight_blob_declarations(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -7,7 +7,7 @@
 #include "aot/emit/integer/names.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 constexpr std::size_t kPerLine = 16;
@@ -224,4 +224,4 @@ std::string emit_integer_constants(const Plan& plan) {
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

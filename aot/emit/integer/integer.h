@@ -4,7 +4,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Text of a plan of arithmetic integer; all of it is what Plan::integer says.
 
@@ -17,4 +17,4 @@ std::string emit_integer_run(const Plan& plan);
 // The calls alone, one a line, for people.
 std::string dump_integer_calls(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -6,7 +6,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Names of a plan's constants: a tensor's name and one more word, so that no two are equal.
 
@@ -17,4 +17,4 @@ std::string step_name(const IntegerPlan& plan, const IntegerStep& step);
 std::string index_argument(const std::string& name, const std::vector<std::int64_t>& indices);
 std::string table_argument(const std::string& name, const std::vector<int>& numbers);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -3,7 +3,7 @@
 #include "aot/emit/integer/integer.h"
 #include "aot/emit/integer/names.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // "bf::integer::Floor"
@@ -195,4 +195,4 @@ std::string dump_integer_calls(const Plan& plan) {
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -6,7 +6,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // The version of bf.h that emitted code is for; the code asserts it.
 constexpr int kAbi = 1;
@@ -29,4 +29,4 @@ std::string info_text(const Plan& plan);
 // `part` is the name of the TaskPart whose call follows; task -1: the entry point is done.
 std::string emit_trace_hook(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -12,7 +12,7 @@
 // Entry points of several boxes: a loop around those of one box, or entries of the plan that
 // compute groups of boxes side by side.
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 constexpr const char* kBatchHeader = R"(
@@ -115,4 +115,4 @@ FunctionBody batch_verify_body(const Plan& plan) {
           {}};
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

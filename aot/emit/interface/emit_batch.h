@@ -5,7 +5,7 @@
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/signature.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // The functions of several boxes per call.
 
@@ -18,4 +18,4 @@ FunctionBody batch_bounds_body(const Plan& plan, const ExportedFunction& functio
                                const calls::Bodies& bodies);
 FunctionBody batch_verify_body(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

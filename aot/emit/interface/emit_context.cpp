@@ -7,7 +7,7 @@
 #include "frontend/diagnostic.h"
 #include "runtime/bf/contract/workspace.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 bool has_context(const Plan& plan) {
@@ -166,4 +166,4 @@ std::string emit_end_call(const Entry& entry) {
   return fmt::format("  bf::end_call(state, boxes, call{});\n", improves ? ", true" : "");
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -6,7 +6,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // What a plan with a context adds to a verifier: NAME_context_init, the cached entry points,
 // NAME_cache_counters, and NAME_context_save and _load when something is persistent.
@@ -24,4 +24,4 @@ FunctionBody context_body(const Plan& plan, const Signature& signature);
 std::string emit_begin_call(const Plan& plan, const Entry& entry);
 std::string emit_end_call(const Entry& entry);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -11,7 +11,7 @@
 #include "aot/emit/text/literals.h"
 #include "planner/entries/keep_coefficients.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // {0} upper-case name, {1} name, {2} property, {3} bounds' workspace, {4} bytes on top of it,
@@ -116,4 +116,4 @@ FunctionBody decide_body(const Plan& plan) {
       {}};
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

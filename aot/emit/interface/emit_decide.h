@@ -6,7 +6,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // What --decide adds to a verifier with a compiled-in property: NAME_decide, branch and bound.
 
@@ -19,4 +19,4 @@ std::string decide_includes(const Plan& plan);
 std::string emit_split_weights(const Plan& plan);
 FunctionBody decide_body(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

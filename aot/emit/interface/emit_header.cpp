@@ -9,7 +9,7 @@
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/emit/text/banner.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // What stands before the first function of a family.
@@ -168,4 +168,4 @@ std::string emit_header(const Plan& plan, const Property* property) {
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

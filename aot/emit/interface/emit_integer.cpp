@@ -9,7 +9,7 @@
 #include "aot/emit/text/banner.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 std::string body_of(const Plan& plan, const ExportedFunction& function) {
@@ -59,4 +59,4 @@ std::string emit_integer_source(const Plan& plan, const std::string& stem) {
   return text + "}  // extern \"C\"\n";
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/lowering/weight_tables.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // {0} upper-case name, {1} name, {2} property, {3} bytes on top of the bounds' workspace,
@@ -168,4 +168,4 @@ FunctionBody neurons_body(const Plan& plan) {
           {}};
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

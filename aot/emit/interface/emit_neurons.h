@@ -6,11 +6,11 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // NAME_decide by splits of neurons, and the bounds that give it their intervals.
 std::string neurons_comment(const Plan& plan, const Property& property);
 std::string ranges_comment(const Plan& plan);
 FunctionBody neurons_body(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -5,7 +5,7 @@
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/banner.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // {0} upper-case name, {1} name, {2} workers, {3} bytes of a worker, {4} bytes with all.
@@ -200,4 +200,4 @@ FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& funct
   return {boxes(plan, suffix_of(one), results, bytes), {}};
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

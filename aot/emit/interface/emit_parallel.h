@@ -5,7 +5,7 @@
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/interface/signature.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Functions whose work several workers share: docs/proofs/workers.md.
 
@@ -28,4 +28,4 @@ std::string emit_steps_call(const Plan& plan, const Entry& entry, const std::str
 FunctionBody parallel_verify_body(const Plan& plan);
 FunctionBody parallel_batch_body(const Plan& plan, const ExportedFunction& function);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

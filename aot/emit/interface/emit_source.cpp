@@ -20,7 +20,7 @@
 #include "aot/emit/text/marks.h"
 #include "planner/lowering/program.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // `text` between marks, or as it is.
@@ -96,7 +96,7 @@ FunctionBody bounds_body(const Plan& plan, const ExportedFunction& function,
 FunctionBody verify_body(const Plan& plan, const ExportedFunction& function) {
   const Signature& s = function.signature;
   if (s.batch) return s.parallel ? parallel_batch_body(plan, function) : batch_verify_body(plan);
-  return s.parallel ? parallel_verify_body(plan) : verify_body(plan, s.cached);
+  return s.parallel ? parallel_verify_body(plan) : emit::verify_body(plan, s.cached);
 }
 
 FunctionBody evaluate_body(const Plan& plan, const calls::Bodies& bodies) {
@@ -232,4 +232,4 @@ std::string emit_source(const Plan& plan, const std::string& stem, const Propert
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -11,7 +11,7 @@
 #include "frontend/diagnostic.h"
 #include "frontend/verdict_tables.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 constexpr std::size_t kInlineNumbers = 128;
@@ -146,4 +146,4 @@ std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& 
                          box_arrays(property)};
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -8,7 +8,7 @@
 #include "frontend/property.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // What a compiled-in property adds to a verifier: NAME_verify and NAME_property_box.
 
@@ -27,4 +27,4 @@ FunctionBody property_box_body(const Plan& plan);
 std::optional<EmittedFile> emit_property_file(const Plan& plan, const Property& property,
                                               const std::string& stem);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -6,7 +6,7 @@
 
 #include "aot/emit/text/banner.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // The type as C has it, up to the name.
@@ -131,4 +131,4 @@ const ExportedFunction* find_function(const Plan& plan, const Signature& signatu
   return found == plan.functions.end() ? nullptr : &*found;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

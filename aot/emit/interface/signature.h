@@ -4,7 +4,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Text of an exported function's signature: the only place that prints one.
 
@@ -34,4 +34,4 @@ std::string argument_checks(const Plan& plan, const ExportedFunction& function);
 // Null when the verifier does not export it.
 const ExportedFunction* find_function(const Plan& plan, const Signature& signature);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

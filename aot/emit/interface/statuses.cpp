@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using Statuses = std::set<bf_status>;
@@ -107,4 +107,4 @@ std::string status_text_body(const Plan& plan) {
   return text + "    default:\n      break;\n  }\n  return \"no status of this verifier\";\n";
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

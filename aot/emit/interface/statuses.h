@@ -7,7 +7,7 @@
 #include "planner/plan/plan.h"
 #include "runtime/bf.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // "BF_NULL_ARGUMENT"
 std::string_view status_name(bf_status status);
@@ -18,4 +18,4 @@ std::vector<bf_status> statuses_of(const Plan& plan, const Signature& signature)
 // The body of NAME_status_text, which has a text for what the verifier's functions may return.
 std::string status_text_body(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

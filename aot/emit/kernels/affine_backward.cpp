@@ -5,7 +5,7 @@
 
 // Backward kernels: lanes are rows, so that every sum stays within its lane.
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Axis;
@@ -219,4 +219,4 @@ KernelNests concretize_nests(const Kernel& kernel) {
   return made;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

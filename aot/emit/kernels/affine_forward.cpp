@@ -6,7 +6,7 @@
 
 // Forward kernels: lanes are outputs, the weights are read once, in order.
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Axis;
@@ -310,4 +310,4 @@ KernelNests centre_affine_nests(const Kernel& kernel) {
   return made;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

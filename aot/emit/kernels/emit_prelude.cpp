@@ -3,7 +3,7 @@
 #include "aot/emit/kernels/kernels.h"
 #include "aot/emit/loop/intrinsics.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 // What the code was scheduled for, as the C++ compiler knows it.
@@ -38,4 +38,4 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs) {
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -5,7 +5,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 KernelNests nests_of(const Kernel& kernel) {
   switch (kernel.kind) {
@@ -72,4 +72,4 @@ std::string print_kernel(const Kernel& kernel, loop::Needs& needs) {
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -7,7 +7,7 @@
 #include "aot/emit/loop/program.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // A kernel as scheduled nests: what the loops compute, and how the plan says they run.
 struct KernelNests {
@@ -34,4 +34,4 @@ std::string emit_prelude(const Plan& plan, const loop::Needs& needs);
 // The kernel's function, complete with its comment.
 std::string print_kernel(const Kernel& kernel, loop::Needs& needs);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -4,7 +4,7 @@
 
 // Forward lines: a layer's weights times columns of lines; lanes are outputs, or boxes.
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Axis;
@@ -128,4 +128,4 @@ KernelNests forward_lines_nests(const Kernel& kernel) {
   return made;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

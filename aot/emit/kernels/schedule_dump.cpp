@@ -6,7 +6,7 @@
 #include "aot/emit/loop/print/dump.h"
 #include "planner/network/fusion_classes.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 std::string dump_operators(const Graph& graph) {
   std::string text = fmt::format("operators\n  {:<24} {:<14} {:<20} {}\n", "value", "operator",
@@ -33,4 +33,4 @@ std::string dump_schedules(const Plan& plan) {
   return text;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -5,7 +5,7 @@
 #include "frontend/graph.h"
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Each operator of the normalised graph, its class, and what it joins into a layer.
 std::string dump_operators(const Graph& graph);
@@ -13,4 +13,4 @@ std::string dump_operators(const Graph& graph);
 // Each kernel by key: what it computes, the primitives applied, and its loops. Deterministic.
 std::string dump_schedules(const Plan& plan);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

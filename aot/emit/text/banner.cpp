@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 std::string shapes(const std::vector<Value>& values) {
@@ -61,4 +61,4 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
   return lines;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -4,7 +4,7 @@
 
 #include "planner/plan/plan.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // The lines at the top of a file: what it is, what it was made from, who may use it.
 std::string emit_banner(const Plan& plan, const std::string& title, const std::string& comment);
@@ -12,4 +12,4 @@ std::string emit_banner(const Plan& plan, const std::string& title, const std::s
 // "DIGITS_64X2"
 std::string upper_case(const std::string& name);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // A line of verifiers in which the same step stands twice and must make the same bits
 // (docs/proofs/relaxations-made-anew.md): no product may be fused into a sum in one place alone.
@@ -12,4 +12,4 @@ namespace bf_aot {
 inline constexpr std::string_view kNoContraction = "#pragma STDC FP_CONTRACT OFF\n";
 inline constexpr std::string_view kNoContractionFlag = "-ffp-contract=off";
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 /// A file of the verifier, named by what follows the user's stem: stem + suffix.
 struct EmittedFile {
@@ -12,4 +12,4 @@ struct EmittedFile {
   std::vector<std::string> flags = {};  ///< of the compiler, besides those of all files
 };
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -7,7 +7,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 std::string double_literal(double value) {
   BF_CHECK(std::isfinite(value));
@@ -26,4 +26,4 @@ std::string float_literal_up(double value) {
   return float_literal(narrow);
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

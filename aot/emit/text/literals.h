@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // C++17 and C++20 hexadecimal literals that denote exactly `value`: "0x1.8p+1f", "-0x1p-3". Finite.
 std::string float_literal(float value);
@@ -14,4 +14,4 @@ inline const char* bool_literal(bool value) {
   return value ? "true" : "false";
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

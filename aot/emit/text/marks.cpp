@@ -6,7 +6,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 constexpr std::string_view kMark = "//@ ";
@@ -67,4 +67,4 @@ std::vector<MarkedLines> take_marks(std::string& text) {
   return marked;
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

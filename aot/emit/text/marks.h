@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Lines of generated code that say what the lines between them are for. They may nest, and are
 // taken out before a compiler or a reader sees the code.
@@ -22,4 +22,4 @@ struct MarkedLines {
 // ends. What holds no other line is left out. In the order of their ends.
 std::vector<MarkedLines> take_marks(std::string& text);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

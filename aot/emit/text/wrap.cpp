@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 constexpr std::size_t kColumns = 100;
@@ -213,4 +213,4 @@ void wrap_files(std::vector<EmittedFile>& files) {
       if (file.suffix.ends_with(code)) file.bytes = wrap_lines(file.bytes);
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

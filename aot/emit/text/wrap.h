@@ -5,7 +5,7 @@
 
 #include "aot/emit/text/emitted_file.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 
 // Breaks lines that are longer than 100 columns. Code is broken after a comma or an operator, or
 // behind an opening parenthesis, where the nesting is least; what follows is aligned with what the
@@ -17,4 +17,4 @@ std::string wrap_lines(const std::string& text);
 // The lines of C and C++ files.
 void wrap_files(std::vector<EmittedFile>& files);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

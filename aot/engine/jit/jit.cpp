@@ -16,7 +16,7 @@
 #include "planner/lowering/program.h"
 #include "planner/lowering/walk.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 namespace {
 
 // Compiling takes a second for each unit: work that took so long may last, and then it pays.
@@ -26,18 +26,18 @@ constexpr double kLeastShare = 0.03;
 constexpr std::size_t kMostUnits = 16;
 constexpr double kPollSeconds = 0.02;
 
-CachedVerifier compiled(const std::string& source, const Target& target,
-                        const CompilerOptions& compiler) {
-  return cached_verifier({{".cpp", source}}, target, compiler);
+build::CachedVerifier compiled(const std::string& source, const Target& target,
+                               const build::CompilerOptions& compiler) {
+  return build::cached_verifier({{".cpp", source}}, target, compiler);
 }
 
 }  // namespace
 
-Jit::Jit(CompilerOptions compiler) : compiler_(std::move(compiler)) {}
+Jit::Jit(build::CompilerOptions compiler) : compiler_(std::move(compiler)) {}
 
 // On a terminal; where one was asked for, everywhere.
 Jit::~Jit() {
-  if (compiler_.jit != JitMode::kWait && !shows_progress()) return;
+  if (compiler_.jit != build::JitMode::kWait && !system::shows_progress()) return;
   if (!failure_.empty())
     fmt::print(stderr, "note: kernels could not be compiled, calls stay as they are: {}\n",
                failure_);
@@ -48,14 +48,15 @@ Jit::~Jit() {
 
 bf_status Jit::call(const engine::Engine& engine, const Signature& signature,
                     const engine::Arguments& arguments, engine::TraceHook hook) {
-  if (compiler_.jit == JitMode::kOff || hook != nullptr || signature.parallel)
+  if (compiler_.jit == build::JitMode::kOff || hook != nullptr || signature.parallel)
     return engine.call(signature, arguments, hook);
   if (work_ != nullptr && since_poll_.seconds() > kPollSeconds) poll(engine);
   const EntryKind entry = engine.entry_of(signature);
   State& state = states_[entry];
   if (state.chosen) return engine.call(signature, arguments);
-  if (compiler_.jit == JitMode::kAuto && (state.seconds < kWorthSeconds || work_ != nullptr)) {
-    const Stopwatch stopwatch;
+  if (compiler_.jit == build::JitMode::kAuto &&
+      (state.seconds < kWorthSeconds || work_ != nullptr)) {
+    const system::Stopwatch stopwatch;
     const bf_status status = engine.call(signature, arguments);
     state.seconds += stopwatch.seconds();
     return status;
@@ -99,7 +100,7 @@ void Jit::choose(const engine::Engine& engine, EntryKind kind, const std::vector
 
 void Jit::compile_all(const engine::Engine& engine) {
   const Target target = engine.plan().config.target;
-  if (compiler_.jit == JitMode::kWait) {
+  if (compiler_.jit == build::JitMode::kWait) {
     for (const Unit& unit : units_) {
       const std::filesystem::path library = compiled(unit.source, target, compiler_).library;
       if (!install(engine, unit, library))
@@ -107,22 +108,22 @@ void Jit::compile_all(const engine::Engine& engine) {
     }
     return;
   }
-  if (!finds_compiler(compiler_, target)) return;  // nobody asked for one
-  const auto work = [&](const BackgroundWork::Report& report) {
+  if (!build::finds_compiler(compiler_, target)) return;  // nobody asked for one
+  const auto work = [&](const system::BackgroundWork::Report& report) {
     for (std::size_t i = 0; i < units_.size(); ++i) {
-      const CachedVerifier made = compiled(units_[i].source, target, compiler_);
+      const build::CachedVerifier made = compiled(units_[i].source, target, compiler_);
       report(fmt::format("{} {}", i, made.library.string()));
     }
   };
   try {
-    work_ = std::make_unique<BackgroundWork>(work);
+    work_ = std::make_unique<system::BackgroundWork>(work);
   } catch (const CompileError& error) {  // no process: the calls stay as they are
     failure_ = error.what();
   }
 }
 
 void Jit::poll(const engine::Engine& engine) {
-  since_poll_ = Stopwatch();
+  since_poll_ = system::Stopwatch();
   for (const std::string& line : work_->lines()) {
     std::size_t unit = 0;
     const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), unit);
@@ -137,7 +138,7 @@ void Jit::poll(const engine::Engine& engine) {
 bool Jit::install(const engine::Engine& engine, const Unit& unit,
                   const std::filesystem::path& library) {
   try {
-    libraries_.push_back(open_cached(library));
+    libraries_.push_back(build::open_cached(library));
   } catch (const CompileError&) {
     return false;
   }
@@ -150,4 +151,4 @@ bool Jit::install(const engine::Engine& engine, const Unit& unit,
   return true;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

@@ -16,7 +16,7 @@
 #include "aot/system/background.h"
 #include "aot/system/progress.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 // Calls an engine and measures which of the calls of its programs take the time; these are compiled
 // with the extents, shapes and tiles that they have, one by one, into the cache of compiled
@@ -24,7 +24,7 @@ namespace bf_aot::cli {
 // docs/reference/cli.md. One engine; not reentrant.
 class Jit final : public EngineCaller {
  public:
-  explicit Jit(CompilerOptions compiler);
+  explicit Jit(build::CompilerOptions compiler);
   ~Jit() override;
 
   // Throws what CompilerOptions and compilers cause, of mode wait alone.
@@ -53,15 +53,15 @@ class Jit final : public EngineCaller {
   bool install(const engine::Engine& engine, const Unit& unit,
                const std::filesystem::path& library);
 
-  CompilerOptions compiler_;
+  build::CompilerOptions compiler_;
   std::map<EntryKind, State> states_;
   std::vector<Unit> units_;    // of the entry that was chosen last
   std::size_t installed_ = 0;  // units, of all entries
   std::string failure_;
-  std::vector<OpenLibrary> libraries_;
-  std::unique_ptr<BackgroundWork> work_;
-  Stopwatch since_start_, since_poll_;
+  std::vector<build::OpenLibrary> libraries_;
+  std::unique_ptr<system::BackgroundWork> work_;
+  system::Stopwatch since_start_, since_poll_;
   double ready_seconds_ = 0;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

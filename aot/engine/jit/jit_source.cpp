@@ -12,7 +12,7 @@
 #include "aot/emit/kernels/kernels.h"
 #include "planner/lowering/routines.h"
 
-namespace bf_aot {
+namespace bf_aot::engine {
 namespace {
 
 using calls::Argument;
@@ -70,7 +70,7 @@ struct FixedText {
     return "true";
   }
   std::string operator()(const calls::Shape& argument) const {
-    const std::string name = shape_name(kShapeName, argument);
+    const std::string name = emit::shape_name(kShapeName, argument);
     return argument.type ? fmt::format("bf::FixedShape<{}>{{}}", name) : name;
   }
   std::string operator()(const StridedView& argument) const {
@@ -116,12 +116,12 @@ std::string includes(std::string_view header) {
 
 std::string kernel_unit(const Plan& plan, const Kernel& kernel, const Call& call) {
   loop::Needs needs;
-  const std::string body = print_kernel(kernel, needs);
+  const std::string body = emit::print_kernel(kernel, needs);
   Plan frame;
   frame.config.target = plan.config.target;
   frame.kernels = {kernel};
-  return includes("bf/core/kernel.h") + emit_prelude(frame, needs) + "\n" + kArguments + body +
-         "\n}  // namespace\n\n" + wrapper(kernel.function, arguments_of(call, 1));
+  return includes("bf/core/kernel.h") + emit::emit_prelude(frame, needs) + "\n" + kArguments +
+         body + "\n}  // namespace\n\n" + wrapper(kernel.function, arguments_of(call, 1));
 }
 
 // The tile is the rule's for the shape: no sum depends on it.
@@ -136,7 +136,7 @@ std::string routine_unit(const Plan& plan, const calls::Shape& shape, const Call
   if (!constants.empty()) callee += fmt::format("<{}>", fmt::join(constants, ", "));
   const LinearMap& map = plan.layer(shape.layer).term(shape.term).map;
   return includes(signature.header) + "namespace {\n\n" + kArguments +
-         emit_conv_shape(kShapeName, std::get<ConvMap>(map).geometry, shape) +
+         emit::emit_conv_shape(kShapeName, std::get<ConvMap>(map).geometry, shape) +
          "\n}  // namespace\n\n" + wrapper(callee, arguments_of(call, 0));
 }
 
@@ -150,4 +150,4 @@ std::optional<std::string> jit_source(const Plan& plan, const Call& call) {
   return routine_unit(plan, *shape, call);
 }
 
-}  // namespace bf_aot
+}  // namespace bf_aot::engine

@@ -6,7 +6,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/program.h"
 
-namespace bf_aot {
+namespace bf_aot::engine {
 
 // The function of a unit that jit_source() prints: an engine::Thunk.
 inline constexpr char kJitFunction[] = "bf_jit_call";
@@ -17,4 +17,4 @@ inline constexpr char kJitFunction[] = "bf_jit_call";
 // network. Nothing for calls that constants do not make faster: of routines without a shape.
 std::optional<std::string> jit_source(const Plan& plan, const calls::Call& call);
 
-}  // namespace bf_aot
+}  // namespace bf_aot::engine

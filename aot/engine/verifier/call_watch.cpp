@@ -5,7 +5,7 @@
 
 #include "planner/cost/cost_model.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 namespace {
 
 constexpr double kWorthSampling = 10;  // seconds; it takes some itself
@@ -73,4 +73,4 @@ bool CallWatch::ask(const engine::Place& place) noexcept {
   }
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

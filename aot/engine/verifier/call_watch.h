@@ -10,7 +10,7 @@
 
 // The predicted time of a call, cheaper methods, and a watch that ends calls.
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 // Methods that take less time than this one and bound the same sets, from the cheapest on.
 std::vector<Method> cheaper_methods(Method method, Norm norm);
@@ -51,4 +51,4 @@ class CallWatch final : public engine::Watch {
 // When so many seconds are over; never, where clocks do not count so far.
 CallWatch::Clock::time_point time_in(double seconds);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "planner/entries/keep_coefficients.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 namespace {
 
 void expect_ok(bf_status status, const std::string& function) {
@@ -35,9 +35,9 @@ void* CompiledVerifier::symbol(const std::string& name) const {
 }
 
 CompiledVerifier::CompiledVerifier(const std::filesystem::path& library, const Plan& plan)
-    : CompiledVerifier(open_library(library), library, plan) {}
+    : CompiledVerifier(build::open_library(library), library, plan) {}
 
-CompiledVerifier::CompiledVerifier(OpenLibrary opened, const std::filesystem::path& library,
+CompiledVerifier::CompiledVerifier(build::OpenLibrary opened, const std::filesystem::path& library,
                                    const Plan& plan)
     : library_(std::move(opened)),
       name_(plan.name),
@@ -92,7 +92,8 @@ void CompiledVerifier::make_workspace() {
          "a memory budget or a smaller batch needs less");
 }
 
-Bounds CompiledVerifier::call(BoundsFunction function, int count, const FloatBox& box) const {
+Bounds CompiledVerifier::call(BoundsFunction function, int count,
+                              const input::FloatBox& box) const {
   const auto size = static_cast<std::size_t>(count);
   std::vector<float> lower(size), upper(size);
   expect_ok(function(box.lower.data(), box.upper.data(), lower.data(), upper.data(),
@@ -101,11 +102,11 @@ Bounds CompiledVerifier::call(BoundsFunction function, int count, const FloatBox
   return {{lower.begin(), lower.end()}, {upper.begin(), upper.end()}};
 }
 
-Bounds CompiledVerifier::bounds(const FloatBox& box) const {
+Bounds CompiledVerifier::bounds(const input::FloatBox& box) const {
   return call(bounds_, outputs_, box);
 }
 
-Bounds CompiledVerifier::spec_bounds(const FloatBox& box) const {
+Bounds CompiledVerifier::spec_bounds(const input::FloatBox& box) const {
   BF_CHECK(spec_bounds_ != nullptr);
   return call(spec_bounds_, spec_rows_, box);
 }
@@ -131,12 +132,12 @@ bf_status CompiledVerifier::spec_coefficients_batch(std::size_t count, const flo
                                   workspace_.get(), workspace_bytes_);
 }
 
-std::vector<double> CompiledVerifier::sample_times(const FloatBox& box,
-                                                   const SampleLimits& limits) const {
+std::vector<double> CompiledVerifier::sample_times(const input::FloatBox& box,
+                                                   const system::SampleLimits& limits) const {
   const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
   const auto size = static_cast<std::size_t>(spec_bounds_ != nullptr ? spec_rows_ : outputs_);
   std::vector<float> lower(size), upper(size);
-  return sample_calls(
+  return system::sample_calls(
       [&] {
         function(box.lower.data(), box.upper.data(), lower.data(), upper.data(), workspace_.get(),
                  workspace_bytes_);
@@ -144,7 +145,7 @@ std::vector<double> CompiledVerifier::sample_times(const FloatBox& box,
       limits);
 }
 
-std::vector<TracedPart> CompiledVerifier::trace(const FloatBox& box, int repeats) const {
+std::vector<TracedPart> CompiledVerifier::trace(const input::FloatBox& box, int repeats) const {
   using Hook = void (*)(int, const char*);
   auto* const of_library = static_cast<Hook*>(symbol(name_ + "_trace"));
   const BoundsFunction function = spec_bounds_ != nullptr ? spec_bounds_ : bounds_;
@@ -158,4 +159,4 @@ std::vector<TracedPart> CompiledVerifier::trace(const FloatBox& box, int repeats
       repeats);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

@@ -9,7 +9,7 @@
 #include "aot/engine/verifier/exported_pointer.h"
 #include "aot/engine/verifier/verifier.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 // A compiled verifier, loaded into this process.
 class CompiledVerifier final : public HostVerifier {
@@ -17,11 +17,12 @@ class CompiledVerifier final : public HostVerifier {
   // Throws: BF3305 when the library cannot be loaded or is not the plan's.
   CompiledVerifier(const std::filesystem::path& library, const Plan& plan);
   // Takes a library that is open. Its path is for messages.
-  CompiledVerifier(OpenLibrary opened, const std::filesystem::path& library, const Plan& plan);
+  CompiledVerifier(build::OpenLibrary opened, const std::filesystem::path& library,
+                   const Plan& plan);
 
   std::unique_ptr<const HostVerifier> twin() const override;
-  Bounds bounds(const FloatBox& box) const override;
-  Bounds spec_bounds(const FloatBox& box) const override;
+  Bounds bounds(const input::FloatBox& box) const override;
+  Bounds spec_bounds(const input::FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                               float* row_lower, float* row_upper,
@@ -29,8 +30,9 @@ class CompiledVerifier final : public HostVerifier {
   bf_status spec_coefficients_batch(std::size_t count, const float* lower, const float* upper,
                                     float* row_lower, float* row_upper, float* coefficients,
                                     bf_status* statuses) const override;
-  std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const override;
-  std::vector<TracedPart> trace(const FloatBox& box, int repeats) const override;
+  std::vector<double> sample_times(const input::FloatBox& box,
+                                   const system::SampleLimits& limits) const override;
+  std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const override;
 
  private:
   using BoundsFunction = ExportedPointer<Signature{}>;
@@ -51,7 +53,7 @@ class CompiledVerifier final : public HostVerifier {
     return reinterpret_cast<ExportedPointer<kSignature>>(
         symbol(name_ + "_" + suffix_of(kSignature)));
   }
-  Bounds call(BoundsFunction function, int count, const FloatBox& box) const;
+  Bounds call(BoundsFunction function, int count, const input::FloatBox& box) const;
 
   std::shared_ptr<void> library_;
   std::unique_ptr<void, Free> workspace_;
@@ -65,4 +67,4 @@ class CompiledVerifier final : public HostVerifier {
   EvaluateFunction evaluate_ = nullptr;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

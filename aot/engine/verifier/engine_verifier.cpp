@@ -9,7 +9,7 @@
 #include "aot/engine/verifier/trace.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 namespace {
 
 constexpr Signature kBounds = {};
@@ -70,8 +70,8 @@ engine::Arguments EngineVerifier::in_workspace() const {
   return made;
 }
 
-Bounds EngineVerifier::call(const Signature& signature, const FloatBox& box, const Noted& noted,
-                            engine::TraceHook hook) const {
+Bounds EngineVerifier::call(const Signature& signature, const input::FloatBox& box,
+                            const Noted& noted, engine::TraceHook hook) const {
   const Plan& plan = engine_->plan();
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
   std::vector<float> lower(rows), upper(rows);
@@ -92,7 +92,7 @@ bool EngineVerifier::ask(engine::Watch* watch) const {
   return true;
 }
 
-Bounds EngineVerifier::bounds(const FloatBox& box) const {
+Bounds EngineVerifier::bounds(const input::FloatBox& box) const {
   last_ = {};
   open_.assign(engine_->plan().layers.size(), -1);
   Bounds made = call(kBounds, box, {.open = &open_});
@@ -100,7 +100,7 @@ Bounds EngineVerifier::bounds(const FloatBox& box) const {
   return made;
 }
 
-Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
+Bounds EngineVerifier::spec_bounds(const input::FloatBox& box) const {
   last_spec_ = {};
   ranges_.assign(engine_->plan().layers.size(), {});
   Bounds made = call(kSpecBounds, box, {.ranges = &ranges_});
@@ -108,12 +108,12 @@ Bounds EngineVerifier::spec_bounds(const FloatBox& box) const {
   return made;
 }
 
-std::vector<engine::Ranges> EngineVerifier::spec_ranges(const FloatBox& box) const {
+std::vector<engine::Ranges> EngineVerifier::spec_ranges(const input::FloatBox& box) const {
   if (!(last_spec_.lower == box.lower && last_spec_.upper == box.upper)) spec_bounds(box);
   return ranges_;
 }
 
-std::optional<std::vector<int>> EngineVerifier::count_unstable(const FloatBox& box) const {
+std::optional<std::vector<int>> EngineVerifier::count_unstable(const input::FloatBox& box) const {
   const Plan& plan = engine_->plan();
   if (!(last_.lower == box.lower && last_.upper == box.upper)) bounds(box);
   std::vector<int> counts;
@@ -163,8 +163,8 @@ bf_status EngineVerifier::spec_coefficients_batch(std::size_t count, const float
                statuses);
 }
 
-std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
-                                                 const SampleLimits& limits) const {
+std::vector<double> EngineVerifier::sample_times(const input::FloatBox& box,
+                                                 const system::SampleLimits& limits) const {
   const Plan& plan = engine_->plan();
   const Signature signature = plan.spec_rows > 0 ? kSpecBounds : kBounds;
   const auto rows = static_cast<std::size_t>(signature.spec ? plan.spec_rows : plan.output_count);
@@ -175,12 +175,12 @@ std::vector<double> EngineVerifier::sample_times(const FloatBox& box,
   arguments.out_lower = lower.data();
   arguments.out_upper = upper.data();
   run(signature, arguments);  // what makes calls faster is not measured
-  return sample_calls([&] { run(signature, arguments); }, limits);
+  return system::sample_calls([&] { run(signature, arguments); }, limits);
 }
 
-std::vector<TracedPart> EngineVerifier::trace(const FloatBox& box, int repeats) const {
+std::vector<TracedPart> EngineVerifier::trace(const input::FloatBox& box, int repeats) const {
   const Signature signature = engine_->plan().spec_rows > 0 ? kSpecBounds : kBounds;
   return traced_parts([&](engine::TraceHook hook) { call(signature, box, {}, hook); }, repeats);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

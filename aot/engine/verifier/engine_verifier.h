@@ -7,7 +7,7 @@
 #include "aot/engine/run/engine.h"
 #include "aot/engine/verifier/verifier.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 // Calls an engine for a verifier, and may see to its code meanwhile.
 class EngineCaller {
@@ -33,20 +33,21 @@ class EngineVerifier final : public HostVerifier {
   // Shares the engine, and with it the code that a caller sees to.
   std::unique_ptr<const HostVerifier> twin() const override;
   bool ask(engine::Watch* watch) const override;
-  Bounds bounds(const FloatBox& box) const override;
-  Bounds spec_bounds(const FloatBox& box) const override;
+  Bounds bounds(const input::FloatBox& box) const override;
+  Bounds spec_bounds(const input::FloatBox& box) const override;
   std::vector<float> evaluate(const std::vector<float>& x) const override;
   // Of plans that relax each of these layers: not of intervals alone.
-  std::optional<std::vector<int>> count_unstable(const FloatBox& box) const override;
-  std::vector<engine::Ranges> spec_ranges(const FloatBox& box) const override;
+  std::optional<std::vector<int>> count_unstable(const input::FloatBox& box) const override;
+  std::vector<engine::Ranges> spec_ranges(const input::FloatBox& box) const override;
   bf_status spec_bounds_batch(std::size_t count, const float* lower, const float* upper,
                               float* row_lower, float* row_upper,
                               bf_status* statuses) const override;
   bf_status spec_coefficients_batch(std::size_t count, const float* lower, const float* upper,
                                     float* row_lower, float* row_upper, float* coefficients,
                                     bf_status* statuses) const override;
-  std::vector<double> sample_times(const FloatBox& box, const SampleLimits& limits) const override;
-  std::vector<TracedPart> trace(const FloatBox& box, int repeats) const override;
+  std::vector<double> sample_times(const input::FloatBox& box,
+                                   const system::SampleLimits& limits) const override;
+  std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const override;
 
  private:
   struct Free {
@@ -63,7 +64,7 @@ class EngineVerifier final : public HostVerifier {
     std::vector<int>* open = nullptr;
     std::vector<engine::Ranges>* ranges = nullptr;
   };
-  Bounds call(const Signature& signature, const FloatBox& box, const Noted& noted,
+  Bounds call(const Signature& signature, const input::FloatBox& box, const Noted& noted,
               engine::TraceHook hook = nullptr) const;
 
   bf_status run(const Signature& signature, const engine::Arguments& arguments,
@@ -75,11 +76,11 @@ class EngineVerifier final : public HostVerifier {
   std::size_t workspace_bytes_ = 0;
   mutable engine::Watch* watch_ = nullptr;
   // Of the last call of bounds(): its box, and neurons by layer, see engine::CallMemory.
-  mutable FloatBox last_;
+  mutable input::FloatBox last_;
   mutable std::vector<int> open_;
   // Of the last call of spec_bounds().
-  mutable FloatBox last_spec_;
+  mutable input::FloatBox last_spec_;
   mutable std::vector<engine::Ranges> ranges_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

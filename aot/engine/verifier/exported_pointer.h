@@ -7,7 +7,7 @@
 #include "planner/plan/functions.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 // The types of pointers to exported functions, from their signatures.
 
@@ -59,4 +59,4 @@ template <Signature kSignature>
 using ExportedPointer = decltype(exported_pointer<kSignature>(
     std::make_index_sequence<parameters_of(kSignature).size()>()));
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 nlohmann::ordered_json number_json(double x) {
   if (std::isfinite(x)) return x;
@@ -41,4 +41,4 @@ std::string join(const std::vector<int>& numbers) {
   return numbers.empty() ? "-" : fmt::format("{}", fmt::join(numbers, " "));
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

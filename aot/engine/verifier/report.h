@@ -6,7 +6,7 @@
 
 #include "aot/engine/verifier/verifier.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 // A number, or "inf" and "-inf", which JSON has no numbers for.
 nlohmann::ordered_json number_json(double x);
@@ -23,4 +23,4 @@ std::string long_duration(double seconds);
 // "12 7"; "-" when there are none.
 std::string join(const std::vector<int>& numbers);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

@@ -7,7 +7,7 @@
 
 // Timing the parts of an instrumented verifier.
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -81,4 +81,4 @@ std::vector<TracedPart> traced_parts(
   return list;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

@@ -9,7 +9,7 @@
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 double mean_width(const Bounds& bounds) {
   double sum = 0;
@@ -17,34 +17,35 @@ double mean_width(const Bounds& bounds) {
   return sum / static_cast<double>(bounds.lower.size());
 }
 
-Timing HostVerifier::time(const FloatBox& box, const SampleLimits& limits) const {
+system::Timing HostVerifier::time(const input::FloatBox& box,
+                                  const system::SampleLimits& limits) const {
   const std::vector<double> samples = sample_times(box, limits);
   return {samples.front(), samples[samples.size() / 2], static_cast<int>(samples.size())};
 }
 
-MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOptions& options,
-                           const CompilerOptions& compiler) {
+MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::CompileOptions& options,
+                           const build::CompilerOptions& compiler) {
   BF_CHECK(options.levels.empty());
   MadeVerifier made;
   if (plan->config.lowering == Lowering::kPrebuilt) {
-    if (compiler.jit != JitMode::kWait && (!compiler.cxx.empty() || !compiler.flags.empty()))
+    if (compiler.jit != build::JitMode::kWait && (!compiler.cxx.empty() || !compiler.flags.empty()))
       fail("BF3314", compiler.cxx.empty() ? "--cxx-flags" : "--cxx",
            "the verifier is run by code that bf-aot has: no C++ compiler is called",
            "leave it out, or give --jit wait or --lowering vector");
     std::unique_ptr<EngineCaller> caller;
-    if (compiler.jit != JitMode::kOff) caller = std::make_unique<Jit>(compiler);
+    if (compiler.jit != build::JitMode::kOff) caller = std::make_unique<Jit>(compiler);
     made.host = std::make_unique<EngineVerifier>(std::move(plan), options.trace, std::move(caller));
     return made;
   }
-  const Stopwatch printing;
-  const std::vector<EmittedFile> files = emit(*plan, kCachedStem, options);
+  const system::Stopwatch printing;
+  const std::vector<emit::EmittedFile> files = build::emit(*plan, build::kCachedStem, options);
   made.print_seconds = printing.seconds();
-  const CachedVerifier cached = cached_verifier(files, plan->config.target, compiler);
+  const build::CachedVerifier cached = build::cached_verifier(files, plan->config.target, compiler);
   made.library = cached.library;
   made.compile_seconds = cached.compile_seconds;
   made.host =
-      std::make_unique<CompiledVerifier>(open_cached(cached.library), cached.library, *plan);
+      std::make_unique<CompiledVerifier>(build::open_cached(cached.library), cached.library, *plan);
   return made;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

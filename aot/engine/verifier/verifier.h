@@ -16,7 +16,7 @@
 #include "planner/plan/plan.h"
 #include "runtime/bf.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::engine {
 
 struct Bounds {
   std::vector<double> lower, upper;  // float32 numbers, but for the reference
@@ -51,21 +51,21 @@ class HostVerifier {
   }
 
   // Throw BF3306 when the verifier returns another status than BF_OK.
-  virtual Bounds bounds(const FloatBox& box) const = 0;
-  virtual Bounds spec_bounds(const FloatBox& box) const = 0;  // plan.spec_rows > 0
+  virtual Bounds bounds(const input::FloatBox& box) const = 0;
+  virtual Bounds spec_bounds(const input::FloatBox& box) const = 0;  // plan.spec_rows > 0
   // Plain inference in float32.
   virtual std::vector<float> evaluate(const std::vector<float>& x) const = 0;
 
   // Neurons of each layer with an activation whose relaxation is not exact on the box, in order.
   // Nothing where the verifier does not count them.
-  virtual std::optional<std::vector<int>> count_unstable(const FloatBox& box) const {
+  virtual std::optional<std::vector<int>> count_unstable(const input::FloatBox& box) const {
     (void)box;
     return std::nullopt;
   }
 
   // Where the neurons that spec_bounds() relaxes on the box lie, by layer: of the last call when
   // that was of the same box. Empty where the verifier does not say.
-  virtual std::vector<engine::Ranges> spec_ranges(const FloatBox& box) const {
+  virtual std::vector<engine::Ranges> spec_ranges(const input::FloatBox& box) const {
     (void)box;
     return {};
   }
@@ -81,15 +81,15 @@ class HostVerifier {
 
   // Seconds of a call of NAME_spec_bounds when there are spec rows, else of NAME_bounds: the
   // measurements themselves, see sample_calls().
-  virtual std::vector<double> sample_times(const FloatBox& box,
-                                           const SampleLimits& limits) const = 0;
+  virtual std::vector<double> sample_times(const input::FloatBox& box,
+                                           const system::SampleLimits& limits) const = 0;
   // What they say.
-  Timing time(const FloatBox& box, const SampleLimits& limits) const;
+  system::Timing time(const input::FloatBox& box, const system::SampleLimits& limits) const;
 
   // Where the time of time() goes, of a verifier made with CompileOptions::trace: of every call of
   // a kernel or routine the lower quartile over `repeats` calls of the verifier, without what the
   // clock itself takes. Throws: BF3305 when the verifier is not instrumented.
-  virtual std::vector<TracedPart> trace(const FloatBox& box, int repeats) const = 0;
+  virtual std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const = 0;
 };
 
 // A verifier that is ready to be called, and what making it took.
@@ -102,7 +102,7 @@ struct MadeVerifier {
 
 // The verifier of a plan that was made with these options for this machine, without
 // `options.levels`. Throws: CompileError.
-MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const CompileOptions& options,
-                           const CompilerOptions& compiler);
+MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::CompileOptions& options,
+                           const build::CompilerOptions& compiler);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::engine

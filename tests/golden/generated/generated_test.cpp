@@ -58,8 +58,8 @@ const Case kCases[] = {
      Splits::kNeurons},
 };
 
-CompileOptions options_of(const Case& golden) {
-  CompileOptions options;
+build::CompileOptions options_of(const Case& golden) {
+  build::CompileOptions options;
   options.planner.method = golden.method;
   options.planner.lowering = golden.lowering;
   options.planner.target = find_target(golden.target);
@@ -71,8 +71,8 @@ CompileOptions options_of(const Case& golden) {
   return options;
 }
 
-Verifier compile_tiny(const std::string& stem, const CompileOptions& options) {
-  return compile(fs::path(BF_SOURCE_DIR) / "models" / "tiny.onnx", stem, options);
+build::Verifier compile_tiny(const std::string& stem, const build::CompileOptions& options) {
+  return build::compile(fs::path(BF_SOURCE_DIR) / "models" / "tiny.onnx", stem, options);
 }
 
 // Of `inspect --dump-schedule`: all but the operators.
@@ -81,10 +81,10 @@ constexpr const char* kSchedule = ".schedule";
 // Of `inspect --dump-calls`.
 constexpr const char* kCalls = ".calls";
 
-std::string file(const Verifier& verifier, const std::string& suffix) {
+std::string file(const build::Verifier& verifier, const std::string& suffix) {
   if (suffix == kCalls) return calls::dump_calls(verifier.plan);
-  if (suffix == kSchedule) return dump_schedules(verifier.plan);
-  for (const EmittedFile& each : verifier.files)
+  if (suffix == kSchedule) return emit::dump_schedules(verifier.plan);
+  for (const emit::EmittedFile& each : verifier.files)
     if (each.suffix == suffix) return each.bytes;
   ADD_FAILURE() << "no file " << suffix;
   return {};
@@ -130,7 +130,7 @@ class GeneratedFiles : public ::testing::TestWithParam<Case> {};
 
 TEST_P(GeneratedFiles, Match) {
   const Case& golden = GetParam();
-  const Verifier verifier = compile_tiny(golden.stem, options_of(golden));
+  const build::Verifier verifier = compile_tiny(golden.stem, options_of(golden));
   for (const std::string& suffix : golden.kept) {
     const fs::path path = fs::path(BF_GENERATED_DIR) / (golden.stem + suffix);
     const std::string actual = file(verifier, suffix);
@@ -143,13 +143,13 @@ TEST_P(GeneratedFiles, Match) {
 
 // Without its hook and calls an instrumented verifier is the plain one.
 TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
-  CompileOptions options = options_of(GetParam());
+  build::CompileOptions options = options_of(GetParam());
   const std::string plain = file(compile_tiny("verifier", options), ".cpp");
   EXPECT_EQ(plain.find("_trace"), std::string::npos);
   options.trace = true;
-  const Verifier verifier = compile_tiny("verifier", options);
+  const build::Verifier verifier = compile_tiny("verifier", options);
   std::string traced = file(verifier, ".cpp");
-  const std::string hook = emit_trace_hook(verifier.plan);
+  const std::string hook = emit::emit_trace_hook(verifier.plan);
   const std::size_t at = traced.find(hook);
   ASSERT_NE(at, std::string::npos);
   traced.erase(at, hook.size());
@@ -165,20 +165,20 @@ TEST_P(GeneratedFiles, TracingOnlyAddsItsOwnLines) {
 }
 
 TEST_P(GeneratedFiles, AreTheSameEachTime) {
-  const CompileOptions options = options_of(GetParam());
-  const Verifier once = compile_tiny("verifier", options);
-  const Verifier again = compile_tiny("verifier", options);
+  const build::CompileOptions options = options_of(GetParam());
+  const build::Verifier once = compile_tiny("verifier", options);
+  const build::Verifier again = compile_tiny("verifier", options);
   ASSERT_EQ(once.files.size(), again.files.size());
-  for (const EmittedFile& each : once.files)
+  for (const emit::EmittedFile& each : once.files)
     EXPECT_TRUE(each.bytes == file(again, each.suffix)) << each.suffix;
   EXPECT_TRUE(once.plan == again.plan);
 }
 
 // The stem names the header that the source includes, and nothing else.
 TEST_P(GeneratedFiles, FollowTheStem) {
-  const CompileOptions options = options_of(GetParam());
-  const Verifier one = compile_tiny("stem_one", options);
-  const Verifier two = compile_tiny("stem_two", options);
+  const build::CompileOptions options = options_of(GetParam());
+  const build::Verifier one = compile_tiny("stem_one", options);
+  const build::Verifier two = compile_tiny("stem_two", options);
   const std::string include = "#include \"stem_one.h\"";
   std::string source = file(one, ".cpp");
   const std::size_t at = source.find(include);
@@ -191,12 +191,12 @@ TEST_P(GeneratedFiles, FollowTheStem) {
 
 // Names of one length, so that lines are wrapped alike.
 TEST_P(GeneratedFiles, FollowTheName) {
-  CompileOptions options = options_of(GetParam());
+  build::CompileOptions options = options_of(GetParam());
   options.name = "aaaa";
-  const Verifier one = compile_tiny("verifier", options);
+  const build::Verifier one = compile_tiny("verifier", options);
   options.name = "zzzz";
-  const Verifier two = compile_tiny("verifier", options);
-  for (const EmittedFile& each : one.files) {
+  const build::Verifier two = compile_tiny("verifier", options);
+  for (const emit::EmittedFile& each : one.files) {
     std::string renamed = each.bytes;
     std::size_t count = 0;
     for (const auto& [from, to] : {std::pair{"aaaa", "zzzz"}, std::pair{"AAAA", "ZZZZ"}})

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 void FunctionState::set_interval(const FunctionInterval& interval) {
   of_z = interval;
@@ -121,4 +121,4 @@ FunctionProof prove_function(const bf::FunctionView& function, const FunctionSta
   return made;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

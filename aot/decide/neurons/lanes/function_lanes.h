@@ -8,7 +8,7 @@
 #include "aot/decide/neurons/lanes/function_lines.h"
 #include "aot/decide/neurons/lanes/lane_matrix.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Steps along gradients whose largest becomes 1: Adam with that in place of the root of a mean
 // square (AdaMax; Kingma and Ba, 2015).
@@ -81,4 +81,4 @@ struct FunctionProof {
 FunctionProof prove_function(const bf::FunctionView& function, const FunctionState& state,
                              double scale, double over_a);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -8,7 +8,7 @@
 
 #include "runtime/bf/functions/functions.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // How near the peak of a slope is found; what is claimed holds for any.
@@ -104,4 +104,4 @@ FunctionValues values_on(const bf::FunctionView& function, double low, double hi
   return {range.low, range.high};
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -4,7 +4,7 @@
 
 #include "runtime/bf/functions/function_lines.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Where a function's argument lies, and what that says of the function.
 struct FunctionInterval {
@@ -57,4 +57,4 @@ struct FunctionValues {
 };
 FunctionValues values_on(const bf::FunctionView& function, double low, double high);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -4,7 +4,7 @@
 
 #include "aot/decide/neurons/lanes/clones.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // 64 bytes, aligned as numbers are. A member, since alias declarations and template arguments lose
@@ -135,4 +135,4 @@ void LaneMatrix::add_product(const double* x, double* y) const {
     sparse_product_double(weight_.data(), row_start_.data(), column_.data(), rows_, x, y);
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

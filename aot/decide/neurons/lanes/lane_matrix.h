@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Vectors side by side, one in each lane: element i of lane p is number i kLanes + p of an array.
 constexpr std::size_t kLanes = 16;
@@ -60,4 +60,4 @@ class LaneMatrix {
   std::vector<std::int32_t> row_start_, column_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 #include "aot/decide/neurons/lanes/clones.h"
 #include "aot/decide/neurons/lanes/function_lanes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // No alias declarations: in these Clang leaves the alignment out.
@@ -120,4 +120,4 @@ ProductProof prove_product(double over_p, float choice, double x_low, double x_h
           -(first * (x_low * y_first) + second * (x_high * y_second))};
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

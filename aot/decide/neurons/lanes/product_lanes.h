@@ -4,7 +4,7 @@
 
 // A product p = x y in all lanes, between planes below and above it on the rectangle of x and y.
 // Arrays are [kLanes].
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Where the factors lie in each lane, rounded to float.
 struct ProductNeuron {
@@ -43,4 +43,4 @@ struct ProductProof {
 ProductProof prove_product(double over_p, float choice, double x_low, double x_high, double y_low,
                            double y_high);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -3,7 +3,7 @@
 #include "aot/decide/neurons/lanes/clones.h"
 #include "aot/decide/neurons/lanes/function_lanes.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // One number of all lanes, and what comparisons of them give.
@@ -100,4 +100,4 @@ BF_CLONES void measure_open(const OpenNeuron& n, const float* over_a, const floa
   *reinterpret_cast<Floats*>(gap) = p == 0 ? (loss > 0 ? loss : zero) : zero;
 }
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -5,7 +5,7 @@
 #include "aot/decide/neurons/lanes/lane_matrix.h"
 
 // A neuron in all lanes. Arrays are [kLanes].
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // An open ReLU in all lanes.
 struct OpenNeuron {
@@ -28,4 +28,4 @@ void step_open(const OpenNeuron& n, const float* rates, const float* over_a, con
 void measure_open(const OpenNeuron& n, const float* over_a, const float* z_at, const float* choice,
                   float* a_at, float* gain, float* gap);
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -14,8 +14,8 @@ namespace {
 
 std::string number(const Expr& expr) {
   if (std::isinf(expr.value)) return expr.value < 0 ? "-kInfinity" : "kInfinity";
-  return expr.type == Type::kFloat64 ? double_literal(expr.value)
-                                     : float_literal(static_cast<float>(expr.value));
+  return expr.type == Type::kFloat64 ? emit::double_literal(expr.value)
+                                     : emit::float_literal(static_cast<float>(expr.value));
 }
 
 // Two signs would be a decrement.

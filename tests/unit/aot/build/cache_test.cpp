@@ -12,7 +12,7 @@
 #include "frontend/diagnostic.h"
 #include "tests/support/model_text.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 namespace fs = std::filesystem;
@@ -60,4 +60,4 @@ TEST(Cache, LibrariesAreTiedToTheirSources) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 std::string object(const std::string& name, const std::vector<std::string>& instructions,
@@ -104,4 +104,4 @@ TEST(LibraryObjects, AreThoseThatTheMapHolds) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

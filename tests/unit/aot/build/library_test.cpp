@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 TEST(LibraryTest, SplitsWords) {
@@ -20,4 +20,4 @@ TEST(LibraryTest, KnowsWhatRunsHere) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -8,21 +8,21 @@
 #include "aot/build/runtime_files.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
-Verifier verifier_of(std::vector<EmittedFile> files) {
+Verifier verifier_of(std::vector<emit::EmittedFile> files) {
   Verifier made;
   made.files = std::move(files);
   made.weights_bytes = 200 << 10;
   return made;
 }
 
-const EmittedFile kSource = {".cpp",
-                             "// banner\n#include \"net.h\"\n#include <cstddef>\n"
-                             "#include \"bf/core/bounds.h\"\n#include \"bf/core/relax.h\"\n"
-                             "#include \"net_weights.inc\"\nint last;\n"};
-const EmittedFile kHeader = {".h", "#include <stddef.h>\n#include \"bf.h\"\nint declared;\n"};
+const emit::EmittedFile kSource = {".cpp",
+                                   "// banner\n#include \"net.h\"\n#include <cstddef>\n"
+                                   "#include \"bf/core/bounds.h\"\n#include \"bf/core/relax.h\"\n"
+                                   "#include \"net_weights.inc\"\nint last;\n"};
+const emit::EmittedFile kHeader = {".h", "#include <stddef.h>\n#include \"bf.h\"\nint declared;\n"};
 
 std::size_t count_of(const std::string& text, const std::string& part) {
   std::size_t count = 0;
@@ -33,7 +33,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 
 // Each header once, before those that include it; tables where they were included.
 TEST(SingleFile, HoldsWhatIsIncluded) {
-  const std::vector<EmittedFile> files = single_file(
+  const std::vector<emit::EmittedFile> files = single_file(
       verifier_of({kSource, kHeader, {"_weights.inc", "float table;\n"}, {".json", "{}"}}), "net");
   ASSERT_EQ(files.size(), 3U);
   const std::string& source = files[0].bytes;
@@ -67,4 +67,4 @@ TEST(RuntimeFiles, FollowWhatTheyInclude) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

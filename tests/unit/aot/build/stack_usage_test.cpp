@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bf_aot::cli {
+namespace bf_aot::build {
 namespace {
 
 std::string node(const std::string& name, const std::string& frame) {
@@ -50,4 +50,4 @@ TEST(StackUsage, IsTheSumOfFrames) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::build

@@ -11,7 +11,7 @@
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 std::string header(const std::string& descr, const std::string& order, const std::string& shape) {
@@ -189,7 +189,7 @@ TEST(Npz, KeepsWhatIsWritten) {
     std::string damaged = first;
     for (unsigned n = 1 + random() % 4; n > 0; --n)
       damaged[random() % damaged.size()] = static_cast<char>(random());
-    write_file(path, damaged);
+    system::write_file(path, damaged);
     try {
       (void)read_npz(path);
     } catch (const CompileError&) {  // a diagnostic
@@ -224,7 +224,7 @@ TEST(Npz, RefusesTwoArraysOfOneName) {
   write_npz(path, {one, other});
   std::string bytes = read_data_file(path);
   for (std::size_t at; (at = bytes.find("y_test")) != std::string::npos;) bytes[at] = 'x';
-  write_file(path, bytes);
+  system::write_file(path, bytes);
   try {
     (void)read_npz(path);
     ADD_FAILURE() << "it is read";
@@ -266,19 +266,19 @@ TEST(PictureFile, KeepsWhatIsWritten) {
     for (std::uint32_t i = 0; i < 12 * channels; ++i)
       picture.values.push_back(static_cast<std::uint8_t>(20 * i));
     const std::string bytes = png_bytes(picture);
-    write_file(path, bytes);
+    system::write_file(path, bytes);
     const Picture back = read_png(path);
     EXPECT_EQ(back.width, 4U);
     EXPECT_EQ(back.height, 3U);
     EXPECT_EQ(back.channels, channels);
     EXPECT_EQ(back.values, picture.values);
-    write_file(path, bytes.substr(0, bytes.size() / 2));
+    system::write_file(path, bytes.substr(0, bytes.size() / 2));
     EXPECT_THROW((void)read_png(path), CompileError);
   }
-  write_file(path, "no picture");
+  system::write_file(path, "no picture");
   EXPECT_THROW((void)read_png(path), CompileError);
   std::filesystem::remove(path);
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace bf_aot {
+namespace bf_aot::input {
 namespace {
 
 // Decimals and doubles that are no floats: centre and radius of each input.
@@ -107,4 +107,4 @@ TEST(BallBoxes, AreHardlyWider) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::input

@@ -10,7 +10,7 @@
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,7 +29,7 @@ class DatasetTest : public testing::Test {
 
   std::string write(const std::string& name, const std::string& bytes) const {
     fs::create_directories((folder_ / name).parent_path());
-    write_file(path(name), bytes);
+    system::write_file(path(name), bytes);
     return path(name);
   }
 
@@ -229,4 +229,4 @@ TEST_F(DatasetTest, SaysWhichShapesDoNotFit) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -10,7 +10,7 @@
 
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 std::filesystem::path write(const std::string& text) {
@@ -155,4 +155,4 @@ TEST(JsonIoTest, SurvivesDeepNesting) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

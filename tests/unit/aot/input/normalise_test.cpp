@@ -9,7 +9,7 @@
 #include "aot/input/dataset.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::input {
 namespace {
 
 vnnlib::Number number(std::string_view text) {
@@ -125,4 +125,4 @@ TEST(Normalise, RefusesValuesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::input

@@ -16,7 +16,7 @@
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 using testing::ExitedWithCode;
@@ -97,4 +97,4 @@ TEST(Guard, AbortsForDebuggers) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

@@ -11,7 +11,7 @@
 #include "aot/system/background.h"
 #include "frontend/diagnostic.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::system {
 namespace {
 
 std::string shell() {
@@ -104,4 +104,4 @@ TEST(BackgroundTest, EndsWithTheObject) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::system

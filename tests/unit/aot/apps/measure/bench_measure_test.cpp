@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 TEST(Statistics, OfOneMeasurement) {
@@ -32,4 +32,4 @@ TEST(Statistics, TheTailIsNotTheLargest) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -7,7 +7,7 @@
 
 #include "aot/system/measure.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -45,7 +45,7 @@ TEST(CompareWidthsTest, TinyWidthsAreJudgedByTheirExcess) {
 
 TEST(MeasureTest, CountsCallsAndRepeats) {
   int calls = 0;
-  const Timing timing = measure([&calls] { ++calls; }, 4);
+  const system::Timing timing = system::measure([&calls] { ++calls; }, 4);
   EXPECT_EQ(timing.repeats, 4);
   EXPECT_GT(calls, 4);
   EXPECT_GT(timing.min, 0);
@@ -53,4 +53,4 @@ TEST(MeasureTest, CountsCallsAndRepeats) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -13,28 +13,28 @@
 #include "tests/paths.h"
 
 // The oracle that schedules are checked against: right kernels pass, wrong ones are found.
-namespace bf_aot::cli {
+namespace bf_aot::apps {
 namespace {
 
 Plan planned(Method method, int batch) {
-  CompileOptions options;
+  build::CompileOptions options;
   options.planner.method = method;
   options.planner.target = find_target("host");
   options.planner.batch = batch;
-  const FrontendResult front =
-      run_frontend(std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx", options);
-  return run_planner(front, "net", options);
+  const build::FrontendResult front = build::run_frontend(
+      std::string(BF_SOURCE_DIR) + "/models/collision_avoidance_6x50.onnx", options);
+  return build::run_planner(front, "net", options);
 }
 
-KernelLibrary load(const Staging& staging, KernelSource source) {
-  const Toolchain toolchain = find_toolchain({}, find_target("host"));
+KernelLibrary load(const system::Staging& staging, KernelSource source) {
+  const build::Toolchain toolchain = build::find_toolchain({}, find_target("host"));
   staging.write("kernels.cpp", source.text);
-  build_shared(toolchain, staging.folder(), "kernels", {{".cpp", source.text}});
+  build::build_shared(toolchain, staging.folder(), "kernels", {{".cpp", source.text}});
   return {staging.folder() / "kernels.so", source};
 }
 
 TEST(KernelCheck, RightKernelsPass) {
-  const Staging staging(std::filesystem::temp_directory_path());
+  const system::Staging staging(std::filesystem::temp_directory_path());
   for (const Method method : {Method::kIbp, Method::kCrown})
     for (const int batch : {1, 32}) {
       std::vector<Kernel> kernels;
@@ -78,7 +78,7 @@ TEST_P(DamagedKernels, AreFound) {
   ASSERT_NE(second, std::string::npos);
   source.text =
       source.text.substr(0, second) + replaced(source.text.substr(second), damage.from, damage.to);
-  const Staging staging(std::filesystem::temp_directory_path());
+  const system::Staging staging(std::filesystem::temp_directory_path());
   const nlohmann::json result =
       nlohmann::json::parse(check_and_time(load(staging, source), 1, 1, 1 << 20));
   EXPECT_FALSE(result[0].contains("error")) << result[0];
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::apps

@@ -8,7 +8,7 @@
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/rails.h"
 
-namespace bf_aot::report {
+namespace bf_aot::artifacts {
 namespace {
 
 using Edges = std::vector<std::vector<int>>;
@@ -129,4 +129,4 @@ TEST(ReportMemory, ContextsAreNoWorkspace) {
 }
 
 }  // namespace
-}  // namespace bf_aot::report
+}  // namespace bf_aot::artifacts

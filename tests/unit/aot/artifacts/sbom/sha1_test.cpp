@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace bf_aot::cli {
+namespace bf_aot::artifacts {
 namespace {
 
 // The vectors of FIPS 180-4's examples, and lengths around the padding's.
@@ -19,4 +19,4 @@ TEST(Sha1, KnownDigests) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::artifacts

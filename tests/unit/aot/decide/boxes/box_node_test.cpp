@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kInputs = 2;
@@ -48,4 +48,4 @@ TEST(BoxNode, ThatIsNoBoxOfItsCaseIsNamed) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

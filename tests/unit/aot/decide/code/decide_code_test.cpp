@@ -9,7 +9,7 @@
 #include "tests/paths.h"
 #include "tests/support/decided.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -79,7 +79,7 @@ TEST_P(DecideCoefficients, AreThoseOfTheLines) {
       {0.75F, 0.0F, 1, 0.125F}, {0.75F, -0.9F, 1, -0.75F}, {-1, 0.25F, -0.75F, 1}};
   const Floats expected[] = {{-1.5F, -1}, {-1, 2}, {-0.5F, -3}};
   for (const int batch : {1, 16}) {
-    const auto change = [batch](CompileOptions& o) {
+    const auto change = [batch](build::CompileOptions& o) {
       o.planner.batch = batch;
 #if defined(__x86_64__)
       if (batch > 1) {
@@ -126,21 +126,21 @@ TEST_P(DecideCoefficients, AreThoseOfTheLines) {
 INSTANTIATE_TEST_SUITE_P(By, DecideCoefficients, testing::Values(By::kCompiler, By::kEngine),
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
-const Decider::Change kNothing = [](CompileOptions&) {};
+const Decider::Change kNothing = [](build::CompileOptions&) {};
 const Way kWays[] = {
     {"plain", kNothing},
     {"no_split_weights",
-     [](CompileOptions& o) { o.planner.disabled_passes.emplace_back("weigh-splits"); }},
-    {"of_neurons", [](CompileOptions& o) { o.planner.splits = Splits::kNeurons; }},
-    {"for_workers", [](CompileOptions& o) { o.planner.workers = 3; }},
+     [](build::CompileOptions& o) { o.planner.disabled_passes.emplace_back("weigh-splits"); }},
+    {"of_neurons", [](build::CompileOptions& o) { o.planner.splits = Splits::kNeurons; }},
+    {"for_workers", [](build::CompileOptions& o) { o.planner.workers = 3; }},
     {"with_a_context",
-     [](CompileOptions& o) {
+     [](build::CompileOptions& o) {
        o.planner.reuse.ibp = true;
        o.planner.reuse.bounds = true;
      }},
 #if defined(__x86_64__)
     {"for_levels",
-     [](CompileOptions& o) {
+     [](build::CompileOptions& o) {
        o.planner.lowering = Lowering::kVector;
        o.planner.target = find_target("x86-64");
        o.planner.batch = 16;
@@ -166,7 +166,7 @@ class DecideCodeContract : public testing::Test {
     for (const Splits splits : {Splits::kInputs, Splits::kNeurons})
       for (const By by : {By::kCompiler, By::kEngine})
         deciders_.push_back(std::make_unique<Decider>(
-            tiny(kSum), [splits](CompileOptions& o) { o.planner.splits = splits; }, by));
+            tiny(kSum), [splits](build::CompileOptions& o) { o.planner.splits = splits; }, by));
   }
   static void TearDownTestSuite() { deciders_.clear(); }
 
@@ -303,7 +303,7 @@ class DecideCodeLimits : public testing::TestWithParam<std::tuple<int, By>> {
 
   const int batch_ = std::get<int>(GetParam());
   Decider d{tiny("(assert (< Y_0 -0.5))"),
-            [this](CompileOptions& o) {
+            [this](build::CompileOptions& o) {
               o.planner.batch = batch_;
               o.planner.disabled_passes.emplace_back("keep-coefficients");
             },
@@ -332,4 +332,4 @@ INSTANTIATE_TEST_SUITE_P(Batches, DecideCodeLimits,
                                           testing::Values(By::kCompiler, By::kEngine)));
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

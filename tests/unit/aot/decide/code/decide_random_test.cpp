@@ -10,7 +10,7 @@
 #include "aot/engine/verifier/engine_verifier.h"
 #include "tests/support/decided.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 using Random = std::mt19937;
@@ -141,17 +141,17 @@ class DecideRandom : public testing::TestWithParam<Case> {
   // where the case says so.
   void SetUp() override {
     for (const int batch : {1, 16})
-      add([batch](CompileOptions& o) { o.planner.batch = batch; }, By::kEngine);
-    const auto neurons = [](CompileOptions& o) { o.planner.splits = Splits::kNeurons; };
+      add([batch](build::CompileOptions& o) { o.planner.batch = batch; }, By::kEngine);
+    const auto neurons = [](build::CompileOptions& o) { o.planner.splits = Splits::kNeurons; };
     const bool relu = GetParam().activation == std::string("Relu");
     if (relu) add(neurons, By::kEngine);
     if (!GetParam().compiled) return;
-    add([](CompileOptions&) {}, By::kCompiler);
+    add([](build::CompileOptions&) {}, By::kCompiler);
     if (relu) add(neurons, By::kCompiler);
 #if defined(__x86_64__)
     for (const int batch : {1, 16})
       add(
-          [batch](CompileOptions& o) {
+          [batch](build::CompileOptions& o) {
             o.planner.lowering = Lowering::kVector;
             o.planner.target = find_target("x86-64");
             o.planner.batch = batch;
@@ -266,16 +266,16 @@ TEST_P(DecideRandom, LinesBoundTheRows) {
 // any number of threads.
 TEST_P(DecideRandom, NeuronSplitsDecideTheProperty) {
   const Question& question = *random_.question;
-  CompileOptions options;
+  build::CompileOptions options;
   options.name = "net";
   options.planner.method = Method::kCrown;
   options.planner.lowering = Lowering::kPrebuilt;
   options.planner.target = find_target("host");
   options.spec = to_spec(question.property);
   options.max_as_relu = GetParam().activation == std::string("Max");
-  const auto plan = std::make_shared<const Plan>(plan_model(question.model, options));
+  const auto plan = std::make_shared<const Plan>(build::plan_model(question.model, options));
   ASSERT_TRUE(has_neuron_splits(*plan));
-  const EngineVerifier verifier(plan, false);
+  const engine::EngineVerifier verifier(plan, false);
   const Sampler network(question.model);
   const WitnessCheck check(question.property, network);
   std::vector<std::uint64_t> nodes;
@@ -327,4 +327,4 @@ INSTANTIATE_TEST_SUITE_P(Nets, DecideRandom, testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -20,7 +20,7 @@
 #include "tests/support/engine_functions.h"
 #include "tests/support/model_text.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kInputs = 2;
@@ -40,7 +40,7 @@ class Loaded {
                                 void*, std::size_t);
 
   Loaded(const std::string& property, const Case& how) {
-    CompileOptions options;
+    build::CompileOptions options;
     options.name = "tiny";
     options.planner.method = how.method;
     options.planner.lowering = how.lowering;
@@ -54,13 +54,14 @@ class Loaded {
       side_by_side = engine_->plan().batch.side_by_side;
       return;
     }
-    const Verifier verifier = compile(BF_SOURCE_DIR "/models/tiny.onnx", "v", options);
-    for (const EmittedFile& file : verifier.files)
-      write_file(folder_.path() / ("v" + file.suffix), file.bytes);
-    const CompilerOptions warnings{
+    const build::Verifier verifier =
+        build::compile(BF_SOURCE_DIR "/models/tiny.onnx", "v", options);
+    for (const emit::EmittedFile& file : verifier.files)
+      system::write_file(folder_.path() / ("v" + file.suffix), file.bytes);
+    const build::CompilerOptions warnings{
         "", {"-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"}};
-    build_shared(find_toolchain(warnings, options.planner.target), folder_.path(), "v",
-                 verifier.files);
+    build::build_shared(build::find_toolchain(warnings, options.planner.target), folder_.path(),
+                        "v", verifier.files);
     library_ = dlopen((folder_.path() / "v.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
     verify = reinterpret_cast<Verify*>(dlsym(library_, "tiny_verify"));
@@ -182,4 +183,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, VerdictBatch, testing::ValuesIn(kWays),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -25,13 +25,13 @@
 #include "tests/support/model_text.h"
 #include "tests/support/property_text.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr char kModel[] = BF_SOURCE_DIR "/models/tiny.onnx";
 constexpr int kInputs = 2;
 
-static_assert(kTriedCorners == bf::kAllCorners, "the work bound of NAME_verify counts them");
+static_assert(build::kTriedCorners == bf::kAllCorners, "the work bound of NAME_verify counts them");
 
 struct Way {
   Method method;
@@ -45,7 +45,7 @@ class Loaded {
   using PropertyBox = bf_status(std::size_t, float*, float*);
 
   Loaded(const std::string& property, const Way& way) : property_(read_property(property)) {
-    CompileOptions options;
+    build::CompileOptions options;
     options.name = "tiny";
     options.planner.method = way.method;
     options.planner.target = find_target("generic");
@@ -57,13 +57,13 @@ class Loaded {
       box = std::bind_front(&EngineFunctions::property_box, engine_.get());
       return;
     }
-    const Verifier verifier = compile(kModel, "v", options);
-    for (const EmittedFile& file : verifier.files)
-      write_file(folder_.path() / ("v" + file.suffix), file.bytes);
-    const CompilerOptions warnings{
+    const build::Verifier verifier = build::compile(kModel, "v", options);
+    for (const emit::EmittedFile& file : verifier.files)
+      system::write_file(folder_.path() / ("v" + file.suffix), file.bytes);
+    const build::CompilerOptions warnings{
         "", {"-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"}};
-    build_shared(find_toolchain(warnings, options.planner.target), folder_.path(), "v",
-                 verifier.files);
+    build::build_shared(build::find_toolchain(warnings, options.planner.target), folder_.path(),
+                        "v", verifier.files);
     library_ = dlopen((folder_.path() / "v.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) throw std::runtime_error(dlerror());
     verify = reinterpret_cast<Verify*>(dlsym(library_, "tiny_verify"));
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

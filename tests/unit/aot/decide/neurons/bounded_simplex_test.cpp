@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // The least of c x + sum multiplier (A x - b) over the box: no multipliers >= 0 make it larger than
@@ -85,4 +85,4 @@ TEST(BoundedSimplex, FindsTheCornerOfATriangle) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

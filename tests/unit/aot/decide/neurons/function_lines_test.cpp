@@ -6,7 +6,7 @@
 
 #include "aot/engine/run/function_views.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 class FunctionLines : public ::testing::Test {
@@ -75,4 +75,4 @@ TEST_F(FunctionLines, OutsideOfTheDomainNothingIsKnown) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 // The third of four open neurons is a function's.
@@ -135,4 +135,4 @@ TEST(NodeState, NumbersThatNoNodeHasAreNamed) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

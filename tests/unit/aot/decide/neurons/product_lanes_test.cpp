@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 struct Rectangle {
@@ -157,4 +157,4 @@ TEST_F(ProductPlanesTest, OfANumberWithItself) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

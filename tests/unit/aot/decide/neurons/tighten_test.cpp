@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 TEST(DividedDown, IsAtMostTheQuotient) {
@@ -24,4 +24,4 @@ TEST(DividedDown, ClaimsNothingOfNothing) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

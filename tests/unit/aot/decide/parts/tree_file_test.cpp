@@ -10,7 +10,7 @@
 #include "frontend/diagnostic.h"
 #include "tests/unit/aot/decide/tree/made_tree.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 using nlohmann::ordered_json;
@@ -179,4 +179,4 @@ TEST(ParsePart, TakesPartsThatThereAre) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -12,13 +12,13 @@
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 constexpr std::size_t kPoints = RowGradients::kPoints;
 
-CompileOptions options_for(std::size_t outputs, unsigned seed) {
-  CompileOptions options;
+build::CompileOptions options_for(std::size_t outputs, unsigned seed) {
+  build::CompileOptions options;
   options.planner.method = Method::kIbp;
   options.planner.lowering = Lowering::kPrebuilt;
   options.planner.target = find_target("host");
@@ -84,9 +84,9 @@ void expect_gradients_of(const ImportedModel& model, double least, double most) 
   std::size_t outputs = 0;
   for (const ValueId id : model.graph.outputs)
     outputs += static_cast<std::size_t>(element_count(model.graph.value(id).shape));
-  const CompileOptions options = options_for(outputs, 5);
-  const Plan plan =
-      run_planner(run_frontend({model.graph, model.info}, options), "network", options);
+  const build::CompileOptions options = options_for(outputs, 5);
+  const Plan plan = build::run_planner(build::run_frontend({model.graph, model.info}, options),
+                                       "network", options);
   expect_gradients(plan, least, most);
 }
 
@@ -155,9 +155,10 @@ graph {
 }
 opset_import { version: 11 })";
   ImportedModel model = import_model_bytes(test::encode_model(kSteps), "steps.onnx", {});
-  CompileOptions options = options_for(3, 5);
+  build::CompileOptions options = options_for(3, 5);
   options.spec->rows = {{1, 0, -2}};
-  const Plan plan = run_planner(run_frontend({model.graph, model.info}, options), "net", options);
+  const Plan plan =
+      build::run_planner(build::run_frontend({model.graph, model.info}, options), "net", options);
   RowGradients gradients(plan);
   std::vector<float> x(3 * kPoints, 0.5F);
   for (std::size_t p = 0; p < kPoints; ++p) x[kPoints + p] = x[2 * kPoints + p] = -0.75F;
@@ -169,4 +170,4 @@ opset_import { version: 11 })";
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -7,13 +7,13 @@
 
 #include "tests/paths.h"
 
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 namespace {
 
 const std::filesystem::path kTiny = std::filesystem::path(BF_SOURCE_DIR) / "models" / "tiny.onnx";
 const std::vector<std::vector<double>> kRows = {{1, -1}};
 
-FloatBox square() {
+input::FloatBox square() {
   return {{-1, -1}, {1, 1}};
 }
 
@@ -26,7 +26,7 @@ TEST(SamplerTest, KnowsTheValueAtTheCentre) {
 }
 
 TEST(SamplerTest, PointsAreFloatsInsideAndIncludeCorners) {
-  const FloatBox box = {{0.1F, -3}, {0.1F, 0.7F}};
+  const input::FloatBox box = {{0.1F, -3}, {0.1F, 0.7F}};
   int corners = 0;
   for (const std::vector<double>& point : Sampler::points(box, 300, 1)) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -72,4 +72,4 @@ TEST(SamplerTest, DecidesExactlyWhereErrorBoundsCannot) {
 }
 
 }  // namespace
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

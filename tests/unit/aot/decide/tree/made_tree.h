@@ -9,7 +9,7 @@
 
 #include "aot/decide/tree/tree_search.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 
 // A tree that is made as it is searched: a number says what becomes of a node.
 struct MadeTree {
@@ -90,4 +90,4 @@ inline TreeState made_roots(std::size_t count = 1) {
   return start_of(std::move(roots));
 }
 
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

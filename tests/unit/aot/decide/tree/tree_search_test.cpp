@@ -7,7 +7,7 @@
 
 #include "tests/unit/aot/decide/tree/made_tree.h"
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 namespace {
 
 constexpr std::size_t kThreads[] = {1, 2, 4, 7};
@@ -234,4 +234,4 @@ TEST(ExpandInBreadth, EndsWithoutOpenNodes) {
 }
 
 }  // namespace
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

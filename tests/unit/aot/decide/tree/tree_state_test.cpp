@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace bf_aot::tree {
+namespace bf_aot::decide::tree {
 namespace {
 
 TEST(KraftSum, IsExactWhereDoublesAreNot) {
@@ -50,4 +50,4 @@ TEST(TreeState, IsVerifiedByClosedLeavesAlone) {
 }
 
 }  // namespace
-}  // namespace bf_aot::tree
+}  // namespace bf_aot::decide::tree

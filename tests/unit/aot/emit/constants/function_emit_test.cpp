@@ -8,7 +8,7 @@
 #include "aot/emit/text/literals.h"
 #include "tests/paths.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ int main() {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

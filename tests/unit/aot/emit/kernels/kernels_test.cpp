@@ -15,7 +15,7 @@
 #include "planner/planner.h"
 #include "tests/unit/frontend/graph_builder.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using testing::dense_chain;
@@ -98,4 +98,4 @@ TEST(Kernels, TilesOfOneColumnNameNoLoop) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

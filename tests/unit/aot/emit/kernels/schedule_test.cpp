@@ -14,7 +14,7 @@
 #include "tests/unit/aot/emit/kernels/interpreter.h"
 #include "tests/unit/aot/emit/kernels/printed.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Expression;
@@ -287,4 +287,4 @@ TEST(RandomSchedules, PrintWhatTheyCompute) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -8,7 +8,7 @@
 
 // Every schedule that may be tried can be printed: print_kernel() aborts on a nest that does not
 // fit, or that rounds more often than the plan accounts for.
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 Affine zeros(int in, int out) {
@@ -85,4 +85,4 @@ TEST(TunedKernels, EveryLegalScheduleIsPrinted) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

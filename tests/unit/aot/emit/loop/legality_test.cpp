@@ -8,7 +8,7 @@
 #include "tests/unit/aot/emit/kernels/nests.h"
 
 // What primitives refuse, and why.
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Expression;
@@ -404,4 +404,4 @@ TEST(Legality, OfListsInTwoNests) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -7,7 +7,7 @@
 #include "aot/emit/loop/program.h"
 #include "tests/unit/aot/emit/kernels/nests.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Expression;
@@ -132,4 +132,4 @@ TEST(SummationDepth, IsOfFloatsAlone) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -17,7 +17,7 @@
 #include "tests/unit/aot/emit/kernels/interpreter.h"
 #include "tests/unit/aot/emit/kernels/printed.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Expression;
@@ -431,4 +431,4 @@ TEST(Primitives, KnowTheLongestSum) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -9,7 +9,7 @@
 #include "aot/emit/loop/nest.h"
 
 // What tiny nests look like in C++.
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Expression;
@@ -540,4 +540,4 @@ TEST(TypeName, SaysElementAndLanes) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -9,7 +9,7 @@
 #include "tests/unit/aot/emit/kernels/nests.h"
 
 // Nests inside each other, and what moves values from one to another.
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 using loop::Expression;
@@ -266,4 +266,4 @@ TEST(InlineNest, Refuses) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

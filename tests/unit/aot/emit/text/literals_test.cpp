@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 std::uint32_t bits(float value) {
@@ -77,4 +77,4 @@ TEST(Literals, AreFinite) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

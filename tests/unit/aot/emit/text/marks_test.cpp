@@ -4,7 +4,7 @@
 
 #include "aot/emit/text/wrap.h"
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 TEST(Marks, GiveLinesAndGo) {
@@ -31,4 +31,4 @@ TEST(Marks, StayWhereLinesAreWrapped) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace bf_aot {
+namespace bf_aot::emit {
 namespace {
 
 const std::string kLong(40, 'a');
@@ -86,4 +86,4 @@ TEST(Wrap, GoesOnBehindWhatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace bf_aot
+}  // namespace bf_aot::emit

@@ -35,7 +35,7 @@ class Counting final : public Watch {
 };
 
 std::shared_ptr<const Plan> plan_by(Method method, int workers = 1) {
-  CompileOptions options;
+  build::CompileOptions options;
   options.planner.method = method;
   options.planner.lowering = Lowering::kPrebuilt;
   options.planner.target = find_target("host");
@@ -44,7 +44,7 @@ std::shared_ptr<const Plan> plan_by(Method method, int workers = 1) {
   options.planner.workers = workers;
   options.planner.row_tile = 2;
   return std::make_shared<const Plan>(
-      plan_model(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx", options));
+      build::plan_model(BF_SOURCE_DIR "/models/collision_avoidance_6x50.onnx", options));
 }
 
 struct Free {
