@@ -15,7 +15,7 @@ using loop::Let;
 using loop::local;
 using loop::Store;
 
-// By the names that aot/kernels gives them.
+// By the names that aot/emit/kernels gives them.
 loop::Expression without_prices(loop::Expression what) {
   std::erase_if(what.epilogue, [](const loop::Statement& statement) {
     const auto* const let = std::get_if<Let>(&statement);

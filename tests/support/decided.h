@@ -25,7 +25,7 @@
 #include "tests/support/property_text.h"
 
 // Verifiers with NAME_decide, compiled and loaded or run by the engine.
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 using Floats = std::vector<float>;
 
@@ -175,4 +175,4 @@ class Decider {
   std::vector<unsigned char> memory_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

@@ -12,7 +12,7 @@
 
 // The functions of a property, of a verifier that the engine runs, with the arguments that compiled
 // ones have.
-namespace bf_aot::cli {
+namespace bf_aot::decide {
 
 // Who runs the verifier that a test is about.
 enum class By { kCompiler, kEngine };
@@ -99,4 +99,4 @@ class EngineFunctions {
   engine::Engine engine_;
 };
 
-}  // namespace bf_aot::cli
+}  // namespace bf_aot::decide

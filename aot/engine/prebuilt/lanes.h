@@ -7,7 +7,7 @@
 #include "bf/core/kernel.h"
 #include "bf/core/vectors.h"
 
-// What kernels share. Kernels compute what those of aot/kernels/ compute, and sum in the same
+// What kernels share. Kernels compute what those of aot/emit/kernels/ compute, and sum in the same
 // order: products, without their contraction, have the same bits.
 
 namespace bf_aot::engine {
