@@ -9,7 +9,7 @@
 
 #include "aot/build/cache.h"
 #include "aot/build/library.h"
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "frontend/sha256.h"
 #include "planner/planner.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph.h"
-#include "frontend/property.h"
+#include "frontend/graph/graph.h"
+#include "frontend/property/property.h"
 #include "planner/plan/pipeline.h"
 #include "planner/plan/plan.h"
 

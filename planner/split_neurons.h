@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot {

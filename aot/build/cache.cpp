@@ -16,7 +16,7 @@
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 

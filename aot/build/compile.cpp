@@ -12,9 +12,9 @@
 #include "aot/emit/interface/statuses.h"
 #include "aot/emit/text/wrap.h"
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 

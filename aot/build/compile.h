@@ -10,7 +10,7 @@
 #include "aot/build/verify_work.h"
 #include "aot/emit/text/emitted_file.h"
 #include "frontend/passes/passes.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/pipeline.h"
 #include "planner/plan/plan.h"
 

@@ -14,7 +14,7 @@
 #include "aot/system/files.h"
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::build {
 namespace {

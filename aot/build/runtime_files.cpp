@@ -5,7 +5,7 @@
 
 #include "aot/build/library.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::build {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::build {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aot/build/verify_work.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/lowering/work.h"
 #include "planner/plan/plan.h"
 

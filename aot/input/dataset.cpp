@@ -11,8 +11,8 @@
 #include "aot/input/picture.h"
 #include "aot/input/table.h"
 #include "frontend/diagnostic.h"
-#include "frontend/graph.h"
-#include "frontend/model.h"
+#include "frontend/graph/graph.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::input {
 namespace {

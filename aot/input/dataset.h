@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/vnnlib/numbers.h"
+#include "frontend/numbers/numbers.h"
 
 namespace bf_aot::input {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "frontend/passes/exact_arithmetic.h"
+#include "frontend/numbers/exact_arithmetic.h"
 
 // Directed rounding, and none where the result needs none: the number on the side of `up` of the
 // exact result that is next to it, or the result itself. NaN and what overflows stay as they are.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aot/input/json_reader.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 // Readers of the JSON files that a user writes. All throw CompileError BF30xx that names the file

@@ -9,7 +9,7 @@
 
 #include "aot/input/read_text.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::input {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/vnnlib/numbers.h"
+#include "frontend/numbers/numbers.h"
 
 namespace bf_aot::input {
 

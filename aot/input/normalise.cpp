@@ -8,7 +8,7 @@
 #include "aot/input/dataset.h"
 #include "aot/input/directed.h"
 #include "frontend/diagnostic.h"
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 namespace bf_aot::input {
 namespace {

@@ -7,7 +7,7 @@
 #include "aot/input/array.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/read_bytes.h"
 
 namespace bf_aot::input {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "aot/input/read_text.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::input {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/read_bytes.h"
 
 namespace bf_aot::input {

@@ -8,7 +8,7 @@
 
 #include "aot/input/array.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::input {
 namespace {

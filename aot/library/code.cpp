@@ -8,7 +8,7 @@
 #include "aot/emit/interface/emit_verify.h"
 #include "aot/library/state.h"
 #include "aot/system/files.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::api {
 namespace {

@@ -1,6 +1,6 @@
 #include "aot/library/state.h"
 #include "frontend/derivative/derivative.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 
 namespace bf_aot::api {
 namespace {

@@ -6,8 +6,8 @@
 #include "aot/engine/verifier/engine_verifier.h"
 #include "aot/library/state.h"
 #include "aot/system/progress.h"
-#include "frontend/vnnlib/numbers.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/numbers/numbers.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::api {
 namespace {

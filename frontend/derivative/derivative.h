@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 namespace bf_aot {
 

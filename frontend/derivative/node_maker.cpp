@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "frontend/shapes.h"
+#include "frontend/graph/shapes.h"
 
 namespace bf_aot {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/graph.h"
-#include "frontend/passes/exact_arithmetic.h"
+#include "frontend/graph/graph.h"
+#include "frontend/numbers/exact_arithmetic.h"
 
 namespace bf_aot {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "frontend/passes/passes.h"
-#include "frontend/passes/regions.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/regions.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 namespace {

@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/index_maps.h"
-#include "frontend/passes/affine_algebra.h"
-#include "frontend/passes/conv_algebra.h"
-#include "frontend/passes/linear_algebra.h"
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/algebra/conv_algebra.h"
+#include "frontend/algebra/linear_algebra.h"
+#include "frontend/graph/index_maps.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/regions.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/regions.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/fold_node.h"
+#include "frontend/algebra/fold_node.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 

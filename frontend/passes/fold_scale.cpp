@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/passes/affine_algebra.h"
-#include "frontend/passes/conv_algebra.h"
-#include "frontend/passes/linear_algebra.h"
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/algebra/conv_algebra.h"
+#include "frontend/algebra/linear_algebra.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/index_maps.h"
-#include "frontend/passes/affine_algebra.h"
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/index_maps.h"
 #include "frontend/passes/lower_products.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 namespace {

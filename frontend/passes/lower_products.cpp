@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/diagnostic.h"
-#include "frontend/passes/affine_algebra.h"
 
 namespace bf_aot {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph.h"
-#include "frontend/index_maps.h"
+#include "frontend/graph/graph.h"
+#include "frontend/graph/index_maps.h"
 
 // What lower_affine needs for products of matrices.
 

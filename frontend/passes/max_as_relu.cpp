@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/passes/affine_algebra.h"
-#include "frontend/passes/links.h"
+#include "frontend/algebra/affine_algebra.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
+#include "frontend/passes/rewrite/links.h"
+#include "frontend/passes/rewrite/rewrite.h"
 
 namespace bf_aot {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/function_facts.h"
-#include "frontend/passes/affine_algebra.h"
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/functions/function_facts.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/fixed_inputs.h"
-#include "frontend/graph.h"
-#include "frontend/property.h"
+#include "frontend/graph/graph.h"
+#include "frontend/property/fixed_inputs.h"
+#include "frontend/property/property.h"
 
 // Normalisation: rewrites an imported graph into linear nodes of one computed tensor (Affine, Conv,
 // SparseAffine, IndexMap, Scale), sums and products of two computed tensors of equal size, Relu,

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "frontend/passes/passes.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/machine/machine_profile.h"
 #include "planner/plan/plan.h"
 #include "planner/reference/estimate.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "frontend/diagnostic.h"
-#include "frontend/function_facts.h"
+#include "frontend/functions/function_facts.h"
 #include "planner/functions/formulas.h"
 
 namespace bf_aot {

@@ -6,7 +6,7 @@
 namespace bf_aot {
 
 // How the table of a kind of function is made. What is true of the function itself stands in
-// frontend/function_facts.h.
+// frontend/functions/function_facts.h.
 struct FunctionRecipe {
   FunctionKind kind{};
   // Null in tables that are not made of pieces.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "frontend/function.h"
+#include "frontend/functions/function.h"
 
 namespace bf_aot {
 

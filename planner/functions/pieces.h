@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "frontend/function.h"
+#include "frontend/functions/function.h"
 #include "planner/functions/series.h"
 
 namespace bf_aot {

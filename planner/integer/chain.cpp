@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/function_exact.h"
-#include "frontend/function_facts.h"
+#include "frontend/functions/function_exact.h"
+#include "frontend/functions/function_facts.h"
 
 namespace bf_aot {
 namespace {

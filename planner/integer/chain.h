@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/function.h"
+#include "frontend/functions/function.h"
 
 namespace bf_aot {
 

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/integer/chain.h"
 #include "planner/plan/integer.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 #include "planner/integer/layer_maker.h"
 #include "planner/integer/refuse.h"
 

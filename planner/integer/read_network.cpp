@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/index_maps.h"
+#include "frontend/graph/index_maps.h"
 #include "planner/integer/expression.h"
 #include "planner/integer/layer_maker.h"
 #include "planner/integer/refuse.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "frontend/function_facts.h"
+#include "frontend/functions/function_facts.h"
 #include "planner/network/error_terms.h"
 #include "runtime/bf/contract/chains.h"
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 #include "planner/network/error_terms.h"
 #include "planner/network/linear_terms.h"
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 namespace bf_aot {
 

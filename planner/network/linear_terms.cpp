@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "frontend/diagnostic.h"
-#include "frontend/index_maps.h"
+#include "frontend/graph/index_maps.h"
 #include "planner/network/error_terms.h"
 
 namespace bf_aot {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/buffers.h"
 
 namespace bf_aot {

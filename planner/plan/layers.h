@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/layer_id.h"
 
 namespace bf_aot {

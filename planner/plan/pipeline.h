@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot {

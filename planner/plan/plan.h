@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/buffers.h"
 #include "planner/plan/config.h"
 #include "planner/plan/functions.h"

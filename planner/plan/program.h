@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/function.h"
+#include "frontend/functions/function.h"
 #include "planner/plan/buffers.h"
 #include "planner/plan/kernels.h"
 #include "planner/plan/layers.h"
@@ -14,9 +14,9 @@
 #include "planner/plan/tables.h"
 
 // The call program of an entry: its steps as calls of kernels and of the runtime's routines, and
-// the loops around them. planner/lowering/ makes it, aot/emit/calls/ prints it, planner/verify/ checks
-// it. It is a function of (plan, entry) and no member of the plan: what is in it follows from the
-// steps, and so it need be neither stored, compared nor read back from JSON.
+// the loops around them. planner/lowering/ makes it, aot/emit/calls/ prints it, planner/verify/
+// checks it. It is a function of (plan, entry) and no member of the plan: what is in it follows
+// from the steps, and so it need be neither stored, compared nor read back from JSON.
 namespace bf_aot::calls {
 
 // ---- arguments

@@ -4,7 +4,8 @@
 
 namespace bf_aot {
 
-// How a kernel's loops are arranged; see aot/emit/loop. lanes x vectors values are computed at a time.
+// How a kernel's loops are arranged; see aot/emit/loop. lanes x vectors values are computed at a
+// time.
 struct Schedule {
   int lanes = 1;              // sums per vector, floats or doubles; 1 is scalar code
   int vectors = 1;            // vectors of the register tile; the lane axis goes by groups of them

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/buffers.h"
 #include "planner/plan/interval_steps.h"
 #include "planner/plan/kernels.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::reference {

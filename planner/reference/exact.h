@@ -30,7 +30,7 @@ ExactBounds execute_exact(const Plan& plan, const Entry& entry, const std::vecto
                           const std::vector<mpq_class>& upper);
 
 // The outputs at a point, where smooth functions' values are off by 2^-200, relative to max(1, |f|)
-// (see frontend/function_exact.h). The spec rows with heads = plan.spec_heads.
+// (see frontend/functions/function_exact.h). The spec rows with heads = plan.spec_heads.
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x,
                                       const std::vector<LayerId>& heads);
 std::vector<mpq_class> evaluate_exact(const Plan& plan, const std::vector<mpq_class>& x);

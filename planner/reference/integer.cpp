@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 
 namespace bf_aot {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/function.h"
-#include "frontend/function_exact.h"
-#include "frontend/function_facts.h"
+#include "frontend/functions/function.h"
+#include "frontend/functions/function_exact.h"
+#include "frontend/functions/function_facts.h"
 #include "planner/reference/scalars.h"
 
 // Lines around an activation on an interval. The best pair has the least area between them, which

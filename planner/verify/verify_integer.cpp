@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frontend/check_scope.h"
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 #include "planner/verify/verify_functions.h"
 #include "planner/verify/verify_layer.h"
 

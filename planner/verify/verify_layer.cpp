@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 
 namespace bf_aot {
 namespace {

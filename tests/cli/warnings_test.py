@@ -1,6 +1,6 @@
 """Compiles generated code with every warning as an error: warnings_test.py --bf-aot PROGRAM [--all].
 
-Networks: one for each function of frontend/function.h, alone between two dense layers, and one for each
+Networks: one for each function of frontend/functions/function.h, alone between two dense layers, and one for each
 kind of layer; by every method, alone and with what else may be compiled in. Compilers: GCC, clang and
 GCC for Arm, at -O0 to -O3 and -Os: with other passes GCC warns of other things. A sample without --all.
 A kind of function without a network here is an error.
@@ -73,7 +73,7 @@ def simple(operator, **attributes):
     return lambda made, value: made.add(operator, value, **attributes)
 
 
-# By the names of frontend/function.h.
+# By the names of frontend/functions/function.h.
 FUNCTIONS = {
     "LeakyRelu": simple("LeakyRelu", alpha=0.1), "Abs": simple("Abs"), "Clip": clipped,
     "HardSigmoid": simple("HardSigmoid"), "ThresholdedRelu": simple("ThresholdedRelu", alpha=0.5),
@@ -212,7 +212,7 @@ INTEGERS = ("quantised_dense", "quantised_image")
 
 
 def check_complete():
-    text = (ROOT / "frontend/function.h").read_text()
+    text = (ROOT / "frontend/functions/function.h").read_text()
     body = re.search(r"enum class FunctionKind[^{]*\{(.*?)\};", text, re.DOTALL)[1]
     kinds = set(re.findall(r"\bk([A-Z]\w*)\s*,", re.sub(r"//.*", "", body))) - {"Count"}
     assert kinds == set(FUNCTIONS), f"without a network, or none: {kinds ^ set(FUNCTIONS)}"

@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "frontend/import/importer.h"
-#include "frontend/import/operators.h"
+#include "frontend/import/file/importer.h"
+#include "frontend/import/operators/operators.h"
 #include "tests/conformance/operator_notes.h"
 #include "tests/conformance/run.h"
 #include "tests/conformance/table.h"

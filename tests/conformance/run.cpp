@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 
 namespace bf_aot::conformance {

@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/tensors.h"
+#include "frontend/import/file/tensors.h"
 
 namespace bf_aot::conformance {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "onnx_schema/bf_aot_onnx.pb.h"
 
 // The ONNX backend tests as Debian's libonnx-testdata installs them: one folder for each model,

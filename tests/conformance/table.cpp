@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "frontend/import/operators.h"
+#include "frontend/import/operators/operators.h"
 #include "tests/conformance/operator_notes.h"
 
 namespace bf_aot::conformance {

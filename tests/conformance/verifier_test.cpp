@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/evaluate.h"
+#include "frontend/evaluate/evaluate.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/conformance/run.h"
 #include "tests/soundness/verifiers.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "tests/paths.h"
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "tests/support/model_text.h"
 
 namespace bf_aot {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/paths.h"
 #include "tests/support/error_cases.h"
 #include "tests/support/model_text.h"
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(All, VnnlibErrors,
 
 TEST(VnnlibErrorCodes, each_has_a_bad_property_and_is_documented) {
   std::string source, expected;
-  for (const fs::directory_entry& entry : fs::directory_iterator(BF_SOURCE_DIR "/frontend/vnnlib"))
+  for (const fs::directory_entry& entry : fs::directory_iterator(BF_SOURCE_DIR "/frontend/property/vnnlib"))
     source += test::read_bytes(entry.path());
   for (const std::string& name : test::error_case_names(kFolder, ".vnnlib"))
     expected += test::read_error_case(kFolder / (name + ".vnnlib"), ';').expected;

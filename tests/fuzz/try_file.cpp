@@ -3,8 +3,8 @@
 
 #include "aot/input/array.h"
 #include "frontend/diagnostic.h"
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/import/file/importer.h"
 #include "tests/fuzz/fuzz_files.h"
 
 namespace bf_aot::test {

@@ -1,6 +1,6 @@
 #include "frontend/diagnostic.h"
-#include "frontend/graph.h"
-#include "frontend/import/importer.h"
+#include "frontend/graph/graph.h"
+#include "frontend/import/file/importer.h"
 #include "tests/fuzz/fuzz_importer.h"
 
 namespace bf_aot::test {

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "frontend/diagnostic.h"
-#include "frontend/vnnlib/source.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/source.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/fuzz/fuzz_vnnlib.h"
 
 namespace bf_aot::test {

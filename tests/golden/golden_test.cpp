@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/paths.h"
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/evaluate_node.h"
-#include "frontend/function_exact.h"
-#include "frontend/function_facts.h"
+#include "frontend/evaluate/evaluate_node.h"
+#include "frontend/functions/function_exact.h"
+#include "frontend/functions/function_facts.h"
 
 namespace bf_aot::integer_test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 // Interval arithmetic over the nodes of an imported network, in rationals: the oracle. A node's
 // image of a box is exact: sums of products have each input once, functions rise, and rounding is a

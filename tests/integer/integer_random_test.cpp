@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/integer.h"

@@ -6,7 +6,7 @@
 
 #include "aot/build/choose_arithmetic.h"
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "tests/integer/quantised_model.h"
 #include "tests/support/model_text.h"
 

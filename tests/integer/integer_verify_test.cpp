@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "frontend/check_scope.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/integer.h"

@@ -7,7 +7,7 @@
 
 #include "frontend/derivative/derivative.h"
 #include "frontend/diagnostic.h"
-#include "frontend/evaluate_exact.h"
+#include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "frontend/passes/exact_arithmetic.h"
+#include "frontend/numbers/exact_arithmetic.h"
 #include "tests/property/passes_exact.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/seed.h"

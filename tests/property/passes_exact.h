@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/evaluate_node.h"
-#include "frontend/function_exact.h"
-#include "frontend/graph.h"
-#include "frontend/passes/exact_arithmetic.h"
+#include "frontend/evaluate/evaluate_node.h"
+#include "frontend/functions/function_exact.h"
+#include "frontend/graph/graph.h"
+#include "frontend/numbers/exact_arithmetic.h"
 
 namespace bf_aot::testing {
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <string>
 
-#include "frontend/evaluate.h"
-#include "frontend/evaluate_exact.h"
-#include "frontend/passes/linear_algebra.h"
+#include "frontend/algebra/linear_algebra.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/property/passes_exact.h"

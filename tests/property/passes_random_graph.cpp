@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "frontend/shapes.h"
+#include "frontend/graph/shapes.h"
 
 namespace bf_aot::testing {
 namespace {

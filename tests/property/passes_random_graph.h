@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 namespace bf_aot::testing {
 

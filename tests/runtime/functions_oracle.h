@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/function.h"
+#include "frontend/functions/function.h"
 #include "planner/functions/function_table.h"
 #include "runtime/bf/functions/functions.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "runtime/bf/sums/terms.h"
 
 // Convolutions of constant shapes, for the tests of what goes through them.

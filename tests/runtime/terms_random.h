@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 #include "runtime/bf/sums/terms.h"
 
 // Random terms and numbers for the tests of runtime/{terms,backward,starts,planes}.h, and the

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aot/emit/interface/emit.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/planner.h"
 #include "runtime/bf.h"
 #include "tests/soundness/net.h"

@@ -6,8 +6,8 @@
 
 #include <limits>
 
-#include "frontend/evaluate_node.h"
-#include "frontend/passes/float32_functions.h"
+#include "frontend/evaluate/evaluate_node.h"
+#include "frontend/passes/float32/float32_functions.h"
 
 namespace bf_aot::soundness {
 namespace {

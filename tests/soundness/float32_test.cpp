@@ -4,8 +4,8 @@
 
 #include "tests/soundness/float32.h"
 
-#include "frontend/evaluate_node.h"
-#include "frontend/passes/float32_functions.h"
+#include "frontend/evaluate/evaluate_node.h"
+#include "frontend/passes/float32/float32_functions.h"
 #include "tests/property/passes_random_graph.h"
 
 namespace bf_aot::soundness {

@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "aot/decide/neurons/tighten.h"
-#include "frontend/evaluate.h"
-#include "frontend/evaluate_exact.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/evaluate_exact.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/split_nets.h"
 #include "tests/soundness/split_proofs.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "frontend/evaluate_exact.h"
+#include "frontend/evaluate/evaluate_exact.h"
 
 namespace bf_aot::soundness {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "frontend/graph.h"
-#include "frontend/property.h"
+#include "frontend/graph/graph.h"
+#include "frontend/property/property.h"
 #include "tests/property/passes_random_graph.h"
 #include "tests/soundness/batch.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 // Small networks of convolutions and maxima on images, with integer weights.
 namespace bf_aot::soundness {

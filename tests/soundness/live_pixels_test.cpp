@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "frontend/evaluate_exact.h"
+#include "frontend/evaluate/evaluate_exact.h"
 #include "tests/soundness/batch.h"
 #include "tests/soundness/image_nets.h"
 #include "tests/soundness/random_net.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 // Networks whose every number is known exactly, and what they map boxes to, in exact arithmetic.
 // Shares no code with the compiler.

@@ -15,7 +15,7 @@
 #include "aot/build/library.h"
 #include "aot/input/json_io.h"
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "runtime/host/thread_executor.h"
 #include "tests/paths.h"

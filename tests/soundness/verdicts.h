@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "tests/soundness/engine_call.h"
 #include "tests/soundness/random_net.h"
 

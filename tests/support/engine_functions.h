@@ -7,7 +7,7 @@
 
 #include "aot/build/compile.h"
 #include "aot/engine/run/engine.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "runtime/bf.h"
 
 // The functions of a property, of a verifier that the engine runs, with the arguments that compiled

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::test {
 

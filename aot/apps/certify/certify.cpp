@@ -13,7 +13,7 @@
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/sha256.h"
 #include "runtime/bf.h"
 

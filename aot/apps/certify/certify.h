@@ -9,7 +9,7 @@
 #include "aot/apps/certify/results.h"
 #include "aot/input/dataset.h"
 #include "aot/library/bf_aot.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::apps {
 

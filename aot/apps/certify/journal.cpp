@@ -10,7 +10,7 @@
 #include "aot/input/table.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::apps {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "aot/artifacts/report/html.h"
-#include "frontend/vnnlib/numbers.h"
+#include "frontend/numbers/numbers.h"
 
 namespace bf_aot::apps {
 namespace {

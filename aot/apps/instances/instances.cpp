@@ -18,7 +18,7 @@
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::apps {
 namespace {

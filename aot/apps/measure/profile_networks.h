@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/config.h"
 
 namespace bf_aot::apps {

@@ -10,7 +10,7 @@
 #include "aot/artifacts/project/project_text.h"
 #include "aot/build/library.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::artifacts {
 namespace {

@@ -12,7 +12,7 @@
 #include "aot/build/library.h"
 #include "aot/build/single_file.h"
 #include "aot/emit/text/banner.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::artifacts {

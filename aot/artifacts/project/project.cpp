@@ -21,7 +21,7 @@
 #include "aot/build/runtime_files.h"
 #include "aot/emit/text/banner.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::artifacts {

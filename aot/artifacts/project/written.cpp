@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/read_bytes.h"
 #include "frontend/sha256.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/origin.h"
+#include "frontend/graph/origin.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 
 namespace bf_aot::artifacts {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "aot/artifacts/report/report.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::artifacts {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "aot/artifacts/sbom/sha1.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/sha256.h"
 #include "runtime/bf.h"
 

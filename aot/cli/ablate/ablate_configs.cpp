@@ -8,7 +8,7 @@
 #include "aot/cli/options/config_file.h"
 #include "aot/input/json_reader.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/plan/pipeline.h"
 

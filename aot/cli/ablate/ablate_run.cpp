@@ -12,7 +12,7 @@
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/sha256.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/reference/executor.h"

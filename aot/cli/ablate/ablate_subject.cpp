@@ -8,9 +8,9 @@
 
 #include "aot/decide/property/cases.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "frontend/sha256.h"
-#include "frontend/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
 namespace {

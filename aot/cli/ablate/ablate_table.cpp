@@ -8,7 +8,7 @@
 
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/read_bytes.h"
 
 namespace bf_aot::cli {

@@ -16,7 +16,7 @@
 #include "aot/system/files.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::cli {

@@ -23,7 +23,7 @@
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::cli {

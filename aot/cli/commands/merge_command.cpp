@@ -15,8 +15,8 @@
 #include "aot/decide/property/witness.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/graph/model.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "aot/build/library.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/options.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::cli {
 

@@ -7,7 +7,7 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/help.h"
 #include "aot/cli/options/options.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 
 namespace bf_aot::cli {
 namespace {

@@ -30,8 +30,8 @@
 #include "aot/system/progress.h"
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/graph/model.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 
 namespace bf_aot::cli {
 namespace {

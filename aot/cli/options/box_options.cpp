@@ -11,7 +11,7 @@
 #include "aot/input/json_reader.h"
 #include "aot/input/read_text.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "aot/system/terminal.h"
 #include "frontend/diagnostic.h"
 #include "frontend/passes/pipeline.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/plan/pipeline.h"
 #include "runtime/bf/contract/lists.h"
 

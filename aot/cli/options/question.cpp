@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "aot/input/read_text.h"
-#include "frontend/import/importer.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/sha256.h"
 
 namespace bf_aot::cli {

@@ -3,7 +3,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/decide/parts/tree_file.h"
 #include "aot/decide/property/sample.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::cli {
 

@@ -12,7 +12,7 @@
 #include "aot/cli/options/values.h"
 #include "aot/input/json_io.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::cli {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "aot/cli/options/command_line.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 
 namespace bf_aot::cli {
 namespace {

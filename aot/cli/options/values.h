@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aot/cli/options/command_line.h"
-#include "frontend/vnnlib/numbers.h"
+#include "frontend/numbers/numbers.h"
 
 // How values of options are written, the same for every command: names in any case, with "_" for
 // "-"; whole numbers in decimal digits; other numbers as decimals or quotients, "0.03", "1e-3",

@@ -7,7 +7,7 @@
 
 #include "aot/decide/property/decision.h"
 #include "aot/decide/property/witness.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::cli {
 

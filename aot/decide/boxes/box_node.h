@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "aot/decide/tree/node.h"
-#include "frontend/verdict_tables.h"
+#include "frontend/property/verdict_tables.h"
 
 namespace bf_aot::decide {
 

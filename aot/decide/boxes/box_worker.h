@@ -6,7 +6,7 @@
 
 #include "aot/decide/tree/tree_worker.h"
 #include "aot/engine/verifier/verifier.h"
-#include "frontend/verdict_tables.h"
+#include "frontend/property/verdict_tables.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::decide {

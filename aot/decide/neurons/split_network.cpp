@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "aot/decide/neurons/lanes/function_lanes.h"
-#include "frontend/conv_loops.h"
+#include "frontend/graph/conv_loops.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -11,7 +11,7 @@
 #include "aot/input/json_reader.h"
 #include "aot/input/read_text.h"
 #include "frontend/diagnostic.h"
-#include "frontend/model.h"
+#include "frontend/graph/model.h"
 #include "frontend/sha256.h"
 
 namespace bf_aot::decide {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "aot/engine/verifier/verifier.h"
-#include "frontend/property.h"
-#include "frontend/verdict_tables.h"
+#include "frontend/property/property.h"
+#include "frontend/property/verdict_tables.h"
 
 namespace bf_aot::decide {
 

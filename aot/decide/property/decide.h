@@ -9,7 +9,7 @@
 #include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
 #include "aot/engine/verifier/verifier.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::decide {
 

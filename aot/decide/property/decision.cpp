@@ -11,7 +11,7 @@
 #include "aot/decide/property/decide.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/split_neurons.h"
 
 namespace bf_aot::decide {

@@ -14,9 +14,9 @@
 #include "aot/decide/property/stop.h"
 #include "aot/decide/property/witness.h"
 #include "aot/engine/verifier/verifier.h"
-#include "frontend/fixed_inputs.h"
-#include "frontend/graph.h"
-#include "frontend/property.h"
+#include "frontend/graph/graph.h"
+#include "frontend/property/fixed_inputs.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::decide {

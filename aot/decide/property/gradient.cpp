@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "aot/decide/neurons/lanes/clones.h"
-#include "frontend/conv_loops.h"
-#include "frontend/function.h"
-#include "frontend/function_facts.h"
+#include "frontend/functions/function.h"
+#include "frontend/functions/function_facts.h"
+#include "frontend/graph/conv_loops.h"
 
 namespace bf_aot::decide {
 namespace {

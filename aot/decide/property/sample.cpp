@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "frontend/diagnostic.h"
-#include "frontend/evaluate_exact.h"
-#include "frontend/evaluate_node.h"
-#include "frontend/function_bounded.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate_exact.h"
+#include "frontend/evaluate/evaluate_node.h"
+#include "frontend/functions/function_bounded.h"
+#include "frontend/import/file/importer.h"
 
 namespace bf_aot::decide {
 namespace {

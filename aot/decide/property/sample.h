@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "aot/engine/verifier/verifier.h"
-#include "frontend/graph.h"
-#include "frontend/passes/exact_arithmetic.h"
+#include "frontend/graph/graph.h"
+#include "frontend/numbers/exact_arithmetic.h"
 #include "frontend/passes/passes.h"
 
 namespace bf_aot::decide {

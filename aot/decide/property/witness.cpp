@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "frontend/diagnostic.h"
+#include "frontend/numbers/numbers.h"
 #include "frontend/passes/passes.h"
-#include "frontend/vnnlib/numbers.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "aot/decide/property/sample.h"
 #include "aot/engine/verifier/verifier.h"
-#include "frontend/fixed_inputs.h"
-#include "frontend/property.h"
+#include "frontend/property/fixed_inputs.h"
+#include "frontend/property/property.h"
 
 namespace bf_aot::decide {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "aot/emit/interface/signature.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {

@@ -9,7 +9,7 @@
 #include "aot/emit/text/banner.h"
 #include "aot/emit/text/literals.h"
 #include "frontend/diagnostic.h"
-#include "frontend/verdict_tables.h"
+#include "frontend/property/verdict_tables.h"
 
 namespace bf_aot::emit {
 namespace {

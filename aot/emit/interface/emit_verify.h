@@ -5,7 +5,7 @@
 
 #include "aot/emit/interface/signature.h"
 #include "aot/emit/text/emitted_file.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/plan/plan.h"
 
 namespace bf_aot::emit {

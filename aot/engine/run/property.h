@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "bf/search/verdict.h"
-#include "frontend/property.h"
-#include "frontend/verdict_tables.h"
+#include "frontend/property/property.h"
+#include "frontend/property/verdict_tables.h"
 
 namespace bf_aot::engine {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aot/engine/run/watch.h"
-#include "frontend/property.h"
+#include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 
 // The predicted time of a call, cheaper methods, and a watch that ends calls.

@@ -16,7 +16,7 @@
 #include "aot/emit/calls/dump.h"
 #include "aot/emit/interface/emit.h"
 #include "aot/emit/kernels/schedule_dump.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "planner/planner.h"
 #include "tests/paths.h"
 

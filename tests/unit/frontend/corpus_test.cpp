@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/import/file/importer.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "planner/plan/pipeline.h"
 #include "planner/planner.h"
 #include "tests/paths.h"

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <variant>
 
-#include "frontend/conv_loops.h"
 #include "frontend/diagnostic.h"
+#include "frontend/graph/conv_loops.h"
 #include "tests/unit/planner/toy_graph.h"
 
 namespace bf_aot::testing {

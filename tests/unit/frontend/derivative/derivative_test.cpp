@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/evaluate.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "frontend/evaluate/evaluate.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "tests/unit/frontend/import/operator_case.h"
 
 namespace bf_aot {

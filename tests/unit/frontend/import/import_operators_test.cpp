@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/import/file/importer.h"
 #include "tests/support/model_text.h"
 
 namespace bf_aot {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "tests/paths.h"
 #include "tests/support/model_text.h"
 

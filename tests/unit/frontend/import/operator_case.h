@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/import/file/importer.h"
 #include "tests/support/model_text.h"
 
 namespace bf_aot::test {

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "frontend/evaluate.h"
+#include "frontend/evaluate/evaluate.h"
 #include "frontend/passes/passes.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-#include "frontend/evaluate.h"
+#include "frontend/evaluate/evaluate.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
-#include "frontend/vnnlib/vnnlib.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "frontend/property/vnnlib/vnnlib.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/support/model_text.h"
 

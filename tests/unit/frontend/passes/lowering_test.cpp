@@ -4,10 +4,10 @@
 #include <numeric>
 
 #include "frontend/diagnostic.h"
-#include "frontend/evaluate.h"
+#include "frontend/evaluate/evaluate.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

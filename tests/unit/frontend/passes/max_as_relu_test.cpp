@@ -5,10 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "frontend/evaluate_exact.h"
+#include "frontend/evaluate/evaluate_exact.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/pipeline.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

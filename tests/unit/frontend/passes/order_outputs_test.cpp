@@ -6,13 +6,13 @@
 #include <cmath>
 #include <random>
 
-#include "frontend/evaluate.h"
-#include "frontend/function_facts.h"
-#include "frontend/import/importer.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/functions/function_facts.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/passes.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "tests/support/model_text.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "frontend/evaluate.h"
-#include "frontend/import/importer.h"
-#include "frontend/index_maps.h"
-#include "frontend/passes/linear_algebra.h"
+#include "frontend/algebra/linear_algebra.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/graph/index_maps.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "tests/paths.h"
 

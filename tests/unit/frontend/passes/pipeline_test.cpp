@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "frontend/evaluate.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "frontend/evaluate/evaluate.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/manifest/plan_hash.h"
 #include "planner/planner.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/entries/keep_coefficients.h"
 #include "planner/manifest/plan_json.h"

@@ -11,7 +11,7 @@
 #include "planner/lowering/lowering.h"
 #include "planner/planner.h"
 #include "planner/verify/verify.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"

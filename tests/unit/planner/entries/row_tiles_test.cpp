@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/lowering.h"
 #include "planner/planner.h"

@@ -1,4 +1,4 @@
-// The two tables of functions, frontend/function_facts.cpp and planner/functions/
+// The two tables of functions, frontend/functions/function_facts.cpp and planner/functions/
 // function_recipes.cpp: what a row says of a function is compared with its exact values, and so
 // with what the other table says.
 
@@ -11,10 +11,10 @@
 #include <optional>
 #include <set>
 
-#include "frontend/function_bounded.h"
-#include "frontend/function_exact.h"
-#include "frontend/function_facts.h"
-#include "frontend/import/importer.h"
+#include "frontend/functions/function_bounded.h"
+#include "frontend/functions/function_exact.h"
+#include "frontend/functions/function_facts.h"
+#include "frontend/import/file/importer.h"
 
 namespace bf_aot {
 namespace {

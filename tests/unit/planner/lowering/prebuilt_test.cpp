@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/lowering/lowering.h"
 #include "planner/lowering/program.h"
@@ -18,7 +18,7 @@
 #include "planner/verify/verify.h"
 #include "runtime/bf/contract/tiles.h"
 #include "tests/paths.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 // Plans whose template constants come from closed sets.
 namespace bf_aot {

@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/graph.h"
+#include "frontend/graph/graph.h"
 #include "planner/planner.h"
 
 // Which layers the planner makes of a graph.

@@ -9,7 +9,7 @@
 
 #include "planner/planner.h"
 #include "planner/verify/verify.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 // Lists of live neurons: which layers have them, what reads them, what verify() finds wrong.
 namespace bf_aot {

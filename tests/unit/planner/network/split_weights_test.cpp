@@ -11,7 +11,7 @@
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"
 #include "planner/verify/verify.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 #include "tests/unit/planner/toy_graph.h"
 #include "tests/unit/planner/toy_images.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/entries/plan_cache.h"
 #include "planner/manifest/plan_json.h"

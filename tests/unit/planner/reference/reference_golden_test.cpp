@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/reference/executor.h"

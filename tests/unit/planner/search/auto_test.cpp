@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/manifest/plan_json.h"
 #include "planner/planner.h"

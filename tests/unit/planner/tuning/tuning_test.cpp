@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frontend/diagnostic.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/planner.h"
 #include "planner/tuning/boosted_trees.h"
@@ -19,7 +19,7 @@
 #include "planner/tuning/tuner.h"
 #include "runtime/bf/contract/tiles.h"
 #include "tests/paths.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 // Schedules by measurement, without measuring: a machine that computes times stands in.
 namespace bf_aot {

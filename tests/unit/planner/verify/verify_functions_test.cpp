@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "frontend/passes/pipeline.h"
 #include "planner/plan/plan.h"
 #include "planner/planner.h"

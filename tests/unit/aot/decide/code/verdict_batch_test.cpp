@@ -14,7 +14,7 @@
 #include "aot/build/compile.h"
 #include "aot/build/library.h"
 #include "aot/system/files.h"
-#include "frontend/vnnlib/vnnlib.h"
+#include "frontend/property/vnnlib/vnnlib.h"
 #include "runtime/bf.h"
 #include "tests/paths.h"
 #include "tests/support/engine_functions.h"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "aot/build/compile.h"
-#include "frontend/import/importer.h"
+#include "frontend/import/file/importer.h"
 #include "planner/machine/machine_profile.h"
 #include "planner/reference/executor.h"
 #include "tests/paths.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "planner/planner.h"
-#include "tests/unit/frontend/graph_builder.h"
+#include "tests/unit/frontend/graph/graph_builder.h"
 
 namespace bf_aot::emit {
 namespace {

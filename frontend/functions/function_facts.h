@@ -1,0 +1,122 @@
+#pragma once
+
+#include <gmpxx.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "frontend/functions/function.h"
+
+// What is true of each kind of function, wherever it comes from and whatever bounds it. How its
+// table for bounds is made is said in planner/functions/function_recipes.cpp.
+namespace bf_aot {
+
+class LongReal;
+
+// Where a parameter of a function comes from when an ONNX operator is that function.
+struct ParameterSource {
+  std::string_view attribute{};  // empty: the parameter is `otherwise`
+  double otherwise = 0;          // the schema's default, which is a float
+  bool divides = false;          // 0 is refused
+  std::int64_t since = 0;        // operator sets before it have another default,
+  double before = 0;             // this one
+};
+
+// The ONNX operator that is the function. `type` is empty where there is none, or where its
+// importer chooses among functions.
+struct FunctionOperator {
+  std::string_view type{};
+  ParameterSource a{}, b{};
+};
+
+// Where a function has values: between low and high, without the rest of what is said.
+struct FunctionDomain {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool ends = true;    // it holds low and high
+  bool zero = true;    // it holds 0
+  bool poles = false;  // it does not hold the odd multiples of pi / 2
+};
+
+enum class Monotony : std::uint8_t {
+  kNone,      // or not known
+  kRises,     // it never decreases on its domain
+  kFalls,     // it never increases
+  kEachSide,  // of one of these on x < 0 and of one on x > 0
+};
+
+// Where a function of linear pieces and steps may bend or jump.
+enum class Breaks : std::uint8_t {
+  kNone,       // it is smooth, or bends as nothing here says
+  kZero,       // at 0
+  kA,          // at a
+  kAB,         // at a and b
+  kPlusMinus,  // at -a and a
+  kUnit,       // where a x + b is 0 or 1
+  kIntegers,   // at every integer
+  kHalves,     // at a / 2 from every multiple of a
+};
+
+struct FunctionFacts {
+  FunctionKind kind{};
+  std::string_view name;
+  int parameters = 0;  // 1: a, 2: a and b
+  FunctionOperator from{};
+
+  // See evaluate().
+  double (*value)(const Function&, double x) = nullptr;
+  // See evaluate_exact(). Piecewise linear functions have `rational` alone, the others `real`.
+  mpq_class (*rational)(const Function&, const mpq_class& x) = nullptr;
+  LongReal (*real)(const Function&, const LongReal& x) = nullptr;
+
+  FunctionDomain (*domain)(const Function&) = nullptr;
+  Monotony (*monotony)(const Function&) = nullptr;
+  // f(x) < f(y) for x < y of the domain, where monotony() is kRises and no parameter is 0.
+  bool strict = false;
+  Breaks breaks = Breaks::kNone;
+  bool integers = false;  // all its values are
+  bool wave = false;      // it has the period 2 pi and goes from -1 to 1
+
+  // |f(x) - f(y)| <= lipschitz(f) |x - y| everywhere. Null: there is no such number, or none is
+  // needed because the function is monotone. May be infinite.
+  double (*lipschitz)(const Function&) = nullptr;
+  // |f(x)| <= magnitude(f, m) for |x| <= m. Null: no such bound is of use.
+  double (*magnitude)(const Function&, double m) = nullptr;
+  // Whether a value at x that MPFR finds to be a double is that double. Elsewhere it may miss by
+  // less than can be seen: tanh(1000) is not 1. Null: at 0 and 1.
+  bool (*shows_exactly)(const Function&, double x) = nullptr;
+};
+
+// The row of the table in function_facts.cpp.
+const FunctionFacts& facts_of(FunctionKind kind);
+
+// The row of the function that an ONNX operator is; null for other operators.
+const FunctionFacts* facts_of_operator(std::string_view op_type);
+
+namespace internal {
+
+// Which pole of the tangent lies to the left, as far as division in double tells.
+inline double poles_below(double x) {
+  constexpr double kPi = 3.14159265358979323846;
+  return std::floor(x / kPi + 0.5);
+}
+inline double poles_below(const mpq_class& x) {
+  return poles_below(x.get_d());
+}
+
+}  // namespace internal
+
+// Whether [low, high] lies in the domain. Conservative at poles: samples that are not finite must
+// refuse too.
+template <typename Scalar>
+bool lies_in(const FunctionDomain& domain, const Scalar& low, const Scalar& high) {
+  if (!domain.zero && !(low > 0 || high < 0)) return false;
+  if (domain.poles && internal::poles_below(low) != internal::poles_below(high)) return false;
+  if (std::isfinite(domain.low) && !(domain.ends ? low >= domain.low : low > domain.low))
+    return false;
+  return !std::isfinite(domain.high) || (domain.ends ? high <= domain.high : high < domain.high);
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,455 @@
+#include "frontend/import/file/graph_importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "frontend/graph/model.h"
+#include "frontend/import/file/node_import.h"
+#include "frontend/import/file/node_order.h"
+#include "frontend/import/file/ways_out.h"
+#include "frontend/import/operators/operators.h"
+#include "frontend/import/operators/versions.h"
+
+namespace bf_aot {
+namespace {
+
+class GraphImporter {
+ public:
+  GraphImporter(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+                const std::vector<bool>& wanted)
+      : proto_(proto), state_(std::move(state)), bindings_(bindings), wanted_(wanted) {}
+
+  Graph run(ModelInfo& info);
+
+ private:
+  void import_initializers();
+  void import_inputs();
+  void import_input(const onnx::ValueInfoProto& info);
+  void bind_input(const std::string& name, const std::string& bytes, const std::string& place);
+  void check_bindings();
+  Shape input_shape(const onnx::ValueInfoProto& info) const;
+  void claim_node_outputs();
+  void note_cycle(const std::vector<int>& cycle);
+  std::unordered_set<std::string> known_names() const;
+  void import_nodes();
+  void import_node(int index);
+  std::string tensor_before(const onnx::NodeProto& node) const;
+  bool find_inputs(const onnx::NodeProto& node, const std::string& where);
+  void evaluate_integers(const onnx::NodeProto& node);
+  void import_outputs();
+
+  // Runs `step`; its problems are noted, those without a place as being at `where`.
+  bool attempt(const std::string& where, const std::function<void()>& step);
+  void note(std::string code, std::string where, std::string message, std::string hint = {}) {
+    state_.diagnostics.push_back(
+        {std::move(code), std::move(where), std::move(message), std::move(hint)});
+  }
+
+  onnx::GraphProto& proto_;
+  ImportState state_;
+  const InputBindings& bindings_;
+  const std::vector<bool>& wanted_;  // by node
+  std::unordered_set<std::string> initializers_;
+  std::unordered_set<int> refused_;  // nodes that make a tensor of a name that is taken
+};
+
+bool is_standard_domain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+std::string operator_name(const onnx::NodeProto& node) {
+  const std::string type = printable(node.op_type());
+  return is_standard_domain(node.domain()) ? type : printable(node.domain()) + "." + type;
+}
+
+// "Gemm 'fc1'", "Gemm #3"
+std::string name_of(const onnx::NodeProto& node, int index) {
+  return node.name().empty() ? fmt::format("{} #{}", operator_name(node), index)
+                             : fmt::format("{} '{}'", operator_name(node), printable(node.name()));
+}
+
+// "Gemm 'fc1' (node 3)", "Gemm #3"
+std::string place_of(const onnx::NodeProto& node, int index) {
+  const std::string name = name_of(node, index);
+  return node.name().empty() ? name : fmt::format("{} (node {})", name, index);
+}
+
+const OperatorImporter* find_operator(const onnx::NodeProto& node) {
+  return is_standard_domain(node.domain()) ? bf_aot::find_operator(node.op_type())
+                                           : find_contributed(node.domain(), node.op_type());
+}
+
+// The last input that is not left out decides; trailing empty names do not count.
+int input_count(const onnx::NodeProto& node) {
+  int count = node.input_size();
+  while (count > 0 && node.input(count - 1).empty()) --count;
+  return count;
+}
+
+// "2 are", "1 to 3 are"
+std::string count_range(int least, int most) {
+  if (least == most) return fmt::format("{} {}", most, most == 1 ? "is" : "are");
+  return fmt::format("{} to {} are", least, most);
+}
+
+// Throws: BF1011.
+void check_inputs(const onnx::NodeProto& node, const OperatorImporter& op, std::int64_t opset) {
+  const bool standard = is_standard_domain(node.domain());
+  const InputCounts counts =
+      standard ? input_counts(op, opset) : InputCounts{op.least_inputs, op.most_inputs};
+  const int inputs = input_count(node);
+  if (inputs < counts.least || inputs > counts.most)
+    fail("BF1011", "",
+         fmt::format("{} inputs, but {} expected{}", inputs, count_range(counts.least, counts.most),
+                     standard ? fmt::format(" in operator set {}", opset) : ""));
+  const bool variadic = standard && counts.most >= kVariadic;  // none of them is optional
+  for (int i = 0; i < (variadic ? inputs : counts.least); ++i)
+    if (node.input(i).empty()) fail("BF1011", "", fmt::format("input {} is left out", i));
+}
+
+// `opsets`: that the model imports. Throws: BF1012.
+void check_attribute(const onnx::NodeProto& node, const onnx::AttributeProto& attribute,
+                     const OperatorImporter& op, const OpsetSpan& opsets) {
+  const std::string& name = attribute.name();
+  if (name.empty() ||
+      std::find(op.attributes.begin(), op.attributes.end(), name) == op.attributes.end())
+    fail("BF1012", "", fmt::format("unknown attribute '{}'", printable(name)),
+         "it may belong to an operator set that is not supported");
+  const OpsetSpan known =
+      is_standard_domain(node.domain()) ? opsets_with(node.op_type(), name) : OpsetSpan{};
+  if (!known.meets(opsets))
+    fail("BF1012", "",
+         fmt::format("attribute '{}' belongs to operator sets {}, but the model is of {}", name,
+                     to_string(known), opsets.last),
+         "export again with one operator set");
+  if (!attribute.ref_attr_name().empty())
+    fail("BF1012", "", fmt::format("attribute '{}' refers to a function's attribute", name));
+}
+
+// Throws: BF1011, BF1012.
+void check_signature(const onnx::NodeProto& node, const OperatorImporter& op,
+                     const OpsetSpan& opsets) {
+  check_inputs(node, op, opsets.last);
+  if (node.output_size() < 1 || node.output_size() > op.most_outputs)
+    fail("BF1011", "",
+         fmt::format("{} outputs, but {} expected", node.output_size(),
+                     count_range(1, op.most_outputs)));
+  if (node.output(0).empty()) fail("BF1011", "", "output 0 is left out");
+  std::set<std::string> seen;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    check_attribute(node, attribute, op, opsets);
+    if (!seen.insert(attribute.name()).second)
+      fail("BF1012", "", fmt::format("attribute '{}' is given twice", attribute.name()));
+  }
+}
+
+// Names that wanted nodes and outputs read.
+std::unordered_set<std::string> names_read(const onnx::GraphProto& proto,
+                                           const std::vector<bool>& wanted) {
+  std::unordered_set<std::string> names;
+  for (int i = 0; i < proto.node_size(); ++i)
+    if (wanted[static_cast<std::size_t>(i)])
+      names.insert(proto.node(i).input().begin(), proto.node(i).input().end());
+  for (const onnx::ValueInfoProto& output : proto.output()) names.insert(output.name());
+  return names;
+}
+
+Symbol constant_symbol(Tensor value, const Origin& origin, ElementType type) {
+  if (auto* integers = std::get_if<IntegerTensor>(&value)) return std::move(*integers);
+  return PendingLiteral{std::get<Constant>(std::move(value)), origin, type};
+}
+
+bool GraphImporter::attempt(const std::string& where, const std::function<void()>& step) {
+  try {
+    step();
+    return true;
+  } catch (const CompileError& error) {
+    for (Diagnostic diagnostic : error.diagnostics()) {
+      if (diagnostic.where.empty()) diagnostic.where = where;
+      state_.diagnostics.push_back(std::move(diagnostic));
+    }
+    return false;
+  }
+}
+
+Graph GraphImporter::run(ModelInfo& info) {
+  state_.graph.name = printable(proto_.name());
+  import_initializers();
+  import_inputs();
+  check_bindings();
+  claim_node_outputs();
+  import_nodes();
+  import_outputs();
+  if (!state_.diagnostics.empty()) throw CompileError(std::move(state_.diagnostics));
+  verify(state_.graph);
+  info.operators = std::move(state_.operators);
+  info.narrow = std::ranges::any_of(state_.types, [](ElementType type) {
+    return type == onnx::TensorProto::FLOAT16 || type == onnx::TensorProto::BFLOAT16;
+  });
+  return std::move(state_.graph);
+}
+
+// Only those that somebody reads: what is unused cannot do harm.
+void GraphImporter::import_initializers() {
+  const std::unordered_set<std::string> read = names_read(proto_, wanted_);
+  for (const onnx::SparseTensorProto& sparse : proto_.sparse_initializer()) {
+    const std::string& name = sparse.values().name();
+    initializers_.insert(name);
+    if (read.contains(name))
+      note("BF1022", fmt::format("initializer '{}'", printable(name)),
+           "sparse tensors are not supported", "export it as a dense tensor");
+    state_.symbols.insert_or_assign(name, Poisoned{});
+  }
+  for (onnx::TensorProto& kept : *proto_.mutable_initializer()) {
+    onnx::TensorProto tensor;  // its numbers go when they have been read
+    tensor.Swap(&kept);
+    kept.set_name(tensor.name());
+    const std::string place = fmt::format("initializer '{}'", printable(tensor.name()));
+    if (!initializers_.insert(tensor.name()).second) {
+      note("BF1015", place, "another initializer has the same name",
+           "names must be unique; export the model again");
+    } else if (read.contains(tensor.name())) {
+      state_.symbols[tensor.name()] = Poisoned{};
+      attempt(place, [&] {
+        state_.symbols[tensor.name()] =
+            constant_symbol(state_.reader.read(tensor, place), place, tensor.data_type());
+      });
+    }
+  }
+}
+
+// Files of IR version 3 list every initializer as an input, too: as its default value, which is
+// what is verified.
+void GraphImporter::import_inputs() {
+  int count = 0;
+  for (const onnx::ValueInfoProto& info : proto_.input()) {
+    if (initializers_.contains(info.name())) continue;
+    const std::string place = fmt::format("input '{}'", printable(info.name()));
+    const auto bound = bindings_.find(info.name());
+    if (bound != bindings_.end() && !state_.symbols.contains(info.name())) {
+      state_.symbols[info.name()] = Poisoned{};
+      attempt(place, [&] { bind_input(info.name(), bound->second, place); });
+      continue;
+    }
+    ++count;
+    if (state_.symbols.contains(info.name())) {
+      note("BF1015", place, "another input has the same name",
+           "names must be unique; export the model again");
+    } else if (!attempt(place, [&] { import_input(info); })) {
+      state_.symbols[info.name()] = Poisoned{};
+    }
+  }
+  if (count == 0)
+    note("BF1008", "", "the model has no inputs besides its weights",
+         "there is nothing to verify in a constant");
+}
+
+void GraphImporter::bind_input(const std::string& name, const std::string& bytes,
+                               const std::string& place) {
+  onnx::TensorProto tensor;
+  if (!tensor.ParseFromString(bytes))
+    fail("BF1021", place, "what is bound to it is not a tensor", "give a TensorProto's bytes");
+  state_.symbols[name] =
+      constant_symbol(state_.reader.read(tensor, place), place, tensor.data_type());
+}
+
+void GraphImporter::check_bindings() {
+  for (const auto& binding : bindings_) {
+    const std::string& name = binding.first;
+    if (std::none_of(proto_.input().begin(), proto_.input().end(),
+                     [&](const onnx::ValueInfoProto& info) { return info.name() == name; }))
+      note("BF1008", fmt::format("input '{}'", printable(name)),
+           "a tensor is bound to it, but the model has no such input");
+  }
+}
+
+void GraphImporter::import_input(const onnx::ValueInfoProto& info) {
+  if (info.name().empty()) fail("BF1008", "", "an input has no name");
+  const Shape shape = input_shape(info);
+  state_.symbols[info.name()] =
+      state_.add_input(info.name(), shape, info.type().tensor_type().elem_type());
+}
+
+Shape GraphImporter::input_shape(const onnx::ValueInfoProto& info) const {
+  if (!info.type().has_tensor_type()) fail("BF1008", "", "its type is not a dense tensor");
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  // A box of reals holds the integers within it.
+  if (!is_real_type(type.elem_type()) && !is_integer_type(type.elem_type()))
+    fail("BF1008", "",
+         fmt::format("elements are {}, but only numbers of 8 to 64 bits can be bounded",
+                     element_type_name(type.elem_type())),
+         "cast inside the application and export the rest of the model");
+  if (!type.has_shape())
+    fail("BF1009", "", "its shape is unknown", "export with static shapes (no dynamic axes)");
+  Shape shape;
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const onnx::TensorShapeProto::Dimension& dim = type.shape().dim(i);
+    const bool known = dim.has_dim_value() && dim.dim_value() > 0;
+    if (!known && i > 0)
+      fail("BF1009", "",
+           dim.dim_param().empty()
+               ? fmt::format("dimension {} is unknown", i)
+               : fmt::format("dimension {} is dynamic: '{}'", i, printable(dim.dim_param())),
+           "export with static shapes; only the leading (batch) dimension may be dynamic");
+    shape.push_back(known ? dim.dim_value() : 1);  // one box is one sample: batch 1
+  }
+  return shape;
+}
+
+// Names that more than one node makes, or that are inputs or initializers already.
+void GraphImporter::claim_node_outputs() {
+  std::unordered_map<std::string, int> maker;
+  for (int i = 0; i < proto_.node_size(); ++i)
+    for (const std::string& name : proto_.node(i).output()) {
+      if (name.empty()) continue;
+      const auto [found, fresh] = maker.emplace(name, i);
+      const bool known = state_.symbols.contains(name) || initializers_.contains(name);
+      if (fresh && !known) continue;
+      refused_.insert(i);
+      const std::string other =
+          known ? "an input or initializer" : place_of(proto_.node(found->second), found->second);
+      note("BF1015", place_of(proto_.node(i), i),
+           fmt::format("makes '{}', which is already made by {}", printable(name), other),
+           "names must be unique; export the model again");
+    }
+}
+
+void GraphImporter::note_cycle(const std::vector<int>& cycle) {
+  constexpr std::size_t kShown = 8;
+  const auto place = [this](int i) { return place_of(proto_.node(i), i); };
+  std::string path;
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) path += place(cycle[i]) + " -> ";
+  if (cycle.size() > kShown) path += fmt::format("{} more -> ", cycle.size() - kShown);
+  note("BF1016", place(cycle.front()),
+       fmt::format("the graph has a cycle: {}{}", path, place(cycle.front())),
+       "only feed-forward networks are supported");
+}
+
+// Tensors that are there without any node.
+std::unordered_set<std::string> GraphImporter::known_names() const {
+  std::unordered_set<std::string> names = initializers_;
+  for (const auto& [name, symbol] : state_.symbols) names.insert(name);
+  return names;
+}
+
+void GraphImporter::import_nodes() {
+  const NodeOrder order = order_nodes(proto_, known_names());
+  if (!order.cycle.empty()) note_cycle(order.cycle);
+  // Problems are reported in file order, whatever order the nodes are imported in.
+  std::map<int, std::vector<Diagnostic>> by_node;
+  std::vector<Diagnostic> before = std::exchange(state_.diagnostics, {});
+  const auto import = [&](int i) {
+    import_node(i);
+    if (!state_.diagnostics.empty()) by_node[i] = std::exchange(state_.diagnostics, {});
+  };
+  for (int i : order.order) import(i);
+  std::vector<bool> sorted(static_cast<std::size_t>(proto_.node_size()), false);
+  for (int i : order.order) sorted[static_cast<std::size_t>(i)] = true;
+  for (int i = 0; i < proto_.node_size(); ++i) {
+    if (sorted[static_cast<std::size_t>(i)]) continue;
+    for (const std::string& name : proto_.node(i).output()) state_.symbols[name] = Poisoned{};
+  }
+  for (int i = 0; i < proto_.node_size(); ++i)  // behind a cycle: what the node itself shows
+    if (!sorted[static_cast<std::size_t>(i)]) import(i);
+  state_.diagnostics = std::move(before);
+  for (auto& [index, found] : by_node)
+    state_.diagnostics.insert(state_.diagnostics.end(), found.begin(), found.end());
+}
+
+void GraphImporter::import_node(int index) {
+  if (!wanted_[static_cast<std::size_t>(index)]) return;
+  const onnx::NodeProto& node = proto_.node(index);
+  const std::string place = place_of(node, index);
+  const OperatorImporter* const op = find_operator(node);
+  if (op == nullptr)
+    note("BF1010", place, fmt::format("operator {} is not supported", operator_name(node)),
+         way_out(node, tensor_before(node)));
+  const bool readable = find_inputs(node, place);
+  const bool imported = op != nullptr &&
+                        attempt(place,
+                                [&] {
+                                  check_signature(node, *op, {state_.oldest_opset, state_.opset});
+                                }) &&
+                        readable && !refused_.contains(index) && attempt(place, [&] {
+                          NodeImport import(state_, node, Origin(name_of(node, index), index));
+                          state_.operators.emplace(node.op_type(), import.origin());
+                          op->run(import);
+                          evaluate_integers(node);
+                        });
+  if (imported) return;
+  for (const std::string& name : node.output())
+    if (!name.empty()) state_.symbols[name] = Poisoned{};
+}
+
+// The first tensor that the node reads, another node makes and an output of the model can be.
+// Empty: there is none.
+std::string GraphImporter::tensor_before(const onnx::NodeProto& node) const {
+  for (const std::string& name : node.input()) {
+    const auto found = state_.symbols.find(name);
+    if (found == state_.symbols.end()) continue;
+    const auto* const value = std::get_if<ValueId>(&found->second);
+    if (value != nullptr && state_.makers[index_of(*value)] >= 0) return name;
+  }
+  return "";
+}
+
+// Integers that depend on constants alone become IntegerTensors; the nodes that were made for them
+// are left to remove_dead_nodes. Those that have no exact value stay what they are: shapes and
+// indices will be refused where they are read.
+void GraphImporter::evaluate_integers(const onnx::NodeProto& node) {
+  for (const std::string& name : node.output()) {
+    const auto found = state_.symbols.find(name);
+    if (name.empty() || found == state_.symbols.end()) continue;
+    const auto* id = std::get_if<ValueId>(&found->second);
+    if (id == nullptr) continue;
+    if (std::optional<IntegerTensor> integers = state_.integers(*id))
+      found->second = std::move(*integers);
+  }
+}
+
+// False when an input is missing or poisoned.
+bool GraphImporter::find_inputs(const onnx::NodeProto& node, const std::string& where) {
+  bool readable = true;
+  for (const std::string& name : node.input()) {
+    if (name.empty()) continue;
+    const auto found = state_.symbols.find(name);
+    if (found == state_.symbols.end()) {
+      note("BF1013", where, fmt::format("reads '{}', which nothing makes", printable(name)),
+           "the file is incomplete; export the model again");
+      state_.symbols[name] = Poisoned{};
+      readable = false;
+    } else if (std::holds_alternative<Poisoned>(found->second)) {
+      readable = false;
+    }
+  }
+  return readable;
+}
+
+void GraphImporter::import_outputs() {
+  if (proto_.output_size() == 0) note("BF1017", "", "the model has no outputs");
+  for (const onnx::ValueInfoProto& info : proto_.output()) {
+    const std::string place = fmt::format("output '{}'", printable(info.name()));
+    const auto found = state_.symbols.find(info.name());
+    if (info.name().empty() || found == state_.symbols.end()) {
+      note("BF1017", place, "nothing makes it", "the file is incomplete; export the model again");
+    } else if (!std::holds_alternative<Poisoned>(found->second)) {
+      attempt(place, [&] { state_.graph.outputs.push_back(state_.value(info.name())); });
+    }
+  }
+}
+
+}  // namespace
+
+Graph import_graph(onnx::GraphProto& proto, ImportState state, const InputBindings& bindings,
+                   const std::vector<bool>& wanted, ModelInfo& info) {
+  return GraphImporter(proto, std::move(state), bindings, wanted).run(info);
+}
+
+}  // namespace bf_aot

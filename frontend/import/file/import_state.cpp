@@ -1,0 +1,128 @@
+#include "frontend/import/file/import_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "frontend/algebra/fold_node.h"
+#include "frontend/graph/model.h"
+#include "frontend/graph/shapes.h"
+
+namespace bf_aot {
+
+ValueId ImportState::add_value(const std::string& name, const Shape& shape, ElementType type,
+                               int maker, bool is_known) {
+  reader.check(shape, "");
+  if (element_count(shape) == 0)
+    fail("BF1014", "",
+         fmt::format("tensor '{}' of shape {} has no elements", printable(name), to_string(shape)));
+  graph.values.push_back({unique_name(name), shape});
+  types.push_back(type);
+  makers.push_back(maker);
+  known.push_back(is_known);
+  folded.emplace_back();
+  return static_cast<ValueId>(graph.values.size() - 1);
+}
+
+// Names that had to be changed may have become equal; a number keeps them apart.
+std::string ImportState::unique_name(const std::string& name) {
+  std::string shown = printable(name);
+  if (shown != name || names.contains(shown)) shown += fmt::format("#{}", graph.values.size());
+  while (!names.insert(shown).second) shown += "#";
+  return shown;
+}
+
+void ImportState::rename(ValueId id, const std::string& name) {
+  std::string& current = graph.values[index_of(id)].name;
+  if (current == name) return;
+  names.erase(current);
+  current = unique_name(name);
+}
+
+ValueId ImportState::add_input(const std::string& name, const Shape& shape, ElementType type) {
+  const ValueId id = add_value(name, shape, type, -1, false);
+  graph.inputs.push_back(id);
+  return id;
+}
+
+ValueId ImportState::add_node(Op op, std::vector<ValueId> inputs, const std::string& name,
+                              const Shape& shape, ElementType type, Origin origin) {
+  const bool is_known =
+      std::all_of(inputs.begin(), inputs.end(), [this](ValueId id) { return known[index_of(id)]; });
+  const ValueId id = add_value(name, shape, type, static_cast<int>(graph.nodes.size()), is_known);
+  reader.charge_made(element_count(graph.value(id).shape), "");  // `shape` may have been moved
+  graph.nodes.push_back({std::move(op), std::move(inputs), id, std::move(origin)});
+  return id;
+}
+
+ValueId ImportState::value(const std::string& name) {
+  Symbol& symbol = symbols.at(name);
+  if (const auto* id = std::get_if<ValueId>(&symbol)) return *id;
+  if (const auto* unavailable = std::get_if<Unavailable>(&symbol))
+    fail("BF1020", "", fmt::format("reads '{}', {}", printable(name), unavailable->what),
+         unavailable->hint);
+  if (const auto* integers = std::get_if<IntegerTensor>(&symbol)) {
+    // The name keeps standing for the integers: later nodes may need them as such.
+    Constant constant = to_constant(*integers);
+    const Shape shape = constant.shape;
+    return add_node(Literal{std::move(constant)}, {}, name, shape, integers->type,
+                    fmt::format("constant '{}'", printable(name)));
+  }
+  BF_CHECK(std::holds_alternative<PendingLiteral>(symbol));
+  auto& pending = std::get<PendingLiteral>(symbol);
+  const Shape shape = pending.value.shape;
+  const ValueId id = add_node(Literal{std::move(pending.value)}, {}, name, shape, pending.type,
+                              std::move(pending.origin));
+  symbol = id;
+  return id;
+}
+
+const Constant* ImportState::constant(ValueId id) {
+  const std::size_t i = index_of(id);
+  if (!known[i]) return nullptr;
+  // Operands first. They were made before their readers, so this walks back without cycles; a
+  // stack of its own, because a chain of nodes may be long.
+  std::vector<ValueId> pending = {id};
+  while (!pending.empty()) {
+    const std::size_t at = index_of(pending.back());
+    const Node& node = graph.nodes[static_cast<std::size_t>(makers[at])];
+    if (std::holds_alternative<Literal>(node.op) || folded[at] != nullptr) {
+      pending.pop_back();
+      continue;
+    }
+    std::vector<const Constant*> operands;
+    const std::size_t before = pending.size();
+    for (ValueId input : node.inputs) {
+      const Node& source = graph.nodes[static_cast<std::size_t>(makers[index_of(input)])];
+      const auto* literal = std::get_if<Literal>(&source.op);
+      operands.push_back(literal != nullptr ? &literal->value : folded[index_of(input)].get());
+      if (operands.back() == nullptr) pending.push_back(input);
+    }
+    if (pending.size() > before) continue;
+    folding.charge(graph, node, reader.stored);
+    std::optional<Constant> value = fold_node(graph, node, operands);
+    if (!value) return nullptr;
+    folded[at] = std::make_unique<const Constant>(std::move(*value));
+    pending.pop_back();
+  }
+  const Node& node = graph.nodes[static_cast<std::size_t>(makers[i])];
+  const auto* literal = std::get_if<Literal>(&node.op);
+  return literal != nullptr ? &literal->value : folded[i].get();
+}
+
+std::optional<IntegerTensor> ImportState::integers(ValueId id) {
+  const ElementType type = types[index_of(id)];
+  const Constant* const value = is_integer_type(type) ? constant(id) : nullptr;
+  if (value == nullptr || !value->is_exact()) return std::nullopt;
+  IntegerTensor result{graph.value(id).shape, {}, type};
+  for (double x : value->data) {
+    if (std::abs(x) > 0x1p53 || x != std::floor(x)) return std::nullopt;
+    result.data.push_back(static_cast<std::int64_t>(x));
+  }
+  return result;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <variant>
+#include <vector>
+
+#include "frontend/algebra/fold_node.h"
+#include "frontend/diagnostic.h"
+#include "frontend/graph/graph.h"
+#include "frontend/import/file/tensors.h"
+
+namespace bf_aot {
+
+// Its maker failed and said why; readers stay silent.
+struct Poisoned {};
+
+// Made by the model but of no use in a verifier: the mask of Dropout.
+struct Unavailable {
+  std::string what;  // "the mask that Dropout 'd' makes"
+  std::string hint;
+};
+
+// An initializer or Constant node; becomes a Literal node when an operator first reads it.
+struct PendingLiteral {
+  Constant value;
+  Origin origin;
+  ElementType type = onnx::TensorProto::FLOAT;
+};
+
+// What a tensor name of the ONNX graph stands for. Values of integer type that are computed from
+// constants alone are always IntegerTensors.
+using Symbol = std::variant<Poisoned, Unavailable, ValueId, PendingLiteral, IntegerTensor>;
+
+// The model while it is imported.
+struct ImportState {
+  Graph graph;
+  TensorReader reader;
+  std::int64_t opset = 0;                           // the newest one that the model imports
+  std::int64_t oldest_opset = 0;                    // that it imports, too
+  std::unordered_map<std::string, Symbol> symbols;  // by ONNX name
+  std::vector<Diagnostic> diagnostics;              // found so far
+  std::unordered_set<std::string> names;            // of the graph's values
+
+  // By ValueId:
+  std::vector<ElementType> types;
+  std::vector<int> makers;                              // graph.nodes' index; -1: an input
+  std::vector<bool> known;                              // computed from constants alone
+  std::vector<std::unique_ptr<const Constant>> folded;  // of known values, when asked for
+
+  FoldBudget folding;
+
+  std::map<std::string, std::string> operators;  // see ModelInfo
+
+  // Adds a graph input for the ONNX tensor `name`. Limits and errors as add_node.
+  ValueId add_input(const std::string& name, const Shape& shape, ElementType type);
+
+  // Adds a node and its output, whose shape must be within the limits and not empty.
+  // Throws: BF1005, BF1014, BF1028.
+  ValueId add_node(Op op, std::vector<ValueId> inputs, const std::string& name, const Shape& shape,
+                   ElementType type, Origin origin);
+
+  // Gives a value another name, made unique.
+  void rename(ValueId id, const std::string& name);
+
+  // The graph's value for a name; makes the Literal node of a constant.
+  // Throws: BF1020 not available, BF1019 an integer that is no double. The name must be known, not
+  // poisoned.
+  ValueId value(const std::string& name);
+
+  // The constant that a value is, with a bound of its rounding; nullptr when it depends on the
+  // model's inputs or cannot be bounded. Stays valid until a node is added. Throws: BF1028, BF2005.
+  const Constant* constant(ValueId id);
+
+  // The integers that a value of integer type is; nullopt when they depend on the model's inputs,
+  // are not known exactly, or are beyond 2^53.
+  std::optional<IntegerTensor> integers(ValueId id);
+
+ private:
+  ValueId add_value(const std::string& name, const Shape& shape, ElementType type, int maker,
+                    bool is_known);
+  std::string unique_name(const std::string& name);
+};
+
+}  // namespace bf_aot

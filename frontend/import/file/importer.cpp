@@ -1,0 +1,252 @@
+#include "frontend/import/file/importer.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <new>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "frontend/diagnostic.h"
+#include "frontend/graph/model.h"
+#include "frontend/gzip.h"
+#include "frontend/import/file/graph_importer.h"
+#include "frontend/import/file/nnet.h"
+#include "frontend/import/operators/operators.h"
+#include "frontend/import/operators/versions.h"
+#include "frontend/sha256.h"
+
+namespace bf_aot {
+namespace {
+
+constexpr int kMaxNesting = 64;  // messages within messages; a plain model has 5
+
+onnx::ModelProto parse(std::string_view bytes, const std::string& where,
+                       const ImportLimits& limits) {
+  constexpr std::uint64_t kProtobufLimit = 0x7fff'ffff;
+  if (bytes.size() > std::min(limits.file_bytes, kProtobufLimit))
+    fail("BF1002", where,
+         fmt::format("the model has {} bytes, the limit is {}", bytes.size(),
+                     std::min(limits.file_bytes, kProtobufLimit)),
+         "store the weights as external data beside a smaller model file");
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetRecursionLimit(kMaxNesting);
+  onnx::ModelProto model;
+  if (bytes.empty() || !model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+    fail("BF1004", where, "not an ONNX model, or a damaged one",
+         "give the .onnx file as it was exported");
+  return model;
+}
+
+bool is_nnet(std::string_view file_name) {
+  return file_name.ends_with(".nnet") || file_name.ends_with(".nnet.gz");
+}
+
+// Throws: BF1002 when more than the limit comes out, BF1003 when it is damaged.
+std::string unpack(std::string_view bytes, const std::string& where, const ImportLimits& limits) {
+  Unpacked unpacked = unpack_gzip(bytes, limits.file_bytes);
+  if (unpacked.state == Unpacked::State::kTooLarge)
+    fail("BF1002", where,
+         fmt::format("the unpacked model is over the limit of {} bytes", limits.file_bytes));
+  if (unpacked.state == Unpacked::State::kDamaged)
+    fail("BF1003", where, "the gzip file is damaged", "compress the model again");
+  return std::move(unpacked.bytes);
+}
+
+void check_counts(const onnx::GraphProto& graph, const ImportLimits& limits) {
+  const auto check = [&](int count, std::string_view what) {
+    if (static_cast<std::size_t>(count) > limits.nodes)
+      fail("BF1005", "", fmt::format("{} {}, the limit is {}", count, what, limits.nodes));
+  };
+  check(graph.node_size(), "nodes");
+  check(graph.initializer_size(), "initializers");
+  check(graph.sparse_initializer_size(), "sparse initializers");
+  check(graph.input_size(), "inputs");
+  check(graph.output_size(), "outputs");
+}
+
+// Some exporters import ai.onnx twice. The highest counts: of the supported operators a newer
+// version only adds to what an older one means, or is told apart by inputs and attributes.
+OpsetSpan find_opsets(const onnx::ModelProto& model) {
+  OpsetSpan found{0, 0};
+  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
+    if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
+    found.first = found.last == 0 ? import.version() : std::min(found.first, import.version());
+    found.last = std::max(found.last, import.version());
+  }
+  if (found.last == 0)
+    fail("BF1007", "", "the model imports no operator set of domain ai.onnx",
+         fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
+  if (found.last < kOldestOpset || found.last > kNewestOpset)
+    fail("BF1007", "",
+         fmt::format("operator set {} is not supported, only {} to {}", found.last, kOldestOpset,
+                     kNewestOpset),
+         fmt::format("export with opset {} to {}", kOldestOpset, kNewestOpset));
+  return found;
+}
+
+ModelInfo describe(const onnx::ModelProto& model, std::string_view bytes,
+                   const std::string& file_name) {
+  ModelInfo info;
+  info.file_name = printable(file_name);
+  info.sha256 = sha256(bytes);
+  info.producer = printable(model.producer_name());
+  if (!model.producer_version().empty())
+    info.producer += (info.producer.empty() ? "" : " ") + printable(model.producer_version());
+  info.ir_version = model.ir_version();
+  return info;
+}
+
+// Throws: BF1017 when no node makes one of them.
+void set_outputs(onnx::GraphProto& graph, const OutputTensors& outputs) {
+  std::set<std::string_view> made;
+  for (const onnx::NodeProto& node : graph.node())
+    made.insert(node.output().begin(), node.output().end());
+  graph.clear_output();
+  for (const std::string& name : outputs) {
+    if (name.empty() || !made.contains(name))
+      fail("BF1017", fmt::format("output '{}'", printable(name)), "no node makes such a tensor",
+           graph.node_size() == 0
+               ? ""
+               : fmt::format("the last node makes '{}'",
+                             printable(graph.node(graph.node_size() - 1).output_size() > 0
+                                           ? graph.node(graph.node_size() - 1).output(0)
+                                           : "")));
+    graph.add_output()->set_name(name);
+  }
+}
+
+// Those that the tensors depend on.
+std::vector<bool> nodes_behind(const onnx::GraphProto& graph, const OutputTensors& tensors) {
+  std::unordered_map<std::string_view, std::vector<int>> makers;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string& name : graph.node(i).output()) makers[name].push_back(i);
+  std::vector<bool> wanted(static_cast<std::size_t>(graph.node_size()), false);
+  std::vector<std::string_view> open(tensors.begin(), tensors.end());
+  while (!open.empty()) {
+    const auto found = makers.find(open.back());
+    open.pop_back();
+    if (found == makers.end()) continue;
+    for (const int i : found->second) {
+      if (wanted[static_cast<std::size_t>(i)]) continue;
+      wanted[static_cast<std::size_t>(i)] = true;
+      open.insert(open.end(), graph.node(i).input().begin(), graph.node(i).input().end());
+    }
+  }
+  return wanted;
+}
+
+std::vector<OnnxNode> nodes_of(const onnx::GraphProto& graph) {
+  std::unordered_map<std::string_view, std::int32_t> maker;
+  for (int i = 0; i < graph.node_size(); ++i)
+    for (const std::string& name : graph.node(i).output())
+      if (!name.empty()) maker.emplace(name, i);
+  std::set<std::string_view> network_outputs;
+  for (const onnx::ValueInfoProto& output : graph.output()) network_outputs.insert(output.name());
+  std::vector<OnnxNode> nodes;
+  for (const onnx::NodeProto& node : graph.node()) {
+    OnnxNode made{printable(node.op_type()), printable(node.name()), {}, {}, {}, false};
+    std::set<std::int32_t> makers;
+    for (const std::string& name : node.input()) {
+      made.inputs.push_back(printable(name));
+      if (const auto found = maker.find(name); found != maker.end()) makers.insert(found->second);
+    }
+    for (const std::string& name : node.output()) {
+      made.outputs.push_back(printable(name));
+      made.is_output = made.is_output || network_outputs.contains(name);
+    }
+    made.makers.assign(makers.begin(), makers.end());
+    nodes.push_back(std::move(made));
+  }
+  return nodes;
+}
+
+// file: what holds the bytes, or null; emptied when the model is parsed, which copies them.
+ImportedModel import_parsed(std::string_view bytes, std::string* file, const std::string& file_name,
+                            const std::filesystem::path& folder, const ImportLimits& limits,
+                            const InputBindings& bindings, const OutputTensors& outputs) {
+  const std::string place = printable(file_name);
+  if (bytes.size() > limits.file_bytes)
+    fail("BF1002", place,
+         fmt::format("the model has {} bytes, the limit is {}", bytes.size(), limits.file_bytes),
+         "store the weights as external data beside a smaller model file");
+  const auto read = [&](std::string_view plain) {
+    return is_nnet(file_name) ? read_nnet(plain, place, limits) : parse(plain, place, limits);
+  };
+  onnx::ModelProto model = is_gzip(bytes) ? read(unpack(bytes, place, limits)) : read(bytes);
+  if (!model.has_graph())
+    fail("BF1006", printable(file_name), "the model has no graph",
+         "give the .onnx file as it was exported");
+  check_counts(model.graph(), limits);
+  ImportedModel result;
+  result.info = describe(model, bytes, file_name);
+  const OpsetSpan opsets = find_opsets(model);
+  result.info.opset = opsets.last;
+  if (file != nullptr) std::string().swap(*file);
+  ImportState state{{}, {limits, folder}, opsets.last, opsets.first, {}, {}, {}, {}, {}, {}, {}, {},
+                    {}};
+  std::vector<bool> wanted(static_cast<std::size_t>(model.graph().node_size()), true);
+  if (!outputs.empty()) {
+    set_outputs(*model.mutable_graph(), outputs);
+    wanted = nodes_behind(model.graph(), outputs);
+  }
+  result.nodes = nodes_of(model.graph());
+  result.graph =
+      import_graph(*model.mutable_graph(), std::move(state), bindings, wanted, result.info);
+  return result;
+}
+
+ImportedModel import_bytes(std::string_view bytes, std::string* file, const std::string& file_name,
+                           const std::filesystem::path& folder, const ImportLimits& limits,
+                           const InputBindings& bindings, const OutputTensors& outputs) {
+  try {
+    return import_parsed(bytes, file, file_name, folder, limits, bindings, outputs);
+  } catch (const std::bad_alloc&) {
+    fail("BF1005", printable(file_name), "the model needs more memory than there is");
+  }
+}
+
+}  // namespace
+
+ImportedModel import_model(const std::filesystem::path& path, const ImportLimits& limits,
+                           const InputBindings& bindings, const OutputTensors& outputs) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::string file = read_file(path, limits.file_bytes, "model");
+  return import_bytes(file, &file, path.filename().string(), folder, limits, bindings, outputs);
+}
+
+ImportedModel import_model_bytes(std::string_view bytes, const std::string& file_name,
+                                 const std::filesystem::path& folder, const ImportLimits& limits,
+                                 const InputBindings& bindings, const OutputTensors& outputs) {
+  return import_bytes(bytes, nullptr, file_name, folder, limits, bindings, outputs);
+}
+
+TensorFile read_tensor(std::string_view bytes, const std::string& where) {
+  onnx::TensorProto tensor;
+  if (!tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    fail("BF1021", where, "not a tensor", "give a serialized TensorProto");
+  const ImportLimits limits;
+  TensorReader reader{limits, {}};
+  reader.any_number = true;
+  TensorFile file;
+  file.name = printable(tensor.name());
+  file.is_narrow = tensor.data_type() == onnx::TensorProto::FLOAT16 ||
+                   tensor.data_type() == onnx::TensorProto::BFLOAT16;
+  Tensor value = reader.read(tensor, where);
+  if (auto* constant = std::get_if<Constant>(&value)) {
+    file.shape = constant->shape;
+    file.data = std::move(constant->data);
+  } else {
+    const auto& integers = std::get<IntegerTensor>(value);
+    file.is_integer = true;
+    file.shape = integers.shape;
+    file.data.assign(integers.data.begin(), integers.data.end());
+  }
+  return file;
+}
+
+}  // namespace bf_aot

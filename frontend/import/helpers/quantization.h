@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "frontend/import/helpers/builder.h"
+
+namespace bf_aot {
+
+// The scale or zero point of a quantised tensor.
+struct QuantizationParameter {
+  Constant values;
+  std::vector<std::int64_t> source;  // for each element of the tensor the index into values
+
+  Bounded at(std::size_t element) const {
+    const auto i = static_cast<std::size_t>(source[element]);
+    return {values.data[i], values.error_at(i)};
+  }
+};
+
+// Which of an operator's inputs quantise one tensor, and how.
+struct QuantizationInputs {
+  std::size_t scale;
+  std::size_t zero_point;
+  std::int64_t axis = 1;        // of parameters with one dimension
+  std::int64_t block_size = 0;  // 0: not in blocks
+};
+
+// The parameter in input `i` for a tensor of this shape: a scalar, one number along the axis, or
+// one per block of the axis. Where the input is left out every value is `otherwise`. Throws:
+// BF1012, BF1014, BF1018.
+QuantizationParameter read_parameter(NodeImport& node, std::size_t i, std::string_view role,
+                                     const Shape& shape, const QuantizationInputs& inputs,
+                                     double otherwise);
+
+// (x - zero point) scale; `scaled` false leaves the factor out.
+ValueId add_dequantized(NodeImport& node, ValueId x, const QuantizationParameter* scale,
+                        const QuantizationParameter& zero_point);
+
+// clip(round_half_even(x / scale) + zero point) to the range of `type`.
+// Throws: BF1026 when there are too many scales or one is not positive and exact.
+ValueId add_quantized(NodeImport& node, ValueId x, const QuantizationParameter& scale,
+                      const QuantizationParameter& zero_point, ElementType type);
+
+// x on a grid of 256 steps that its own numbers choose:
+//   scale = (max(x, 0) - min(x, 0)) / 255, zero point = clip(round(-min / scale)),
+//   codes = clip(round(x / scale) + zero point), to 0..255. Scale and zero point are scalars.
+struct DynamicQuantized {
+  ValueId codes, scale, zero_point;
+};
+DynamicQuantized add_dynamic_quantized(NodeImport& node, ValueId x);
+
+// The type of a zero point input: where it is left out uint8. Throws: BF1022.
+ElementType quantized_type(const NodeImport& node, std::size_t zero_point);
+
+}  // namespace bf_aot

@@ -1,0 +1,314 @@
+#include <fmt/format.h>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/model.h"
+#include "frontend/graph/shapes.h"
+#include "frontend/import/file/importer.h"
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/helpers/quantization.h"
+#include "frontend/import/helpers/softmax.h"
+#include "frontend/import/operators/operators.h"
+
+// Operators of other domains than ONNX's own: com.microsoft, which ONNX Runtime's quantisation
+// writes, and ai.onnx.ml, which scikit-learn's exporter writes around a network. Quantised ones
+// compute exactly on the real numbers that their integers stand for, and round the result to its
+// grid once: as those of quantize.cpp.
+
+namespace bf_aot {
+namespace {
+
+using onnx::TensorProto;
+
+// The real numbers that input `tensor` stands for, by scale and zero point in the next two.
+ValueId read_real(NodeImport& node, std::size_t tensor) {
+  const Shape shape = node.input_shape(tensor);
+  const QuantizationInputs inputs{tensor + 1, tensor + 2};
+  const QuantizationParameter scale = read_parameter(node, tensor + 1, "scale", shape, inputs, 1);
+  const QuantizationParameter zero =
+      read_parameter(node, tensor + 2, "zero point", shape, inputs, 0);
+  return add_dequantized(node, node.input(tensor), &scale, zero);
+}
+
+// Rounds to the grid of the output, by its scale and zero point in inputs `scale` and the next.
+void emit_on_grid(NodeImport& node, ValueId real, std::size_t scale) {
+  const Shape shape = node.shape_of(real);
+  const QuantizationInputs inputs{scale, scale + 1};
+  const ElementType type = quantized_type(node, scale + 1);
+  const QuantizationParameter step =
+      read_parameter(node, scale, "scale of the output", shape, inputs, 1);
+  const QuantizationParameter zero =
+      read_parameter(node, scale + 1, "zero point of the output", shape, inputs, 0);
+  const ValueId y = add_quantized(node, real, step, zero, type);
+  node.set_output_type(type);
+  node.emit(y);
+}
+
+void need_channels_first(const NodeImport& node) {
+  if (node.flag("channels_last", false))
+    fail("BF1012", "", "attribute 'channels_last' is 1",
+         "export with images as [batch, channels, ...]");
+}
+
+void import_qlinear_add(NodeImport& node) {
+  const ValueId a = read_real(node, 0), b = read_real(node, 3);
+  emit_on_grid(node, add_binary(node, Binary::Kind::kAdd, a, b), 6);
+}
+
+void import_qlinear_mul(NodeImport& node) {
+  const ValueId a = read_real(node, 0), b = read_real(node, 3);
+  emit_on_grid(node, add_binary(node, Binary::Kind::kMul, a, b), 6);
+}
+
+void import_qlinear_sigmoid(NodeImport& node) {
+  emit_on_grid(node, add_unary(node, read_real(node, 0), {FunctionKind::kSigmoid}), 3);
+}
+
+void import_qlinear_leaky_relu(NodeImport& node) {
+  const Function leaky{FunctionKind::kLeakyRelu, node.float_attribute("alpha", 0.01F)};
+  emit_on_grid(node, add_unary(node, read_real(node, 0), leaky), 3);
+}
+
+void import_qlinear_average_pool(NodeImport& node) {
+  need_channels_first(node);
+  emit_on_grid(node, add_average_pool(node, read_real(node, 0)), 3);
+}
+
+void import_qlinear_global_average_pool(NodeImport& node) {
+  need_channels_first(node);
+  emit_on_grid(node, add_global_average_pool(node, read_real(node, 0)), 3);
+}
+
+// The attribute 'opset' says which Softmax of ONNX it is.
+void import_qlinear_softmax(NodeImport& node) {
+  const std::int64_t axis = node.int_attribute("axis", -1), opset = node.int_attribute("opset", 13);
+  emit_on_grid(node, add_softmax(node, read_real(node, 0), axis, opset), 3);
+}
+
+// A' B' + bias, where A' is A on a grid of 256 steps that its numbers choose, and B' the real
+// numbers of B.
+void import_dynamic_quantize_matmul(NodeImport& node) {
+  const Shape b_shape = node.input_shape(1);
+  if (node.input_shape(0).empty() || b_shape.empty())
+    fail("BF1014", "", "a product needs tensors, not scalars");
+  const QuantizationInputs of_b{2, 3, static_cast<std::int64_t>(b_shape.size()) - 1};
+  const QuantizationParameter scale = read_parameter(node, 2, "scale of B", b_shape, of_b, 1);
+  const QuantizationParameter zero = read_parameter(node, 3, "zero point of B", b_shape, of_b, 0);
+  const ValueId b = add_dequantized(node, node.input(1), &scale, zero);
+  const DynamicQuantized a = add_dynamic_quantized(node, node.input(0));
+  const ValueId shifted = add_binary(node, Binary::Kind::kSub, a.codes, a.zero_point);
+  // The scale last: one product of computed numbers for each output, not for each input.
+  ValueId y = node.add(MatMul{}, {shifted, b});
+  y = add_binary(node, Binary::Kind::kMul, y, a.scale);
+  if (node.has_input(4)) y = add_binary(node, Binary::Kind::kAdd, y, node.input(4));
+  node.set_output_type(TensorProto::FLOAT);
+  node.emit(y);
+}
+
+// Inputs: scale and zero point of the output, then three for each part.
+void import_qlinear_concat(NodeImport& node) {
+  const std::size_t parts = (node.input_count() - 2 + 2) / 3;
+  const Shape first = node.input_shape(2);
+  const std::size_t axis = checked_axis(node.int_attribute("axis", 1), first.size());
+  Shape result = first;
+  result[axis] = 0;
+  std::vector<ValueId> reals;
+  for (std::size_t i = 0; i < parts; ++i) {
+    Shape shape = node.input_shape(2 + 3 * i);
+    const std::int64_t extent = shape.size() == first.size() ? shape[axis] : 0;
+    if (shape.size() == first.size()) shape[axis] = first[axis];
+    if (shape != first)
+      fail("BF1014", "",
+           fmt::format("part {} has shape {}, which does not fit {}", i, to_string(shape),
+                       to_string(first)));
+    result[axis] += extent;
+    reals.push_back(read_real(node, 2 + 3 * i));
+  }
+  std::int64_t outer = 1;
+  for (std::size_t i = 0; i < axis; ++i) outer *= result[i];
+  const ValueId all = add_concat(node, reals);
+  const ValueId joined = add_index_map(node, all, result, [&] {
+    std::vector<std::int64_t> source;
+    for (std::int64_t o = 0; o < outer; ++o) {
+      std::int64_t begin = 0;
+      for (const ValueId part : reals) {
+        const std::int64_t count = element_count(node.shape_of(part));
+        for (std::int64_t k = 0; k < count / outer; ++k)
+          source.push_back(begin + o * (count / outer) + k);
+        begin += count;
+      }
+    }
+    return source;
+  });
+  emit_on_grid(node, joined, 0);
+}
+
+// y = A' B' alpha + C', where A' and B' are the real numbers of A and B, and C counts in units of
+// alpha scale(A) scale(B). Without a scale of y the sum itself.
+void import_qgemm(NodeImport& node) {
+  const auto matrix = [&](std::size_t i, std::string_view what) {
+    const Shape shape = node.input_shape(i);
+    if (shape.size() != 2)
+      fail("BF1014", "", fmt::format("{} has shape {}, no matrix", what, to_string(shape)));
+    return shape;
+  };
+  matrix(0, "A");
+  const Shape b_shape = matrix(3, "B");
+  Gemm gemm;
+  gemm.alpha = node.float_attribute("alpha", 1);
+  gemm.trans_a = node.flag("transA", false);
+  gemm.trans_b = node.flag("transB", false);
+  const std::int64_t columns = gemm.trans_b ? 0 : 1;
+  const QuantizationInputs of_b{4, 5, columns};
+  const QuantizationParameter b_scale = read_parameter(node, 4, "scale of B", b_shape, of_b, 1);
+  const QuantizationParameter b_zero = read_parameter(node, 5, "zero point of B", b_shape, of_b, 0);
+  const ValueId a = read_real(node, 0);
+  const ValueId b = add_dequantized(node, node.input(3), &b_scale, b_zero);
+  ValueId y = node.add(gemm, {a, b});
+  if (node.has_input(6)) {
+    const Shape shape = node.shape_of(y);
+    const QuantizationParameter scale_a = read_parameter(node, 1, "scale of A", shape, {1, 2}, 1);
+    const QuantizationParameter scale_b = read_parameter(node, 4, "scale of B", shape, {4, 5}, 1);
+    ConstantBuilder unit(shape);
+    for (std::size_t i = 0; i < unit.size(); ++i)
+      unit.set(i, multiply({gemm.alpha, 0}, multiply(scale_a.at(i), scale_b.at(i))));
+    const ValueId bias = add_scale(node, add_broadcast(node, node.input(6), shape),
+                                   std::move(unit).finish(node.origin()), filled(shape, 0));
+    y = add_binary(node, Binary::Kind::kAdd, y, bias);
+  }
+  if (node.has_input(7)) return emit_on_grid(node, y, 7);
+  node.set_output_type(TensorProto::FLOAT);
+  node.emit(y);
+}
+
+// (x - offset) scale; one number each for all features, or one per feature.
+void import_scaler(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  const std::int64_t features = shape.empty() ? 1 : shape.back();
+  const auto read = [&](std::string_view name, double otherwise) {
+    std::vector<double> values = node.floats_attribute(name).value_or(std::vector{otherwise});
+    if (values.size() != 1 && static_cast<std::int64_t>(values.size()) != features)
+      fail("BF1012", "",
+           fmt::format("attribute '{}' has {} numbers for {} features", name, values.size(),
+                       features));
+    return values;
+  };
+  const std::vector<double> offset = read("offset", 0), scale = read("scale", 1);
+  ConstantBuilder factor(shape), constant(shape);
+  for (std::size_t i = 0; i < factor.size(); ++i) {
+    const Bounded by{scale[i % scale.size()], 0};
+    factor.set(i, by);
+    constant.set(i, negate(multiply(by, {offset[i % offset.size()], 0})));
+  }
+  node.set_output_type(TensorProto::FLOAT);
+  node.emit(add_scale(node, node.input(0), std::move(factor).finish(node.origin()),
+                      std::move(constant).finish(node.origin())));
+}
+
+// Each row divided by its largest element.
+ValueId add_divided_by_largest(NodeImport& node, ValueId x) {
+  const Shape shape = node.input_shape(0);
+  if (shape.empty()) fail("BF1014", "", "the input is a scalar");
+  const std::int64_t extent = shape.back();
+  RowBuilder rows(node);
+  const std::int64_t count = element_count(shape);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i % extent == 0) rows.begin();
+    rows.add(i);
+  }
+  Shape reduced = shape;
+  reduced.back() = 1;
+  const ValueId largest = std::move(rows).finish_maxima(x, reduced);
+  return add_binary(node, Binary::Kind::kDiv, x, largest);
+}
+
+// Each row divided by the sum of its magnitudes, by its length, or by its largest element: as
+// ONNX's text and ONNX Runtime have it, not the largest magnitude.
+void import_normalizer(NodeImport& node) {
+  const std::string norm = node.string_attribute("norm", "MAX");
+  if (norm != "L1" && norm != "L2" && norm != "MAX")
+    fail("BF1012", "", fmt::format("attribute 'norm' is '{}', not L1, L2 or MAX", printable(norm)));
+  node.set_output_type(TensorProto::FLOAT);
+  if (norm == "MAX") return node.emit(add_divided_by_largest(node, node.input(0)));
+  node.emit(add_normalized(node, node.input(0), norm == "L1" ? 1 : 2, -1));
+}
+
+// The elements of the last axis with these indices.
+void import_array_feature_extractor(NodeImport& node) {
+  Shape shape = node.input_shape(0);
+  if (shape.empty()) fail("BF1014", "", "the input is a scalar");
+  const IntegerTensor& indices = node.integers(1, "indices");
+  const std::int64_t extent = shape.back();
+  for (const std::int64_t index : indices.data)
+    if (index < 0 || index >= extent)
+      fail("BF1014", "", fmt::format("index {} of {} features", index, extent));
+  const std::vector<std::int64_t> chosen(indices.data.begin(), indices.data.end());
+  const std::int64_t rows = extent == 0 ? 0 : element_count(shape) / extent;
+  if (shape.size() == 1) shape = {1, extent};
+  shape.back() = static_cast<std::int64_t>(chosen.size());
+  node.emit(add_index_map(node, node.input(0), shape, [&] {
+    std::vector<std::int64_t> source;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (const std::int64_t index : chosen) source.push_back(row * extent + index);
+    return source;
+  }));
+}
+
+constexpr OperatorImporter kMicrosoft[] = {
+    {"DequantizeLinear", import_dequantize_linear, 2, 3, 1, {"axis", "block_size"}},
+    {"DynamicQuantizeMatMul", import_dynamic_quantize_matmul, 3, 5, 1, {}},
+    {"Gelu", import_gelu, 1, 1, 1, {}},
+    {"QGemm", import_qgemm, 6, 9, 1, {"alpha", "transA", "transB"}},
+    {"QLinearAdd", import_qlinear_add, 2, 8, 1, {}},
+    {"QLinearAveragePool",
+     import_qlinear_average_pool,
+     2,
+     5,
+     1,
+     {"auto_pad", "ceil_mode", "channels_last", "count_include_pad", "kernel_shape", "pads",
+      "strides"}},
+    {"QLinearConcat", import_qlinear_concat, 3, kVariadic, 1, {"axis"}},
+    {"QLinearGlobalAveragePool", import_qlinear_global_average_pool, 2, 5, 1, {"channels_last"}},
+    {"QLinearLeakyRelu", import_qlinear_leaky_relu, 2, 5, 1, {"alpha"}},
+    {"QLinearMul", import_qlinear_mul, 2, 8, 1, {}},
+    {"QLinearSigmoid", import_qlinear_sigmoid, 2, 5, 1, {}},
+    {"QLinearSoftmax", import_qlinear_softmax, 4, 5, 1, {"axis", "opset"}},
+    {"QuantizeLinear", import_quantize_linear, 2, 3, 1, {"axis", "block_size"}},
+};
+
+constexpr OperatorImporter kMachineLearning[] = {
+    {"ArrayFeatureExtractor", import_array_feature_extractor, 2, 2, 1, {}},
+    {"Normalizer", import_normalizer, 1, 1, 1, {"norm"}},
+    {"Scaler", import_scaler, 1, 1, 1, {"offset", "scale"}},
+};
+
+struct Domain {
+  std::string_view name;
+  std::span<const OperatorImporter> operators;
+};
+constexpr Domain kDomains[] = {{"com.microsoft", kMicrosoft}, {"ai.onnx.ml", kMachineLearning}};
+
+}  // namespace
+
+const OperatorImporter* find_contributed(std::string_view domain, std::string_view op_type) {
+  for (const Domain& each : kDomains)
+    if (each.name == domain)
+      for (const OperatorImporter& op : each.operators)
+        if (op.op_type == op_type) return &op;
+  return nullptr;
+}
+
+std::vector<std::string> contributed_operators() {
+  std::vector<std::string> names;
+  for (const Domain& domain : kDomains)
+    for (const OperatorImporter& op : domain.operators)
+      names.push_back(fmt::format("{}.{}", domain.name, op.op_type));
+  return names;
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "frontend/algebra/affine_algebra.h"
+#include "frontend/graph/model.h"
+#include "frontend/graph/shapes.h"
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/operators/operators.h"
+
+namespace bf_aot {
+namespace {
+
+// One letter of the equation stands for one dimension; those of the ellipsis are digits, counted
+// from the last one.
+using Labels = std::string;
+
+constexpr std::string_view kEllipsis = "...";
+
+Labels expand_ellipsis(std::string term, std::size_t rank, std::size_t most) {
+  const std::size_t at = term.find(kEllipsis);
+  if (at == std::string::npos) return term;
+  const std::size_t named = term.size() - kEllipsis.size();
+  const std::size_t hidden = rank == std::string::npos ? most : rank < named ? 0 : rank - named;
+  if (hidden > 9) fail("BF1026", "", "an ellipsis of more than 9 dimensions");
+  std::string digits;
+  for (std::size_t i = hidden; i-- > 0;) digits += static_cast<char>('0' + i);
+  return term.replace(at, kEllipsis.size(), digits);
+}
+
+struct Equation {
+  std::vector<Labels> inputs;
+  Labels output;
+  Labels summed;                        // all labels that the output lacks
+  std::map<char, std::int64_t> extent;  // of each label
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text)
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  return parts;
+}
+
+// Without "->" the output has the ellipsis and the letters that occur once, in order.
+Labels implicit_output(const std::vector<Labels>& inputs) {
+  Labels digits, letters;
+  for (char label = '9'; label >= '0'; --label)
+    for (const Labels& labels : inputs)
+      if (labels.find(label) != std::string::npos && digits.find(label) == std::string::npos)
+        digits += label;
+  std::map<char, int> count;
+  for (const Labels& labels : inputs)
+    for (char label : labels) ++count[label];
+  for (const auto& [label, times] : count)
+    if (times == 1 && label > '9') letters += label;
+  return digits + letters;
+}
+
+void measure(NodeImport& node, Equation& equation) {
+  for (std::size_t i = 0; i < equation.inputs.size(); ++i) {
+    const Shape& shape = node.input_shape(i);
+    const Labels& labels = equation.inputs[i];
+    if (labels.size() != shape.size())
+      fail("BF1014", "",
+           fmt::format("{} labels for input {} of shape {}", labels.size(), i, to_string(shape)));
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      std::int64_t& extent = equation.extent.emplace(labels[d], 1).first->second;
+      if (extent != shape[d] && extent != 1 && shape[d] != 1)
+        fail("BF1014", "",
+             fmt::format("dimension {} of input {} is {}, not {}", d, i, shape[d], extent));
+      extent = std::max(extent, shape[d]);
+    }
+  }
+}
+
+Equation parse_equation(NodeImport& node) {
+  std::string text = node.attribute("equation", onnx::AttributeProto::STRING).s();
+  std::erase(text, ' ');
+  const auto malformed = [&] {
+    fail("BF1012", "", fmt::format("attribute 'equation' is '{}'", printable(text)),
+         "terms of letters and at most one ellipsis, like ij,jk->ik");
+  };
+  const std::size_t arrow = text.find("->");
+  std::vector<std::string> terms = split(text.substr(0, arrow), ',');
+  if (terms.size() != node.input_count()) malformed();
+  const std::string result = arrow == std::string::npos ? "" : text.substr(arrow + 2);
+  for (std::string term : terms) {
+    if (const std::size_t at = term.find(kEllipsis); at != std::string::npos) term.erase(at, 3);
+    for (char c : term)
+      if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) malformed();
+  }
+  Equation equation;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const Labels labels = expand_ellipsis(terms[i], node.input_shape(i).size(), 0);
+    if (terms[i].find(kEllipsis) != std::string::npos)
+      most = std::max(most, labels.size() + kEllipsis.size() - terms[i].size());
+    equation.inputs.push_back(labels);
+  }
+  equation.output = arrow == std::string::npos ? implicit_output(equation.inputs)
+                                               : expand_ellipsis(result, std::string::npos, most);
+  measure(node, equation);
+  for (char label : equation.output)
+    if (!equation.extent.contains(label) ||
+        std::count(equation.output.begin(), equation.output.end(), label) > 1)
+      malformed();
+  for (const auto& [label, extent] : equation.extent)
+    if (equation.output.find(label) == std::string::npos) equation.summed += label;
+  return equation;
+}
+
+// Where input i's element is for each index over the output's and then the summed labels.
+std::vector<std::int64_t> source_of(NodeImport& node, const Equation& equation, std::size_t i) {
+  const Labels all = equation.output + equation.summed;
+  const Shape& shape = node.input_shape(i);
+  const std::vector<std::int64_t> strides = row_major_strides(shape);
+  Shape extents;
+  std::vector<std::int64_t> step;
+  for (char label : all) {
+    extents.push_back(equation.extent.at(label));
+    step.push_back(0);
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (equation.inputs[i][d] == label && shape[d] != 1) step.back() += strides[d];
+  }
+  node.reader().charge(extents, "");
+  std::vector<std::int64_t> source = {0};
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    std::vector<std::int64_t> next;
+    next.reserve(source.size() * static_cast<std::size_t>(extents[d]));
+    for (std::int64_t base : source)
+      for (std::int64_t k = 0; k < extents[d]; ++k) next.push_back(base + k * step[d]);
+    source = std::move(next);
+  }
+  return source;
+}
+
+// Sums of `group` terms each: x_{source_k} times the factor's element, if there is a factor.
+ValueId add_sums(NodeImport& node, ValueId x, const std::vector<std::int64_t>& source,
+                 std::int64_t group, const Shape& shape, const Constant* factor,
+                 const std::vector<std::int64_t>& factor_source) {
+  RowBuilder rows(node);
+  for (std::size_t k = 0; k < source.size(); ++k) {
+    if (k % static_cast<std::size_t>(group) == 0) rows.begin();
+    rows.add(source[k], factor == nullptr
+                            ? Bounded{1, 0}
+                            : bounded_at(*factor, static_cast<std::size_t>(factor_source[k])));
+  }
+  return std::move(rows).finish_sums(x, shape);
+}
+
+}  // namespace
+
+void import_einsum(NodeImport& node) {
+  const Equation equation = parse_equation(node);
+  if (equation.inputs.size() > 2)
+    fail("BF1026", "", fmt::format("{} operands, the limit is 2", equation.inputs.size()),
+         "split it into products of two");
+  Shape shape;
+  std::int64_t group = 1;
+  Shape all;
+  for (const auto& [label, extent] : equation.extent) all.push_back(extent);
+  node.check_size(all);
+  for (char label : equation.output) shape.push_back(equation.extent.at(label));
+  for (char label : equation.summed) group *= equation.extent.at(label);
+  check_work(node, element_count(shape), group);
+  const std::vector<std::int64_t> a = source_of(node, equation, 0);
+  if (equation.inputs.size() == 1) {
+    node.emit(add_sums(node, node.input(0), a, group, shape, nullptr, {}));
+    return;
+  }
+  const std::vector<std::int64_t> b = source_of(node, equation, 1);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Constant* const known = node.constant_if_any(i);
+    if (known == nullptr) continue;
+    const Constant factor = *known;
+    node.emit(
+        add_sums(node, node.input(1 - i), i == 0 ? b : a, group, shape, &factor, i == 0 ? a : b));
+    return;
+  }
+  const Shape terms = {static_cast<std::int64_t>(a.size())};
+  const ValueId left = add_index_map(node, node.input(0), terms, [&] { return a; });
+  const ValueId right = add_index_map(node, node.input(1), terms, [&] { return b; });
+  const ValueId products = add_binary(node, Binary::Kind::kMul, left, right);
+  std::vector<std::int64_t> terms_in_order(a.size());
+  std::iota(terms_in_order.begin(), terms_in_order.end(), 0);
+  node.emit(add_sums(node, products, terms_in_order, group, shape, nullptr, {}));
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "frontend/functions/function_facts.h"
+#include "frontend/graph/index_maps.h"
+#include "frontend/graph/model.h"
+#include "frontend/graph/shapes.h"
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/operators/operators.h"
+
+namespace bf_aot {
+namespace {
+
+using onnx::TensorProto;
+
+void emit_function(NodeImport& node, Function function) {
+  node.emit(Unary{function}, {node.input(0)});
+}
+
+double parameter_of(NodeImport& node, const ParameterSource& source) {
+  if (source.attribute.empty()) return source.otherwise;
+  const double otherwise = node.opset() < source.since ? source.before : source.otherwise;
+  const double value = node.float_attribute(source.attribute, otherwise);
+  if (source.divides && value == 0)
+    fail(
+        "BF1012", "",
+        fmt::format("attribute '{}' is 0, but {} divides by it", source.attribute, node.op_type()));
+  return value;
+}
+
+// x^e for one exponent, by the kindest function that is the same.
+ValueId add_power(NodeImport& node, ValueId x, double exponent) {
+  if (exponent == 0) return add_scale(node, x, 0, 1);  // ONNX, as C: also for x = 0
+  if (exponent == 1) return x;
+  if (exponent == -1) return add_unary(node, x, {FunctionKind::kReciprocal});
+  if (exponent == 0.5) return add_unary(node, x, {FunctionKind::kSqrt});
+  return add_unary(node, x, {FunctionKind::kPower, exponent});
+}
+
+// Elements of equal exponents go through one function each, and back to their places.
+ValueId add_grouped_powers(NodeImport& node, ValueId x, const std::vector<double>& exponents) {
+  constexpr std::size_t kMostGroups = 64;
+  std::map<double, std::vector<std::int64_t>> groups;
+  for (std::size_t i = 0; i < exponents.size(); ++i)
+    groups[exponents[i]].push_back(static_cast<std::int64_t>(i));
+  if (groups.size() == 1) return add_power(node, x, exponents[0]);
+  if (groups.size() > kMostGroups)
+    fail("BF1026", "",
+         fmt::format("{} different exponents, the limit is {}", groups.size(), kMostGroups));
+  std::vector<ValueId> parts;
+  std::vector<std::int64_t> source(exponents.size());
+  std::int64_t next = 0;
+  for (const auto& each : groups) {
+    const std::vector<std::int64_t>& elements = each.second;
+    const Shape shape = {static_cast<std::int64_t>(elements.size())};
+    const ValueId group = add_index_map(node, x, shape, [&] { return elements; });
+    parts.push_back(add_power(node, group, each.first));
+    for (std::int64_t i : elements) source[static_cast<std::size_t>(i)] = next++;
+  }
+  const Shape shape = node.shape_of(x);
+  return add_index_map(node, add_concat(node, parts), shape, [&] { return source; });
+}
+
+// b^y = e^(y ln b), for a constant base b > 0.
+void emit_exponential(NodeImport& node, const Constant& base) {
+  for (std::size_t i = 0; i < base.data.size(); ++i)
+    if (!(base.data[i] > base.error_at(i)))
+      fail("BF1026", "", "the exponent is computed and the base is not positive",
+           "only constant exponents or constant positive bases are supported");
+  const ValueId log = add_unary(node, node.input(0), {FunctionKind::kLog});
+  const ValueId product = add_binary(node, Binary::Kind::kMul, node.input(1), log);
+  node.emit(Unary{{FunctionKind::kExp}}, {product});
+}
+
+// An optional bound of Clip; nullopt: computed, or not exact.
+std::optional<double> clip_bound(NodeImport& node, std::size_t i, double otherwise) {
+  if (!node.has_input(i)) return otherwise;
+  const Constant* const bound = node.constant_if_any(i);
+  if (bound == nullptr || !bound->is_exact() || bound->data.size() != 1) return std::nullopt;
+  return bound->data[0];
+}
+
+// min(max(x, low), high) with computed ends.
+ValueId add_computed_clip(NodeImport& node, ValueId x) {
+  const Shape shape = node.shape_of(x);
+  if (node.has_input(1)) x = add_max(node, {x, add_broadcast(node, node.input(1), shape)});
+  if (node.has_input(2)) x = add_min(node, {x, add_broadcast(node, node.input(2), shape)});
+  return x;
+}
+
+// `saturate` and `round_mode` are about types of 8 bits with fractions, which are not supported.
+void cast_to(NodeImport& node, ElementType from, ElementType to) {
+  (void)node.flag("saturate", true);
+  const std::string mode = node.string_attribute("round_mode", "up");
+  if (mode != "up" && mode != "down" && mode != "nearest")
+    fail("BF1012", "",
+         fmt::format("attribute 'round_mode' is '{}', not up, down or nearest", printable(mode)));
+  if (!is_real_type(to) && !is_integer_type(to))
+    fail("BF1022", "", fmt::format("a cast to {} is not supported", element_type_name(to)),
+         "only real numbers, integers of 8 to 64 bits and truth values are");
+  node.set_output_type(to);
+  const IntegerTensor* const integers = node.integers_if_any(0);
+  if (integers != nullptr && to != TensorProto::BOOL && is_integer_type(to)) {
+    IntegerTensor result = *integers;
+    result.type = to;
+    for (std::int64_t each : result.data)
+      if (each < least_of(to) || each > largest_of(to))
+        fail("BF1019", "", fmt::format("{} does not fit into {}", each, element_type_name(to)));
+    node.emit(std::move(result));
+    return;
+  }
+  const ValueId x = node.input(0);
+  if (to == TensorProto::BOOL && from != TensorProto::BOOL) {
+    node.emit(add_scale(node, add_unary(node, x, {FunctionKind::kIsZero}), -1, 1));
+  } else if (is_integer_type(to) && is_real_type(from)) {
+    node.emit(add_trunc(node, x));
+  } else {
+    node.emit(x);
+  }
+}
+
+}  // namespace
+
+void import_function(NodeImport& node) {
+  const FunctionFacts* const found = facts_of_operator(node.op_type());
+  BF_CHECK(found != nullptr);
+  const double a = parameter_of(node, found->from.a);
+  emit_function(node, {found->kind, a, parameter_of(node, found->from.b)});
+}
+
+void import_gelu(NodeImport& node) {
+  const std::string approximate = node.string_attribute("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    fail("BF1012", "",
+         fmt::format("attribute 'approximate' is '{}', not none or tanh", printable(approximate)));
+  emit_function(node, {approximate == "tanh" ? FunctionKind::kGeluTanh : FunctionKind::kGelu});
+}
+
+// x sigmoid(alpha x).
+void import_swish(NodeImport& node) {
+  const ValueId x = node.input(0);
+  const double alpha = node.float_attribute("alpha", 1);
+  const ValueId inner = alpha == 1 ? x : add_scale(node, x, alpha, 0);
+  node.emit(Binary{Binary::Kind::kMul}, {x, add_unary(node, inner, {FunctionKind::kSigmoid})});
+}
+
+void import_neg(NodeImport& node) {
+  node.emit(add_scale(node, node.input(0), -1, 0));
+}
+
+// Input 1. Before opset 7 one slope per channel has one dimension.
+ValueId add_slope(NodeImport& node, const Shape& shape) {
+  constexpr std::int64_t kBroadcasts = 7;
+  const ValueId slope = node.input(1);
+  if (node.opset() >= kBroadcasts || node.shape_of(slope).size() != 1 || shape.size() < 2)
+    return slope;
+  Shape spread(shape.size(), 1);
+  spread[1] = node.shape_of(slope)[0];
+  return add_reshape(node, slope, spread);
+}
+
+// x < 0 ? s x : x. One slope for all elements is a LeakyRelu; else s x + (1 - s) max(x, 0).
+void import_prelu(NodeImport& node) {
+  const ValueId x = node.input(0);
+  const Shape shape = node.shape_of(x);
+  if (const std::optional<double> slope = uniform_value(node.constant_if_any(1))) {
+    emit_function(node, {FunctionKind::kLeakyRelu, *slope});
+    return;
+  }
+  const ValueId slope = add_slope(node, shape);
+  if (!broadcasts_to(node.shape_of(slope), shape))
+    fail("BF1014", "",
+         fmt::format("slope of shape {} does not broadcast to {}", to_string(node.shape_of(slope)),
+                     to_string(shape)));
+  const ValueId rest = add_scale(node, slope, -1, 1);
+  const ValueId below = add_binary(node, Binary::Kind::kMul, x, slope);
+  const ValueId above = add_binary(node, Binary::Kind::kMul, add_relu(node, x), rest);
+  node.emit(Binary{Binary::Kind::kAdd}, {below, above});
+}
+
+void import_pow(NodeImport& node) {
+  const Shape shape = broadcast_shapes(node.input_shape(0), node.input_shape(1));
+  const Constant* const exponent = node.constant_if_any(1);
+  if (exponent == nullptr) {
+    emit_exponential(node, node.constant(0, "base"));
+    return;
+  }
+  if (!exponent->is_exact())
+    fail("BF1025", "", "the exponent is computed and no exact number",
+         "store it as a constant in the model");
+  const std::vector<std::int64_t> map = broadcast_map(exponent->shape, shape);
+  std::vector<double> exponents;
+  for (std::int64_t i : map) exponents.push_back(exponent->data[static_cast<std::size_t>(i)]);
+  // Whole powers of integers are integers anyway.
+  const bool truncate = is_integer_type(node.input_type(0)) &&
+                        std::any_of(exponents.begin(), exponents.end(), [](double each) {
+                          return each < 0 || each != std::floor(each);
+                        });
+  const ValueId x = add_broadcast(node, node.input(0), shape);
+  const ValueId power = add_grouped_powers(node, x, exponents);
+  node.emit(truncate ? add_trunc(node, power) : power);
+}
+
+// Bounds are attributes before opset 11, inputs since.
+void import_clip(NodeImport& node) {
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+    if (node.has_input(i) && element_count(node.input_shape(i)) != 1)
+      fail("BF1014", "",
+           fmt::format("the bound in input {} has shape {}, but one number is needed", i,
+                       to_string(node.input_shape(i))));
+  const ValueId x = node.input(0);
+  const auto low = clip_bound(node, 1, node.float_attribute("min", -INFINITY));
+  const auto high = clip_bound(node, 2, node.float_attribute("max", INFINITY));
+  if (!low || !high) {
+    node.emit(add_computed_clip(node, x));
+  } else if (*low == -INFINITY && *high == INFINITY) {
+    node.emit(x);
+  } else if (*low == 0 && *high == INFINITY) {
+    node.emit(Relu{}, {x});
+  } else {
+    // ONNX: everything is `high` when the bounds are crossed.
+    node.emit(Unary{{FunctionKind::kClip, std::min(*low, *high), *high}}, {x});
+  }
+}
+
+void import_cast(NodeImport& node) {
+  if (!node.has_attribute("to")) fail("BF1012", "", "attribute 'to' is missing");
+  cast_to(node, node.input_type(0), node.type_attribute("to", TensorProto::UNDEFINED));
+}
+
+void import_cast_like(NodeImport& node) {
+  cast_to(node, node.input_type(0), node.input_type(1));
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "frontend/graph/shapes.h"
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/grouping.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/operators/operators.h"
+
+namespace bf_aot {
+namespace {
+
+using Kind = Binary::Kind;
+
+double read_epsilon(const NodeImport& node, double otherwise) {
+  const double epsilon = node.float_attribute("epsilon", otherwise);
+  if (epsilon < 0) fail("BF1012", "", fmt::format("attribute 'epsilon' is {}", epsilon));
+  return epsilon;
+}
+
+// Parameters [channels] as [1, channels, 1, ...] against an input of the rank given.
+ValueId add_per_channel(NodeImport& node, std::size_t input, std::int64_t channels,
+                        std::size_t rank) {
+  const Shape& shape = node.input_shape(input);
+  if (shape != Shape{channels})
+    fail("BF1014", "",
+         fmt::format("input {} has shape {}, but there are {} channels", input, to_string(shape),
+                     channels));
+  Shape spread(rank, 1);
+  spread[1] = channels;
+  return add_reshape(node, node.input(input), spread);
+}
+
+void need_channels(const NodeImport& node) {
+  const Shape& shape = node.input_shape(0);
+  if (shape.size() < 2)
+    fail("BF1014", "",
+         fmt::format("the input has shape {}, but [batch, channels, ...] is needed",
+                     to_string(shape)));
+}
+
+struct Normalized {
+  ValueId value;
+  ValueId inverse_deviation;  // one per group
+};
+
+// (x - mean) / sqrt(variance + epsilon) in each group.
+Normalized add_normalized(NodeImport& node, ValueId x, const Grouping& groups, double epsilon) {
+  const ValueId centered = add_centered(node, x, groups);
+  const ValueId squares = add_unary(node, centered, {FunctionKind::kPower, 2});
+  const ValueId variance = add_group_sums(node, squares, groups, one_over(groups.size()), epsilon);
+  const ValueId inverse = add_unary(node, variance, {FunctionKind::kPower, -0.5});
+  const Shape shape = node.shape_of(x);
+  return {add_binary(node, Kind::kMul, centered, add_ungroup(node, inverse, groups, shape)),
+          inverse};
+}
+
+// y times input `scale` plus input `scale` + 1, where they are given; broadcast.
+ValueId add_scale_and_bias(NodeImport& node, ValueId y, std::size_t scale) {
+  const Shape shape = node.shape_of(y);
+  for (std::size_t i : {scale, scale + 1})
+    if (node.has_input(i)) {
+      if (!broadcasts_to(node.input_shape(i), shape))
+        fail("BF1014", "",
+             fmt::format("input {} of shape {} does not broadcast to {}", i,
+                         to_string(node.input_shape(i)), to_string(shape)));
+      y = add_binary(node, i == scale ? Kind::kMul : Kind::kAdd, y, node.input(i));
+    }
+  return y;
+}
+
+// Dimensions from `axis` on.
+std::vector<bool> from_axis(const NodeImport& node, std::int64_t otherwise) {
+  const std::size_t rank = node.input_shape(0).size();
+  const std::size_t axis = checked_axis(node.int_attribute("axis", otherwise), rank);
+  std::vector<bool> along(rank, false);
+  std::fill(along.begin() + static_cast<std::ptrdiff_t>(axis), along.end(), true);
+  return along;
+}
+
+Shape reduced(Shape shape, const std::vector<bool>& along) {
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (along[d]) shape[d] = 1;
+  return shape;
+}
+
+}  // namespace
+
+// (x - mean) scale / sqrt(variance + epsilon) + bias, all parameters constant or not.
+void import_batch_normalization(NodeImport& node) {
+  need_channels(node);
+  node.check_same_types(5);
+  constexpr std::int64_t kInferenceByDefault = 7;
+  if (node.flag("training_mode", false) ||
+      (node.opset() < kInferenceByDefault && !node.flag("is_test", false)))
+    fail("BF1020", "", "training_mode is on", "export the model in evaluation mode");
+  if (!node.flag("spatial", true))
+    fail("BF1026", "", "one mean per element (spatial = 0) is not supported",
+         "export with opset 9 or newer");
+  for (std::size_t i = 1; i < node.output_count(); ++i)
+    if (node.has_output(i))
+      node.define(i, Unavailable{"a statistic that " + node.origin().text + " makes in training",
+                                 "export the model in evaluation mode"});
+  const Shape shape = node.input_shape(0);
+  const auto parameter = [&](std::size_t i) {
+    return add_per_channel(node, i, shape[1], shape.size());
+  };
+  const double epsilon = read_epsilon(node, 1e-5f);
+  const ValueId x = node.input(0);
+  const ValueId variance = add_binary(node, Kind::kAdd, parameter(4), add_constant(node, epsilon));
+  const ValueId deviation = add_unary(node, variance, {FunctionKind::kSqrt});
+  const ValueId factor = add_binary(node, Kind::kDiv, parameter(1), deviation);
+  const ValueId shift = add_binary(node, Kind::kSub, parameter(2),
+                                   add_binary(node, Kind::kMul, parameter(3), factor));
+  node.emit(add_binary(node, Kind::kAdd, add_binary(node, Kind::kMul, x, factor), shift));
+}
+
+void import_instance_normalization(NodeImport& node) {
+  need_channels(node);
+  node.check_same_types(3);
+  const Shape shape = node.input_shape(0);
+  std::vector<bool> along(shape.size(), true);
+  along[0] = along[1] = false;
+  const Grouping groups = group_along(node, shape, along);
+  const ValueId y = add_normalized(node, node.input(0), groups, read_epsilon(node, 1e-5f)).value;
+  const ValueId scaled =
+      add_binary(node, Kind::kMul, y, add_per_channel(node, 1, shape[1], shape.size()));
+  node.emit(add_binary(node, Kind::kAdd, scaled, add_per_channel(node, 2, shape[1], shape.size())));
+}
+
+void import_layer_normalization(NodeImport& node) {
+  node.check_same_types(3);
+  const Shape shape = node.input_shape(0);
+  const std::vector<bool> along = from_axis(node, -1);
+  const Grouping groups = group_along(node, shape, along);
+  const ValueId x = node.input(0);
+  const Normalized y = add_normalized(node, x, groups, read_epsilon(node, 1e-5f));
+  node.emit(add_scale_and_bias(node, y.value, 1));
+  const Shape statistics = reduced(shape, along);
+  if (node.has_output(1))
+    node.emit(
+        1, add_reshape(node, add_group_sums(node, x, groups, one_over(groups.size())), statistics));
+  if (node.has_output(2)) node.emit(2, add_reshape(node, y.inverse_deviation, statistics));
+}
+
+// Scale and bias are per group before opset 21, per channel since.
+void import_group_normalization(NodeImport& node) {
+  constexpr std::int64_t kPerChannel = 21;
+  need_channels(node);
+  node.check_same_types(3);
+  const Shape shape = node.input_shape(0);
+  const std::int64_t count = node.int_attribute("num_groups", 0);
+  if (count < 1 || shape[1] % count != 0)
+    fail("BF1014", "", fmt::format("{} groups of {} channels", count, shape[1]));
+  Shape split = {shape[0], count, shape[1] / count};
+  split.insert(split.end(), shape.begin() + 2, shape.end());
+  std::vector<bool> along(split.size(), true);
+  along[0] = along[1] = false;
+  const Grouping groups = group_along(node, split, along);
+  ValueId y = add_normalized(node, node.input(0), groups, read_epsilon(node, 1e-5f)).value;
+  const bool per_channel = node.opset() >= kPerChannel;
+  const Shape view = per_channel ? shape : split;
+  y = add_reshape(node, y, view);
+  const std::int64_t parameters = per_channel ? shape[1] : count;
+  y = add_binary(node, Kind::kMul, y, add_per_channel(node, 1, parameters, view.size()));
+  y = add_binary(node, Kind::kAdd, y, add_per_channel(node, 2, parameters, view.size()));
+  node.emit(add_reshape(node, y, shape));
+}
+
+// (x - mean) / (sqrt(variance) + 1e-9).
+void import_mean_variance_normalization(NodeImport& node) {
+  constexpr double kDeviationOffset = 1e-9f;  // of the operator's definition, in float
+  const Shape shape = node.input_shape(0);
+  std::vector<bool> along(shape.size(), false);
+  const std::vector<std::int64_t> axes =
+      node.ints_attribute("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
+  if (axes.empty()) fail("BF1012", "", "attribute 'axes' is empty");
+  for (std::int64_t axis : axes) along[checked_axis(axis, shape.size())] = true;
+  const Grouping groups = group_along(node, shape, along);
+  const ValueId centered = add_centered(node, node.input(0), groups);
+  const ValueId variance = add_group_sums(
+      node, add_unary(node, centered, {FunctionKind::kPower, 2}), groups, one_over(groups.size()));
+  const ValueId deviation =
+      add_scale(node, add_unary(node, variance, {FunctionKind::kSqrt}), 1, kDeviationOffset);
+  node.emit(add_binary(node, Kind::kDiv, centered, add_ungroup(node, deviation, groups, shape)));
+}
+
+// x divided by the norm along one axis.
+ValueId add_normalized(NodeImport& node, ValueId x, std::int64_t p, std::int64_t axis) {
+  const Shape shape = node.input_shape(0);
+  std::vector<bool> along(shape.size(), false);
+  along[checked_axis(axis, shape.size())] = true;
+  const Grouping groups = group_along(node, shape, along);
+  const ValueId powers = p == 1 ? add_unary(node, x, {FunctionKind::kAbs})
+                                : add_unary(node, x, {FunctionKind::kPower, 2});
+  ValueId norm = add_group_sums(node, powers, groups, {1, 0});
+  if (p == 2) norm = add_unary(node, norm, {FunctionKind::kSqrt});
+  return add_binary(node, Kind::kDiv, x, add_ungroup(node, norm, groups, shape));
+}
+
+void import_lp_normalization(NodeImport& node) {
+  const std::int64_t p = node.int_attribute("p", 2);
+  if (p != 1 && p != 2) fail("BF1012", "", fmt::format("attribute 'p' is {}, neither 1 nor 2", p));
+  node.emit(add_normalized(node, node.input(0), p, node.int_attribute("axis", -1)));
+}
+
+// x / sqrt(mean of x^2 + epsilon) scale.
+void import_rms_normalization(NodeImport& node) {
+  node.check_same_types(2);
+  const Shape shape = node.input_shape(0);
+  const Grouping groups = group_along(node, shape, from_axis(node, -1));
+  const ValueId x = node.input(0);
+  const ValueId mean = add_group_sums(node, add_unary(node, x, {FunctionKind::kPower, 2}), groups,
+                                      one_over(groups.size()), read_epsilon(node, 1e-5f));
+  const ValueId inverse = add_unary(node, mean, {FunctionKind::kPower, -0.5});
+  const ValueId y = add_binary(node, Kind::kMul, x, add_ungroup(node, inverse, groups, shape));
+  node.emit(add_scale_and_bias(node, y, 1));
+}
+
+// x / (bias + alpha / size sum of x^2 over the neighbouring channels)^beta.
+void import_lrn(NodeImport& node) {
+  need_channels(node);
+  const Shape shape = node.input_shape(0);
+  const std::int64_t size = node.int_attribute("size", 0);
+  if (size < 1 || size > (std::int64_t{1} << 31))
+    fail("BF1012", "", fmt::format("attribute 'size' is {}", size));
+  const double bias = node.float_attribute("bias", 1);
+  const Bounded share = multiply({node.float_attribute("alpha", 1e-4f), 0}, one_over(size));
+  const double beta = node.float_attribute("beta", 0.75);
+  const ValueId x = node.input(0);
+  const ValueId squares = add_unary(node, x, {FunctionKind::kPower, 2});
+  const std::int64_t channels = shape[1];
+  const std::int64_t images = shape[0];
+  const std::int64_t area = element_count(shape) / (images * channels);
+  RowBuilder rows(node);
+  for (std::int64_t n = 0; n < images; ++n)
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t i = 0; i < area; ++i) {
+        rows.begin({bias, 0});
+        const std::int64_t last = std::min(channels - 1, c + size / 2);
+        for (std::int64_t k = std::max<std::int64_t>(0, c - (size - 1) / 2); k <= last; ++k)
+          rows.add((n * channels + k) * area + i, share);
+      }
+  const ValueId sums = std::move(rows).finish_sums(squares, shape);
+  node.emit(add_binary(node, Kind::kMul, x, add_unary(node, sums, {FunctionKind::kPower, -beta})));
+}
+
+}  // namespace bf_aot

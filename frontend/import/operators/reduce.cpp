@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "frontend/graph/shapes.h"
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/operators/operators.h"
+
+namespace bf_aot {
+namespace {
+
+// Which elements of input 0 each output element collects.
+struct Reduction {
+  Shape shape;                         // of the output
+  std::vector<std::int64_t> elements;  // of input 0, group by group
+  std::int64_t group = 1;              // elements in a group
+  std::int64_t groups() const { return static_cast<std::int64_t>(elements.size()) / group; }
+};
+
+// nullopt: no axes and noop_with_empty_axes, where each element is a group of its own and keeps its
+// place.
+std::optional<Reduction> find_reduction(NodeImport& node) {
+  const Shape input = node.input_shape(0);
+  const std::vector<std::int64_t> axes = read_axes(node).value_or(std::vector<std::int64_t>());
+  if (axes.empty() && node.flag("noop_with_empty_axes", false)) return std::nullopt;
+  std::vector<bool> reduced(input.size(), axes.empty());
+  for (std::int64_t axis : axes) {
+    const std::size_t i = checked_axis(axis, input.size());
+    if (reduced[i]) fail("BF1014", "", fmt::format("axis {} is listed twice", axis));
+    reduced[i] = true;
+  }
+  const bool keep = node.flag("keepdims", true);
+  Reduction result;
+  std::vector<std::int64_t> perm;
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    if (!reduced[i]) perm.push_back(static_cast<std::int64_t>(i));
+    if (!reduced[i] || keep) result.shape.push_back(reduced[i] ? 1 : input[i]);
+    if (reduced[i]) result.group *= input[i];
+  }
+  for (std::size_t i = 0; i < input.size(); ++i)
+    if (reduced[i]) perm.push_back(static_cast<std::int64_t>(i));
+  node.reader().charge(input, "");
+  result.elements = transpose_source(input, perm);
+  return result;
+}
+
+ValueId add_sums(NodeImport& node, ValueId x, const Reduction& reduction, Bounded weight = {1, 0}) {
+  RowBuilder rows(node);
+  for (std::size_t i = 0; i < reduction.elements.size(); ++i) {
+    if (i % static_cast<std::size_t>(reduction.group) == 0) rows.begin();
+    rows.add(reduction.elements[i], weight);
+  }
+  return std::move(rows).finish_sums(x, reduction.shape);
+}
+
+ValueId add_maxima(NodeImport& node, ValueId x, const Reduction& reduction) {
+  RowBuilder rows(node);
+  for (std::size_t i = 0; i < reduction.elements.size(); ++i) {
+    if (i % static_cast<std::size_t>(reduction.group) == 0) rows.begin();
+    rows.add(reduction.elements[i]);
+  }
+  return std::move(rows).finish_maxima(x, reduction.shape);
+}
+
+// Products in a balanced tree, of which each level multiplies halves element by element.
+ValueId add_products(NodeImport& node, ValueId x, const Reduction& reduction) {
+  constexpr std::int64_t kMostFactors = 256;
+  if (reduction.group > kMostFactors)
+    fail("BF1026", "",
+         fmt::format("a product of {} elements, the limit is {}", reduction.group, kMostFactors));
+  std::vector<ValueId> factors;
+  for (std::int64_t k = 0; k < reduction.group; ++k)
+    factors.push_back(add_index_map(node, x, reduction.shape, [&] {
+      std::vector<std::int64_t> source;
+      for (std::int64_t g = 0; g < reduction.groups(); ++g)
+        source.push_back(reduction.elements[static_cast<std::size_t>(g * reduction.group + k)]);
+      return source;
+    }));
+  while (factors.size() > 1) {
+    std::vector<ValueId> products;
+    for (std::size_t i = 0; i + 1 < factors.size(); i += 2)
+      products.push_back(add_binary(node, Binary::Kind::kMul, factors[i], factors[i + 1]));
+    if (factors.size() % 2 != 0) products.push_back(factors.back());
+    factors = std::move(products);
+  }
+  return factors[0];
+}
+
+// |1 / n - value| <= error: a quotient rounded to nearest is off by at most 2^-53 of itself.
+Bounded reciprocal(std::int64_t n) {
+  const double value = 1 / static_cast<double>(n);
+  return {value, (n & (n - 1)) == 0 ? 0 : value * 0x1p-53};
+}
+
+// `before` and `after` are applied element by element, before and after the sum. `alone` is both of
+// them on a group of one element, which is what is left without any axes.
+template <typename Before, typename After, typename Alone>
+void reduce(NodeImport& node, Before before, After after, Alone alone) {
+  const std::optional<Reduction> reduction = find_reduction(node);
+  const ValueId x = node.input(0);
+  node.emit(reduction ? after(add_sums(node, before(x), *reduction)) : alone(x));
+}
+
+ValueId unchanged(ValueId x) {
+  return x;
+}
+
+}  // namespace
+
+void import_reduce_sum(NodeImport& node) {
+  reduce(node, unchanged, unchanged, unchanged);
+}
+
+void import_reduce_mean(NodeImport& node) {
+  const std::optional<Reduction> reduction = find_reduction(node);
+  ValueId x = node.input(0);
+  if (reduction) x = add_sums(node, x, *reduction, reciprocal(reduction->group));
+  node.emit(is_integer_type(node.output_type()) ? add_trunc(node, x) : x);
+}
+
+void import_reduce_l1(NodeImport& node) {
+  const auto absolute = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kAbs}); };
+  reduce(node, absolute, unchanged, absolute);
+}
+
+// A sum of squares is not negative, but its bounds may be: hence the Relu before the root.
+void import_reduce_l2(NodeImport& node) {
+  reduce(
+      node,
+      [&](ValueId x) {
+        return add_unary(node, x, {FunctionKind::kPower, 2});
+      },
+      [&](ValueId x) { return add_unary(node, add_relu(node, x), {FunctionKind::kSqrt}); },
+      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kAbs}); });
+}
+
+void import_reduce_sum_square(NodeImport& node) {
+  const auto square = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kPower, 2}); };
+  reduce(node, square, unchanged, square);
+}
+
+void import_reduce_log_sum(NodeImport& node) {
+  const auto log = [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); };
+  reduce(node, unchanged, log, log);
+}
+
+void import_reduce_log_sum_exp(NodeImport& node) {
+  reduce(
+      node, [&](ValueId x) { return add_unary(node, x, {FunctionKind::kExp}); },
+      [&](ValueId x) { return add_unary(node, x, {FunctionKind::kLog}); }, unchanged);
+}
+
+void import_reduce_max(NodeImport& node) {
+  const std::optional<Reduction> reduction = find_reduction(node);
+  const ValueId x = node.input(0);
+  node.emit(reduction ? add_maxima(node, x, *reduction) : x);
+}
+
+// min x = -max(-x)
+void import_reduce_min(NodeImport& node) {
+  const std::optional<Reduction> reduction = find_reduction(node);
+  ValueId x = node.input(0);
+  if (reduction)
+    x = add_scale(node, add_maxima(node, add_scale(node, x, -1, 0), *reduction), -1, 0);
+  node.emit(x);
+}
+
+void import_reduce_prod(NodeImport& node) {
+  const std::optional<Reduction> reduction = find_reduction(node);
+  const ValueId x = node.input(0);
+  node.emit(reduction ? add_products(node, x, *reduction) : x);
+}
+
+// Each element is the sum of those before it along an axis, and itself unless exclusive.
+void import_cum_sum(NodeImport& node) {
+  const Shape shape = node.input_shape(0);
+  const std::size_t axis = checked_axis(node.integer(1, "axis"), shape.size());
+  const bool exclusive = node.flag("exclusive", false);
+  const bool reverse = node.flag("reverse", false);
+  const std::int64_t stride = row_major_strides(shape)[axis];
+  check_work(node, element_count(shape), shape[axis]);
+  RowBuilder rows(node);
+  for (std::int64_t flat = 0; flat < element_count(shape); ++flat) {
+    const std::int64_t at = flat / stride % shape[axis];
+    const std::int64_t begin = reverse ? at + (exclusive ? 1 : 0) : 0;
+    const std::int64_t end = reverse ? shape[axis] : at + (exclusive ? 0 : 1);
+    rows.begin();
+    for (std::int64_t i = begin; i < end; ++i) rows.add(flat + (i - at) * stride);
+  }
+  node.emit(std::move(rows).finish_sums(node.input(0), shape));
+}
+
+}  // namespace bf_aot

@@ -1,0 +1,139 @@
+#include "frontend/import/helpers/softmax.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "frontend/import/helpers/builder.h"
+#include "frontend/import/helpers/grouping.h"
+#include "frontend/import/helpers/importing.h"
+#include "frontend/import/operators/operators.h"
+
+namespace bf_aot {
+namespace {
+
+// Every pair of elements of a group needs a difference of its own.
+constexpr std::int64_t kMostDifferences = std::int64_t{1} << 22;
+
+Grouping checked_groups(NodeImport& node, const std::vector<bool>& along) {
+  Grouping groups = group_along(node, node.input_shape(0), along);
+  const std::int64_t each = groups.size() - 1;
+  if (each > 0 && groups.elements() > kMostDifferences / each)
+    fail("BF1027", "",
+         fmt::format("{} along {} elements, {} times, needs {} differences, the limit is {}",
+                     node.op_type(), groups.size(), groups.count(), groups.elements() * each,
+                     kMostDifferences),
+         "leave the operator out where the specification compares its inputs as well");
+  return groups;
+}
+
+constexpr std::int64_t kOneAxis = 13;
+
+Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
+  const Shape& shape = node.input_shape(0);
+  std::vector<bool> along(shape.size(), false);
+  if (opset >= kOneAxis) {
+    along[checked_axis(axis, shape.size())] = true;
+  } else {
+    const auto first = static_cast<std::ptrdiff_t>(checked_axis(axis, shape.size()));
+    std::fill(along.begin() + first, along.end(), true);
+  }
+  return checked_groups(node, along);
+}
+
+std::int64_t read_axis(const NodeImport& node) {
+  return node.int_attribute("axis", node.opset() >= kOneAxis ? -1 : 1);
+}
+
+// visit(i, j) for all pairs of different elements of one group, in the order of i, then j.
+template <typename Visit>
+void for_each_pair(const Grouping& groups, const Visit& visit) {
+  for (std::int64_t i = 0; i < groups.elements(); ++i)
+    for (std::int64_t j :
+         groups.members[static_cast<std::size_t>(groups.group[static_cast<std::size_t>(i)])])
+      if (i != j) visit(i, j);
+}
+
+// x_j - x_i for all pairs.
+ValueId add_differences(NodeImport& node, ValueId x, const Grouping& groups) {
+  RowBuilder rows(node);
+  for_each_pair(groups, [&](std::int64_t i, std::int64_t j) {
+    rows.begin();
+    rows.add(j);
+    rows.add(i, {-1, 0});
+  });
+  const std::int64_t count = rows.rows();
+  return std::move(rows).finish_sums(x, {count});
+}
+
+// For each element the sum over its pairs, plus offset.
+ValueId add_pair_sums(NodeImport& node, ValueId pairs, const Grouping& groups, double offset) {
+  const std::int64_t each = groups.size() - 1;
+  RowBuilder rows(node);
+  for (std::int64_t i = 0; i < groups.elements(); ++i) {
+    rows.begin({offset, 0});
+    for (std::int64_t k = 0; k < each; ++k) rows.add(i * each + k);
+  }
+  return std::move(rows).finish_sums(pairs, node.input_shape(0));
+}
+
+// sum over j of exp(x_j - x_i), the term j = i being 1.
+ValueId add_exponentials(NodeImport& node, ValueId x, const Grouping& groups) {
+  const ValueId differences = add_differences(node, x, groups);
+  return add_pair_sums(node, add_unary(node, differences, {FunctionKind::kExp}), groups, 1);
+}
+
+// x_i - x_j of groups of two.
+ValueId add_leads(NodeImport& node, ValueId x, const Grouping& groups, double sign) {
+  RowBuilder rows(node);
+  for_each_pair(groups, [&](std::int64_t i, std::int64_t j) {
+    rows.begin();
+    rows.add(i, {sign, 0});
+    rows.add(j, {-sign, 0});
+  });
+  return std::move(rows).finish_sums(x, node.input_shape(0));
+}
+
+// -ln sum_j exp(x_j - x_i); of two elements that is -softplus(x_j - x_i).
+ValueId add_log_softmax(NodeImport& node, const Grouping& groups) {
+  const ValueId x = node.input(0);
+  if (groups.size() == 1) return add_scale(node, x, 0, 0);
+  const ValueId sum =
+      groups.size() == 2
+          ? add_unary(node, add_leads(node, x, groups, -1), {FunctionKind::kSoftplus})
+          : add_unary(node, add_exponentials(node, x, groups), {FunctionKind::kLog});
+  return add_scale(node, sum, -1, 0);
+}
+
+}  // namespace
+
+// 1 / sum_j exp(x_j - x_i); of two elements that is sigmoid(x_i - x_j). The sum is at least 1 and
+// the result between 0 and 1: saying so changes no value, but intervals lose it in wide boxes.
+ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t opset) {
+  const Grouping groups = groups_of(node, axis, opset);
+  if (groups.size() == 1) return add_scale(node, x, 0, 1);
+  if (groups.size() == 2)
+    return add_unary(node, add_leads(node, x, groups, 1), {FunctionKind::kSigmoid});
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ValueId sum =
+      add_unary(node, add_exponentials(node, x, groups), {FunctionKind::kClip, 1, infinity});
+  const ValueId inverse = add_unary(node, sum, {FunctionKind::kReciprocal});
+  return add_unary(node, inverse, {FunctionKind::kClip, 0, 1});
+}
+
+void import_softmax(NodeImport& node) {
+  node.emit(add_softmax(node, node.input(0), read_axis(node), node.opset()));
+}
+
+ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
+  std::vector<bool> along(node.input_shape(0).size(), false);
+  along[axis] = true;
+  return add_log_softmax(node, checked_groups(node, along));
+}
+
+void import_log_softmax(NodeImport& node) {
+  node.emit(add_log_softmax(node, groups_of(node, read_axis(node), node.opset())));
+}
+
+}  // namespace bf_aot

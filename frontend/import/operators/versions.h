@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "frontend/import/operators/operators.h"
+
+namespace bf_aot {
+
+// Operator sets, both of them included.
+struct OpsetSpan {
+  std::int64_t first = kOldestOpset;
+  std::int64_t last = kNewestOpset;
+
+  bool meets(const OpsetSpan& other) const { return first <= other.last && other.first <= last; }
+};
+
+// "1 to 17", "18 and newer"
+std::string to_string(const OpsetSpan& range);
+
+// The operator sets that know an attribute which the operator's row lists.
+OpsetSpan opsets_with(std::string_view op_type, std::string_view attribute);
+
+// How many inputs an operator of domain ai.onnx may have in the given operator set; the numbers of
+// its row, unless the operator sets differ.
+struct InputCounts {
+  int least = 0;
+  int most = 0;
+};
+InputCounts input_counts(const OperatorImporter& op, std::int64_t opset);
+
+}  // namespace bf_aot

@@ -1,0 +1,82 @@
+#include "frontend/property/fixed_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace bf_aot {
+namespace {
+
+// In all cases the same, and no wider than from one double to the next.
+bool is_fixed_by(const Property& property, std::size_t i) {
+  const Box& first = property.cases.front().box;
+  const double up = std::nextafter(first.lower[i], std::numeric_limits<double>::infinity());
+  return std::ranges::all_of(property.cases, [&](const PropertyCase& one) {
+    return one.box.lower[i] == first.lower[i] && one.box.upper[i] == first.upper[i] &&
+           !(one.inner.lower[i] < one.inner.upper[i]) && first.upper[i] <= up;
+  });
+}
+
+bool speaks_of_inputs(const Property& property) {
+  return std::ranges::any_of(property.cases, [](const PropertyCase& one) {
+    return std::ranges::any_of(one.clauses, [](const Clause& clause) {
+      return std::ranges::any_of(
+          clause, [](const Condition& condition) { return !condition.inputs.empty(); });
+    });
+  });
+}
+
+std::vector<double> chosen(const std::vector<double>& from, const std::vector<std::int64_t>& at) {
+  std::vector<double> made;
+  for (const std::int64_t i : at) made.push_back(from[static_cast<std::size_t>(i)]);
+  return made;
+}
+
+Box chosen(const Box& box, const std::vector<std::int64_t>& at) {
+  return {chosen(box.lower, at), chosen(box.upper, at)};
+}
+
+}  // namespace
+
+bool FixedInputs::is_fixed(std::int64_t input) const {
+  return !std::ranges::binary_search(free, input);
+}
+
+std::vector<double> FixedInputs::whole(const std::vector<double>& of_free) const {
+  std::vector<double> made = value;
+  for (std::size_t k = 0; k < free.size(); ++k)
+    made[static_cast<std::size_t>(free[k])] = of_free[k];
+  return made;
+}
+
+std::optional<FixedInputs> find_fixed_inputs(const Property& property) {
+  if (property.cases.empty() || speaks_of_inputs(property)) return std::nullopt;
+  const Box& box = property.cases.front().box;
+  FixedInputs made;
+  for (std::size_t i = 0; i < box.lower.size(); ++i) {
+    made.value.push_back(box.lower[i]);
+    made.error.push_back(box.upper[i] - box.lower[i]);  // exact: neighbours, or 0
+    if (!is_fixed_by(property, i)) made.free.push_back(static_cast<std::int64_t>(i));
+  }
+  if (made.free.empty() || 2 * made.free.size() > box.lower.size()) return std::nullopt;
+  return made;
+}
+
+Property with_free_inputs(const Property& property, const FixedInputs& fixed) {
+  Property made = property;
+  made.input_count = static_cast<std::int64_t>(fixed.free.size());
+  made.inputs = {{"X", "Real", {made.input_count}, ""}};
+  for (PropertyCase& one : made.cases) {
+    one.box = chosen(one.box, fixed.free);
+    one.inner = chosen(one.inner, fixed.free);
+    LinearForm between;
+    for (const auto& [input, x] : one.between) {
+      const auto at = std::ranges::lower_bound(fixed.free, input);
+      if (at != fixed.free.end() && *at == input) between.emplace_back(at - fixed.free.begin(), x);
+    }
+    one.between = std::move(between);
+  }
+  return made;
+}
+
+}  // namespace bf_aot

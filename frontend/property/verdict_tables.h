@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "frontend/property/property.h"
+
+namespace bf_aot {
+
+// What a verdict compares bounds of the rows C y with: row <= threshold, or >= when at_least. See
+// VerdictTerm in runtime/bf/search/verdict.h, whose data this is.
+struct VerdictCondition {
+  int row = 0;
+  bool at_least = false;
+  float threshold = 0;
+
+  bool operator==(const VerdictCondition&) const = default;
+};
+
+// The clauses of all cases in order. Case i has clauses case_clauses[i] .. case_clauses[i + 1], and
+// clause j has the conditions clause_terms[j] .. clause_terms[j + 1].
+struct VerdictTables {
+  std::vector<VerdictCondition> terms;
+  std::vector<std::uint32_t> clause_terms = {0};
+  std::vector<std::uint32_t> case_clauses = {0};
+  std::vector<bool> relaxed;  // per clause: it also has conditions on inputs, which are left out
+};
+
+// Conditions that involve inputs are replaced by weaker ones on the outputs, which hold whenever
+// they do: s c y + a x <= d by s c y <= d - min a x, the least over the case's box. Those on inputs
+// alone are left out. So excluding the weaker clause excludes the clause.
+VerdictTables verdict_tables(const Property& property);
+
+// The cases' boxes: the least float box around each exact one, and which of its ends lie in that
+// (1 the lower, 2 the upper, 3 both). Case i has the numbers i inputs .. (i + 1) inputs - 1.
+struct FloatBoxes {
+  std::vector<float> lower, upper;
+  std::vector<unsigned char> inside;
+};
+
+FloatBoxes float_boxes(const Property& property);
+
+// The greatest float <= x and the least float >= x; infinite beyond the range of float32.
+float float_at_most(const mpq_class& x);
+float float_at_least(const mpq_class& x);
+
+}  // namespace bf_aot

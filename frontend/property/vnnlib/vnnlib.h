@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+#include "frontend/graph/graph.h"
+#include "frontend/property/property.h"
+
+// Reader of VNN-LIB files, versions 1.0 and 2.0; what is accepted and what it means is in
+// docs/reference/properties.md. Time and memory are linear in the text, but for `or`s that multiply
+// out.
+
+namespace bf_aot {
+
+// What a file may ask for. All are far above any known benchmark.
+struct PropertyLimits {
+  std::uint64_t bytes = std::uint64_t{512} << 20;  // of the text
+  std::int64_t variables = std::int64_t{1} << 24;  // inputs, and outputs
+  int depth = 200;                                 // of parentheses
+  std::size_t disjuncts = std::size_t{1} << 18;    // of all asserts multiplied out
+  std::size_t literals = std::size_t{1} << 20;     // in disjuncts that multiplying out makes
+  std::size_t box_numbers = std::size_t{1} << 26;  // in the boxes of all cases
+};
+
+// Throw: CompileError BF34xx, with line and column.
+Property read_property(const std::filesystem::path& path, const PropertyLimits& limits = {});
+Property parse_property(std::string_view text, std::string_view file_name,
+                        const PropertyLimits& limits = {});
+
+// Whether the property is about this network, as it was imported: the numbers of inputs and
+// outputs, and in VNN-LIB 2.0 the shapes (dimensions of 1 aside) and names. Throws: BF3408.
+void check_interface(const Property& property, const Graph& graph);
+
+}  // namespace bf_aot
