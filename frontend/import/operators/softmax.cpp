@@ -42,7 +42,7 @@ Grouping groups_of(NodeImport& node, std::int64_t axis, std::int64_t opset) {
   return checked_groups(node, along);
 }
 
-std::int64_t read_axis(const NodeImport& node) {
+std::int64_t first_axis(const NodeImport& node) {
   return node.int_attribute("axis", node.opset() >= kOneAxis ? -1 : 1);
 }
 
@@ -123,7 +123,7 @@ ValueId add_softmax(NodeImport& node, ValueId x, std::int64_t axis, std::int64_t
 }
 
 void import_softmax(NodeImport& node) {
-  node.emit(add_softmax(node, node.input(0), read_axis(node), node.opset()));
+  node.emit(add_softmax(node, node.input(0), first_axis(node), node.opset()));
 }
 
 ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
@@ -133,7 +133,7 @@ ValueId add_log_softmax(NodeImport& node, std::size_t axis) {
 }
 
 void import_log_softmax(NodeImport& node) {
-  node.emit(add_log_softmax(node, groups_of(node, read_axis(node), node.opset())));
+  node.emit(add_log_softmax(node, groups_of(node, first_axis(node), node.opset())));
 }
 
 }  // namespace bf_aot
