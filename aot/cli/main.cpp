@@ -13,9 +13,8 @@
 #include "aot/system/interrupt.h"
 #include "aot/system/terminal.h"
 
+namespace bf_aot::cli {
 namespace {
-
-using namespace bf_aot::cli;
 
 // A command that was probably meant by the name of a model that is not there.
 std::string misspelt_command(const std::string& word) {
@@ -52,8 +51,10 @@ int dispatch(int argc, char** argv) {
 }
 
 }  // namespace
+}  // namespace bf_aot::cli
 
 int main(int argc, char** argv) {
+  using namespace bf_aot;
   system::install_interrupt_handlers();
-  return system::guarded([&] { return dispatch(argc, argv); });
+  return system::guarded([&] { return cli::dispatch(argc, argv); });
 }

@@ -12,9 +12,8 @@
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 
+namespace bf_aot::cli {
 namespace {
-
-using namespace bf_aot::cli;
 
 // The ranks wait for each other, so one that fails ends all.
 int fail_all(const char* text, int code = 1) {
@@ -33,29 +32,29 @@ int search(int argc, char** argv) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   Call call{{argv, argv + argc}, {}};
   call.arguments.front() = "bf-aot-mpi";
-  bf_aot::exit_on_failed_checks(system::kInternalError, [](const bf_aot::Diagnostic& diagnostic) {
+  exit_on_failed_checks(system::kInternalError, [](const Diagnostic& diagnostic) {
     std::fputs(to_string(diagnostic).c_str(), stderr);
   });
   try {
     return verify_together(call, company);
-  } catch (const bf_aot::CompileError& error) {
+  } catch (const CompileError& error) {
     return fail_all((std::string(error.what()) + "\n").c_str());
   } catch (const system::Interrupted& interrupted) {
     return 128 + interrupted.signal;
   } catch (const std::bad_alloc&) {
     return fail_all("error BF3000: not enough memory\n");
   } catch (const std::exception& error) {
-    return fail_all(to_string(bf_aot::internal_error(error.what())).c_str(),
-                    system::kInternalError);
+    return fail_all(to_string(internal_error(error.what())).c_str(), system::kInternalError);
   }
 }
 
 }  // namespace
+}  // namespace bf_aot::cli
 
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  const int code = search(argc, argv);
+  const int code = bf_aot::cli::search(argc, argv);
   MPI_Finalize();
   return code;
 }
