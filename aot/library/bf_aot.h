@@ -284,15 +284,25 @@ struct Progress {
   double proven = 0;                      ///< the part of all cases, 0 to 1, of kSplit
 };
 
+/// Code that a C++ compiler of this machine makes for calls that take a verifier's time: none; in
+/// the background, once these have taken long enough to pay for it, where there is a compiler;
+/// before they go on (BF3202 without one). The last bits of bounds may differ: compilers fuse
+/// products into sums, for which bounds pay in any case.
+enum class Jit : std::uint8_t { kOff, kAuto, kWait };
+
 struct VerifyOptions {
   Semantics semantics = Semantics::kReal;  ///< a query about float32 is decided so in any case
   std::optional<Method> method;    ///< none: kCrown, after kIbp for many cases or large networks
   int iterations = 20;             ///< as in Options
   int row_tile = 0;                ///< as in Options
   std::int64_t memory_budget = 0;  ///< as in Options
-  double search_seconds = 5;       ///< most, to search for a counterexample
-  double branch_seconds =
-      20;  ///< most, to split boxes of at most 16 inputs that vary, else neurons
+  AlphaRows alpha = AlphaRows::kOutputs;  ///< of a method that is given and kAlphaCrown
+  Jit jit = Jit::kOff;
+  /// Most, to search for a counterexample. None: 5, with a timeout as long as that allows.
+  std::optional<double> search_seconds;
+  /// Most, to split boxes of at most 16 inputs that vary, else neurons; 0: nothing is split. None:
+  /// 20, with a timeout as long as that allows.
+  std::optional<double> branch_seconds;
   double timeout_seconds = 0;  ///< after which verify() stops, as by `stop`; 0: never
   int jobs = 1;                ///< threads that split, at most 256; 0: as many as there are cores
 

@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
-#include "aot/decide/property/decision.h"
-#include "aot/engine/verifier/engine_verifier.h"
+#include "aot/decide/request.h"
 #include "aot/library/state.h"
 #include "aot/system/progress.h"
 #include "frontend/numbers/numbers.h"
@@ -29,8 +27,29 @@ void check_jobs(int jobs) {
   if (jobs < 0 || jobs > 256) refuse("BF3501", "jobs", fmt::format("{} is not in 0..256", jobs));
 }
 
-std::size_t every_core() {
-  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
+build::JitMode to_internal(Jit jit) {
+  return jit == Jit::kOff    ? build::JitMode::kOff
+         : jit == Jit::kWait ? build::JitMode::kWait
+                             : build::JitMode::kAuto;
+}
+
+// Checks the options, but for the method. Throws: Failed BF3501.
+decide::Request request_of(const VerifyOptions& options) {
+  check_jobs(options.jobs);
+  check_seconds("search_seconds", options.search_seconds.value_or(0));
+  check_seconds("branch_seconds", options.branch_seconds.value_or(0));
+  check_seconds("timeout_seconds", options.timeout_seconds);
+  decide::Request request;
+  if (options.method) request.method = to_internal(*options.method);
+  request.compile =
+      compile_options(PlanSettings{Method::kCrown, options.iterations, options.row_tile,
+                                   options.memory_budget, options.semantics, options.alpha});
+  request.compiler.jit = to_internal(options.jit);
+  request.search_seconds = options.search_seconds;
+  request.branch_seconds = options.branch_seconds;
+  request.timeout_seconds = options.timeout_seconds;
+  request.jobs = static_cast<std::size_t>(options.jobs);
+  return request;
 }
 
 void report(const VerifyOptions& options, const decide::DecisionProgress& progress) {
@@ -74,39 +93,10 @@ VerifyResult to_result(const decide::Outcome& outcome) {
 VerifyResult decide(const Model& model, const VerifyOptions& options,
                     const std::function<Property()>& read) {
   const system::Stopwatch stopwatch;
-  decide::DecisionSettings settings;
-  if (options.method) settings.method = to_internal(*options.method);
-  settings.search_seconds = options.search_seconds;
-  settings.branch_seconds = options.branch_seconds;
-  settings.jobs = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : every_core();
-  if (options.timeout_seconds > 0) settings.bound_seconds = options.timeout_seconds;
-  check_jobs(options.jobs);
-  check_seconds("search_seconds", options.search_seconds);
-  check_seconds("branch_seconds", options.branch_seconds);
-  check_seconds("timeout_seconds", options.timeout_seconds);
+  const decide::Request request = request_of(options);
   const Property property = read();
-  const Semantics semantics =
-      is_float32(property) && options.semantics != Semantics::kFloat32Flushed ? Semantics::kFloat32
-                                                                              : options.semantics;
-  check_semantics(model, semantics);
-  build::CompileOptions compiling = compile_options(PlanSettings{
-      Method::kCrown, options.iterations, options.row_tile, options.memory_budget, semantics});
-  compiling.spec = to_spec(property);
-  settings.real = compiling.planner.semantics == bf_aot::Semantics::kReal;
-
-  decide::DecisionCalls calls;
-  calls.make_verifier = [&](const decide::DecisionMethod& asked, const decide::NetworkForm& form) {
-    compiling.planner.method = asked.method;
-    compiling.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
-    compiling.ordered = form.ordered;
-    compiling.planner.alpha = asked.alpha;
-    compiling.planner.decide = asked.branches;
-    compiling.max_as_relu = asked.max_as_relu;
-    compiling.planner.batch = asked.branches ? decide::kBranchBatch : 1;
-    auto plan = plan_for(model, compiling);
-    auto host = std::make_unique<const engine::EngineVerifier>(plan, false);
-    return decide::DecisionVerifier{std::move(plan), std::move(host)};
-  };
+  check_semantics(model, is_float32(property) ? Semantics::kFloat32 : options.semantics);
+  decide::RequestCalls calls;
   calls.stop = [&] {
     return options.stop.stop_requested() ||
            (options.timeout_seconds > 0 && stopwatch.seconds() >= options.timeout_seconds);
@@ -114,13 +104,8 @@ VerifyResult decide(const Model& model, const VerifyOptions& options,
   if (options.progress)
     calls.progress = [&](const decide::DecisionProgress& progress) { report(options, progress); };
   const Model::State& state = Library::state(model);
-  std::optional<decide::Sampler> rounded;
-  if (compiling.planner.semantics == bf_aot::Semantics::kFloat32) {
-    check_float32(state.info);
-    rounded.emplace(state.network.graph(), compiling.float32);
-  }
   VerifyResult result =
-      to_result(decide::decide(rounded ? *rounded : state.network, property, settings, calls));
+      to_result(decide::decide(state.network, state.info, property, request, calls));
   result.seconds = stopwatch.seconds();
   return result;
 }

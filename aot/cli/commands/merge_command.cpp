@@ -13,6 +13,7 @@
 #include "aot/cli/options/verdict_report.h"
 #include "aot/decide/parts/tree_file.h"
 #include "aot/decide/property/witness.h"
+#include "aot/decide/request.h"
 #include "aot/system/files.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
@@ -38,14 +39,19 @@ std::optional<decide::Witness> proven(const decide::NamedTreeFile& part) {
   decide::TreeQuestion now = question_of(arguments, asked.property, property);
   now.nodes_sha256 = asked.nodes_sha256;
   decide::expect_same_question(part.file, part.name, now);
-  const decide::Sampler network = network_of(arguments, property);
+  const Network imported = read_network(arguments);
+  build::CompileOptions options = compile_options(arguments);
+  options.planner.semantics = semantics_of(arguments, property);
+  const std::optional<decide::Sampler> rounded =
+      decide::rounded(imported.sampler, imported.info, options);
+  const decide::Sampler& network = rounded ? *rounded : imported.sampler;
   check_interface(property, network.graph());
   const decide::TreeWitness& witness = *part.file.witness;
   if (witness.property_case >= property.cases.size() ||
       witness.x.size() != static_cast<std::size_t>(property.input_count))
     fail("BF3017", part.name + ": witness", "no input of this network, or no case of the property");
-  const std::optional<decide::Sampler> ordered = decide::ordered_network(
-      network, property, semantics_of(arguments, property) == Semantics::kReal);
+  const std::optional<decide::Sampler> ordered =
+      decide::ordered_network(network, property, options.planner.semantics == Semantics::kReal);
   const decide::WitnessCheck check(property, network, ordered ? &*ordered : nullptr);
   const std::optional<decide::Witness> found = check.prove(witness.property_case, witness.x);
   return found ? std::optional(check.shortened(*found)) : std::nullopt;

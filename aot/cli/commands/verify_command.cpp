@@ -23,6 +23,7 @@
 #include "aot/decide/parts/tree_keeper.h"
 #include "aot/decide/property/branch.h"
 #include "aot/decide/property/decision.h"
+#include "aot/decide/request.h"
 #include "aot/engine/verifier/report.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/files.h"
@@ -257,35 +258,25 @@ class Counter {
   system::Stopwatch stopwatch_;
 };
 
-constexpr double kEver = 1e6;
-
-double branch_seconds(const VerifyArguments& arguments) {
-  constexpr double kSeconds = 20;
-  const bool keeps = !arguments.checkpoint.empty() || !arguments.part.empty();
-  return arguments.branch.value_or(arguments.timeout > 0 || keeps ? kEver : kSeconds);
+// What the options ask for.
+decide::Request request_of(const VerifyArguments& arguments) {
+  decide::Request request;
+  if (arguments.model.method != "auto") request.method = method_of(arguments.model.method);
+  ModelArguments model = arguments.model;
+  model.method = "crown";  // until a decision sets each
+  request.compile = compile_options(model);
+  request.compile.name = build::symbol_prefix(model.model, request.compile);
+  request.compiler = compiler_options(model);
+  request.search_seconds = arguments.search;
+  request.branch_seconds = arguments.branch;
+  request.timeout_seconds = arguments.timeout;
+  request.jobs = static_cast<std::size_t>(arguments.jobs);
+  return request;
 }
 
 int jobs_of(const VerifyArguments& arguments) {
   return arguments.jobs > 0 ? arguments.jobs
                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-double search_seconds(const VerifyArguments& arguments) {
-  constexpr double kSeconds = 5;
-  return arguments.search.value_or(arguments.timeout > 0 ? kEver : kSeconds);
-}
-
-// Lets the search begin where the keeper says, and keep its state there.
-void keep_tree(decide::TreeKeeper& keeper, decide::DecisionSettings& settings,
-               decide::DecisionCalls& calls) {
-  settings.tree_only = true;
-  if (keeper.file().part.index > 0 || keeper.goes_on()) settings.search_seconds = 0;
-  calls.begin_tree = [&keeper](decide::SplitSearch& search) { keeper.begin(search); };
-  calls.save_tree = [&keeper](const decide::tree::TreeState& state) { keeper.save(state); };
-  calls.stop = [] {
-    system::throw_if_interrupted();
-    return false;
-  };
 }
 
 std::vector<std::string> names_of(const std::vector<decide::DecisionMethod>& methods) {
@@ -377,44 +368,22 @@ class TimeoutReport {
   system::Stopwatch stopwatch_;
 };
 
-// Decides with counters on a terminal, and verifiers as the options ask for.
+// Decides with counters on a terminal.
 decide::Outcome decide_with(const VerifyArguments& arguments, const Property& property,
                             decide::TreeKeeper* keeper, TimeoutReport* timeout,
                             decide::TreeCompany* company = nullptr) {
   const system::Stopwatch stopwatch;
-  const decide::Sampler network = network_of(arguments.model, property);
-  decide::DecisionSettings settings;
-  if (arguments.model.method != "auto") settings.method = method_of(arguments.model.method);
-  settings.search_seconds = search_seconds(arguments);
-  settings.branch_seconds = branch_seconds(arguments);
-  settings.jobs = static_cast<std::size_t>(jobs_of(arguments));
-  if (arguments.timeout > 0) settings.bound_seconds = arguments.timeout;
-  ModelArguments model = arguments.model;
-  model.method = "crown";  // until each method is set
-  build::CompileOptions options = compile_options(model);
-  options.spec = to_spec(property);
-  options.planner.semantics = semantics_of(arguments.model, property);
-  settings.real = options.planner.semantics == Semantics::kReal;
-
+  const Network network = read_network(arguments.model);
   std::optional<Counter> counter;
   std::optional<decide::DecisionPhase> phase;
-  decide::DecisionCalls calls;
-  calls.make_verifier = [&](const decide::DecisionMethod& asked, const decide::NetworkForm& form) {
+  decide::RequestCalls calls;
+  calls.before_plan = [&](const decide::DecisionMethod&) {
     counter.reset();
     phase.reset();
-    options.planner.method = asked.method;
-    options.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
-    options.ordered = form.ordered;
-    if (!settings.method) options.planner.alpha = asked.alpha;
-    options.planner.decide = asked.branches;
-    options.max_as_relu = asked.max_as_relu;
-    if (asked.branches && model.batch == 1) options.planner.batch = decide::kBranchBatch;
-    const system::Stopwatch planning;
-    auto plan = std::make_shared<const Plan>(build::plan_model(model.model, options));
-    engine::MadeVerifier made = engine::make_verifier(plan, options, compiler_options(model));
-    if (system::tells_steps()) system::tell_step("plan " + asked.name(), planning.seconds());
+  };
+  calls.after_plan = [&](const decide::DecisionMethod& asked, double seconds) {
+    if (system::tells_steps()) system::tell_step("plan " + asked.name(), seconds);
     if (timeout != nullptr) timeout->add(asked);
-    return decide::DecisionVerifier{std::move(plan), std::move(made.host)};
   };
   calls.progress = [&](const decide::DecisionProgress& progress) {
     if (phase != progress.phase) {
@@ -425,20 +394,10 @@ decide::Outcome decide_with(const VerifyArguments& arguments, const Property& pr
     counter->show(progress);
     if (timeout != nullptr) timeout->show(progress);
   };
-  if (keeper != nullptr) keep_tree(*keeper, settings, calls);
-  if (company != nullptr) {
-    settings.tree_only = true;
-    settings.search_seconds = 0;
-  }
+  calls.keeper = keeper;
   calls.company = company;
-  decide::Outcome outcome;
-  try {
-    outcome = decide::decide(network, property, settings, calls);
-  } catch (const system::Interrupted&) {
-    if (keeper != nullptr) keeper->finish(std::nullopt);
-    throw;
-  }
-  if (keeper != nullptr) keeper->finish(outcome.witness);
+  decide::Outcome outcome =
+      decide::decide(network.sampler, network.info, property, request_of(arguments), calls);
   outcome.seconds = stopwatch.seconds();
   return outcome;
 }
@@ -489,7 +448,7 @@ void print(const VerifyArguments& arguments, const Property& property,
 
 // Throws: BF3020 where nothing would be split.
 void expect_splits(const VerifyArguments& arguments) {
-  if (branch_seconds(arguments) <= 0)
+  if (arguments.branch && *arguments.branch <= 0)
     fail("BF3020", "--branch", "with 0 nothing is split, so there is no tree to search");
 }
 
@@ -547,10 +506,11 @@ int run(const VerifyArguments& arguments, TimeoutReport& timeout) {
 }
 
 // What the library takes; other options would be left out of what is answered.
-constexpr std::string_view kOfInstances[] = {
-    "instances",  "results",  "jobs",    "index",   "counterexamples", "junit",
-    "json",       "method",   "timeout", "search",  "branch",          "semantics",
-    "iterations", "row-tile", "quiet",   "verbose", "flush-to-zero"};
+constexpr std::string_view kOfInstances[] = {"instances",       "results",  "jobs",   "index",
+                                             "counterexamples", "junit",    "json",   "method",
+                                             "timeout",         "search",   "branch", "semantics",
+                                             "iterations",      "row-tile", "quiet",  "verbose",
+                                             "flush-to-zero",   "alpha",    "jit"};
 
 // An option that does not go with --instances; empty: none was given.
 std::string option_of_one(const CommandLine& app) {
@@ -563,7 +523,9 @@ std::string option_of_one(const CommandLine& app) {
   return {};
 }
 
-int run_many(const VerifyArguments& arguments) {
+// jit_given: as the user asks; else calls of the engine stay as they are, since instances at once
+// have no processors to spare.
+int run_many(const VerifyArguments& arguments, bool jit_given) {
   const apps::InstanceFile file = apps::read_instances(arguments.instances);
   if (arguments.index && *arguments.index >= file.instances.size())
     fail("BF3009", "--index",
@@ -576,8 +538,10 @@ int run_many(const VerifyArguments& arguments) {
       library_semantics(arguments.model.semantics, arguments.model.flush_to_zero);
   settings.options.iterations = arguments.model.iterations;
   settings.options.row_tile = arguments.model.row_tile;
-  settings.options.search_seconds = arguments.search.value_or(kEver);
-  settings.options.branch_seconds = arguments.branch.value_or(kEver);
+  settings.options.alpha = library_alpha(arguments.model.alpha);
+  if (jit_given) settings.options.jit = library_jit(arguments.model.jit);
+  settings.options.search_seconds = arguments.search;
+  settings.options.branch_seconds = arguments.branch;
   settings.timeout_seconds = arguments.timeout;
   for (const apps::Instance& instance : file.instances)
     if (arguments.timeout <= 0 && instance.timeout_seconds <= 0)
@@ -648,7 +612,7 @@ int verify_command(const Call& call) {
       return usage_error(app, "--instances names the models and properties itself");
     if (const std::string other = option_of_one(app); !other.empty())
       return usage_error(app, other + " does not go with --instances");
-    return run_many(arguments);
+    return run_many(arguments, app.get_option("--jit")->count() > 0);
   }
   // A part's frontier is the same in all processes, whatever is compiled meanwhile.
   if (!arguments.part.empty()) arguments.model.jit = "off";

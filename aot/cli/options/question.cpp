@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "aot/input/read_text.h"
-#include "frontend/graph/model.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/sha256.h"
 
@@ -15,12 +14,10 @@ Semantics semantics_of(const ModelArguments& arguments, const Property& property
   return compile_options(arguments).planner.semantics;
 }
 
-decide::Sampler network_of(const ModelArguments& arguments, const Property& property) {
-  if (semantics_of(arguments, property) != Semantics::kFloat32)
-    return decide::Sampler(arguments.model, arguments.outputs);
+Network read_network(const ModelArguments& arguments) {
   ImportedModel imported = import_model(arguments.model, {}, {}, arguments.outputs);
-  check_float32(imported.info);
-  return decide::Sampler(std::move(imported.graph), compile_options(arguments).float32);
+  return {decide::Sampler(std::move(imported.graph), arguments.model, arguments.outputs),
+          std::move(imported.info)};
 }
 
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,

@@ -3,6 +3,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/decide/parts/tree_file.h"
 #include "aot/decide/property/sample.h"
+#include "frontend/graph/model.h"
 #include "frontend/property/property.h"
 
 namespace bf_aot::cli {
@@ -10,8 +11,12 @@ namespace bf_aot::cli {
 // As the query says, or the option.
 Semantics semantics_of(const ModelArguments& arguments, const Property& property);
 
-// The network that counterexamples are checked on.
-decide::Sampler network_of(const ModelArguments& arguments, const Property& property);
+// A network as it was imported, and what its file says of itself.
+struct Network {
+  decide::Sampler sampler;
+  ModelInfo info;
+};
+Network read_network(const ModelArguments& arguments);
 
 // What is searched, but for what nodes speak of, which a search says. Reads the files.
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,

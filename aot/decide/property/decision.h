@@ -27,7 +27,8 @@ struct DecisionSettings {
   // None: crown, after ibp for many cases or large networks, and then alpha-crown where boxes are
   // not split: first of the outputs' rows, then of all where the time allows it.
   std::optional<Method> method;
-  double search_seconds = 5;   // most, to search for a counterexample
+  AlphaRows alpha = AlphaRows::kOutputs;  // of a method that is given
+  double search_seconds = 5;              // most, to search for a counterexample
   double branch_seconds = 20;  // most, to split boxes where few inputs vary, else neurons
   double bound_seconds = 60;   // from the start, within which alpha-crown of all rows should end
   std::size_t jobs = 1;        // threads that split

@@ -18,7 +18,7 @@ std::int64_t tensor_elements(const Graph& graph) {
 
 std::string DecisionMethod::name() const {
   std::string text(to_string(method));
-  if (alpha == AlphaRows::kAll) text += " all";
+  if (method == Method::kAlphaCrown && alpha == AlphaRows::kAll) text += " all";
   if (max_as_relu) text += " without maxima";
   return text;
 }
@@ -31,7 +31,7 @@ std::optional<FixedInputs> inputs_to_fix(const Property& property,
 
 std::vector<DecisionMethod> methods_of(const DecisionSettings& settings, const Graph& graph,
                                        std::size_t cases, bool branches) {
-  if (settings.method) return {{*settings.method, AlphaRows::kOutputs, branches}};
+  if (settings.method) return {{*settings.method, settings.alpha, branches}};
   std::vector<DecisionMethod> methods;
   if (cases >= kManyCases || tensor_elements(graph) >= kManyElements)
     methods.push_back({Method::kIbp});

@@ -28,6 +28,9 @@ class Sampler {
  public:
   explicit Sampler(std::filesystem::path model, std::vector<std::string> outputs = {});
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
+  // The same of a network that was imported from this file, with these tensors as its outputs.
+  Sampler(Graph imported, std::filesystem::path model, std::vector<std::string> outputs)
+      : model_(std::move(model)), outputs_(std::move(outputs)), graph_(std::move(imported)) {}
   // The same network with other outputs, see order_outputs(): has_ordered_outputs() is true of it.
   Sampler ordered() const;
   // Of evaluation in float32: errors hold whatever it makes of the network, see round_float32().

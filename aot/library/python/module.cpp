@@ -230,13 +230,16 @@ const char* name_of(api::Phase phase) {
 
 nb::dict verify(const api::Model& model, const std::string& text,
                 const std::optional<std::filesystem::path>& path, int semantics,
-                std::optional<int> method, int iterations, int row_tile, std::int64_t memory_budget,
-                double search_seconds, double branch_seconds, double timeout, int jobs,
-                nb::object progress, nb::object stop) {
+                std::optional<int> method, int alpha, int jit, int iterations, int row_tile,
+                std::int64_t memory_budget, std::optional<double> search_seconds,
+                std::optional<double> branch_seconds, double timeout, int jobs, nb::object progress,
+                nb::object stop) {
   Watch watch(std::move(progress), std::move(stop));
   api::VerifyOptions options;
   options.semantics = static_cast<api::Semantics>(semantics);
   if (method) options.method = static_cast<api::Method>(*method);
+  options.alpha = static_cast<api::AlphaRows>(alpha);
+  options.jit = static_cast<api::Jit>(jit);
   options.iterations = iterations;
   options.row_tile = row_tile;
   options.memory_budget = memory_budget;
@@ -385,8 +388,9 @@ NB_MODULE(_native, m) {
           },
           "options"_a, "decide"_a, "decide_seconds"_a)
       .def("verify", &verify, "text"_a, "path"_a.none(), "semantics"_a, "method"_a.none(),
-           "iterations"_a, "row_tile"_a, "memory_budget"_a, "search_seconds"_a, "branch_seconds"_a,
-           "timeout"_a, "jobs"_a, "progress"_a.none(), "stop"_a.none())
+           "alpha"_a, "jit"_a, "iterations"_a, "row_tile"_a, "memory_budget"_a,
+           "search_seconds"_a.none(), "branch_seconds"_a.none(), "timeout"_a, "jobs"_a,
+           "progress"_a.none(), "stop"_a.none())
       .def(
           "compile",
           [](const api::Model& model, const std::string& stem, const api::Options& plan,

@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float32]
 
 _METHODS: Dict[str, int] = {name: i for i, name in enumerate(_native.METHODS)}
 _METHODS["crown-optimized"] = _METHODS["alpha-crown"]  # as auto_LiRPA has it
+_ALPHAS = {"outputs": 0, "all": 1}
+_JITS = {"off": 0, "auto": 1, "wait": 2}
 _SEMANTICS = {"real": 0, "float32": 1, "float32-exact": 2}
 _NORMS = {"linf": 0, "l2": 1, "l1": 2}
 _ARITHMETIC = {"float": 0, "integer": 1, "auto": 2}
@@ -439,7 +441,8 @@ class Model:
 
     def verify(self, property: Union[str, "os.PathLike[str]", Property], *,
                method: Optional[str] = None, semantics: str = "real", timeout: float = 0,
-               search_seconds: float = 5, branch_seconds: float = 20, iterations: int = 20,
+               search_seconds: Optional[float] = None, branch_seconds: Optional[float] = None,
+               iterations: int = 20, alpha: str = "outputs", jit: str = "off",
                row_tile: int = 0, memory_budget: int = 0, jobs: int = 1,
                progress: Optional[Callable[[Progress], None]] = None,
                stop: Optional[StopEvent] = None) -> VerifyResult:
@@ -451,8 +454,13 @@ class Model:
             method: as in bounds(); None is "crown", after "ibp" for many cases or large networks.
             semantics: as in bounds(); a VNN-LIB 2.0 query about float32 is decided so in any case.
             timeout: seconds after which the verdict is unknown, as by `stop`; 0 is never.
-            search_seconds: most, to search for a counterexample.
-            branch_seconds: most, to split boxes of at most 16 inputs that vary, else neurons.
+            search_seconds: most, to search for a counterexample; None is 5, or with a timeout as long as
+                that allows.
+            branch_seconds: most, to split boxes of at most 16 inputs that vary, else neurons; 0 splits
+                nothing, None is 20, or with a timeout as long as that allows.
+            alpha: of method "alpha-crown", whose slopes are improved: "outputs", or "all" rows.
+            jit: "off", "auto" or "wait": code that a C++ compiler of this machine makes for calls that
+                take the time. The last bits of bounds may differ.
             jobs: threads that split; 0 is as many as there are cores.
             progress: called with a Progress now and then, on this thread. What it raises ends the
                 call.
@@ -470,6 +478,7 @@ class Model:
         watched = None if progress is None else lambda *at: progress(Progress(*at))
         found = self._native.verify(text, path, _number(_SEMANTICS, semantics, "semantics"),
                                     None if method is None else _number(_METHODS, method, "method"),
+                                    _number(_ALPHAS, alpha, "alpha"), _number(_JITS, jit, "jit"),
                                     iterations, row_tile, memory_budget, search_seconds,
                                     branch_seconds, timeout, jobs, watched, stop)
         example = found.pop("counterexample")

@@ -60,8 +60,8 @@ class Model:
                  offsets: Optional[npt.NDArray[np.float64]]) -> Verifier: ...
     def certifier(self, options: Options, decide: bool, decide_seconds: float) -> Certifier: ...
     def verify(self, text: str, path: Optional[Path], semantics: int, method: Optional[int],
-               iterations: int, row_tile: int, memory_budget: int, search_seconds: float,
-               branch_seconds: float, timeout: float, jobs: int,
+               alpha: int, jit: int, iterations: int, row_tile: int, memory_budget: int,
+               search_seconds: Optional[float], branch_seconds: Optional[float], timeout: float, jobs: int,
                progress: Optional[Callable[..., None]], stop: Any) -> Dict[str, Any]: ...
     def compile(self, stem: str, plan: Options, rows: Optional[npt.NDArray[np.float64]],
                 offsets: Optional[npt.NDArray[np.float64]],

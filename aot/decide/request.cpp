@@ -1,0 +1,138 @@
+#include "aot/decide/request.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "aot/decide/parts/tree_keeper.h"
+#include "aot/engine/verifier/verifier.h"
+#include "aot/system/interrupt.h"
+#include "aot/system/progress.h"
+
+namespace bf_aot::decide {
+namespace {
+
+constexpr double kEver = 1e6;
+
+DecisionSettings settings_of(const Request& request, Semantics semantics,
+                             const RequestCalls& calls) {
+  constexpr double kSearchSeconds = 5, kBranchSeconds = 20;
+  const bool keeps = calls.keeper != nullptr || calls.company != nullptr;
+  DecisionSettings settings;
+  settings.method = request.method;
+  settings.alpha = request.compile.planner.alpha;
+  settings.search_seconds =
+      request.search_seconds.value_or(request.timeout_seconds > 0 ? kEver : kSearchSeconds);
+  settings.branch_seconds = request.branch_seconds.value_or(
+      request.timeout_seconds > 0 || keeps ? kEver : kBranchSeconds);
+  settings.jobs =
+      request.jobs > 0 ? request.jobs : std::max(1U, std::thread::hardware_concurrency());
+  if (request.timeout_seconds > 0) settings.bound_seconds = request.timeout_seconds;
+  settings.real = semantics == Semantics::kReal;
+  settings.tree_only = keeps;
+  // Roots are searched by the part, or the process, that begins the tree.
+  const bool begins = calls.company == nullptr &&
+                      (calls.keeper == nullptr ||
+                       (calls.keeper->file().part.index == 0 && !calls.keeper->goes_on()));
+  if (!begins) settings.search_seconds = 0;
+  return settings;
+}
+
+// Makes the verifiers of one decision.
+class VerifierMaker {
+ public:
+  VerifierMaker(const Sampler& network, const ModelInfo& info, const Request& request,
+                const RequestCalls& calls, build::CompileOptions options)
+      : network_(network),
+        info_(info),
+        request_(request),
+        calls_(calls),
+        options_(std::move(options)) {}
+
+  DecisionVerifier make(const DecisionMethod& asked, const NetworkForm& form) {
+    calls_.before_plan(asked);
+    options_.planner.method = asked.method;
+    options_.planner.alpha = asked.alpha;
+    options_.planner.decide = asked.branches;
+    const int batch = request_.compile.planner.batch;
+    options_.planner.batch = asked.branches && batch == 1 ? kBranchBatch : batch;
+    options_.max_as_relu = asked.max_as_relu;
+    options_.fixed = form.fixed != nullptr ? std::optional(*form.fixed) : std::nullopt;
+    options_.ordered = form.ordered;
+    const system::Stopwatch planning;
+    auto plan = std::make_shared<const Plan>(planned());
+    engine::MadeVerifier made = engine::make_verifier(plan, options_, request_.compiler);
+    calls_.after_plan(asked, planning.seconds());
+    return {std::move(plan), std::move(made.host)};
+  }
+
+ private:
+  Plan planned() const {
+    build::FrontendResult imported{network_.graph(), info_};
+    network_.release();
+    const std::string name = options_.name.empty() ? "network" : options_.name;
+    return build::run_planner(build::run_frontend(std::move(imported), options_), name, options_);
+  }
+
+  const Sampler& network_;
+  const ModelInfo& info_;
+  const Request& request_;
+  const RequestCalls& calls_;
+  build::CompileOptions options_;
+};
+
+DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
+  DecisionCalls made;
+  made.make_verifier = [&maker](const DecisionMethod& asked, const NetworkForm& form) {
+    return maker.make(asked, form);
+  };
+  made.stop = calls.stop;
+  made.progress = calls.progress;
+  made.company = calls.company;
+  if (TreeKeeper* const keeper = calls.keeper) {
+    made.begin_tree = [keeper](SplitSearch& search) { keeper->begin(search); };
+    made.save_tree = [keeper](const tree::TreeState& state) { keeper->save(state); };
+    made.stop = [&calls] {
+      system::throw_if_interrupted();
+      return calls.stop();
+    };
+  }
+  return made;
+}
+
+}  // namespace
+
+Semantics semantics_of(const Request& request, const Property& property) {
+  return is_float32(property) ? Semantics::kFloat32 : request.compile.planner.semantics;
+}
+
+std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,
+                               const build::CompileOptions& options) {
+  if (options.planner.semantics != Semantics::kFloat32) return std::nullopt;
+  check_float32(info);
+  return Sampler(network.graph(), options.float32);
+}
+
+Outcome decide(const Sampler& network, const ModelInfo& info, const Property& property,
+               const Request& request, const RequestCalls& calls) {
+  const system::Stopwatch stopwatch;
+  build::CompileOptions options = request.compile;
+  options.planner.semantics = semantics_of(request, property);
+  options.spec = to_spec(property);
+  const std::optional<Sampler> checked = rounded(network, info, options);
+  const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);
+  VerifierMaker maker(network, info, request, calls, std::move(options));
+  Outcome outcome;
+  try {
+    outcome =
+        decide(checked ? *checked : network, property, settings, decision_calls(maker, calls));
+  } catch (const system::Interrupted&) {
+    if (calls.keeper != nullptr) calls.keeper->finish(std::nullopt);
+    throw;
+  }
+  if (calls.keeper != nullptr) calls.keeper->finish(outcome.witness);
+  outcome.seconds = stopwatch.seconds();
+  return outcome;
+}
+
+}  // namespace bf_aot::decide
