@@ -11,9 +11,9 @@ import sys
 FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "bench")
 # Header -> most source files that it may reach.
 LIMITS = {
-    "planner/plan/plan.h": 344,
-    "frontend/functions/function.h": 519,
-    "nlohmann/json.hpp": 109,
+    "planner/plan/plan.h": 346,
+    "frontend/functions/function.h": 521,
+    "nlohmann/json.hpp": 65,
     "CLI/CLI.hpp": 1,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)

@@ -58,7 +58,7 @@ ALLOWED = {
     "aot/build/": ["frontend/", "planner/", "runtime/bf.h", "aot/emit/", "aot/system/"],
     "aot/engine/": ["frontend/", "planner/", "runtime/", "bf/", "aot/build/", "aot/emit/", "aot/input/", "aot/system/"],
     "aot/engine/prebuilt/": ["planner/plan/", "bf/"],  # compiled for each instruction set: nothing that others share
-    "aot/decide/": ["frontend/", "planner/", "runtime/", "aot/engine/", "aot/input/", "aot/system/"],
+    "aot/decide/": ["frontend/", "planner/", "runtime/", "aot/engine/", "aot/build/", "aot/input/", "aot/system/"],
     "aot/decide/neurons/lanes/": ["runtime/bf/functions/"],  # cloned for each instruction set
     "aot/artifacts/": ["frontend/", "planner/", "runtime/bf.h", "aot/build/", "aot/emit/", "aot/system/"],
     "aot/library/": ["frontend/", "planner/", "runtime/bf.h", "aot/artifacts/", "aot/decide/", "aot/engine/", "aot/build/",

@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "aot/build/choose_arithmetic.h"
 #include "aot/build/dispatch.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "aot/input/array.h"
 #include "aot/input/directed.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "aot/input/read_text.h"
@@ -153,6 +154,10 @@ JsonAt JsonAt::at(std::size_t i) const {
 
 bool JsonAt::has(std::string_view name) const {
   return value->is_object() && value->find(name) != value->end();
+}
+
+bool JsonAt::is_number() const {
+  return value->is_binary();
 }
 
 void JsonAt::expect_object() const {

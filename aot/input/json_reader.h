@@ -2,7 +2,7 @@
 
 #include <filesystem>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +27,7 @@ struct JsonAt {
   // Throws: BF3005 for a key that is not in the list.
   void allow_keys(std::initializer_list<std::string_view> names) const;
 
-  bool is_number() const { return value->is_binary(); }
+  bool is_number() const;
   nlohmann::json plain() const;          // the value with numbers as JSON has them
   std::string_view number_text() const;  // as it is written. Throws: BF3004
   double number() const;                 // nearest; Throws: BF3007 unless it is finite

@@ -1,5 +1,6 @@
 // compile() and compile_to_files().
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "aot/build/dispatch.h"
 #include "aot/build/footprint.h"

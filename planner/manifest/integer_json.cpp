@@ -1,6 +1,7 @@
 #include "planner/manifest/integer_json.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 

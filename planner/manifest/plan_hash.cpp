@@ -1,5 +1,6 @@
 #include "planner/manifest/plan_hash.h"
 
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>

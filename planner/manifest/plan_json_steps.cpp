@@ -1,5 +1,6 @@
 #include "planner/manifest/plan_json_steps.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
 

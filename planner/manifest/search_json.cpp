@@ -1,5 +1,7 @@
 #include "planner/manifest/search_json.h"
 
+#include <nlohmann/json.hpp>
+
 namespace bf_aot {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "planner/verify/verify_cache.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 

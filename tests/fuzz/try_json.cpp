@@ -1,4 +1,5 @@
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "aot/cli/options/command_line.h"

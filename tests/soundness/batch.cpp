@@ -180,10 +180,10 @@ void Batch::build(const Build& how) {
     const system::ProcessResult result = system::run_process(command, folder_.path());
     if (result.exit_code != 0) throw std::runtime_error(result.errors);
   };
-  build::compile({"-c", "batch.cpp", "-o", "batch.o"});
+  compile({"-c", "batch.cpp", "-o", "batch.o"});
   std::vector<std::string> link = {"-shared", "-o", "batch.so", "batch.o"};
   link.insert(link.end(), assembly_.begin(), assembly_.end());
-  build::compile(link);
+  compile(link);
   library_ = dlopen((folder_.path() / "batch.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
 }

@@ -75,7 +75,7 @@ std::vector<Exact> layers_at(const Plan& plan, const Exact& x) {
 struct Subject {
   Graph original;
   std::shared_ptr<const Plan> plan;  // without maxima
-  input::FloatBox box;
+  FloatBox box;
   std::unique_ptr<const SplitNetwork> network;
 };
 
@@ -165,7 +165,7 @@ class MaxSplits : public SplitTest {
     }
   }
 
-  Exact random_point(const input::FloatBox& box) {
+  Exact random_point(const FloatBox& box) {
     Exact x;
     for (std::size_t i = 0; i < box.lower.size(); ++i) {
       const mpq_class lower = exact(static_cast<double>(box.lower[i]));

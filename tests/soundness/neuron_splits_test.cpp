@@ -33,12 +33,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A network and a box whose neurons can be split, or nothing where none is open.
 struct Subject {
   std::shared_ptr<const Plan> plan;
-  input::FloatBox box;
+  FloatBox box;
   std::unique_ptr<const SplitNetwork> network;
   std::vector<engine::Ranges> ranges;
 };
 
-std::optional<Subject> make_subject(const Net& net, const input::FloatBox& box, Form form,
+std::optional<Subject> make_subject(const Net& net, const FloatBox& box, Form form,
                                     const PlannerConfig& config) {
   Graph graph = to_graph(net, form);
   graph.outputs.push_back(graph.outputs.front());  // the rows that conditions speak of

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "aot/build/library.h"
@@ -156,15 +157,15 @@ class Workers : public ::testing::TestWithParam<Configuration> {
   }
 
   // Of memory for so many workers.
-  static Outcome run(const Subject& subject, const input::FloatBox& box,
-                     const bf_executor* executor, std::size_t workers) {
+  static Outcome run(const Subject& subject, const FloatBox& box, const bf_executor* executor,
+                     std::size_t workers) {
     Signature signature;
     signature.parallel = true;
     const CallWith with = {nullptr, executor, 0xaa, workers};
     return call_bounds(*subject.plan, subject.callee, signature, {box}, with).boxes.front();
   }
 
-  static Called run(const Subject& subject, const std::vector<input::FloatBox>& boxes,
+  static Called run(const Subject& subject, const std::vector<FloatBox>& boxes,
                     const bf_executor* executor, std::size_t workers) {
     Signature signature;
     signature.batch = signature.parallel = true;
@@ -238,8 +239,7 @@ void Workers::check_boxes() {
     if (!rows(subject)) return;
     ++with_rows;
     for (int k = 0; k < 3; ++k) {
-      const input::FloatBox box =
-          random_box(random_, subject.plan->input_count, pick(random_, 0, 11));
+      const FloatBox box = random_box(random_, subject.plan->input_count, pick(random_, 0, 11));
       const Outcome plain = soundness::run(as, box);
       expect_same(soundness::run(subject, box), plain, "memory of dead buffers is read");
       with_executors([&](const bf_executor* executor, std::size_t workers, const std::string& who) {
@@ -257,7 +257,7 @@ void Workers::check_batches() {
   const std::size_t before = shared_;
   int call = 0;
   for_each_subject([&](const Subject& subject, const Subject& /*as*/) {
-    std::vector<input::FloatBox> boxes;
+    std::vector<FloatBox> boxes;
     for (int k = call++ % 4 < 2 ? 3 : kBatch; k > 0; --k) {
       boxes.push_back(random_box(random_, subject.plan->input_count, pick(random_, 0, 11)));
       if (pick(random_, 0, 9) == 0) boxes.back().lower[0] = std::nanf("");
@@ -282,7 +282,7 @@ void Workers::check_refusals() {
 
 void Workers::check_refusals(const Subject& subject) {
   if (subject.plan->parallel.workers != kWorkers) return;
-  const input::FloatBox box = random_box(random_, subject.plan->input_count, 6);
+  const FloatBox box = random_box(random_, subject.plan->input_count, 6);
   const SerialExecutor good(Habit::kInOrder, 2);
   bf_executor executor = *good.get();
   executor.workers = 0;
@@ -301,7 +301,7 @@ void Workers::check_refusals(const Subject& subject) {
 void Workers::check_upward() {
   std::size_t left = 0;
   for_each_subject([&](const Subject& subject, const Subject& /*as*/) {
-    const input::FloatBox box = random_box(random_, subject.plan->input_count, 6);
+    const FloatBox box = random_box(random_, subject.plan->input_count, 6);
     if (rows(subject)) {
       const SerialExecutor executor(Habit::kStaysUp, 3);
       const bf_status status = run(subject, box, executor.get(), 3).status;
@@ -312,8 +312,7 @@ void Workers::check_upward() {
       }
     }
     const SerialExecutor executor(Habit::kStaysUp, 3);
-    const Called called =
-        run(subject, std::vector<input::FloatBox>(kBatch, box), executor.get(), 3);
+    const Called called = run(subject, std::vector<FloatBox>(kBatch, box), executor.get(), 3);
     std::fesetround(FE_TONEAREST);
     left += executor.runs();
     if (executor.runs() == 0) return;

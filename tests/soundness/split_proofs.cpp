@@ -17,7 +17,7 @@ using decide::SplitNode;
 using decide::SplitTerm;
 
 std::unique_ptr<const SplitNetwork> network_on(const std::shared_ptr<const Plan>& plan,
-                                               const input::FloatBox& box) {
+                                               const FloatBox& box) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 30;
   if (!SplitNetwork::covers(*plan)) return nullptr;
   const engine::EngineVerifier verifier(plan, false);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "aot/artifacts/report/html.h"
 #include "aot/artifacts/report/report.h"

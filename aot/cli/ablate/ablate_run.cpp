@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "aot/apps/measure/check.h"

@@ -4,6 +4,7 @@
 #include <gmpxx.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/values.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "aot/engine/verifier/report.h"
 #include "aot/system/terminal.h"
 

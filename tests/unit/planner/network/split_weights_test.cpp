@@ -4,6 +4,7 @@
 
 #include <cfloat>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
