@@ -31,10 +31,10 @@ struct Free {
 // Arguments of a kernel: every array long enough for any role in it.
 class Arguments {
  public:
-  explicit Arguments(const apps::LoadedKernel& loaded)
+  explicit Arguments(const bf_aot::apps::LoadedKernel& loaded)
       : in_(loaded.kernel.in), out_(loaded.kernel.out) {
     const Kernel& kernel = loaded.kernel;
-    for (const apps::Parameter& parameter : loaded.parameters) {
+    for (const bf_aot::apps::Parameter& parameter : loaded.parameters) {
       const std::size_t vector =
           static_cast<std::size_t>(std::max(kernel.in, kernel.out) + kernel.panel) * 8 *
           static_cast<std::size_t>(kernel.boxes);
@@ -59,7 +59,7 @@ class Arguments {
 
   // Magnitudes near one, so that nothing underflows however often a kernel works in place: its
   // relaxation multiplies by slopes, all 1 here.
-  void fill(const apps::Parameter& parameter, std::size_t elements) {
+  void fill(const bf_aot::apps::Parameter& parameter, std::size_t elements) {
     std::uniform_real_distribution<float> uniform(0.5f, 1.0f);
     const auto value = [&] {
       const float size = parameter.name == "table" ? 1.0f : uniform(random_);
@@ -108,14 +108,14 @@ double flops(const Kernel& kernel) {
 }
 
 // unpriced: the same without what soundness costs, or null.
-void run(benchmark::State& state, const Level& level, const apps::LoadedKernel& loaded,
-         const apps::LoadedKernel* unpriced) {
+void run(benchmark::State& state, const Level& level, const bf_aot::apps::LoadedKernel& loaded,
+         const bf_aot::apps::LoadedKernel* unpriced) {
   const Kernel& kernel = loaded.kernel;
   const Arguments arguments(loaded);
   const double bytes = 4.0 * kernel.in * kernel.out;
   ReadProbe probe(static_cast<std::size_t>(bytes));
   Timer timer([&] { loaded.run(arguments.data()); });
-  const apps::LoadedKernel& other = unpriced != nullptr ? *unpriced : loaded;
+  const bf_aot::apps::LoadedKernel& other = unpriced != nullptr ? *unpriced : loaded;
   const Arguments others(other);
   Timer other_timer([&] { other.run(others.data()); });
   Samples seconds, without, peak, read;
@@ -186,8 +186,8 @@ std::vector<Kernel> select_kernels(const Target& target) {
 }
 
 // Of the kernel of that name; null: there is none.
-const apps::LoadedKernel* find(const apps::KernelLibrary& library, const Kernel& kernel) {
-  for (const apps::LoadedKernel& loaded : library.kernels())
+const bf_aot::apps::LoadedKernel* find(const apps::KernelLibrary& library, const Kernel& kernel) {
+  for (const bf_aot::apps::LoadedKernel& loaded : library.kernels())
     if (loaded.kernel.function == kernel.function) return &loaded;
   return nullptr;
 }
@@ -199,7 +199,7 @@ int main(int argc, char** argv) try {
   using namespace bf_aot::bench;
   struct Subject {
     Level level;
-    apps::KernelLibrary priced, unpriced;
+    bf_aot::apps::KernelLibrary priced, unpriced;
   };
   std::vector<Subject> subjects;
   for (const Level& level : levels()) {
@@ -210,7 +210,7 @@ int main(int argc, char** argv) try {
                         load_kernels(level.target, priced, print_unpriced)});
   }
   for (const Subject& subject : subjects)
-    for (const apps::LoadedKernel& loaded : subject.priced.kernels()) {
+    for (const bf_aot::apps::LoadedKernel& loaded : subject.priced.kernels()) {
       const std::string name = subject.level.prefix + loaded.kernel.function;
       const auto measure = [&](benchmark::State& state) {
         run(state, subject.level, loaded, find(subject.unpriced, loaded.kernel));

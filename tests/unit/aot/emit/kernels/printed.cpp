@@ -42,7 +42,7 @@ std::string source_of(const std::vector<loop::Program>& programs,
   }
   Plan frame;
   frame.config.target = find_target("generic");
-  return "#include \"bf/core/kernel.h\"\n\n" + emit_prelude(frame, needs) + kernels +
+  return "#include \"bf/core/kernel.h\"\n\n" + emit::emit_prelude(frame, needs) + kernels +
          "}  // namespace\n\n" + wrappers;
 }
 

@@ -4,7 +4,7 @@
 
 #include "planner/planner.h"
 
-namespace bf_aot::emit {
+namespace bf_aot::build {
 namespace {
 
 std::string header_of(const std::string& sizes, const std::string& functions) {
@@ -16,8 +16,7 @@ std::string header_of(const std::string& sizes, const std::string& functions) {
 TEST(Dispatch, LevelsAreThoseUpToTheTarget) {
   const auto names = [](const std::string& target) {
     std::vector<std::string> made;
-    for (const Target& level : build::dispatch_levels(find_target(target)))
-      made.push_back(level.name);
+    for (const Target& level : dispatch_levels(find_target(target))) made.push_back(level.name);
     return made;
   };
   EXPECT_EQ(names("x86-64-v4"), (std::vector<std::string>{"x86-64-v4", "x86-64-v3", "x86-64"}));
@@ -35,16 +34,15 @@ TEST(Dispatch, MergesSizes) {
                                   std::to_string(blob) + ")\n",
                               "int net_x(void);\n");
   };
-  EXPECT_EQ(build::merge_headers({header(64, 10, 8, "/* v4 */\n"),
-                                  header(96, 20, 4, "/* v3 */\n/* */\n"), header(32, 30, 6, "")}),
+  EXPECT_EQ(merge_headers({header(64, 10, 8, "/* v4 */\n"), header(96, 20, 4, "/* v3 */\n/* */\n"),
+                           header(32, 30, 6, "")}),
             header(96, 60, 8, "/* v4 */\n"));
 }
 
 TEST(DispatchDeathTest, RefusesHeadersThatDifferInMore) {
-  EXPECT_DEATH(build::merge_headers(
-                   {header_of("#define NET_A 1\n", ""), header_of("#define NET_B 1\n", "")}),
-               "");
+  EXPECT_DEATH(
+      merge_headers({header_of("#define NET_A 1\n", ""), header_of("#define NET_B 1\n", "")}), "");
 }
 
 }  // namespace
-}  // namespace bf_aot::emit
+}  // namespace bf_aot::build
