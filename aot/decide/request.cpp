@@ -17,19 +17,18 @@ constexpr double kEver = 1e6;
 DecisionSettings settings_of(const Request& request, Semantics semantics,
                              const RequestCalls& calls) {
   constexpr double kSearchSeconds = 5, kBranchSeconds = 20;
-  const bool keeps = calls.keeper != nullptr || calls.company != nullptr;
   DecisionSettings settings;
   settings.method = request.method;
   settings.alpha = request.compile.planner.alpha;
   settings.search_seconds =
       request.search_seconds.value_or(request.timeout_seconds > 0 ? kEver : kSearchSeconds);
   settings.branch_seconds = request.branch_seconds.value_or(
-      request.timeout_seconds > 0 || keeps ? kEver : kBranchSeconds);
+      request.timeout_seconds > 0 || request.keeps_tree ? kEver : kBranchSeconds);
   settings.jobs =
       request.jobs > 0 ? request.jobs : std::max(1U, std::thread::hardware_concurrency());
   if (request.timeout_seconds > 0) settings.bound_seconds = request.timeout_seconds;
   settings.real = semantics == Semantics::kReal;
-  settings.tree_only = keeps;
+  settings.tree_only = calls.keeper != nullptr || calls.company != nullptr;
   // Roots are searched by the part, or the process, that begins the tree.
   const bool begins = calls.company == nullptr &&
                       (calls.keeper == nullptr ||

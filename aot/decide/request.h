@@ -23,11 +23,13 @@ struct Request {
   // rows and the form of the network are the decision's; name: prefix of symbols, or empty.
   build::CompileOptions compile;
   build::CompilerOptions compiler;  // of compiled verifiers, and of calls of the engine
-  // Seconds, as of DecisionSettings. None: 5 and 20; as long as it takes where there is a timeout
-  // or a tree's file.
+  // Seconds, as of DecisionSettings. None: 5 and 20; as long as it takes where there is a timeout,
+  // or of branch_seconds where a file keeps the tree.
   std::optional<double> search_seconds, branch_seconds;
-  double timeout_seconds =
-      0;  // within which the most accurate method should end; 0: a minute. Ends nothing itself
+  bool keeps_tree = false;
+  // Within which the most accurate method should end; 0: a minute. RequestCalls::stop ends a
+  // decision.
+  double timeout_seconds = 0;
   std::size_t jobs = 0;  // threads that split; 0: as many as there are cores
 };
 

@@ -269,6 +269,7 @@ decide::Request request_of(const VerifyArguments& arguments) {
   request.compiler = compiler_options(model);
   request.search_seconds = arguments.search;
   request.branch_seconds = arguments.branch;
+  request.keeps_tree = !arguments.checkpoint.empty() || !arguments.part.empty();
   request.timeout_seconds = arguments.timeout;
   request.jobs = static_cast<std::size_t>(arguments.jobs);
   return request;
