@@ -118,11 +118,17 @@ class Instances(Case):
 
     def test_no_option_is_left_out(self):
         command = self.instances("tiny.onnx,holds.vnnlib,60")
-        for option in (["--libm-ulps", "8"], ["--alpha", "all"], ["--lowering", "vector"],
+        for option in (["--libm-ulps", "8"], ["--granularity", "layer"], ["--lowering", "vector"],
                        ["--disable-pass", "fold-scale"], ["--counterexample", "x"], ["--vnncomp"]):
             _, errors = self.run_tool(*command, *option, code=2)
             self.assertIn(f"{option[0]} does not go with --instances", errors)
         self.assertFalse((self.work / "results.csv").exists())
+
+    def test_options_that_go_with_it(self):
+        """Those that verify has for one question, too."""
+        command = self.instances("tiny.onnx,holds.vnnlib,60")
+        options = ("--method", "alpha-crown", "--alpha", "all", "--iterations", "3", "--jit", "off", "--row-tile", "8")
+        self.assertEqual(self.run_json(*command, *options)["unsat"], 1)
 
     def test_paths_with_commas(self):
         os.symlink(PROPERTIES / "tiny_holds.vnnlib", self.work / "set" / "a, b.vnnlib")
