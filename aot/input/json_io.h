@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/input/json_reader.h"
+#include "aot/input/json/json_reader.h"
 #include "frontend/property/property.h"
 #include "planner/plan/plan.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "aot/input/read_text.h"
+#include "aot/input/json/read_text.h"
 #include "frontend/graph/model.h"
 
 namespace bf_aot::input {

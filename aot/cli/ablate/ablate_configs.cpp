@@ -7,7 +7,7 @@
 
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
-#include "aot/input/json_reader.h"
+#include "aot/input/json/json_reader.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "frontend/passes/pipeline.h"

@@ -9,8 +9,8 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/values.h"
 #include "aot/input/array.h"
-#include "aot/input/json_reader.h"
-#include "aot/input/read_text.h"
+#include "aot/input/json/json_reader.h"
+#include "aot/input/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 

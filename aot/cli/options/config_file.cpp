@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aot/cli/options/command_line.h"
-#include "aot/input/json_reader.h"
+#include "aot/input/json/json_reader.h"
 #include "frontend/diagnostic.h"
 
 namespace bf_aot::cli {

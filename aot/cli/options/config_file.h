@@ -3,7 +3,7 @@
 #include <string>
 
 #include "aot/cli/options/command_line.h"
-#include "aot/input/json_reader.h"
+#include "aot/input/json/json_reader.h"
 
 namespace bf_aot::cli {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "aot/input/read_text.h"
+#include "aot/input/json/read_text.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/sha256.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "aot/input/json_reader.h"
-#include "aot/input/read_text.h"
+#include "aot/input/json/json_reader.h"
+#include "aot/input/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 #include "frontend/sha256.h"

@@ -1,4 +1,4 @@
-#include "aot/input/json_reader.h"
+#include "aot/input/json/json_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "aot/input/read_text.h"
+#include "aot/input/json/read_text.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
 

@@ -1,4 +1,4 @@
-#include "aot/input/read_text.h"
+#include "aot/input/json/read_text.h"
 
 #include <fmt/format.h>
 
