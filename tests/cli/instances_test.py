@@ -118,7 +118,7 @@ class Instances(Case):
 
     def test_no_option_is_left_out(self):
         command = self.instances("tiny.onnx,holds.vnnlib,60")
-        for option in (["--libm-ulps", "8"], ["--granularity", "layer"], ["--lowering", "vector"],
+        for option in (["--libm-ulps", "8"], ["--granularity", "step"], ["--lowering", "vector"],
                        ["--disable-pass", "fold-scale"], ["--counterexample", "x"], ["--vnncomp"]):
             _, errors = self.run_tool(*command, *option, code=2)
             self.assertIn(f"{option[0]} does not go with --instances", errors)

@@ -74,7 +74,8 @@ INSTANTIATE_TEST_SUITE_P(All, VnnlibErrors,
 
 TEST(VnnlibErrorCodes, each_has_a_bad_property_and_is_documented) {
   std::string source, expected;
-  for (const fs::directory_entry& entry : fs::directory_iterator(BF_SOURCE_DIR "/frontend/property/vnnlib"))
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(BF_SOURCE_DIR "/frontend/property/vnnlib"))
     source += test::read_bytes(entry.path());
   for (const std::string& name : test::error_case_names(kFolder, ".vnnlib"))
     expected += test::read_error_case(kFolder / (name + ".vnnlib"), ';').expected;

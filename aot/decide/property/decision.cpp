@@ -90,7 +90,8 @@ class Decision {
     const bool branches = is_branchable(property_) && settings_.branch_seconds > 0;
     const auto methods = methods_of(settings_, network_.graph(), cases_.count(), branches);
     for (const DecisionMethod& method : methods) {
-      if (is_over() || (method.alpha == AlphaRows::kAll && !has_time_for_all())) break;
+      const bool timed = !settings_.method && method.alpha == AlphaRows::kAll;
+      if (is_over() || (timed && !has_time_for_all())) break;
       bound(method);
       // What is easily found needs no bounds that take longer. Where boxes are split, points of
       // them are tried, too, and most properties need no more, unless each takes long.
