@@ -36,12 +36,14 @@ std::string scopes() {
 }
 
 // A source file's name from the project's root on: __FILE__ may start with a path of the machine
-// that built the compiler.
+// that built the compiler, or, by compiler caches, with the way up from the build's folder.
 std::string_view from_root(std::string_view file) {
   constexpr std::string_view kThis = __FILE__;
   constexpr std::string_view kRoot =
       kThis.substr(0, kThis.size() - std::string_view("frontend/diagnostic.cpp").size());
-  return file.starts_with(kRoot) ? file.substr(kRoot.size()) : file;
+  if (file.starts_with(kRoot)) return file.substr(kRoot.size());
+  while (file.starts_with("../")) file.remove_prefix(3);
+  return file;
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ QUESTIONS = [
     ("collision_avoidance_6x50", "collision_avoidance_6x50", {}),
     ("collision_avoidance_6x50", "collision_avoidance_6x50", {"method": "ibp", "branch_seconds": 0, "search_seconds": 0.5}),
     ("collision_avoidance_6x50", "collision_avoidance_6x50_wide", {}),
-    ("collision_avoidance_6x50", "collision_avoidance_6x50", {"method": "crown-ibp"}),
     ("collision_avoidance_6x50", "collision_avoidance_6x50_wide",
      {"method": "alpha-crown", "alpha": "all", "iterations": 5}),
     ("collision_avoidance_6x50", "collision_avoidance_6x50_wide",

@@ -13,7 +13,7 @@ set(bad "")
 foreach(file IN LISTS FILES)
   execute_process(COMMAND ${NM} --extern-only --format=posix ${file}
     OUTPUT_VARIABLE listing RESULT_VARIABLE result)
-  if(NOT result EQUAL 0 OR NOT listing MATCHES " T | D | R | B ")
+  if(NOT result EQUAL 0 OR NOT listing MATCHES " T | D | R | B | W ")
     message(FATAL_ERROR "${NM} finds no symbols in ${file}")
   endif()
   if(listing MATCHES "__[atmu]?san_|__ubsan_|__gcov_|__llvm_profile|__sanitizer_")
