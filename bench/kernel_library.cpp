@@ -8,6 +8,7 @@
 #include <random>
 
 #include "aot/build/cache.h"
+#include "aot/build/compile.h"
 #include "aot/build/library.h"
 #include "frontend/graph/graph.h"
 #include "frontend/sha256.h"

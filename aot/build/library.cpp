@@ -15,6 +15,7 @@
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 #include "frontend/graph/model.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::build {
 namespace {

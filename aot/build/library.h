@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "aot/build/compile.h"
-#include "planner/planner.h"
+#include "aot/emit/text/emitted_file.h"
+#include "planner/machine/target.h"
 
 namespace bf_aot::build {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::build {
 

@@ -4,7 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "aot/build/compile.h"
 #include "aot/decide/parts/tree_keeper.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/interrupt.h"
 #include "aot/system/progress.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "aot/build/compile.h"
+#include "aot/build/compile_options.h"
 #include "aot/build/library.h"
 #include "aot/decide/property/decision.h"
 #include "frontend/graph/model.h"

@@ -8,7 +8,7 @@
 
 #include "aot/input/json/json_reader.h"
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/config.h"
 
 // Readers of the JSON files that a user writes. All throw CompileError BF30xx that names the file
 // and the place in it.

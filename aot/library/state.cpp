@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "aot/build/compile.h"
 #include "planner/machine/machine_profile.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::api {
 namespace {

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "aot/build/compile.h"
+#include "aot/build/compile_options.h"
 #include "aot/decide/property/sample.h"
 #include "aot/library/bf_aot.h"
 #include "frontend/check_scope.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::api {
 

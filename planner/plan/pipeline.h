@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/config.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot {
 

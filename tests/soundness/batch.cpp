@@ -9,6 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "aot/build/compile.h"
 #include "aot/build/library.h"
 #include "aot/emit/constants/weights.h"
 #include "aot/emit/interface/emit_verify.h"

@@ -13,6 +13,7 @@
 #include <ostream>
 
 #include "aot/apps/measure/check.h"
+#include "aot/build/compile.h"
 #include "aot/build/library.h"
 #include "aot/decide/property/sample.h"
 #include "aot/engine/verifier/compiled_verifier.h"

@@ -25,6 +25,7 @@ constexpr const char* kMain = R"(
 
 #include "first.h"
 #include "second.h"
+#include "aot/build/compile.h"
 
 #ifdef __cplusplus
 #define ALIGN alignas(64)

@@ -8,6 +8,7 @@
 
 #include "aot/apps/measure/profile_fit.h"
 #include "aot/build/footprint.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/measure.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"

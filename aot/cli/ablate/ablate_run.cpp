@@ -10,6 +10,7 @@
 
 #include "aot/apps/measure/check.h"
 #include "aot/build/footprint.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"

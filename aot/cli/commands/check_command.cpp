@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/apps/measure/check.h"
+#include "aot/build/compile.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
@@ -14,6 +15,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
 #include "aot/decide/property/sample.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"

@@ -10,6 +10,7 @@
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/engine/run/find_prebuilt.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/system/files.h"
 #include "runtime/bf.h"

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "aot/build/compile.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"
@@ -15,6 +16,7 @@
 #include "aot/cli/options/options.h"
 #include "aot/cli/options/values.h"
 #include "aot/engine/verifier/call_watch.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/engine/verifier/report.h"
 #include "aot/engine/verifier/verifier.h"
 #include "aot/input/balls.h"

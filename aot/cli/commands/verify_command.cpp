@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "aot/apps/instances/instances.h"
+#include "aot/build/compile.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"

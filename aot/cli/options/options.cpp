@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "aot/build/compile.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/cli/options/help.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/build/compile.h"
+#include "aot/build/compile_options.h"
 #include "aot/build/library.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/search_options.h"

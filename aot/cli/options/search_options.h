@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aot/build/compile.h"
+#include "aot/build/compile_options.h"
 #include "aot/cli/options/command_line.h"
 
 namespace bf_aot::cli {

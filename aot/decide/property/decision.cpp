@@ -9,6 +9,7 @@
 
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/decide.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/vnnlib.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <exception>
 
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::engine {
 

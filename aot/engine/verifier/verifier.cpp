@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "aot/build/cache.h"
+#include "aot/build/compile.h"
 #include "aot/engine/jit/jit.h"
 #include "aot/engine/verifier/compiled_verifier.h"
 #include "aot/engine/verifier/engine_verifier.h"
+#include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 

@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "aot/build/compile.h"
-#include "aot/build/library.h"
 #include "aot/engine/run/ranges.h"
 #include "aot/engine/run/watch.h"
 #include "aot/input/json_io.h"
 #include "aot/system/measure.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 #include "runtime/bf.h"
 
 namespace bf_aot::engine {
@@ -91,18 +89,5 @@ class HostVerifier {
   // clock itself takes. Throws: BF3305 when the verifier is not instrumented.
   virtual std::vector<TracedPart> trace(const input::FloatBox& box, int repeats) const = 0;
 };
-
-// A verifier that is ready to be called, and what making it took.
-struct MadeVerifier {
-  std::unique_ptr<const HostVerifier> host;
-  std::filesystem::path library;  // a shared object with its code
-  double print_seconds = 0;
-  double compile_seconds = 0;  // of the C++ compiler, when the library was made; 0: not known
-};
-
-// The verifier of a plan that was made with these options for this machine, without
-// `options.levels`. Throws: CompileError.
-MadeVerifier make_verifier(std::shared_ptr<const Plan> plan, const build::CompileOptions& options,
-                           const build::CompilerOptions& compiler);
 
 }  // namespace bf_aot::engine
