@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aot/build/dispatch.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/build/library.h"
 #include "aot/build/single_file.h"
 #include "aot/emit/interface/emit_verify.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "aot/apps/measure/profile_fit.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/measure.h"
 #include "aot/system/progress.h"

@@ -17,7 +17,7 @@
 #include "aot/artifacts/project/project_text.h"
 #include "aot/artifacts/project/resources.h"
 #include "aot/artifacts/project/work_text.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/build/runtime_files.h"
 #include "aot/emit/text/banner.h"
 #include "frontend/diagnostic.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "aot/build/compile.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 
 namespace bf_aot::artifacts {
 

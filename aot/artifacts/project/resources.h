@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "aot/build/compile.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 
 namespace bf_aot::artifacts {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "aot/apps/measure/check.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/engine/verifier/make_verifier.h"
 #include "aot/system/process.h"
 #include "aot/system/progress.h"

@@ -8,7 +8,7 @@
 #include "aot/apps/measure/bench_peers.h"
 #include "aot/apps/measure/profile_machine.h"
 #include "aot/build/compile.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/cli/commands/commands.h"
 #include "aot/cli/options/box_options.h"
 #include "aot/cli/options/command_line.h"

@@ -13,7 +13,7 @@
 #include "aot/artifacts/provenance/trace.h"
 #include "aot/artifacts/sbom/sbom.h"
 #include "aot/build/dispatch.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/build/runtime_files.h"
 #include "aot/build/single_file.h"
 #include "aot/build/work_json.h"

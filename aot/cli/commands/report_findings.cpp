@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "aot/artifacts/report/samples.h"
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 #include "aot/cli/options/command_line.h"
 #include "aot/cli/options/config_file.h"
 #include "aot/engine/run/find_prebuilt.h"

@@ -1,4 +1,4 @@
-#include "aot/build/footprint.h"
+#include "aot/build/footprint/footprint.h"
 
 #include <algorithm>
 #include <fstream>
@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
-#include "aot/build/library_stack.h"
-#include "aot/build/stack_usage.h"
+#include "aot/build/footprint/library_stack.h"
+#include "aot/build/footprint/stack_usage.h"
 #include "aot/system/process.h"
 #include "frontend/diagnostic.h"
 

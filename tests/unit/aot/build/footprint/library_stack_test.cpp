@@ -1,6 +1,6 @@
 // The stack of functions of an archive, from its code.
 
-#include "aot/build/library_stack.h"
+#include "aot/build/footprint/library_stack.h"
 
 #include <gtest/gtest.h>
 

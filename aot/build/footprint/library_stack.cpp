@@ -1,4 +1,4 @@
-#include "aot/build/library_stack.h"
+#include "aot/build/footprint/library_stack.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "aot/build/stack_usage.h"
+#include "aot/build/footprint/stack_usage.h"
 
 #include <algorithm>
 #include <map>

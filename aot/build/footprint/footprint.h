@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "aot/build/footprint/library_stack.h"
 #include "aot/build/library.h"
-#include "aot/build/library_stack.h"
 
 namespace bf_aot::build {
 

@@ -1,6 +1,6 @@
 // The stack of a call from GCC's call graphs and reports.
 
-#include "aot/build/stack_usage.h"
+#include "aot/build/footprint/stack_usage.h"
 
 #include <gtest/gtest.h>
 
