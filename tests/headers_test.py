@@ -43,7 +43,7 @@ def main():
     parser.add_argument("compiler")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("headers", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     root, build = given.root.resolve(), given.build.resolve()
     command = [given.compiler, "-fsyntax-only", "-std=c++20", f"-I{root}", f"-I{root}/runtime", f"-I{build}/generated",
                f"-isystem{build}/onnx_schema", "-isystem/usr/include/eigen3", "-DFMT_SHARED", '-DBF_AOT_VERSION="0"']
