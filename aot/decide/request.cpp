@@ -103,8 +103,8 @@ DecisionCalls decision_calls(VerifierMaker& maker, const RequestCalls& calls) {
 
 }  // namespace
 
-Semantics semantics_of(const Request& request, const Property& property) {
-  return is_float32(property) ? Semantics::kFloat32 : request.compile.planner.semantics;
+Semantics semantics_of(const build::CompileOptions& options, const Property& property) {
+  return is_float32(property) ? Semantics::kFloat32 : options.planner.semantics;
 }
 
 std::optional<Sampler> rounded(const Sampler& network, const ModelInfo& info,
@@ -118,7 +118,7 @@ Outcome decide(const Sampler& network, const ModelInfo& info, const Property& pr
                const Request& request, const RequestCalls& calls) {
   const system::Stopwatch stopwatch;
   build::CompileOptions options = request.compile;
-  options.planner.semantics = semantics_of(request, property);
+  options.planner.semantics = semantics_of(options, property);
   options.spec = to_spec(property);
   const std::optional<Sampler> checked = rounded(network, info, options);
   const DecisionSettings settings = settings_of(request, options.planner.semantics, calls);

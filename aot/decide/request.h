@@ -33,11 +33,11 @@ struct Request {
   std::size_t jobs = 0;  // threads that split; 0: as many as there are cores
 };
 
-// What the caller of decide() is told, and what ends it.
+// Functions that decide() calls while it works, among them the one that ends it.
 struct RequestCalls {
   StopAsked stop = [] { return false; };
   std::function<void(const DecisionProgress&)> progress = [](const DecisionProgress&) {};
-  // Before a verifier is made, and when it is there, with the seconds that planning it took.
+  // Called before a verifier is made, and after it with the seconds that planning it took.
   std::function<void(const DecisionMethod&)> before_plan = [](const DecisionMethod&) {};
   std::function<void(const DecisionMethod&, double seconds)> after_plan = [](const DecisionMethod&,
                                                                              double) {};
@@ -45,8 +45,8 @@ struct RequestCalls {
   TreeCompany* company = nullptr;  // processes that search the same tree
 };
 
-// As the query says, or the request.
-Semantics semantics_of(const Request& request, const Property& property);
+// Float32 for a query about float32, else the semantics of the options.
+Semantics semantics_of(const build::CompileOptions& options, const Property& property);
 
 // The network as float32 evaluation gives it, where options.planner.semantics says so; else none:
 // `network` itself is what counterexamples are checked on. Throws: BF2110, BF2111.

@@ -9,8 +9,8 @@
 
 namespace bf_aot::artifacts {
 
-// What a project needs besides the verifier's files: copies of those of the runtime that it
-// includes, example.c, CMakeLists.txt, README.md and what a machine that is not this one needs.
+// The files of a project besides the verifier's: copies of the runtime's headers that these
+// include, example.c, CMakeLists.txt, README.md, and start-up code where the target is a board.
 // `suffix` holds the whole file name. flags: what the library is compiled with, there and by the
 // project. Without a footprint, README.md states the planner's figures.
 std::vector<emit::EmittedFile> project_files(const build::Verifier& verifier,

@@ -9,7 +9,7 @@
 
 namespace bf_aot::artifacts {
 
-// What a verifier consists of.
+// The parts of a verifier that a bill of materials lists.
 struct Bill {
   std::filesystem::path folder;
   std::vector<std::string> files;  // that were written into it

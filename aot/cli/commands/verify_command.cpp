@@ -259,7 +259,7 @@ class Counter {
   system::Stopwatch stopwatch_;
 };
 
-// What the options ask for.
+// The request that the options make. --method auto leaves the choice of methods to decide().
 decide::Request request_of(const VerifyArguments& arguments) {
   decide::Request request;
   if (arguments.model.method != "auto") request.method = method_of(arguments.model.method);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "aot/decide/request.h"
 #include "aot/input/json/read_text.h"
 #include "frontend/import/file/importer.h"
 #include "frontend/sha256.h"
@@ -10,8 +11,7 @@
 namespace bf_aot::cli {
 
 Semantics semantics_of(const ModelArguments& arguments, const Property& property) {
-  if (is_float32(property)) return Semantics::kFloat32;
-  return compile_options(arguments).planner.semantics;
+  return decide::semantics_of(compile_options(arguments), property);
 }
 
 Network read_network(const ModelArguments& arguments) {

@@ -8,7 +8,7 @@
 
 namespace bf_aot::cli {
 
-// As the query says, or the option.
+// Float32 for a query about float32, else --semantics.
 Semantics semantics_of(const ModelArguments& arguments, const Property& property);
 
 // A network as it was imported, and what its file says of itself.
@@ -18,7 +18,8 @@ struct Network {
 };
 Network read_network(const ModelArguments& arguments);
 
-// What is searched, but for what nodes speak of, which a search says. Reads the files.
+// The question of a tree's file, without nodes_sha256, which a search adds. Reads both files to
+// hash them.
 decide::TreeQuestion question_of(const ModelArguments& arguments, const std::string& property_file,
                                  const Property& property);
 

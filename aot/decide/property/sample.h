@@ -28,7 +28,8 @@ class Sampler {
  public:
   explicit Sampler(std::filesystem::path model, std::vector<std::string> outputs = {});
   explicit Sampler(Graph imported) : graph_(std::move(imported)) {}
-  // The same of a network that was imported from this file, with these tensors as its outputs.
+  // A network that was imported from `model` with the tensors `outputs` as its outputs: release()
+  // lets go of it, and graph() reads it again.
   Sampler(Graph imported, std::filesystem::path model, std::vector<std::string> outputs)
       : model_(std::move(model)), outputs_(std::move(outputs)), graph_(std::move(imported)) {}
   // The same network with other outputs, see order_outputs(): has_ordered_outputs() is true of it.
