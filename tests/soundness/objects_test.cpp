@@ -25,7 +25,6 @@ constexpr const char* kMain = R"(
 
 #include "first.h"
 #include "second.h"
-#include "aot/build/compile.h"
 
 #ifdef __cplusplus
 #define ALIGN alignas(64)
