@@ -11,7 +11,7 @@ import sys
 FOLDERS = ("onnx_schema", "frontend", "planner", "aot", "runtime", "tests", "bench")
 # Header -> most source files that it may reach.
 LIMITS = {
-    "planner/plan/plan.h": 309,
+    "planner/plan/plan.h": 306,
     "frontend/functions/function.h": 513,
     "nlohmann/json.hpp": 65,
     "CLI/CLI.hpp": 1,

@@ -6,6 +6,7 @@
 #include "aot/decide/boxes/box_node.h"
 #include "aot/decide/boxes/box_worker.h"
 #include "frontend/sha256.h"
+#include "planner/plan/plan.h"
 #include "planner/split_neurons.h"
 
 namespace bf_aot::decide {

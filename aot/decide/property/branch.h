@@ -9,7 +9,7 @@
 #include "aot/decide/property/split_search.h"
 #include "aot/engine/verifier/verifier.h"
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::decide {
 

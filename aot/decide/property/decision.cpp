@@ -13,6 +13,7 @@
 #include "aot/system/progress.h"
 #include "frontend/diagnostic.h"
 #include "frontend/property/vnnlib/vnnlib.h"
+#include "planner/plan/plan.h"
 #include "planner/split_neurons.h"
 
 namespace bf_aot::decide {

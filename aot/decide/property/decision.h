@@ -17,7 +17,8 @@
 #include "frontend/graph/graph.h"
 #include "frontend/property/fixed_inputs.h"
 #include "frontend/property/property.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/config.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::decide {
 

@@ -1,4 +1,5 @@
 #include "aot/decide/property/decision.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -10,6 +10,7 @@
 #include "aot/decide/neurons/node_state.h"
 #include "aot/decide/neurons/splitter.h"
 #include "frontend/sha256.h"
+#include "planner/plan/plan.h"
 
 namespace bf_aot::decide {
 namespace {

@@ -8,7 +8,7 @@
 #include "aot/decide/property/cases.h"
 #include "aot/decide/property/split_search.h"
 #include "aot/engine/verifier/verifier.h"
-#include "planner/plan/plan.h"
+#include "planner/plan/plan_fwd.h"
 
 namespace bf_aot::decide {
 
