@@ -1,7 +1,8 @@
 """Checks the form of the tree: tree_test.py SOURCE_FOLDER.
 
 Only known folders at the top; no notes to finish something later; no paths of one machine;
-a newline at every file's end.
+a newline at every file's end; no line of a page or of a CMake file longer than 120 columns, but for
+tables and blocks of code.
 """
 
 import pathlib
@@ -14,6 +15,8 @@ TOP = {"CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "onnx_schema", "
 TEXT = {".cpp", ".h", ".c", ".py", ".cmake", ".txt", ".md", ".in", ".ld", ".json", ".proto"}
 # Spelled so that this file does not find itself.
 LATER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|not implemented" r" yet|place" r"holder")
+WIDTH = 120
+NARROW = {".md", ".cmake"}
 MACHINE = re.compile(r"(?<![\w.])/(home|work|root|Users)/\w")
 
 
@@ -27,10 +30,23 @@ def problems_in(name, text):
         yield f"{name}: no newline at the end"
 
 
+def wide_lines_in(name, text):
+    """Lines of a page or of a CMake file that are too long."""
+    code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        code ^= line.lstrip().startswith("```")
+        if len(line) > WIDTH and not code and not line.startswith("|"):
+            yield f"{name}:{number}: {len(line)} columns, at most {WIDTH}: {line[:60]}"
+
+
 def self_test():
     """A test that cannot fail is none."""
     bad = ["x  // TO" "DO: y\n", "p = '/ho" "me/me'\n", "x"]
-    return [f"self test: {text[:20]!r}" for text in bad if not list(problems_in("a.cpp", text))]
+    failed = [text for text in bad if not list(problems_in("a.cpp", text))]
+    long = "x" * (WIDTH + 1)
+    failed += [text for text in (long, f"```\n```\n{long}") if not list(wide_lines_in("a.md", text))]
+    failed += [text for text in (f"| {long} |", f"```\n{long}\n```") if list(wide_lines_in("a.md", text))]
+    return [f"self test: {text[:20]!r}" for text in failed]
 
 
 def files_of(root):
@@ -54,7 +70,10 @@ def main():
             continue
         if path.suffix == ".json" and relative.parts[0] in ("models", "bench"):
             continue  # data
-        found += problems_in(relative.as_posix(), path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        found += problems_in(relative.as_posix(), text)
+        if path.suffix in NARROW or path.name.startswith("CMakeLists.txt") or path.name.endswith(".cmake.in"):
+            found += wide_lines_in(relative.as_posix(), text)
     print("\n".join(found))
     return 1 if found else 0
 
