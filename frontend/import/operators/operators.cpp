@@ -211,7 +211,7 @@ constexpr OperatorImporter kOperators[] = {
     {"Xor", import_xor, 2, 2, 1, {}},
 };
 
-// Those that are functions of one variable; facts_of() says which.
+// Operators that are functions of one variable; facts_of() says which function each is.
 const std::vector<OperatorImporter>& function_operators() {
   static const std::vector<OperatorImporter> operators = [] {
     std::vector<OperatorImporter> made;

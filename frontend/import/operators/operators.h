@@ -133,7 +133,7 @@ void import_size(NodeImport& node);
 
 // Convolutions and pooling (conv.cpp, pool.cpp).
 void import_average_pool(NodeImport& node);
-// Of x, which has the shape of input 0; the attributes are the node's.
+// Pool x, which has the shape of input 0, with the attributes of the node.
 ValueId add_average_pool(NodeImport& node, ValueId x);
 ValueId add_global_average_pool(NodeImport& node, ValueId x);
 void import_conv(NodeImport& node);

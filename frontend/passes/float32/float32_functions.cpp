@@ -53,7 +53,7 @@ std::optional<Float32Function> evaluated_in_float32(const Function& f, double li
     // and a where it is 1/6, are rounded.
     case FunctionKind::kHardSigmoid:
       return library.both(0, 4 * (1 + b));
-    // The same with a = 1/6, b = 1/2, times |x| <= 3 and a little; then a product.
+    // x hard_sigmoid(x), a = 1/6, b = 1/2: its error times |x| <= 3 and a little, and a product.
     case FunctionKind::kHardSwish:
       return library.both(3, 20);
     // 1 / (1 + e^-x): where e^-x overflows, the result is 0.
@@ -93,7 +93,7 @@ std::optional<Float32Function> evaluated_in_float32(const Function& f, double li
     // a (e^x - 1) for x < 0, where e^x <= 1: as library.relative(), and a difference. Or by expm1.
     case FunctionKind::kElu:
       return library.both(units + 2, a * (units + 2));
-    // The same of x / a, which is rounded: |t| e^t u <= u.
+    // a (e^t - 1), t = x / a, for x < 0: as kElu, but t is rounded, which costs |t| e^t u <= u.
     case FunctionKind::kCelu:
       return library.both(units + 2, a * (units + 3));
     // b (a e^x - a), in any order of its products.
