@@ -262,7 +262,7 @@ Json outs_json(const Names& names, const std::vector<BackwardOut>& outs) {
   return list;
 }
 
-// What a link has besides, when its rows choose slopes.
+// The fields that a link has only when its rows choose slopes.
 Json link_slopes_json(const Names& names, const BackwardLink& link) {
   Json forward = Json::array();
   for (const KernelId kernel : link.forward) forward.push_back(names.kernel(kernel));

@@ -3,7 +3,7 @@
 
 #include "planner/plan/steps.h"
 
-// How steps use their buffers in time: their ops, what may be written in place, and other names.
+// The steps' use of their buffers in time: ops, what may be written in place, and renaming.
 
 namespace bf_aot {
 namespace {
