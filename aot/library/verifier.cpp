@@ -17,7 +17,7 @@
 
 namespace bf_aot::api {
 
-// Not unnamed: Verifier::State, which is declared in a header, holds a pool.
+// This namespace has a name because Verifier::State, which a header declares, holds a pool.
 namespace workspaces {
 
 struct Free {
@@ -53,7 +53,7 @@ class Pool {
     try {
       const std::scoped_lock lock(mutex_);
       unused_.push_back(std::move(memory));
-    } catch (...) {  // without room in the list it is freed
+    } catch (...) {  // when the list cannot grow, the memory is freed
     }
   }
 
@@ -86,7 +86,7 @@ using workspaces::Pool, workspaces::Workspace;
 using Clock = engine::CallWatch::Clock;
 
 constexpr char kBounding[] = "bounding boxes";
-constexpr std::chrono::milliseconds kPause{20};  // between what is told within a box
+constexpr std::chrono::milliseconds kPause{20};  // at least, between calls of `watch` within a box
 
 struct Boxes {
   std::span<const float> lower, upper;
@@ -194,7 +194,8 @@ struct Verifier::State {
                     : engine::predicted_seconds(engine.plan(), one);
   }
 
-  // The same verifier by another method. Throws: CompileError, Failed.
+  // This verifier's model, options and specification, bounded by another method; made once. Throws:
+  // CompileError, Failed.
   const State& by(bf_aot::Method method) const {
     const std::scoped_lock lock(cheaper_mutex);
     std::unique_ptr<const State>& made = cheaper[method];
@@ -291,7 +292,7 @@ struct Verifier::State {
       try {
         while (helpers.size() + 1 < std::min(static_cast<std::size_t>(asked.threads), groups))
           helpers.emplace_back(work, false);
-      } catch (const std::system_error&) {  // those that there are do the work
+      } catch (const std::system_error&) {  // the helpers that were started do the work
       }
       work(true);
     }
@@ -316,7 +317,7 @@ struct Verifier::State {
     bool bounded = false;
     for (const bf_aot::Method method :
          engine::cheaper_methods(engine.plan().config.method, engine.plan().config.norm)) {
-      // One in between is worth its time where this method may not end.
+      // A method in between is worth its time only where this verifier's own may not end.
       if (bounded && all < left() / 2) break;
       const State& other = by(method);
       if (bounded && other.seconds(of_spec) >= left()) break;
